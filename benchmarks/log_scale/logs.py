@@ -99,7 +99,7 @@ class Log:
         organization = Organization(
             id=self.id, created_at=moment, updated_at=moment, name=name, slug=name, owner_id=owner.id
         )
-        put([organization, Member.joining(beginning(moment), self.id, owner.user(), Role.OWNER)])
+        put([organization, Member.create_for_organization(beginning(moment), self.id, owner.user(), Role.OWNER)])
 
     def fill(self) -> Iterator[int]:
         """Commit the entries that lack, in a process beside this, and let the ledger append them; yield the sizes."""

@@ -6,7 +6,7 @@ from typing import Final
 
 from chalicelib.entrypoints import catalogue
 from chalicelib.features.notifications.logic.subscriptions import subscriptions_key
-from chalicelib.features.platforms.members.entities import below_row
+from chalicelib.features.platforms.members.entities import platform_membership_sort_key
 from chalicelib.features.research.entities import (
     EDITIONS,
     KEYS,
@@ -23,8 +23,8 @@ from chalicelib.features.sites.pages.entities import slug_index as page_trails
 from chalicelib.features.sites.visits.logic import stored_sitemaps
 from chalicelib.features.taxonomy.attachments.entities import entity_attachments_key
 from chalicelib.features.taxonomy.entities import slug_index
-from chalicelib.features.tenancy.api_keys.entities import RESTING
-from chalicelib.features.tenancy.entities.memberships import address_row
+from chalicelib.features.tenancy.api_keys.entities import KEY_DEPENDENCY_PREFIX
+from chalicelib.features.tenancy.entities.memberships import email_sort_key
 from chalicelib.kernel.audit_log import ledger, quarantine
 from chalicelib.kernel.audit_log.entries import body_key, pending_key
 from chalicelib.kernel.audit_log.mac_chains import chain_key
@@ -214,7 +214,11 @@ def _others() -> list[tuple[str, ItemKey, str]]:
         (GUARD, ("U#{space}#{value}", "#"), "whose it is; a former slug with the day it ends"),
         ("stored answer", ("I#{principal}#{sha256 of the key}", "#"), "an `Idempotency-Key`'s first answer, for a day"),
         ("key pointer", auth.api_key_pointer_key("{sha256 of the API key}"), "where the record of an API key is"),
-        ("resting key", ("O#{organization_id}", f"{RESTING}{{id}}"), "a live API key, and whose rights it rests on"),
+        (
+            "resting key",
+            ("O#{organization_id}", f"{KEY_DEPENDENCY_PREFIX}{{id}}"),
+            "a live API key, and whose rights it rests on",
+        ),
         ("long entry", body_key(_LOG, "{id}"), "the canonical bytes of an entry that are too many to stand in it"),
         (
             "ledger head",
@@ -226,11 +230,15 @@ def _others() -> list[tuple[str, ItemKey, str]]:
             (chain_key(_LOG, 0)[0], f"{ledger.HEAD}{{shard}}"),
             "one of a log's 16 chains: the number and the MAC of its newest entry",
         ),
-        ("address", ("O#{organization_id}", address_row("{email}", "{user_id}")), "a member, by their address"),
-        ("address", ("P#{platform_id}", address_row("{email}", "{user_id}")), "a platform's member, by their address"),
+        ("address", ("O#{organization_id}", email_sort_key("{email}", "{user_id}")), "a member, by their address"),
+        (
+            "address",
+            ("P#{platform_id}", email_sort_key("{email}", "{user_id}")),
+            "a platform's member, by their address",
+        ),
         (
             "membership below",
-            ("O#{organization_id}", below_row("{user_id}", "{platform_id}")),
+            ("O#{organization_id}", platform_membership_sort_key("{user_id}", "{platform_id}")),
             "that a user is a member of a platform, in its organization",
         ),
         ("batch", (ledger.sequence_key(_LOG, 0)[0], "{sequence}"), "the ids of entries that were appended at once"),

@@ -64,22 +64,22 @@ READS: Final[Mapping[str, Shows | Decides]] = {
     ),
     "features.platforms.domains.operations.list_domain_inventory by_status": _FILTER,
     "features.privacy.erasures.logic in_organization": _ERASED,
-    "features.privacy.erasures.logic.rooms_of sibling_index": _ERASED,
-    "features.privacy.erasures.tasks._leave_records index": _ERASED,
+    "features.privacy.erasures.logic.partitions_to_scan sibling_index": _ERASED,
+    "features.privacy.erasures.tasks._redact_records index": _ERASED,
     "kernel.authorization.descendants._membership_rows of_user": Decides(
         f"{_DECISIONS}::TestInvitations::test_a_platforms_new_admin_sees_those_to_it"
     ),
-    "features.tenancy.invitations.logic.invitation_lists._platform_invitations of_container": Decides(
+    "features.tenancy.invitations.logic.invitation_lists._platform_invitation_index of_container": Decides(
         f"{_DECISIONS}::TestInvitations::test_a_list_shows_what_has_become_of_each"
     ),
     "features.platforms.members.tasks.remove_invitations of_container": _PLATFORM,
     "features.leads.operations.list_marketing_leads by_email by_email_and_status by_status listed": _FILTER,
-    "features.tenancy.logic.members_by_email.users_with_address by_email": Decides(
+    "features.tenancy.logic.members_by_email.find_user_ids_by_email by_email": Decides(
         f"{_DECISIONS}::TestMembers::test_who_joined_just_now_is_a_member_already"
     ),
-    "features.tenancy.members.logic.leaving.depart below": _LEFT,
+    "features.tenancy.members.logic.leaving.leave dependents": _LEFT,
     "features.tenancy.members.operations.list_organization_members in_organization": _MEMBERS,
-    "features.tenancy.members.tasks._ending below": _LEFT,
+    "features.tenancy.members.tasks._iter_dependents dependents": _LEFT,
     "features.sites.menus.operations.list_navigation_menus in_site": Shows(
         "the names of menus; each is read by its id"
     ),
@@ -96,7 +96,7 @@ READS: Final[Mapping[str, Shows | Decides]] = {
     "features.platforms.project_blocks.operations.list_project_block_platforms in_organization": Shows(
         "whether a platform has the block, and is the caller's, the table says"
     ),
-    "features.tenancy.purges.logic._places sibling_index": _PLATFORM,
+    "features.tenancy.purges.logic._iter_child_containers sibling_index": _PLATFORM,
     "features.research.logic.library_removal._rooms in_library": Decides(
         f"{_REMOVALS}::TestPlaces::test_nothing_is_left_of_a_library"
     ),
@@ -107,10 +107,10 @@ READS: Final[Mapping[str, Shows | Decides]] = {
     "features.research.logic.list_filters.outputs_by by_doi by_venue by_year in_library": _LIBRARY,
     "features.sites.operations.list_sites sibling_index": Shows("sites, to members of their organization, who see all"),
     "features.platforms.spaces.operations.list_space_members in_space": _MEMBERS,
-    "features.platforms.spaces.operations._position sibling_index": Shows(
+    "features.platforms.spaces.operations._position_or_last sibling_index": Shows(
         "at the same position the older space stands first"
     ),
-    "features.platforms.spaces.logic.list_seen by_visibility of_user sibling_index": Decides(
+    "features.platforms.spaces.logic.list_visible_spaces by_visibility of_user sibling_index": Decides(
         f"{_DECISIONS}::TestSpaces::test_that_turned_private_are_shown_to_nobody_else"
     ),
     "features.taxonomy.logic.node_queries.list_nodes among_siblings in_platform": Shows(

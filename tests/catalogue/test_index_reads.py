@@ -8,18 +8,28 @@ import ast
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from importlib import import_module
-from typing import Final
+from typing import Final, get_type_hints
 
-from chalicelib.kernel.storage.entity import Facet
+from chalicelib.kernel.storage.entity import Entity, Facet
 from local.generators.table_document import entities
 from local.paths import ROOT
 from tests.catalogue.index_reads import READS, Decides
 
+
+def _facet_properties(entity: type[Entity]) -> set[str]:
+    properties = {name: value.fget for name, value in vars(entity).items() if isinstance(value, property)}
+    return {name for name, fget in properties.items() if fget and get_type_hints(fget).get("return") is Facet}
+
+
 LISTS: Final[Mapping[str, set[str]]] = {
-    entity.__name__: {*entity.facets, *(name for name, listed in entity.collections.items() if listed.index)}
+    entity.__name__: {
+        *entity.facets,
+        *_facet_properties(entity),
+        *(name for name, listed in entity.collections.items() if listed.index),
+    }
     for entity in entities()
 }
-"""The lists and filters of each record that an index holds."""
+"""The collections and facets of each entity that are in an index, and its properties that return one."""
 
 CONSTANTS: Final = {
     name
@@ -110,7 +120,7 @@ def test_one_that_is_new_is_found() -> None:
         "class Reader:\n"
         "    def one(self): return Member.in_organization.partition(organization_id=1)\n"
         "    def another(self, kind): return kind.by_email, Partition('X', 'facet3'), e.Partition('X', index='due')\n"
-        "    def shared(self): return WITH_MEMBER\n"
+        "    def shared(self): return DEPENDENTS_OF_MEMBER\n"
         "    def neither(self): return Partition('X'), ApiKey.in_organization, Member.in_organization.index\n"
     )
     assert {*reads_in(ast.parse(source), "new")} == {
@@ -118,5 +128,5 @@ def test_one_that_is_new_is_found() -> None:
         ("new.Reader.another", "by_email"),
         ("new.Reader.another", "'facet3'"),
         ("new.Reader.another", "'due'"),
-        ("new.Reader.shared", "WITH_MEMBER"),
+        ("new.Reader.shared", "DEPENDENTS_OF_MEMBER"),
     }

@@ -17,7 +17,7 @@ from chalicelib.features.notifications.webhooks.entities import (
 from chalicelib.features.research.entities import COMMON, Artefact, ResearchJob, counted
 from chalicelib.features.research.logic import throttle
 from chalicelib.features.tenancy.api_keys.entities import KeyRevocation
-from chalicelib.features.tenancy.email_suppressions.logic import UNSUBSCRIBE, token_for
+from chalicelib.features.tenancy.email_suppressions.logic import UNSUBSCRIBE_PATH, create_unsubscribe_token
 from chalicelib.kernel.audit_log import ledger
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.identity import api_key_format, email_hashes
@@ -102,7 +102,9 @@ def items(
     assert fell(api, machines, "cascade").status == 204
     email_hashes.reset()
     invite(api, organization, "friend@example.com")
-    unsubscribed = api.post(UNSUBSCRIBE, query={"token": token_for(keyed_hash("friend@example.com").hex())})
+    unsubscribed = api.post(
+        UNSUBSCRIBE_PATH, query={"token": create_unsubscribe_token(keyed_hash("friend@example.com").hex())}
+    )
     assert unsubscribed.status == 200
     invite(api, platform, "friend@example.com")
     begin_export(api, organization)

@@ -12,7 +12,7 @@ from chalicelib.features.notifications.logic import batches
 from chalicelib.features.notifications.webhooks.entities import DisabledNotice, Webhook
 from chalicelib.features.sites.pages.entities.pages import Content
 from chalicelib.features.sites.pages.entities.renderings import Rendered
-from chalicelib.features.tenancy.api_keys.logic.key_revocation import MOST_AT_ONCE
+from chalicelib.features.tenancy.api_keys.logic.key_revocation import MAX_KEYS_PER_TRANSACTION
 from chalicelib.features.tenancy.entities.organizations import RESTORABLE_DAYS, Organization
 from chalicelib.kernel.audit_log.ledger import head_key
 from chalicelib.kernel.core.clock import after, now
@@ -76,7 +76,7 @@ def a_key_expires(world: World) -> ItemKey:
 def more_keys_end_than_a_transaction_holds(world: World) -> ItemKey:
     """Let an admin be removed who made more API keys than are revoked in the same breath."""
     owner, admin = world.people.owner, world.people.admin
-    for _ in range(MOST_AT_ONCE + 2):
+    for _ in range(MAX_KEYS_PER_TRANSACTION + 2):
         make_key(world.api, world.organization, "read", as_=admin)
     assert world.api.delete(f"{world.organization.path}/members/{admin.id}", as_=owner).status == 204
     return _only("organization.api_key_revocation")

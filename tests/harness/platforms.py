@@ -78,14 +78,14 @@ def furnish(api: Api, space: Room, *, block: str, capability: str, module: str) 
 def takes_part(platform: Running, person: Person, role: Role | str = Role.MEMBER) -> PlatformMember:
     """Let a person be a member of a platform, put below HTTP."""
     place = {"organization_id": platform.organization_id, "platform_id": platform.id}
-    return _put(PlatformMember.made(beginning(now()), person.user(), str(role), **place))
+    return _put(PlatformMember.create(beginning(now()), person.user(), str(role), **place))
 
 
 def comes_in(space: Room, person: Person, role: Role | str = Role.MEMBER) -> SpaceMember:
     """Let a person be a member of a space, put below HTTP."""
     platform = space.platform
     place = {"organization_id": platform.organization_id, "platform_id": platform.id, "space_id": space.id}
-    return _put(SpaceMember.made(beginning(now()), person.user(), str(role), **place))
+    return _put(SpaceMember.create(beginning(now()), person.user(), str(role), **place))
 
 
 def is_made(api: Api, place: Running | Room, person: Person, role: Role | str) -> Json:

@@ -25,7 +25,7 @@ def by_itself(*events: str) -> Origin:
 def join(organization_id: str, user: User, role: Role | str) -> Member:
     """Let a user join an organization as an accepted invitation does: membership and entry in one transaction."""
     changes = UnitOfWork(now())
-    member = changes.create(Member.joining(beginning(changes.now), organization_id, user, Role(role)))
+    member = changes.create(Member.create_for_organization(beginning(changes.now), organization_id, user, Role(role)))
     event = "organization.invitation.accepted"
     outbox.commit(changes, event, Origin(user.actor, "accept_invitation", (event,)))
     return member

@@ -126,8 +126,8 @@ class TestSomebodyInPlatformsAndSpaces:
     ) -> None:
         joins_all(api, stranger, platforms, spaces)
         workers.settle()
-        monkeypatch.setattr(tasks, "_PAGE", 2)
-        monkeypatch.setattr(tasks, "_PLACES", 1)
+        monkeypatch.setattr(tasks, "_PAGE_SIZE", 2)
+        monkeypatch.setattr(tasks, "_CONTAINER_PAGE_SIZE", 1)
         path = begin_erasure(api, organization, userId=stranger.id)
         for at in (9, 14, 23):
             with failing(Fault.TIMED_OUT, name="dynamodb:TransactWriteItems", at=at, times=None) as injected:

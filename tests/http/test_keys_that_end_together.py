@@ -236,7 +236,7 @@ class TestMoreThanATransactionHolds:
     def test_are_kept_out_at_once_and_revoked_by_a_task(
         self, api: Api, organization: Founded, grace: Person, workers: Workers, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(key_revocation, "MOST_AT_ONCE", 3)
+        monkeypatch.setattr(key_revocation, "MAX_KEYS_PER_TRANSACTION", 3)
         keys = [make_key(api, organization, "read", as_=grace) for _ in range(5)]
         own = make_key(api, organization, "admin")
         children = [make_key(api, organization, "read", as_=own) for _ in range(5)]

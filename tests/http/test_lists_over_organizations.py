@@ -35,7 +35,7 @@ def _platform_of_another(number: int, member: Person, owner: Person) -> Running:
     """Put an organization into the table, with two members, a platform that uses a block, and research."""
     moment = after(now(), seconds=number - 2 * ORGANIZATIONS)
     named: dict[str, Any] = {"name": f"Guild {number}", "slug": f"guild-{number}"}
-    organization = Organization(**beginning(moment), **named, owner_id=owner.id, counted=True)
+    organization = Organization(**beginning(moment), **named, owner_id=owner.id, counts_toward_quota=True)
     platform = Platform(**beginning(moment), **named, organization_id=organization.id)
     used: dict[str, Any] = {
         "project_block_id": "showcase",
@@ -48,8 +48,8 @@ def _platform_of_another(number: int, member: Person, owner: Person) -> Running:
     for record in (
         organization,
         platform,
-        Member.joining(beginning(moment), organization.id, owner.user(), Role.OWNER),
-        Member.joining(beginning(moment), organization.id, member.user(), Role.MEMBER),
+        Member.create_for_organization(beginning(moment), organization.id, owner.user(), Role.OWNER),
+        Member.create_for_organization(beginning(moment), organization.id, member.user(), Role.MEMBER),
         ProjectBlock(**beginning(moment), **platform.ancestor_ids, **used),
         ResearchOutput(**beginning(moment), **library),
         Artefact(

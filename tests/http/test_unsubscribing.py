@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from chalicelib.features.tenancy.email_suppressions.logic import UNSUBSCRIBE, token_for
+from chalicelib.features.tenancy.email_suppressions.logic import UNSUBSCRIBE_PATH, create_unsubscribe_token
 from chalicelib.kernel.identity import email_hashes
 from chalicelib.kernel.identity.email_hashes import KEY, keyed_hash
 from tests.harness import snapshots
@@ -28,15 +28,15 @@ HTML: Final = {"Accept": "text/html,application/xhtml+xml"}
 
 
 def token(address: str = SOPHIE) -> str:
-    return token_for(keyed_hash(address).hex())
+    return create_unsubscribe_token(keyed_hash(address).hex())
 
 
 def click(api: Api, said: str, body: bytes = CLICK, kind: str = FORM["Content-Type"], **headers: str) -> Answer:
-    return api.post(UNSUBSCRIBE, query={"token": said}, body=body, headers={"Content-Type": kind, **headers})
+    return api.post(UNSUBSCRIBE_PATH, query={"token": said}, body=body, headers={"Content-Type": kind, **headers})
 
 
 def opened(api: Api, said: str, **headers: str) -> Answer:
-    return api.get(UNSUBSCRIBE, query={"token": said}, headers=headers)
+    return api.get(UNSUBSCRIBE_PATH, query={"token": said}, headers=headers)
 
 
 def unsubscribed(api: Api, said: str) -> bool:
@@ -58,7 +58,7 @@ class TestEveryMailOfAnInvitation:
         assert f'href="{url}"' in received.letter.html
         assert SOPHIE not in url
         parts = urlsplit(url)
-        assert parts.path == UNSUBSCRIBE
+        assert parts.path == UNSUBSCRIBE_PATH
         said = parts.query.removeprefix("token=")
         assert click(api, said).json == {"unsubscribed": True}
         invite(api, found(api, organization.owner), SOPHIE)

@@ -79,7 +79,7 @@ class TestAnErasure:
         for n in range(5):
             rename(api, organization, f"Name {n}")
         workers.deliver()
-        monkeypatch.setattr(tasks, "_PAGE", 2)
+        monkeypatch.setattr(tasks, "_PAGE_SIZE", 2)
         path = begin_erasure(api, organization, email=SOPHIE)
         for at in (12, 18, 24):
             with failing(Fault.TIMED_OUT, name="dynamodb:TransactWriteItems", at=at, times=None) as injected:

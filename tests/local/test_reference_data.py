@@ -13,7 +13,7 @@ from babel.core import get_global
 from chalicelib.features.reference.entities import ReferenceData
 from chalicelib.features.reference.logic.name_search import offset_at
 from chalicelib.features.reference.models import dataset_file
-from chalicelib.features.tenancy.models.country_codes import COUNTRIES
+from chalicelib.features.tenancy.models.country_codes import COUNTRY_CODES
 from local.generators import reference_data
 from tests.harness.reference import SETS, columns, file, rows
 
@@ -79,7 +79,7 @@ class TestEverySet:
 
 class TestCountries:
     def test_are_those_that_an_organization_can_be_in(self) -> None:
-        assert ids("countries") == set(COUNTRIES)
+        assert ids("countries") == set(COUNTRY_CODES)
 
     def test_have_currencies_and_languages_that_exist(self) -> None:
         assert listed("countries", "currencies") <= ids("currencies")

@@ -4,7 +4,7 @@ A worker reads, then writes; nothing else of it can be seen. So all that can hap
 that is drawn: other commits, other workers, at any depth, and the end of the process before or after the write.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal
@@ -73,6 +73,13 @@ steps = st.recursive(
 )
 
 
+def _note_in(write: Write) -> str:
+    """Return the checkpoint that an update of a head stores."""
+    assert isinstance(write.names, Mapping)
+    placeholders = {attribute: name for name, attribute in write.names.items()}
+    return str((write.values or {})[placeholders["note"]])
+
+
 @dataclass
 class Frame:
     """One who is about to write: what happens before, and when the process ends."""
@@ -106,7 +113,7 @@ class Run:
                 self.happens(step)
             self._die(frame, "before")
             write(writes)
-            self.notes += [(w.key[0][2:], w.values["note"]) for w in writes if w.key[1] == ledger.HEAD and w.values]
+            self.notes += [(w.key[0][2:], _note_in(w)) for w in writes if w.key[1] == ledger.HEAD and w.update]
             self._die(frame, "after")
 
         with (
@@ -141,7 +148,9 @@ class Run:
         moment, organization = after(MOMENT, seconds=step.skew), self.records[step.log][0]
         if step.creates:
             user = replace(OWNER, id=new_id(moment))
-            self._create(step.log, Member.joining(beginning(moment), organization.id, user, Role.MEMBER))
+            self._create(
+                step.log, Member.create_for_organization(beginning(moment), organization.id, user, Role.MEMBER)
+            )
             return
         changes = UnitOfWork(moment)
         self.records[step.log][0] = changes.update(organization, name=f"Version {organization.version + 1}")

@@ -27,9 +27,9 @@ from chalicelib.features.platforms.models.schemas import (
     Publication,
     ThemePatch,
 )
-from chalicelib.features.platforms.spaces.logic import keys_of, seen
+from chalicelib.features.platforms.spaces.logic import space_visibility_keys, visible_space_or_none
 from chalicelib.features.tenancy.entities.organizations import Organization
-from chalicelib.features.tenancy.purges.entities import purge
+from chalicelib.features.tenancy.purges.entities import purge_container
 from chalicelib.kernel.core.problems import FieldError, ValidationProblem
 from chalicelib.kernel.execution.context import Context, Records
 from chalicelib.kernel.operations.access_rules import Caller, RequireRole
@@ -109,7 +109,7 @@ def delete_platform(ctx: Context, platform: Platform) -> None:
 
     The slug becomes available too, but if the platform was ever published only after 90 days.
     """
-    purge(ctx.changes, platform)
+    purge_container(ctx.changes, platform)
     custom_domain = ctx.find(CustomDomain)
     if custom_domain:
         ctx.changes.delete(custom_domain)
@@ -194,7 +194,10 @@ def _platform_response(ctx: Context, platform: Platform) -> PlatformOut:
 
 
 def _require_visible_space(ctx: Context, platform: Platform, space_id: str) -> None:
-    if seen(ctx, platform, space_id, ctx.load(keys=keys_of(ctx, platform, space_id))) is None:
+    if (
+        visible_space_or_none(ctx, platform, space_id, ctx.load(keys=space_visibility_keys(ctx, platform, space_id)))
+        is None
+    ):
         raise ValidationProblem(
             [FieldError("/spaceId", "unknown", "No space of this platform that is visible to you has this id.")]
         )

@@ -1,1 +1,1 @@
-"""Privacy: the erasure of a person's data."""
+"""Privacy: erasure of personal data."""

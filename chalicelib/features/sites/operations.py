@@ -3,8 +3,8 @@
 from chalicelib.features.sites.entities.sites import DRAFT, LIVE, Site, SiteTree, at_site
 from chalicelib.features.sites.logic import refuse_platform_of_others, with_domains
 from chalicelib.features.sites.models.schemas import SiteCreate, SiteOut, SitePatch
-from chalicelib.features.tenancy.entities.organizations import Organization, at_organization
-from chalicelib.features.tenancy.purges.entities import purge
+from chalicelib.features.tenancy.entities.organizations import Organization, require_organization_role
+from chalicelib.features.tenancy.purges.entities import purge_container
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.models import ListQuery
 from chalicelib.kernel.operations.access_rules import RequireRole
@@ -17,7 +17,10 @@ routes = RouteGroup("sites", scope_areas=(ScopeArea("sites", members_read_all=Tr
 
 
 @routes.get(
-    "/organizations/{organization_id}/sites", access=at_organization(Role.MEMBER), scope="sites:read", emits=None
+    "/organizations/{organization_id}/sites",
+    access=require_organization_role(Role.MEMBER),
+    scope="sites:read",
+    emits=None,
 )
 def list_sites(ctx: Context, organization: Organization, query: ListQuery) -> ListPage[SiteOut]:
     """List the sites of an organization, in the order they were created."""
@@ -28,7 +31,7 @@ def list_sites(ctx: Context, organization: Organization, query: ListQuery) -> Li
 
 @routes.post(
     "/organizations/{organization_id}/sites",
-    access=at_organization(Role.EDITOR),
+    access=require_organization_role(Role.EDITOR),
     scope="sites:write",
     emits="site.created",
     collection_path="/sites",
@@ -86,7 +89,7 @@ def delete_site(ctx: Context, site: Site) -> None:
 
     Its slug is free as well, unless it was published once: then nobody else gets its host for 90 days.
     """
-    purge(ctx.changes, site)
+    purge_container(ctx.changes, site)
 
 
 def _shown(ctx: Context, site: Site) -> SiteOut:

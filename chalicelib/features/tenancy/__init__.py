@@ -1,1 +1,1 @@
-"""Organizations: the tenants, to which everything else belongs."""
+"""Organizations, the tenants to which all other resources belong, with their members and credentials."""

@@ -1,7 +1,7 @@
-"""Organizations: create, find, change, delete, restore."""
+"""Organizations: create, list, get, update, delete and restore."""
 
 from chalicelib.features.tenancy.entities.memberships import Member
-from chalicelib.features.tenancy.entities.organizations import RESTORABLE_DAYS, Organization, at_organization
+from chalicelib.features.tenancy.entities.organizations import RESTORABLE_DAYS, Organization, require_organization_role
 from chalicelib.features.tenancy.models.organizations import (
     OrganizationCreate,
     OrganizationOut,
@@ -22,34 +22,34 @@ routes = RouteGroup("organizations", scope_areas=(ScopeArea("organizations", mem
 
 @routes.get("/organizations", access=Caller.PRINCIPAL, scope="organizations:read", emits=None)
 def list_organizations(ctx: Context, query: OrganizationsQuery) -> ListPage[OrganizationOut]:
-    """List the caller's organizations; to an API key, its own."""
+    """List the caller's organizations. An API key sees its own organization."""
 
     def show(organization: Organization) -> OrganizationOut | None:
         hidden = organization.is_deleted and organization.owner_id != ctx.principal.id
         return None if hidden or organization.status != query.status else OrganizationOut.of(organization)
 
-    return ctx.list_memberships(Organization, Member.of_user, query, show, shelf=query.status)
+    return ctx.list_memberships(Organization, Member.of_user, query, show, list_name=query.status)
 
 
 @routes.post("/organizations", access=Caller.USER, scope=None, emits="organization.created")
 def create_organization(ctx: Context, body: OrganizationCreate) -> OrganizationOut:
-    """Create an organization; the caller becomes its owner."""
+    """Create an organization. The caller becomes its owner."""
     fields = body.fields() | {"slug": ctx.choose_slug(body.slug, body.name)}
     organization = ctx.changes.create(
-        Organization(**ctx.new_record_fields(), **fields, owner_id=ctx.user.id, counted=True)
+        Organization(**ctx.new_record_fields(), **fields, owner_id=ctx.user.id, counts_toward_quota=True)
     )
-    ctx.changes.create(Member.joining(ctx.new_record_fields(), organization.id, ctx.user, Role.OWNER))
+    ctx.changes.create(Member.create_for_organization(ctx.new_record_fields(), organization.id, ctx.user, Role.OWNER))
     return OrganizationOut.of(organization)
 
 
 @routes.get(
     "/organizations/by-slug/{slug}",
-    access=at_organization(Role.MEMBER, by_slug=True),
+    access=require_organization_role(Role.MEMBER, by_slug=True),
     scope="organizations:read",
     emits=None,
 )
 def get_organization_by_slug(_ctx: Context, organization: Organization, slug: str) -> OrganizationOut | Redirect:
-    """Get an organization by its slug; a former slug leads to the present one for 90 days."""
+    """Get an organization by its slug. A former slug redirects to the current one for 90 days."""
     if organization.slug != slug:
         return Redirect(f"/organizations/by-slug/{organization.slug}")
     return OrganizationOut.of(organization)
@@ -57,7 +57,7 @@ def get_organization_by_slug(_ctx: Context, organization: Organization, slug: st
 
 @routes.get(
     "/organizations/{organization_id}",
-    access=at_organization(Role.MEMBER),
+    access=require_organization_role(Role.MEMBER),
     scope="organizations:read",
     emits=None,
 )
@@ -68,18 +68,18 @@ def get_organization(_ctx: Context, organization: Organization) -> OrganizationO
 
 @routes.patch(
     "/organizations/{organization_id}",
-    access=at_organization(Role.ADMIN, restore_body={"status": "active"}),
+    access=require_organization_role(Role.ADMIN, restore_body={"status": "active"}),
     scope="organizations:write",
     emits=("organization.updated", "organization.restored"),
 )
 def update_organization(ctx: Context, organization: Organization, body: OrganizationPatch) -> OrganizationOut:
-    """Change an organization; `{"status": "active"}` restores one whose deletion waits."""
+    """Update an organization. `{"status": "active"}` restores a deleted one until it is purged."""
     fields = body.fields()
     if organization.is_deleted:
-        _refuse_too_late(ctx, organization)
+        _reject_if_purge_is_due(ctx, organization)
         ctx.changes.event = "organization.restored"
-        fields |= {"deletion_due_at": None, "counted": True}
-        _shelve(ctx, "active")
+        fields |= {"deletion_due_at": None, "counts_toward_quota": True}
+        _set_owner_list(ctx, "active")
     elif body.status != "active":
         raise ValidationProblem([FieldError("/status", "read_only", "DELETE the organization instead.")])
     return OrganizationOut.of(ctx.changes.update(organization, **fields))
@@ -87,25 +87,26 @@ def update_organization(ctx: Context, organization: Organization, body: Organiza
 
 @routes.delete(
     "/organizations/{organization_id}",
-    access=at_organization(Role.OWNER),
+    access=require_organization_role(Role.OWNER),
     scope=None,
     emits="organization.deleted",
 )
 def delete_organization(ctx: Context, organization: Organization) -> None:
-    """Delete an organization: gone at once for everyone, restorable by its owner for 30 days, then purged.
+    """Delete an organization. Its owner can restore it for 30 days; then it is purged.
 
-    The purge removes all its records and files. Its log stays as evidence, but no operation reads, exports or verifies
-    it any more, nor erases anybody from it: export it, and erase whom you have to, before.
+    The organization disappears for everyone at once. The purge removes all its records and files. Its audit log is kept
+    as evidence, but no operation can read, export, verify or erase from it any more. Export the log, and erase the
+    people you have to erase, before you delete the organization.
     """
     ctx.changes.update(organization, status="pending_deletion", deletion_due_at=after(ctx.now, days=RESTORABLE_DAYS))
-    _shelve(ctx, "pending_deletion")
+    _set_owner_list(ctx, "pending_deletion")
 
 
-def _refuse_too_late(ctx: Context, organization: Organization) -> None:
-    # The purge may have begun.
+def _reject_if_purge_is_due(ctx: Context, organization: Organization) -> None:
+    """Raise *not found* once the purge is due, because it may have started."""
     if (organization.deletion_due_at or "") <= ctx.now:
         raise not_found()
 
 
-def _shelve(ctx: Context, shelf: str) -> None:
-    ctx.changes.update_untracked(Member.from_item(ctx.access.membership or {}), shelf=shelf)
+def _set_owner_list(ctx: Context, list_name: str) -> None:
+    ctx.changes.update_untracked(Member.from_item(ctx.access.membership or {}), list_name=list_name)

@@ -1,9 +1,9 @@
-"""The purge of an organization whose time to be restored is over."""
+"""The purge of a deleted organization that can no longer be restored."""
 
 from typing import Any, Final
 
 from chalicelib.features.tenancy.entities.organizations import Organization
-from chalicelib.features.tenancy.purges.logic import clear_held, clear_place
+from chalicelib.features.tenancy.purges.logic import purge_children, purge_contents
 from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.storage import files
@@ -12,26 +12,25 @@ from chalicelib.kernel.work import outbox, tasks
 from chalicelib.kernel.work.outbox import Origin
 from chalicelib.kernel.work.tasks import task
 
-_TASK: Final = "organizations.purge"
-_PURGED: Final = "organization.purged"
+_PURGE_TASK: Final = "organizations.purge"
+_PURGED_EVENT: Final = "organization.purged"
 _GRACE_SECONDS: Final = 120
-"""How much later than the last possible restoration the purge begins: no clock is that far off."""
+"""Time between the last possible restoration and the purge. It is longer than clocks differ."""
 
 
-@task(_TASK, emits={_PURGED: Organization})
+@task(_PURGE_TASK, emits={_PURGED_EVENT: Organization})
 def purge_organization(message: dict[str, Any]) -> None:
-    """Remove all that an organization holds, a few records a transaction, and the organization itself last.
+    """Remove everything that a deleted organization contains, a few records per transaction, and the organization last.
 
-    What a record holds goes before it. Before the organization go the exports of its log, whose names begin with its
-    id: no record is there any more that makes one. The log stays, as evidence. Started again, it goes on with what is
-    left.
+    The children of a record are removed before the record. The exports of the log are removed before the organization,
+    because their object keys begin with its id. The log stays as evidence. A repeated run continues with what is left.
     """
     organization = tasks.load_record(Organization, message)
     if organization is None or (organization.deletion_due_at or "~") > after(now(), seconds=-_GRACE_SECONDS):
         return
-    clear_place(Organization, organization.id)
+    purge_contents(Organization, organization.id)
     files.delete_prefix(settings().exports_bucket, f"{organization.id}/")
-    clear_held(organization)
+    purge_children(organization)
     changes = UnitOfWork(now())
     changes.delete(organization, ended=True)
-    outbox.commit(changes, _PURGED, Origin.system(_TASK))
+    outbox.commit(changes, _PURGED_EVENT, Origin.system(_PURGE_TASK))

@@ -27,7 +27,7 @@ def membership_view_keys(user_id: str, place: ItemKey | None, above: Iterable[It
         yield membership_key(place, user_id)
     for outer in above:
         yield membership_key(outer, user_id)
-        yield departure_key(outer, user_id)
+        yield revocation_marker_key(outer, user_id)
 
 
 def membership_key(place: ItemKey, user_id: str) -> ItemKey:
@@ -35,7 +35,7 @@ def membership_key(place: ItemKey, user_id: str) -> ItemKey:
     return place[0], f"M#{user_id}"
 
 
-def departure_key(place: ItemKey, user_id: str) -> ItemKey:
+def revocation_marker_key(place: ItemKey, user_id: str) -> ItemKey:
     """Return where it stands that a user has left a place: their memberships below it hold no longer."""
     return place[0], f"G#{user_id}"
 
@@ -51,7 +51,7 @@ def membership_view(user_id: str, chain: list[Container], items: Mapping[ItemKey
             memberships[type(place)], own, ended = ended, Role(ended["role"]), None
         if above := role_at(place, own, above):
             roles[type(place)] = above
-        left = max(left, last_departure_at(user_id, [place.item_key], items))
+        left = max(left, last_revocation_at(user_id, [place.item_key], items))
     return MembershipView(roles, memberships, left, ended)
 
 
@@ -60,15 +60,15 @@ def is_current_membership(
 ) -> bool:
     """Return whether a user's own membership of a place is there and holds; `items` are as in `standing_of`."""
     joined = items.get(membership_key(place, user_id), {}).get("created_at", "")
-    return bool(joined > last_departure_at(user_id, above, items))
+    return bool(joined > last_revocation_at(user_id, above, items))
 
 
-def last_departure_at(user_id: str, places: Iterable[ItemKey], items: Mapping[ItemKey, Item]) -> str:
+def last_revocation_at(user_id: str, places: Iterable[ItemKey], items: Mapping[ItemKey, Item]) -> str:
     """Return when a user last left one of some places: what they were below it until then holds no longer.
 
     It is an empty text where nothing of that is left to be known.
     """
-    departures = (items.get(departure_key(place, user_id), {}) for place in places)
+    departures = (items.get(revocation_marker_key(place, user_id), {}) for place in places)
     return max((str(departure.get("created_at", "")) for departure in departures), default="")
 
 

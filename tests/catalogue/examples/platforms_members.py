@@ -41,4 +41,4 @@ def crowd(world: World, number: int) -> None:
     for platform in (world.platform, world.club):
         place = {"organization_id": world.id, "platform_id": platform.id}
         begun = zip(new(number), people, strict=True)
-        put(PlatformMember.made(beginning, user, "member", **place) for beginning, user in begun)
+        put(PlatformMember.create(beginning, user, "member", **place) for beginning, user in begun)

@@ -45,4 +45,4 @@ def crowd(world: World, number: int) -> None:
     )
     people = [world.people.issuer.person(f"guest-{n}", f"Guest {n}").user() for n in range(number)]
     place = {"organization_id": world.id, "platform_id": world.platform.id, "space_id": world.space.id}
-    put(SpaceMember.made(begun, user, "member", **place) for begun, user in zip(new(number), people, strict=True))
+    put(SpaceMember.create(begun, user, "member", **place) for begun, user in zip(new(number), people, strict=True))

@@ -23,7 +23,7 @@ EXAMPLES: Final[Examples] = {
 def crowd(world: World, number: int) -> None:
     """Let the owner own so many organizations more."""
     owner, beginnings = world.people.owner, new(number)
-    put(Member.joining(begun, begun["id"], owner.user(), Role.OWNER) for begun in beginnings)
+    put(Member.create_for_organization(begun, begun["id"], owner.user(), Role.OWNER) for begun in beginnings)
     put(
         Organization(**begun, name=f"Neighbour {n}", slug=f"neighbour-{n}", owner_id=owner.id)
         for n, begun in enumerate(beginnings)

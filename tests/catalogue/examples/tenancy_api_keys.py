@@ -30,7 +30,7 @@ def crowd(world: World, number: int) -> None:
             digests={},
             hint="atr_…0000",
             revoked_at=begun["created_at"],
-            live=False,
+            is_live=False,
         )
         for begun in new(number)
     )

@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from chalicelib.features.tenancy.invitations.entities import Invitation, ended
-from chalicelib.features.tenancy.invitations.logic.invitation_rules import issue
+from chalicelib.features.tenancy.invitations.entities import Invitation, closing_fields
+from chalicelib.features.tenancy.invitations.logic.invitation_rules import build_send_fields
 from tests.catalogue.examples.example import Examples, example
 from tests.catalogue.tenant_fixture import World, new, put
 
@@ -31,8 +31,8 @@ def crowd(world: World, number: int) -> None:
     put(
         Invitation(
             **begun,
-            **issue(world.id, begun["id"], 1, 7, begun["created_at"]),
-            **ended("declined"),
+            **build_send_fields(world.id, begun["id"], 1, 7, begun["created_at"]),
+            **closing_fields("declined"),
             organization_id=world.id,
             email=f"{n}@example.org",
             role="member",

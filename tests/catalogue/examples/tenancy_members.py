@@ -26,4 +26,7 @@ EXAMPLES: Final[Examples] = {
 def crowd(world: World, number: int) -> None:
     """Let so many more people be members."""
     people = [world.people.issuer.person(f"member-{n}", f"Member {n}").user() for n in range(number)]
-    put(Member.joining(begun, world.id, user, Role.MEMBER) for begun, user in zip(new(number), people, strict=True))
+    put(
+        Member.create_for_organization(begun, world.id, user, Role.MEMBER)
+        for begun, user in zip(new(number), people, strict=True)
+    )

@@ -7,7 +7,7 @@ from chalicelib.features.audit.exports.logic import async_export
 from chalicelib.features.audit.exports.logic.entry_formats import MEDIA_TYPES
 from chalicelib.features.audit.exports.logic.inline_export import ExportTooLarge, build_inline_export
 from chalicelib.features.audit.exports.models import AuditExportCreate, AuditExportOut, EntrySelection, ExportQuery
-from chalicelib.features.tenancy.entities.organizations import Organization, at_organization
+from chalicelib.features.tenancy.entities.organizations import Organization, require_organization_role
 from chalicelib.kernel.core.clock import after
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.execution.context import Context
@@ -25,7 +25,7 @@ _EXPIRED_DETAIL: Final = (
 
 @routes.get(
     "/organizations/{organization_id}/audit-log/export",
-    access=at_organization(Role.ADMIN),
+    access=require_organization_role(Role.ADMIN),
     scope="audit-log:read",
     emits=None,
 )
@@ -51,7 +51,7 @@ def export_audit_log(
 @routes.post(
     "/organizations/{organization_id}/audit-log/export-async",
     success=202,
-    access=at_organization(Role.ADMIN),
+    access=require_organization_role(Role.ADMIN),
     scope="audit-log:read",
     emits="organization.audit_export.requested",
 )
@@ -70,7 +70,7 @@ def start_audit_export(ctx: Context, organization: Organization, body: AuditExpo
 
 @routes.get(
     "/organizations/{organization_id}/audit-log/export-async/{export_id}",
-    access=at_organization(Role.ADMIN),
+    access=require_organization_role(Role.ADMIN),
     scope="audit-log:read",
     emits="organization.audit_export.downloaded",
 )

@@ -8,7 +8,7 @@ from chalicelib.features.audit.log.models import (
     IntegrityQuery,
     IntegrityReport,
 )
-from chalicelib.features.tenancy.entities.organizations import Organization, at_organization
+from chalicelib.features.tenancy.entities.organizations import Organization, require_organization_role
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.operations.results import ListPage
 from chalicelib.kernel.operations.route_groups import RouteGroup
@@ -20,7 +20,7 @@ routes = RouteGroup("organizations", scope_areas=(ScopeArea("audit-log"),))
 
 @routes.get(
     "/organizations/{organization_id}/audit-log",
-    access=at_organization(Role.ADMIN),
+    access=require_organization_role(Role.ADMIN),
     scope="audit-log:read",
     emits=None,
 )
@@ -36,7 +36,7 @@ def list_audit_log(ctx: Context, organization: Organization, query: AuditQuery) 
 
 @routes.get(
     "/organizations/{organization_id}/audit-log/verify-integrity",
-    access=at_organization(Role.ADMIN),
+    access=require_organization_role(Role.ADMIN),
     scope="audit-log:read",
     emits=None,
 )

@@ -16,7 +16,7 @@ from chalicelib.features.notifications.entities import SubscriberCleanup
 from chalicelib.features.notifications.logic.event_access import authorize_event_areas, limit_to_caller_areas
 from chalicelib.features.notifications.logic.retry_schedule import TEST_RATE_LIMITS, TEST_TIMEOUT_SECONDS
 from chalicelib.features.notifications.models.schemas import TrialOut
-from chalicelib.features.tenancy.entities.organizations import Organization, at_organization
+from chalicelib.features.tenancy.entities.organizations import Organization, require_organization_role
 from chalicelib.kernel.core.problems import FieldError, ValidationProblem
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.execution.context import Context
@@ -31,7 +31,7 @@ routes = RouteGroup("organizations", scope_areas=(ScopeArea("channels"),))
 
 @routes.get(
     "/organizations/{organization_id}/integration-channels",
-    access=at_organization(Role.ADMIN),
+    access=require_organization_role(Role.ADMIN),
     scope="channels:read",
     emits=None,
 )
@@ -43,7 +43,7 @@ def list_integration_channels(ctx: Context, organization: Organization, query: L
 
 @routes.post(
     "/organizations/{organization_id}/integration-channels",
-    access=at_organization(Role.ADMIN),
+    access=require_organization_role(Role.ADMIN),
     scope="channels:write",
     emits="organization.integration_channel.created",
     grants_access=True,
@@ -72,7 +72,7 @@ def create_integration_channel(ctx: Context, organization: Organization, body: C
 
 @routes.get(
     "/organizations/{organization_id}/integration-channels/{channel_id}",
-    access=at_organization(Role.ADMIN),
+    access=require_organization_role(Role.ADMIN),
     scope="channels:read",
     emits=None,
 )
@@ -83,7 +83,7 @@ def get_integration_channel(_ctx: Context, channel: IntegrationChannel) -> Chann
 
 @routes.patch(
     "/organizations/{organization_id}/integration-channels/{channel_id}",
-    access=at_organization(Role.ADMIN),
+    access=require_organization_role(Role.ADMIN),
     scope="channels:write",
     emits="organization.integration_channel.updated",
     grants_access=True,
@@ -119,7 +119,7 @@ def update_integration_channel(ctx: Context, channel: IntegrationChannel, body: 
 
 @routes.delete(
     "/organizations/{organization_id}/integration-channels/{channel_id}",
-    access=at_organization(Role.ADMIN),
+    access=require_organization_role(Role.ADMIN),
     scope="channels:write",
     emits="organization.integration_channel.deleted",
     grants_access=True,
@@ -135,7 +135,7 @@ def delete_integration_channel(ctx: Context, channel: IntegrationChannel) -> Non
 @routes.post(
     "/organizations/{organization_id}/integration-channels/{channel_id}/test",
     success=200,
-    access=at_organization(Role.ADMIN),
+    access=require_organization_role(Role.ADMIN),
     scope="channels:write",
     emits="organization.integration_channel.tested",
     grants_access=True,

@@ -6,7 +6,7 @@ from chalicelib.features.notifications.models.event_types import area_of
 from chalicelib.features.notifications.models.schemas import DeliveriesQuery, DeliveryOut
 from chalicelib.features.notifications.webhooks.entities import PROBE_TASK, Webhook, WebhookDelivery
 from chalicelib.features.notifications.webhooks.logic.circuit_breaker import require_active
-from chalicelib.features.tenancy.entities.organizations import at_organization
+from chalicelib.features.tenancy.entities.organizations import require_organization_role
 from chalicelib.kernel.core.problems import Problem, not_found
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.operations.results import ListPage
@@ -18,7 +18,7 @@ routes = RouteGroup("organizations")
 
 @routes.get(
     "/organizations/{organization_id}/webhooks/{webhook_id}/deliveries",
-    access=at_organization(Role.ADMIN),
+    access=require_organization_role(Role.ADMIN),
     scope="webhooks:read",
     emits=None,
 )
@@ -33,7 +33,7 @@ def list_webhook_deliveries(ctx: Context, webhook: Webhook, query: DeliveriesQue
 
 @routes.get(
     "/organizations/{organization_id}/webhooks/{webhook_id}/deliveries/{delivery_id}",
-    access=at_organization(Role.ADMIN),
+    access=require_organization_role(Role.ADMIN),
     scope="webhooks:read",
     emits=None,
 )
@@ -45,7 +45,7 @@ def get_webhook_delivery(_ctx: Context, webhook: Webhook, delivery: WebhookDeliv
 @routes.post(
     "/organizations/{organization_id}/webhooks/{webhook_id}/deliveries/{delivery_id}/retry",
     success=202,
-    access=at_organization(Role.ADMIN),
+    access=require_organization_role(Role.ADMIN),
     scope="webhooks:write",
     emits="organization.webhook.delivery_retried",
     grants_access=True,

@@ -6,7 +6,7 @@ from chalicelib.features.notifications.replays.entities import Replay, statuses_
 from chalicelib.features.notifications.replays.models import ReplayCreate, ReplayOut
 from chalicelib.features.notifications.webhooks.entities import Webhook
 from chalicelib.features.notifications.webhooks.logic.circuit_breaker import require_active
-from chalicelib.features.tenancy.entities.organizations import at_organization
+from chalicelib.features.tenancy.entities.organizations import require_organization_role
 from chalicelib.kernel.core.clock import after, timestamp_ms
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.fields import Uuid
@@ -19,7 +19,7 @@ routes = RouteGroup("organizations")
 @routes.post(
     "/organizations/{organization_id}/webhooks/{webhook_id}/replay",
     success=202,
-    access=at_organization(Role.ADMIN),
+    access=require_organization_role(Role.ADMIN),
     scope="webhooks:write",
     emits="organization.webhook.replayed",
     grants_access=True,
@@ -50,7 +50,7 @@ def replay_webhook_deliveries(ctx: Context, webhook: Webhook, body: ReplayCreate
 
 @routes.get(
     "/organizations/{organization_id}/webhooks/{webhook_id}/replays/{replay_id}",
-    access=at_organization(Role.ADMIN),
+    access=require_organization_role(Role.ADMIN),
     scope="webhooks:read",
     emits=None,
 )

@@ -19,7 +19,7 @@ from chalicelib.features.notifications.webhooks.models.schemas import (
     WebhookOut,
     WebhookPatch,
 )
-from chalicelib.features.tenancy.entities.organizations import Organization, at_organization
+from chalicelib.features.tenancy.entities.organizations import Organization, require_organization_role
 from chalicelib.kernel.core.clock import after
 from chalicelib.kernel.core.ids import new_id
 from chalicelib.kernel.core.problems import Problem
@@ -40,7 +40,7 @@ _TEST_MESSAGE: Final = "Somebody wanted to see whether messages arrive here. Not
 
 @routes.get(
     "/organizations/{organization_id}/webhooks",
-    access=at_organization(Role.ADMIN),
+    access=require_organization_role(Role.ADMIN),
     scope="webhooks:read",
     emits=None,
 )
@@ -51,7 +51,7 @@ def list_webhooks(ctx: Context, organization: Organization, query: ListQuery) ->
 
 @routes.post(
     "/organizations/{organization_id}/webhooks",
-    access=at_organization(Role.ADMIN),
+    access=require_organization_role(Role.ADMIN),
     scope="webhooks:write",
     emits="organization.webhook.created",
     grants_access=True,
@@ -81,7 +81,7 @@ def create_webhook(ctx: Context, organization: Organization, body: WebhookCreate
 
 @routes.get(
     "/organizations/{organization_id}/webhooks/{webhook_id}",
-    access=at_organization(Role.ADMIN),
+    access=require_organization_role(Role.ADMIN),
     scope="webhooks:read",
     emits=None,
 )
@@ -92,7 +92,7 @@ def get_webhook(_ctx: Context, webhook: Webhook) -> WebhookOut:
 
 @routes.patch(
     "/organizations/{organization_id}/webhooks/{webhook_id}",
-    access=at_organization(Role.ADMIN),
+    access=require_organization_role(Role.ADMIN),
     scope="webhooks:write",
     emits="organization.webhook.updated",
     grants_access=True,
@@ -119,7 +119,7 @@ def update_webhook(ctx: Context, webhook: Webhook, body: WebhookPatch) -> Webhoo
 
 @routes.delete(
     "/organizations/{organization_id}/webhooks/{webhook_id}",
-    access=at_organization(Role.ADMIN),
+    access=require_organization_role(Role.ADMIN),
     scope="webhooks:write",
     emits="organization.webhook.deleted",
     grants_access=True,
@@ -135,7 +135,7 @@ def delete_webhook(ctx: Context, webhook: Webhook) -> None:
 @routes.post(
     "/organizations/{organization_id}/webhooks/{webhook_id}/test",
     success=200,
-    access=at_organization(Role.ADMIN),
+    access=require_organization_role(Role.ADMIN),
     scope="webhooks:write",
     emits="organization.webhook.tested",
     grants_access=True,
@@ -186,7 +186,7 @@ def _send_test(webhook: Webhook, body: bytes, headers: Mapping[str, str]) -> Web
 @routes.post(
     "/organizations/{organization_id}/webhooks/{webhook_id}/rotate-secret",
     success=200,
-    access=at_organization(Role.ADMIN),
+    access=require_organization_role(Role.ADMIN),
     scope="webhooks:write",
     emits="organization.webhook.secret_rotated",
     grants_access=True,

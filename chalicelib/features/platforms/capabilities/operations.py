@@ -2,7 +2,7 @@
 
 from chalicelib.features.platforms.capabilities.entities import Capability, CapabilitySet
 from chalicelib.features.platforms.capabilities.models import CapabilitiesPut, CapabilityCreate, CapabilityOut
-from chalicelib.features.platforms.spaces.entities import Space, at_space
+from chalicelib.features.platforms.spaces.entities import Space, require_space_role
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.models import SmallListQuery
@@ -13,7 +13,7 @@ from chalicelib.kernel.permissions.roles import Role
 routes = RouteGroup("spaces")
 
 
-@routes.get("/spaces/{space_id}/capabilities", access=at_space(Role.MEMBER), scope="spaces:read", emits=None)
+@routes.get("/spaces/{space_id}/capabilities", access=require_space_role(Role.MEMBER), scope="spaces:read", emits=None)
 def list_space_capabilities(ctx: Context, query: SmallListQuery) -> ListPage[CapabilityOut]:
     """List the capabilities of a space, in the order they were added."""
     return ctx.slice_page([CapabilityOut.of(capability) for capability in _stored_capabilities(ctx)], query)
@@ -21,7 +21,7 @@ def list_space_capabilities(ctx: Context, query: SmallListQuery) -> ListPage[Cap
 
 @routes.post(
     "/spaces/{space_id}/capabilities",
-    access=at_space(Role.ADMIN),
+    access=require_space_role(Role.ADMIN),
     scope="spaces:write",
     emits="space.capability.added",
 )
@@ -39,7 +39,7 @@ def add_space_capability(ctx: Context, space: Space, body: CapabilityCreate) -> 
 
 @routes.put(
     "/spaces/{space_id}/capabilities",
-    access=at_space(Role.ADMIN),
+    access=require_space_role(Role.ADMIN),
     scope="spaces:write",
     emits="space.capabilities.replaced",
 )
@@ -56,7 +56,7 @@ def replace_space_capabilities(ctx: Context, space: Space, body: CapabilitiesPut
 
 @routes.get(
     "/spaces/{space_id}/capabilities/{capability_key}",
-    access=at_space(Role.MEMBER),
+    access=require_space_role(Role.MEMBER),
     scope="spaces:read",
     emits=None,
 )
@@ -67,7 +67,7 @@ def get_space_capability(_ctx: Context, capability: Capability) -> CapabilityOut
 
 @routes.delete(
     "/spaces/{space_id}/capabilities/{capability_key}",
-    access=at_space(Role.ADMIN),
+    access=require_space_role(Role.ADMIN),
     scope="spaces:write",
     emits="space.capability.removed",
 )

@@ -18,7 +18,7 @@ from chalicelib.features.platforms.logic.navigation_targets import space_slug_in
 from chalicelib.features.platforms.logic.navigation_visibility import NavigationVisibility
 from chalicelib.features.platforms.modules.entities import ModuleOverride
 from chalicelib.features.platforms.spaces.entities import Space
-from chalicelib.features.platforms.spaces.logic import keys_of, seen
+from chalicelib.features.platforms.spaces.logic import space_visibility_keys, visible_space_or_none
 from chalicelib.kernel.core.problems import not_found
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.execution.context import Context, Records
@@ -115,10 +115,10 @@ def _load_records(
     """
     if space_id is None:
         return None, ctx.load(_PLATFORM_RECORDS, keys=visibility.prefetch_keys())
-    keys = [*keys_of(ctx, platform, space_id), *visibility.prefetch_keys()]
+    keys = [*space_visibility_keys(ctx, platform, space_id), *visibility.prefetch_keys()]
     collections = (_PLATFORM_RECORDS, Capability.in_space, ModuleOverride.in_space)
     records = ctx.load(*collections, keys=keys, **{Space.parameter: space_id})
-    if space := seen(ctx, platform, space_id, records):
+    if space := visible_space_or_none(ctx, platform, space_id, records):
         return space, records
     platform_records = (record for record in records if not isinstance(record, Capability | ModuleOverride))
     return None, Records(platform_records, records.asked, records.read)

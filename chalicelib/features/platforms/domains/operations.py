@@ -10,7 +10,7 @@ from chalicelib.features.platforms.domains.models import (
     PlatformDomainOut,
 )
 from chalicelib.features.platforms.entities import require_platform_role
-from chalicelib.features.tenancy.entities.organizations import Organization, at_organization
+from chalicelib.features.tenancy.entities.organizations import Organization, require_organization_role
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.operations.results import ListPage
@@ -24,7 +24,7 @@ organization_routes = RouteGroup("organizations", routes.operations)
 
 @organization_routes.get(
     "/organizations/{organization_id}/domains/inventory",
-    access=at_organization(Role.MEMBER),
+    access=require_organization_role(Role.MEMBER),
     scope="domains:read",
     emits=None,
 )

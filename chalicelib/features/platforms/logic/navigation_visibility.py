@@ -13,7 +13,11 @@ from chalicelib.features.platforms.entities import PAGE_KIND, SITE_KIND, LinkTar
 from chalicelib.features.platforms.logic.navigation_targets import space_reference
 from chalicelib.features.platforms.models.nested_items import placed
 from chalicelib.features.platforms.spaces.entities import Space
-from chalicelib.features.platforms.spaces.logic import keys_of, seen, sees_all
+from chalicelib.features.platforms.spaces.logic import (
+    may_see_private_spaces,
+    space_visibility_keys,
+    visible_space_or_none,
+)
 from chalicelib.features.tenancy.entities.organizations import Organization
 from chalicelib.kernel.authorization import ancestor_cache
 from chalicelib.kernel.core.case_folding import ascii_lower
@@ -75,7 +79,7 @@ class NavigationVisibility:
 
     @cached_property
     def _sees_all(self) -> bool:
-        return sees_all(self.ctx)
+        return may_see_private_spaces(self.ctx)
 
     @cached_property
     def _sees_unpublished(self) -> bool:
@@ -113,7 +117,7 @@ class NavigationVisibility:
 
     def _space_keys(self, ids: Iterable[str]) -> Iterator[ItemKey]:
         for space_id in sorted(ids):
-            yield from keys_of(self.ctx, self.platform, space_id)
+            yield from space_visibility_keys(self.ctx, self.platform, space_id)
 
     def _home_keys(self) -> list[ItemKey]:
         site_id = self.platform.home.get("site_id")
@@ -137,7 +141,7 @@ class NavigationVisibility:
         return referenced_id(records.read.get(self._slug_key(slug)))
 
     def _sees_space(self, space_id: str, records: Records) -> bool:
-        return self._sees_all or seen(self.ctx, self.platform, space_id, records) is not None
+        return self._sees_all or visible_space_or_none(self.ctx, self.platform, space_id, records) is not None
 
     def _sees_site(self, site_id: str, records: Records) -> bool:
         return self._sees_unpublished or any(

@@ -8,7 +8,7 @@ from chalicelib.features.platforms.entities import Platform
 from chalicelib.features.platforms.members.entities import PlatformMember
 from chalicelib.features.tenancy.entities.memberships import Member
 from chalicelib.features.tenancy.entities.organizations import Organization
-from chalicelib.kernel.authorization.memberships import departure_key, is_current_membership, membership_key
+from chalicelib.kernel.authorization.memberships import is_current_membership, membership_key, revocation_marker_key
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.models import ListQuery
 from chalicelib.kernel.identity.auth import ApiKeyPrincipal
@@ -90,7 +90,7 @@ def _organizations_on_page(
     if requested_id:
         member = table.get(Member.make_item_key(organization_id=requested_id, user_id=user_id))
         return MembershipGroup(position=position), [requested_id] if member else []
-    group = read_membership_group(Member.of_user.partition(user_id=user_id, shelf="active"), position)
+    group = read_membership_group(Member.of_user.partition(user_id=user_id, list_name="active"), position)
     return group, [item["organization_id"] for item in group.memberships]
 
 
@@ -108,7 +108,7 @@ def _visible_platforms(
     member_keys = {each: Member.make_item_key(organization_id=each, user_id=caller_id) for each in organization_keys}
     decisive_keys = [
         *member_keys.values(),
-        *(departure_key(key, caller_id) for key in organization_keys.values()),
+        *(revocation_marker_key(key, caller_id) for key in organization_keys.values()),
         *(membership_key(platform_keys[platform_id], caller_id) for platform_id in joined_ids),
     ]
     keys = [*platform_keys.values(), *organization_keys.values(), *required_keys.values(), *decisive_keys]

@@ -1,1 +1,1 @@
-"""Platform members: who belongs to a platform, and with which role."""
+"""Members of a platform and their roles."""

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any, Final, Self
 
 from chalicelib.features.platforms.entities import Platform
-from chalicelib.features.tenancy.entities.memberships import WITH_MEMBER, Departure, Joined
+from chalicelib.features.tenancy.entities.memberships import DEPENDENTS_OF_MEMBER, ContainerMember, RevocationMarker
 from chalicelib.features.tenancy.invitations.entities import Invitation
 from chalicelib.kernel.core.case_folding import casefold
 from chalicelib.kernel.identity.jwt import MAX_LABEL_CHARACTERS
@@ -18,22 +18,22 @@ from chalicelib.kernel.transactions.unique_items import guard_key
 
 _SUFFIX_BYTES: Final = 2
 
-WITH_PLATFORM_MEMBER: Final = Facet("P#{platform_id}#U#{user_id}", "facet2")
-"""All that goes with a member of a platform: what they are in its spaces, and whom they have invited to it."""
+DEPENDENTS_OF_PLATFORM_MEMBER: Final = Facet("P#{platform_id}#U#{user_id}", "facet2")
+"""Index of the memberships of spaces and of the pending invitations that depend on a member of a platform."""
 
 
-def below_row(user_id: str, platform_id: str = "") -> str:
-    """Return the sort key of what leads, in an organization's partition, to a platform that a user is a member of.
+def platform_membership_sort_key(user_id: str, platform_id: str = "") -> str:
+    """Return the sort key, in an organization's partition, of the item that lists a platform of a user.
 
-    Without the platform's id it is what all those of the user begin with.
+    Without a platform id it is the common prefix of all platforms of the user.
     """
     return f"B#{user_id}#{platform_id}"
 
 
-class PlatformMember(Joined, DescendantMembership):
-    """A user's membership of a platform. Usernames are told apart by more than the case of their letters.
+class PlatformMember(ContainerMember, DescendantMembership):
+    """A user's membership of a platform. Usernames are unique on a platform, ignoring case.
 
-    No issuer promises that they are unique: whoever comes with one that is taken gets it with a suffix.
+    Token issuers do not guarantee unique usernames, so a user whose username is taken gets a suffix.
     """
 
     kind, parameter, id_field = "platform.member", "user_id", "user_id"
@@ -41,7 +41,7 @@ class PlatformMember(Joined, DescendantMembership):
     container_type = Platform
     of_user = Collection("UP#{user_id}", "{platform_id}", index="index1")
     in_platform = Collection("P#{platform_id}#M", "{id}", index="index2")
-    with_member = WITH_MEMBER
+    with_member = DEPENDENTS_OF_MEMBER
     by_email = Facet("P#{platform_id}#E#{email}", "facet2")
     by_username = Unique(
         "platform-username#{platform_id}",
@@ -56,42 +56,46 @@ class PlatformMember(Joined, DescendantMembership):
 
     @property
     def derived_items(self) -> tuple[Item, ...]:
-        """What leads to the platform in its organization, too: the list of a user's memberships lags."""
+        """Return also the item that lists the platform in its organization's partition, because indexes lag."""
         names = {"organization_id": self.organization_id, "platform_id": self.platform_id}
-        row = {"pk": f"O#{self.organization_id}", "sk": below_row(self.user_id, self.platform_id), **names}
+        row = {
+            "pk": f"O#{self.organization_id}",
+            "sk": platform_membership_sort_key(self.user_id, self.platform_id),
+            **names,
+        }
         return (*super().derived_items, row)
 
     @classmethod
     def row_prefix(cls, user_id: str) -> str:
-        """Return the beginning of the sort keys, in an organization's partition, of a user's platforms."""
-        return below_row(user_id)
+        """Return the common sort key prefix, in an organization's partition, of a user's platforms."""
+        return platform_membership_sort_key(user_id)
 
     @property
     def folded_username(self) -> str:
-        """The username as it is compared."""
-        return folded(self.username or "")
+        """Return the username without differences of case."""
+        return fold_username(self.username or "")
 
-    def distinct(self) -> Self:
-        """Return it with its username, or with that and a suffix if another member has it: a read."""
-        if self.username is None or not self.is_taken(self.username):
+    def with_unique_username(self) -> Self:
+        """Return the membership with its username, or with a suffix if another member has it. It takes one read."""
+        if self.username is None or not self.is_username_taken(self.username):
             return self
         suffix = f"-{secrets.token_hex(_SUFFIX_BYTES)}"
         return self.replace(username=self.username[: MAX_LABEL_CHARACTERS - len(suffix)] + suffix)
 
-    def is_taken(self, username: str) -> bool:
-        """Return whether another member of the platform has a username: a read."""
-        (key,) = username_key(self.platform_id, username)
+    def is_username_taken(self, username: str) -> bool:
+        """Return whether another member of the platform has a username. It takes one read."""
+        (key,) = username_keys(self.platform_id, username)
         guard = table.get(key)
         return guard is not None and guard["ref"] != self.user_id
 
     def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
-        """Return None if it is the person's; of another a username that names them goes, so that it is nobody's."""
+        """Return None if the membership is the person's. Another member loses a username that names the person."""
         changed = super().redact(person)
         return {**changed, "username": None} if changed and changed.get("username") else changed
 
 
-class PlatformDeparture(Departure):
-    """That somebody has left a platform, and with it its spaces."""
+class PlatformRevocationMarker(RevocationMarker):
+    """A marker that a user has left a platform and its spaces."""
 
     kind = "platform.departure"
     pk, sk = "P#{platform_id}", "G#{user_id}"
@@ -99,9 +103,9 @@ class PlatformDeparture(Departure):
     platform_id: str
 
     @property
-    def below(self) -> Facet:
-        """The index of what goes with them."""
-        return WITH_PLATFORM_MEMBER
+    def dependents(self) -> Facet:
+        """Return the index of the records that depend on the membership."""
+        return DEPENDENTS_OF_PLATFORM_MEMBER
 
 
 class PlatformInvitation(Invitation):
@@ -112,7 +116,7 @@ class PlatformInvitation(Invitation):
 
     kind = "platform.invitation"
     of_container = Facet("P#{platform_id}#I", "facet3")
-    with_platform_member = Facet("P#{platform_id}#U#{pending_by}", "facet2")
+    with_platform_member = Facet("P#{platform_id}#U#{pending_inviter_id}", "facet2")
     by_address = Unique(
         "platform-invitation#{platform_id}",
         "{email}",
@@ -128,16 +132,16 @@ class PlatformInvitation(Invitation):
 
     @property
     def container_ids(self) -> dict[str, str]:
-        """Ids of the platform and of its organization, by path parameter."""
+        """Return the ids of the platform and of its organization, by path parameter."""
         return {"organization_id": self.organization_id, "platform_id": str(self.platform_id)}
 
 
-def folded(username: str) -> str:
-    """Return a username as it is compared with others (Unicode, default caseless matching)."""
+def fold_username(username: str) -> str:
+    """Return a username for comparison (Unicode default caseless matching)."""
     return casefold(username)
 
 
-def username_key(platform_id: str, username: str) -> list[ItemKey]:
-    """Return where it stands whose a username is at a platform."""
-    said = {"platform_id": platform_id, "folded_username": folded(username)}
-    return [guard_key(PlatformMember.by_username, said)]
+def username_keys(platform_id: str, username: str) -> list[ItemKey]:
+    """Return the item key that reserves a username on a platform."""
+    values = {"platform_id": platform_id, "folded_username": fold_username(username)}
+    return [guard_key(PlatformMember.by_username, values)]

@@ -1,11 +1,11 @@
-"""The invitation to a platform that waits for the caller's email address."""
+"""Search for a pending invitation to a platform by the caller's e-mail address."""
 
 from chalicelib.features.platforms.entities import Platform
 from chalicelib.features.platforms.members.entities import PlatformInvitation
 from chalicelib.features.tenancy.entities.organizations import Organization
 from chalicelib.features.tenancy.invitations.entities import Invitation
-from chalicelib.features.tenancy.invitations.logic.invitation_rules import vouched
-from chalicelib.features.tenancy.invitations.logic.token_resolution import Offer
+from chalicelib.features.tenancy.invitations.logic.invitation_rules import is_inviter_valid
+from chalicelib.features.tenancy.invitations.logic.token_resolution import ResolvedInvitation
 from chalicelib.kernel.authorization.memberships import membership_view, membership_view_keys
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.request import Request
@@ -16,38 +16,42 @@ from chalicelib.kernel.storage.entity import ItemKey
 from chalicelib.kernel.transactions.unique_items import guard_key
 
 
-def address_held(request: Request, user: User) -> list[ItemKey]:
-    """Return where it stands that the user's address was invited to the platform that the path names."""
+def invitation_prefetch_keys(request: Request, user: User) -> list[ItemKey]:
+    """Return the key of the item that reserves the caller's address among the platform's pending invitations."""
     if not (user.email and user.email_verified):
         return []
-    said = {"platform_id": request.parameters["platform_id"], "email": user.email}
-    return [guard_key(PlatformInvitation.by_address, said)]
+    values = {"platform_id": request.parameters["platform_id"], "email": user.email}
+    return [guard_key(PlatformInvitation.by_address, values)]
 
 
-def find_by_address(ctx: Context, platform: Platform) -> Offer | None:
-    """Return the invitation to a platform that waits for the caller, by what `address_held` led to, in one round trip.
+def find_invitation_by_email(ctx: Context, platform: Platform) -> ResolvedInvitation | None:
+    """Return the pending invitation to a platform for the caller's address, or None, in one round trip.
 
-    None if there is none that holds.
+    The items at `invitation_prefetch_keys` must be prefetched.
     """
     guard = next(
-        (ctx.access.prefetched[key] for key in address_held(ctx.request, ctx.user) if key in ctx.access.prefetched),
+        (
+            ctx.access.prefetched[key]
+            for key in invitation_prefetch_keys(ctx.request, ctx.user)
+            if key in ctx.access.prefetched
+        ),
         None,
     )
     if guard is None or table.is_expired(guard):
         return None
     key = Invitation.make_item_key(organization_id=platform.organization_id, id=guard["ref"])
     inviter_id = guard.get("invited_by", "")
-    standing = membership_view_keys(inviter_id, platform.item_key, platform.ancestor_keys.values())
-    items = table.get_all([key, *standing, *Subject(log_partition(platform.organization_id), inviter_id).keys])
+    membership_keys = membership_view_keys(inviter_id, platform.item_key, platform.ancestor_keys.values())
+    items = table.get_all([key, *membership_keys, *Subject(log_partition(platform.organization_id), inviter_id).keys])
     if key not in items:
         return None
     invitation = Invitation.from_item(items[key])
     inviter = membership_view(inviter_id, [*ctx.access.ancestors.values(), platform], items)
-    holds = invitation.status == "pending" and vouched(invitation, inviter)
-    if not holds:
+    is_valid = invitation.status == "pending" and is_inviter_valid(invitation, inviter)
+    if not is_valid:
         return None
     organization = ctx.access.ancestors[Organization]
-    assert isinstance(organization, Organization)  # noqa: S101 - for types: it stands by its kind
-    return Offer(
+    assert isinstance(organization, Organization)  # noqa: S101 - for type checkers: the key is its type
+    return ResolvedInvitation(
         invitation, organization, platform, inviter, ctx.access.memberships, None, {**ctx.access.prefetched, **items}
     )

@@ -1,21 +1,21 @@
-"""The members of a platform: list, find, change, add, remove, invite; join and leave."""
+"""Members of a platform: list, get, change, remove, invite, join and leave."""
 
 from chalicelib.features.platforms.entities import Platform, require_platform_role
 from chalicelib.features.platforms.members.entities import (
-    PlatformDeparture,
     PlatformInvitation,
     PlatformMember,
-    username_key,
+    PlatformRevocationMarker,
+    username_keys,
 )
-from chalicelib.features.platforms.members.logic import address_held, find_by_address
-from chalicelib.features.tenancy.invitations.logic.invitation_rules import INVITATION_BUDGETS
-from chalicelib.features.tenancy.invitations.logic.responses import answer
-from chalicelib.features.tenancy.invitations.logic.sending import invite, recipient_named
+from chalicelib.features.platforms.members.logic import find_invitation_by_email, invitation_prefetch_keys
+from chalicelib.features.tenancy.invitations.logic.invitation_rules import INVITATION_RATE_LIMITS
+from chalicelib.features.tenancy.invitations.logic.responses import respond
+from chalicelib.features.tenancy.invitations.logic.sending import invite, recipient_prefetch_keys
 from chalicelib.features.tenancy.invitations.models import InvitationCreate, InvitationOut
-from chalicelib.features.tenancy.logic.joining import enter, give_role
-from chalicelib.features.tenancy.logic.member_lists import list_joined
-from chalicelib.features.tenancy.logic.membership_rules import shown_to
-from chalicelib.features.tenancy.members.logic.leaving import depart
+from chalicelib.features.tenancy.logic.joining import join, set_role
+from chalicelib.features.tenancy.logic.member_lists import list_members
+from chalicelib.features.tenancy.logic.membership_rules import member_presenter
+from chalicelib.features.tenancy.members.logic.leaving import leave
 from chalicelib.features.tenancy.models.memberships import MemberOut, PlatformMemberPatch, Username
 from chalicelib.kernel.core.problems import Problem, not_found
 from chalicelib.kernel.execution.context import Context
@@ -34,11 +34,11 @@ routes = RouteGroup("platforms")
     emits=None,
 )
 def list_platform_members(ctx: Context, query: ListQuery) -> ListPage[MemberOut]:
-    """List the members of a platform, in the order they joined: those with a membership of their own.
+    """List the members of a platform who have a membership of their own, in the order in which they joined.
 
-    Members of its organization take part in it without one.
+    Members of the platform's organization take part in the platform without one.
     """
-    return list_joined(ctx, PlatformMember, PlatformMember.in_platform, query)
+    return list_members(ctx, PlatformMember, PlatformMember.in_platform, query)
 
 
 @routes.get(
@@ -49,7 +49,7 @@ def list_platform_members(ctx: Context, query: ListQuery) -> ListPage[MemberOut]
 )
 def get_platform_member(ctx: Context, member: PlatformMember) -> MemberOut:
     """Get a member of a platform."""
-    return shown_to(ctx)(member)
+    return member_presenter(ctx)(member)
 
 
 @routes.get(
@@ -60,7 +60,7 @@ def get_platform_member(ctx: Context, member: PlatformMember) -> MemberOut:
 )
 def get_platform_member_by_user(ctx: Context, member: PlatformMember) -> MemberOut:
     """Get a member of a platform by their user id."""
-    return shown_to(ctx)(member)
+    return member_presenter(ctx)(member)
 
 
 @routes.get(
@@ -68,15 +68,15 @@ def get_platform_member_by_user(ctx: Context, member: PlatformMember) -> MemberO
     access=require_platform_role(Role.MEMBER),
     scope="members:read",
     emits=None,
-    prefetch=lambda request: username_key(request.parameters["platform_id"], request.parameters["username"]),
+    prefetch=lambda request: username_keys(request.parameters["platform_id"], request.parameters["username"]),
 )
 def get_platform_member_by_username(ctx: Context, platform: Platform, username: Username) -> MemberOut:
-    """Get a member of a platform by their username, in capital or small letters."""
-    guards = [ctx.access.prefetched.get(key) for key in username_key(platform.id, username)]
+    """Get a member of a platform by their username, whatever the case of its letters."""
+    guards = [ctx.access.prefetched.get(key) for key in username_keys(platform.id, username)]
     member = next((ctx.find(PlatformMember, user_id=guard["ref"]) for guard in guards if guard), None)
     if member is None:
         raise not_found()
-    return shown_to(ctx)(member)
+    return member_presenter(ctx)(member)
 
 
 @routes.patch(
@@ -90,15 +90,15 @@ def get_platform_member_by_username(ctx: Context, platform: Platform, username: 
 def update_platform_member(
     ctx: Context, platform: Platform, member: PlatformMember | None, body: PlatformMemberPatch
 ) -> MemberOut:
-    """Change the role or the username of a platform's member; who is one of its organization's only becomes one.
+    """Change the role or the username of a platform member. A member of the organization becomes a platform member.
 
-    Who comes with a username that is taken gets it with a suffix; here an admin can give another. No two members of a
-    platform have the same one, in whatever letters: `already_exists`.
+    A user whose username is taken joins with a suffix added to it; an admin can change the username here. Usernames are
+    unique on a platform, whatever the case of their letters: `already_exists`.
     """
-    given = give_role(ctx, PlatformMember, member, Role(body.role), **platform.ancestor_ids)
+    updated = set_role(ctx, PlatformMember, member, Role(body.role), **platform.ancestor_ids)
     if "username" in ctx.request.unvalidated_body:
-        given = _renamed(ctx, given, body.username)
-    return shown_to(ctx)(given)
+        updated = _set_username(ctx, updated, body.username)
+    return member_presenter(ctx)(updated)
 
 
 @routes.delete(
@@ -109,12 +109,12 @@ def update_platform_member(
     grants_access=True,
 )
 def remove_platform_member(ctx: Context, platform: Platform, member: PlatformMember) -> None:
-    """Remove a member from a platform, and thereby from its spaces; what they had invited as such is revoked.
+    """Remove a member from a platform and from its spaces. Invitations that they sent as such are revoked.
 
-    The entry of the removal stands for the end of it all. A member of the organization still takes part in the platform
-    as such.
+    One log entry records the removal with all its consequences. A member of the organization can still take part in the
+    platform as such.
     """
-    depart(ctx, member, PlatformDeparture, **platform.ancestor_ids)
+    leave(ctx, member, PlatformRevocationMarker, **platform.ancestor_ids)
 
 
 @routes.post(
@@ -124,14 +124,14 @@ def remove_platform_member(ctx: Context, platform: Platform, member: PlatformMem
     emits="platform.invitation.created",
     grants_access=True,
     collection_path="/organizations/{organization_id}/invitations",
-    prefetch=recipient_named,
-    rate_limits=INVITATION_BUDGETS,
+    prefetch=recipient_prefetch_keys,
+    rate_limits=INVITATION_RATE_LIMITS,
 )
 def invite_to_platform(ctx: Context, platform: Platform, body: InvitationCreate) -> InvitationOut:
-    """Invite somebody to a platform; the answer holds the link to accept, once.
+    """Invite somebody to a platform. Only this response contains the link to accept.
 
-    It is found, revoked and sent again under the organization's invitations. Whoever can accept it can also just join.
-    Mails are limited as those of invitations to organizations are.
+    The organization's invitations include it. A user who can accept it can also simply join. Its mails count toward the
+    limits of invitations to organizations.
     """
     return invite(ctx, PlatformInvitation, body, **platform.ancestor_ids)
 
@@ -141,28 +141,28 @@ def invite_to_platform(ctx: Context, platform: Platform, body: InvitationCreate)
     success=200,
     access=require_platform_role(None),
     scope=None,
-    prefetch_for_user=address_held,
+    prefetch_for_user=invitation_prefetch_keys,
     emits=("platform.member.added", "platform.invitation.accepted"),
     grants_access=True,
 )
 def join_platform(ctx: Context, platform: Platform) -> MemberOut:
-    """Join a platform: a published one that is open to everybody, or whichever the caller's address is invited to.
+    """Join a platform: a published one that is open to everybody, or one to which the caller's address is invited.
 
-    Who is invited accepts that by joining, and gets the role that it offers. Who is a member already stays what they
-    are. `forbidden` stands for a published platform that takes invited people only. Where another member has the
-    caller's username, in whatever letters, theirs gets a suffix.
+    A user who is invited accepts by joining, and gets the offered role. A member keeps their role. `forbidden` means
+    that the published platform requires an invitation. If another member has the caller's username, whatever the case
+    of its letters, the caller's gets a suffix.
     """
     if ctx.access.membership:
-        return shown_to(ctx)(PlatformMember.from_item(ctx.access.membership))
-    if offer := find_by_address(ctx, platform):
-        accepted = answer(ctx, offer, ctx.user, "accept")
+        return member_presenter(ctx)(PlatformMember.from_item(ctx.access.membership))
+    if resolved := find_invitation_by_email(ctx, platform):
+        accepted = respond(ctx, resolved, ctx.user, "accept")
         return MemberOut.of(accepted.member)
     if not platform.is_published:
         raise not_found()
     if platform.join_policy != "open":
-        raise Problem("forbidden", "This platform takes invited people only. Ask one of its admins to invite you.")
-    return shown_to(ctx)(
-        enter(ctx, PlatformMember, ctx.user, Role.MEMBER.value, ctx.access.memberships, **platform.ancestor_ids)
+        raise Problem("forbidden", "This platform requires an invitation. Ask one of its admins to invite you.")
+    return member_presenter(ctx)(
+        join(ctx, PlatformMember, ctx.user, Role.MEMBER.value, ctx.access.memberships, **platform.ancestor_ids)
     )
 
 
@@ -175,21 +175,21 @@ def join_platform(ctx: Context, platform: Platform) -> MemberOut:
     grants_access=True,
 )
 def leave_platform(ctx: Context, platform: Platform) -> None:
-    """Leave a platform, and thereby its spaces; what the member had invited as such is revoked.
+    """Leave a platform and its spaces. Invitations that the member sent as such are revoked.
 
-    The entry of the removal stands for the end of it all. A member of the organization still takes part in the platform
-    as such, and without a membership of their own there is nothing to leave: `not_found`.
+    One log entry records the removal with all its consequences. A member of the organization can still take part in the
+    platform as such. Without a membership of the platform the problem is `not_found`.
     """
     if ctx.access.membership is None:
         raise not_found()
-    depart(ctx, PlatformMember.from_item(ctx.access.membership), PlatformDeparture, **platform.ancestor_ids)
+    leave(ctx, PlatformMember.from_item(ctx.access.membership), PlatformRevocationMarker, **platform.ancestor_ids)
 
 
-def _renamed(ctx: Context, member: PlatformMember, username: str | None) -> PlatformMember:
-    """Return a member with another username. Raises Problem `already_exists` if it was found to be another member's."""
+def _set_username(ctx: Context, member: PlatformMember, username: str | None) -> PlatformMember:
+    """Return a member with another username. Raises Problem `already_exists` if another member was found to have it."""
     if username == member.username:
         return member
-    if username and ctx.attempt and member.is_taken(username):
-        detail = "Another member of the platform has this username, in whatever letters. Choose another."
+    if username and ctx.attempt and member.is_username_taken(username):
+        detail = "Another member of the platform has this username, ignoring case. Choose another."
         raise Problem.for_field("/username", "already_exists", detail)
     return ctx.changes.update(member, username=username)

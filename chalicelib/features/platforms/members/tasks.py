@@ -1,4 +1,4 @@
-"""The hook that removes the invitations to a purged platform."""
+"""Removal of the invitations to a purged platform."""
 
 import time
 from typing import Final

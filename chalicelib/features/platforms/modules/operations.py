@@ -13,7 +13,7 @@ from chalicelib.features.platforms.modules.models.schemas import (
     OverridesPut,
     OverrideWrite,
 )
-from chalicelib.features.platforms.spaces.entities import Space, at_space
+from chalicelib.features.platforms.spaces.entities import Space, require_space_role
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.models import SmallListQuery
 from chalicelib.kernel.operations.results import ListPage
@@ -65,7 +65,7 @@ def update_platform_modules(ctx: Context, platform: Platform, body: ModulesPatch
 
 @space_routes.get(
     "/spaces/{space_id}/effective-modules",
-    access=at_space(Role.MEMBER),
+    access=require_space_role(Role.MEMBER),
     scope="spaces:read",
     emits=None,
 )
@@ -85,7 +85,7 @@ def list_effective_modules(ctx: Context, query: SmallListQuery) -> ListPage[Effe
 
 @space_routes.get(
     "/spaces/{space_id}/module-overrides",
-    access=at_space(Role.MEMBER),
+    access=require_space_role(Role.MEMBER),
     scope="spaces:read",
     emits=None,
 )
@@ -96,7 +96,7 @@ def list_module_overrides(ctx: Context, query: SmallListQuery) -> ListPage[Overr
 
 @space_routes.post(
     "/spaces/{space_id}/module-overrides",
-    access=at_space(Role.ADMIN),
+    access=require_space_role(Role.ADMIN),
     scope="spaces:write",
     emits="space.module_override.set",
     existing_status=200,
@@ -120,7 +120,7 @@ def set_module_override(ctx: Context, space: Space, body: OverrideWrite) -> Over
 
 @space_routes.put(
     "/spaces/{space_id}/module-overrides",
-    access=at_space(Role.ADMIN),
+    access=require_space_role(Role.ADMIN),
     scope="spaces:write",
     emits="space.module_overrides.replaced",
 )
@@ -137,7 +137,7 @@ def replace_module_overrides(ctx: Context, space: Space, body: OverridesPut) -> 
 
 @space_routes.get(
     "/spaces/{space_id}/module-overrides/{module_id}",
-    access=at_space(Role.MEMBER),
+    access=require_space_role(Role.MEMBER),
     scope="spaces:read",
     emits=None,
 )
@@ -148,7 +148,7 @@ def get_module_override(_ctx: Context, override: ModuleOverride) -> OverrideOut:
 
 @space_routes.delete(
     "/spaces/{space_id}/module-overrides/{module_id}",
-    access=at_space(Role.ADMIN),
+    access=require_space_role(Role.ADMIN),
     scope="spaces:write",
     emits="space.module_override.removed",
 )

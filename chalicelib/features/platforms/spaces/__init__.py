@@ -1,1 +1,1 @@
-"""Spaces: the rooms of a platform, open to its members or private."""
+"""Spaces of a platform, open to its members or private, and their members."""

@@ -5,9 +5,9 @@ from dataclasses import field
 from typing import Any, Literal
 
 from chalicelib.features.platforms.entities import Platform
-from chalicelib.features.platforms.members.entities import WITH_PLATFORM_MEMBER
+from chalicelib.features.platforms.members.entities import DEPENDENTS_OF_PLATFORM_MEMBER
 from chalicelib.features.platforms.spaces.models import SpaceOut
-from chalicelib.features.tenancy.entities.memberships import WITH_MEMBER, Joined
+from chalicelib.features.tenancy.entities.memberships import DEPENDENTS_OF_MEMBER, ContainerMember
 from chalicelib.kernel.operations.access_rules import RequireRole
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage.entity import Collection, Container
@@ -16,7 +16,7 @@ from chalicelib.kernel.storage.unique_values import FormerName, Unique
 
 
 class Space(Container):
-    """A room of a platform. Spaces are listed by position, and those at the same one in the order they were created."""
+    """A space of a platform. Spaces are listed by position, then by time of creation."""
 
     kind, parameter, parent_type, scope_area = "space", "space_id", Platform, "spaces"
     pk, sk = "S#{id}", "#"
@@ -38,28 +38,28 @@ class Space(Container):
 
     @property
     def is_private(self) -> bool:
-        """Whether it is there for its own members and its platform's admins only."""
+        """Return whether only its members and the platform's admins can see it."""
         return self.visibility == "private"
 
     def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
-        """Return what lets its name and description not say the person."""
+        """Return the changes that remove the person from its name and description."""
         return person.redact_all({"name": self.name, "description": self.description})
 
 
-def at_space(role: Role | None, *, at_its_platform: bool = False) -> RequireRole:
-    """Return the need for a role at the space that the path names, or at the platform that it is in."""
-    return RequireRole(Space, role, role_at=Platform if at_its_platform else None)
+def require_space_role(role: Role | None, *, at_platform: bool = False) -> RequireRole:
+    """Return the rule that requires a role in the space named by the path or, with `at_platform`, in its platform."""
+    return RequireRole(Space, role, role_at=Platform if at_platform else None)
 
 
-class SpaceMember(Joined):
+class SpaceMember(ContainerMember):
     """A user's membership of a space."""
 
     kind, parameter, id_field = "space.member", "user_id", "user_id"
     pk, sk = "S#{space_id}", "M#{user_id}"
     of_user = Collection("US#{user_id}#{platform_id}", "{space_id}", index="index1")
     in_space = Collection("S#{space_id}#M", "{id}", index="index2")
-    with_member = WITH_MEMBER
-    with_platform_member = WITH_PLATFORM_MEMBER
+    with_member = DEPENDENTS_OF_MEMBER
+    with_platform_member = DEPENDENTS_OF_PLATFORM_MEMBER
 
     platform_id: str
     space_id: str

@@ -1,4 +1,4 @@
-"""What the operations on spaces accept and answer."""
+"""Requests and responses of the operations on spaces."""
 
 from typing import Literal
 
@@ -9,31 +9,35 @@ from chalicelib.kernel.http.models import Input, Patch, RecordOutput
 
 Visibility = Literal["open", "private"]
 
-MOST_POSITION = 999_999_999
+MAX_POSITION = 999_999_999
 
 
 class SpaceCreate(Input):
     """A new space."""
 
-    platform_id: Uuid = Field(description="Where it is, for good.")
+    platform_id: Uuid = Field(description="The platform that contains it. It cannot be changed.")
     name: Name = Field(examples=["Looms"])
-    slug: Slug | None = Field(None, description="Left out, it is derived from the name.", examples=[None])
+    slug: Slug | None = Field(None, description="If omitted, it is derived from the name.", examples=[None])
     description: Text | None = Field(None, examples=["All about weaving."])
-    visibility: Visibility = Field("open", description="`private`: there for its own members and admins only.")
+    visibility: Visibility = Field("open", description="Only members and admins see a `private` space.")
     position: int | None = Field(
-        None, ge=0, le=MOST_POSITION, description="Where it is listed; left out, behind all others.", examples=[None]
+        None,
+        ge=0,
+        le=MAX_POSITION,
+        description="Position in lists. If omitted, after all other spaces.",
+        examples=[None],
     )
 
 
 class SpacePatch(Patch):
-    """What of a space can be changed."""
+    """The fields of a space that can be changed."""
 
     name: Name = Field(examples=["Looms"])
-    slug: Slug = Field(description="The former slug is free at once.", examples=["looms"])
+    slug: Slug = Field(description="The former slug can be reused at once.", examples=["looms"])
     description: Text | None = Field(None, examples=["All about weaving."])
     visibility: Visibility = Field("open", examples=["private"])
     position: int | None = Field(
-        None, ge=0, le=MOST_POSITION, description="Null lists it behind all others.", examples=[1]
+        None, ge=0, le=MAX_POSITION, description="Null moves it after all other spaces.", examples=[1]
     )
 
 

@@ -1,14 +1,14 @@
-"""Spaces and their members: create, list, change and delete spaces; join, leave, and manage members."""
+"""Spaces and their members: create, list, change and delete spaces; join, leave and manage members."""
 
 from chalicelib.features.platforms.entities import Platform, require_platform_role
-from chalicelib.features.platforms.spaces.entities import Space, SpaceMember, at_space
-from chalicelib.features.platforms.spaces.logic import list_seen, sees_all
-from chalicelib.features.platforms.spaces.models import MOST_POSITION, SpaceCreate, SpaceOut, SpacePatch
-from chalicelib.features.tenancy.logic.joining import enter, give_role
-from chalicelib.features.tenancy.logic.member_lists import list_joined
-from chalicelib.features.tenancy.logic.membership_rules import shown_to
+from chalicelib.features.platforms.spaces.entities import Space, SpaceMember, require_space_role
+from chalicelib.features.platforms.spaces.logic import list_visible_spaces, may_see_private_spaces
+from chalicelib.features.platforms.spaces.models import MAX_POSITION, SpaceCreate, SpaceOut, SpacePatch
+from chalicelib.features.tenancy.logic.joining import join, set_role
+from chalicelib.features.tenancy.logic.member_lists import list_members
+from chalicelib.features.tenancy.logic.membership_rules import member_presenter
 from chalicelib.features.tenancy.models.memberships import MemberOut, RolePatch
-from chalicelib.features.tenancy.purges.entities import purge
+from chalicelib.features.tenancy.purges.entities import purge_container
 from chalicelib.kernel.core.problems import Problem, not_found
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.models import ListQuery
@@ -30,8 +30,8 @@ in_platforms = RouteGroup("platforms", routes.operations)
     emits=None,
 )
 def list_platform_spaces(ctx: Context, platform: Platform, query: ListQuery) -> ListPage[SpaceOut]:
-    """List the spaces of a platform, by position; private ones show to their members, and to admins."""
-    return list_seen(ctx, platform, query)
+    """List the spaces of a platform by position. Only their members and admins see private spaces."""
+    return list_visible_spaces(ctx, platform, query)
 
 
 @routes.post(
@@ -42,80 +42,83 @@ def list_platform_spaces(ctx: Context, platform: Platform, query: ListQuery) -> 
     grants_access=True,
 )
 def create_space(ctx: Context, platform: Platform, body: SpaceCreate) -> SpaceOut:
-    """Create a space in a platform; a user who does becomes its admin."""
-    if body.visibility == "private" and isinstance(ctx.principal, ApiKeyPrincipal) and not sees_all(ctx):
-        detail = "The API key would not see it: to make a private space it needs `spaces:write` or `admin`."
+    """Create a space in a platform. A user who creates it becomes its admin."""
+    if body.visibility == "private" and isinstance(ctx.principal, ApiKeyPrincipal) and not may_see_private_spaces(ctx):
+        detail = "The API key could not see the space. To create a private space it needs `spaces:write` or `admin`."
         raise Problem.for_field("/visibility", "insufficient_scope", detail)
-    fields = body.fields() | {"slug": ctx.choose_slug(body.slug, body.name), "position": _position(ctx, body.position)}
+    fields = body.fields() | {
+        "slug": ctx.choose_slug(body.slug, body.name),
+        "position": _position_or_last(ctx, body.position),
+    }
     space = Space(**ctx.new_record_fields(), **fields, organization_id=platform.organization_id)
     ctx.changes.create(space)
     if isinstance(ctx.principal, User):
-        enter(ctx, SpaceMember, ctx.principal, Role.ADMIN.value, ctx.access.memberships, **space.ancestor_ids)
+        join(ctx, SpaceMember, ctx.principal, Role.ADMIN.value, ctx.access.memberships, **space.ancestor_ids)
     return SpaceOut.of(space)
 
 
-@routes.get("/spaces/{space_id}", access=at_space(Role.MEMBER), scope="spaces:read", emits=None)
+@routes.get("/spaces/{space_id}", access=require_space_role(Role.MEMBER), scope="spaces:read", emits=None)
 def get_space(_ctx: Context, space: Space) -> SpaceOut:
     """Get a space."""
     return SpaceOut.of(space)
 
 
-@routes.patch("/spaces/{space_id}", access=at_space(Role.ADMIN), scope="spaces:write", emits="space.updated")
+@routes.patch("/spaces/{space_id}", access=require_space_role(Role.ADMIN), scope="spaces:write", emits="space.updated")
 def update_space(ctx: Context, space: Space, body: SpacePatch) -> SpaceOut:
-    """Change a space; without a position it is listed behind all others."""
-    fields = body.fields() | {"position": _position(ctx, body.position)}
+    """Update a space. Without a position it becomes the last one."""
+    fields = body.fields() | {"position": _position_or_last(ctx, body.position)}
     return SpaceOut.of(ctx.changes.update(space, **fields))
 
 
 @routes.delete(
     "/spaces/{space_id}",
-    access=at_space(Role.ADMIN, at_its_platform=True),
+    access=require_space_role(Role.ADMIN, at_platform=True),
     scope="spaces:write",
     emits="space.deleted",
 )
 def delete_space(ctx: Context, space: Space) -> None:
-    """Delete a space, and all in it: it is gone at once, and its slug free again."""
-    purge(ctx.changes, space)
+    """Delete a space with its contents. It disappears at once, and its slug can be reused."""
+    purge_container(ctx.changes, space)
 
 
-def _position(ctx: Context, given: int | None) -> int:
-    """Return the position that was given or, if there is none, the one behind all others."""
-    if given is not None:
-        return given
+def _position_or_last(ctx: Context, position: int | None) -> int:
+    """Return the given position or, without one, the position after all other spaces."""
+    if position is not None:
+        return position
     last = ctx.latest(Space, Space.sibling_index)
-    return min(last.position + 1, MOST_POSITION) if last else 0
+    return min(last.position + 1, MAX_POSITION) if last else 0
 
 
 @routes.post(
     "/spaces/{space_id}/join",
     success=200,
-    access=at_space(Role.MEMBER, at_its_platform=True),
+    access=require_space_role(Role.MEMBER, at_platform=True),
     scope=None,
     emits="space.member.added",
     grants_access=True,
 )
 def join_space(ctx: Context, space: Space) -> MemberOut:
-    """Join an open space of a platform that the caller takes part in; who is a member already stays what they are.
+    """Join an open space of a platform in which the caller takes part. A member keeps their role.
 
-    A private space is there for its members, and for admins, who may join it too.
+    Only members and admins see a private space. Admins can join it.
     """
     if ctx.access.membership:
-        return shown_to(ctx)(SpaceMember.from_item(ctx.access.membership))
-    return shown_to(ctx)(
-        enter(ctx, SpaceMember, ctx.user, Role.MEMBER.value, ctx.access.memberships, **space.ancestor_ids)
+        return member_presenter(ctx)(SpaceMember.from_item(ctx.access.membership))
+    return member_presenter(ctx)(
+        join(ctx, SpaceMember, ctx.user, Role.MEMBER.value, ctx.access.memberships, **space.ancestor_ids)
     )
 
 
 @routes.post(
     "/spaces/{space_id}/leave",
     success=204,
-    access=at_space(None),
+    access=require_space_role(None),
     scope=None,
     emits="space.member.removed",
     grants_access=True,
 )
 def leave_space(ctx: Context) -> None:
-    """Leave a space. Without a membership of their own there is nothing to leave: `not_found`."""
+    """Leave a space. Without a membership of the space the problem is `not_found`."""
     if ctx.access.membership is None:
         raise not_found()
     ctx.changes.delete(SpaceMember.from_item(ctx.access.membership))
@@ -123,49 +126,49 @@ def leave_space(ctx: Context) -> None:
 
 @routes.get(
     "/spaces/{space_id}/members",
-    access=at_space(Role.MEMBER),
+    access=require_space_role(Role.MEMBER),
     scope="members:read",
     emits=None,
 )
 def list_space_members(ctx: Context, query: ListQuery) -> ListPage[MemberOut]:
-    """List the members of a space, in the order they joined: those with a membership of their own.
+    """List the members of a space who have a membership of their own, in the order in which they joined.
 
-    Members of its platform take part in an open one without.
+    Members of its platform take part in an open space without one.
     """
-    return list_joined(ctx, SpaceMember, SpaceMember.in_space, query)
+    return list_members(ctx, SpaceMember, SpaceMember.in_space, query)
 
 
 @routes.get(
     "/spaces/{space_id}/members/{user_id}",
-    access=at_space(Role.MEMBER),
+    access=require_space_role(Role.MEMBER),
     scope="members:read",
     emits=None,
 )
 def get_space_member(ctx: Context, member: SpaceMember) -> MemberOut:
     """Get a member of a space."""
-    return shown_to(ctx)(member)
+    return member_presenter(ctx)(member)
 
 
 @routes.patch(
     "/spaces/{space_id}/members/{user_id}",
-    access=at_space(Role.ADMIN),
+    access=require_space_role(Role.ADMIN),
     scope="members:write",
     emits=("space.member.updated", "space.member.added"),
     grants_access=True,
     subject_user_param="user_id",
 )
 def update_space_member(ctx: Context, space: Space, member: SpaceMember | None, body: RolePatch) -> MemberOut:
-    """Change the role of a space's member; who takes part in its platform and is none yet becomes one."""
-    return shown_to(ctx)(give_role(ctx, SpaceMember, member, Role(body.role), **space.ancestor_ids))
+    """Change the role of a space member. A user who takes part in the platform becomes a member of the space."""
+    return member_presenter(ctx)(set_role(ctx, SpaceMember, member, Role(body.role), **space.ancestor_ids))
 
 
 @routes.delete(
     "/spaces/{space_id}/members/{user_id}",
-    access=at_space(Role.ADMIN),
+    access=require_space_role(Role.ADMIN),
     scope="members:write",
     emits="space.member.removed",
     grants_access=True,
 )
 def remove_space_member(ctx: Context, member: SpaceMember) -> None:
-    """Remove a member from a space. Who takes part in the platform still takes part in an open space as such."""
+    """Remove a member from a space. A participant of the platform can still take part in an open space."""
     ctx.changes.delete(member)

@@ -1,1 +1,1 @@
-"""Erasures: a person's data leaves an organization's records and its log, and the log stays provable."""
+"""Erasures of a person's data from an organization's records and log. The log stays verifiable."""

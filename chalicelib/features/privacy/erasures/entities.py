@@ -1,36 +1,37 @@
-"""What is stored of an erasure."""
+"""The stored record of an erasure."""
 
 from collections.abc import Mapping
 from dataclasses import field
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
-from chalicelib.features.privacy.erasures.models import ErasureOut, Status
+from chalicelib.features.privacy.erasures.models import ErasureOut, ErasureStatus
 from chalicelib.kernel.storage.entity import Item, Quota
 from chalicelib.kernel.storage.pii import PersonalData
 from chalicelib.kernel.work.jobs import Job
 
-MOST_RUNNING = 10
+MAX_RUNNING_ERASURES = 10
 
 Step = Literal["accounts", "addresses", "records", "entries"]
 
-Room = dict[str, Any]
-"""A partition: its `pk`, the `index` it is one of, if it lists places, and `after` which position to go on."""
+ScanRange = dict[str, Any]
+"""A partition: its `pk`, the `index` if it is a partition of one, and `after`, the position at which to continue."""
 
-Account = tuple[str, str]
-"""A user id, and an e-mail address that was seen to be that user's."""
+Identity = tuple[str, str]
+"""A user id, and an e-mail address that the user proved to own."""
 
 
 class Erasure(Job):
-    """The erasure of a person. `step`, `rooms` and `position` are how far it is.
+    """The erasure of a person. `step`, `pending_ranges` and `log_cursor` are its progress.
 
-    `rooms` are the partitions that are still to be looked through for records; before it begins with that there are
-    none. `position` is where it goes on in the log.
+    `pending_ranges` are the partitions still to be searched for records, empty before that step begins. `log_cursor` is
+    the position in the log at which to continue.
 
-    `user_ids` and `emails` are who was named, `accounts` what it found out about them. Once it ends it forgets whom it
-    was about; one that ends with an `error` keeps the accounts for the next, since it may have erased what told them.
+    `user_ids` and `emails` identify the person in the request. `identities` are the pairs that the erasure found. When
+    the erasure ends it forgets the person. If it ends with an `error` it keeps the identities for the next erasure,
+    because it may have erased the entries that contained them.
 
-    From `completed_at` on it looks once more for what was under way until then; what is made later is left alone. Once
-    completed it counts no more against the limit.
+    After `completed_at` it searches once more for records that were in flight at that time, and ignores later ones. A
+    completed erasure does not count toward the limit.
     """
 
     kind, parameter, task = "organization.erasure", "erasure_id", "erasures.run"
@@ -38,42 +39,51 @@ class Erasure(Job):
     quota = Quota(
         "running erasures",
         "O#{organization_id}",
-        MOST_RUNNING,
+        MAX_RUNNING_ERASURES,
         lambda erasure: erasure.status in ("queued", "running"),
         "Wait until one is completed.",
     )
     output_model = ErasureOut
+    attribute_names: ClassVar = {
+        "identities": "accounts",
+        "pending_ranges": "rooms",
+        "log_cursor": "position",
+    }
 
     organization_id: str
     user_ids: list[str] = field(default_factory=list)
     emails: list[str] = field(default_factory=list)
-    accounts: list[list[str]] = field(default_factory=list)
-    status: Status = "queued"
+    identities: list[list[str]] = field(default_factory=list)
+    status: ErasureStatus = "queued"
     step: Step
-    rooms: list[Room] = field(default_factory=list)
-    position: Item | None = None
+    pending_ranges: list[ScanRange] = field(default_factory=list)
+    log_cursor: Item | None = None
     completed_at: str | None = None
     erased_records: int = 0
     erased_entries: int = 0
     error: str | None = None
 
     @property
-    def over(self) -> bool:
-        """Whether nothing is left to be done of it."""
+    def is_over(self) -> bool:
+        """Return whether nothing is left to do."""
         return self.turn_at is None
 
     @property
-    def known(self) -> set[Account]:
-        """The accounts it found out."""
-        return {(user_id, email) for user_id, email in self.accounts}
+    def known_identities(self) -> set[Identity]:
+        """Return the identities that the erasure found."""
+        return {(user_id, email) for user_id, email in self.identities}
 
     @property
     def person(self) -> PersonalData:
-        """Whom it is about."""
-        user_ids, emails = ({account[n] for account in self.known} for n in (0, 1))
+        """Return the person to erase."""
+        user_ids, emails = ({identity[n] for identity in self.known_identities} for n in (0, 1))
         return PersonalData(frozenset({*self.user_ids, *user_ids}), frozenset({*self.emails, *emails}))
 
     def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
-        """Return what lets one that ended with an error forget the accounts with an id or an address of the person."""
-        left = [a for a in self.accounts if a[0] not in person.user_ids and a[1] not in person.emails]
-        return {"accounts": left} if self.over and left != self.accounts else {}
+        """Return the changes that remove the person's identities from an erasure that ended with an error."""
+        remaining = [
+            identity
+            for identity in self.identities
+            if identity[0] not in person.user_ids and identity[1] not in person.emails
+        ]
+        return {"identities": remaining} if self.is_over and remaining != self.identities else {}

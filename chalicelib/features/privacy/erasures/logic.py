@@ -1,4 +1,4 @@
-"""Whom a request and the log speak of: pure decisions."""
+"""Which people requests and log entries refer to. No I/O."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
@@ -6,7 +6,7 @@ from typing import Any, Final
 from pydantic_core import from_json
 
 from chalicelib.features.audit.log.logic.entry_verification import StoredEntry, has_valid_entry_mac
-from chalicelib.features.privacy.erasures.entities import Account, Room
+from chalicelib.features.privacy.erasures.entities import Identity, ScanRange
 from chalicelib.features.research.entities import ResearchJob
 from chalicelib.features.tenancy.api_keys.entities import ApiKey
 from chalicelib.features.tenancy.entities.memberships import Member
@@ -16,85 +16,93 @@ from chalicelib.kernel.storage.entity import Container, Entity
 from chalicelib.kernel.storage.pii import PersonalData
 from chalicelib.kernel.storage.record_types import child_types
 
-_ANSWERS: Final = tuple(
+_RESPONSE_EVENTS: Final = tuple(
     f"{place}.invitation.{outcome}" for place in ("organization", "platform") for outcome in ("accepted", "declined")
 )
-_PEOPLE: Final = ("user", "operator")
-_LISTED_ELSEWHERE: Final = ((Organization, ResearchJob.in_organization),)
-"""Lists of records that belong to a place and stand in none of its partitions."""
+_PERSON_ACTOR_TYPES: Final = ("user", "operator")
+_EXTRA_COLLECTIONS: Final = ((Organization, ResearchJob.in_organization),)
+"""Collections of records that belong to a container but are in none of its partitions."""
 
-_OF_NO_PERSON: Final = {"id": None, "organizationId": None}
+_IMPERSONAL_IDS: Final = {"id": None, "organizationId": None}
 
 
-def refuse_other(records: Iterable[Entity], email: str | None) -> None:
-    """Raise Invalid if one of the records that a user's id leads to is no user's, or of one with another address.
+def reject_mismatched_user(records: Iterable[Entity], email: str | None) -> None:
+    """Raise ValidationProblem if a user id names an API key, or a member whose address is not the given `email`.
 
-    `email`: that of another member, if they were named with one.
+    `email`: the given address, if it is another member's.
     """
     for record in records:
         if isinstance(record, ApiKey):
-            advice = "This is the id of an API key, which is no person. Delete the key instead: DELETE {}"
+            advice = "This is the id of an API key, not of a user. Delete the key instead: DELETE {}"
             path = f"/organizations/{record.organization_id}/api-keys/{record.id}"
             raise ValidationProblem([FieldError("/userId", "api_key", advice.format(path))])
         if email and isinstance(record, Member) and record.email != email:
-            advice = "This user is a member, and the email is another member's. Make one erasure for each person."
+            advice = "The email belongs to another member than the userId. Create one erasure for each person."
             raise ValidationProblem([FieldError("/userId", "another_person", advice)])
 
 
-def rooms_of(kind: type[Container], place_id: str) -> list[Room]:
-    """Return where all stands that is in a place: its partitions, the lists of places and of other records in it."""
-    own = [kind.make_item_key(id=place_id)[0], *(template.format(id=place_id) for template in kind.extra_partitions)]
-    lists = [inner.sibling_index for inner in child_types(kind)] + [
-        listed for within, listed in _LISTED_ELSEWHERE if within is kind
+def partitions_to_scan(container_type: type[Container], container_id: str) -> list[ScanRange]:
+    """Return the key ranges with everything in a container: its partitions, its child containers and other records."""
+    partitions = [
+        container_type.make_item_key(id=container_id)[0],
+        *(template.format(id=container_id) for template in container_type.extra_partitions),
+    ]
+    collections = [child_type.sibling_index for child_type in child_types(container_type)] + [
+        collection for owner_type, collection in _EXTRA_COLLECTIONS if owner_type is container_type
     ]
     return [
-        *({"pk": pk} for pk in own),
-        *({"pk": each.pk.format_map({kind.parameter: place_id}), "index": each.index} for each in lists),
+        *({"pk": pk} for pk in partitions),
+        *(
+            {"pk": each.pk.format_map({container_type.parameter: container_id}), "index": each.index}
+            for each in collections
+        ),
     ]
 
 
-def names(entry: StoredEntry, person: PersonalData) -> bool:
-    """Return whether an entry names the person. One that was erased names nobody."""
-    return _said_of(person, entry) is not None
+def mentions(entry: StoredEntry, person: PersonalData) -> bool:
+    """Return whether an entry names the person. An erased entry names nobody."""
+    return _personal_content(person, entry) is not None
 
 
-def accounts_in(entries: Iterable[StoredEntry], log: str, person: PersonalData) -> Iterator[Account]:
-    """Yield the accounts that entries which name the person speak of; what somebody altered is not believed."""
+def identities_in(entries: Iterable[StoredEntry], log: str, person: PersonalData) -> Iterator[Identity]:
+    """Yield the identities in the entries that name the person. Altered entries are ignored."""
     for entry in entries:
-        said = _said_of(person, entry)
-        if said is not None and has_valid_entry_mac(log, entry):
-            yield from _accounts(said)
+        content = _personal_content(person, entry)
+        if content is not None and has_valid_entry_mac(log, entry):
+            yield from _identities(content)
 
 
-def _said_of(person: PersonalData, entry: StoredEntry) -> Any:
-    """Return what an entry says, without the ids of what is no person, if that names the person; else None."""
+def _personal_content(person: PersonalData, entry: StoredEntry) -> Any:
+    """Return the content of an entry without the ids of non-persons if it names the person, or None."""
     text = entry.body.decode(errors="replace") if isinstance(entry.body, bytes) else ""
     if not person.may_appear_in(text):
         return None
     try:
-        said = _of_people(from_json(text))
-    except ValueError:  # Somebody altered it: it is judged as the text it is.
-        said = text
-    return said if person.appears_in_value(said) else None
+        content = _without_impersonal_ids(from_json(text))
+    except ValueError:  # The entry was altered. Its text is searched as it is.
+        content = text
+    return content if person.appears_in_value(content) else None
 
 
-def _of_people(said: Any) -> Any:
-    """Return an entry without the ids of what is no person: its own, its log's, its target's, an API key's."""
+def _without_impersonal_ids(content: Any) -> Any:
+    """Return an entry without ids that are not a person's: its own, its log's, its target's, an API key's."""
     try:
-        actor = said["actor"] if said["actor"]["type"] in _PEOPLE else {**said["actor"], "id": None}
-        data, target = {**(said["data"] or {}), **_OF_NO_PERSON}, {**said["target"], "id": None}
-    except (KeyError, TypeError):  # Somebody altered it: nothing in it is taken for what it should be.
-        return said
-    return {**said, **_OF_NO_PERSON, "actor": actor, "target": target, "data": data}
+        actor = (
+            content["actor"] if content["actor"]["type"] in _PERSON_ACTOR_TYPES else {**content["actor"], "id": None}
+        )
+        data, target = {**(content["data"] or {}), **_IMPERSONAL_IDS}, {**content["target"], "id": None}
+    except (KeyError, TypeError):  # The entry was altered. Its structure cannot be relied on.
+        return content
+    return {**content, **_IMPERSONAL_IDS, "actor": actor, "target": target, "data": data}
 
 
-def _accounts(said: Mapping[str, Any]) -> Iterator[Account]:
-    """Yield the account that an entry speaks of, if it does.
+def _identities(content: Mapping[str, Any]) -> Iterator[Identity]:
+    """Yield the identity that an entry contains, if any.
 
-    One about a membership has both id and address; one of an answer to an invitation has the actor's id and the address
-    that they were seen to own.
+    An entry about a membership contains both id and address. An entry about a response to an invitation contains the
+    actor's id and the address that the actor proved to own.
     """
-    data = said["data"] or {}
-    user_id = said["actor"]["id"] if said["type"] in _ANSWERS else data.get("userId")
+    data = content["data"] or {}
+    user_id = content["actor"]["id"] if content["type"] in _RESPONSE_EVENTS else data.get("userId")
     if isinstance(user_id, str) and isinstance(email := data.get("email"), str):
         yield user_id, email

@@ -1,4 +1,4 @@
-"""What the operations on erasures accept and answer."""
+"""Requests and responses of the operations on erasures."""
 
 from typing import Literal
 
@@ -7,14 +7,14 @@ from pydantic import Field
 from chalicelib.kernel.http.fields import Email, Uuid
 from chalicelib.kernel.http.models import Input, RecordOutput
 
-Status = Literal["queued", "running", "completed", "failed"]
+ErasureStatus = Literal["queued", "running", "completed", "failed"]
 
 
 class ErasureCreate(Input):
-    """Who is to be forgotten: by their e-mail address, their user id, or both.
+    """The person to erase, by e-mail address, user id or both.
 
-    An email stands for every user who was seen to own it here, a userId for all addresses that the user was seen to own
-    here. Give both for one person only; for two people make two erasures.
+    An email stands for all users who proved to own it in this organization. A userId stands for all addresses that the
+    user proved to own here. Give both for one person only; create two erasures for two people.
     """
 
     email: Email | None = Field(None, examples=["grace@example.com"])
@@ -22,16 +22,17 @@ class ErasureCreate(Input):
 
 
 class ErasureOut(RecordOutput):
-    """An erasure. A minute after it is completed it looks once more, for what was under way, and forgets whom.
+    """An erasure.
 
-    If it can't look once more, `error` says so. After an error make another erasure of the person: it knows what this
-    one found out.
+    A minute after completion it searches once more for records that were in flight, then forgets the person. If the
+    second search fails, `error` says so. After an error create another erasure of the person. It uses what this one
+    found.
     """
 
-    status: Status = Field(examples=["completed"])
-    erased_records: int = Field(ge=0, description="Records that were removed or changed so far.", examples=[2])
-    erased_entries: int = Field(ge=0, description="Entries of the log that were erased so far.", examples=[5])
+    status: ErasureStatus = Field(examples=["completed"])
+    erased_records: int = Field(ge=0, description="Records that were removed or redacted so far.", examples=[2])
+    erased_entries: int = Field(ge=0, description="Log entries that were erased so far.", examples=[5])
     error: str | None = Field(
-        description="Why it failed, and what to do. One that is `completed` has it if it could not look once more.",
+        description="Why it failed, and what to do. A `completed` erasure has it if the second search failed.",
         examples=[None],
     )

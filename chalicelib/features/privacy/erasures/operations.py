@@ -1,15 +1,15 @@
-"""Erasures of an organization: start one, and see how far it is."""
+"""Erasures of an organization: create, and get the progress."""
 
 from collections.abc import Sequence
 
 from chalicelib.features.privacy.erasures.entities import Erasure
-from chalicelib.features.privacy.erasures.logic import refuse_other
+from chalicelib.features.privacy.erasures.logic import reject_mismatched_user
 from chalicelib.features.privacy.erasures.models import ErasureCreate, ErasureOut
 from chalicelib.features.tenancy.api_keys.entities import ApiKey
 from chalicelib.features.tenancy.entities.memberships import Member
-from chalicelib.features.tenancy.entities.organizations import Organization, at_organization
-from chalicelib.features.tenancy.logic.members_by_email import users_with_address
-from chalicelib.features.tenancy.logic.membership_rules import refuse_owner
+from chalicelib.features.tenancy.entities.organizations import Organization, require_organization_role
+from chalicelib.features.tenancy.logic.members_by_email import find_user_ids_by_email
+from chalicelib.features.tenancy.logic.membership_rules import reject_owner
 from chalicelib.kernel.core.case_folding import address_spellings
 from chalicelib.kernel.core.problems import FieldError, ValidationProblem
 from chalicelib.kernel.execution.context import Context
@@ -22,29 +22,31 @@ routes = RouteGroup("organizations")
 @routes.post(
     "/organizations/{organization_id}/erasures",
     success=202,
-    access=at_organization(Role.OWNER),
+    access=require_organization_role(Role.OWNER),
     scope=None,
     emits="organization.person_erased",
 )
 def erase_person(ctx: Context, organization: Organization, body: ErasureCreate) -> ErasureOut:
-    """Erase a person: their data leaves members, invitations and the log's entries, for good.
+    """Erase a person from members, invitations and the entries of the log, permanently.
 
-    It is done in the background: ask GET for the record that the 202 answers until it is `completed` or `failed`.
+    The erasure runs in the background. Poll GET for the record that the 202 returns until it is `completed` or
+    `failed`.
 
-    - **What goes.** Their memberships, also of platforms and spaces, and the invitations to them; what they invited and
-      nobody accepted is revoked. Every entry of the log that names them loses all but its type, time, place and hash,
-      so the tree and every checkpoint you kept still verify. Other records and texts lose their id and address. That a
-      membership ended has no entry of its own: the erasure's entry stands for it.
-    - **What stays.** API keys that they made are revoked if they rest on them still; those that another admin kept work
-      on, without a creator. Exports made before keep what they hold until
-      they expire; only one whose filters name the person expires at once. Deliveries stay, without what an answer said
-      of the person; a webhook whose URL names them is disabled.
-    - **What is refused.** The owner can't be erased: transfer the ownership first (`owner_must_transfer`). The id
-      of an API key is no person's: delete the key instead. At most 10 erasures are queued or running
-      (`limit_exceeded`); a completed one doesn't count.
+    - **What is removed.** The person's memberships, including those of platforms and spaces, and the invitations to
+      them. Pending invitations that they sent are revoked. Each log entry that names them loses everything except its
+      type, time, position and hash, so the tree and all checkpoints that you kept still verify. Other records and texts
+      lose the person's id and address. The erasure's log entry stands for the ends of the memberships, which have no
+      entries of their own.
+    - **What stays.** API keys that the person created are revoked if they still depend on them. Keys that another admin
+      kept continue to work, without a creator. Existing exports stay until they expire; an export whose filters name
+      the person expires at once. Deliveries stay, without the parts of responses that name the person. A webhook whose
+      URL names them is disabled.
+    - **What is rejected.** The owner cannot be erased: transfer the ownership first (`owner_must_transfer`). The id of
+      an API key is not a person's: delete the key instead. At most 10 erasures can be queued or running
+      (`limit_exceeded`); completed ones do not count.
     """
     emails = address_spellings(body.email) if body.email else []
-    _refuse(ctx, organization, body, emails)
+    _validate_subject(ctx, organization, body, emails)
     erasure = Erasure(
         **ctx.new_record_fields(),
         organization_id=organization.id,
@@ -59,23 +61,26 @@ def erase_person(ctx: Context, organization: Organization, body: ErasureCreate) 
 
 @routes.get(
     "/organizations/{organization_id}/erasures/{erasure_id}",
-    access=at_organization(Role.OWNER),
+    access=require_organization_role(Role.OWNER),
     scope=None,
     emits=None,
 )
 def get_erasure(_ctx: Context, erasure: Erasure) -> ErasureOut:
-    """Get an erasure: how far it is, and how much it erased."""
+    """Get the progress of an erasure and the number of erased records and entries."""
     return ErasureOut.of(erasure)
 
 
-def _refuse(ctx: Context, organization: Organization, body: ErasureCreate, emails: Sequence[str]) -> None:
-    """Raise Problem if nobody is named, or who is not one person, or who owns the organization."""
+def _validate_subject(ctx: Context, organization: Organization, body: ErasureCreate, emails: Sequence[str]) -> None:
+    """Raise Problem if the body names nobody, two people, or the owner of the organization."""
     if body.email is None and body.user_id is None:
-        raise ValidationProblem([FieldError("", "required", "Say who: give an email or a userId.")])
-    named = users_with_address(Member, emails, **ctx.ids)
-    if body.user_id and body.user_id not in named:
-        here = {"organization_id": organization.id}
-        keys = Member.make_item_key(**here, user_id=body.user_id), ApiKey.make_item_key(**here, id=body.user_id)
-        refuse_other(ctx.find_all(*keys), body.email if named else None)
-    if organization.owner_id in {body.user_id, *named}:
-        refuse_owner(Role.OWNER)
+        raise ValidationProblem([FieldError("", "required", "Give an email, a userId or both.")])
+    member_ids = find_user_ids_by_email(Member, emails, **ctx.ids)
+    if body.user_id and body.user_id not in member_ids:
+        container_ids = {"organization_id": organization.id}
+        keys = (
+            Member.make_item_key(**container_ids, user_id=body.user_id),
+            ApiKey.make_item_key(**container_ids, id=body.user_id),
+        )
+        reject_mismatched_user(ctx.find_all(*keys), body.email if member_ids else None)
+    if organization.owner_id in {body.user_id, *member_ids}:
+        reject_owner(Role.OWNER)

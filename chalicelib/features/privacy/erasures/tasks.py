@@ -1,4 +1,4 @@
-"""The erasure of a person, step by step; each step goes on where the one before was kept."""
+"""The erasure of a person, in steps. Each step continues from the stored progress."""
 
 import time
 from collections.abc import Iterator
@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from chalicelib.features.audit.log.logic import entry_queries as logs
 from chalicelib.features.audit.log.logic.entry_verification import has_valid_entry_mac
-from chalicelib.features.privacy.erasures.entities import Account, Erasure, Step
-from chalicelib.features.privacy.erasures.logic import accounts_in, names, rooms_of
+from chalicelib.features.privacy.erasures.entities import Erasure, Identity, Step
+from chalicelib.features.privacy.erasures.logic import identities_in, mentions, partitions_to_scan
 from chalicelib.features.tenancy.entities.memberships import Member
 from chalicelib.features.tenancy.entities.organizations import Organization
 from chalicelib.kernel.audit_log import ledger, redaction
@@ -23,33 +23,35 @@ from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from chalicelib.kernel.work import jobs
 from chalicelib.kernel.work.tasks import task
 
-_PAGE: Final = 200
-_PLACES: Final = 25
-_AT_ONCE: Final = 45
-"""Entries erased in one transaction: each is two writes, and the job's progress is one."""
+_PAGE_SIZE: Final = 200
+_CONTAINER_PAGE_SIZE: Final = 25
+_MAX_ENTRIES_PER_TRANSACTION: Final = 45
+"""Entries erased in one transaction. Each takes two writes, and the erasure's progress takes one."""
 
 _PAUSE_SECONDS: Final = 60
-"""Longer than a request takes that began while the person was a member, and than an entry waits for its place."""
+"""Time before the second search: longer than a request in flight takes, and longer than an entry is pending."""
 
-_THEN: Final[dict[Step, Step]] = {"accounts": "addresses", "addresses": "records", "records": "entries"}
-_OWNER: Final = "This person owns the organization. Transfer the ownership to another member, then start it again."
-_GIVEN_UP: Final = "It could not be finished; what was erased stays erased. Verify the log, then start it again."
-_NOT_AGAIN: Final = (
-    "It could not look once more for what was under way when it was completed. Verify the log, then start it again."
+_NEXT_STEP: Final[dict[Step, Step]] = {"accounts": "addresses", "addresses": "records", "records": "entries"}
+_OWNER_ERROR: Final = (
+    "This person owns the organization. Transfer the ownership to another member, then create the erasure again."
+)
+_GAVE_UP_ERROR: Final = "The erasure could not be finished. Verify the log, then create the erasure again."
+_RECHECK_ERROR: Final = (
+    "The second search, for records in flight at the completion, failed. Verify the log, then create the erasure again."
 )
 
 
 @task(Erasure.task)
-def erase_everywhere(message: dict[str, Any]) -> None:
-    """Find out who is meant, then let the person leave the records and the entries: with that it is completed.
+def run_erasure(message: dict[str, Any]) -> None:
+    """Determine the person's identities, then redact records and log entries. That completes the erasure.
 
-    Both are gone through once more after a pause, for what the person had begun as a member: it is done by then. Nobody
-    else can have named them meanwhile, but by inviting them anew.
+    Both are searched once more after a pause, for records that were in flight. Later records can name the person only
+    if somebody invites them again.
     """
     erasure, ends_at = jobs.claim(Erasure, message), jobs.slice_ends_at()
-    while erasure and not erasure.over:
+    while erasure and not erasure.is_over:
         if erasure.failures > jobs.MAX_FAILURES:
-            erasure = _end(erasure, _NOT_AGAIN if erasure.completed_at else _GIVEN_UP)
+            erasure = _finish(erasure, _RECHECK_ERROR if erasure.completed_at else _GAVE_UP_ERROR)
         elif time.monotonic() > ends_at:
             jobs.release(erasure)
             erasure = None
@@ -58,124 +60,138 @@ def erase_everywhere(message: dict[str, Any]) -> None:
 
 
 def _advance(erasure: Erasure) -> Erasure | None:
-    """Return the erasure a page further, or None if its turn is over."""
+    """Return the erasure after its next page, or None if this run is over."""
     if erasure.step == "records":
-        return _leave_records(erasure)
-    if erasure.position is None:
+        return _redact_records(erasure)
+    if erasure.log_cursor is None:
         ledger.append_pending(erasure.organization_id)
-    return _leave_entries(erasure) if erasure.step == "entries" else _search(erasure)
+    return _redact_entries(erasure) if erasure.step == "entries" else _search_log(erasure)
 
 
-def _search(erasure: Erasure) -> Erasure:
-    """Look through a page of the log for who it is: whose the given addresses were, then all addresses of those users.
+def _search_log(erasure: Erasure) -> Erasure:
+    """Search a page of the log for identities: the users of the given addresses, then all addresses of those users.
 
-    Not who else had one of the latter: addresses pass from hand to hand.
+    Other users of the latter addresses are not included, because addresses change hands.
     """
-    entries, last = logs.list_stored(erasure.organization_id, erasure.position, _PAGE)
+    entries, cursor = logs.list_stored(erasure.organization_id, erasure.log_cursor, _PAGE_SIZE)
     person = erasure.person
-    accounts = [*accounts_in(entries, erasure.organization_id, person)]
-    if erasure.position is None:
-        accounts += [*_accounts_of_members(erasure), *_accounts_of_erasures(erasure.organization_id)]
+    identities = [*identities_in(entries, erasure.organization_id, person)]
+    if erasure.log_cursor is None:
+        identities += [*_member_identities(erasure), *_erasure_identities(erasure.organization_id)]
     if erasure.step == "accounts":
-        theirs = {account for account in accounts if account[1] in erasure.emails}
+        matching = {identity for identity in identities if identity[1] in erasure.emails}
     else:
-        theirs = {account for account in accounts if account[0] in person.user_ids}
-    known = sorted([*account] for account in erasure.known | theirs)
-    return _kept(erasure, last, status="running", accounts=known)
+        matching = {identity for identity in identities if identity[0] in person.user_ids}
+    known = sorted([*identity] for identity in erasure.known_identities | matching)
+    return _checkpoint_page(erasure, cursor, status="running", identities=known)
 
 
-def _accounts_of_members(erasure: Erasure) -> list[Account]:
-    """Return the accounts of those who are members: the log does not tell the address of the organization's founder."""
-    person, place = erasure.person, {"organization_id": erasure.organization_id}
-    found = [*table.get_all(Member.make_item_key(**place, user_id=user_id) for user_id in person.user_ids).values()]
-    # Of all members, from the table: an index may not show yet who has come just now.
-    pk, begins = Member.make_item_key(**place, user_id="")
-    found += [
-        item for page in table.iter_pages(pk, prefix=begins) for item in page if item.get("email") in person.emails
+def _member_identities(erasure: Erasure) -> list[Identity]:
+    """Return the identities of current members. The log does not contain the address of the organization's founder."""
+    person, container_ids = erasure.person, {"organization_id": erasure.organization_id}
+    items = [
+        *table.get_all(Member.make_item_key(**container_ids, user_id=user_id) for user_id in person.user_ids).values()
     ]
-    return [(item["user_id"], item["email"]) for item in found if "email" in item]
+    # Read from the table, because an index may not show new members yet.
+    pk, prefix = Member.make_item_key(**container_ids, user_id="")
+    items += [
+        item for page in table.iter_pages(pk, prefix=prefix) for item in page if item.get("email") in person.emails
+    ]
+    return [(item["user_id"], item["email"]) for item in items if "email" in item]
 
 
-def _accounts_of_erasures(organization_id: str) -> Iterator[Account]:
-    """Yield what erasures found out that ended with an error or run still: nothing else may tell it any more."""
-    pk, begins = Erasure.make_item_key(organization_id=organization_id, id="")
-    for items in table.iter_pages(pk, prefix=begins):
+def _erasure_identities(organization_id: str) -> Iterator[Identity]:
+    """Yield the identities of erasures that failed or are running. The log may not contain them any more."""
+    pk, prefix = Erasure.make_item_key(organization_id=organization_id, id="")
+    for items in table.iter_pages(pk, prefix=prefix):
         for item in items:
-            yield from Erasure.from_item(item).known
+            yield from Erasure.from_item(item).known_identities
 
 
-def _leave_records(erasure: Erasure) -> Erasure:
-    """Let the person leave a page of the organization's records, of what these hold, and of the places in it."""
-    if not erasure.rooms and not erasure.completed_at and _owned_by(erasure):
-        return _end(erasure, _OWNER)
-    room, *rooms = erasure.rooms or rooms_of(Organization, erasure.organization_id)
-    index, person = room.get("index"), erasure.person
-    found = table.query(Partition(room["pk"], index), after=room.get("after"), limit=_PLACES if index else _PAGE)
-    rooms = [{**room, "after": found.last_evaluated_key}, *rooms] if found.last_evaluated_key else rooms
-    for record in _read(found.items) if index else map(record_from_item, (i for i in found.items if "kind" in i)):
-        if index and isinstance(record, Container):  # It says itself what it is, and where all stands that is in it.
-            rooms = [*rooms_of(type(record), record.id), *rooms]
+def _redact_records(erasure: Erasure) -> Erasure:
+    """Redact a page of the organization's records, their children, and the containers in it."""
+    if not erasure.pending_ranges and not erasure.completed_at and _owns_organization(erasure):
+        return _finish(erasure, _OWNER_ERROR)
+    scan_range, *pending = erasure.pending_ranges or partitions_to_scan(Organization, erasure.organization_id)
+    index, person = scan_range.get("index"), erasure.person
+    page = table.query(
+        Partition(scan_range["pk"], index),
+        after=scan_range.get("after"),
+        limit=_CONTAINER_PAGE_SIZE if index else _PAGE_SIZE,
+    )
+    pending = [{**scan_range, "after": page.last_evaluated_key}, *pending] if page.last_evaluated_key else pending
+    for record in _load_records(page.items) if index else map(record_from_item, (i for i in page.items if "kind" in i)):
+        if index and isinstance(record, Container):  # Its partitions are searched next.
+            pending = [*partitions_to_scan(type(record), record.id), *pending]
             continue
-        rooms = [*rooms, {"pk": record.child_partition_key}] if record.child_partition_key else rooms
-        erasure = _leave_record(erasure, record, person)
-        if erasure.over:
+        pending = [*pending, {"pk": record.child_partition_key}] if record.child_partition_key else pending
+        erasure = _redact_record(erasure, record, person)
+        if erasure.is_over:
             return erasure
-    return jobs.checkpoint(erasure, rooms=rooms) if rooms else _kept(erasure, None, rooms=[])
+    return (
+        jobs.checkpoint(erasure, pending_ranges=pending)
+        if pending
+        else _checkpoint_page(erasure, None, pending_ranges=[])
+    )
 
 
-def _read(listed: list[Item]) -> list[Entity]:
-    """Return the records of a list as they are in the table: an index may show them as they were."""
+def _load_records(listed: list[Item]) -> list[Entity]:
+    """Return the current records of a list that an index provided."""
     items = table.get_all((item["pk"], item["sk"]) for item in listed)
     return [record_from_item(item) for item in items.values()]
 
 
-def _leave_record(erasure: Erasure, record: Entity, person: PersonalData) -> Erasure:
-    """Let the person leave a record; the erasure is over if they own the organization."""
-    changed = record.redact(person) if _is_meant(erasure, record.created_at) else {}
+def _redact_record(erasure: Erasure, record: Entity, person: PersonalData) -> Erasure:
+    """Redact or remove a record. The erasure ends if the person owns the organization."""
+    changed = record.redact(person) if _is_in_scope(erasure, record.created_at) else {}
     if changed == {}:
         return erasure
     changes = UnitOfWork(now())
     if changed:
         changes.update(record, **changed)
-        _release(changes, record)
+        _release_expired_guards(changes, record)
     elif isinstance(record, Member) and record.role == Role.OWNER:
-        return _end(erasure, _OWNER)
+        return _finish(erasure, _OWNER_ERROR)
     else:
         changes.delete(record)
-        _release(changes, record)
+        _release_expired_guards(changes, record)
     return jobs.checkpoint(erasure, changes, erased_records=erasure.erased_records + 1)
 
 
-def _is_meant(erasure: Erasure, created_at: str) -> bool:
-    """Return whether a record or an entry was there when the erasure was completed, or was about to be."""
+def _is_in_scope(erasure: Erasure, created_at: str) -> bool:
+    """Return whether a record or entry existed, or was in flight, when the erasure was completed."""
     return erasure.completed_at is None or created_at <= erasure.completed_at
 
 
-def _owned_by(erasure: Erasure) -> bool:
+def _owns_organization(erasure: Erasure) -> bool:
     organization = table.get(Organization.make_item_key(id=erasure.organization_id)) or {}
     return organization.get("owner_id") in erasure.person.user_ids
 
 
-def _release(changes: UnitOfWork, record: Entity) -> None:
-    """Let the guards of a record's values go that have lapsed: they hold nothing, but say the value for days still."""
-    lapsing = [unique for unique in record.uniques.values() if unique.expires_at_field]
-    free = [unique for unique in lapsing if getattr(record, unique.expires_at_field) <= changes.now]
-    mine = {guard_key(unique, record): getattr(record, unique.ref_field) for unique in free}
-    for key, guard in table.get_all(mine).items():
-        if guard["ref"] == mine[key]:
-            changes.add_write(Write("Delete", key, condition="#ref = :me", names=["ref"], values={"me": mine[key]}))
+def _release_expired_guards(changes: UnitOfWork, record: Entity) -> None:
+    """Remove the expired items that reserve the record's unique values. They reserve nothing but contain the values."""
+    expiring = [unique for unique in record.uniques.values() if unique.expires_at_field]
+    expired = [unique for unique in expiring if getattr(record, unique.expires_at_field) <= changes.now]
+    expected_refs = {guard_key(unique, record): getattr(record, unique.ref_field) for unique in expired}
+    for key, guard in table.get_all(expected_refs).items():
+        if guard["ref"] == expected_refs[key]:
+            changes.add_write(
+                Write("Delete", key, condition="#ref = :me", names=["ref"], values={"me": expected_refs[key]})
+            )
 
 
-def _leave_entries(erasure: Erasure) -> Erasure | None:
-    """Let the person leave a page of the log; the turn is over while an entry that names them waits for its place."""
+def _redact_entries(erasure: Erasure) -> Erasure | None:
+    """Redact a page of the log. The run ends while an entry that names the person is pending."""
     log, person = erasure.organization_id, erasure.person
-    entries, last = logs.list_stored(log, erasure.position, _PAGE)
-    named = [
-        entry for entry in entries if _is_meant(erasure, entry.item.get("created_at", "")) and names(entry, person)
+    entries, cursor = logs.list_stored(log, erasure.log_cursor, _PAGE_SIZE)
+    matching = [
+        entry
+        for entry in entries
+        if _is_in_scope(erasure, entry.item.get("created_at", "")) and mentions(entry, person)
     ]
-    ready = [entry for entry in named if not logs.is_pending(log, entry.item)]
-    for start in range(0, len(ready), _AT_ONCE):
-        batch = ready[start : start + _AT_ONCE]
+    ready = [entry for entry in matching if not logs.is_pending(log, entry.item)]
+    for start in range(0, len(ready), _MAX_ENTRIES_PER_TRANSACTION):
+        batch = ready[start : start + _MAX_ENTRIES_PER_TRANSACTION]
         changes = UnitOfWork(now())
         for write in (
             w
@@ -184,29 +200,31 @@ def _leave_entries(erasure: Erasure) -> Erasure | None:
         ):
             changes.add_write(write)
         erasure = jobs.checkpoint(erasure, changes, erased_entries=erasure.erased_entries + len(batch))
-    if len(ready) < len(named):
+    if len(ready) < len(matching):
         jobs.release(erasure, seconds=_PAUSE_SECONDS)
-    elif last:
-        return jobs.checkpoint(erasure, position=last)
+    elif cursor:
+        return jobs.checkpoint(erasure, log_cursor=cursor)
     elif erasure.completed_at:
-        return _end(erasure)
+        return _finish(erasure)
     else:
-        moment = now()
+        timestamp = now()
         jobs.release(
-            erasure, seconds=_PAUSE_SECONDS, status="completed", completed_at=moment, step="records", position=None
+            erasure, seconds=_PAUSE_SECONDS, status="completed", completed_at=timestamp, step="records", log_cursor=None
         )
     return None
 
 
-def _kept(erasure: Erasure, last: Item | None, **progress: Any) -> Erasure:
-    """Keep an erasure that is a page further; the next step begins when there is none left."""
-    return jobs.checkpoint(erasure, position=last, step=erasure.step if last else _THEN[erasure.step], **progress)
+def _checkpoint_page(erasure: Erasure, last: Item | None, **progress: Any) -> Erasure:
+    """Store the progress after a page. Without a further page the next step begins."""
+    return jobs.checkpoint(
+        erasure, log_cursor=last, step=erasure.step if last else _NEXT_STEP[erasure.step], **progress
+    )
 
 
-def _end(erasure: Erasure, error: str | None = None) -> Erasure:
-    """End an erasure, which forgets whom it was about; with an error it keeps what it found out, for the next.
+def _finish(erasure: Erasure, error: str | None = None) -> Erasure:
+    """End an erasure, which forgets the person. With an error it keeps the identities for the next erasure.
 
-    One that is completed stays so: nobody asks any more whether it is.
+    A completed erasure stays completed.
     """
     return jobs.finish(
         erasure,
@@ -214,6 +232,6 @@ def _end(erasure: Erasure, error: str | None = None) -> Erasure:
         error=error,
         user_ids=[],
         emails=[],
-        accounts=erasure.accounts if error else [],
-        position=None,
+        identities=erasure.identities if error else [],
+        log_cursor=None,
     )

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from chalicelib.features.research.entities import Artefact, ResearchOutput
-from chalicelib.features.tenancy.purges.logic import remove
+from chalicelib.features.tenancy.purges.logic import remove_records
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Entity, Partition
 
@@ -20,7 +20,7 @@ def clear_library(library_id: str, until: float) -> bool:
                 return False
             # The index may show what is gone already.
             there = table.get_all(kind.make_item_key(id=item["id"]) for item in items)
-            remove([kind.from_item(item) for item in there.values()])
+            remove_records([kind.from_item(item) for item in there.values()])
     return True
 
 

@@ -123,7 +123,7 @@ def _libraries(ctx: Context, query: ListQuery) -> tuple[MembershipGroup, Sequenc
     position = ctx.decode_cursor(query)
     if isinstance(ctx.principal, ApiKeyPrincipal):
         return MembershipGroup(position=position), [COMMON, ctx.principal.credential.organization_id]
-    group = read_membership_group(Member.of_user.partition(user_id=ctx.user.id, shelf="active"), position)
+    group = read_membership_group(Member.of_user.partition(user_id=ctx.user.id, list_name="active"), position)
     beside = [COMMON, ctx.user.id] if group.is_first else []
     return group, [*beside, *(item["organization_id"] for item in group.memberships)]
 

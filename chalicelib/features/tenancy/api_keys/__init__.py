@@ -1,1 +1,1 @@
-"""API keys: the credentials an organization gives its own programs."""
+"""API keys, the credentials that an organization gives to its own programs."""

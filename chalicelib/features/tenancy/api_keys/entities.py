@@ -1,10 +1,10 @@
-"""What is stored of an API key: never the secret, only its SHA-256."""
+"""The stored records of API keys. A secret is stored only as its SHA-256."""
 
 from collections.abc import Mapping
 from dataclasses import field
-from typing import Any
+from typing import Any, ClassVar
 
-from chalicelib.features.tenancy.api_keys.models import ApiKeyOut, Reason
+from chalicelib.features.tenancy.api_keys.models import ApiKeyOut, RevocationReason
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.identity.auth import key_pointer
 from chalicelib.kernel.permissions.grants import Credential
@@ -12,79 +12,83 @@ from chalicelib.kernel.storage.entity import Collection, Item, Quota, ScheduledT
 from chalicelib.kernel.storage.pii import PersonalData
 from chalicelib.kernel.work.jobs import Job
 
-MOST_LIVE_KEYS = 100
-RESTING = "RESTING-KEY#"
-MOST_SECRETS = 5
-"""Secrets of one key that work at the same time: each is an action of the transaction that ends them."""
+MAX_LIVE_API_KEYS = 100
+KEY_DEPENDENCY_PREFIX = "RESTING-KEY#"
+MAX_ACTIVE_SECRETS = 5
+"""Secrets of one key that work at the same time. Each takes an action of the transaction that revokes the key."""
 
 
 class ApiKey(Credential):
-    """An API key of an organization. `live`: it counts towards how many there may be.
+    """An API key of an organization.
 
-    `lineage` are the ids of all whose rights it rests on: the people and keys that made or rotated it, and those that
-    these rest on. Keys from before there was any have None, until they are rotated. `keys_mark`: another one each time
-    that it makes or rotates a key, so that of that and its own end one sees the other. `revoked_because` and
-    `revoked_keys`: see `ApiKeyOut`.
+    `is_live` tells whether the key counts toward the quota. `grantor_ids` are the ids of everyone whose rights the key
+    depends on: the users and keys that created or rotated it, and their own grantors. It is None for keys from before
+    grantors were recorded, until they are rotated. `last_key_issuance_id` changes whenever the key creates or rotates
+    another key, so one of two concurrent requests that create a key and revoke its grantor fails. `revoked_because` and
+    `revoked_keys` are described in `ApiKeyOut`.
     """
 
     kind, parameter = "organization.api_key", "api_key_id"
     pk, sk = "O#{organization_id}", "K#{id}"
     in_organization = Collection("O#{organization_id}", "K#{id}")
-    quota = Quota("API keys", "O#{organization_id}", MOST_LIVE_KEYS, lambda key: key.live)
+    quota = Quota("API keys", "O#{organization_id}", MAX_LIVE_API_KEYS, lambda key: key.is_live)
     output_model = ApiKeyOut
-    version_fields = ("version", "live", "keys_mark")
+    attribute_names: ClassVar = {"is_live": "live", "grantor_ids": "lineage", "last_key_issuance_id": "keys_mark"}
+    version_fields = ("version", "is_live", "last_key_issuance_id")
     computed_fields = frozenset({"revoked_keys"})
 
     hint: str
     created_by: str | None = None
-    live: bool = True
-    lineage: list[str] | None = None
-    keys_mark: str | None = None
+    is_live: bool = True
+    grantor_ids: list[str] | None = None
+    last_key_issuance_id: str | None = None
     revoked_because: dict[str, Any] | None = None
     revoked_keys: list[dict[str, str]] | None = None
 
     @property
     def scheduled_task(self) -> ScheduledTask | None:
-        """The moment it expires, when it stops counting."""
-        return ScheduledTask("api_keys.expire", self.expires_at) if self.live and self.expires_at else None
+        """Return the task that runs when the key expires and stops counting toward the quota."""
+        return ScheduledTask("api_keys.expire", self.expires_at) if self.is_live and self.expires_at else None
 
     @property
     def derived_items(self) -> tuple[Item, ...]:
-        """The pointers from its secrets' SHA-256 to it, and as long as it is live, what it rests on."""
+        """Return the items that find the key by its secrets' SHA-256 and, of a live key, the item with its grantors."""
         pointers = (key_pointer(digest, self.item_key) for digest in self.digests)
-        rests = {
+        dependency = {
             "pk": self.item_key[0],
-            "sk": f"{RESTING}{self.id}",
+            "sk": f"{KEY_DEPENDENCY_PREFIX}{self.id}",
             "id": self.id,
             "name": self.name,
-            "lineage": self.lineage,
+            "lineage": self.grantor_ids,
             "scopes": self.scopes,
             **({"expires_at": self.expires_at} if self.expires_at else {}),
         }
-        return (*pointers, rests) if self.live and self.lineage is not None else tuple(pointers)
+        return (*pointers, dependency) if self.is_live and self.grantor_ids is not None else tuple(pointers)
 
-    def revoked(self, moment: str, reason: Reason | None = None, cause: str | None = None) -> dict[str, Any]:
-        """Return the fields that change when it is revoked: by itself, or because of a user or another key."""
-        because = {"revoked_because": {"reason": reason, "id": cause}} if reason else {}
-        return {"revoked_at": moment, "live": False, **because}
+    def revocation_fields(
+        self, timestamp: str, reason: RevocationReason | None = None, cause_id: str | None = None
+    ) -> dict[str, Any]:
+        """Return the fields of a revoked key. `cause_id`: the user or key whose change revoked it, if any."""
+        cause = {"revoked_because": {"reason": reason, "id": cause_id}} if reason else {}
+        return {"revoked_at": timestamp, "is_live": False, **cause}
 
     def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
-        """Return what lets the key no longer name the person, as its creator or in its name."""
+        """Return the changes that remove the person as creator and grantor, and from its name."""
         changed: dict[str, Any] = {**person.redact_all({"name": self.name})}
         if self.created_by in person.user_ids:
             changed["created_by"] = None
-        if self.lineage and person.user_ids & {*self.lineage}:
-            changed["lineage"] = [each for each in self.lineage if each not in person.user_ids]
-            changed |= self.revoked(now(), "person_erased") if self.live else {}
+        if self.grantor_ids and person.user_ids & {*self.grantor_ids}:
+            changed["grantor_ids"] = [each for each in self.grantor_ids if each not in person.user_ids]
+            changed |= self.revocation_fields(now(), "person_erased") if self.is_live else {}
         if self.revoked_because and self.revoked_because["id"] in person.user_ids:
             changed["revoked_because"] = {**self.revoked_because, "id": None}
         return changed
 
 
 class KeyRevocation(Job):
-    """Keys of an organization that have ended, more than a transaction can write; `reasons`: why, by their ids.
+    """API keys of an organization that are revoked, but too many for one transaction. `reasons`: by key id.
 
-    As long as they are listed here none of them is let in.
+    Listed keys are denied access.
     """
 
     kind, task = "organization.api_key_revocation", "api_keys.revoke"
@@ -95,5 +99,5 @@ class KeyRevocation(Job):
     reasons: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
-        """Return what lets no reason name the person."""
+        """Return the changes that remove the person from the reasons."""
         return person.redact_all({"reasons": self.reasons})

@@ -1,4 +1,4 @@
-"""What the operations on API keys accept and answer."""
+"""Requests and responses of the operations on API keys."""
 
 from typing import Annotated, ClassVar, Final, Literal
 
@@ -11,23 +11,23 @@ from chalicelib.kernel.http.fields import DateTime, Name, Timestamp, out_of_rang
 from chalicelib.kernel.http.models import Input, Output, RecordOutput
 from chalicelib.kernel.permissions.roles import all_scopes
 
-Reason = Literal["parent_revoked", "member_removed", "member_left", "member_demoted", "person_erased"]
+RevocationReason = Literal["parent_revoked", "member_removed", "member_left", "member_demoted", "person_erased"]
 
 _SCOPES: Final = all_scopes()
 Scope = Literal[_SCOPES]  # type: ignore[valid-type]
 
 
-def _future(moment: str) -> str:
-    if moment <= now():
+def _require_future(timestamp: str) -> str:
+    if timestamp <= now():
         raise out_of_range("must lie in the future")
-    return moment
+    return timestamp
 
 
-def _network(cidr: str) -> str:
+def _normalize_network(cidr: str) -> str:
     return str(network(cidr))
 
 
-def _once(values: list[str]) -> list[str]:
+def _deduplicate(values: list[str]) -> list[str]:
     return list(dict.fromkeys(values))
 
 
@@ -35,37 +35,37 @@ class ApiKeyCreate(Input):
     """A new API key."""
 
     name: Name = Field(examples=["Nightly export"])
-    scopes: Annotated[list[Scope], AfterValidator(_once)] = Field(
-        ["read"], min_length=1, max_length=40, description="At most what the creator holds.", examples=[["read"]]
+    scopes: Annotated[list[Scope], AfterValidator(_deduplicate)] = Field(
+        ["read"], min_length=1, max_length=40, description="At most the scopes of the creator.", examples=[["read"]]
     )
-    expires_at: Annotated[DateTime, AfterValidator(_future)] | None = Field(
+    expires_at: Annotated[DateTime, AfterValidator(_require_future)] | None = Field(
         None,
-        description="RFC 3339 with an offset. A key that is made by another ends no later, and with it if left out.",
+        description="RFC 3339 with an offset. At most, and by default, the expiry of the API key that creates it.",
         examples=["2030-01-01T00:00:00.000Z"],
     )
-    allowed_ips: list[Annotated[str, AfterValidator(_network)]] = Field(
+    allowed_ips: list[Annotated[str, AfterValidator(_normalize_network)]] = Field(
         default_factory=list,
         max_length=40,
-        description="Networks (CIDR) it works from; none means any or, of a key that is made by another, all of its.",
+        description="Networks (CIDR) from which it works. Default: any, or those of the API key that creates it.",
         examples=[["192.0.2.0/24"]],
     )
 
 
 class ApiKeyRotation(Input):
-    """How long the former secret keeps working."""
+    """How long the former secret continues to work."""
 
     grace_hours: int = Field(24, ge=0, le=168, examples=[24])
 
 
 class RevokedBecauseOut(Output):
-    """Why an API key was revoked by itself."""
+    """Why an API key was revoked automatically."""
 
-    reason: Reason = Field(examples=["parent_revoked"])
-    id: str | None = Field(description="The id of that key or user; null once that person was erased.")
+    reason: RevocationReason = Field(examples=["parent_revoked"])
+    id: str | None = Field(description="Id of that key or user. Null after the person was erased.")
 
 
 class ApiKeyOut(RecordOutput):
-    """An API key. The secret itself is in the answers that make it, and nowhere else."""
+    """An API key. Only the responses that create or rotate it contain the secret."""
 
     secret_fields: ClassVar[frozenset[str]] = frozenset({"key"})
 
@@ -74,17 +74,17 @@ class ApiKeyOut(RecordOutput):
     expires_at: Timestamp | None
     allowed_ips: list[str] = Field(examples=[["192.0.2.0/24"]])
     hint: str = Field(examples=["atr_…eVQS"])
-    key: str | None = Field(None, description="Only when created or rotated; null ever after.", examples=[None])
+    key: str | None = Field(None, description="The secret, when created or rotated. Null otherwise.", examples=[None])
     created_by: str | None = Field(
-        description="The id of the user or API key that created it; null once that person was erased."
+        description="Id of the user or API key that created it. Null after the person was erased."
     )
     last_used_at: Timestamp | None = Field(description="To the minute.")
     status: Literal["active", "revoked", "expired"] = Field(examples=["active"])
     revoked_because: RevokedBecauseOut | None = Field(
-        description="Whose end it was revoked with: what made it, or rotated it. Null if it was revoked itself.",
+        description="Its creator, if a change of that user or key revoked it. Null if it was revoked itself.",
         examples=[None],
     )
     revoked_keys: list[RevokedKeyOut] | None = Field(
-        description="In the entry of its revocation: the keys that were revoked with it; null everywhere else.",
+        description="The keys that were revoked with it. Null except in the log entry of its revocation.",
         examples=[None],
     )

@@ -1,10 +1,10 @@
-"""What happens to an API key at its time."""
+"""Tasks that expire and revoke API keys."""
 
 import time
 from typing import Any
 
 from chalicelib.features.tenancy.api_keys.entities import ApiKey, KeyRevocation
-from chalicelib.features.tenancy.api_keys.logic.key_revocation import ending_with_key
+from chalicelib.features.tenancy.api_keys.logic.key_revocation import plan_revocation_by_key
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
@@ -15,17 +15,17 @@ from chalicelib.kernel.work.tasks import task
 
 @task("api_keys.expire")
 def stop_counting_expired_key(message: dict[str, Any]) -> None:
-    """Let an expired API key no longer count towards the organization's limit; it stopped working by itself."""
+    """Stop counting an expired API key toward the quota. The key itself stopped working when it expired."""
     key = tasks.load_record(ApiKey, message)
-    if key and key.live and key.status == "expired":
+    if key and key.is_live and key.status == "expired":
         changes = UnitOfWork(now())
-        changes.update_untracked(key, live=False)
+        changes.update_untracked(key, is_live=False)
         changes.commit()
 
 
 @task(KeyRevocation.task, emits={"organization.api_key.revoked": ApiKey})
-def revoke_ended_keys(message: dict[str, Any]) -> None:
-    """Revoke the keys that were listed as ended, each with its entry; nobody was let in by them since."""
+def revoke_listed_keys(message: dict[str, Any]) -> None:
+    """Revoke the listed keys, each with a log entry. They have been denied access since they were listed."""
     job, ends_at = jobs.claim(KeyRevocation, message), jobs.slice_ends_at()
     if job is None:
         return
@@ -33,18 +33,18 @@ def revoke_ended_keys(message: dict[str, Any]) -> None:
         if time.monotonic() > ends_at:
             jobs.release(job)
             return
-        _revoke(job, key_id)
+        _revoke_key(job, key_id)
     jobs.remove(job)
 
 
-def _revoke(job: KeyRevocation, key_id: str) -> None:
-    """Revoke a listed key and what it made until then. Raises ConcurrentModification if the key changed meanwhile."""
+def _revoke_key(job: KeyRevocation, key_id: str) -> None:
+    """Revoke a listed key and the keys that it created. Raises ConcurrentModification if the key changed meanwhile."""
     item = table.get(ApiKey.make_item_key(organization_id=job.organization_id, id=key_id))
     key = ApiKey.from_item(item) if item else None
-    if key is None or not key.live:
+    if key is None or not key.is_live:
         return
-    changes, ending, because = UnitOfWork(now()), ending_with_key(key), job.reasons[key_id]
-    revoked = key.revoked(changes.now, because["reason"], because["id"])
-    changes.update(key.replace(revoked_keys=ending.named), **revoked)
-    ending.revoke(changes)
+    changes, plan, cause = UnitOfWork(now()), plan_revocation_by_key(key), job.reasons[key_id]
+    revoked = key.revocation_fields(changes.now, cause["reason"], cause["id"])
+    changes.update(key.replace(revoked_keys=plan.revoked_keys), **revoked)
+    plan.revoke(changes)
     outbox.commit(changes, "organization.api_key.revoked", Origin.system(KeyRevocation.task))

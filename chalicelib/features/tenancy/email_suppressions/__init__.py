@@ -1,1 +1,1 @@
-"""Suppressions: the addresses that want no more mail of invitations."""
+"""Suppressions of e-mail addresses that receive no more invitations."""

@@ -1,11 +1,11 @@
-"""What is stored of an address that wants no more mail: never the address, only a keyed hash of it."""
+"""The stored record of a suppressed e-mail address. It holds a keyed hash instead of the address."""
 
 from chalicelib.features.tenancy.email_suppressions.models import SuppressionOut
 from chalicelib.kernel.storage.entity import Entity, system_log
 
 
-class Suppression(Entity):
-    """That an address wants no more mail of invitations."""
+class EmailSuppression(Entity):
+    """An e-mail address that receives no more invitations."""
 
     kind, parameter = "mail.suppression", "suppression_id"
     pk, sk = "SUPPRESSED#{address_hash}", "#"
@@ -15,5 +15,5 @@ class Suppression(Entity):
 
     @property
     def log(self) -> str:
-        """The system log of all that is about the address."""
+        """Return the id of the system log with the entries about the address."""
         return system_log(self.address_hash)

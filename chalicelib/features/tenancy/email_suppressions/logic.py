@@ -1,37 +1,37 @@
-"""The link by which somebody unsubscribes: pure decisions.
+"""Unsubscribe links. No I/O.
 
-Its token says the keyed hash of the address that the mail went to, and nothing else: so it works without a read, tells
-nobody the address, and still does when the invitation is long gone.
+The token in a link contains only the keyed hash of the recipient's address. It works without a read, does not disclose
+the address and stays valid after the invitation is gone.
 """
 
 from typing import Final
 
-from chalicelib.features.tenancy.email_suppressions.entities import Suppression
+from chalicelib.features.tenancy.email_suppressions.entities import EmailSuppression
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.crypto import signatures
 from chalicelib.kernel.identity.email_hashes import HASH_BYTES, keyed_hash
 from chalicelib.kernel.storage.entity import ItemKey
 
-UNSUBSCRIBE: Final = "/organizations/invitations/unsubscribe"
+UNSUBSCRIBE_PATH: Final = "/organizations/invitations/unsubscribe"
 _CONTEXT: Final = "unsubscribe"
 
 
-def token_for(address_hash: str) -> str:
-    """Return the token of whoever got a mail at the address of this hash."""
+def create_unsubscribe_token(address_hash: str) -> str:
+    """Return the token for the recipient with this address hash."""
     return signatures.sign_token(bytes.fromhex(address_hash), _CONTEXT)
 
 
-def hash_in(token: str) -> str | None:
-    """Return the hash of the address that a token was made for, or None if the service did not make it."""
-    said = signatures.verify_token(token, HASH_BYTES, _CONTEXT)
-    return said.hex() if said else None
+def address_hash_from_token(token: str) -> str | None:
+    """Return the address hash in a token, or None if the service did not sign the token."""
+    content = signatures.verify_token(token, HASH_BYTES, _CONTEXT)
+    return content.hex() if content else None
 
 
-def unsubscribe_url(address_hash: str) -> str:
-    """Return the link that a mail to the address of this hash carries."""
-    return f"{settings().public_url}{UNSUBSCRIBE}?token={token_for(address_hash)}"
+def build_unsubscribe_url(address_hash: str) -> str:
+    """Return the unsubscribe link for a mail to the recipient with this address hash."""
+    return f"{settings().public_url}{UNSUBSCRIBE_PATH}?token={create_unsubscribe_token(address_hash)}"
 
 
-def suppression_key(address: str) -> ItemKey:
-    """Return where it stands that an address wants no mail."""
-    return Suppression.make_item_key(address_hash=keyed_hash(address).hex())
+def suppression_key(email_address: str) -> ItemKey:
+    """Return the item key of the suppression of an address."""
+    return EmailSuppression.make_item_key(address_hash=keyed_hash(email_address).hex())

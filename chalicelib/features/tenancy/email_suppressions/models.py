@@ -1,4 +1,4 @@
-"""What the operations on suppressions accept and answer."""
+"""Requests and responses of the operations on suppressions."""
 
 from typing import ClassVar, Literal
 
@@ -8,19 +8,19 @@ from chalicelib.kernel.http.models import Input, Output, Query, RecordOutput
 
 
 class UnsubscribeQuery(Query):
-    """Whose mail it is about."""
+    """Which recipient the request is about."""
 
     token: str = Field(max_length=200, description="From the link in the mail.")
 
 
 class OneClick(Input):
-    """What mail programs send (RFC 8058)."""
+    """The form that mail programs send (RFC 8058)."""
 
     list_unsubscribe: Literal["One-Click"] = Field("One-Click", alias="List-Unsubscribe", examples=["One-Click"])
 
 
 class SubscriptionOut(Output):
-    """Whether an address gets mail of invitations. The address itself is told to nobody."""
+    """Whether an address receives invitations. The response does not contain the address."""
 
     no_store: ClassVar[bool] = True
 
@@ -28,4 +28,4 @@ class SubscriptionOut(Output):
 
 
 class SuppressionOut(RecordOutput):
-    """That some address wants no more mail of invitations, as the log tells it."""
+    """The suppression of an e-mail address, as the log shows it."""

@@ -1,10 +1,10 @@
-"""Unsubscribing from the mails of invitations, with one click and without a credential (RFC 8058)."""
+"""One-click unsubscription from invitation mails, without a credential (RFC 8058)."""
 
 from pathlib import Path
 from typing import Annotated, Final
 
-from chalicelib.features.tenancy.email_suppressions.entities import Suppression
-from chalicelib.features.tenancy.email_suppressions.logic import UNSUBSCRIBE, hash_in
+from chalicelib.features.tenancy.email_suppressions.entities import EmailSuppression
+from chalicelib.features.tenancy.email_suppressions.logic import UNSUBSCRIBE_PATH, address_hash_from_token
 from chalicelib.features.tenancy.email_suppressions.models import OneClick, SubscriptionOut, UnsubscribeQuery
 from chalicelib.kernel.core.problems import not_found
 from chalicelib.kernel.execution.context import Context
@@ -17,79 +17,83 @@ from chalicelib.kernel.storage.entity import ItemKey
 
 routes = RouteGroup("organizations")
 
-_BY_NETWORK: Final = RateLimit("unsubscribing", limit=300, seconds=60, per="network")
-"""Large: a mail provider sends the clicks of all its people from a few networks."""
+_UNSUBSCRIBE_LIMIT: Final = RateLimit("unsubscribing", limit=300, seconds=60, per="network")
+"""High, because a mail provider sends the clicks of all its users from a few networks."""
 
-_HERE: Final = Path(__file__).resolve().parent
+_TEMPLATE_DIR: Final = Path(__file__).resolve().parent
 _HEADERS: Final = {
     "Cache-Control": "no-store",
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
     "X-Robots-Tag": "noindex",
 }
-_POLICY: Final = "default-src 'none'; form-action {target}; frame-ancestors 'none'; base-uri 'none'"
-_TARGETS: Final = {"ask.html": "'self'", "done.html": "'none'"}
-"""Where the form of a page may be sent to, if it has one."""
+_CONTENT_SECURITY_POLICY: Final = "default-src 'none'; form-action {target}; frame-ancestors 'none'; base-uri 'none'"
+_FORM_TARGETS: Final = {"ask.html": "'self'", "done.html": "'none'"}
+"""Value of the `form-action` directive for each page."""
 
 
-def suppression_named(request: Request) -> list[ItemKey]:
-    """Return where it stands that the address wants no mail which the query's token was made for."""
-    found = hash_in(request.query.get("token", [""])[-1])
-    return [Suppression.make_item_key(address_hash=found)] if found else []
+def suppression_prefetch_keys(request: Request) -> list[ItemKey]:
+    """Return the item key of the suppression of the address in the query's token."""
+    address_hash = address_hash_from_token(request.query.get("token", [""])[-1])
+    return [EmailSuppression.make_item_key(address_hash=address_hash)] if address_hash else []
 
 
-@routes.get(UNSUBSCRIBE, access=Caller.PUBLIC, scope=None, emits=None, prefetch=suppression_named)
+@routes.get(UNSUBSCRIBE_PATH, access=Caller.PUBLIC, scope=None, emits=None, prefetch=suppression_prefetch_keys)
 def describe_subscription(
     ctx: Context, query: UnsubscribeQuery
 ) -> SubscriptionOut | Annotated[RawResponse, "text/html"]:
-    """Tell whether the address that a mail went to is unsubscribed from invitations; as a page with a button, or JSON.
+    """Show whether the recipient of a mail is unsubscribed from invitations, as a page with a button or as JSON.
 
-    It changes nothing: mail scanners open links unasked. A token that the service did not make is `not_found`.
+    It changes nothing, because mail scanners open links. A token that the service did not sign is `not_found`.
     """
-    return _answer(ctx, unsubscribed=_present(ctx, query) is not None)
+    return _build_response(ctx, unsubscribed=_load_suppression(ctx, query) is not None)
 
 
 @routes.post(
-    UNSUBSCRIBE,
+    UNSUBSCRIBE_PATH,
     success=200,
     access=Caller.PUBLIC,
     scope=None,
     emits="mail.suppression.created",
-    prefetch=suppression_named,
-    rate_limits=(_BY_NETWORK,),
+    prefetch=suppression_prefetch_keys,
+    rate_limits=(_UNSUBSCRIBE_LIMIT,),
     accepts_form=True,
 )
 def unsubscribe(
     ctx: Context,
     query: UnsubscribeQuery,
-    body: OneClick,  # noqa: ARG001 - what it says is that it was meant
+    body: OneClick,  # noqa: ARG001 - its presence confirms the intention
 ) -> SubscriptionOut | Annotated[RawResponse, "text/html"]:
-    """Let the address that a mail went to get no more mail of invitations, from any organization.
+    """Stop sending invitation mails to the recipient of a mail, from any organization.
 
-    Invitations can still be accepted by their links. Mail programs send `List-Unsubscribe=One-Click` as a form
-    (RFC 8058). A token that the service did not make is `not_found`.
+    The recipient can still accept invitations by their links. Mail programs send `List-Unsubscribe=One-Click` as a form
+    (RFC 8058). A token that the service did not sign is `not_found`.
     """
-    if _present(ctx, query) is None:
-        ctx.changes.create(Suppression(**ctx.new_record_fields(), address_hash=_hash(query)))
-    return _answer(ctx, unsubscribed=True)
+    if _load_suppression(ctx, query) is None:
+        ctx.changes.create(EmailSuppression(**ctx.new_record_fields(), address_hash=_require_address_hash(query)))
+    return _build_response(ctx, unsubscribed=True)
 
 
-def _hash(query: UnsubscribeQuery) -> str:
-    found = hash_in(query.token)
-    if found is None:
+def _require_address_hash(query: UnsubscribeQuery) -> str:
+    address_hash = address_hash_from_token(query.token)
+    if address_hash is None:
         raise not_found()
-    return found
+    return address_hash
 
 
-def _present(ctx: Context, query: UnsubscribeQuery) -> Suppression | None:
-    item = ctx.access.prefetched.get(Suppression.make_item_key(address_hash=_hash(query)))
-    return Suppression.from_item(item) if item else None
+def _load_suppression(ctx: Context, query: UnsubscribeQuery) -> EmailSuppression | None:
+    item = ctx.access.prefetched.get(EmailSuppression.make_item_key(address_hash=_require_address_hash(query)))
+    return EmailSuppression.from_item(item) if item else None
 
 
-def _answer(ctx: Context, *, unsubscribed: bool) -> SubscriptionOut | RawResponse:
+def _build_response(ctx: Context, *, unsubscribed: bool) -> SubscriptionOut | RawResponse:
     ctx.headers |= {"Vary": "Accept"}
     if not ctx.request.prefers("text/html", to="application/json"):
         return SubscriptionOut(unsubscribed=unsubscribed)
     page = "done.html" if unsubscribed else "ask.html"
-    headers = {**_HEADERS, "Content-Security-Policy": _POLICY.format(target=_TARGETS[page]), **ctx.headers}
-    return RawResponse((_HERE / page).read_text(encoding="utf-8"), "text/html; charset=utf-8", headers)
+    headers = {
+        **_HEADERS,
+        "Content-Security-Policy": _CONTENT_SECURITY_POLICY.format(target=_FORM_TARGETS[page]),
+        **ctx.headers,
+    }
+    return RawResponse((_TEMPLATE_DIR / page).read_text(encoding="utf-8"), "text/html; charset=utf-8", headers)

@@ -1,4 +1,4 @@
-"""What is stored of a member."""
+"""The stored records of members."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar, Final, Self
@@ -12,107 +12,123 @@ from chalicelib.kernel.storage.entity import Collection, Facet, Item
 from chalicelib.kernel.storage.pii import PersonalData
 from chalicelib.kernel.work.jobs import Job
 
-INDEX_SECONDS: Final = 5
-"""How long an index usually takes to show all that stands on a membership."""
+INDEX_LAG_SECONDS: Final = 5
+"""Time after which an index usually shows all records that depend on a membership."""
 
-WITH_MEMBER: Final = Facet("O#{organization_id}#U#{user_id}", "facet1")
-"""All that goes with a member of an organization: what they are below it, and what they have invited."""
+DEPENDENTS_OF_MEMBER: Final = Facet("O#{organization_id}#U#{user_id}", "facet1")
+"""Index of the memberships below an organization and of the pending invitations that depend on a member of it."""
 
 
-def address_row(email: str, user_id: str) -> str:
-    """Return the sort key of what leads to a member by their address; without the user's id, what those begin with."""
+def email_sort_key(email: str, user_id: str) -> str:
+    """Return the sort key of the item that finds a member by e-mail address. Without a user id, it is the prefix."""
     return f"E#{email}#{user_id}"
 
 
-class Joined(Membership):
-    """A user's membership of a place, with what their token said of them when they joined.
+class ContainerMember(Membership):
+    """A user's membership of a container, with the profile that their token contained when they joined.
 
-    `below_at`: when they last became a member of a place below. So of a departure and such a beginning at the same
-    moment one sees the other.
+    `descendant_joined_at` is the time at which they last became a member of a descendant. Transactions check it, so one
+    of two concurrent requests that leave the container and join a descendant fails.
     """
 
     output_model = MemberOut
-    version_fields: ClassVar[tuple[str, ...]] = ("id", "version", "below_at")
+    attribute_names: ClassVar[Mapping[str, str]] = {"descendant_joined_at": "below_at"}
+    version_fields: ClassVar[tuple[str, ...]] = ("id", "version", "descendant_joined_at")
 
     by_email: ClassVar[Facet]
-    """Who has an address, of those that are members with records like this."""
+    """Index of the members by e-mail address."""
 
     organization_id: str
-    below_at: str | None = None
+    descendant_joined_at: str | None = None
     username: str | None = None
     name: str | None = None
     email: str | None = None
 
     @property
     def derived_items(self) -> tuple[Item, ...]:
-        """What leads to them by their address, where members are looked for by it: an index lags."""
+        """Return the item that finds the member by e-mail address, where members are searched by it. Indexes lag."""
         if not (self.email and "by_email" in self.facets):
             return ()
         pk, _ = self.item_key
-        return ({"pk": pk, "sk": address_row(self.email, self.user_id), "user_id": self.user_id},)
+        return ({"pk": pk, "sk": email_sort_key(self.email, self.user_id), "user_id": self.user_id},)
 
     @property
     def joined_at(self) -> str:
-        """When they became a member."""
+        """Return the time at which the user became a member."""
         return self.created_at
 
     @property
     def log_label(self) -> str:
-        """What people call the member."""
+        """Return the member's name, username or e-mail address for chat messages."""
         return self.name or self.username or self.email or self.user_id
 
     def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
-        """Return None if it is the person's; that of another only loses what it shares with them."""
+        """Return None if the membership is the person's. Another member only loses values that name the person."""
         if self.user_id in person.user_ids:
             return None
         named = person.redact_all({"username": self.username, "name": self.name})
         return {**named, "email": None} if self.email in person.emails else named
 
-    def distinct(self) -> Self:
-        """Return it with a username that nobody else has at the place, where these are told apart."""
+    def with_unique_username(self) -> Self:
+        """Return the membership with a username that no other member has, in containers where usernames are unique."""
         return self
 
     @classmethod
-    def made(cls, new: dict[str, Any], user: "User | Joined", role: str, **place: str) -> Self:
-        """Return a user's new membership of a place. `new`: as of `Context.new`; `place`: the ids that name it."""
+    def create(
+        cls, record_fields: dict[str, Any], user: "User | ContainerMember", role: str, **container_ids: str
+    ) -> Self:
+        """Return a new membership of a container.
+
+        `record_fields`: the result of `Context.new_record_fields`. `container_ids`: the ids of the container and of its
+        ancestors.
+        """
         user_id = user.id if isinstance(user, User) else user.user_id
-        said = {"username": user.username, "name": user.name, "email": user.email}
-        return cls(**{**new, **place, **said}, user_id=user_id, role=role)
+        profile = {"username": user.username, "name": user.name, "email": user.email}
+        return cls(**{**record_fields, **container_ids, **profile}, user_id=user_id, role=role)
 
 
-class Member(Joined):
+class Member(ContainerMember):
     """A user's membership of an organization.
 
-    `keys_mark`: another one each time that they make or rotate an API key, so that of that and their removal one sees
-    the other.
-    `revoked_keys`: those that ended by a change of the membership, for who made that change and for its entry.
-    `shelf` is the list of the user's organizations it is found in: `active`, or `pending_deletion` at the owner of an
-    organization that waits for its purge.
+    `last_key_issuance_id` changes whenever the member creates or rotates an API key, so one of two concurrent requests
+    that create a key and remove the member fails. `revoked_keys` are the API keys that a change of the membership
+    revoked, for the response and the log entry of that change. `list_name` is the list of the user's organizations in
+    which the membership appears: `active`, or `pending_deletion` for the owner of a deleted organization.
     """
 
     kind, parameter, id_field = "organization.member", "user_id", "user_id"
     pk, sk = "O#{organization_id}", "M#{user_id}"
-    of_user = Collection("USER#{user_id}#{shelf}", "{organization_id}", index="index1")
+    of_user = Collection("USER#{user_id}#{list_name}", "{organization_id}", index="index1")
     in_organization = Collection("O#{organization_id}#M", "{id}", index="index2")
     by_email = Facet("O#{organization_id}#E#{email}", "facet1")
 
-    version_fields = ("id", "version", "below_at", "keys_mark")
+    attribute_names: ClassVar[Mapping[str, str]] = {
+        **ContainerMember.attribute_names,
+        "last_key_issuance_id": "keys_mark",
+        "list_name": "shelf",
+    }
+    version_fields = ("id", "version", "descendant_joined_at", "last_key_issuance_id")
     computed_fields = frozenset({"revoked_keys"})
 
-    shelf: str = "active"
-    keys_mark: str | None = None
+    list_name: str = "active"
+    last_key_issuance_id: str | None = None
     revoked_keys: list[dict[str, str]] | None = None
 
     @classmethod
-    def joining(cls, new: dict[str, Any], organization_id: str, user: User, role: Role) -> Self:
-        """Return a user's new membership of an organization. `new`: as of `Context.new`."""
-        return cls.made(new, user, role.value, organization_id=organization_id)
+    def create_for_organization(
+        cls, record_fields: dict[str, Any], organization_id: str, user: User, role: Role
+    ) -> Self:
+        """Return a user's new membership of an organization.
+
+        `record_fields`: the result of `Context.new_record_fields`.
+        """
+        return cls.create(record_fields, user, role.value, organization_id=organization_id)
 
 
-class Departure(Job):
-    """That somebody has left a place: what they were below it until then holds no longer.
+class RevocationMarker(Job):
+    """A marker that a user has left a container. It revokes everything that depended on the membership until then.
 
-    It stays until all of that is removed, and revoked what they had invited.
+    The marker stays until a task has removed the memberships below the container and revoked the user's invitations.
     """
 
     kind, task = "organization.departure", "members.depart"
@@ -122,11 +138,19 @@ class Departure(Job):
     user_id: str
 
     @property
-    def below(self) -> Facet:
-        """The index of what goes with them."""
-        return WITH_MEMBER
+    def dependents(self) -> Facet:
+        """Return the index of the records that depend on the membership."""
+        return DEPENDENTS_OF_MEMBER
 
     @classmethod
-    def made(cls, new: dict[str, Any], user_id: str, **place: str) -> Self:
-        """Return the departure of a user from a place. `new`: as of `Context.new`; `place`: the ids that name it."""
-        return cls(**{**new, **place}, user_id=user_id, turn_at=after(new["created_at"], seconds=INDEX_SECONDS))
+    def create(cls, record_fields: dict[str, Any], user_id: str, **container_ids: str) -> Self:
+        """Return the marker of a user who leaves a container.
+
+        `record_fields`: the result of `Context.new_record_fields`. `container_ids`: the ids of the container and of its
+        ancestors.
+        """
+        return cls(
+            **{**record_fields, **container_ids},
+            user_id=user_id,
+            turn_at=after(record_fields["created_at"], seconds=INDEX_LAG_SECONDS),
+        )

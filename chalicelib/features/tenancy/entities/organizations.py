@@ -1,9 +1,9 @@
-"""What is stored of an organization."""
+"""The stored record of an organization."""
 
 from collections.abc import Mapping
 from dataclasses import field
 from hashlib import sha256
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from chalicelib.features.tenancy.models.organizations import OrganizationOut
 from chalicelib.kernel.operations.access_rules import DescendantRule, RequireRole
@@ -13,17 +13,19 @@ from chalicelib.kernel.storage.pii import PersonalData
 from chalicelib.kernel.storage.unique_values import FormerName, Unique
 
 RESTORABLE_DAYS: Final = 30
+"""Time during which the owner can restore a deleted organization."""
 
-_TEXTS: Final = ("name", "company_name", "company_legal_name", "company_id", "company_address")
-_ADDRESSES: Final = ("legal_email", "support_email")
+_TEXT_FIELDS: Final = ("name", "company_name", "company_legal_name", "company_id", "company_address")
+_EMAIL_FIELDS: Final = ("legal_email", "support_email")
 
 
 class Organization(Container):
-    """A tenant. While its deletion waits, `deletion_due_at` says for when. It holds who is subscribed to its log.
+    """A tenant.
 
-    `invitation_accepted_at`: when somebody first accepted an invitation to it, or to a platform of its.
-    `counted`: whether it counts towards what its owner may own. One from before there was that limit does once it is
-    restored or changes hands: its owner has no counter that knows of it, and whoever had more may keep them.
+    `deletion_due_at` is the time of the purge while the organization is deleted. `invitation_accepted_at` is the time
+    at which somebody first accepted an invitation to the organization or to one of its platforms. `counts_toward_quota`
+    is false for organizations from before the quota existed, until they are restored or transferred; their owners keep
+    them even above the quota.
     """
 
     kind, parameter = "organization", "organization_id"
@@ -35,17 +37,18 @@ class Organization(Container):
         "organizations of one owner",
         "USER#{owner_digest}",
         "max_owned_organizations",
-        lambda organization: organization.counted and not organization.is_deleted,
+        lambda organization: organization.counts_toward_quota and not organization.is_deleted,
         advice="Their owner has to delete one, or hand one over to somebody else, first.",
     )
     output_model = OrganizationOut
+    attribute_names: ClassVar = {"counts_toward_quota": "counted"}
     child_partition = "F#{id}"
 
     name: str
     slug: str
     owner_id: str
     former_slugs: list[FormerName] = field(default_factory=list)
-    counted: bool = False
+    counts_toward_quota: bool = False
     invitation_accepted_at: str | None = None
     status: str = "active"
     deletion_due_at: str | None = None
@@ -59,38 +62,38 @@ class Organization(Container):
 
     @property
     def log(self) -> str:
-        """Its own log."""
+        """Return the id of the organization's own log."""
         return self.id
 
     @property
     def owner_digest(self) -> str:
-        """What stands for its owner where organizations are counted: an erasure leaves nobody's id there."""
+        """Return the digest of the owner's id for the key of the quota's counter, which erasures do not reach."""
         return sha256(f"owner#{self.owner_id}".encode()).hexdigest()[:32]
 
     @property
     def is_deleted(self) -> bool:
-        """Whether it waits for its purge."""
+        """Return whether the organization awaits its purge."""
         return self.status != "active"
 
     @property
     def scheduled_task(self) -> ScheduledTask | None:
-        """Its purge, once it is deleted."""
+        """Return the purge of a deleted organization."""
         return ScheduledTask("organizations.purge", self.deletion_due_at) if self.deletion_due_at else None
 
     def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
-        """Return what lets none of its texts name the person; an address of theirs is no longer its own."""
-        named = person.redact_all({name: getattr(self, name) for name in _TEXTS})
-        return {**named, **{name: None for name in _ADDRESSES if getattr(self, name) in person.emails}}
+        """Return the changes that remove the person from its texts, and their addresses from its contacts."""
+        named = person.redact_all({name: getattr(self, name) for name in _TEXT_FIELDS})
+        return {**named, **{name: None for name in _EMAIL_FIELDS if getattr(self, name) in person.emails}}
 
 
-def at_organization(
+def require_organization_role(
     role: Role,
     *,
     by_slug: bool = False,
     restore_body: Mapping[str, str] | None = None,
     allow_descendant_role: DescendantRule | None = None,
 ) -> RequireRole:
-    """Return the need for a role at the organization that the path names."""
+    """Return the rule that requires a role in the organization named by the path."""
     return RequireRole(
         Organization,
         role,

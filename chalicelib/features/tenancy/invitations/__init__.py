@@ -1,1 +1,1 @@
-"""Invitations: how people are asked to join, and how they answer."""
+"""Invitations to organizations and platforms, and the responses to them."""

@@ -1,11 +1,11 @@
-"""What is stored of an invitation: never its token, only that token's SHA-256."""
+"""The stored records of invitations. A token is stored only as its SHA-256."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar, Final, Self
 
-from chalicelib.features.tenancy.entities.memberships import Joined, Member
+from chalicelib.features.tenancy.entities.memberships import ContainerMember, Member
 from chalicelib.features.tenancy.entities.organizations import Organization
-from chalicelib.features.tenancy.invitations.models import InvitationOut, Offered, Status
+from chalicelib.features.tenancy.invitations.models import InvitableRole, InvitationOut, InvitationStatus
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.storage.entity import Collection, Container, Entity, Facet, Item, Quota, ScheduledTask
 from chalicelib.kernel.storage.pii import PersonalData
@@ -13,22 +13,23 @@ from chalicelib.kernel.storage.record_types import record_subtype
 from chalicelib.kernel.storage.unique_values import Unique
 from chalicelib.kernel.work.jobs import Job
 
-MOST_PENDING: Final = 100
+MAX_PENDING_INVITATIONS: Final = 100
 
 
 class Invitation(Entity):
-    """An invitation to an organization. `outcome`: how it ended; `pending_by`: its inviter, as long as it has none.
+    """An invitation to an organization.
 
-    `invited_as` is the inviter's membership: it holds as long as that lasts and its role covers the invitation's. What
-    an API key invited has none. `joined_as` is the membership it led to. `sending` counts how often it was
-    sent, the last time at `issued_at`; `sent_at` is that moment if a mail went with it.
-    `platform_id` is that of the platform that it invites to, if it is one.
+    `outcome` is how it ended, and `pending_inviter_id` its inviter until then. `inviter_membership_id` is the inviter's
+    membership; the invitation is valid while that membership exists and its role includes the invitation's. It is None
+    for invitations by an API key. `accepted_membership_id` is the membership that accepting it created. `send_count`
+    counts how often it was sent, the last time at `issued_at`; `sent_at` is that time if a mail was sent. `platform_id`
+    is set in an invitation to a platform.
     """
 
     kind, parameter = "organization.invitation", "invitation_id"
     pk, sk = "O#{organization_id}", "I#{id}"
     in_organization = Collection("O#{organization_id}", "I#{id}")
-    with_member = Facet("O#{organization_id}#U#{pending_by}", "facet1")
+    with_member = Facet("O#{organization_id}#U#{pending_inviter_id}", "facet1")
     by_address = Unique(
         "invitation#{organization_id}",
         "{email}",
@@ -38,91 +39,103 @@ class Invitation(Entity):
         advice="Send that invitation again or, if it can't be sent, revoke it first.",
         applies_to=lambda invitation: invitation.outcome is None,
     )
-    quota = Quota("pending invitations", "O#{organization_id}", MOST_PENDING, lambda i: i.outcome is None)
+    quota = Quota("pending invitations", "O#{organization_id}", MAX_PENDING_INVITATIONS, lambda i: i.outcome is None)
     output_model, gives_access = InvitationOut, True
+    attribute_names: ClassVar = {
+        "send_count": "sending",
+        "inviter_membership_id": "invited_as",
+        "pending_inviter_id": "pending_by",
+        "accepted_membership_id": "joined_as",
+    }
     container_type: ClassVar[type[Container]] = Organization
-    """Type of the container that it invites to."""
-    membership_type: ClassVar[type[Joined]] = Member
+    """Type of the container to which it invites."""
+    membership_type: ClassVar[type[ContainerMember]] = Member
     """Type of the membership that accepting it creates."""
     of_container: ClassVar[Facet]
-    """The invitations to one container below the organization."""
+    """Index of the invitations to a container below the organization."""
 
     organization_id: str
     platform_id: str | None = None
     email: str
-    role: Offered
+    role: InvitableRole
     message: str | None = None
     expires_in_days: int
     expires_at: str
     issued_at: str | None = None
     sent_at: str | None = None
-    sending: int
+    send_count: int
     token_hash: str
     invited_by: str | None = None
-    invited_as: str | None = None
-    pending_by: str | None = None
-    outcome: Status | None = None
+    inviter_membership_id: str | None = None
+    pending_inviter_id: str | None = None
+    outcome: InvitationStatus | None = None
     answered_by: str | None = None
-    joined_as: str | None = None
+    accepted_membership_id: str | None = None
 
     @classmethod
     def from_item(cls, item: Item) -> Self:
-        """Return the invitation that an item holds, to a container of any type."""
+        """Return the invitation that an item contains, whatever its container's type."""
         kind = record_subtype(item["kind"], Invitation)
         return super(Invitation, kind).from_item(item)  # type: ignore[return-value]
 
     @property
     def container_ids(self) -> dict[str, str]:
-        """Ids of the container that it invites to, and of its ancestors, by path parameter."""
+        """Return the ids of its container and of the container's ancestors, by path parameter."""
         return {"organization_id": self.organization_id}
 
     @property
-    def status(self) -> Status:
-        """`pending`, how it ended or, by the clock, `expired`."""
+    def status(self) -> InvitationStatus:
+        """Return the outcome or, without one, `pending` or `expired` by the clock."""
         return self.outcome or ("expired" if self.expires_at <= now() else "pending")
 
     @property
     def mail_withheld(self) -> bool:
-        """Whether no mail went with its last sending."""
+        """Return whether its last sending was without a mail."""
         return self.sent_at is None
 
     @property
     def log_label(self) -> str:
-        """The invited address."""
+        """Return the invited address."""
         return self.email
 
     @property
     def scheduled_task(self) -> ScheduledTask | None:
-        """The moment it expires."""
+        """Return the task that runs when the invitation expires."""
         return None if self.outcome else ScheduledTask("invitations.expire", self.expires_at)
 
     def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
-        """Return None if the person was invited; what they had invited names them no more, and holds no longer."""
+        """Return None if the person was invited. Invitations sent by the person are revoked and no longer name them."""
         if self.email in person.emails or self.answered_by in person.user_ids:
             return None
         changed: dict[str, Any] = {**person.redact_all({"message": self.message})}
         if self.invited_by in person.user_ids:
-            changed |= {"invited_by": None, "invited_as": None, **({} if self.outcome else ended("revoked"))}
+            changed |= {
+                "invited_by": None,
+                "inviter_membership_id": None,
+                **({} if self.outcome else closing_fields("revoked")),
+            }
         return changed
 
 
-def ended(outcome: Status, **changed: Any) -> dict[str, Any]:
-    """Return the fields of an invitation that ended."""
-    return {"outcome": outcome, "pending_by": None, **changed}
+def closing_fields(outcome: InvitationStatus, **changed: Any) -> dict[str, Any]:
+    """Return the fields of an invitation that is no longer pending."""
+    return {"outcome": outcome, "pending_inviter_id": None, **changed}
 
 
 class InvitationMail(Job):
-    """The mail that brings an invitation: one for each time it is sent. It holds no token; that is derived anew.
+    """A mail that delivers an invitation, one for each time it is sent. The token is derived again, not stored.
 
-    `recipient` is the keyed hash of the address that it goes to. `token_key` is the id of the key that made the token:
-    another key would make another.
+    `recipient_hash` is the keyed hash of the address. `token_key_id` is the id of the key that signed the token, since
+    another key would produce another token.
     """
 
     kind, task = "organization.invitation_mail", "invitations.mail"
     pk, sk = "O#{organization_id}", "L#{id}"
 
+    attribute_names: ClassVar = {"send_count": "sending", "token_key_id": "token_key", "recipient_hash": "recipient"}
+
     organization_id: str
     invitation_id: str
-    sending: int
-    token_key: bytes
-    recipient: str | None = None
+    send_count: int
+    token_key_id: bytes
+    recipient_hash: str | None = None

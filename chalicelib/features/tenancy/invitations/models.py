@@ -1,4 +1,4 @@
-"""What the operations on invitations accept and answer."""
+"""Requests and responses of the operations on invitations."""
 
 from typing import ClassVar, Literal
 
@@ -8,71 +8,75 @@ from chalicelib.features.tenancy.models.memberships import MemberOut
 from chalicelib.kernel.http.fields import Email, Text, Timestamp, Uuid
 from chalicelib.kernel.http.models import Input, ListQuery, Output, Query, RecordOutput
 
-Offered = Literal["member", "editor", "admin"]
-Status = Literal["pending", "accepted", "declined", "revoked", "expired"]
+InvitableRole = Literal["member", "editor", "admin"]
+InvitationStatus = Literal["pending", "accepted", "declined", "revoked", "expired"]
 Decision = Literal["accept", "decline"]
 Obstacle = Literal["email_mismatch", "already_member", "invitation_used"]
 
 
 class InvitationCreate(Input):
-    """Whom to invite, and as what."""
+    """The address to invite, and the role to offer."""
 
     email: Email = Field(examples=["grace@example.com"])
-    role: Offered = Field("member", description="At most the caller's own.", examples=["editor"])
-    message: Text | None = Field(None, description="A word to the invited person.", examples=["Come and join us."])
-    expires_in_days: int = Field(7, ge=1, le=30, description="Counted from each sending.", examples=[7])
+    role: InvitableRole = Field("member", description="At most the caller's own.", examples=["editor"])
+    message: Text | None = Field(None, description="A message to the invited person.", examples=["Come and join us."])
+    expires_in_days: int = Field(
+        7, ge=1, le=30, description="Counted from the time it is sent, also when it is sent again.", examples=[7]
+    )
 
 
 class InvitationsQuery(ListQuery):
-    """Which of an organization's invitations."""
+    """Which of an organization's invitations to list."""
 
-    platform_id: Uuid | None = Field(None, description="Only those to this platform.", examples=[None])
+    platform_id: Uuid | None = Field(None, description="Only invitations to this platform.", examples=[None])
 
 
 class InvitationOut(RecordOutput):
-    """An invitation. The link to accept it is in the answers that send it, and nowhere else."""
+    """An invitation. Only the responses that send it contain the link to accept it."""
 
     secret_fields: ClassVar[frozenset[str]] = frozenset({"accept_url"})
 
-    platform_id: Uuid | None = Field(description="The platform it invites to; null: the organization.", examples=[None])
+    platform_id: Uuid | None = Field(
+        description="The platform to which it invites. Null: the organization.", examples=[None]
+    )
     email: str = Field(examples=["grace@example.com"])
-    role: Offered = Field(examples=["editor"])
+    role: InvitableRole = Field(examples=["editor"])
     message: str | None = Field(examples=["Come and join us."])
     expires_in_days: int = Field(examples=[7])
-    status: Status = Field(examples=["pending"])
+    status: InvitationStatus = Field(examples=["pending"])
     expires_at: Timestamp
-    invited_by: str | None = Field(description="The id of the user or API key; null once that person was erased.")
+    invited_by: str | None = Field(description="Id of the user or API key. Null after the person was erased.")
     sent_at: Timestamp | None = Field(
-        description="When it was last sent or, where the service sends no mail, issued; null if its mail was withheld."
+        description="When it was last sent or, if the service sends no mail, issued. Null if its mail was withheld."
     )
     mail_withheld: bool = Field(
         description=(
-            "Whether no mail went with it because the address gets too many, or wants none. It can be accepted all the"
-            " same: pass its link on."
+            "Whether no mail was sent because the address receives too many or has unsubscribed. The invitation can"
+            " still be accepted: send its link yourself."
         ),
         examples=[False],
     )
-    accept_url: str | None = Field(None, description="Only when sent; null ever after.")
+    accept_url: str | None = Field(None, description="Link to accept it, when it is sent. Null otherwise.")
 
 
 class AcceptanceQuery(Query):
-    """Which invitation, and what the invited person says to it."""
+    """Which invitation, and the invited person's decision."""
 
-    token: str = Field(max_length=200, description="From the link that was sent.")
+    token: str = Field(max_length=200, description="Token from the link in the invitation.")
     decision: Decision | None = Field(
-        None, description="Accept or decline it, with a user's credential. Left out, nothing changes."
+        None, description="Accept or decline the invitation, with a user's credential. If omitted, nothing changes."
     )
 
 
 class InvitationAnswer(Input):
-    """What the invited person says to an invitation."""
+    """The invited person's decision."""
 
-    token: str = Field(max_length=200, description="From the link that was sent.")
+    token: str = Field(max_length=200, description="Token from the link in the invitation.")
     decision: Decision = Field("accept", examples=["accept"])
 
 
 class PlaceOffered(Output):
-    """What the invited person is asked to join."""
+    """The organization or platform to which the person is invited."""
 
     id: Uuid
     name: str = Field(examples=["Analytical Engines"])
@@ -80,23 +84,25 @@ class PlaceOffered(Output):
 
 
 class AcceptanceOut(Output):
-    """An invitation as the invited person sees it, and the membership that it led to."""
+    """An invitation as the invited person sees it, and the membership that accepting it created."""
 
     no_store: ClassVar[bool] = True
 
-    organization: PlaceOffered | None = Field(description="Null if one of its platforms is joined.")
-    platform: PlaceOffered | None = Field(description="Null if the organization itself is joined.", examples=[None])
-    role: Offered = Field(examples=["editor"])
+    organization: PlaceOffered | None = Field(description="Null if the invitation is to a platform.")
+    platform: PlaceOffered | None = Field(description="Null if the invitation is to an organization.", examples=[None])
+    role: InvitableRole = Field(examples=["editor"])
     email: str = Field(examples=["ada@example.com"])
-    status: Status = Field(examples=["accepted"])
+    status: InvitationStatus = Field(examples=["accepted"])
     expires_at: Timestamp
     invited_by: str | None = Field(
-        description="The id of the user or API key; null once that person was erased.",
+        description="Id of the user or API key. Null after the person was erased.",
         examples=["4c1a2b5e-0000-4000-8000-000000000002"],
     )
-    inviter_name: str | None = Field(description="What people call them, if they are a member.", examples=["Grace"])
+    inviter_name: str | None = Field(description="The inviter's name, if they are a member.", examples=["Grace"])
     can_accept: bool | None = Field(
-        description="Whether the user who asks can accept it now; null without a credential.", examples=[True]
+        description="Whether the calling user can accept it now. Null without a credential.", examples=[True]
     )
-    reason: Obstacle | None = Field(description="The code of what keeps that user from accepting.", examples=[None])
+    reason: Obstacle | None = Field(
+        description="Code of the problem that keeps the user from accepting.", examples=[None]
+    )
     membership: MemberOut | None

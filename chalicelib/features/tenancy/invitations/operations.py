@@ -1,19 +1,23 @@
-"""Invitations to an organization and its platforms: list, revoke, send again; and how the invited person answers."""
+"""Invitations to an organization and its platforms: list, revoke, resend, accept and decline."""
 
 from typing import Final
 
-from chalicelib.features.tenancy.entities.organizations import Organization, at_organization
-from chalicelib.features.tenancy.invitations.entities import Invitation, ended
-from chalicelib.features.tenancy.invitations.logic.invitation_lists import list_invited
+from chalicelib.features.tenancy.entities.organizations import Organization, require_organization_role
+from chalicelib.features.tenancy.invitations.entities import Invitation, closing_fields
+from chalicelib.features.tenancy.invitations.logic.invitation_lists import list_visible_invitations
 from chalicelib.features.tenancy.invitations.logic.invitation_rules import (
-    ACCEPTANCE,
-    INVITATION_BUDGETS,
-    refuse_early,
-    vouched,
+    ACCEPTANCE_PATH,
+    INVITATION_RATE_LIMITS,
+    is_inviter_valid,
+    reject_resend_too_soon,
 )
-from chalicelib.features.tenancy.invitations.logic.responses import answer
-from chalicelib.features.tenancy.invitations.logic.sending import invite, recipient_named, send_again
-from chalicelib.features.tenancy.invitations.logic.token_resolution import Offer, find, named_in_body
+from chalicelib.features.tenancy.invitations.logic.responses import respond
+from chalicelib.features.tenancy.invitations.logic.sending import invite, recipient_prefetch_keys, resend
+from chalicelib.features.tenancy.invitations.logic.token_resolution import (
+    ResolvedInvitation,
+    prefetch_keys_from_body,
+    resolve_token,
+)
 from chalicelib.features.tenancy.invitations.models import (
     AcceptanceOut,
     AcceptanceQuery,
@@ -35,11 +39,11 @@ from chalicelib.kernel.permissions.roles import Role
 
 routes = RouteGroup("organizations")
 
-_PLATFORM_ADMINS: Final = DescendantRule("platform.member")
-_ADMINS: Final = at_organization(Role.ADMIN, allow_descendant_role=_PLATFORM_ADMINS)
-"""Those of the organization and, for what is about a platform, that platform's."""
+_PLATFORM_ADMIN_RULE: Final = DescendantRule("platform.member")
+_REQUIRE_ADMIN: Final = require_organization_role(Role.ADMIN, allow_descendant_role=_PLATFORM_ADMIN_RULE)
+"""Admits admins of the organization and, for invitations to a platform, admins of that platform."""
 
-_ANSWERS: Final = (
+_RESPONSE_EVENTS: Final = (
     "organization.invitation.accepted",
     "organization.invitation.declined",
     "platform.invitation.accepted",
@@ -47,146 +51,153 @@ _ANSWERS: Final = (
 )
 
 
-def _refuse_undecided(access: Access, request: Request) -> None:
-    """Raise Problem 401 for a decision that is nobody's: only the invited user's credential decides."""
+def _require_user_for_decision(access: Access, request: Request) -> None:
+    """Raise Problem 401 for a decision without a user's credential. Only the invited user can decide."""
     if "decision" in request.query and not isinstance(access.principal, User):
-        raise unauthenticated("Only the invited user decides. Send their credential, or leave the decision out.")
+        raise unauthenticated("Only the invited user can decide. Send their credential, or omit the decision.")
 
 
 @routes.get(
-    ACCEPTANCE,
+    ACCEPTANCE_PATH,
     access=Caller.PUBLIC,
     scope=None,
     allows_api_keys=False,
-    emits=_ANSWERS,
+    emits=_RESPONSE_EVENTS,
     grants_access=True,
-    extra_check=_refuse_undecided,
+    extra_check=_require_user_for_decision,
 )
 def accept_invitation(ctx: Context, query: AcceptanceQuery) -> AcceptanceOut:
-    """Describe an invitation; with `decision` and the invited user's credential, accept or decline it.
+    """Describe an invitation. With `decision` and the invited user's credential, accept or decline it.
 
-    Without `decision` nothing changes, with a credential neither: mail scanners and browsers open links unasked. A user
-    is told whether they can accept it, and if not, why. `not_found` stands for a token that the service didn't make,
-    `invitation_revoked` also for a link that a later mail replaced or whose sender could not grant its role today,
-    `invitation_used` for one that was answered already; `invitation_expired` says since when. To a member it gives no
-    higher role: `already_member`.
+    Without `decision` nothing changes, even with a credential, because mail scanners and browsers open links. A user
+    sees whether they can accept it and, if not, the reason. Problems: `not_found` for a token that the service did not
+    sign; `invitation_revoked` also for a link that a later mail replaced, or whose sender could not grant its role
+    today; `invitation_used` if it was answered before; `invitation_expired` with the time of expiry; `already_member`
+    if it offers a member a higher role, which it cannot give.
     """
     user = ctx.principal if isinstance(ctx.principal, User) else None
-    offer = find(query.token, user)
-    return _answer(ctx, offer, user, query.decision) if user and query.decision else offer.described(user)
+    resolved = resolve_token(query.token, user)
+    return _respond(ctx, resolved, user, query.decision) if user and query.decision else resolved.describe(user)
 
 
 @routes.post(
-    ACCEPTANCE, success=200, access=Caller.USER, scope=None, prefetch=named_in_body, emits=_ANSWERS, grants_access=True
+    ACCEPTANCE_PATH,
+    success=200,
+    access=Caller.USER,
+    scope=None,
+    prefetch=prefetch_keys_from_body,
+    emits=_RESPONSE_EVENTS,
+    grants_access=True,
 )
 def respond_to_invitation(ctx: Context, body: InvitationAnswer) -> AcceptanceOut:
     """Accept or decline an invitation.
 
-    `not_found` stands for a token that the service didn't make, `invitation_revoked` also for a link that a later mail
-    replaced or whose sender could not grant its role today, `invitation_used` for one that was answered already;
-    `invitation_expired` says since when. To a member it gives no higher role: `already_member`.
+    Problems: `not_found` for a token that the service did not sign; `invitation_revoked` also for a link that a later
+    mail replaced, or whose sender could not grant its role today; `invitation_used` if it was answered before;
+    `invitation_expired` with the time of expiry; `already_member` if it offers a member a higher role, which it cannot
+    give.
     """
-    return _answer(ctx, find(body.token, ctx.user, ctx.access.prefetched), ctx.user, body.decision)
+    return _respond(ctx, resolve_token(body.token, ctx.user, ctx.access.prefetched), ctx.user, body.decision)
 
 
-@routes.get("/organizations/{organization_id}/invitations", access=_ADMINS, scope="members:read", emits=None)
+@routes.get("/organizations/{organization_id}/invitations", access=_REQUIRE_ADMIN, scope="members:read", emits=None)
 def list_invitations(ctx: Context, organization: Organization, query: InvitationsQuery) -> ListPage[InvitationOut]:
-    """List the invitations to an organization and to its platforms, in the order they were made.
+    """List the invitations to an organization and to its platforms, in the order in which they were created.
 
-    A platform's admins who are no admins of the organization see those to their platforms.
+    Admins of a platform who are not admins of the organization see the invitations to their platforms.
     """
-    return list_invited(ctx, organization, ctx.access.descendants, query)
+    return list_visible_invitations(ctx, organization, ctx.access.descendants, query)
 
 
 @routes.get(
     "/organizations/{organization_id}/invitations/{invitation_id}",
-    access=_ADMINS,
+    access=_REQUIRE_ADMIN,
     scope="members:read",
     emits=None,
 )
 def get_invitation(_ctx: Context, invitation: Invitation) -> InvitationOut:
-    """Get an invitation, without its link. One to a platform is there for that platform's admins too."""
+    """Get an invitation, without its link. Admins of a platform can get the invitations to it."""
     return InvitationOut.of(invitation)
 
 
 @routes.delete(
     "/organizations/{organization_id}/invitations/{invitation_id}",
-    access=_ADMINS,
+    access=_REQUIRE_ADMIN,
     scope="members:write",
     emits=("organization.invitation.revoked", "platform.invitation.revoked"),
     grants_access=True,
 )
 def revoke_invitation(ctx: Context, invitation: Invitation) -> None:
-    """Revoke a pending invitation; it stays listed. One to a platform that platform's admins can revoke too."""
+    """Revoke a pending invitation. It stays listed. Admins of a platform can revoke the invitations to it."""
     if invitation.status == "revoked":
         return
-    _refuse_ended(invitation)
+    _reject_closed(invitation)
     ctx.changes.event = f"{invitation.kind}.revoked"
-    ctx.changes.update(invitation, **ended("revoked"))
+    ctx.changes.update(invitation, **closing_fields("revoked"))
 
 
 @routes.post(
     "/organizations/{organization_id}/invitations/{invitation_id}/resend",
     success=200,
-    access=_ADMINS,
+    access=_REQUIRE_ADMIN,
     scope="members:write",
     subject_user_param="invited_by",
     emits=("organization.invitation.resent", "platform.invitation.resent"),
     grants_access=True,
-    rate_limits=INVITATION_BUDGETS,
+    rate_limits=INVITATION_RATE_LIMITS,
 )
 def resend_invitation(ctx: Context, invitation: Invitation) -> InvitationOut:
-    """Send a pending invitation again, with a new link and its full time; the former link is dead.
+    """Send a pending invitation again, with a new link and its full validity. The former link stops working.
 
-    At most once a minute, the first sending counted: else `rate_limited`. What its inviter could not grant today is
-    not sent again: `invalid_transition`; what the caller could not, neither: `insufficient_role`. A platform's admins
-    can send those to it again too.
+    It can be sent once a minute, including the first time; otherwise the problem is `rate_limited`. An invitation whose
+    inviter could not grant its role today is `invalid_transition`. One whose role the caller cannot grant is
+    `insufficient_role`. Admins of a platform can resend the invitations to it.
     """
-    _refuse_ended(invitation)
-    _refuse_grant(ctx, invitation)
-    refuse_early(invitation, ctx.now)
+    _reject_closed(invitation)
+    _reject_ungrantable(ctx, invitation)
+    reject_resend_too_soon(invitation, ctx.now)
     ctx.changes.event = f"{invitation.kind}.resent"
-    return send_again(ctx, invitation)
+    return resend(ctx, invitation)
 
 
 @routes.post(
     "/organizations/{organization_id}/invite",
-    access=at_organization(Role.ADMIN),
+    access=require_organization_role(Role.ADMIN),
     scope="members:write",
     emits="organization.invitation.created",
     grants_access=True,
     collection_path="/organizations/{organization_id}/invitations",
-    prefetch=recipient_named,
-    rate_limits=INVITATION_BUDGETS,
+    prefetch=recipient_prefetch_keys,
+    rate_limits=INVITATION_RATE_LIMITS,
 )
 def invite_to_organization(ctx: Context, organization: Organization, body: InvitationCreate) -> InvitationOut:
-    """Invite somebody to an organization; the answer holds the link to accept, once.
+    """Invite somebody to an organization. Only this response contains the link to accept.
 
-    An address gets 5 mails an hour and 20 a day from all organizations together. Beyond that it is invited all the
-    same, without a mail: `sentAt` is null then and `mailWithheld` true.
+    An address receives at most 5 mails an hour and 20 a day from all organizations together. Beyond that the invitation
+    is created without a mail: `sentAt` is null and `mailWithheld` is true.
     """
     return invite(ctx, Invitation, body, organization_id=organization.id)
 
 
-def _refuse_ended(invitation: Invitation) -> None:
+def _reject_closed(invitation: Invitation) -> None:
     if invitation.status == "accepted":
-        raise Problem("invalid_transition", "The invitation is accepted: remove the member that it made instead.")
+        raise Problem("invalid_transition", "The invitation is accepted. Remove the member instead.")
     if invitation.status != "pending":
         raise Problem("invalid_transition", f"The invitation is {invitation.status}. Invite the address again.")
 
 
-def _refuse_grant(ctx: Context, invitation: Invitation) -> None:
-    """Refuse to send what neither the caller nor its inviter could offer today, or what leads nowhere."""
+def _reject_ungrantable(ctx: Context, invitation: Invitation) -> None:
+    """Raise Problem if the caller or the inviter could not grant the role today, or if the platform is gone."""
     if invitation.platform_id and not ctx.access.descendants:
         raise not_found()
     if not ctx.max_grantable_role.includes(Role(invitation.role)):
-        detail = f"It invites as {invitation.role!r}; you can grant roles up to {ctx.max_grantable_role.value!r}."
+        detail = f"It offers {invitation.role!r}. You can grant roles up to {ctx.max_grantable_role.value!r}."
         raise Problem("insufficient_role", detail)
-    if not vouched(invitation, ctx.access.subject_membership):
-        detail = f"Its inviter can't invite as {invitation.role!r} any more. Revoke it and invite the address again."
+    if not is_inviter_valid(invitation, ctx.access.subject_membership):
+        detail = f"Its inviter cannot grant {invitation.role!r} any more. Revoke it and invite the address again."
         raise Problem("invalid_transition", detail)
 
 
-def _answer(ctx: Context, offer: Offer, user: User, decision: Decision) -> AcceptanceOut:
-    answered = offer.answered(user, decision)
-    return (offer if answered else answer(ctx, offer, user, decision)).described(user)
+def _respond(ctx: Context, resolved: ResolvedInvitation, user: User, decision: Decision) -> AcceptanceOut:
+    is_repeated = resolved.is_repeated_response(user, decision)
+    return (resolved if is_repeated else respond(ctx, resolved, user, decision)).describe(user)

@@ -1,17 +1,17 @@
-"""What happens to an invitation at its time, and the mail that brings it."""
+"""Tasks that expire invitations and send their mails."""
 
 from typing import Any, Final
 
-from chalicelib.features.tenancy.email_suppressions.entities import Suppression
-from chalicelib.features.tenancy.email_suppressions.logic import unsubscribe_url
-from chalicelib.features.tenancy.invitations.entities import Invitation, InvitationMail, ended
+from chalicelib.features.tenancy.email_suppressions.entities import EmailSuppression
+from chalicelib.features.tenancy.email_suppressions.logic import build_unsubscribe_url
+from chalicelib.features.tenancy.invitations.entities import Invitation, InvitationMail, closing_fields
 from chalicelib.features.tenancy.invitations.logic.invitation_rules import (
-    accept_url,
+    build_accept_url,
     is_established,
-    plain_name,
-    token_sent,
+    plain_name_or_none,
+    reissue_token,
 )
-from chalicelib.features.tenancy.invitations.logic.token_resolution import Offer, find
+from chalicelib.features.tenancy.invitations.logic.token_resolution import ResolvedInvitation, resolve_token
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.core.logs import add_fields
 from chalicelib.kernel.core.problems import Problem
@@ -22,39 +22,39 @@ from chalicelib.kernel.work import jobs, outbox, tasks
 from chalicelib.kernel.work.outbox import Origin
 from chalicelib.kernel.work.tasks import task
 
-_EXPIRE: Final = "invitations.expire"
+_EXPIRE_TASK: Final = "invitations.expire"
 
 
 @task(
-    _EXPIRE,
+    _EXPIRE_TASK,
     emits={"organization.invitation.expired": Invitation, "platform.invitation.expired": "platform.invitation"},
 )
 def expire_invitation(message: dict[str, Any]) -> None:
-    """Let a pending invitation be expired, with its entry, once its time is over; its link is dead by itself."""
+    """Record that a pending invitation has expired, with a log entry. Its link stopped working at that time."""
     invitation = tasks.load_record(Invitation, message)
     if invitation and invitation.outcome is None and invitation.status == "expired":
         changes = UnitOfWork(now())
-        changes.update(invitation, **ended("expired"))
+        changes.update(invitation, **closing_fields("expired"))
         changes.set_diff_base(invitation.replace(outcome="pending"))
-        outbox.commit(changes, f"{invitation.kind}.expired", Origin.system(_EXPIRE))
+        outbox.commit(changes, f"{invitation.kind}.expired", Origin.system(_EXPIRE_TASK))
 
 
 @task(InvitationMail.task)
 def send_invitation(message: dict[str, Any]) -> None:
-    """Send an invitation's mail, once for each sending of it, however often its message comes.
+    """Send the mail of an invitation once, however often its queue message is delivered.
 
-    An address that has unsubscribed meanwhile gets none. It is tried until SES takes it, or refuses it for good, or its
-    link leads nowhere any more. Should the worker die after SES took the mail and before that is stored, it is sent a
-    second time.
+    A recipient who has unsubscribed gets no mail. The task retries until SES accepts or permanently rejects the mail,
+    or until the link stops working. If the worker dies after SES accepted the mail and before that is stored, the mail
+    is sent twice.
     """
     job = jobs.claim(InvitationMail, message)
     if job is None:
         return
     try:
-        if (token := token_sent(job)) and (offer := _offered(token)):
-            url = unsubscribe_url(job.recipient) if job.recipient else None
-            if not (job.recipient and table.get(Suppression.make_item_key(address_hash=job.recipient))):
-                mail.send_email(offer.invitation.email, _letter(offer, token, url), unsubscribe_url=url)
+        if (token := reissue_token(job)) and (resolved := _resolve_pending(token)):
+            url = build_unsubscribe_url(job.recipient_hash) if job.recipient_hash else None
+            if not (job.recipient_hash and table.get(EmailSuppression.make_item_key(address_hash=job.recipient_hash))):
+                mail.send_email(resolved.invitation.email, _render_email(resolved, token, url), unsubscribe_url=url)
     except mail.EmailRejected as refused:
         add_fields(mail=f"given up: {refused}")
     except Problem:
@@ -63,28 +63,30 @@ def send_invitation(message: dict[str, Any]) -> None:
     jobs.remove(job)
 
 
-def _offered(token: str) -> Offer | None:
-    """Return what the mail's link leads to; None if there is nothing any more that its reader could accept."""
+def _resolve_pending(token: str) -> ResolvedInvitation | None:
+    """Return the invitation to which the mail's link leads, or None if the recipient could not accept it any more."""
     try:
-        offer = find(token, None)
+        resolved = resolve_token(token, None)
     except Problem as problem:
         if problem.code == "unavailable":
             raise
         return None
-    return offer if offer.invitation.status == "pending" else None
+    return resolved if resolved.invitation.status == "pending" else None
 
 
-def _letter(offer: Offer, token: str, url: str | None) -> mail.Email:
-    """Return the letter. Of an organization that nobody stands for yet it carries no text that its people wrote."""
-    invitation = offer.invitation
-    established = is_established(offer.organization, now())
+def _render_email(resolved: ResolvedInvitation, token: str, url: str | None) -> mail.Email:
+    """Return the mail. A new organization's mails contain no text that its members wrote."""
+    invitation = resolved.invitation
+    established = is_established(resolved.organization, now())
     return mail.render_email(
         "features/tenancy/invitations/mail.jinja",
-        inviter=offer.inviter_name if established else plain_name(offer.inviter_name),
-        place=offer.place_name if established else plain_name(offer.place_name) or f"a new {offer.place.kind}",
+        inviter=resolved.inviter_name if established else plain_name_or_none(resolved.inviter_name),
+        place=resolved.container_name
+        if established
+        else plain_name_or_none(resolved.container_name) or f"a new {resolved.container.kind}",
         role=invitation.role,
         message=invitation.message if established else None,
-        accept_url=accept_url(token),
+        accept_url=build_accept_url(token),
         unsubscribe_url=url,
         email=invitation.email,
         expires_at=invitation.expires_at,

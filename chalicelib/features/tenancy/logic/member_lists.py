@@ -1,14 +1,14 @@
-"""The members of a place, of whatever kind, as they are listed."""
+"""Lists of the members of a container."""
 
 from collections.abc import Callable
 from functools import partial
 from itertools import chain
 from typing import Any
 
-from chalicelib.features.tenancy.entities.memberships import Joined
-from chalicelib.features.tenancy.logic.membership_rules import shown_to
+from chalicelib.features.tenancy.entities.memberships import ContainerMember
+from chalicelib.features.tenancy.logic.membership_rules import member_presenter
 from chalicelib.features.tenancy.models.memberships import MemberOut
-from chalicelib.kernel.authorization.memberships import departure_key, is_current_membership
+from chalicelib.kernel.authorization.memberships import is_current_membership, revocation_marker_key
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.models import ListQuery
 from chalicelib.kernel.operations.results import ListPage
@@ -16,26 +16,32 @@ from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Collection
 
 
-def list_joined(ctx: Context, kind: type[Joined], listed: Collection, query: ListQuery) -> ListPage[MemberOut]:
-    """Return a page of the members of the place at hand, as the table has them.
+def list_members(
+    ctx: Context, membership_type: type[ContainerMember], collection: Collection, query: ListQuery
+) -> ListPage[MemberOut]:
+    """Return a page of the members of the current container.
 
-    The list is an index's, which says only who is looked at: what they are, and whether they are it still, the table
-    says. Who has left a place above is none any more, and so those departures are read too, beside the list: they are
-    few, and go within minutes.
+    The index only determines which members to read; their current state is read from the table. A user who left an
+    ancestor is no longer a member, so the revocation markers of the ancestors are read too. There are few of them, and
+    they last for minutes.
     """
-    above = [place.item_key for place in ctx.access.ancestors.values()]
-    asks: list[Callable[[], Any]] = [
+    ancestor_keys = [place.item_key for place in ctx.access.ancestors.values()]
+    queries: list[Callable[[], Any]] = [
         partial(
             table.query,
-            listed.partition(**ctx.ids),
+            collection.partition(**ctx.ids),
             after=ctx.decode_cursor(query),
             limit=query.limit,
             attributes=("pk", "sk"),
         ),
-        *(partial(table.query_all, *departure_key(key, "")) for key in above),
+        *(partial(table.query_all, *revocation_marker_key(key, "")) for key in ancestor_keys),
     ]
-    found, *left = table.gather(lambda ask: ask(), asks)
-    stored = table.read_current(found.items)
-    items = {(item["pk"], item["sk"]): item for item in chain(stored, *left)}
-    present = [item for item in stored if is_current_membership(item["user_id"], (item["pk"], ""), above, items)]
-    return ctx.build_page([*map(shown_to(ctx), map(kind.from_item, present))], found.last_evaluated_key, query)
+    page, *markers = table.gather(lambda query: query(), queries)
+    stored = table.read_current(page.items)
+    items = {(item["pk"], item["sk"]): item for item in chain(stored, *markers)}
+    current = [
+        item for item in stored if is_current_membership(item["user_id"], (item["pk"], ""), ancestor_keys, items)
+    ]
+    return ctx.build_page(
+        [*map(member_presenter(ctx), map(membership_type.from_item, current))], page.last_evaluated_key, query
+    )

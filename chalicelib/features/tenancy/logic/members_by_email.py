@@ -1,32 +1,34 @@
-"""Members as they are looked for by what is said of them."""
+"""Search for members by e-mail address."""
 
 from collections.abc import Iterable
 from typing import Final
 
-from chalicelib.features.tenancy.entities.memberships import Joined, address_row
+from chalicelib.features.tenancy.entities.memberships import ContainerMember, email_sort_key
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Partition
 from chalicelib.kernel.storage.table import QueryResult
 
-_MOST: Final = 10
+_MAX_MATCHES: Final = 10
 
 
-def users_with_address(kind: type[Joined], emails: Iterable[str], **place: str) -> set[str]:
-    """Return the ids of the members of a place that have one of some addresses: two Queries for each, all at once.
+def find_user_ids_by_email(
+    membership_type: type[ContainerMember], emails: Iterable[str], **container_ids: str
+) -> set[str]:
+    """Return the user ids of the members of a container that have one of the addresses. It queries twice per address.
 
-    Rows of the table lead to them. The index, which lags, also knows who has been a member since before there were
-    rows: whom it alone names is looked at.
+    All queries run in parallel. Derived items in the table find current members. The index, which lags, also finds
+    members from before these items existed; those are read from the table.
     """
-    pk, begins = kind.make_item_key(**place, user_id="")
+    pk, prefix = membership_type.make_item_key(**container_ids, user_id="")
     addresses = sorted({*emails})
-    rows = [(Partition(pk), address_row(email, "")) for email in addresses]
-    indexes = [(kind.by_email.partition(**place, email=email), begins) for email in addresses]
-    found = table.gather(_look, rows + indexes)
-    known = {str(row["user_id"]) for each in found[: len(rows)] for row in each.items}
-    listed = [item for each in found[len(rows) :] for item in each.items if item["user_id"] not in known]
-    return known | {item["user_id"] for item in table.read_current(listed) if item.get("email") in addresses}
+    rows = [(Partition(pk), email_sort_key(email, "")) for email in addresses]
+    indexes = [(membership_type.by_email.partition(**container_ids, email=email), prefix) for email in addresses]
+    results = table.gather(_query_members, rows + indexes)
+    user_ids = {str(row["user_id"]) for each in results[: len(rows)] for row in each.items}
+    indexed = [item for each in results[len(rows) :] for item in each.items if item["user_id"] not in user_ids]
+    return user_ids | {item["user_id"] for item in table.read_current(indexed) if item.get("email") in addresses}
 
 
-def _look(where: tuple[Partition, str]) -> QueryResult:
-    partition, begins = where
-    return table.query(partition, prefix=begins, limit=_MOST)
+def _query_members(source: tuple[Partition, str]) -> QueryResult:
+    partition, prefix = source
+    return table.query(partition, prefix=prefix, limit=_MAX_MATCHES)

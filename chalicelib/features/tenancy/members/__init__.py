@@ -1,1 +1,1 @@
-"""Members: who belongs to an organization, and with which role."""
+"""Members of an organization and their roles."""

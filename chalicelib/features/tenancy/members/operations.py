@@ -1,11 +1,11 @@
-"""The members of an organization: list, change, remove, leave, and who owns it."""
+"""Members of an organization: list, change, remove, leave and transfer the ownership."""
 
-from chalicelib.features.tenancy.entities.memberships import Departure, Member
-from chalicelib.features.tenancy.entities.organizations import Organization, at_organization
-from chalicelib.features.tenancy.logic.member_lists import list_joined
-from chalicelib.features.tenancy.logic.membership_rules import refuse_grant, refuse_owner, shown_to
-from chalicelib.features.tenancy.members.logic.dependent_api_keys import keys_ending
-from chalicelib.features.tenancy.members.logic.leaving import depart
+from chalicelib.features.tenancy.entities.memberships import Member, RevocationMarker
+from chalicelib.features.tenancy.entities.organizations import Organization, require_organization_role
+from chalicelib.features.tenancy.logic.member_lists import list_members
+from chalicelib.features.tenancy.logic.membership_rules import member_presenter, reject_owner, reject_ungrantable_role
+from chalicelib.features.tenancy.members.logic.dependent_api_keys import plan_key_revocation
+from chalicelib.features.tenancy.members.logic.leaving import leave
 from chalicelib.features.tenancy.models.memberships import KeysQuery, MemberOut, MemberPatch, OwnershipTransfer
 from chalicelib.features.tenancy.models.organizations import OrganizationOut
 from chalicelib.kernel.core.problems import FieldError, ValidationProblem
@@ -21,29 +21,29 @@ routes = RouteGroup("organizations", scope_areas=(ScopeArea("members"),))
 
 @routes.get(
     "/organizations/{organization_id}/members",
-    access=at_organization(Role.MEMBER),
+    access=require_organization_role(Role.MEMBER),
     scope="members:read",
     emits=None,
 )
 def list_organization_members(ctx: Context, query: ListQuery) -> ListPage[MemberOut]:
-    """List the members of an organization, in the order they joined."""
-    return list_joined(ctx, Member, Member.in_organization, query)
+    """List the members of an organization, in the order in which they joined."""
+    return list_members(ctx, Member, Member.in_organization, query)
 
 
 @routes.get(
     "/organizations/{organization_id}/members/{user_id}",
-    access=at_organization(Role.MEMBER),
+    access=require_organization_role(Role.MEMBER),
     scope="members:read",
     emits=None,
 )
 def get_organization_member(ctx: Context, member: Member) -> MemberOut:
     """Get a member of an organization."""
-    return shown_to(ctx)(member)
+    return member_presenter(ctx)(member)
 
 
 @routes.patch(
     "/organizations/{organization_id}/members/{user_id}",
-    access=at_organization(Role.ADMIN),
+    access=require_organization_role(Role.ADMIN),
     scope="members:write",
     emits="organization.member.updated",
     grants_access=True,
@@ -51,68 +51,71 @@ def get_organization_member(ctx: Context, member: Member) -> MemberOut:
 def update_organization_member(ctx: Context, member: Member, query: KeysQuery, body: MemberPatch) -> MemberOut:
     """Change a member's role.
 
-    With a lower one, the API keys that they made or rotated and could not give now are revoked, and what those made;
-    `revokedKeys` names them. With `keys=keep` another admin answers for those keys from then on.
+    A lower role revokes the API keys that the member created or rotated and could not grant any more, and the keys
+    created with those. `revokedKeys` lists them. With `keys=keep` another admin takes responsibility for those keys
+    instead.
     """
     if body.role == member.role:
-        return shown_to(ctx)(member)
-    refuse_owner(member.role)
-    refuse_grant(body.role, ctx.max_grantable_role)
-    ending = keys_ending(ctx, member, query, "member_demoted", body.role)
-    updated = ctx.changes.update(member.replace(revoked_keys=ending.named), role=body.role.value)
-    ending.revoke(ctx.changes)
-    return shown_to(ctx)(updated)
+        return member_presenter(ctx)(member)
+    reject_owner(member.role)
+    reject_ungrantable_role(body.role, ctx.max_grantable_role)
+    plan = plan_key_revocation(ctx, member, query, "member_demoted", body.role)
+    updated = ctx.changes.update(member.replace(revoked_keys=plan.revoked_keys), role=body.role.value)
+    plan.revoke(ctx.changes)
+    return member_presenter(ctx)(updated)
 
 
 @routes.delete(
     "/organizations/{organization_id}/members/{user_id}",
-    access=at_organization(Role.ADMIN),
+    access=require_organization_role(Role.ADMIN),
     scope="members:write",
     emits="organization.member.removed",
     grants_access=True,
 )
 def remove_organization_member(ctx: Context, organization: Organization, member: Member, query: KeysQuery) -> None:
-    """Remove a member from an organization, and thereby from all its platforms and spaces.
+    """Remove a member from an organization and from all its platforms and spaces.
 
-    What they had invited is revoked with it, and the API keys that they made or rotated. With `keys=keep` another admin
-    answers for those keys from then on. The entry of the removal stands for the end of it all, and names the keys.
+    The member's pending invitations, and the API keys that they created or rotated, are revoked. With `keys=keep`
+    another admin takes responsibility for those keys instead. One log entry records the removal with all its
+    consequences, and lists the revoked keys.
     """
-    refuse_owner(member.role)
-    ending = keys_ending(ctx, member, query, "member_removed", None)
-    gone = member.replace(revoked_keys=ending.named)
-    depart(ctx, gone, Departure, ending=ending, organization_id=organization.id)
+    reject_owner(member.role)
+    plan = plan_key_revocation(ctx, member, query, "member_removed", None)
+    removed = member.replace(revoked_keys=plan.revoked_keys)
+    leave(ctx, removed, RevocationMarker, key_revocation=plan, organization_id=organization.id)
 
 
 @routes.post(
     "/organizations/{organization_id}/leave",
     success=204,
-    access=at_organization(Role.MEMBER),
+    access=require_organization_role(Role.MEMBER),
     scope=None,
     emits="organization.member.removed",
     grants_access=True,
 )
 def leave_organization(ctx: Context, organization: Organization) -> None:
-    """Leave an organization, and thereby all its platforms and spaces; what the member had invited is revoked.
+    """Leave an organization and all its platforms and spaces. The member's pending invitations are revoked.
 
-    So are the API keys that they made or rotated. The entry of the removal stands for the end of it all.
+    The API keys that they created or rotated are revoked, too. One log entry records the removal with all its
+    consequences.
     """
-    refuse_owner(ctx.role or Role.MEMBER)
+    reject_owner(ctx.role or Role.MEMBER)
     member = Member.from_item(ctx.access.membership or {})
-    ending = keys_ending(ctx, member, KeysQuery(), "member_left", None)
-    gone = member.replace(revoked_keys=ending.named)
-    depart(ctx, gone, Departure, ending=ending, organization_id=organization.id)
+    plan = plan_key_revocation(ctx, member, KeysQuery(), "member_left", None)
+    removed = member.replace(revoked_keys=plan.revoked_keys)
+    leave(ctx, removed, RevocationMarker, key_revocation=plan, organization_id=organization.id)
 
 
 @routes.post(
     "/organizations/{organization_id}/transfer-ownership",
     success=200,
-    access=at_organization(Role.OWNER),
+    access=require_organization_role(Role.OWNER),
     scope=None,
     emits="organization.ownership_transferred",
     grants_access=True,
 )
 def transfer_ownership(ctx: Context, organization: Organization, body: OwnershipTransfer) -> OrganizationOut:
-    """Make another member the owner; the former owner becomes an admin."""
+    """Make another member the owner. The former owner becomes an admin."""
     if body.new_owner_id == organization.owner_id:
         return OrganizationOut.of(organization)
     owner = Member.from_item(ctx.access.membership or {})
@@ -121,7 +124,7 @@ def transfer_ownership(ctx: Context, organization: Organization, body: Ownership
         raise ValidationProblem(
             [FieldError("/newOwnerId", "not_a_member", "This user is not a member of the organization.")]
         )
-    transferred = ctx.changes.update(organization, owner_id=successor.user_id, counted=True)
+    transferred = ctx.changes.update(organization, owner_id=successor.user_id, counts_toward_quota=True)
     ctx.changes.update(owner, role=Role.ADMIN.value)
     ctx.changes.update(successor, role=Role.OWNER.value)
     return OrganizationOut.of(transferred)

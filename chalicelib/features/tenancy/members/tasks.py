@@ -1,11 +1,11 @@
-"""What a member's departure leaves to be done."""
+"""Cleanup after a member has left a container."""
 
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from chalicelib.features.tenancy.entities.memberships import Departure, Member
-from chalicelib.features.tenancy.invitations.entities import Invitation, ended
+from chalicelib.features.tenancy.entities.memberships import Member, RevocationMarker
+from chalicelib.features.tenancy.invitations.entities import Invitation, closing_fields
 from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
@@ -16,10 +16,10 @@ from chalicelib.kernel.work import jobs, outbox
 from chalicelib.kernel.work.outbox import Origin
 from chalicelib.kernel.work.tasks import task
 
-_LONGEST_LAG_SECONDS: Final = 60
-"""After so long an index has shown all there is."""
+_MAX_INDEX_LAG_SECONDS: Final = 60
+"""Time after which an index is assumed to show all records."""
 
-_EMITS: Final[Mapping[str, type[Entity] | str]] = {
+_EMITTED_EVENTS: Final[Mapping[str, type[Entity] | str]] = {
     "organization.invitation.revoked": Invitation,
     "platform.invitation.revoked": "platform.invitation",
     "platform.member.removed": "platform.member",
@@ -27,63 +27,64 @@ _EMITS: Final[Mapping[str, type[Entity] | str]] = {
 }
 
 
-@task(Departure.task, emits=_EMITS)
-def end_what_stood_on_it(message: dict[str, Any]) -> None:
-    """Remove what somebody was below a place that they left, and revoke what they had invited, each with its entry.
+@task(RevocationMarker.task, emits=_EMITTED_EVENTS)
+def revoke_dependent_memberships(message: dict[str, Any]) -> None:
+    """Remove the memberships below a container that a user left, and revoke their invitations. Each gets a log entry.
 
-    The departure keeps them out until then, so it goes only once the index has shown for long enough that all is gone.
+    The revocation marker denies access until then. It is removed only after the index has shown for long enough that
+    nothing is left.
     """
-    departure, ends_at = jobs.claim(Departure, message), jobs.slice_ends_at()
-    if departure is None:
+    marker, ends_at = jobs.claim(RevocationMarker, message), jobs.slice_ends_at()
+    if marker is None:
         return
-    left = 0
-    for record in _ending(departure):
+    found_count = 0
+    for record in _iter_dependents(marker):
         if time.monotonic() > ends_at:
-            jobs.release(departure)
+            jobs.release(marker)
             return
-        left += 1
-        _end(record)
-    if left or departure.created_at > after(now(), seconds=-_LONGEST_LAG_SECONDS):
-        jobs.release(departure, seconds=_LONGEST_LAG_SECONDS)
+        found_count += 1
+        _revoke(record)
+    if found_count or marker.created_at > after(now(), seconds=-_MAX_INDEX_LAG_SECONDS):
+        jobs.release(marker, seconds=_MAX_INDEX_LAG_SECONDS)
     else:
-        jobs.remove(departure)
+        jobs.remove(marker)
 
 
-def _ending(departure: Departure) -> Iterator[Entity]:
-    """Yield what ends with a departure, as an index shows it."""
-    for items in table.iter_pages(departure.below.partition(**departure.__dict__)):
-        # Who invited is read after what they invited: whoever has come back since has memberships with other ids.
-        present = _present(departure, items)
+def _iter_dependents(marker: RevocationMarker) -> Iterator[Entity]:
+    """Yield the records that depend on the ended membership, as the index shows them."""
+    for items in table.iter_pages(marker.dependents.partition(**marker.__dict__)):
+        # The inviter's memberships are read after the invitations. A user who joined again has new membership ids.
+        current_ids = _current_membership_ids(marker, items)
         for record in map(record_from_item, items):
             if isinstance(record, Invitation):
-                if record.status == "pending" and record.invited_as not in present:
+                if record.status == "pending" and record.inviter_membership_id not in current_ids:
                     yield record
-            elif record.created_at <= departure.created_at:
+            elif record.created_at <= marker.created_at:
                 yield record
 
 
-def _present(departure: Departure, items: Iterable[Item]) -> set[str]:
-    """Return the ids of the current memberships that vouch for invitations among these items."""
+def _current_membership_ids(marker: RevocationMarker, items: Iterable[Item]) -> set[str]:
+    """Return the ids of the current memberships on which the invitations among these items depend."""
     invitations = [Invitation.from_item(item) for item in items if "invited_as" in item]
-    user_id = departure.user_id
+    user_id = marker.user_id
     keys = {each.membership_type.make_item_key(**each.container_ids, user_id=user_id) for each in invitations}
-    member_key = Member.make_item_key(organization_id=departure.organization_id, user_id=user_id)
-    found = table.get_all([member_key, *sorted(keys - {member_key})] if invitations else [])
-    lasting = [
-        item for item in found.values() if item["kind"] == Member.kind or item["created_at"] > departure.created_at
+    member_key = Member.make_item_key(organization_id=marker.organization_id, user_id=user_id)
+    stored = table.get_all([member_key, *sorted(keys - {member_key})] if invitations else [])
+    current = [
+        item for item in stored.values() if item["kind"] == Member.kind or item["created_at"] > marker.created_at
     ]
-    return {item["id"] for item in lasting}
+    return {item["id"] for item in current}
 
 
-def _end(record: Entity) -> None:
+def _revoke(record: Entity) -> None:
     changes = UnitOfWork(now())
     if isinstance(record, Invitation):
         event = f"{record.kind}.revoked"
-        changes.update(record, **ended("revoked"))
+        changes.update(record, **closing_fields("revoked"))
     else:
         event = f"{record.kind}.removed"
         changes.delete(record, ended=True)
     try:
-        outbox.commit(changes, event, Origin.system(Departure.task))
+        outbox.commit(changes, event, Origin.system(RevocationMarker.task))
     except ConcurrentModification:
-        return  # The index is late: it looks again.
+        return  # The index lags. The next run looks again.

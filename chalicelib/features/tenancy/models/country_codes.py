@@ -1,8 +1,8 @@
-"""Which country codes exist (ISO 3166-1 alpha-2, as published by the ISO 3166 Maintenance Agency)."""
+"""The country codes of ISO 3166-1 alpha-2, as published by the ISO 3166 Maintenance Agency."""
 
 from typing import Final
 
-COUNTRIES: Final = frozenset(
+COUNTRY_CODES: Final = frozenset(
     {
         "AD",
         "AE",
@@ -257,8 +257,8 @@ COUNTRIES: Final = frozenset(
 )
 
 
-def iso_country(code: str) -> str:
-    """Return the code if there is such a country. Raises ValueError if not."""
-    if code not in COUNTRIES:
+def require_country_code(code: str) -> str:
+    """Return the code if it exists. Raises ValueError if not."""
+    if code not in COUNTRY_CODES:
         raise ValueError("is not a country of ISO 3166-1; DE, for example, is")
     return code

@@ -1,4 +1,4 @@
-"""What the operations on members accept and answer."""
+"""Requests and responses of the operations on members."""
 
 from typing import Annotated, Literal
 
@@ -14,43 +14,45 @@ Username = Annotated[str, *matching(r"^[\s\S]{1,255}$", "must be 1 to 255 charac
 
 
 class MemberPatch(Patch):
-    """What of a member can be changed."""
+    """The fields of a member that can be changed."""
 
-    role: Role = Field(description="At most the caller's own; an owner is made by transferring.", examples=["editor"])
-
-
-class KeysQuery(Query):
-    """What becomes of the API keys that somebody made who may give less from now on, or nothing."""
-
-    keys: Literal["revoke", "keep"] = Field(
-        "revoke", description="`keep`: they rest on the caller instead, an admin who is not that person."
+    role: Role = Field(
+        description="At most the caller's own role. Use transfer-ownership to change the owner.", examples=["editor"]
     )
 
 
-Granted = Literal["member", "editor", "admin"]
-"""What somebody can be made: there is one owner, of an organization."""
+class KeysQuery(Query):
+    """What happens to the API keys of a member who loses the right to grant their scopes."""
+
+    keys: Literal["revoke", "keep"] = Field(
+        "revoke", description="`revoke` them, or `keep` them: the caller, another admin, takes responsibility for them."
+    )
+
+
+GrantableRole = Literal["member", "editor", "admin"]
+"""A role that can be granted. An organization has one owner, who can only transfer the ownership."""
 
 
 class RolePatch(Patch):
-    """What somebody is to be at a platform or a space."""
+    """The role of a user in a platform or a space."""
 
-    role: Granted = Field(description="At most the caller's own.", examples=["editor"])
+    role: GrantableRole = Field(description="At most the caller's own role.", examples=["editor"])
 
 
 class PlatformMemberPatch(RolePatch):
-    """What of a member of a platform can be changed."""
+    """The fields of a platform member that can be changed."""
 
     username: (
         Annotated[str, Field(min_length=1, max_length=MAX_LABEL_CHARACTERS), AfterValidator(require_visible)] | None
     ) = Field(
         None,
-        description="What they are found by on this platform, in whatever letters; nobody else's.",
+        description="Unique on this platform, whatever the case of its letters.",
         examples=["ada"],
     )
 
 
 class RevokedKeyOut(Output):
-    """An API key that was revoked because of another change."""
+    """An API key that another change revoked."""
 
     id: Uuid
     name: str = Field(examples=["Nightly export"])
@@ -62,17 +64,19 @@ class MemberOut(RecordOutput):
     user_id: Uuid
     username: str | None = Field(examples=["ada"])
     name: str | None = Field(examples=["Ada Lovelace"])
-    email: str | None = Field(description="Null but to admins and oneself.", examples=["ada@example.com"])
+    email: str | None = Field(
+        description="Null unless the caller is an admin or the member.", examples=["ada@example.com"]
+    )
     role: Role = Field(examples=["editor"])
     joined_at: Timestamp
     revoked_keys: list[RevokedKeyOut] | None = Field(
         None,
-        description="The API keys that a change of the role revoked, in its answer and entry; else null.",
+        description="API keys that a change of the role revoked. Null except in its response and its log entry.",
         examples=[None],
     )
 
 
 class OwnershipTransfer(Input):
-    """Who becomes the owner."""
+    """The new owner."""
 
-    new_owner_id: Uuid = Field(description="A member's user id.")
+    new_owner_id: Uuid = Field(description="User id of a member.")

@@ -1,57 +1,57 @@
-"""What the operations on organizations accept and answer."""
+"""Requests and responses of the operations on organizations."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import AfterValidator, Field
 
-from chalicelib.features.tenancy.models.country_codes import iso_country
+from chalicelib.features.tenancy.models.country_codes import require_country_code
 from chalicelib.kernel.http.fields import Email, Name, Slug, Text, Timestamp, Uuid, matching
 from chalicelib.kernel.http.models import Input, ListQuery, Patch, RecordOutput
 
-Country = Annotated[
-    str, *matching("^[A-Z]{2}$", "must be two capital letters, such as GB"), AfterValidator(iso_country)
+CountryCode = Annotated[
+    str, *matching("^[A-Z]{2}$", "must be two capital letters, such as GB"), AfterValidator(require_country_code)
 ]
-Status = Literal["active", "pending_deletion"]
+OrganizationStatus = Literal["active", "pending_deletion"]
 
-_DELETED: Final = {"status": "pending_deletion", "deletion_due_at": "2026-12-20T09:30:00.000Z"}
+_DELETED_EXAMPLE: Final = {"status": "pending_deletion", "deletion_due_at": "2026-12-20T09:30:00.000Z"}
 
 
 class OrganizationCreate(Input):
     """A new organization."""
 
     name: Name = Field(examples=["Analytical Engines"])
-    slug: Slug | None = Field(None, description="Left out, it is derived from the name.", examples=[None])
+    slug: Slug | None = Field(None, description="If omitted, it is derived from the name.", examples=[None])
     company_name: Name | None = Field(None, examples=["Analytical Engines"])
     company_legal_name: Name | None = Field(None, examples=["Analytical Engines Ltd."])
-    company_id: Name | None = Field(None, description="The number in the company register.", examples=["01234567"])
-    company_country: Country | None = Field(None, description="ISO 3166-1 alpha-2.", examples=["GB"])
+    company_id: Name | None = Field(None, description="Number in the company register.", examples=["01234567"])
+    company_country: CountryCode | None = Field(None, description="ISO 3166-1 alpha-2.", examples=["GB"])
     company_address: Text | None = Field(None, examples=["12 St James's Square\nLondon"])
     legal_email: Email | None = Field(None, examples=["legal@example.com"])
     support_email: Email | None = Field(None, examples=["support@example.com"])
 
 
 class OrganizationPatch(Patch):
-    """What of an organization can be changed. `status` = active restores one that waits for its purge."""
+    """The fields of an organization that can be changed. `status` = active restores a deleted organization."""
 
     name: Name = Field(examples=["Analytical Engines"])
-    slug: Slug = Field(description="The former slug keeps leading here for 90 days.", examples=["analytical-engines"])
+    slug: Slug = Field(description="The former slug redirects for 90 days.", examples=["analytical-engines"])
     company_name: Name | None = None
     company_legal_name: Name | None = None
     company_id: Name | None = None
-    company_country: Country | None = None
+    company_country: CountryCode | None = None
     company_address: Text | None = None
     legal_email: Email | None = None
     support_email: Email | None = None
-    status: Status = Field("active", examples=["active"])
+    status: OrganizationStatus = Field("active", examples=["active"])
 
 
 class OrganizationOut(RecordOutput):
     """An organization."""
 
     event_examples: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "organization.deleted": _DELETED,
-        "organization.purged": _DELETED,
+        "organization.deleted": _DELETED_EXAMPLE,
+        "organization.purged": _DELETED_EXAMPLE,
     }
 
     name: str = Field(examples=["Analytical Engines"])
@@ -63,12 +63,14 @@ class OrganizationOut(RecordOutput):
     company_address: str | None = Field(examples=["12 St James's Square\nLondon"])
     legal_email: str | None = Field(examples=["legal@example.com"])
     support_email: str | None = Field(examples=["support@example.com"])
-    status: Status = Field(examples=["active"])
+    status: OrganizationStatus = Field(examples=["active"])
     owner_id: Uuid
-    deletion_due_at: Timestamp | None = Field(description="When it is purged, unless it is restored.", examples=[None])
+    deletion_due_at: Timestamp | None = Field(description="When it is purged unless it is restored.", examples=[None])
 
 
 class OrganizationsQuery(ListQuery):
-    """Which of the caller's organizations."""
+    """Which of the caller's organizations to list."""
 
-    status: Status = Field("active", description="`pending_deletion` lists those the caller owns and can restore.")
+    status: OrganizationStatus = Field(
+        "active", description="`pending_deletion` lists deleted ones that the caller owns and can restore."
+    )

@@ -6,11 +6,12 @@ from chalicelib.kernel.core.settings import SettingsSection
 
 
 class TenancySettings(SettingsSection):
-    """Limits of organizations, and the page that invitations link to."""
+    """Limits of organizations, and the page to which invitations link."""
 
     max_owned_organizations: int = Field(
-        100, ge=1, le=10_000, description="Organizations that a user may own at a time; deleted ones don't count."
+        100, ge=1, le=10_000, description="Organizations that a user can own at a time. Deleted ones do not count."
     )
     invitation_url: str = Field(
-        "", description="Your page that invitations lead to, with `?token=`; empty: the service's own operation."
+        "",
+        description="Your page to which invitations link, with `?token=`. Empty: the service's own operation.",
     )

@@ -1,1 +1,1 @@
-"""Purges: the removal of all that a deleted place held."""
+"""Removal of the contents of deleted containers."""

@@ -1,6 +1,6 @@
-"""What is stored of a purge."""
+"""The stored record of a purge."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from chalicelib.kernel.core.ids import new_record_fields
 from chalicelib.kernel.storage.entity import Container
@@ -9,23 +9,31 @@ from chalicelib.kernel.work.jobs import Job
 
 
 class Purge(Job):
-    """The removal of all that a place held that is gone. `passes`: how often it was gone through to the end.
+    """The removal of the contents of a deleted container. `passes`: how many times all contents were removed so far.
 
-    It stands by itself, so that it outlives the place above.
+    It has a partition of its own, so it outlives the container's ancestors.
     """
 
     kind, task = "purge", "purges.purge"
     pk, sk = "Z#{id}", "#"
 
+    attribute_names: ClassVar = {"container_kind": "place_kind", "container_id": "place_id"}
+
     organization_id: str
-    place_kind: str
-    place_id: str
+    container_kind: str
+    container_id: str
     passes: int = 0
 
 
-def purge(changes: UnitOfWork, place: Container) -> None:
-    """Delete a place: with the commit it is gone, and all in it out of reach; what it held is removed soon after."""
-    changes.delete(place)
-    new: dict[str, Any] = new_record_fields(changes.now)
-    purge = Purge(**new, organization_id=place.log, place_kind=place.kind, place_id=place.id, turn_at=changes.now)
-    changes.enqueue_after_commit(Purge.task, changes.create(purge))
+def purge_container(changes: UnitOfWork, container: Container) -> None:
+    """Delete a container. Its contents are inaccessible after the commit, and a task removes them soon after."""
+    changes.delete(container)
+    record_fields: dict[str, Any] = new_record_fields(changes.now)
+    job = Purge(
+        **record_fields,
+        organization_id=container.log,
+        container_kind=container.kind,
+        container_id=container.id,
+        turn_at=changes.now,
+    )
+    changes.enqueue_after_commit(Purge.task, changes.create(job))

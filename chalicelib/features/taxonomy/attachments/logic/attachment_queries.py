@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from chalicelib.features.platforms.spaces.logic import sees_all
+from chalicelib.features.platforms.spaces.logic import may_see_private_spaces
 from chalicelib.features.taxonomy.attachments.entities import TaxonomyAttachment
 from chalicelib.features.taxonomy.attachments.logic.entity_visibility import hidden_entities
 from chalicelib.features.taxonomy.attachments.models import AttachmentOut, AttachmentsQuery
@@ -32,7 +32,7 @@ def count_visible_attachments(ctx: Context, node: TaxonomyNode) -> int:
 
     For callers who don't see everything, only the first hundred are read and counted.
     """
-    if sees_all(ctx) or not node.attachment_count:
+    if may_see_private_spaces(ctx) or not node.attachment_count:
         return node.attachment_count
     partition = TaxonomyAttachment.of_node.partition(platform_id=node.platform_id, node_id=node.id)
     items = table.query(partition, limit=_MAX_COUNTED).items

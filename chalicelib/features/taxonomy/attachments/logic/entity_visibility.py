@@ -5,12 +5,12 @@ from typing import Final
 
 from chalicelib.features.platforms.entities import Platform
 from chalicelib.features.platforms.spaces.entities import Space
-from chalicelib.features.platforms.spaces.logic import sees_all
+from chalicelib.features.platforms.spaces.logic import may_see_private_spaces
 from chalicelib.features.research.entities import COMMON, Artefact, ResearchOutput
 from chalicelib.features.sites.entities.sites import Site
 from chalicelib.features.tenancy.entities.organizations import Organization
 from chalicelib.kernel.authorization import ancestor_cache
-from chalicelib.kernel.authorization.memberships import departure_key, is_current_membership, membership_key
+from chalicelib.kernel.authorization.memberships import is_current_membership, membership_key, revocation_marker_key
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.identity.jwt import User
 from chalicelib.kernel.permissions.roles import Role
@@ -87,7 +87,7 @@ def _needs_membership(ctx: Context, space: Item) -> bool:
     is_in_platform = ctx.container is not None and space["platform_id"] == ctx.container.id
     is_organization_admin = role is not None and role.includes(Role.ADMIN)
     sees_as_admin = is_in_platform or not isinstance(ctx.principal, User) or is_organization_admin
-    return Space.from_item(space).is_private and not (sees_as_admin and sees_all(ctx))
+    return Space.from_item(space).is_private and not (sees_as_admin and may_see_private_spaces(ctx))
 
 
 def _joined_spaces(ctx: Context, spaces: Mapping[EntityRef, Item]) -> set[EntityRef]:
@@ -102,7 +102,7 @@ def _joined_spaces(ctx: Context, spaces: Mapping[EntityRef, Item]) -> set[Entity
         if item["platform_id"] == ctx.container.id
     }
     keys = [
-        *(departure_key(key, user_id) for key in container_keys),
+        *(revocation_marker_key(key, user_id) for key in container_keys),
         *(membership_key(key, user_id) for key in space_keys.values()),
     ]
     items = table.get_all(keys) if space_keys else {}

@@ -1,4 +1,4 @@
-"""What an API key may be that another one makes or rotates, and what it rests on."""
+"""Bounds of an API key that another key creates or rotates, and its grantors."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,45 +14,46 @@ from chalicelib.kernel.identity.auth import ApiKeyPrincipal
 from chalicelib.kernel.permissions.roles import ungrantable_scopes
 
 
-def maker(ctx: Context) -> ApiKey | Member:
-    """Return who makes or rotates a key: the calling key, or the caller's membership of the organization at hand."""
+def load_key_issuer(ctx: Context) -> ApiKey | Member:
+    """Return who creates or rotates a key: the calling API key, or the caller's membership of the organization."""
     if isinstance(ctx.principal, ApiKeyPrincipal):
         return ApiKey.from_item(ctx.access.prefetched[ctx.principal.record])
     return Member.from_item(ctx.access.membership or {})
 
 
-def fields_within(maker: ApiKey | Member, body: ApiKeyCreate) -> dict[str, Any]:
-    """Return the fields of a new key. What the body leaves out of its bounds is its maker's, if that is a key.
+def build_key_fields(issuer: ApiKey | Member, body: ApiKeyCreate) -> dict[str, Any]:
+    """Return the fields of a new key. Bounds that the body omits are taken from an issuing key.
 
-    Raises Problem 403 for the first of them that lies beyond its maker's.
+    Raises Problem 403 for the first field that exceeds the issuer.
     """
     fields = body.fields()
-    if isinstance(maker, Member):
+    if isinstance(issuer, Member):
         return fields
-    fields["expires_at"] = fields["expires_at"] or maker.expires_at
-    fields["allowed_ips"] = fields["allowed_ips"] or maker.allowed_ips
-    refuse_beyond(maker, fields["scopes"], fields["expires_at"], fields["allowed_ips"])
+    fields["expires_at"] = fields["expires_at"] or issuer.expires_at
+    fields["allowed_ips"] = fields["allowed_ips"] or issuer.allowed_ips
+    reject_excess_rights(issuer, fields["scopes"], fields["expires_at"], fields["allowed_ips"])
     return fields
 
 
-def refuse_beyond(maker: ApiKey, scopes: list[str], expires_at: str | None, allowed_ips: Sequence[str]) -> None:
-    """Raise Problem 403 if what a key is to be, or to have a new secret of, lies beyond what its maker is."""
-    if excess := ungrantable_scopes(scopes, maker.scopes):
-        detail = f"An API key can't give what it doesn't hold: {', '.join(excess)}."
+def reject_excess_rights(issuer: ApiKey, scopes: list[str], expires_at: str | None, allowed_ips: Sequence[str]) -> None:
+    """Raise Problem 403 if a key to be created or rotated would exceed the issuing key."""
+    if excess := ungrantable_scopes(scopes, issuer.scopes):
+        detail = f"Your API key lacks these scopes and cannot grant them: {', '.join(excess)}."
         raise Problem.for_field("/scopes", "insufficient_scope", detail)
-    if maker.expires_at and (expires_at is None or expires_at > maker.expires_at):
-        detail = f"Your API key expires at {maker.expires_at}, and so does, at the latest, what it makes."
+    if issuer.expires_at and (expires_at is None or expires_at > issuer.expires_at):
+        detail = f"Your API key expires at {issuer.expires_at}. Keys that it creates cannot expire later."
         raise Problem.for_field("/expiresAt", "forbidden", detail)
-    if maker.allowed_ips and (not allowed_ips or networks_beyond(allowed_ips, maker.allowed_ips)):
-        detail = f"Your API key works from {', '.join(maker.allowed_ips)}, and what it makes from nowhere else."
+    if issuer.allowed_ips and (not allowed_ips or networks_beyond(allowed_ips, issuer.allowed_ips)):
+        networks = ", ".join(issuer.allowed_ips)
+        detail = f"Your API key works from {networks}. Keys that it creates cannot work from other networks."
         raise Problem.for_field("/allowedIps", "forbidden", detail)
 
 
-def rest_on(ctx: Context, maker: ApiKey | Member, lineage: Sequence[str] | None = None) -> list[str]:
-    """Let a key rest on its maker, and return its lineage: as long as the maker's own doesn't end before the commit.
+def record_issuance(ctx: Context, issuer: ApiKey | Member, grantor_ids: Sequence[str] | None = None) -> list[str]:
+    """Record on the issuer that it issues a key, and return the key's grantors.
 
-    `lineage`: what it rested on before.
+    The transaction fails if the issuer is revoked concurrently. `grantor_ids`: the key's grantors so far.
     """
-    ctx.changes.mark(maker, keys_mark=new_id(ctx.now))
-    own = [maker.user_id] if isinstance(maker, Member) else [*(maker.lineage or ()), maker.id]
-    return [*dict.fromkeys([*(lineage or ()), *own])]
+    ctx.changes.mark(issuer, last_key_issuance_id=new_id(ctx.now))
+    own = [issuer.user_id] if isinstance(issuer, Member) else [*(issuer.grantor_ids or ()), issuer.id]
+    return [*dict.fromkeys([*(grantor_ids or ()), *own])]

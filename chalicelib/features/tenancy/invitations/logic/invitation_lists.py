@@ -1,4 +1,4 @@
-"""The invitations that a caller sees of an organization."""
+"""Lists of the invitations that a caller can see."""
 
 from collections.abc import Sequence
 
@@ -12,30 +12,30 @@ from chalicelib.kernel.storage.entity import Container, Facet
 from chalicelib.kernel.storage.record_types import record_subtype
 
 
-def list_invited(
+def list_visible_invitations(
     ctx: Context, organization: Organization, platforms: Sequence[Container], query: InvitationsQuery
 ) -> ListPage[InvitationOut]:
-    """Return a page of an organization's invitations, in the order they were made; with platforms only those to them.
+    """Return a page of an organization's invitations, in order of creation. With platforms, only invitations to them.
 
-    Each platform takes a Query of an index, all at the same time; what that shows is read from the table, which says
-    what has become of it.
+    Each platform takes a query of an index, all in parallel. The invitations' current state is then read from the
+    table.
     """
     ids = [query.platform_id] if query.platform_id else [platform.id for platform in platforms]
-    sources = [_platform_invitations().partition(platform_id=each) for each in ids]
-    pk, begins = Invitation.make_item_key(organization_id=organization.id, id="")
-    found = table.query_merged(
+    sources = [_platform_invitation_index().partition(platform_id=each) for each in ids]
+    pk, prefix = Invitation.make_item_key(organization_id=organization.id, id="")
+    result = table.query_merged(
         sources or [pk],
         limit=query.limit,
         after=ctx.decode_cursor(query),
-        since=begins,
-        until=f"{begins}~",
+        since=prefix,
+        until=f"{prefix}~",
         newest_first=False,
     )
-    items = table.read_current(found.items) if sources else found.items
+    items = table.read_current(result.items) if sources else result.items
     own = [item for item in items if item["organization_id"] == organization.id]
-    last = found.last_evaluated_key if own else None  # A platform that was asked for may be another's.
+    last = result.last_evaluated_key if own else None  # The requested platform may belong to another organization.
     return ctx.build_page([InvitationOut.of(Invitation.from_item(item)) for item in own], last, query)
 
 
-def _platform_invitations() -> Facet:
+def _platform_invitation_index() -> Facet:
     return record_subtype("platform.invitation", Invitation).of_container

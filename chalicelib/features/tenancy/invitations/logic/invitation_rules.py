@@ -1,7 +1,7 @@
-"""An invitation's token, and what it may be told: pure decisions.
+"""Tokens of invitations, and rules about them. No I/O.
 
-A token names its invitation and the sending it came with, and carries a tag by which the service knows that it made it.
-So it is found in one read, and the link in a mail can be derived again, while the table holds only its SHA-256.
+A token contains the ids of its organization and invitation and the number of the sending, and is signed. One read finds
+its invitation, and the link in a mail can be derived again, while the table stores only the SHA-256.
 """
 
 import hashlib
@@ -10,7 +10,7 @@ import re
 from typing import Any, Final
 from uuid import UUID
 
-from chalicelib.features.tenancy.entities.memberships import Joined
+from chalicelib.features.tenancy.entities.memberships import ContainerMember
 from chalicelib.features.tenancy.entities.organizations import Organization
 from chalicelib.features.tenancy.invitations.entities import Invitation, InvitationMail
 from chalicelib.features.tenancy.models.settings import TenancySettings
@@ -25,123 +25,126 @@ from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.rate_limits.buckets import RateLimit, RateLimitBucket, rate_limited
 from chalicelib.kernel.storage.entity import ItemKey
 
-ACCEPTANCE: Final = "/organizations/invitations/acceptance"
-RESEND_SECONDS: Final = 60
+ACCEPTANCE_PATH: Final = "/organizations/invitations/acceptance"
+MIN_RESEND_INTERVAL_SECONDS: Final = 60
 
-INVITATION_BUDGETS: Final = (
+INVITATION_RATE_LIMITS: Final = (
     RateLimit("invitations", limit=120, seconds=3600, per="principal"),
     RateLimit("invitations-of-organization", limit=240, seconds=3600, per="organization"),
 )
-"""How often somebody may be invited, or be sent an invitation again; revoking gives nothing back."""
+"""How often callers can invite people or resend invitations. Revoking an invitation returns nothing."""
 
-_MAILS_TO_RECIPIENT: Final = (
+_RECIPIENT_MAIL_LIMITS: Final = (
     RateLimit("mails-an-hour", limit=5, seconds=3600, per="recipient"),
     RateLimit("mails-a-day", limit=20, seconds=86_400, per="recipient"),
 )
-"""How many mails an address gets from all organizations together."""
+"""How many mails an address receives from all organizations together."""
 
-_NEW_DAYS: Final = 1
-"""For so long an organization counts as new, unless somebody accepts an invitation of its."""
+_NEW_ORGANIZATION_DAYS: Final = 1
+"""Time for which an organization counts as new, unless somebody accepts one of its invitations."""
 
-_MOST_NAME_CHARACTERS: Final = 60
-_LINK: Final = re.compile(r"://|@|www[.\u3002\uff0e\uff61]|\w[.\u3002\uff0e\uff61][^\W\d_]{2}", re.IGNORECASE)
+_MAX_PLAIN_NAME_CHARACTERS: Final = 60
+_LINK_PATTERN: Final = re.compile(r"://|@|www[.\u3002\uff0e\uff61]|\w[.\u3002\uff0e\uff61][^\W\d_]{2}", re.IGNORECASE)
 
 _UUID_BYTES: Final = 16
-_SENDING_BYTES: Final = 4
-_NAMED_BYTES: Final = 2 * _UUID_BYTES + _SENDING_BYTES
+_SEND_COUNT_BYTES: Final = 4
+_CLAIM_BYTES: Final = 2 * _UUID_BYTES + _SEND_COUNT_BYTES
 _CONTEXT: Final = "invitation"
 
 
-def issue(
-    organization_id: str, invitation_id: str, sending: int, days: int, moment: str, *, mailed: bool = True
+def build_send_fields(
+    organization_id: str, invitation_id: str, send_count: int, days: int, timestamp: str, *, mailed: bool = True
 ) -> dict[str, Any]:
-    """Return the fields of an invitation that is sent, for that time, at a moment; `mailed`: whether its mail is."""
-    secret = token_of(organization_id, invitation_id, sending)
+    """Return the fields of an invitation that is sent for a number of days. `mailed`: whether a mail is sent."""
+    secret = create_token(organization_id, invitation_id, send_count)
     return {
-        "sending": sending,
+        "send_count": send_count,
         "token_hash": _digest(secret),
-        "issued_at": moment,
-        "sent_at": moment if mailed else None,
-        "expires_at": after(moment, days=days),
+        "issued_at": timestamp,
+        "sent_at": timestamp if mailed else None,
+        "expires_at": after(timestamp, days=days),
     }
 
 
-def mails_to(address: str) -> list[RateLimitBucket]:
-    """Return where it is counted how many invitations were mailed to an address, by whomever."""
-    recipient = keyed_hash(address).hex()
-    return [budget.bucket_for(recipient) for budget in _MAILS_TO_RECIPIENT]
+def recipient_mail_buckets(email_address: str) -> list[RateLimitBucket]:
+    """Return the rate limit buckets that count the invitation mails to an address."""
+    recipient = keyed_hash(email_address).hex()
+    return [rate_limit.bucket_for(recipient) for rate_limit in _RECIPIENT_MAIL_LIMITS]
 
 
-def is_established(organization: Organization, moment: str) -> bool:
-    """Return whether mails may carry what an organization's people wrote: anybody founds one, and nobody joined yet."""
-    return bool(organization.invitation_accepted_at) or after(organization.created_at, days=_NEW_DAYS) <= moment
+def is_established(organization: Organization, timestamp: str) -> bool:
+    """Return whether mails may contain text that the organization's members wrote, since anybody can create one."""
+    return (
+        bool(organization.invitation_accepted_at)
+        or after(organization.created_at, days=_NEW_ORGANIZATION_DAYS) <= timestamp
+    )
 
 
-def plain_name(name: str | None) -> str | None:
-    """Return a name if it is no more than that; None if it is as long as a message, or a mail program may link it."""
-    return name if name and len(name) <= _MOST_NAME_CHARACTERS and not _LINK.search(name) else None
+def plain_name_or_none(name: str | None) -> str | None:
+    """Return a name, or None if it is as long as a message or if a mail program could show a part of it as a link."""
+    return name if name and len(name) <= _MAX_PLAIN_NAME_CHARACTERS and not _LINK_PATTERN.search(name) else None
 
 
-def token_of(organization_id: str, invitation_id: str, sending: int) -> str:
-    """Return the token that a sending of an invitation brings."""
-    return signatures.sign_token(_claim(organization_id, invitation_id, sending), _CONTEXT)
+def create_token(organization_id: str, invitation_id: str, send_count: int) -> str:
+    """Return the token for one sending of an invitation."""
+    return signatures.sign_token(_encode_claim(organization_id, invitation_id, send_count), _CONTEXT)
 
 
-def token_sent(mail: InvitationMail) -> str | None:
-    """Return the token that a mail is to bring: the one that was made for it; None if its key is listed no more."""
-    claim = _claim(mail.organization_id, mail.invitation_id, mail.sending)
-    return signatures.reissue_token(claim, _CONTEXT, mail.token_key)
+def reissue_token(mail: InvitationMail) -> str | None:
+    """Return the token that a mail delivers, or None if the key that signed it is no longer configured."""
+    claim = _encode_claim(mail.organization_id, mail.invitation_id, mail.send_count)
+    return signatures.reissue_token(claim, _CONTEXT, mail.token_key_id)
 
 
-def _claim(organization_id: str, invitation_id: str, sending: int) -> bytes:
-    return UUID(organization_id).bytes + UUID(invitation_id).bytes + sending.to_bytes(_SENDING_BYTES, "big")
+def _encode_claim(organization_id: str, invitation_id: str, send_count: int) -> bytes:
+    return UUID(organization_id).bytes + UUID(invitation_id).bytes + send_count.to_bytes(_SEND_COUNT_BYTES, "big")
 
 
-def accept_url(token: str) -> str:
-    """Return the link that brings a token."""
-    page = section(TenancySettings).invitation_url or settings().public_url + ACCEPTANCE
+def build_accept_url(token: str) -> str:
+    """Return the link that contains a token."""
+    page = section(TenancySettings).invitation_url or settings().public_url + ACCEPTANCE_PATH
     return f"{page}{'&' if '?' in page else '?'}token={token}"
 
 
-def named(token: str) -> ItemKey | None:
-    """Return where the invitation that a token names is stored, or None if the service did not make the token."""
-    claim = signatures.verify_token(token, _NAMED_BYTES, _CONTEXT)
+def invitation_key_from_token(token: str) -> ItemKey | None:
+    """Return the item key of a token's invitation, or None if the service did not sign the token."""
+    claim = signatures.verify_token(token, _CLAIM_BYTES, _CONTEXT)
     if claim is None:
         return None
     organization, invitation = UUID(bytes=claim[:_UUID_BYTES]), UUID(bytes=claim[_UUID_BYTES : 2 * _UUID_BYTES])
     return Invitation.make_item_key(organization_id=str(organization), id=str(invitation))
 
 
-def vouched(invitation: Invitation, inviter: MembershipView) -> bool:
-    """Return whether its inviter is a member still, by the same membership, and could grant its role today.
+def is_inviter_valid(invitation: Invitation, inviter: MembershipView) -> bool:
+    """Return whether the inviter still has the same membership, and could grant the invitation's role today.
 
-    What an API key invited is the organization's: it needs nobody to stand for it.
+    Invitations by an API key belong to the organization and need no inviter.
     """
-    if invitation.invited_as is None:
+    if invitation.inviter_membership_id is None:
         return True
     role = inviter.roles.get(invitation.container_type)
-    if role is None or invitation.invited_as not in {held["id"] for held in inviter.memberships.values()}:
+    if role is None or invitation.inviter_membership_id not in {held["id"] for held in inviter.memberships.values()}:
         return False
     return role.includes(Role(invitation.role))
 
 
-def vouching(standing: MembershipView) -> str | None:
-    """Return the id of the membership that lets somebody invite: the outermost that makes them an admin."""
-    return next((m["id"] for m in standing.memberships.values() if Role(m["role"]).includes(Role.ADMIN)), None)
+def inviting_membership_id(memberships: MembershipView) -> str | None:
+    """Return the id of the outermost membership that makes a user an admin and thus lets them invite."""
+    return next((m["id"] for m in memberships.memberships.values() if Role(m["role"]).includes(Role.ADMIN)), None)
 
 
-def refuse_dead(invitation: Invitation, token: str, inviter: MembershipView) -> None:
-    """Raise Problem 410 if the token leads nowhere any more. `inviter`: what they are now."""
+def reject_closed(invitation: Invitation, token: str, inviter: MembershipView) -> None:
+    """Raise Problem 410 if the token no longer works. `inviter`: the inviter's current memberships."""
     if not hmac.compare_digest(_digest(token), invitation.token_hash):
-        raise Problem("invitation_revoked", "The invitation was sent again since. Use the link of the latest mail.")
-    if invitation.status == "revoked" or (invitation.status == "pending" and not vouched(invitation, inviter)):
-        raise Problem("invitation_revoked", "The invitation holds no longer. Ask to be invited again.")
+        raise Problem("invitation_revoked", "The invitation was sent again. Use the link in the latest mail.")
+    if invitation.status == "revoked" or (invitation.status == "pending" and not is_inviter_valid(invitation, inviter)):
+        raise Problem("invitation_revoked", "The invitation is no longer valid. Ask to be invited again.")
     if invitation.status == "expired":
         raise Problem("invitation_expired", f"It expired at {invitation.expires_at}. Ask to be invited again.")
 
 
-def refuse_other(invitation: Invitation, user: User) -> None:
-    """Raise Problem `email_mismatch` unless the user is seen to own the invited address."""
+def reject_other_user(invitation: Invitation, user: User) -> None:
+    """Raise Problem `email_mismatch` unless the user's token proves that they own the invited address."""
     if not (user.email and user.email_verified):
         detail = "Your credential has no verified e-mail address. Verify it where you sign in, then send a new one."
         raise Problem("email_mismatch", detail)
@@ -149,25 +152,27 @@ def refuse_other(invitation: Invitation, user: User) -> None:
         raise Problem("email_mismatch", "It was sent to another address. Sign in as the person who was invited.")
 
 
-def path_of(invitation: Invitation) -> str:
-    """Return the path of the place that an invitation invites to."""
+def container_path(invitation: Invitation) -> str:
+    """Return the path of the container to which an invitation invites."""
     return f"/{invitation.container_type.kind}s/{invitation.container_ids[invitation.container_type.parameter]}"
 
 
-def refuse_raise(invitation: Invitation, member: Joined) -> None:
-    """Raise Problem `already_member` if the invitation's role is above the one that a member has: it changes none."""
+def reject_role_upgrade(invitation: Invitation, member: ContainerMember) -> None:
+    """Raise Problem `already_member` if the invitation's role is above the member's. Invitations change no role."""
     if not Role(member.role).includes(Role(invitation.role)):
-        change = f"PATCH {path_of(invitation)}/members/{member.user_id}"
+        change = f"PATCH {container_path(invitation)}/members/{member.user_id}"
         detail = f"You are a member already, as {member.role!r}. An admin can change that: {change}."
         raise Problem("already_member", detail)
 
 
-def refuse_early(invitation: Invitation, moment: str) -> None:
+def reject_resend_too_soon(invitation: Invitation, timestamp: str) -> None:
     """Raise Problem `rate_limited` if the invitation was sent within the last minute."""
     issued_at = invitation.issued_at or invitation.sent_at or invitation.created_at
-    left = RESEND_SECONDS - (timestamp_ms(moment) - timestamp_ms(issued_at)) // 1000
+    left = MIN_RESEND_INTERVAL_SECONDS - (timestamp_ms(timestamp) - timestamp_ms(issued_at)) // 1000
     if left > 0:
-        raise rate_limited("resend", 1, RESEND_SECONDS, left, f"It was sent {issued_at}. Send it again in {left} s.")
+        raise rate_limited(
+            "resend", 1, MIN_RESEND_INTERVAL_SECONDS, left, f"It was sent {issued_at}. Send it again in {left} s."
+        )
 
 
 def _digest(token: str) -> str:

@@ -1,40 +1,44 @@
-"""Answering an invitation, by its token or by joining the place that it invites to."""
+"""Accepting and declining invitations, by token or by joining the container."""
 
 from dataclasses import replace
 
-from chalicelib.features.tenancy.entities.memberships import Joined
-from chalicelib.features.tenancy.invitations.entities import ended
-from chalicelib.features.tenancy.invitations.logic.invitation_rules import refuse_raise
-from chalicelib.features.tenancy.invitations.logic.token_resolution import OUTCOMES, Offer
+from chalicelib.features.tenancy.entities.memberships import ContainerMember
+from chalicelib.features.tenancy.invitations.entities import closing_fields
+from chalicelib.features.tenancy.invitations.logic.invitation_rules import reject_role_upgrade
+from chalicelib.features.tenancy.invitations.logic.token_resolution import DECISION_OUTCOMES, ResolvedInvitation
 from chalicelib.features.tenancy.invitations.models import Decision
-from chalicelib.features.tenancy.logic.joining import enter
+from chalicelib.features.tenancy.logic.joining import join
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.identity.jwt import User
 from chalicelib.kernel.permissions.access_epochs import log_partition
 
 
-def answer(ctx: Context, offer: Offer, user: User, decision: Decision) -> Offer:
-    """Let a user answer the invitation that waits for them, and return it as it is then."""
-    outcome, invitation, member = OUTCOMES[decision], offer.invitation, offer.member
+def respond(ctx: Context, resolved: ResolvedInvitation, user: User, decision: Decision) -> ResolvedInvitation:
+    """Record a user's decision about a pending invitation, and return the invitation with its new state."""
+    outcome, invitation, member = DECISION_OUTCOMES[decision], resolved.invitation, resolved.member
     ctx.changes.event = f"{invitation.kind}.{outcome}"
     ctx.changes.set_event_subject(invitation)
-    # The inviter may be leaving, or be demoted, at this moment.
-    ctx.fence(log_partition(invitation.organization_id), offer.read, offer.decisive)
-    ctx.changes.chains = offer.chains or ctx.changes.chains
+    # A concurrent request may remove or demote the inviter.
+    ctx.fence(log_partition(invitation.organization_id), resolved.items, resolved.deciding_records)
+    ctx.changes.chains = resolved.chains or ctx.changes.chains
     if member:
         ctx.changes.require_unchanged(member)
     joined = None
     if outcome == "accepted":
-        joined = _joined(ctx, offer, user, member)
-        if not offer.organization.invitation_accepted_at:
-            ctx.changes.update_untracked(offer.organization, invitation_accepted_at=ctx.now)
-    changed = ended(outcome, answered_by=user.id, joined_as=joined.id if joined else None)
-    return replace(offer, invitation=ctx.changes.update(invitation, **changed), member=joined)
+        joined = _join_container(ctx, resolved, user, member)
+        if not resolved.organization.invitation_accepted_at:
+            ctx.changes.update_untracked(resolved.organization, invitation_accepted_at=ctx.now)
+    changed = closing_fields(outcome, answered_by=user.id, accepted_membership_id=joined.id if joined else None)
+    return replace(resolved, invitation=ctx.changes.update(invitation, **changed), member=joined)
 
 
-def _joined(ctx: Context, offer: Offer, user: User, member: Joined | None) -> Joined:
-    invitation = offer.invitation
+def _join_container(
+    ctx: Context, resolved: ResolvedInvitation, user: User, member: ContainerMember | None
+) -> ContainerMember:
+    invitation = resolved.invitation
     if member:
-        refuse_raise(invitation, member)
+        reject_role_upgrade(invitation, member)
         return member
-    return enter(ctx, invitation.membership_type, user, invitation.role, offer.own, **invitation.container_ids)
+    return join(
+        ctx, invitation.membership_type, user, invitation.role, resolved.user_memberships, **invitation.container_ids
+    )

@@ -1,1 +1,1 @@
-"""Leaving a container, and API keys that depend on a membership."""
+"""Leaving a container, and the API keys that depend on a membership."""

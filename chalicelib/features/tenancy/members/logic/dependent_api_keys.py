@@ -1,8 +1,12 @@
-"""What becomes of the API keys of a member who may give less from now on, or nothing."""
+"""API keys of a member who loses the right to grant their scopes."""
 
-from chalicelib.features.tenancy.api_keys.logic.key_creation import maker, rest_on
-from chalicelib.features.tenancy.api_keys.logic.key_revocation import MOST_AT_ONCE, Ending, ending_with_person
-from chalicelib.features.tenancy.api_keys.models import Reason
+from chalicelib.features.tenancy.api_keys.logic.key_creation import load_key_issuer, record_issuance
+from chalicelib.features.tenancy.api_keys.logic.key_revocation import (
+    MAX_KEYS_PER_TRANSACTION,
+    KeyRevocationPlan,
+    plan_revocation_by_member,
+)
+from chalicelib.features.tenancy.api_keys.models import RevocationReason
 from chalicelib.features.tenancy.entities.memberships import Member
 from chalicelib.features.tenancy.models.memberships import KeysQuery
 from chalicelib.kernel.core.problems import Problem
@@ -11,34 +15,40 @@ from chalicelib.kernel.identity.auth import ApiKeyPrincipal
 from chalicelib.kernel.permissions.roles import Role, grantable_scopes
 
 
-def keys_ending(ctx: Context, member: Member, query: KeysQuery, reason: Reason, role: Role | None) -> Ending:
-    """Return the API keys that end when a member gets another role, or none: those that exceed what it may give.
+def plan_key_revocation(
+    ctx: Context, member: Member, query: KeysQuery, reason: RevocationReason, role: Role | None
+) -> KeyRevocationPlan:
+    """Return the API keys to revoke when a member's role changes, or ends: those beyond what the new role can grant.
 
-    Where they are to be kept, none ends. Raises Problem 403 if the caller is not who may say so.
+    With `keys=keep` the caller takes responsibility for them, and none is revoked. Raises Problem 403 if the caller may
+    not decide that.
     """
-    none = Ending(member.organization_id, (), {})
+    none = KeyRevocationPlan(member.organization_id, (), {})
     if query.keys == "keep":
-        _refuse_to_keep(ctx, member)
-    if member.keys_mark is None:
+        _reject_keep(ctx, member)
+    if member.last_key_issuance_id is None:
         return none
-    held = grantable_scopes(role) if role else ()
-    ending = ending_with_person(member.organization_id, member.user_id, held, reason)
+    grantable = grantable_scopes(role) if role else ()
+    plan = plan_revocation_by_member(member.organization_id, member.user_id, grantable, reason)
     if query.keys == "revoke":
-        return ending
-    _keep(ctx, member, ending)
+        return plan
+    _keep_keys(ctx, member, plan)
     return none
 
 
-def _refuse_to_keep(ctx: Context, member: Member) -> None:
+def _reject_keep(ctx: Context, member: Member) -> None:
     if isinstance(ctx.principal, ApiKeyPrincipal) or ctx.principal.id == member.user_id:
-        detail = "Another admin, who is not that person, can let the keys be kept. Leave `keys` out to revoke them."
+        detail = "Only another admin can keep the keys of this member. Omit `keys` to revoke them."
         raise Problem.for_field("query/keys", "forbidden", detail)
 
 
-def _keep(ctx: Context, member: Member, ending: Ending) -> None:
-    """Let keys rest on the caller in a member's stead: an admin holds every scope that a key can have."""
-    if len(ending.keys) > MOST_AT_ONCE:
-        detail = f"{len(ending.keys)} API keys rest on this member, and {MOST_AT_ONCE} can be kept. Revoke some first."
+def _keep_keys(ctx: Context, member: Member, plan: KeyRevocationPlan) -> None:
+    """Make the caller responsible for API keys in a member's stead. An admin holds every scope that a key can have."""
+    if len(plan.keys) > MAX_KEYS_PER_TRANSACTION:
+        detail = (
+            f"{len(plan.keys)} API keys depend on this member, and at most {MAX_KEYS_PER_TRANSACTION} can be kept. "
+            "Revoke some first."
+        )
         raise Problem.for_field("query/keys", "limit_exceeded", detail)
-    if ending.keys:
-        ending.pass_on(ctx.changes, member.user_id, rest_on(ctx, maker(ctx)))
+    if plan.keys:
+        plan.reassign(ctx.changes, member.user_id, record_issuance(ctx, load_key_issuer(ctx)))

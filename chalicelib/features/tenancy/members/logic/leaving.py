@@ -1,38 +1,47 @@
-"""Ceasing to be a member of a place, and what goes with that."""
+"""Leaving a container, with everything that depends on the membership."""
 
 from typing import Final
 
-from chalicelib.features.tenancy.api_keys.logic.key_revocation import Ending
-from chalicelib.features.tenancy.entities.memberships import Departure, Joined
-from chalicelib.features.tenancy.invitations.entities import Invitation, ended
+from chalicelib.features.tenancy.api_keys.logic.key_revocation import KeyRevocationPlan
+from chalicelib.features.tenancy.entities.memberships import ContainerMember, RevocationMarker
+from chalicelib.features.tenancy.invitations.entities import Invitation, closing_fields
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Entity
 
-_AT_ONCE: Final = 40
-"""What ends with a membership in the same transaction, if that holds it."""
+_MAX_DEPENDENTS_PER_TRANSACTION: Final = 40
+"""Dependent records that are removed in the transaction that ends a membership. A task removes the others."""
 
-_MOST_WRITES: Final = table.MAX_TRANSACT_ITEMS - 12
-"""What is left of a transaction beside the writes of the entry, the caller's standing and the answer."""
+_MAX_WRITES: Final = table.MAX_TRANSACT_ITEMS - 12
+"""Writes of a transaction, without those for the log entry, the caller's membership and the idempotent response."""
 
 
-def depart(ctx: Context, member: Joined, kind: type[Departure], *, ending: Ending | None = None, **place: str) -> None:
-    """End a membership, and with it what the member is below the place and had invited: the entry stands for it all.
+def leave(
+    ctx: Context,
+    member: ContainerMember,
+    marker_type: type[RevocationMarker],
+    *,
+    key_revocation: KeyRevocationPlan | None = None,
+    **container_ids: str,
+) -> None:
+    """End a membership, remove the memberships below the container and revoke the member's pending invitations.
 
-    `ending`: the API keys that end with it, which the entry names.
+    `key_revocation`: the API keys that end with it, which the log entry lists.
 
-    The index may be late, and may hold more than a transaction does: none of it is in force any more all the same, and
-    the departure removes the rest.
+    The index may lag, and it may show more records than a transaction can hold. The revocation marker denies all of
+    them access at once, and its task removes the rest.
     """
     ctx.changes.delete(member)
-    room = _AT_ONCE - (ending.revoke(ctx.changes) if ending else 0)
-    new = ctx.new_record_fields(later_than=max(member.created_at, member.below_at or ""))
-    departure = kind.made(new, member.user_id, **place)
-    for record in ctx.query_index(Entity, departure.below, room, user_id=member.user_id):
-        if ctx.changes.size > _MOST_WRITES:
+    capacity = _MAX_DEPENDENTS_PER_TRANSACTION - (key_revocation.revoke(ctx.changes) if key_revocation else 0)
+    record_fields = ctx.new_record_fields(later_than=max(member.created_at, member.descendant_joined_at or ""))
+    marker = marker_type.create(record_fields, member.user_id, **container_ids)
+    for record in ctx.query_index(Entity, marker.dependents, capacity, user_id=member.user_id):
+        if ctx.changes.size > _MAX_WRITES:
             break
         if not isinstance(record, Invitation):
             ctx.changes.delete(record)
-        elif record.status == "pending" and (record.invited_as == member.id or kind is Departure):
-            ctx.changes.update(record, **ended("revoked"))
-    ctx.changes.upsert(departure)
+        elif record.status == "pending" and (
+            record.inviter_membership_id == member.id or marker_type is RevocationMarker
+        ):
+            ctx.changes.update(record, **closing_fields("revoked"))
+    ctx.changes.upsert(marker)
