@@ -27,7 +27,7 @@ _SHOWN: Final = 12
 def main(minutes: float) -> int:
     """Search, print the worst, and return the exit status."""
     until = time.monotonic() + 60 * minutes
-    content.rendered(shapes.of_text("a"))  # What is imported once counts for none.
+    content.render_blocks(shapes.of_text("a"))  # What is imported once counts for none.
     worst: list[tuple[float, int, str]] = []
     for name, page in _candidates():
         for label, each in (("whole", page), ("largest shown", _largest(page))):
@@ -55,7 +55,7 @@ def _measured(page: Page) -> tuple[float, int, str]:
     for _ in range(_TRIES):
         began = time.process_time()
         try:
-            html = content.rendered(page).encode()
+            html = content.render_blocks(page).encode()
             zlib.compress(html, 4)
             size = len(html)
         except TooComplex as refused:
@@ -72,7 +72,7 @@ def _largest(page: Page) -> Page:
     for _ in range(7):
         middle = (few + many) / 2
         try:
-            content.rendered(_beginning(page, middle))
+            content.render_blocks(_beginning(page, middle))
         except TooComplex:
             many = middle
         else:

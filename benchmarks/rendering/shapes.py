@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from pydantic_core import to_json
 
-from chalicelib.features.sites.pages.models.blocks import MOST_BLOCKS
-from chalicelib.features.sites.pages.models.schemas import MOST_BYTES
+from chalicelib.features.sites.pages.models.blocks import MAX_BLOCKS
+from chalicelib.features.sites.pages.models.schemas import MAX_BLOCKS_BYTES
 
 Block = dict[str, Any]
 Page = list[Block]
@@ -191,7 +191,7 @@ def of_headings(pattern: str) -> Page:
 
 def of_items(pattern: str) -> Page:
     """Return a page of one list, each of whose items says the pattern once."""
-    count = (MOST_BYTES - 100) // (len(to_json(pattern)) + 1)
+    count = (MAX_BLOCKS_BYTES - 100) // (len(to_json(pattern)) + 1)
     return [{"id": "a", "type": "list", "ordered": False, "items": [pattern] * count}]
 
 
@@ -231,13 +231,13 @@ def found(seed: int) -> str:
 
 def _filled(made: Callable[[str], Page], pattern: str) -> Page:
     """Return the largest page that the repeated pattern makes."""
-    count = MOST_BYTES // max(1, len(to_json(pattern)) - 2)
-    while count > 1 and len(to_json(made(pattern * count))) > MOST_BYTES:
+    count = MAX_BLOCKS_BYTES // max(1, len(to_json(pattern)) - 2)
+    while count > 1 and len(to_json(made(pattern * count))) > MAX_BLOCKS_BYTES:
         count = count * 63 // 64
     return made(pattern * count)
 
 
 def _many(made: Callable[[int, str], Block], pattern: str) -> Page:
-    each = (MOST_BYTES // MOST_BLOCKS - 60) // max(1, len(to_json(pattern)) - 2)
-    page = [made(number, pattern * max(each, 1)) for number in range(MOST_BLOCKS)]
-    return page[: MOST_BLOCKS * MOST_BYTES // max(MOST_BYTES, len(to_json(page)))]
+    each = (MAX_BLOCKS_BYTES // MAX_BLOCKS - 60) // max(1, len(to_json(pattern)) - 2)
+    page = [made(number, pattern * max(each, 1)) for number in range(MAX_BLOCKS)]
+    return page[: MAX_BLOCKS * MAX_BLOCKS_BYTES // max(MAX_BLOCKS_BYTES, len(to_json(page)))]

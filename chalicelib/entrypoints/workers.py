@@ -82,7 +82,7 @@ def anchor() -> int:
 
 def migrate() -> list[dict[str, Any]]:
     """Apply the migrations that are pending, and return what came of each."""
-    from chalicelib.features.admin.migrations.logic.runner import report as outcomes
+    from chalicelib.features.admin.migrations.logic.runner import apply_and_report as outcomes
 
     with log_scope("function", "migrate") as facts:
         found = outcomes()

@@ -8,17 +8,17 @@ from chalicelib.entrypoints import catalogue
 from chalicelib.features.notifications.logic.subscriptions import subscriptions_key
 from chalicelib.features.platforms.members.entities import platform_membership_sort_key
 from chalicelib.features.research.entities import (
-    EDITIONS,
-    KEYS,
-    SHELF,
-    STALE,
+    COMPARISON_PARTITION,
+    EDITION_COUNTS_PARTITION,
+    MATCH_KEYS_PARTITION,
+    STALE_ARTEFACTS_PARTITION,
     Artefact,
     ResearchOutput,
-    researcher_key,
+    researcher_partition,
 )
 from chalicelib.features.research.logic import throttle
-from chalicelib.features.sites.entities.redirects import path_key
-from chalicelib.features.sites.entities.sites import TREES
+from chalicelib.features.sites.entities.redirects import redirect_path_key
+from chalicelib.features.sites.entities.sites import TREE_PARTITION
 from chalicelib.features.sites.pages.entities import slug_index as page_trails
 from chalicelib.features.sites.visits.logic import stored_sitemaps
 from chalicelib.features.taxonomy.attachments.entities import entity_attachments_key
@@ -87,7 +87,7 @@ GUARD: Final = "guard of a unique value"
 _LOG: Final = "{log_id}"
 _PLATFORM: Final = "{platform_id}"
 _TAXONOMY: Final = f"P#{_PLATFORM}#T"
-_PAGES: Final = Tree(TREES)
+_PAGES: Final = Tree(TREE_PARTITION)
 
 _KERNEL_INDEXES: Final = (
     ("index1", ledger.sequence_key(_LOG, 0)[0]),
@@ -269,10 +269,10 @@ def _others() -> list[tuple[str, ItemKey, str]]:
             "which nodes of a taxonomy are put on an entity",
         ),
         ("seat", _PAGES.key("{id}"), "where a page is in a tree of its site: its slug, and below which page"),
-        ("page trail", page_trails.trail_key(_PAGES, "{slug}"), "the pages of a tree that have a slug"),
+        ("page trail", page_trails.slug_key(_PAGES, "{slug}"), "the pages of a tree that have a slug"),
         (
             "former page trail",
-            page_trails.former_key(_PAGES, "{slug}"),
+            page_trails.former_slug_key(_PAGES, "{slug}"),
             "the pages that were published by a slug, and where",
         ),
         ("page title", ("W#{site_id}#Q", "{title}#{id}"), "a page of a site, by its title"),
@@ -282,17 +282,21 @@ def _others() -> list[tuple[str, ItemKey, str]]:
             "which parts a site's sitemap has, and what they were made of",
         ),
         ("sitemap piece", ("W#{site_id}#S", "{part}#{piece}"), "a piece of a sitemap, compressed"),
-        ("redirected path", path_key("{site_id}", "{from_path}"), "a redirect, by the path that it leads from"),
+        ("redirected path", redirect_path_key("{site_id}", "{from_path}"), "a redirect, by its path"),
         ("redirect target", ("W#{site_id}#F", "T#{sha256 of the path}#{id}"), "a redirect, by where it leads"),
-        ("pace", throttle.pace_key("{source}"), "from when on a public service may be asked again"),
-        ("stale artefact", (STALE, "{id}"), "an artefact that changed since its output was made"),
-        ("artefact key", (KEYS, "{key}#{id}"), "an artefact, by an identifier that makes it one work with others"),
-        ("shelf mark", (SHELF, "{title and family name}#{year}#{id}"), "an output, by what makes it look like others"),
-        ("edition count", (EDITIONS, "{edition_id}"), "how many outputs an edition of a venue has"),
+        ("pace", throttle.throttle_key("{source}"), "from when on a public service may be asked again"),
+        ("stale artefact", (STALE_ARTEFACTS_PARTITION, "{id}"), "an artefact that changed since its output was made"),
+        ("artefact key", (MATCH_KEYS_PARTITION, "{key}#{id}"), "an artefact, by an identifier it shares with others"),
+        (
+            "output comparison",
+            (COMPARISON_PARTITION, "{title and family name}#{year}#{id}"),
+            "an output, by what it has in common with others",
+        ),
+        ("edition count", (EDITION_COUNTS_PARTITION, "{edition_id}"), "how many outputs an edition of a venue has"),
         *(
             (
                 f"{kind.kind} by researcher",
-                (researcher_key("{library_id}", kind, "{researcher_id}", source), "{id}"),
+                (researcher_partition("{library_id}", kind, "{researcher_id}", source), "{id}"),
                 f"the {kind.kind} of a researcher{', from one source' if source else ''}",
             )
             for kind, source in ((Artefact, ""), (Artefact, "{source}"), (ResearchOutput, ""))

@@ -1,6 +1,6 @@
 """The migrations of a run: `python -m local migrate`. `make run` applies them before it says that it is ready."""
 
-from chalicelib.features.admin.migrations.logic.runner import run
+from chalicelib.features.admin.migrations.logic.runner import apply_pending
 from chalicelib.kernel.core.problems import Problem
 from local.server.configuration import forget_the_cloud, use_run
 
@@ -25,7 +25,7 @@ def apply() -> int:
     """Apply what is pending, print a line for each migration, and return how many these were. Raises NotMigrated."""
     applied = 0
     try:
-        for outcome in run():
+        for outcome in apply_pending():
             if outcome.state == "held":
                 raise NotMigrated(str(outcome.error))
             if outcome.state == "failed":

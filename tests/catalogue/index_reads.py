@@ -86,9 +86,9 @@ READS: Final[Mapping[str, Shows | Decides]] = {
     "features.tenancy.operations.list_organizations of_user": Decides(
         f"{_LISTS}::TestOrganizations::test_are_not_shown_to_who_was_removed"
     ),
-    "features.sites.pages.logic.page_queries.list_pages below by_status": _FILTER,
-    "features.sites.pages.tasks._clear below of_page": _MOVED,
-    "features.sites.pages.tasks._orphan_below below_live": _MOVED,
+    "features.sites.pages.logic.page_queries.list_pages by_parent by_status": _FILTER,
+    "features.sites.pages.tasks._remove_descendants by_parent of_page": _MOVED,
+    "features.sites.pages.tasks._unpublish_descendants by_published_parent": _MOVED,
     "features.platforms.members.operations.list_platform_members in_platform": _MEMBERS,
     "features.platforms.operations.list_platforms by_status sibling_index": _REMOVED,
     "features.platforms.logic.visibility._organizations_on_page of_user": _REMOVED,
@@ -97,14 +97,14 @@ READS: Final[Mapping[str, Shows | Decides]] = {
         "whether a platform has the block, and is the caller's, the table says"
     ),
     "features.tenancy.purges.logic._iter_child_containers sibling_index": _PLATFORM,
-    "features.research.logic.library_removal._rooms in_library": Decides(
+    "features.research.logic.library_removal._library_partitions in_library": Decides(
         f"{_REMOVALS}::TestPlaces::test_nothing_is_left_of_a_library"
     ),
-    "features.research.logic.visibility._libraries of_user": Decides(
+    "features.research.logic.visibility._libraries_of_page of_user": Decides(
         f"{_LISTS}::TestResearch::test_is_not_shown_to_who_was_removed"
     ),
-    "features.research.logic.list_filters.artefacts_by by_source in_library": _LIBRARY,
-    "features.research.logic.list_filters.outputs_by by_doi by_venue by_year in_library": _LIBRARY,
+    "features.research.logic.list_filters.artefact_partitions by_source in_library": _LIBRARY,
+    "features.research.logic.list_filters.output_partitions by_doi by_venue by_year in_library": _LIBRARY,
     "features.sites.operations.list_sites sibling_index": Shows("sites, to members of their organization, who see all"),
     "features.platforms.spaces.operations.list_space_members in_space": _MEMBERS,
     "features.platforms.spaces.operations._position_or_last sibling_index": Shows(

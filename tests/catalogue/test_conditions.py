@@ -1,6 +1,6 @@
 """Conditional requests: every single record has an entity tag, and everything that changes one honours `If-Match`."""
 
-from chalicelib.features.sites.visits.logic.stored_sitemaps import SITEMAPS
+from chalicelib.features.sites.visits.logic.stored_sitemaps import SITEMAP_PARTITION
 from chalicelib.kernel.http.models import RecordOutput
 from chalicelib.kernel.operations.operation import Operation
 from tests.catalogue.examples.registry import caller_of, example_of, look, perform
@@ -93,7 +93,7 @@ class TestAChange:
 
 def made_from_records(operation: Operation, world: World) -> set[str]:
     """Return the partitions where a read keeps what it made of records, which it needs not to make again."""
-    return {SITEMAPS.format(site_id=world.site.id)} if operation.id == "get_sitemap" else set()
+    return {SITEMAP_PARTITION.format(site_id=world.site.id)} if operation.id == "get_sitemap" else set()
 
 
 def grown(path: str, record_id: str) -> None:

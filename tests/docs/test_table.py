@@ -14,7 +14,7 @@ from chalicelib.features.notifications.webhooks.entities import (
     Webhook,
     WebhookDelivery,
 )
-from chalicelib.features.research.entities import COMMON, Artefact, ResearchJob, counted
+from chalicelib.features.research.entities import PUBLIC_LIBRARY_ID, Artefact, ResearchJob, count_edition_outputs
 from chalicelib.features.research.logic import throttle
 from chalicelib.features.tenancy.api_keys.entities import KeyRevocation
 from chalicelib.features.tenancy.email_suppressions.logic import UNSUBSCRIBE_PATH, create_unsubscribe_token
@@ -169,13 +169,13 @@ def research_is_there(ada: Person) -> None:
     known = {"researcher_ids": ["0000-0002-1825-0097"]}
     for record in research.standing(ada):
         changes.create(record.replace(**known) if not isinstance(record, ResearchJob) else record)
-    changes.add_write(counted(COMMON, "neurips-2025", 1))
+    changes.add_write(count_edition_outputs(PUBLIC_LIBRARY_ID, "neurips-2025", 1))
     changes.commit()
     stale = Artefact.from_item(table.get(Artefact.make_item_key(id=research.ARTEFACT_ID)) or {})
     changes = UnitOfWork(now())
-    changes.update(stale, stale=True)
+    changes.update(stale, is_stale=True)
     changes.commit()
-    throttle.wait_for("DBLP", 1000, most=1)
+    throttle.acquire("DBLP", 1000, max_wait_seconds=1)
 
 
 def silent_webhook(organization_id: str) -> list[Entity]:

@@ -11,7 +11,7 @@ from chalicelib.features.notifications.entities import Delivery
 from chalicelib.features.notifications.logic import batches
 from chalicelib.features.notifications.webhooks.entities import DisabledNotice, Webhook
 from chalicelib.features.sites.pages.entities.pages import Content
-from chalicelib.features.sites.pages.entities.renderings import Rendered
+from chalicelib.features.sites.pages.entities.renderings import StoredRendering
 from chalicelib.features.tenancy.api_keys.logic.key_revocation import MAX_KEYS_PER_TRANSACTION
 from chalicelib.features.tenancy.entities.organizations import RESTORABLE_DAYS, Organization
 from chalicelib.kernel.audit_log.ledger import head_key
@@ -296,7 +296,7 @@ def a_page_is_stored_as_it_was_before(world: World) -> ItemKey:
     """Let a page be published that was not rendered when it was written: whoever looks at it lets that be done."""
     names = {"page_id": world.page.id, "id": str(world.page.record["publishedRevisionId"])}
     at = Content.make_item_key(**names)
-    cloud.remove(_item(Rendered.make_item_key(**names)))
+    cloud.remove(_item(StoredRendering.make_item_key(**names)))
     before = _item(at)
     cloud.remove(before)
     cloud.put({name: value for name, value in before.items() if name != "titled"})

@@ -72,7 +72,7 @@ def clear() -> None:
     email_hashes.remember(bytes(32))
     request_quota.reset()
     last_used._noted.clear()  # noqa: SLF001
-    logic._last.clear()  # noqa: SLF001
+    logic._cached.clear()  # noqa: SLF001
     keyrings._key.cache_clear()  # noqa: SLF001
     cache.reset_cache()
 

@@ -31,12 +31,14 @@ def let_them_take_everything(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(webhook_client, "post_webhook", post)
     monkeypatch.setattr(dns, "query_dns", lambda *_: [])
-    monkeypatch.setattr(source_client, "_exchanged", _sampled)
+    monkeypatch.setattr(source_client, "_send", _sampled)
 
 
-def _sampled(_source: Source, url: str) -> source_client.Answer:
+def _sampled(_source: Source, url: str) -> source_client.SourceResponse:
     reply = SAMPLES.reply(url)
-    return source_client.Answer(reply.status, reply.headers.get("Location"), None, json.dumps(reply.body).encode())
+    return source_client.SourceResponse(
+        reply.status, reply.headers.get("Location"), None, json.dumps(reply.body).encode()
+    )
 
 
 @contextmanager

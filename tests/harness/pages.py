@@ -9,9 +9,9 @@ from typing import Any, Final
 
 from chalicelib.features.platforms.models.schemas import ThemePatch
 from chalicelib.features.sites.pages.entities.renderings import Rendering
-from chalicelib.features.sites.rendering.logic.content import repeats
+from chalicelib.features.sites.rendering.logic.content import repeats_title
 from chalicelib.features.sites.rendering.logic.markdown import ATTRIBUTES, ELEMENTS
-from chalicelib.features.sites.rendering.logic.page_document import page
+from chalicelib.features.sites.rendering.logic.page_document import render_document
 from chalicelib.features.sites.rendering.models.view import Blocks, View
 from chalicelib.kernel.operations.results import RawResponse
 
@@ -88,13 +88,13 @@ def elements(document: str) -> Element:
 def view(*blocks: dict[str, Any], **words: Any) -> View:
     """Return a page with these blocks as it is to be shown; of what is around them words tell what isn't as usual."""
     said = {"lang": "en", "title": "Looms", "site_name": "The Mill", **words}
-    rendering = Rendering(blocks, without_first=repeats(blocks, said["title"]))
+    rendering = Rendering(blocks, without_first=repeats_title(blocks, said["title"]))
     return View(**said, blocks=Blocks("1", lambda: rendering.html))
 
 
 def rendered(*blocks: dict[str, Any], **words: Any) -> Element:
     """Return the elements of a page with these blocks, of which nothing can do harm."""
-    return harmless(page(view(*blocks, **words), {}))
+    return harmless(render_document(view(*blocks, **words), {}))
 
 
 def theme(**said: Any) -> dict[str, Any]:

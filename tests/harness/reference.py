@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, Final
 
-from chalicelib.features.admin.migrations.logic.runner import run
+from chalicelib.features.admin.migrations.logic.runner import apply_pending
 from chalicelib.features.reference.entities import ReferenceData, ReferencePart
 from chalicelib.features.reference.logic import cache as memory
 from chalicelib.features.reference.models.dataset_file import (
@@ -64,7 +64,7 @@ _all: Final[list[memory.DatasetCache]] = []
 def know_all() -> None:
     """Let the process know all reference data. Tests load and read them but once, and none of them changes anything."""
     if not _all:
-        assert [outcome.state for outcome in run()] == ["applied"]
+        assert [outcome.state for outcome in apply_pending()] == ["applied"]
         _all.append(memory.current_dataset())
         for name in SETS:
             memory.current_dataset().get_set(name)

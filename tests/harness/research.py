@@ -2,8 +2,8 @@
 
 from typing import Any, Final
 
-from chalicelib.features.research.entities import COMMON, Artefact, ResearchJob, ResearchOutput
-from chalicelib.features.research.logic.record_rules import told
+from chalicelib.features.research.entities import PUBLIC_LIBRARY_ID, Artefact, ResearchJob, ResearchOutput
+from chalicelib.features.research.logic.record_rules import merge_records
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.storage.entity import Entity
 from tests.harness.callers import Person
@@ -20,7 +20,7 @@ def standing(starter: Person) -> list[Entity]:
     artefact = Artefact(
         **begun,
         id=ARTEFACT_ID,
-        library_id=COMMON,
+        library_id=PUBLIC_LIBRARY_ID,
         source="dblp",
         source_id="conf/nips/WareC25",
         year=2025,
@@ -33,9 +33,9 @@ def standing(starter: Person) -> list[Entity]:
         fetched_at=moment,
         content_hash="0" * 64,
         output_id=OUTPUT_ID,
-        stale=False,
+        is_stale=False,
     )
-    output = ResearchOutput(**begun, id=OUTPUT_ID, library_id=COMMON, **told([artefact]))
+    output = ResearchOutput(**begun, id=OUTPUT_ID, library_id=PUBLIC_LIBRARY_ID, **merge_records([artefact]))
     job = ResearchJob(
         **begun,
         id=JOB_ID,

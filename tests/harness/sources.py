@@ -66,7 +66,7 @@ def sources() -> Iterator[World]:
         world = World(receiver)
         receiver.answer = world.answer
         yield world
-        source_client.forget_connections()
+        source_client.reset_connections()
 
 
 @dataclass(frozen=True)

@@ -270,7 +270,7 @@ class TestKeysFromBefore:
         for key in (former, rotated):
             stored = ApiKey.from_item(table.get(ApiKey.make_item_key(organization_id=organization.id, id=key.id)) or {})
             changes = UnitOfWork(now())
-            changes.update_untracked(stored, lineage=None)
+            changes.update_untracked(stored, grantor_ids=None)
             changes.commit()
         child = make_key(api, organization, "read", as_=former)
         assert api.post(f"{organization.keys}/{rotated.id}/rotate", as_=organization.owner, json={}).status == 200

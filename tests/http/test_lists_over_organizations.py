@@ -60,7 +60,7 @@ def _platform_of_another(number: int, member: Person, owner: Person) -> Running:
             type="article",
             fetched_at=moment,
             content_hash="0" * 64,
-            stale=False,
+            is_stale=False,
         ),
     ):
         cloud.put(record.item())

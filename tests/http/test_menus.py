@@ -7,7 +7,7 @@ from uuid import uuid4
 import pytest
 
 from chalicelib.features.sites.menus.entities import Menu
-from chalicelib.features.sites.menus.logic.menu_entries import Entry, resolved
+from chalicelib.features.sites.menus.logic.menu_entries import MenuEntry, resolve_menu
 from chalicelib.kernel.storage import table
 from tests.harness.api import Api, Json
 from tests.harness.callers import Person
@@ -275,9 +275,9 @@ class TestWhereItemsLead:
         )
         key = Menu.make_item_key(site_id=site.id, id="main")
         read: dict[Any, Any] = table.get_all([key])
-        assert resolved(Menu.from_item(read[key]), read) == [
-            Entry("All", "/looms", []),
-            Entry("More", None, [Entry("Home", "/", [])]),
+        assert resolve_menu(Menu.from_item(read[key]), read) == [
+            MenuEntry("All", "/looms", []),
+            MenuEntry("More", None, [MenuEntry("Home", "/", [])]),
         ]
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from chalicelib.features.admin.migrations.logic import migration_history
 from chalicelib.features.admin.migrations.logic.migration_catalogue import MIGRATIONS, Migration
-from chalicelib.features.admin.migrations.logic.runner import Outcome, run
+from chalicelib.features.admin.migrations.logic.runner import Outcome, apply_pending
 from chalicelib.features.reference.models.dataset_file import LATEST_VERSION
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.storage import table
@@ -59,7 +59,7 @@ class Steps:
 
     def run(self) -> list[tuple[str, str]]:
         """Run what is pending, and return what came of each."""
-        return [(outcome.id, outcome.state) for outcome in run(self.known)]
+        return [(outcome.id, outcome.state) for outcome in apply_pending(self.known)]
 
 
 @pytest.fixture
@@ -123,25 +123,25 @@ class TestRunning:
             with pytest.raises(Killed):
                 steps.run()
         assert left() == ["a/0"]
-        (record,) = migration_history.stored()[0].values()
+        (record,) = migration_history.read_records()[0].values()
         assert record.position == 1
 
     def test_one_that_fails_ends_the_run_and_is_tried_again(self, steps: Steps) -> None:
         steps.before["a/1"] = fail(Problem("conflict", "It was in the way."))
-        (outcome,) = run(steps.known)
+        (outcome,) = apply_pending(steps.known)
         assert outcome.error == "It was in the way."
-        assert (left(), migration_history.stored()[0]["a"].state, "b" in migration_history.stored()[0]) == (
+        assert (left(), migration_history.read_records()[0]["a"].state, "b" in migration_history.read_records()[0]) == (
             ["a/0"],
             "failed",
             False,
         )
         assert steps.run() == [("a", "applied"), ("b", "applied")]
         assert steps.done == ALL
-        assert migration_history.stored()[0]["a"].error is None
+        assert migration_history.read_records()[0]["a"].error is None
 
     def test_what_a_library_says_of_a_failure_is_told_to_nobody(self, steps: Steps) -> None:
         steps.before["a/0"] = fail(ValueError("the password is 1234"))
-        (outcome,) = run(steps.known)
+        (outcome,) = apply_pending(steps.known)
         assert "ValueError" in str(outcome.error)
         assert "1234" not in f"{outcome}{cloud.stored()}"
 
@@ -180,11 +180,11 @@ class TestRunning:
 class TestTwoRunners:
     def test_the_second_says_who_is_at_it_and_applies_nothing(self, steps: Steps) -> None:
         second: list[Outcome] = []
-        steps.before["a/1"] = lambda: second.extend(run(steps.known))
+        steps.before["a/1"] = lambda: second.extend(apply_pending(steps.known))
         assert steps.run() == [("a", "applied"), ("b", "applied")]
-        lease = migration_history.stored()[1]
+        lease = migration_history.read_records()[1]
         assert [(outcome.id, outcome.state) for outcome in second] == [("", "held")]
-        assert "may until" in str(second[0].error)
+        assert "Its lease expires at" in str(second[0].error)
         assert lease is not None
         assert lease.holder is None
         assert steps.done == ALL
@@ -195,24 +195,24 @@ class TestTwoRunners:
     ) -> None:
         def overtake() -> None:
             clock.shift(minutes=3)
-            assert [outcome.state for outcome in run(steps.known)][-1] == "applied"
+            assert [outcome.state for outcome in apply_pending(steps.known)][-1] == "applied"
             cloud.remove({"pk": "X", "sk": at})
 
         steps.before[at] = overtake
         assert steps.run()[-1] == ("", "held")
         assert left() == [name for name in ALL if name != at]
-        assert {record.state for record in migration_history.stored()[0].values()} == {"applied"}
+        assert {record.state for record in migration_history.read_records()[0].values()} == {"applied"}
 
     def test_two_that_begin_at_once_are_one(self, steps: Steps, monkeypatch: pytest.MonkeyPatch) -> None:
-        stored, second = migration_history.stored, []
+        stored, second = migration_history.read_records, []
 
         def meanwhile() -> Any:
             seen = stored()
-            monkeypatch.setattr(migration_history, "stored", stored)
+            monkeypatch.setattr(migration_history, "read_records", stored)
             second.extend(steps.run())
             return seen
 
-        monkeypatch.setattr(migration_history, "stored", meanwhile)
+        monkeypatch.setattr(migration_history, "read_records", meanwhile)
         assert steps.run() == [("", "held")]
         assert second == [("a", "applied"), ("b", "applied")]
         assert steps.done == ALL
@@ -279,7 +279,7 @@ class TestThoseOfTheService:
     @pytest.mark.parametrize("migration", MIGRATIONS, ids=lambda migration: str(migration.id))
     def test_do_what_they_did_when_they_were_added(self, migration: Migration) -> None:
         advice = "what was applied never changes: add another migration; one never released yet gets this checksum"
-        assert migration.computed() == RENAMED.get(migration.id, migration.checksum), advice
+        assert migration.compute_checksum() == RENAMED.get(migration.id, migration.checksum), advice
 
     def test_stand_in_the_order_of_their_ids(self) -> None:
         ids = [migration.id for migration in MIGRATIONS]

@@ -208,7 +208,7 @@ class TestASourceThatDoesNotAnswerAsItShould:
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
         monkeypatch.setattr(source_client, "READ_SECONDS", 0.2)
-        source_client.forget_connections()
+        source_client.reset_connections()
         refusing("/works?", HANG, HANG, HANG, world=world)
         begun = library.asked("/research/import", {"researcherId": CARBERRY.orcid})
         library.workers.deliver()
@@ -260,7 +260,7 @@ class TestASourceThatDoesNotAnswerAsItShould:
         assert (job["status"], job["error"]) == ("failed", error)
 
     def test_is_not_read_on_and_on(self, library: Library, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(source_client, "MOST_BYTES", 1000)
+        monkeypatch.setattr(source_client, "MAX_RESPONSE_BYTES", 1000)
         refusing("/works?", Reply(200, body=b" " * 200_000), world=world)
         assert library.imported()["error"] == "malformed_answer"
 

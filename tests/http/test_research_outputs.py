@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.features.research.logic.record_rules import PRECEDENCE
+from chalicelib.features.research.logic.record_rules import SOURCE_PRECEDENCE
 from local.server.stub_sources import Researcher, Work
 from tests.harness.api import Api, Json
 from tests.harness.callers import Person
@@ -69,7 +69,7 @@ class TestAReconcile:
         (output,) = library.items("outputs")
         assert (output["title"], output["year"], output["venueId"]) == ("By OpenAlex", 2020, "neurips")
         assert output["provenance"]["year"] == output["provenance"]["venueId"] == ids["orcid"]
-        assert PRECEDENCE == ("dblp", "openalex", "orcid")
+        assert SOURCE_PRECEDENCE == ("dblp", "openalex", "orcid")
 
     @pytest.mark.parametrize(
         "shared", [{"doi": "10.5555/a"}, {"arxiv": "2501.00001"}, {"pmid": "12345"}], ids=lambda shared: str(*shared)

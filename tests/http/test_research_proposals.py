@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from chalicelib.features.research.entities import ResearchOutput
-from chalicelib.features.research.logic.merge_proposals import proposals
+from chalicelib.features.research.logic.merge_proposals import count_proposals
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, ItemKey
 from local.server.stub_sources import Researcher, Work
@@ -121,9 +121,9 @@ class TestOutputsStoredBeforeTheseWereCompared:
         assert shelf() != today
         assert older.reconciled()["counts"] == {"created": 0, "updated": 0, "unchanged": 5, "conflicts": 1}
         assert shelf() == today
-        assert proposals(older.caller.id) == (5, 1)
+        assert count_proposals(older.caller.id) == (5, 1)
         with calls.recorded() as made:
-            assert proposals(older.caller.id) == (5, 1)
+            assert count_proposals(older.caller.id) == (5, 1)
         assert made.names == ["dynamodb:Query"]
 
     def test_are_not_put_over_what_another_changes_meanwhile(
@@ -140,17 +140,17 @@ class TestOutputsStoredBeforeTheseWereCompared:
 
         with monkeypatch.context() as patch:
             patch.setattr(table, "get_all", racing)
-            proposals(older.caller.id)
+            count_proposals(older.caller.id)
         assert first == today[0]
         assert changed in shelf()
-        proposals(older.caller.id)
+        count_proposals(older.caller.id)
         assert shelf() == [changed, *others]
 
     def test_that_are_gone_meanwhile_are_compared_no_more(self, older: Library) -> None:
         (gone,) = [item for item in older.items("outputs") if item["title"] == WITH_AUTHORS.title]
         cloud.remove({"pk": f"RO#{gone['id']}", "sk": gone["id"]})
         before = shelf()
-        assert proposals(older.caller.id) == (5, 0)
+        assert count_proposals(older.caller.id) == (5, 0)
         (row,) = [row for row in shelf() if row["id"] == gone["id"]]
         assert row in before
 
@@ -163,4 +163,4 @@ def shelf() -> list[Item]:
 def shelf_of_today() -> list[Item]:
     """Return the rows as their outputs would put them today."""
     outputs = [ResearchOutput.from_item(item) for item in cloud.stored() if item.get("kind") == ResearchOutput.kind]
-    return sorted((each.shelf_mark for each in outputs), key=itemgetter("sk"))
+    return sorted((each.comparison_row for each in outputs), key=itemgetter("sk"))

@@ -5,7 +5,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from chalicelib.features.research.logic.dblp import PAGE_SIZE
-from chalicelib.features.research.models.venue_catalogue import VENUES, edition_of
+from chalicelib.features.research.models.venue_catalogue import VENUES, find_edition
 from local.server.stub_sources import Work
 from tests.harness.api import Api, Json
 from tests.harness.callers import Person
@@ -162,6 +162,6 @@ class TestListVenues:
         ],
     )
     def test_editions_are_found_where_dblp_has_them(self, edition_id: str, tocs: list[str]) -> None:
-        edition = edition_of(edition_id)
+        edition = find_edition(edition_id)
         assert edition
-        assert [*edition.tocs] == tocs
+        assert [*edition.tables_of_contents] == tocs

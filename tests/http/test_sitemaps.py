@@ -120,7 +120,7 @@ class TestALongSitemap:
     @pytest.fixture(autouse=True)
     def pages(self, api: Api, site: Published, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
         """Five pages, where a sitemap lists two."""
-        monkeypatch.setattr(sitemaps, "MOST_ENTRIES", 2)
+        monkeypatch.setattr(sitemaps, "MAX_ENTRIES", 2)
         for day, title in enumerate(("Welcome", "C", "A", "D", "B"), 1):
             clock.freeze(f"2030-01-0{day}T00:00:00Z")
             page_of(api, site, title)
@@ -145,13 +145,13 @@ class TestALongSitemap:
     def test_has_parts_that_an_answer_can_hold(
         self, api: Api, site: Published, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(sitemaps, "MOST_BYTES", 2 * len(f"https://{site.record['host']}/a") - 1)
+        monkeypatch.setattr(sitemaps, "MAX_ADDRESS_BYTES", 2 * len(f"https://{site.record['host']}/a") - 1)
         assert len(parts(ask(api, site))) == 4
 
     def test_is_one_sitemap_when_it_is_as_long_as_one_may_be(
         self, api: Api, site: Published, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(sitemaps, "MOST_ENTRIES", 5)
+        monkeypatch.setattr(sitemaps, "MAX_ENTRIES", 5)
         assert len(listed(ask(api, site))) == 5
         assert ask(api, site, page=1).text == ask(api, site).text
         assert ask(api, site, page=2).code == "404 not_found"

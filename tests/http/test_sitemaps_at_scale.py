@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.features.sites.entities.sites import LIVE, tree_of
+from chalicelib.features.sites.entities.sites import PUBLISHED_TREE, page_tree
 from tests.harness import cloud
 from tests.harness.api import Api
 from tests.harness.organizations import Founded
@@ -29,7 +29,7 @@ def site(api: Api, organization: Founded) -> Published:
 def seat(site: Published, above: Leaf, number: int) -> dict[str, Any]:
     """Return the seat of a page that is published below another."""
     page_id = f"01939d3c-0000-7000-8000-{number:012d}"
-    pk, sk = tree_of(site.id, LIVE).key(page_id)
+    pk, sk = page_tree(site.id, PUBLISHED_TREE).key(page_id)
     return {
         "pk": pk,
         "sk": sk,
@@ -47,7 +47,9 @@ def seat(site: Published, above: Leaf, number: int) -> dict[str, Any]:
 
 def test_it_takes_a_query_for_each_megabyte_of_seats_and_no_page(api: Api, site: Published) -> None:
     index = ask(api, site)
-    seats = sum(item_size(item) for item in cloud.stored() if item["pk"] == tree_of(site.id, LIVE).partition)
+    seats = sum(
+        item_size(item) for item in cloud.stored() if item["pk"] == page_tree(site.id, PUBLISHED_TREE).partition
+    )
     assert index.calls.names[0] == "dynamodb:BatchGetItem"
     queries = [name for name in index.calls.names if name == "dynamodb:Query"]
     assert {*index.calls.names[1:]} == {"dynamodb:Query", "dynamodb:TransactWriteItems"}

@@ -154,7 +154,7 @@ class TestAPlatformsSite:
         for person in (edith, mary):
             for answer in self.asked(api, organization, platform, person):
                 assert (answer.code, answer.faults) == ("403 insufficient_role", {"/platformId": "insufficient_role"})
-                assert "'admin' at that platform" in answer.json["detail"]
+                assert "'admin' on that platform" in answer.json["detail"]
 
     def test_is_made_by_admins_of_the_platform_or_the_organization(
         self, api: Api, organization: Founded, platform: Running, edith: Person, grace: Person

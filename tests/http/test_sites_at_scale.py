@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from chalicelib.features.sites.entities.sites import DRAFT, LIVE, tree_of
+from chalicelib.features.sites.entities.sites import DRAFT_TREE, PUBLISHED_TREE, page_tree
 from chalicelib.features.sites.pages.entities import slug_index
 from chalicelib.features.sites.pages.entities.pages import Page
-from chalicelib.features.sites.pages.entities.slug_index import Steps
+from chalicelib.features.sites.pages.entities.slug_index import SlugIndexWriter
 from chalicelib.kernel.core.clock import now
 from tests.harness import cloud
 from tests.harness.api import Answer, Api
@@ -57,11 +57,16 @@ def _grown(api: Api, organization: Founded, number: int) -> Library:
 def _shelve(library: Library, number: int) -> None:
     """Put a published page below the second of the line, as if it had been written there."""
     moment, row, slug = now(), library.line[1], f"book-{number}"
-    seat: dict[str, Any] = {"parent_id": row.id, "slug": slug, "lineage": [library.line[0].id, row.id], "placed": 1}
+    position: dict[str, Any] = {
+        "parent_id": row.id,
+        "slug": slug,
+        "ancestor_ids": [library.line[0].id, row.id],
+        "tree_version": 1,
+    }
     page = Page(
         **beginning(moment),
-        **seat,
-        **{f"live_{name}": value for name, value in seat.items()},
+        **position,
+        **{f"published_{name}": value for name, value in position.items()},
         title=f"Book {number}",
         organization_id=library.site.record["organizationId"],
         site_id=library.site.id,
@@ -71,9 +76,12 @@ def _shelve(library: Library, number: int) -> None:
         status="published",
         was_published=True,
     )
-    for tree, place in ((tree_of(page.site_id, DRAFT), page.seat), (tree_of(page.site_id, LIVE), page.live_seat)):
-        steps = Steps(tree, {})
-        steps.lead_to(place)
+    for tree, place in (
+        (page_tree(page.site_id, DRAFT_TREE), page.draft_position),
+        (page_tree(page.site_id, PUBLISHED_TREE), page.published_position),
+    ):
+        steps = SlugIndexWriter(tree, {})
+        steps.add(place)
         ((trail, led),) = ((write.key, write.values) for write in steps.writes())
         cloud.put({"pk": trail[0], "sk": trail[1], page.id: next(iter((led or {}).values()))})
     for item in (page.item(), *page.derived_items):
@@ -125,7 +133,7 @@ def test_what_it_takes_does_not_depend_on_how_many_pages_there_are(api: Api, lib
 class TestNamesakes:
     @pytest.fixture(autouse=True)
     def _few(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(slug_index, "MOST_NAMESAKES", 2)
+        monkeypatch.setattr(slug_index, "MAX_PAGES_PER_SLUG", 2)
 
     @pytest.mark.usefixtures("home")
     def test_of_which_there_are_more_than_a_trail_names_are_found_as_others_are(

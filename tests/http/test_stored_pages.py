@@ -11,7 +11,7 @@ from pydantic_core import to_json
 
 from chalicelib.features.sites.pages.entities import renderings
 from chalicelib.features.sites.pages.entities.pages import Content
-from chalicelib.features.sites.pages.entities.renderings import Rendered
+from chalicelib.features.sites.pages.entities.renderings import StoredRendering
 from chalicelib.features.sites.rendering.logic import content, markdown, page_document, templates
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.storage.entity import Item, ItemKey
@@ -41,14 +41,14 @@ def shown(api: Api, leaf: Leaf, path: str = "/", **headers: str) -> Answer:
     return api.get(f"{leaf.site.path}/pages/by-path", query={"path": path}, headers={**HTML, **headers})
 
 
-def stored(leaf: Leaf) -> Rendered:
+def stored(leaf: Leaf) -> StoredRendering:
     """What is stored of a page as people see it."""
-    return Rendered.from_item(item_at(Rendered.make_item_key(page_id=leaf.id, id=leaf.draft_revision_id)))
+    return StoredRendering.from_item(item_at(StoredRendering.make_item_key(page_id=leaf.id, id=leaf.draft_revision_id)))
 
 
 def forget(leaf: Leaf) -> None:
     """Let a page be as it was stored before pages were rendered when they are written."""
-    cloud.remove(item_at(Rendered.make_item_key(page_id=leaf.id, id=leaf.draft_revision_id)))
+    cloud.remove(item_at(StoredRendering.make_item_key(page_id=leaf.id, id=leaf.draft_revision_id)))
     content_of_it = item_at(Content.make_item_key(page_id=leaf.id, id=leaf.draft_revision_id))
     cloud.remove(content_of_it)
     cloud.put({name: value for name, value in content_of_it.items() if name != "titled"})
@@ -75,12 +75,12 @@ def nothing_is_rendered(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
         def fail(*_: Any, **__: Any) -> None:
             raise AssertionError("it is rendered again")
 
-        monkeypatch.setattr(content, "rendered", fail)
+        monkeypatch.setattr(content, "render_blocks", fail)
         if "all" in names:
-            monkeypatch.setattr(page_document, "template", fail)
-            monkeypatch.setattr(templates, "template", fail)
-            monkeypatch.setattr(markdown, "sanitised", fail)
-            monkeypatch.setattr(Rendered, "read", fail)
+            monkeypatch.setattr(page_document, "get_template", fail)
+            monkeypatch.setattr(templates, "get_template", fail)
+            monkeypatch.setattr(markdown, "sanitize_html", fail)
+            monkeypatch.setattr(StoredRendering, "load_html", fail)
 
     return forbid
 
@@ -95,7 +95,7 @@ class TestAPublishedPage:
     def test_is_read_as_it_was_rendered_when_it_was_written(
         self, api: Api, home: Leaf, nothing_is_rendered: Any
     ) -> None:
-        assert stored(home).read() == content.rendered([text("They **weave**.")])
+        assert stored(home).load_html() == content.render_blocks([text("They **weave**.")])
         nothing_is_rendered()
         answer = shown(api, home)
         assert "They <strong>weave</strong>." in answer.text
@@ -213,11 +213,11 @@ class TestAPageThatIsNotRenderedYet:
         workers.deliver()
         before = stored(home)
         monkeypatch.setattr(renderings, "RENDERER", "another")
-        monkeypatch.setattr(content, "rendered", lambda *_, **__: "<p>Quite another.</p>")
+        monkeypatch.setattr(content, "render_blocks", lambda *_, **__: "<p>Quite another.</p>")
         assert "Quite another." in shown(api, home).text
         assert stored(home) == before
         workers.deliver()
-        assert (stored(home).renderer, stored(home).read()) == ("another", "<p>Quite another.</p>")
+        assert (stored(home).renderer, stored(home).load_html()) == ("another", "<p>Quite another.</p>")
 
     def test_is_left_alone_if_it_was_deleted_meanwhile(self, api: Api, home: Leaf, workers: Workers) -> None:
         shown(api, home)
@@ -298,7 +298,7 @@ class TestAnErasure:
         before = shown(api, home)
         erased(api, workers, clock, organization, email=SOPHIE)
         for leaf in (home, draft):
-            assert SOPHIE not in stored(leaf).read()
+            assert SOPHIE not in stored(leaf).load_html()
         for item in cloud.stored():
             if item["pk"].startswith("R#") and item["sk"].startswith("H#"):
                 assert SOPHIE.encode() not in zlib.decompress(bytes(item["html"]))

@@ -8,7 +8,7 @@ from typing import Final
 
 import pytest
 
-from chalicelib.features.sites.models.url_paths import normalized
+from chalicelib.features.sites.models.url_paths import normalize_path
 from chalicelib.kernel.core import case_folding
 from chalicelib.kernel.outbound.domain_names import domain_name, host_name
 from chalicelib.kernel.storage.pii import PersonalData
@@ -130,8 +130,8 @@ def test_a_domain_becomes_no_other_by_its_case() -> None:
 
 
 def test_a_path_becomes_no_other_by_its_case() -> None:
-    assert normalized("/Looms/ÉTÉ") == "/looms/été"
-    assert normalized("/\uff4bevin") == "/\uff4bevin"
+    assert normalize_path("/Looms/ÉTÉ") == "/looms/été"
+    assert normalize_path("/\uff4bevin") == "/\uff4bevin"
 
 
 def test_a_person_is_not_named_by_the_letters_of_others() -> None:

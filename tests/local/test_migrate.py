@@ -22,7 +22,7 @@ def test_one_that_fails_is_named_with_what_to_do(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     lost = Migration("0001-lost", "Does what nobody knows.", "0" * 64, "chalicelib.lost")
-    monkeypatch.setattr(runner.run, "__defaults__", ((lost,),))
+    monkeypatch.setattr(runner.apply_pending, "__defaults__", ((lost,),))
     assert main(["migrate"]) == 1
     assert "0001-lost: failed. A step ended by ModuleNotFoundError" in capsys.readouterr().err
 

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chalicelib.features.research.entities import COMMON, Artefact, ResearchJob, ResearchOutput
+from chalicelib.features.research.entities import PUBLIC_LIBRARY_ID, Artefact, ResearchJob, ResearchOutput
 from chalicelib.features.research.logic import record_rules
-from chalicelib.features.research.logic.importing import stored
-from chalicelib.features.research.logic.merge_proposals import proposals
-from chalicelib.features.research.logic.reconciliation import advanced
-from chalicelib.features.research.logic.sources import Record
-from chalicelib.features.research.models.identifiers import identified, is_orcid
+from chalicelib.features.research.logic.importing import store_records
+from chalicelib.features.research.logic.merge_proposals import count_proposals
+from chalicelib.features.research.logic.reconciliation import reconcile_next
+from chalicelib.features.research.logic.sources import SourceRecord
+from chalicelib.features.research.models.identifiers import is_orcid, normalize_identifiers
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.core.ids import new_record_fields
 from chalicelib.kernel.storage import table
@@ -38,15 +38,15 @@ said = st.fixed_dictionaries(
         "type": st.sampled_from(["article", "other"]),
         "year": st.sampled_from([None, 2020, 2021]),
         "venue_name": st.sampled_from([None, "NeurIPS"]),
-        "identifiers": identifiers.map(lambda given_: identified(**given_)),
+        "identifiers": identifiers.map(lambda given_: normalize_identifiers(**given_)),
         "authors": st.sampled_from([[], [{"name": "Terra Ware", "orcid": None}]]),
     }
 )
 records = st.builds(
-    Record,
+    SourceRecord,
     source=st.sampled_from(["orcid", "dblp"]),
     source_id=st.sampled_from(["1", "2"]),
-    said=said,
+    content=said,
     researcher_ids=st.sampled_from([[], ["A1"], ["A1", "A2"]]),
 )
 
@@ -54,7 +54,7 @@ records = st.builds(
 @pytest.fixture(autouse=True)
 def _small_transactions() -> Iterator[None]:
     """What needs many transactions at a thousand artefacts does so at a dozen."""
-    with patch("chalicelib.features.research.logic.reconciliation._AT_ONCE", 2):
+    with patch("chalicelib.features.research.logic.reconciliation._BATCH_SIZE", 2):
         yield
 
 
@@ -74,11 +74,11 @@ def job_of(library: str) -> ResearchJob:
 def reconcile(library: str) -> None:
     job: ResearchJob | None = job_of(library)
     while job:
-        job = advanced(job)
+        job = reconcile_next(job)
 
 
-def import_(library: str, record: Record) -> None:
-    stored(job_of(library), [record])
+def import_(library: str, record: SourceRecord) -> None:
+    store_records(job_of(library), [record])
 
 
 def works(library: str, *, stale: int = 0) -> list[Any]:
@@ -92,7 +92,7 @@ def works(library: str, *, stale: int = 0) -> list[Any]:
     shown = [each for each in outputs if not each.merged_into]
     for each in artefacts.values():
         assert each.output_id in {output.id for output in shown}
-    assert sum(each.stale for each in artefacts.values()) == stale
+    assert sum(each.is_stale for each in artefacts.values()) == stale
     for output in outputs:
         assert output.merged_into is None or output.merged_into in {other.id for other in outputs}
     return sorted(
@@ -118,7 +118,9 @@ def items(kind: str, library: str) -> list[dict[str, Any]]:
 @pytest.mark.usefixtures("_aws_in_memory")
 @given(data=st.data(), imports=st.lists(records, min_size=2, max_size=6))
 @settings(max_examples=40, deadline=None)
-def test_any_order_of_imports_and_reconciles_gives_the_same_works(data: st.DataObject, imports: list[Record]) -> None:
+def test_any_order_of_imports_and_reconciles_gives_the_same_works(
+    data: st.DataObject, imports: list[SourceRecord]
+) -> None:
     cloud.clear()
     for record in imports:
         import_("straight", record)
@@ -131,7 +133,7 @@ def test_any_order_of_imports_and_reconciles_gives_the_same_works(data: st.DataO
             reconcile("winding")
     reconcile("winding")
     assert works("winding") == works("straight")
-    assert proposals("winding") == proposals("straight")
+    assert count_proposals("winding") == count_proposals("straight")
 
 
 @pytest.mark.usefixtures("_aws_in_memory")
@@ -142,42 +144,42 @@ def test_the_largest_step_is_one_transaction(monkeypatch: pytest.MonkeyPatch) ->
     write = table.write_transaction
     leaving = record_of("1", "Kilns", "10.5555/1")
     for record in (record_of("2", "Glazes", "10.5555/1"), leaving, record_of("3", "Shards", "10.5555/2")):
-        import_(COMMON, record)
-    reconcile(COMMON)
-    import_(COMMON, record_of("1", "Kilns", "10.5555/2"))
-    before = works(COMMON, stale=1)
+        import_(PUBLIC_LIBRARY_ID, record)
+    reconcile(PUBLIC_LIBRARY_ID)
+    import_(PUBLIC_LIBRARY_ID, record_of("1", "Kilns", "10.5555/2"))
+    before = works(PUBLIC_LIBRARY_ID, stale=1)
 
     def measured(writes: Sequence[Write]) -> None:
         sizes.append(len(writes))
         write(writes)
 
     monkeypatch.setattr(table, "write_transaction", measured)
-    reconcile(COMMON)
+    reconcile(PUBLIC_LIBRARY_ID)
     assert [(work[0], len(work[6])) for work in before] == [("Kilns", 20), ("Shards", 20)]
-    assert [(work[0], len(work[6])) for work in works(COMMON)] == [("Glazes", 20), ("Kilns", 20)]
+    assert [(work[0], len(work[6])) for work in works(PUBLIC_LIBRARY_ID)] == [("Glazes", 20), ("Kilns", 20)]
     assert 90 <= max(sizes) <= table.MAX_TRANSACT_ITEMS
 
 
-def record_of(number: str, title: str, doi: str) -> Record:
+def record_of(number: str, title: str, doi: str) -> SourceRecord:
     """Return what DBLP says of a work of as many researchers as there can be, at an edition of its own."""
     content = {
         "title": title,
         "type": "article",
         "year": 2020,
         "venue_name": None,
-        "identifiers": identified(doi=doi),
+        "identifiers": normalize_identifiers(doi=doi),
         "authors": [{"name": "Terra Ware", "orcid": None}],
     }
-    researcher_ids = [f"A{number}{n:02d}" for n in range(record_rules.MOST_RESEARCHERS)]
-    return Record("dblp", number, content, researcher_ids, edition_id=f"neurips-202{number}")
+    researcher_ids = [f"A{number}{n:02d}" for n in range(record_rules.MAX_RESEARCHERS)]
+    return SourceRecord("dblp", number, content, researcher_ids, edition_id=f"neurips-202{number}")
 
 
 listings = st.lists(
     st.builds(
-        record_rules.Listing,
+        record_rules.ComparedWork,
         id=st.just(""),
         year=st.sampled_from([2020, 2021, 2022, 2024]),
-        common=st.sampled_from([None, "kilns ware", "kilns potter"]),
+        title_author_digest=st.sampled_from([None, "kilns ware", "kilns potter"]),
         title=st.sampled_from([None, "kilns", "glazes"]),
         researcher_ids=st.lists(st.sampled_from(["A1", "A2", "A3"]), max_size=2),
         lists_authors=st.booleans(),
@@ -185,7 +187,8 @@ listings = st.lists(
     max_size=7,
 ).map(
     lambda drawn: [
-        replace(each, id=str(n), common=each.common if each.lists_authors else None) for n, each in enumerate(drawn)
+        replace(each, id=str(n), title_author_digest=each.title_author_digest if each.lists_authors else None)
+        for n, each in enumerate(drawn)
     ]
 )
 
@@ -193,22 +196,22 @@ listings = st.lists(
 @given(listings)
 @settings(max_examples=200)
 def test_proposals_are_the_merges_that_the_pairs_which_look_alike_make_necessary(
-    drawn: list[record_rules.Listing],
+    drawn: list[record_rules.ComparedWork],
 ) -> None:
     groups = [{each.id} for each in drawn]
     for one, other in combinations(drawn, 2):
         if look_alike(one, other):
             joined = [group for group in groups if group & {one.id, other.id}]
             groups = [set().union(*joined), *(group for group in groups if group not in joined)]
-    assert record_rules.proposals(drawn) == record_rules.proposals(drawn[::-1]) == len(drawn) - len(groups)
+    assert record_rules.count_proposals(drawn) == record_rules.count_proposals(drawn[::-1]) == len(drawn) - len(groups)
 
 
-def look_alike(one: record_rules.Listing, other: record_rules.Listing) -> bool:
+def look_alike(one: record_rules.ComparedWork, other: record_rules.ComparedWork) -> bool:
     """Return whether two works may be one, as the documentation says it."""
     if abs(one.year - other.year) > 1:
         return False
     if one.lists_authors and other.lists_authors:
-        return one.common is not None and one.common == other.common
+        return one.title_author_digest is not None and one.title_author_digest == other.title_author_digest
     return one.title is not None and one.title == other.title and bool({*one.researcher_ids} & {*other.researcher_ids})
 
 
@@ -223,7 +226,7 @@ def test_one_check_digit_is_right(digits: str) -> None:
 
 @given(st.lists(st.lists(st.sampled_from("abcdef"), max_size=3), max_size=3))
 def test_first_researchers_are_the_same_whoever_came_when(groups: list[list[str]]) -> None:
-    with patch.object(record_rules, "MOST_RESEARCHERS", 2):
+    with patch.object(record_rules, "MAX_RESEARCHERS", 2):
         stepwise: list[str] = []
         for group in groups:
             stepwise = record_rules.first_researchers([*stepwise, *group])

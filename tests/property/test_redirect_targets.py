@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from pydantic_core import Url
 
 from chalicelib.features.sites.models.redirect_targets import (
-    MOST_BYTES,
+    MAX_SOURCE_BYTES,
     SPLAT,
-    as_location,
-    source,
-    target,
-    with_splat,
+    expand_splat,
+    normalize_source,
+    to_location,
+    validate_target,
 )
-from chalicelib.features.sites.models.url_paths import normalized
+from chalicelib.features.sites.models.url_paths import normalize_path
 
 SITE: Final = "engines.example"
 TRICKS: Final = (
@@ -83,18 +83,18 @@ texts = st.lists(st.sampled_from(TRICKS) | st.text(max_size=3), max_size=8).map(
 anything = texts | texts.map("/".__add__) | texts.map("https://shop.example".__add__)
 targets = (
     (pieces(TAME, "/") | pieces(TAME, "/a") | pieces(TAME, "https://shop.example/") | anything)
-    .map(lambda text: accepted(target, text))
+    .map(lambda text: accepted(validate_target, text))
     .filter(bool)
     .map(str)
 )
 sources = (
     (pieces(TAME, "/a") | pieces(TAME, "/a").map("{}/*".format) | anything)
-    .map(lambda text: accepted(source, text))
+    .map(lambda text: accepted(normalize_source, text))
     .filter(bool)
     .map(str)
 )
 asked = (texts | pieces(TAME, "")).map("/".__add__)
-splats = asked.map(normalized).filter(lambda path: path and path != "/").map(lambda path: str(path)[1:])
+splats = asked.map(normalize_path).filter(lambda path: path and path != "/").map(lambda path: str(path)[1:])
 """What a `*` stood for in a path that somebody asked for."""
 
 
@@ -113,7 +113,7 @@ def led_by(location: str) -> Url:
 @example("/a/..:splat", "/evil.example")
 @example("https://shop.example/:splat", "@evil.example")
 def test_a_target_leads_to_its_own_host_whatever_a_splat_stands_for(led: str, splat: str) -> None:
-    location = as_location(with_splat(led, splat))
+    location = to_location(expand_splat(led, splat))
     assert location.isascii()
     assert not re.search(r"[\x00-\x20\\]", location)
     url = led_by(location)
@@ -125,7 +125,7 @@ def test_a_target_leads_to_its_own_host_whatever_a_splat_stands_for(led: str, sp
 @given(targets.filter(lambda led: led.startswith("/")), splats)
 @example("/:splat", "/evil.example/../..")
 def test_a_target_on_the_site_is_so_for_who_decodes_it_too(led: str, splat: str) -> None:
-    decoded = unicodedata.normalize("NFKC", unquote(as_location(with_splat(led, splat))))
+    decoded = unicodedata.normalize("NFKC", unquote(to_location(expand_splat(led, splat))))
     assert led_by(decoded).host == SITE
 
 
@@ -133,29 +133,29 @@ def test_a_target_on_the_site_is_so_for_who_decodes_it_too(led: str, splat: str)
 @example("//evil.example/../..")
 @example("/%2fevil.example/../..")
 def test_a_path_that_leads_through_another_host_is_no_target(text: str) -> None:
-    assert accepted(target, text) is None or all(
+    assert accepted(validate_target, text) is None or all(
         led_by(unicodedata.normalize("NFKC", each)).host == SITE for each in (text, unquote(text))
     )
 
 
 def test_what_stands_in_a_query_leads_nowhere() -> None:
-    assert target("/search?for=%5Cloom//a#//b") == "/search?for=%5Cloom//a#//b"
+    assert validate_target("/search?for=%5Cloom//a#//b") == "/search?for=%5Cloom//a#//b"
 
 
 @given(targets, splats)
 def test_what_a_splat_makes_of_a_target_is_a_target(led: str, splat: str) -> None:
-    filled = with_splat(led, splat)
-    assert target(filled) == filled
+    filled = expand_splat(led, splat)
+    assert validate_target(filled) == filled
 
 
 @given(sources)
 def test_a_source_is_a_path_as_it_is_looked_up_and_once_is_enough(led: str) -> None:
     path = led.removesuffix("*")
-    assert normalized(path) == (path.rstrip("/") or "/")
-    assert source(led) == led
-    assert len(led.encode()) <= MOST_BYTES
+    assert normalize_path(path) == (path.rstrip("/") or "/")
+    assert normalize_source(led) == led
+    assert len(led.encode()) <= MAX_SOURCE_BYTES
 
 
 @given(pieces(("/", "//", ".", "..", "%2e", "a", "B", "é", "?", "#"), "/a"))
 def test_a_path_is_looked_up_where_browsers_ask_for_it(text: str) -> None:
-    assert normalized(Url(f"https://{SITE}{text}").path or "/") == normalized(text)
+    assert normalize_path(Url(f"https://{SITE}{text}").path or "/") == normalize_path(text)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.features.platforms.models.color_contrast import MIN_CONTRAST_RATIO, contrast_ratio
-from chalicelib.features.sites.rendering.logic.stylesheet import palette, sheet
+from chalicelib.features.sites.rendering.logic.stylesheet import palette, stylesheet
 from chalicelib.features.sites.rendering.models.view import MenuItem
 from chalicelib.kernel.http.fields import LINK, is_visible
 from tests.harness.blocks import Stored, kept
@@ -155,5 +155,5 @@ def test_everyone_can_read_a_page_whatever_its_colors(given_colors: dict[str, st
 @given(fonts=st.dictionaries(st.sampled_from(["body", "heading", "mono"]), words))
 def test_no_name_of_a_font_ends_what_it_stands_in(fonts: dict[str, str]) -> None:
     marks = "{}<>@;()*/\n"
-    bare, named = ([c for c in sheet(theme(fonts=said)) if c in marks] for said in ({}, fonts))
+    bare, named = ([c for c in stylesheet(theme(fonts=said)) if c in marks] for said in ({}, fonts))
     assert named == bare

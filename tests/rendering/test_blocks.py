@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from chalicelib.entrypoints.openapi import described_together
-from chalicelib.features.sites.pages.models.blocks import MOST_BLOCKS, BlockOut
+from chalicelib.features.sites.pages.models.blocks import MAX_BLOCKS, BlockOut
 from chalicelib.kernel.core.problems import ValidationProblem
 from chalicelib.kernel.http.models import RecordOutput
 from chalicelib.kernel.operations.access_rules import Caller
@@ -151,8 +151,8 @@ class TestWhatIsWrongWithAllBlocksTogether:
         assert faults(columns(three, name="0")) == [("/blocks/0/columns/0/0/columns/0/0/columns/0/0", "out_of_range")]
 
     def test_is_one_more_than_there_may_be_of_them(self) -> None:
-        inner = [block("divider", f"b{number}") for number in range(MOST_BLOCKS - 1)]
-        assert len(kept(columns(*inner, name="a"))[0]["columns"][0]) == MOST_BLOCKS - 1
+        inner = [block("divider", f"b{number}") for number in range(MAX_BLOCKS - 1)]
+        assert len(kept(columns(*inner, name="a"))[0]["columns"][0]) == MAX_BLOCKS - 1
         assert faults(columns(*inner, name="a"), block("divider", "one-more")) == [("/blocks", "too_many")]
 
 

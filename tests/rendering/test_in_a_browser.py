@@ -11,7 +11,7 @@ from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-from chalicelib.features.sites.rendering.logic.page_document import page
+from chalicelib.features.sites.rendering.logic.page_document import render_document
 from chalicelib.features.sites.rendering.models.view import MenuItem
 from tests.harness.blocks import block
 from tests.harness.browser import logged, obstacles, picture, show, width_needed
@@ -131,7 +131,7 @@ def opened(receiver: Receiver, browser: Chrome) -> Open:
 
     def opened(*blocks: dict[str, Any], scheme: str = "light", width: int = 1440, **words: Any) -> Chrome:
         usual = {"lang": "en-GB", "title": "Silk, woven by number", "site_name": "The Weaving Mill", "menu": MENU}
-        document = page(view(*blocks, **{**usual, **words}), {})
+        document = render_document(view(*blocks, **{**usual, **words}), {})
         headers = {"Content-Type": document.content_type, **document.headers}
         receiver.answers["/silk"] = Reply(headers=headers, body=document.text.encode())
         receiver.answers["/picture.svg"] = Reply(headers={"Content-Type": "image/svg+xml"}, body=PICTURE)

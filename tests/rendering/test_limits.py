@@ -8,8 +8,8 @@ from pydantic_core import to_json
 
 from benchmarks.rendering import shapes
 from benchmarks.rendering.shapes import KINDS, PATTERNS, Page
-from chalicelib.features.sites.menus.models import MOST_ITEMS
-from chalicelib.features.sites.pages.models.schemas import MOST_BYTES
+from chalicelib.features.sites.menus.models import MAX_MENU_ITEMS
+from chalicelib.features.sites.pages.models.schemas import MAX_BLOCKS_BYTES
 from chalicelib.features.sites.rendering.logic import content
 from chalicelib.features.sites.rendering.logic.limits import (
     MAX_ADDRESS_CHARACTERS,
@@ -20,7 +20,7 @@ from chalicelib.features.sites.rendering.logic.limits import (
     Meter,
     TooComplex,
 )
-from chalicelib.features.sites.rendering.logic.page_document import page
+from chalicelib.features.sites.rendering.logic.page_document import render_document
 from chalicelib.features.sites.rendering.models.view import MenuItem
 from tests.harness.blocks import Stored, block
 from tests.harness.pages import rendered, view
@@ -73,7 +73,7 @@ class Kept(Meter):
 def refused(*blocks: Stored) -> str:
     """Why blocks are refused; nothing if they are not."""
     try:
-        content.rendered(blocks)
+        content.render_blocks(blocks)
     except TooComplex as why:
         return str(why)
     return ""
@@ -99,7 +99,7 @@ def calls(found: Page) -> int:
     before = sys.getprofile()
     sys.setprofile(count)
     try:
-        content.rendered(found)
+        content.render_blocks(found)
     except TooComplex:
         pass
     finally:
@@ -114,18 +114,18 @@ class TestAPageThatIsFull:
         self, pattern: str, kind: Any, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         found = kind(PATTERNS[pattern])
-        assert len(to_json(found)) <= MOST_BYTES
+        assert len(to_json(found)) <= MAX_BLOCKS_BYTES
         Kept.made.clear()
         monkeypatch.setattr(content, "Meter", Kept)
         try:
-            assert len(content.rendered(found).encode()) <= MAX_HTML_BYTES
+            assert len(content.render_blocks(found).encode()) <= MAX_HTML_BYTES
         except TooComplex:
             pass
         else:
             assert Kept.made[0].steps <= MAX_STEPS
 
     def test_calls_a_bounded_number_of_functions(self, pattern: str) -> None:
-        content.rendered([text("a")])
+        content.render_blocks([text("a")])
         assert calls(shapes.of_headings(PATTERNS[pattern])) <= MAX_CALLS
 
 
@@ -180,13 +180,13 @@ class TestLimits:
     def test_say_which_text_it_is(self) -> None:
         inner = [block("divider", "b"), block("list", "c", items=["a", "[" * 9999], ordered=False)]
         with pytest.raises(TooComplex) as why:
-            content.rendered([text("a"), block("columns", "d", columns=[[], inner])])
+            content.render_blocks([text("a"), block("columns", "d", columns=[[], inner])])
         assert why.value.path == (1, "columns", 1, 1, "items", 1)
 
 
 def test_a_page_with_the_longest_menu_and_head_is_no_longer_than_a_page_may_be() -> None:
     label, href = "&" * 200, "/" + "&" * 120
-    menu = [MenuItem(label, href, children=[MenuItem(label, href)] * 99)] * (MOST_ITEMS // 100)
+    menu = [MenuItem(label, href, children=[MenuItem(label, href)] * 99)] * (MAX_MENU_ITEMS // 100)
     words: dict[str, Any] = {"menu": menu, "title": label, "site_name": label, "description": "&" * 4000}
-    whole = page(view(text("x" * (MAX_HTML_BYTES - 200)), **words), {})
+    whole = render_document(view(text("x" * (MAX_HTML_BYTES - 200)), **words), {})
     assert MAX_HTML_BYTES + 200_000 < len(whole.text.encode()) <= MAX_PAGE_BYTES

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.features.sites.rendering.logic.page_document import page
+from chalicelib.features.sites.rendering.logic.page_document import render_document
 from chalicelib.features.sites.rendering.models.view import MenuItem
 from tests.harness.blocks import block
 from tests.harness.pages import Element, rendered, theme, view
@@ -103,7 +103,7 @@ class TestHead:
 
 class TestHeaders:
     def test_let_nothing_run_and_nothing_be_sent(self) -> None:
-        document = page(view(), {"Cache-Control": "no-store", "Vary": "Accept"})
+        document = render_document(view(), {"Cache-Control": "no-store", "Vary": "Accept"})
         headers = dict(document.headers)
         policy = dict(part.strip().split(" ", 1) for part in headers.pop("Content-Security-Policy").split(";"))
         assert policy.pop("style-src").startswith("'sha256-")

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from chalicelib.features.sites.rendering.logic.stylesheet import grounds, palette, sheet
+from chalicelib.features.sites.rendering.logic.stylesheet import backgrounds, palette, stylesheet
 from tests.harness.pages import theme
 
 BRAND = {"primary": "#9d174d", "background": "#fffaf5", "text": "#2b1b17"}
@@ -12,7 +12,7 @@ BRAND = {"primary": "#9d174d", "background": "#fffaf5", "text": "#2b1b17"}
 
 def families(fonts: dict[str, str]) -> dict[str, str]:
     """Return the fonts of a page, by their use."""
-    return dict(re.findall(r"--(body|heading|mono):([^;]*);", sheet(theme(fonts=fonts))))
+    return dict(re.findall(r"--(body|heading|mono):([^;]*);", stylesheet(theme(fonts=fonts))))
 
 
 class TestColors:
@@ -40,18 +40,18 @@ class TestColors:
 
     def test_of_a_light_ground_stay_in_the_light(self) -> None:
         light = theme(colors=BRAND)
-        assert grounds(light) == {"light": "#fffaf5", "dark": grounds(None)["dark"]}
+        assert backgrounds(light) == {"light": "#fffaf5", "dark": backgrounds(None)["dark"]}
         night = theme(colors={"background": "#101020"})
-        assert grounds(night) == {"light": grounds(None)["light"], "dark": "#101020"}
+        assert backgrounds(night) == {"light": backgrounds(None)["light"], "dark": "#101020"}
 
     def test_of_a_mode_are_the_only_ones(self) -> None:
-        assert grounds(theme(mode="dark", colors=BRAND)) == {"dark": "#fffaf5"}
-        assert grounds(theme(mode="light")) == {"light": "#ffffff"}
-        assert set(grounds(theme(mode="auto"))) == {"light", "dark"}
+        assert backgrounds(theme(mode="dark", colors=BRAND)) == {"dark": "#fffaf5"}
+        assert backgrounds(theme(mode="light")) == {"light": "#ffffff"}
+        assert set(backgrounds(theme(mode="auto"))) == {"light", "dark"}
 
     @pytest.mark.parametrize(("mode", "both"), [(None, True), ("auto", True), ("light", False), ("dark", False)])
     def test_follow_the_reader_unless_the_theme_chooses(self, mode: str | None, both: bool) -> None:  # noqa: FBT001
-        found = sheet(theme(mode=mode))
+        found = stylesheet(theme(mode=mode))
         assert ("prefers-color-scheme" in found) == both
         assert f"color-scheme:{'light dark' if both else mode};" in found
 

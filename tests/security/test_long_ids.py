@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator
 from typing import Any, Final
 
-from chalicelib.features.sites.models.url_paths import prefixes
+from chalicelib.features.sites.models.url_paths import path_prefixes
 from chalicelib.kernel.operations.operation import Operation
 from tests.catalogue.examples.registry import caller_of, example_of, perform
 from tests.catalogue.tenant_fixture import World
@@ -124,6 +124,6 @@ class TestAPathOfManySegments:
             assert len(world.api.get("/sites/resolve", query=host).calls.made) <= 4
 
     def test_is_made_into_so_many_keys_at_most(self) -> None:
-        assert prefixes("/x" * 4_500, 10) == [("/x" * number) or "/" for number in range(10, -1, -1)]
-        assert prefixes("/a/b", 10) == ["/a", "/"]
-        assert prefixes("/", 10) == []
+        assert path_prefixes("/x" * 4_500, 10) == [("/x" * number) or "/" for number in range(10, -1, -1)]
+        assert path_prefixes("/a/b", 10) == ["/a", "/"]
+        assert path_prefixes("/", 10) == []

@@ -32,7 +32,7 @@ CHOSEN: Final = {
     "module_id",
     "project_block_id",
     "slug",
-    "live_slug",
+    "published_slug",
 }
 """Names of what people choose, or a caller may ask for by any word."""
 OURS: Final = {
@@ -44,7 +44,7 @@ OURS: Final = {
     "library_id",
     "list_name",
     "listed",
-    "live_parent_id",
+    "published_parent_id",
     "log_id",
     "node_id",
     "next_attempt_at",
@@ -55,7 +55,6 @@ OURS: Final = {
     "platform_id",
     "position",
     "shard",
-    "shelf",
     "sibling_list",
     "site_id",
     "source",

@@ -1,1 +1,1 @@
-"""Research: what public sources say of researchers' works and of conferences, and the works that this adds up to."""
+"""Publications of researchers and conferences from public sources, reconciled to works."""

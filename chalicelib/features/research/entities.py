@@ -1,16 +1,16 @@
-"""What is stored of research: artefacts, outputs, jobs; each belongs to one library."""
+"""The stored records of research: artefacts, outputs and jobs. Each belongs to one library."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import field
-from typing import Any, Final, Literal
+from typing import Any, ClassVar, Final, Literal
 
-from chalicelib.features.research.models.identifiers import alike, keys_of, title_digest
+from chalicelib.features.research.models.identifiers import match_keys, title_author_digest, title_digest
 from chalicelib.features.research.models.schemas import (
     ArtefactOut,
+    JobStatus,
+    JobType,
     ResearchJobOut,
     Source,
-    Status,
-    Work,
     WorkOut,
 )
 from chalicelib.kernel.storage.entity import Collection, Entity, Facet, Item
@@ -19,37 +19,38 @@ from chalicelib.kernel.storage.unique_values import Unique
 from chalicelib.kernel.storage.writes import ItemUpdate, Write
 from chalicelib.kernel.work.jobs import Job
 
-COMMON: Final = "common"
-"""The library that everybody sees. Others go by the id of the organization or the user whose they are."""
+PUBLIC_LIBRARY_ID: Final = "common"
+"""The library that everybody sees. Other libraries have the id of their organization or user."""
 
-JOBS_KEPT_DAYS: Final = 30
+JOB_RETENTION_DAYS: Final = 30
 
-_LIBRARY: Final = "RL#{library_id}"
+_LIBRARY_PARTITION: Final = "RL#{library_id}"
 
-STALE: Final = "RL#{library_id}#D"
-"""Artefacts of a library that changed since their output was made, by id."""
+STALE_ARTEFACTS_PARTITION: Final = "RL#{library_id}#D"
+"""Artefacts of a library that changed since their output was built, by id."""
 
-KEYS: Final = "RL#{library_id}#K"
-"""Artefacts of a library by their keys."""
+MATCH_KEYS_PARTITION: Final = "RL#{library_id}#K"
+"""Artefacts of a library by their match keys."""
 
-SHELF: Final = "RL#{library_id}#S"
-"""Outputs of a library by what may make them one."""
+COMPARISON_PARTITION: Final = "RL#{library_id}#S"
+"""Outputs of a library by what they may have in common with others."""
 
-EDITIONS: Final = "RL#{library_id}#V"
-"""How many outputs an edition has."""
+EDITION_COUNTS_PARTITION: Final = "RL#{library_id}#V"
+"""Number of outputs per edition."""
 
 
 class Artefact(Entity):
-    """What one source says of a work, as it was fetched. `stale`: whether its output was made before it was so."""
+    """A source's record of a work, as it was fetched. `is_stale`: its output was built before it changed."""
 
     kind, parameter = "research-artefact", "artefact_id"
     pk, sk = "RA#{id}", "{id}"
-    in_library = Collection(f"{_LIBRARY}#A", "{id}", index="index1")
-    by_source = Collection(f"{_LIBRARY}#A#S#{{source}}", "{id}", index="index2")
+    in_library = Collection(f"{_LIBRARY_PARTITION}#A", "{id}", index="index1")
+    by_source = Collection(f"{_LIBRARY_PARTITION}#A#S#{{source}}", "{id}", index="index2")
     by_source_id = Unique(
         "research-artefact#{library_id}#{source}", "{source_id}", error_code="", field="sourceId", ref_field="id"
     )
     output_model = ArtefactOut
+    attribute_names: ClassVar = {"is_stale": "stale"}
 
     organization_id: str | None = None
     library_id: str
@@ -66,40 +67,50 @@ class Artefact(Entity):
     fetched_at: str
     content_hash: str
     output_id: str | None = None
-    stale: bool = True
+    is_stale: bool = True
 
     @property
     def derived_items(self) -> tuple[Item, ...]:
-        """Rows that lead to it: by its keys, by its researchers and, as long as it is stale, because of that."""
+        """Return the items that find it by its match keys, by its researchers and, while it is stale, as such."""
         return tuple(self._rows())
 
     def _rows(self) -> Iterator[Item]:
-        for key in keys_of(self.identifiers):
-            yield {"pk": KEYS.format(library_id=self.library_id), "sk": f"{key}#{self.id}", "id": self.id}
+        for match_key in match_keys(self.identifiers):
+            yield {
+                "pk": MATCH_KEYS_PARTITION.format(library_id=self.library_id),
+                "sk": f"{match_key}#{self.id}",
+                "id": self.id,
+            }
         for researcher_id in self.researcher_ids:
             for pk in (
-                researcher_key(self.library_id, Artefact, researcher_id),
-                researcher_key(self.library_id, Artefact, researcher_id, self.source),
+                researcher_partition(self.library_id, Artefact, researcher_id),
+                researcher_partition(self.library_id, Artefact, researcher_id, self.source),
             ):
                 yield {"pk": pk, "sk": self.id, "id": self.id}
-        if self.stale:
-            yield {"pk": STALE.format(library_id=self.library_id), "sk": self.id, "id": self.id}
+        if self.is_stale:
+            yield {"pk": STALE_ARTEFACTS_PARTITION.format(library_id=self.library_id), "sk": self.id, "id": self.id}
 
 
 class ResearchOutput(Entity):
-    """A work, by all artefacts of a library that share a key. `merged_into`: the output that it went up in."""
+    """A work, built from all artefacts of a library that share an identifier.
+
+    `merged_into`: the output that replaced it. `list_name` is `shown`, or `merged` after it was replaced.
+
+    `list_name` is `shown`, or `merged` after it was replaced.
+    """
 
     kind, parameter = "research-output", "output_id"
     pk, sk = "RO#{id}", "{id}"
-    in_library = Collection(f"{_LIBRARY}#O#{{shelf}}", "{id}", index="index1")
-    by_venue = Facet(f"{_LIBRARY}#O#V#{{venue_id}}", "facet1")
-    by_year = Facet(f"{_LIBRARY}#O#Y#{{year}}", "facet2")
-    by_doi = Facet(f"{_LIBRARY}#O#D#{{doi}}", "facet3")
+    in_library = Collection(f"{_LIBRARY_PARTITION}#O#{{list_name}}", "{id}", index="index1")
+    by_venue = Facet(f"{_LIBRARY_PARTITION}#O#V#{{venue_id}}", "facet1")
+    by_year = Facet(f"{_LIBRARY_PARTITION}#O#Y#{{year}}", "facet2")
+    by_doi = Facet(f"{_LIBRARY_PARTITION}#O#D#{{doi}}", "facet3")
     output_model = WorkOut
+    attribute_names: ClassVar = {"list_name": "shelf"}
 
     organization_id: str | None = None
     library_id: str
-    shelf: Literal["shown", "merged"] = "shown"
+    list_name: Literal["shown", "merged"] = "shown"
     title: str = ""
     type: str = "other"
     year: int | None = None
@@ -114,35 +125,35 @@ class ResearchOutput(Entity):
 
     @property
     def derived_items(self) -> tuple[Item, ...]:
-        """Rows that lead to it: by its researchers, and by what it may have in common with others."""
+        """Return the items that find it by its researchers, and the item for comparisons."""
         if self.merged_into:
             return ()
         rows = [
-            {"pk": researcher_key(self.library_id, ResearchOutput, researcher_id), "sk": self.id, "id": self.id}
+            {"pk": researcher_partition(self.library_id, ResearchOutput, researcher_id), "sk": self.id, "id": self.id}
             for researcher_id in self.researcher_ids
         ]
-        return (*rows, self.shelf_mark)
+        return (*rows, self.comparison_row)
 
     @property
-    def shelf_mark(self) -> Item:
-        """The row by which it is compared with the other outputs of its library.
+    def comparison_row(self) -> Item:
+        """Return the item that compares it with the other outputs of its library.
 
-        Works that list authors are compared by title and first author, which are in its key. Those that list none are
-        by title and researchers, which are its attributes: a row each would be too many for one transaction. Rows that
-        were stored before there were attributes have none, not even `lists_authors`.
+        Works that list authors are compared by title and first author, which are in the key. Works without authors are
+        compared by title and researchers, which are attributes, because an item for each would be too many for one
+        transaction. Older items have no such attributes, not even `lists_authors`.
         """
-        common = alike(self.title, self.authors) if self.year else None
+        digest = title_author_digest(self.title, self.authors) if self.year else None
         title = title_digest(self.title) if self.year and self.researcher_ids else None
         row = {
-            "pk": SHELF.format(library_id=self.library_id),
-            "sk": f"{common or '-'}#{self.year or 0:04d}#{self.id}",
+            "pk": COMPARISON_PARTITION.format(library_id=self.library_id),
+            "sk": f"{digest or '-'}#{self.year or 0:04d}#{self.id}",
             "id": self.id,
             "lists_authors": bool(self.authors),
         }
         return row | ({"title": title, "researcher_ids": self.researcher_ids} if title else {})
 
-    def went_into(self, survivor_id: str) -> dict[str, Any]:
-        """Return what is left of it once it went up in another: where that is."""
+    def merged_fields(self, survivor_id: str) -> dict[str, Any]:
+        """Return the fields of an output that was merged into another."""
         cleared: dict[str, Any] = {
             "title": "",
             "type": "other",
@@ -151,50 +162,52 @@ class ResearchOutput(Entity):
             "artefact_ids": [],
             "provenance": {},
         }
-        gone = dict.fromkeys(("year", "venue_id", "edition_id", "doi"))
-        return {**cleared, **gone, "shelf": "merged", "merged_into": survivor_id}
+        removed = dict.fromkeys(("year", "venue_id", "edition_id", "doi"))
+        return {**cleared, **removed, "list_name": "merged", "merged_into": survivor_id}
 
 
 class ResearchJob(Job):
-    """An import, a reconcile or a backfill of a library, asked for by whoever `started_by` names until they are erased.
+    """An import, a reconciliation or a backfill of a library.
 
-    `steps` are the pages still to be fetched, `done` of the first of them is stored; a backfill ends by reconciling.
-    `skipped` names the first records that could not be read.
+    `started_by` is the caller, until they are erased. `pending_steps` are the pages still to be fetched, and
+    `stored_record_count` records of the first of them are stored. A backfill ends with a reconciliation. `skipped`
+    lists the first unreadable records.
     """
 
     kind, parameter, task = "research.job", "job_id", "research.work"
     pk, sk = "RJ#{id}", "#"
     in_organization = Collection("O#{organization_id}#R", "{id}", index="index1")
     output_model = ResearchJobOut
+    attribute_names: ClassVar = {"pending_steps": "steps", "stored_record_count": "done"}
 
     organization_id: str | None = None
     library_id: str
     started_by: str | None = None
-    work: Work
+    work: JobType
     researcher_id: str | None = None
     edition_id: str | None = None
-    status: Status = "queued"
+    status: JobStatus = "queued"
     counts: dict[str, int] = field(default_factory=lambda: {"created": 0, "updated": 0, "unchanged": 0, "conflicts": 0})
     error: str | None = None
     detail: str | None = None
     skipped: list[str] = field(default_factory=list)
     skipped_count: int = 0
-    steps: list[Item] = field(default_factory=list)
-    done: int = 0
+    pending_steps: list[Item] = field(default_factory=list)
+    stored_record_count: int = 0
     ttl: int
 
     @property
     def log_label(self) -> str:
-        """What it works on."""
+        """Return the subject of the job."""
         return self.researcher_id or self.edition_id or self.id
 
     def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
-        """Return what forgets that the person asked for it."""
+        """Return the changes that remove the person as the caller."""
         return {"started_by": None} if self.started_by in person.user_ids else {}
 
     @property
     def as_requested(self) -> "ResearchJob":
-        """The job as it was asked for, which is what the entry before its end tells of."""
+        """Return the job as it was created, the base of the diff in the log entry of its end."""
         return ResearchJob(
             id=self.id,
             created_at=self.created_at,
@@ -209,22 +222,22 @@ class ResearchJob(Job):
         )
 
     @property
-    def place(self) -> dict[str, Any]:
-        """What says of a record where it belongs."""
+    def library_ids(self) -> dict[str, Any]:
+        """Return the ids of the library and organization of its records."""
         return {"library_id": self.library_id, "organization_id": self.organization_id}
 
-    def counting(self, **more: int) -> dict[str, int]:
-        """Return its counts with so many more."""
+    def add_counts(self, **more: int) -> dict[str, int]:
+        """Return its counts with further ones added."""
         return {name: count + more.get(name, 0) for name, count in self.counts.items()}
 
 
-def researcher_key(library_id: str, kind: type[Entity], researcher_id: str, source: str = "") -> str:
-    """Return the partition of the rows that lead to what a researcher has in a library, maybe of one source only."""
+def researcher_partition(library_id: str, record_type: type[Entity], researcher_id: str, source: str = "") -> str:
+    """Return the partition of the items that list a researcher's records in a library, optionally of one source."""
     of_source = f"#{source}" if source else ""
-    return f"RL#{library_id}#{kind.parameter[0].upper()}R#{researcher_id}{of_source}"
+    return f"RL#{library_id}#{record_type.parameter[0].upper()}R#{researcher_id}{of_source}"
 
 
-def counted(library_id: str, edition_id: str, delta: int) -> Write:
-    """Return the write that counts outputs of an edition."""
-    key = EDITIONS.format(library_id=library_id), edition_id
+def count_edition_outputs(library_id: str, edition_id: str, delta: int) -> Write:
+    """Return the write that adds to the number of outputs of an edition."""
+    key = EDITION_COUNTS_PARTITION.format(library_id=library_id), edition_id
     return ItemUpdate(key, increment={"n": delta}).write()

@@ -1,25 +1,37 @@
-"""Research: import what public sources say, reconcile it to works, backfill conferences; read what that came to."""
+"""Research: import from public sources, reconcile to works, backfill conferences, and read the results."""
 
 from typing import Any, Final
 
-from chalicelib.features.research.entities import COMMON, JOBS_KEPT_DAYS, Artefact, ResearchJob, ResearchOutput
-from chalicelib.features.research.logic.job_steps import to_backfill, to_import
-from chalicelib.features.research.logic.list_filters import artefacts_by, outputs_by
-from chalicelib.features.research.logic.visibility import let_in, library_of, listed, refuse_unseen, venues
-from chalicelib.features.research.models.identifiers import doi_of
+from chalicelib.features.research.entities import (
+    JOB_RETENTION_DAYS,
+    PUBLIC_LIBRARY_ID,
+    Artefact,
+    ResearchJob,
+    ResearchOutput,
+)
+from chalicelib.features.research.logic.job_steps import backfill_steps, import_steps
+from chalicelib.features.research.logic.list_filters import artefact_partitions, output_partitions
+from chalicelib.features.research.logic.visibility import (
+    authorize_library,
+    build_venue_list,
+    library_ids,
+    list_visible_records,
+    require_visible_record,
+)
+from chalicelib.features.research.models.identifiers import normalize_doi
 from chalicelib.features.research.models.schemas import (
     ArtefactOut,
     ArtefactsQuery,
     EditionId,
     ImportCreate,
+    JobType,
     OutputsQuery,
     ReconcileCreate,
     ResearchJobOut,
     VenueOut,
-    Work,
     WorkOut,
 )
-from chalicelib.features.research.models.venue_catalogue import edition_of
+from chalicelib.features.research.models.venue_catalogue import find_edition
 from chalicelib.kernel.core.clock import after, timestamp_ms
 from chalicelib.kernel.core.problems import FieldError, ValidationProblem, not_found
 from chalicelib.kernel.execution.context import Context
@@ -38,18 +50,18 @@ _JOBS: Final = "/research/jobs"
 
 @routes.get("/research/artefacts", access=Caller.PRINCIPAL, scope="research:read", emits=None)
 def list_artefacts(ctx: Context, query: ArtefactsQuery) -> ListPage[ArtefactOut]:
-    """List what the sources say of works, in the order in which it was first fetched.
+    """List the records of the sources, in the order in which they were first fetched.
 
-    It is of the caller's own library, of those of their organizations, and of the one that everybody sees. Of more than
-    25 organizations it comes by groups of 25; a page may be short or empty, and `nextCursor` is null at the end.
+    They are from the caller's own library, those of their organizations, and the public one. With more than 25
+    organizations the list comes in groups of 25. A page may be short or empty; `nextCursor` is null at the end.
     """
-    return listed(ctx, Artefact, artefacts_by(query), query, ArtefactOut.of)
+    return list_visible_records(ctx, Artefact, artefact_partitions(query), query, ArtefactOut.of)
 
 
 @routes.get("/research/artefacts/{artefact_id}", access=Caller.PRINCIPAL, scope="research:read", emits=None)
 def get_artefact(ctx: Context, artefact: Artefact) -> ArtefactOut:
-    """Get what a source says of a work."""
-    refuse_unseen(ctx, artefact)
+    """Get a source's record of a work."""
+    require_visible_record(ctx, artefact)
     return ArtefactOut.of(artefact)
 
 
@@ -62,15 +74,15 @@ def get_artefact(ctx: Context, artefact: Artefact) -> ArtefactOut:
     collection_path=_JOBS,
 )
 def backfill_venue_edition(ctx: Context, venue_edition: EditionId) -> ResearchJobOut:
-    """Fetch all that DBLP has of an edition of a venue, such as `neurips-2025`, and reconcile it.
+    """Fetch all records of DBLP for an edition of a venue, such as `neurips-2025`, and reconcile them.
 
-    It goes to the library that everybody sees. It is done in the background: ask for the job that the 202 answers.
+    They are stored in the public library. The job runs in the background: poll the job that the 202 returns.
     """
-    edition = edition_of(venue_edition)
+    edition = find_edition(venue_edition)
     if edition is None:
         raise not_found()
-    steps = to_backfill(venue_edition, edition.tocs)
-    return _start(ctx, "backfill", steps, edition_id=venue_edition, library_id=COMMON)
+    pending_steps = backfill_steps(venue_edition, edition.tables_of_contents)
+    return _start_job(ctx, "backfill", pending_steps, edition_id=venue_edition, library_id=PUBLIC_LIBRARY_ID)
 
 
 @routes.post(
@@ -80,29 +92,32 @@ def backfill_venue_edition(ctx: Context, venue_edition: EditionId) -> ResearchJo
     scope="research:write",
     emits="research.import.requested",
     collection_path=_JOBS,
-    extra_check=let_in,
+    extra_check=authorize_library,
     rate_limits=(RateLimit("research-import", limit=10, seconds=3600, per="principal"),),
 )
 def import_research(ctx: Context, body: ImportCreate) -> ResearchJobOut:
-    """Fetch what ORCID and OpenAlex say of a researcher's works.
+    """Fetch the works of a researcher from ORCID and OpenAlex.
 
-    Into an organization's library editors put them, and those above them. It is done in the background: ask for the job
-    that the 202 answers. What has not changed since the last import is left alone. A researcher whom no source knows
-    lets it fail with `unknown_researcher`; that an ORCID iD has a wrong check digit does so before anybody is asked.
+    Importing into an organization's library requires an editor. The job runs in the background: poll the job that the
+    202 returns. Records that have not changed since the last import stay as they are. A researcher unknown to all
+    sources fails with `unknown_researcher`, and so does an ORCID iD with a wrong check digit, without a request to the
+    sources.
     """
-    place = library_of(ctx, body.organization_id)
-    return _start(ctx, "import", to_import(body.researcher_id), researcher_id=body.researcher_id, **place)
+    target_library = library_ids(ctx, body.organization_id)
+    return _start_job(
+        ctx, "import", import_steps(body.researcher_id), researcher_id=body.researcher_id, **target_library
+    )
 
 
 @routes.get("/research/jobs/{job_id}", access=Caller.PRINCIPAL, scope="research:read", emits=None)
 def get_research_job(ctx: Context, job: ResearchJob) -> ResearchJobOut:
-    """Get an import, a reconcile or a backfill: how far it is. It is there for 30 days, for whoever started it.
+    """Get an import, a reconciliation or a backfill, and its progress. It is available to its caller for 30 days.
 
-    That of an organization's library ends for those who left it.
+    A job in an organization's library is not available after the caller left the organization.
     """
     if job.started_by != ctx.principal.id:
         raise not_found()
-    refuse_unseen(ctx, job)
+    require_visible_record(ctx, job)
     return ResearchJobOut.of(job)
 
 
@@ -110,20 +125,20 @@ def get_research_job(ctx: Context, job: ResearchJob) -> ResearchJobOut:
 def list_outputs(ctx: Context, query: OutputsQuery) -> ListPage[WorkOut]:
     """List works, in the order in which they were first reconciled.
 
-    The first filter there is of `doi`, `researcherId`, `venueId` and `year` is looked for; what doesn't pass the others
-    is left out of its page, which may be short. Of more than 25 organizations they come by groups of 25.
+    The first filter of `doi`, `researcherId`, `venueId` and `year` selects the records. Records that do not match the
+    others are omitted from a page, which may be short. With more than 25 organizations the list comes in groups of 25.
     """
-    doi = doi_of(query.doi)
+    doi = normalize_doi(query.doi)
     if query.doi is not None and doi is None:
         raise ValidationProblem([FieldError("query/doi", "malformed", "must be a DOI such as 10.5555/12345678")])
     others = query.model_dump(include={"venue_id", "year"}) | {"doi": doi, "researcher_ids": query.researcher_id}
-    return listed(ctx, ResearchOutput, outputs_by(query, doi), query, WorkOut.of, **others)
+    return list_visible_records(ctx, ResearchOutput, output_partitions(query, doi), query, WorkOut.of, **others)
 
 
 @routes.get("/research/outputs/{output_id}", access=Caller.PRINCIPAL, scope="research:read", emits=None)
 def get_output(ctx: Context, output: ResearchOutput) -> WorkOut | Redirect:
-    """Get a work. One that turned out to be the same as another leads there."""
-    refuse_unseen(ctx, output)
+    """Get a work. A work that was merged into another redirects to it."""
+    require_visible_record(ctx, output)
     if output.merged_into:
         return Redirect(f"/research/outputs/{output.merged_into}")
     return WorkOut.of(output)
@@ -136,35 +151,35 @@ def get_output(ctx: Context, output: ResearchOutput) -> WorkOut | Redirect:
     scope="research:write",
     emits="research.reconcile.requested",
     collection_path=_JOBS,
-    extra_check=let_in,
+    extra_check=authorize_library,
 )
 def reconcile_research(ctx: Context, body: ReconcileCreate) -> ResearchJobOut:
-    """Make works of what the sources say: of what shares a DOI, an id of arXiv, PubMed or OpenAlex.
+    """Build works from artefacts that share a DOI or an id of arXiv, PubMed or OpenAlex.
 
-    In an organization's library editors do, and those above them. It is done in the background: ask for the job that
-    the 202 answers. What only looks alike (the same title and first author, a year apart at most; where a work lists no
-    authors, one of its researchers) is not merged but counted in `conflicts`. It can be repeated: of the same artefacts
-    the same works come, in whatever order they were imported.
+    Reconciling an organization's library requires an editor. The job runs in the background: poll the job that the 202
+    returns. Works that only look alike (the same title and first author, at most a year apart; for works without
+    authors, one common researcher) are not merged but counted in `conflicts`. It can be repeated: the same artefacts
+    produce the same works in whatever order they were imported.
     """
-    return _start(ctx, "reconcile", [], **library_of(ctx, body.organization_id))
+    return _start_job(ctx, "reconcile", [], **library_ids(ctx, body.organization_id))
 
 
 @routes.get("/research/venues", access=Caller.PRINCIPAL, scope="research:read", emits=None)
 def list_venues(ctx: Context, query: SmallListQuery) -> ListPage[VenueOut]:
-    """List the venues whose editions can be backfilled, with how many outputs each edition has."""
-    return ctx.slice_page(venues(), query)
+    """List the venues whose editions can be backfilled, with the number of outputs of each edition."""
+    return ctx.slice_page(build_venue_list(), query)
 
 
-def _start(ctx: Context, work: Work, steps: list[Item], **said: Any) -> ResearchJobOut:
-    """Return a new job, which begins once it is committed."""
+def _start_job(ctx: Context, job_type: JobType, pending_steps: list[Item], **fields: Any) -> ResearchJobOut:
+    """Create a job, which starts after the commit."""
     job = ResearchJob(
         **ctx.new_record_fields(),
         turn_at=ctx.now,
-        work=work,
-        steps=steps,
+        work=job_type,
+        pending_steps=pending_steps,
         started_by=str(ctx.principal.id),
-        ttl=timestamp_ms(after(ctx.now, days=JOBS_KEPT_DAYS)) // 1000,
-        **said,
+        ttl=timestamp_ms(after(ctx.now, days=JOB_RETENTION_DAYS)) // 1000,
+        **fields,
     )
     ctx.changes.enqueue_after_commit(ResearchJob.task, ctx.changes.create(job))
     return ResearchJobOut.of(job)

@@ -1,4 +1,4 @@
-"""Imports, reconciles and backfills in the background, page by page and turn by turn; and the end of a library."""
+"""Imports, reconciliations and backfills in the background, page by page, and the removal of a library."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -6,11 +6,11 @@ from typing import Any, Final
 
 from chalicelib.features.research.entities import ResearchJob
 from chalicelib.features.research.logic import dblp, merge_proposals, openalex, orcid, reconciliation
-from chalicelib.features.research.logic.importing import stored
-from chalicelib.features.research.logic.library_removal import clear_library
-from chalicelib.features.research.logic.source_client import Later, Malformed, Missing, Refused
-from chalicelib.features.research.logic.sources import Page
-from chalicelib.features.research.logic.throttle import TooSoon
+from chalicelib.features.research.logic.importing import store_records
+from chalicelib.features.research.logic.library_removal import remove_library
+from chalicelib.features.research.logic.source_client import InvalidResponse, NotFound, Rejected, RetryLater
+from chalicelib.features.research.logic.sources import SourcePage
+from chalicelib.features.research.logic.throttle import Throttled
 from chalicelib.features.research.models.identifiers import is_openalex_author, is_orcid
 from chalicelib.features.tenancy.entities.organizations import Organization
 from chalicelib.features.tenancy.purges.logic import on_container_purge
@@ -22,120 +22,128 @@ from chalicelib.kernel.work import jobs, outbox
 from chalicelib.kernel.work.outbox import Origin
 from chalicelib.kernel.work.tasks import task
 
-_STEPS: Final[Mapping[str, Callable[[Item], Page]]] = {
-    "author": openalex.resolved,
-    "openalex": openalex.works,
-    "orcid": orcid.works,
-    "dblp": dblp.contents,
+_FETCHERS: Final[Mapping[str, Callable[[Item], SourcePage]]] = {
+    "author": openalex.fetch_author,
+    "openalex": openalex.fetch_works,
+    "orcid": orcid.fetch_works,
+    "dblp": dblp.fetch_contents,
 }
-_MOST_NAMED: Final = 20
+_MAX_SKIPPED_NAMES: Final = 20
 _EVENTS: Final = [
     f"research.{work}.{end}" for work in ("import", "reconcile", "backfill") for end in ("completed", "failed")
 ]
 
-_UNKNOWN: Final = "No source knows this researcher: it takes an ORCID iD, or the id of an author at OpenAlex."
-_GIVEN_UP: Final = (
-    "A source, or the database, gave no answer again and again. What it has stored stays; start it again."
+_UNKNOWN_RESEARCHER: Final = "No source knows this researcher. Use an ORCID iD, or the id of an author at OpenAlex."
+_GAVE_UP_ERROR: Final = (
+    "A source, or the database, repeatedly did not respond. Stored records stay. Start the job again."
 )
-_ALIKE: Final = "More than {} artefacts share identifiers with {}: that can't be one work."
+_CLUSTER_ERROR: Final = "More than {} artefacts share identifiers with {}. They cannot be one work."
 
-_FAILURES: Final[Mapping[type[Exception], Callable[[Exception], tuple[str, str]]]] = {
-    Missing: lambda _: ("unknown_researcher", _UNKNOWN),
-    Refused: lambda refused: ("refused_by_source", str(refused)),
-    Malformed: lambda malformed: ("malformed_answer", str(malformed)),
-    reconciliation.TooManyAlike: lambda alike: ("too_many_alike", _ALIKE.format(reconciliation.MOST_ALIKE, alike)),
+_FAILURE_DETAILS: Final[Mapping[type[Exception], Callable[[Exception], tuple[str, str]]]] = {
+    NotFound: lambda _: ("unknown_researcher", _UNKNOWN_RESEARCHER),
+    Rejected: lambda refused: ("refused_by_source", str(refused)),
+    InvalidResponse: lambda malformed: ("malformed_answer", str(malformed)),
+    reconciliation.ClusterTooLarge: lambda alike: (
+        "too_many_alike",
+        _CLUSTER_ERROR.format(reconciliation.MAX_CLUSTER_SIZE, alike),
+    ),
 }
-"""How a job fails by what it met: a word for programs, and a sentence."""
+"""How a job fails, by exception: a code and a sentence."""
 
 
 @task(ResearchJob.task, emits=dict.fromkeys(_EVENTS, ResearchJob))
-def work_on_research(message: dict[str, Any]) -> None:
-    """Do what a job was asked for, and say how it ended.
-
-    Whatever ends a turn, the next goes on behind what was kept.
-    """
+def run_research_job(message: dict[str, Any]) -> None:
+    """Run a job, and record its end. Each run continues after the stored progress."""
     job, ends_at = jobs.claim(ResearchJob, message), jobs.slice_ends_at()
     while job and job.turn_at:
         try:
             if time.monotonic() > ends_at:
                 jobs.release(job)
                 return
-            job = _advanced(job)
-        except ConcurrentModification:  # It is another worker's by now.
+            job = _advance(job)
+        except ConcurrentModification:  # Another worker has the job now.
             return
 
 
-def _advanced(job: ResearchJob) -> ResearchJob:
-    """Return the job a page further, or at its end, or at the end of its turn: then nobody holds it."""
+def _advance(job: ResearchJob) -> ResearchJob:
+    """Return the job after its next page, or with its run over."""
     if job.failures > jobs.MAX_FAILURES:
-        return _fail(job, "source_unavailable", _GIVEN_UP)
+        return _fail(job, "source_unavailable", _GAVE_UP_ERROR)
     if job.work == "import" and not (is_orcid(job.researcher_id or "") or is_openalex_author(job.researcher_id or "")):
-        return _fail(job, "unknown_researcher", _UNKNOWN)
+        return _fail(job, "unknown_researcher", _UNKNOWN_RESEARCHER)
     try:
-        return _fetched(job) if job.steps else _reconciled(job)
-    except Later as later:
-        return _put_off(job, later)
-    except tuple(_FAILURES) as failure:
-        return _fail(job, *_FAILURES[type(failure)](failure))
+        return _fetch_page(job) if job.pending_steps else _reconcile(job)
+    except RetryLater as later:
+        return _postpone(job, later)
+    except tuple(_FAILURE_DETAILS) as failure:
+        return _fail(job, *_FAILURE_DETAILS[type(failure)](failure))
 
 
-def _fetched(job: ResearchJob) -> ResearchJob:
-    """Return the job with its next page fetched and stored. Raises what `Source.get` raises."""
-    step, *rest = job.steps
+def _fetch_page(job: ResearchJob) -> ResearchJob:
+    """Return the job with its next page fetched and stored. Raises the exceptions of `Source.get`."""
+    step, *rest = job.pending_steps
     try:
-        page = _STEPS[step["of"]](step)
-    except Missing:
+        page = _FETCHERS[step["of"]](step)
+    except NotFound:
         if not step.get("optional"):
             raise
-        page = Page([], [], [])
-    job = stored(job, page.records)
-    named = [*job.skipped, *page.unreadable][:_MOST_NAMED]
-    skipped = job.skipped_count + len(page.unreadable)
+        page = SourcePage([], [], [])
+    job = store_records(job, page.records)
+    skipped_names = [*job.skipped, *page.unreadable][:_MAX_SKIPPED_NAMES]
+    skipped_count = job.skipped_count + len(page.unreadable)
     return jobs.checkpoint(
-        job, status="running", steps=[*page.then, *rest], done=0, skipped=named, skipped_count=skipped
+        job,
+        status="running",
+        pending_steps=[*page.next_steps, *rest],
+        stored_record_count=0,
+        skipped=skipped_names,
+        skipped_count=skipped_count,
     )
 
 
-def _reconciled(job: ResearchJob) -> ResearchJob:
-    """Return the job a step further in reconciling its library, or completed. An import does not reconcile."""
+def _reconcile(job: ResearchJob) -> ResearchJob:
+    """Return the job after the next step of the reconciliation of its library, or completed.
+
+    Imports do not reconcile.
+    """
     if job.work == "import":
-        return _end(job, "completed")
-    if advanced := reconciliation.advanced(job):
-        return advanced
-    outputs, conflicts = merge_proposals.proposals(job.library_id)
+        return _finish(job, "completed")
+    if next_job := reconciliation.reconcile_next(job):
+        return next_job
+    outputs, conflicts = merge_proposals.count_proposals(job.library_id)
     counts = {**job.counts, "conflicts": conflicts}
     if job.work == "reconcile":
         counts["unchanged"] = max(0, outputs - counts["created"] - counts["updated"])
-    return _end(job, "completed", counts=counts)
+    return _finish(job, "completed", counts=counts)
 
 
-def _put_off(job: ResearchJob, later: Later) -> ResearchJob:
-    """Return the job with its turn ended: until the source has said, or for longer each time.
+def _postpone(job: ResearchJob, error: RetryLater) -> ResearchJob:
+    """Return the job with its run over, until the time that the source named, or with increasing delays.
 
-    That others were asking just now is no failure.
+    Throttling by other workers does not count as a failure.
     """
-    if later.seconds is None:
+    if error.seconds is None:
         jobs.retry_later(job)
-    elif isinstance(later.__cause__, TooSoon):
-        jobs.release(job, seconds=max(1.0, later.seconds), done=job.done)
+    elif isinstance(error.__cause__, Throttled):
+        jobs.release(job, seconds=max(1.0, error.seconds), stored_record_count=job.stored_record_count)
     else:
-        jobs.release(job, seconds=max(1.0, later.seconds))
+        jobs.release(job, seconds=max(1.0, error.seconds))
     return job.replace(turn_at=None)
 
 
 def _fail(job: ResearchJob, error: str, detail: str) -> ResearchJob:
-    return _end(job, "failed", error=error, detail=detail)
+    return _finish(job, "failed", error=error, detail=detail)
 
 
-def _end(job: ResearchJob, status: str, **result: Any) -> ResearchJob:
+def _finish(job: ResearchJob, status: str, **result: Any) -> ResearchJob:
     changes = UnitOfWork(now())
-    ended = changes.update(job, status=status, turn_at=None, steps=[], **result)
+    ended = changes.update(job, status=status, turn_at=None, pending_steps=[], **result)
     changes.set_diff_base(job.as_requested)
     outbox.commit(changes, f"research.{job.work}.{status}", Origin.system(ResearchJob.task))
     return ended
 
 
 @on_container_purge
-def clear_research(place: type[Container], place_id: str, until: float) -> bool:
-    """Remove the library of an organization that is gone; False if the time is over."""
-    return place is not Organization or clear_library(place_id, until)
+def remove_organization_library(container_type: type[Container], container_id: str, deadline: float) -> bool:
+    """Remove the library of a deleted organization. Return False if the deadline has passed."""
+    return container_type is not Organization or remove_library(container_id, deadline)

@@ -1,1 +1,1 @@
-"""Sites: what organizations publish."""
+"""Sites that organizations publish, with pages, menus and redirects."""

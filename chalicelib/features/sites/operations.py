@@ -1,7 +1,7 @@
-"""Sites: create, find, change, publish, delete."""
+"""Sites: create, list, get, update, publish and delete."""
 
-from chalicelib.features.sites.entities.sites import DRAFT, LIVE, Site, SiteTree, at_site
-from chalicelib.features.sites.logic import refuse_platform_of_others, with_domains
+from chalicelib.features.sites.entities.sites import DRAFT_TREE, PUBLISHED_TREE, Site, SiteTree, require_site_role
+from chalicelib.features.sites.logic import reject_foreign_platform, with_domains
 from chalicelib.features.sites.models.schemas import SiteCreate, SiteOut, SitePatch
 from chalicelib.features.tenancy.entities.organizations import Organization, require_organization_role
 from chalicelib.features.tenancy.purges.entities import purge_container
@@ -23,7 +23,7 @@ routes = RouteGroup("sites", scope_areas=(ScopeArea("sites", members_read_all=Tr
     emits=None,
 )
 def list_sites(ctx: Context, organization: Organization, query: ListQuery) -> ListPage[SiteOut]:
-    """List the sites of an organization, in the order they were created."""
+    """List the sites of an organization, in order of creation."""
     page = ctx.list_records(Site, Site.sibling_index, query, lambda site: site, organization_id=organization.id)
     sites = with_domains(ctx, [site for site in page.items if isinstance(site, Site)])
     return ListPage([SiteOut.of(site) for site in sites], page.next_cursor)
@@ -37,45 +37,45 @@ def list_sites(ctx: Context, organization: Organization, query: ListQuery) -> Li
     collection_path="/sites",
 )
 def create_site(ctx: Context, organization: Organization, body: SiteCreate) -> SiteOut:
-    """Create a site; it is a draft until its `status` is set to `published`.
+    """Create a site. It is a draft until its `status` is set to `published`.
 
-    To let it be a platform's, under whose domain it is then, takes `admin` at that platform.
+    Assigning it to a platform, whose domain it then uses, requires the role `admin` on that platform.
     """
-    refuse_platform_of_others(ctx, organization, body.platform_id)
+    reject_foreign_platform(ctx, organization, body.platform_id)
     fields = body.fields() | {"slug": ctx.choose_slug(body.slug, body.name)}
     site = ctx.changes.create(Site(**ctx.new_record_fields(), **fields, organization_id=organization.id))
-    for tree in (DRAFT, LIVE):
+    for tree in (DRAFT_TREE, PUBLISHED_TREE):
         ctx.changes.create(
             SiteTree(**ctx.new_record_fields(), organization_id=organization.id, site_id=site.id, tree=tree)
         )
-    return _shown(ctx, site)
+    return _show(ctx, site)
 
 
-@routes.get("/sites/{site_id}", access=at_site(Role.MEMBER), scope="sites:read", emits=None)
+@routes.get("/sites/{site_id}", access=require_site_role(Role.MEMBER), scope="sites:read", emits=None)
 def get_site(ctx: Context, site: Site) -> SiteOut:
     """Get a site."""
-    return _shown(ctx, site)
+    return _show(ctx, site)
 
 
 @routes.patch(
     "/sites/{site_id}",
-    access=at_site(Role.EDITOR),
+    access=require_site_role(Role.EDITOR),
     scope="sites:write",
     emits=("site.updated", "site.published", "site.unpublished"),
 )
 def update_site(ctx: Context, site: Site, body: SitePatch) -> SiteOut:
-    """Change a site, publish it, or with `status` = `draft` take it back from the public.
+    """Update a site or publish it. `status` = `draft` unpublishes it.
 
-    To let it be another platform's takes `admin` at that platform.
+    Assigning it to another platform requires the role `admin` on that platform.
     """
     fields = body.fields()
     if body.platform_id != site.platform_id:
-        refuse_platform_of_others(ctx, ctx.access.ancestors[Organization], body.platform_id)
+        reject_foreign_platform(ctx, ctx.access.ancestors[Organization], body.platform_id)
     if body.status != site.status:
         ctx.changes.event = "site.published" if body.status == "published" else "site.unpublished"
         fields["published_at"] = ctx.now if body.status == "published" else None
         fields["first_published_at"] = site.first_published_at or site.published_at or ctx.now
-    return _shown(ctx, ctx.changes.update(site, **fields))
+    return _show(ctx, ctx.changes.update(site, **fields))
 
 
 @routes.delete(
@@ -85,12 +85,12 @@ def update_site(ctx: Context, site: Site, body: SitePatch) -> SiteOut:
     emits="site.deleted",
 )
 def delete_site(ctx: Context, site: Site) -> None:
-    """Delete a site, and all in it: it is gone at once, and its platform is free for another.
+    """Delete a site with its contents. It disappears at once, and another site can take its platform.
 
-    Its slug is free as well, unless it was published once: then nobody else gets its host for 90 days.
+    Its slug can be reused, too, unless the site was ever published. Then its host stays reserved for 90 days.
     """
     purge_container(ctx.changes, site)
 
 
-def _shown(ctx: Context, site: Site) -> SiteOut:
+def _show(ctx: Context, site: Site) -> SiteOut:
     return SiteOut.of(with_domains(ctx, [site])[0])

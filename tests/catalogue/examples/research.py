@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from chalicelib.features.research.entities import COMMON, Artefact, ResearchJob, ResearchOutput
+from chalicelib.features.research.entities import PUBLIC_LIBRARY_ID, Artefact, ResearchJob, ResearchOutput
 from chalicelib.kernel.core.clock import now
 from tests.catalogue.examples.example import Examples, example
 from tests.catalogue.tenant_fixture import World, new, put
@@ -24,7 +24,7 @@ EXAMPLES: Final[Examples] = {
 def crowd(world: World, number: int) -> None:
     """Let there be so many artefacts and outputs more, in the organization and for everybody, and so many jobs."""
     moment = now()
-    for library_id, organization_id in ((world.id, world.id), (COMMON, None)):
+    for library_id, organization_id in ((world.id, world.id), (PUBLIC_LIBRARY_ID, None)):
         place: dict[str, Any] = {"library_id": library_id, "organization_id": organization_id, "title": "Kilns"}
         put(
             Artefact(
@@ -35,7 +35,7 @@ def crowd(world: World, number: int) -> None:
                 type="article",
                 fetched_at=moment,
                 content_hash="0" * 64,
-                stale=False,
+                is_stale=False,
             )
             for n, begun in enumerate(new(number))
         )

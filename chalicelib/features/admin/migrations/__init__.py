@@ -1,1 +1,1 @@
-"""Migrations: what has to become of the table's content before the code of today works with it, once and in order."""
+"""Migrations of the table's contents, applied once and in order."""

@@ -1,17 +1,17 @@
-"""What is stored of migrations: all of it in one partition."""
+"""The stored records of migrations, in one partition."""
 
-from typing import Final
+from typing import ClassVar, Final
 
-from chalicelib.features.admin.migrations.models import MigrationOut, State
+from chalicelib.features.admin.migrations.models import MigrationOut, MigrationState
 from chalicelib.kernel.storage.entity import Collection, Entity
 
 PARTITION: Final = "MIGRATIONS"
 
 
 class MigrationRecord(Entity):
-    """A migration that was begun. `position`: where its next step begins, None once it is applied.
+    """A migration that was started. `position`: of its next step, None once it is applied.
 
-    `checksum` is that of the code that has run it.
+    `checksum`: of the code that ran it.
     """
 
     kind, pk, sk = "migration", PARTITION, "M#{id}"
@@ -20,17 +20,18 @@ class MigrationRecord(Entity):
 
     description: str
     checksum: str
-    state: State = "pending"
+    state: MigrationState = "pending"
     position: int | None = None
     applied_at: str | None = None
     duration_ms: int = 0
     error: str | None = None
 
 
-class Lease(Entity):
-    """Which runner applies migrations, and until when it may: one at a time. `holder` is None when nobody does."""
+class MigrationLease(Entity):
+    """The runner that applies migrations, and the end of its lease. `holder` is None if there is none."""
 
     kind, pk, sk = "migration.lease", PARTITION, "#"
+    attribute_names: ClassVar = {"expires_at": "until"}
 
     holder: str | None = None
-    until: str
+    expires_at: str

@@ -1,4 +1,4 @@
-"""What callers see of migrations."""
+"""Responses of the operations on migrations."""
 
 from typing import Literal
 
@@ -7,30 +7,30 @@ from pydantic import Field
 from chalicelib.kernel.http.fields import Timestamp
 from chalicelib.kernel.http.models import Output, SmallListQuery
 
-State = Literal["pending", "applied", "failed"]
+MigrationState = Literal["pending", "applied", "failed"]
 
 
 class MigrationsQuery(SmallListQuery):
-    """Which part of the migrations."""
+    """Which part of the migrations to list."""
 
 
 class MigrationOut(Output):
-    """A migration, and what has come of it."""
+    """A migration and its state."""
 
-    id: str = Field(description="They are applied in the order of their ids.", examples=["0001-reference-data"])
+    id: str = Field(description="Migrations are applied in the order of their ids.", examples=["0001-reference-data"])
     description: str = Field(examples=["Load countries, currencies, languages, time zones and cities."])
-    state: State = Field(
-        description="`failed` is tried again by the next run; of an applied one it says that its checksum has changed.",
+    state: MigrationState = Field(
+        description="The next run retries `failed`. An applied migration is `failed` if its checksum has changed.",
         examples=["applied"],
     )
     applied_at: Timestamp | None
-    duration_ms: int | None = Field(description="How long its steps took, all runs together.", examples=[812])
-    checksum: str = Field(description="SHA-256 of what it does, in hexadecimal.", examples=["9f" * 32])
+    duration_ms: int | None = Field(description="Duration of its steps in all runs together.", examples=[812])
+    checksum: str = Field(description="SHA-256 of its code and data, in hexadecimal.", examples=["9f" * 32])
     error: str | None = Field(description="Why it failed, and what to do.", examples=[None])
 
 
 class MigrationsHealth(Output):
-    """Whether everything is applied."""
+    """Whether all migrations are applied."""
 
     content_etag = True
 

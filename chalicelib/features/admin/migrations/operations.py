@@ -1,4 +1,4 @@
-"""Operations on migrations: they tell what has come of them. Applying them is no request: `running.py`."""
+"""The state of migrations. `runner.py` applies them."""
 
 from chalicelib.features.admin.migrations.logic import migration_history
 from chalicelib.features.admin.migrations.models import MigrationOut, MigrationsHealth, MigrationsQuery
@@ -12,13 +12,13 @@ routes = RouteGroup("system")
 
 @routes.get("/system/migrations/health", access=Caller.PUBLIC, scope=None, emits=None, cache_control="no-cache")
 def get_migrations_health(_ctx: Context) -> MigrationsHealth:
-    """Tell whether all migrations are applied, by numbers only."""
-    states = [migration.state for migration in migration_history.migrations()]
+    """Get whether all migrations are applied, and how many are not."""
+    states = [migration.state for migration in migration_history.list_migrations()]
     pending, failed = states.count("pending"), states.count("failed")
     return MigrationsHealth(healthy=not pending and not failed, pending=pending, failed=failed)
 
 
 @routes.get("/system/migrations/status", access=Caller.OPERATOR, scope=None, emits=None)
 def get_migrations_status(ctx: Context, query: MigrationsQuery) -> ListPage[MigrationOut]:
-    """List all migrations, in their order: what each does, and what has come of it."""
-    return ctx.slice_page(migration_history.migrations(), query)
+    """List all migrations in order, with their states."""
+    return ctx.slice_page(migration_history.list_migrations(), query)

@@ -1,1 +1,1 @@
-"""The service itself: is it well, which key signs its checkpoints, and what happened outside of any organization."""
+"""The status of the service, the keys that sign its checkpoints, and its own audit log."""

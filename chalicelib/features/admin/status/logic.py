@@ -1,4 +1,4 @@
-"""Whether what the service needs answers, and whether its workers keep up; asked at most every few seconds."""
+"""Health checks of the service's dependencies and background work. Results are cached for a few seconds."""
 
 import time
 from collections.abc import Callable
@@ -15,72 +15,70 @@ from chalicelib.kernel.storage import table
 from chalicelib.kernel.work import queues, scheduler
 from chalicelib.kernel.work.scheduler import Backlog
 
-LIMIT_SECONDS: Final = 1.0
-"""What does not answer in that time is not well: nobody who watches a service waits for longer."""
+TIMEOUT_SECONDS: Final = 1.0
+"""Time after which a dependency counts as unhealthy."""
 
-_KEPT_SECONDS: Final = 5
-_OVERDUE_MS: Final = 5 * 60 * 1000
-_LAGGING_MS: Final = 2 * 60 * 1000
-"""An entry whose message is lost waits for some 70 s: until the sweep finds it."""
+_CACHE_SECONDS: Final = 5
+_MAX_OVERDUE_MS: Final = 5 * 60 * 1000
+_MAX_LAG_MS: Final = 2 * 60 * 1000
+"""The sweep finds an entry whose message was lost after about 70 seconds."""
 
-_last: list[tuple[float, list[Check]]] = []
-
-
-def checks() -> list[Check]:
-    """Return each check's result, a few seconds old at most."""
-    if not _last or time.monotonic() - _last[0][0] > _KEPT_SECONDS:
-        _last[:] = [(time.monotonic(), _checked())]
-    return _last[0][1]
+_cached: list[tuple[float, list[Check]]] = []
 
 
-def _checked() -> list[Check]:
-    looks: dict[str, Callable[[], Backlog | None]] = {"table": _table, "backlog": scheduler.oldest_pending}
-    looks |= {name: partial(queues.ping, url) for name, url in queues.queue_urls().items()}
-    threads = ThreadPoolExecutor(len(looks), table.MAX_PARALLEL_READS)
-    asked = {name: threads.submit(copy_context().run, look) for name, look in looks.items()}
-    threads.shutdown(wait=False)  # What takes too long ends by itself; nobody waits for it.
-    wait(asked.values(), LIMIT_SECONDS)
-    faults = {name: _fault(name, answer) for name, answer in asked.items()}
-    silent = [f"{name}: {fault}" for name, fault in faults.items() if name in queues.queue_urls() and fault]
+def run_checks() -> list[Check]:
+    """Return the result of each check, at most a few seconds old."""
+    if not _cached or time.monotonic() - _cached[0][0] > _CACHE_SECONDS:
+        _cached[:] = [(time.monotonic(), _run_all())]
+    return _cached[0][1]
+
+
+def _run_all() -> list[Check]:
+    probes: dict[str, Callable[[], Backlog | None]] = {"table": _read_table, "backlog": scheduler.oldest_pending}
+    probes |= {name: partial(queues.ping, url) for name, url in queues.queue_urls().items()}
+    threads = ThreadPoolExecutor(len(probes), table.MAX_PARALLEL_READS)
+    futures = {name: threads.submit(copy_context().run, probe) for name, probe in probes.items()}
+    threads.shutdown(wait=False)  # Slow probes end on their own. Nothing waits for them.
+    wait(futures.values(), TIMEOUT_SECONDS)
+    errors = {name: _describe_fault(name, future) for name, future in futures.items()}
+    queue_errors = [f"{name}: {error}" for name, error in errors.items() if name in queues.queue_urls() and error]
     return [
-        _check("table", faults["table"]),
-        _check("queues", " ".join(silent) or None),
-        *_backlog(faults["backlog"], asked["backlog"]),
+        _build_check("table", errors["table"]),
+        _build_check("queues", " ".join(queue_errors) or None),
+        *_backlog_checks(errors["backlog"], futures["backlog"]),
     ]
 
 
-def _table() -> None:
+def _read_table() -> None:
     table.get(("STATUS", "#"))
 
 
-def _fault(name: str, answer: "Future[Backlog | None]") -> str | None:
-    """Return what is wrong with what was asked, in words that tell nothing of the inside; None if it answered well."""
-    if not answer.done():
-        return f"It did not answer within {LIMIT_SECONDS:g} s."
-    error = answer.exception()
+def _describe_fault(name: str, future: "Future[Backlog | None]") -> str | None:
+    """Return what is wrong with a dependency, without internal details; None if it is healthy."""
+    if not future.done():
+        return f"It did not respond within {TIMEOUT_SECONDS:g} s."
+    error = future.exception()
     if error is None or isinstance(error, Problem):
         return error.detail if error else None
     logger().error("check", extra={"check": name}, exc_info=error)
-    return "It can't be asked; the log says why."
+    return "The check failed. See the log for the reason."
 
 
-def _backlog(fault: str | None, answer: "Future[Backlog | None]") -> list[Check]:
-    backlog = None if fault else answer.result()
+def _backlog_checks(fault: str | None, future: "Future[Backlog | None]") -> list[Check]:
+    backlog = None if fault else future.result()
     if backlog is None:
-        return [_check("ledger", fault), _check("due", fault)]
-    late = _older(backlog.entry_since, _LAGGING_MS)
-    overdue = _older(backlog.due_since, _OVERDUE_MS)
+        return [_build_check("ledger", fault), _build_check("due", fault)]
+    is_lagging = _is_older(backlog.entry_since, _MAX_LAG_MS)
+    is_overdue = _is_older(backlog.due_since, _MAX_OVERDUE_MS)
     return [
-        _check(
-            "ledger", f"An entry has waited for its place in its log since {backlog.entry_since}." if late else None
-        ),
-        _check("due", f"Something has been due since {backlog.due_since}." if overdue else None),
+        _build_check("ledger", f"A log entry has been pending since {backlog.entry_since}." if is_lagging else None),
+        _build_check("due", f"A scheduled task has been due since {backlog.due_since}." if is_overdue else None),
     ]
 
 
-def _older(since: str | None, than_ms: int) -> bool:
+def _is_older(since: str | None, than_ms: int) -> bool:
     return since is not None and now_ms() - timestamp_ms(since) > than_ms
 
 
-def _check(name: str, fault: str | None) -> Check:
+def _build_check(name: str, fault: str | None) -> Check:
     return Check(name=name, status="degraded" if fault else "ok", detail=fault)

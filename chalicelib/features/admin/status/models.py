@@ -1,4 +1,4 @@
-"""What the operations on the service itself answer."""
+"""Responses of the operations on the service itself."""
 
 from typing import Literal
 
@@ -9,7 +9,7 @@ from chalicelib.kernel.http.models import Output
 
 
 class Check(Output):
-    """One thing the service needs, and whether it answers."""
+    """The health of a dependency."""
 
     name: str = Field(examples=["table"])
     status: Literal["ok", "degraded"] = Field(examples=["ok"])
@@ -17,12 +17,12 @@ class Check(Output):
 
 
 class ServiceStatus(Output):
-    """How the service is."""
+    """The status of the service."""
 
     status: Literal["ok", "degraded"] = Field(examples=["ok"])
     version: str = Field(examples=["0.1.0"])
     api_version: str = Field(examples=["2026-11-20"])
     time: Timestamp
     checks: list[Check]
-    audit_public_key: str = Field(description="Ed25519, 32 bytes in base64: verifies checkpoints.")
-    audit_public_keys: list[str] = Field(description="This key, the one that follows it, and former ones.")
+    audit_public_key: str = Field(description="Ed25519 public key that verifies checkpoints: 32 bytes in base64.")
+    audit_public_keys: list[str] = Field(description="This key, its successor, and former keys.")

@@ -1,6 +1,6 @@
-"""The service itself."""
+"""The status of the service and its own audit log."""
 
-from chalicelib.features.admin.status.logic import checks
+from chalicelib.features.admin.status.logic import run_checks
 from chalicelib.features.admin.status.models import ServiceStatus
 from chalicelib.features.audit.log.logic import entry_queries as logs
 from chalicelib.features.audit.log.models import AuditEntry, AuditQuery
@@ -18,15 +18,15 @@ routes = RouteGroup("system")
 
 @routes.get("/status", access=Caller.PUBLIC, scope=None, emits=None)
 def get_status(ctx: Context) -> ServiceStatus:
-    """Tell whether the service is well, and which key signs its checkpoints."""
-    found, keys = checks(), [to_base64(key) for key in public_keys()]
-    well = all(check.status == "ok" for check in found)
+    """Get the status of the service and the keys that sign its checkpoints."""
+    check_results, keys = run_checks(), [to_base64(key) for key in public_keys()]
+    is_healthy = all(check.status == "ok" for check in check_results)
     return ServiceStatus(
-        status="ok" if well else "degraded",
+        status="ok" if is_healthy else "degraded",
         version=VERSION,
         api_version=API_VERSION,
         time=ctx.now,
-        checks=found,
+        checks=check_results,
         audit_public_key=keys[0],
         audit_public_keys=keys,
     )
@@ -34,13 +34,13 @@ def get_status(ctx: Context) -> ServiceStatus:
 
 @routes.get("/system/audit-log", access=Caller.OPERATOR, scope=None, emits=None)
 def list_system_audit_log(ctx: Context, query: AuditQuery) -> ListPage[AuditEntry]:
-    """List what happened outside of any organization, newest first.
+    """List events outside of any organization, newest first.
 
-    It is one list of 16 logs, `system-0` to `system-15`, each a Merkle tree with a head of its own: `sequence` and
-    `integrity` are an entry's place in the one that holds it. That follows from the target's id: it is the remainder of
-    the id's CRC-32 divided by 16. So all entries about one target are in one log, in their order.
-    Filtered by type, actor or target the list may be late by moments, as indexes are.
+    The list combines 16 logs, `system-0` to `system-15`. Each is a Merkle tree with its own checkpoint, and an entry's
+    `sequence` and `integrity` refer to the log that contains it: the remainder of the CRC-32 of the target's id divided
+    by 16. So all entries about a target are in one log, in order. A list filtered by type, actor or target may lag by
+    moments.
     """
-    of_target = query.target_id and [system_log(query.target_id)]
-    entries, last = logs.list_entries(of_target or SYSTEM_LOGS, query, ctx.decode_cursor(query), query.limit)
+    target_logs = query.target_id and [system_log(query.target_id)]
+    entries, last = logs.list_entries(target_logs or SYSTEM_LOGS, query, ctx.decode_cursor(query), query.limit)
     return ctx.build_page(logs.entries_to_json(entries), last, query)

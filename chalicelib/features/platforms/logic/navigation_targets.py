@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 from urllib.parse import unquote
 
-from chalicelib.features.platforms.models.nested_items import Parts, placed
+from chalicelib.features.platforms.models.nested_items import Parts, walk_items
 from chalicelib.kernel.core.case_folding import ascii_lower
 from chalicelib.kernel.core.problems import FieldError, ValidationProblem
 from chalicelib.kernel.http.fields import IDENTIFIER_PATTERN, LINK, LINK_ADVICE, SLUG_PATTERN
@@ -52,7 +52,9 @@ def reject_invalid_targets(items: Parts, pointer: str) -> None:
 
     `pointer` is the JSON Pointer of the items.
     """
-    errors = [error for item_pointer, item in placed(items, pointer) for error in _target_errors(item, item_pointer)]
+    errors = [
+        error for item_pointer, item in walk_items(items, pointer) for error in _target_errors(item, item_pointer)
+    ]
     if errors:
         raise ValidationProblem(errors)
 

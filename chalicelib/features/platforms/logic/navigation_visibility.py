@@ -11,7 +11,7 @@ from typing import Any
 
 from chalicelib.features.platforms.entities import PAGE_KIND, SITE_KIND, LinkTarget, PageTarget, Platform
 from chalicelib.features.platforms.logic.navigation_targets import space_reference
-from chalicelib.features.platforms.models.nested_items import placed
+from chalicelib.features.platforms.models.nested_items import walk_items
 from chalicelib.features.platforms.spaces.entities import Space
 from chalicelib.features.platforms.spaces.logic import (
     may_see_private_spaces,
@@ -90,7 +90,7 @@ class NavigationVisibility:
 
     @cached_property
     def _items(self) -> list[Mapping[str, Any]]:
-        return [item for _, item in placed(self.platform.navigation.get("items", ()), "")]
+        return [item for _, item in walk_items(self.platform.navigation.get("items", ()), "")]
 
     @cached_property
     def _space_references(self) -> list[str]:

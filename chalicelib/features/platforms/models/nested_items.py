@@ -15,19 +15,19 @@ MOST_BYTES: Final = 64 * 1024
 Parts = Iterable[Mapping[str, Any]]
 
 
-def placed(parts: Parts, pointer: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def walk_items(parts: Parts, pointer: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield parts and those below them, in the order of reading, each with where it stands."""
     for number, part in enumerate(parts):
         path = f"{pointer}/{number}"
         yield path, part
-        yield from placed(part.get("children", ()), f"{path}/children")
+        yield from walk_items(part.get("children", ()), f"{path}/children")
 
 
 def refuse_repeated_ids(parts: Parts, pointer: str) -> None:
     """Raise Invalid for each part whose id another one before it has."""
     seen: set[str] = set()
     faults = []
-    for path, part in placed(parts, pointer):
+    for path, part in walk_items(parts, pointer):
         if part["id"] in seen:
             faults.append(FieldError(f"{path}/id", "repeated", "Another one has this id; ids have to be different."))
         seen.add(part["id"])

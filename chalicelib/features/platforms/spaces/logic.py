@@ -84,7 +84,7 @@ def _visible_spaces(
     current state is read from the table.
     """
     container_keys, user_id = [platform.item_key, *platform.ancestor_keys.values()], ctx.principal.id
-    marker_keys = [revocation_marker_key(place, user_id) for place in container_keys] if own_space_ids else []
+    marker_keys = [revocation_marker_key(key, user_id) for key in container_keys] if own_space_ids else []
     space_keys = [Space.make_item_key(id=space_id) for space_id in own_space_ids]
     membership_keys = [membership_key(key, user_id) for key in space_keys]
     items = table.get_all(

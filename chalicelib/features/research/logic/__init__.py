@@ -1,1 +1,1 @@
-"""Public sources, import, reconciliation and visibility of works."""
+"""Public sources, imports, reconciliation and visibility of works."""

@@ -1,29 +1,29 @@
-"""What the DBLP computer science bibliography has of an edition.
+"""Records of the DBLP computer science bibliography for an edition of a venue.
 
-Its search of publications: https://dblp.org/faq/13501473 (parameters), with `toc:` of a table of contents.
+The search API of publications: https://dblp.org/faq/13501473 (parameters), with `toc:` of a table of contents.
 """
 
 import html
 import re
 from typing import Any, Final
 
-from chalicelib.features.research.logic.source_client import Malformed
+from chalicelib.features.research.logic.source_client import InvalidResponse
 from chalicelib.features.research.logic.sources import (
-    MOST_AUTHORS,
-    Page,
-    Record,
-    Unreadable,
-    author,
-    dblp,
-    listed,
-    said,
-    within,
+    MAX_AUTHORS,
+    SourcePage,
+    SourceRecord,
+    UnreadableRecord,
+    build_author,
+    build_content,
+    dblp_source,
+    get_list,
+    get_path,
 )
-from chalicelib.features.research.models.identifiers import identified
+from chalicelib.features.research.models.identifiers import normalize_identifiers
 from chalicelib.kernel.storage.entity import Item
 
 PAGE_SIZE: Final = 500
-"""Of at most 1,000: an answer of so many takes DBLP a while already."""
+"""DBLP allows 1,000, but is slow with so many."""
 
 TYPES: Final = {
     "Conference and Workshop Papers": "conference-paper",
@@ -36,64 +36,66 @@ TYPES: Final = {
 }
 
 _FRONT_MATTER: Final = "Editorship"
-_HOMONYM: Final = re.compile(r" \d{4}$")
-"""What tells people of one name apart at DBLP."""
+_HOMONYM_SUFFIX: Final = re.compile(r" \d{4}$")
+"""Distinguishes people of the same name at DBLP."""
 
 
-def contents(step: Item) -> Page:
-    """Return a page of a table of contents, and the step to the next, if there is one. Raises what `get` raises."""
+def fetch_contents(step: Item) -> SourcePage:
+    """Return a page of a table of contents and the step for the next page, if any. Raises what `Source.get` raises."""
     first = int(step.get("first", 0))
-    answer = dblp().get("/search/publ/api", q=f"toc:{step['toc']}.bht:", format="json", h=PAGE_SIZE, f=first, c=0)
-    hits = within(answer, "result", "hits")
-    found = listed("DBLP", hits, "hit", optional=True)
+    response = dblp_source().get(
+        "/search/publ/api", q=f"toc:{step['toc']}.bht:", format="json", h=PAGE_SIZE, f=first, c=0
+    )
+    hits = get_path(response, "result", "hits")
+    listed = get_list("DBLP", hits, "hit", optional=True)
     try:
-        total = int(within(hits, "@total"))
+        total = int(get_path(hits, "@total"))
     except (TypeError, ValueError):
-        raise Malformed("DBLP sent no number of hits.") from None
+        raise InvalidResponse("DBLP sent no number of hits.") from None
     records, unreadable = [], []
-    for hit in found:
-        info = within(hit, "info")
-        if within(info, "type") == _FRONT_MATTER:
+    for hit in listed:
+        info = get_path(hit, "info")
+        if get_path(info, "type") == _FRONT_MATTER:
             continue
         try:
-            records.append(_record(info, step["edition"]))
-        except Unreadable as why:
-            unreadable.append(f"dblp {within(info, 'key') or '?'} {why}")
-    following = first + len(found)
-    return Page(records, unreadable, [{**step, "first": following}] if found and following < total else [])
+            records.append(_parse_record(info, step["edition"]))
+        except UnreadableRecord as error:
+            unreadable.append(f"dblp {get_path(info, 'key') or '?'} {error}")
+    next_offset = first + len(listed)
+    return SourcePage(records, unreadable, [{**step, "first": next_offset}] if listed and next_offset < total else [])
 
 
-def _record(info: Any, edition_id: str) -> Record:
-    key = within(info, "key")
+def _parse_record(info: Any, edition_id: str) -> SourceRecord:
+    key = get_path(info, "key")
     if not (isinstance(key, str) and key):
-        raise Unreadable("has no key")
-    addresses = within(info, "ee")
-    arxiv = [
-        str(each) for each in (addresses if isinstance(addresses, list) else [addresses]) if "arxiv.org/" in str(each)
-    ]
-    content = said(
-        title=_plain(within(info, "title")).removesuffix("."),
-        year=within(info, "year"),
-        type_=TYPES.get(str(within(info, "type")), "other"),
-        venue=_first(within(info, "venue")),
-        identifiers=identified(doi=within(info, "doi"), arxiv=arxiv[0] if arxiv else None, dblp=key),
-        authors=[author(_name(each)) for each in _several(within(info, "authors", "author"))[:MOST_AUTHORS]],
+        raise UnreadableRecord("has no key")
+    urls = get_path(info, "ee")
+    arxiv = [str(each) for each in (urls if isinstance(urls, list) else [urls]) if "arxiv.org/" in str(each)]
+    content = build_content(
+        title=_unescape(get_path(info, "title")).removesuffix("."),
+        year=get_path(info, "year"),
+        type_=TYPES.get(str(get_path(info, "type")), "other"),
+        venue=_first_of(get_path(info, "venue")),
+        identifiers=normalize_identifiers(doi=get_path(info, "doi"), arxiv=arxiv[0] if arxiv else None, dblp=key),
+        authors=[
+            build_author(_author_name(each)) for each in _as_list(get_path(info, "authors", "author"))[:MAX_AUTHORS]
+        ],
     )
-    return Record("dblp", key, content, edition_id=edition_id)
+    return SourceRecord("dblp", key, content, edition_id=edition_id)
 
 
-def _several(value: Any) -> list[Any]:
-    """Return a list, be it one that DBLP leaves out around a single element."""
+def _as_list(value: Any) -> list[Any]:
+    """Return a list. DBLP omits the list around a single element."""
     return value if isinstance(value, list) else [] if value is None else [value]
 
 
-def _first(value: Any) -> Any:
-    return next(iter(_several(value)), None)
+def _first_of(value: Any) -> Any:
+    return next(iter(_as_list(value)), None)
 
 
-def _name(value: Any) -> str:
-    return _HOMONYM.sub("", _plain(within(value, "text") if isinstance(value, dict) else value))
+def _author_name(value: Any) -> str:
+    return _HOMONYM_SUFFIX.sub("", _unescape(get_path(value, "text") if isinstance(value, dict) else value))
 
 
-def _plain(value: Any) -> str:
+def _unescape(value: Any) -> str:
     return html.unescape(value) if isinstance(value, str) else ""

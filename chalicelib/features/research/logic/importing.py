@@ -1,11 +1,11 @@
-"""Putting what a source says into a library: what is new is created, what changed is updated, all else left alone."""
+"""Import of a source's records into a library: new ones are created, changed ones updated."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from chalicelib.features.research.entities import Artefact, ResearchJob
-from chalicelib.features.research.logic.record_rules import first_researchers, hash_of
-from chalicelib.features.research.logic.sources import Record
+from chalicelib.features.research.logic.record_rules import content_hash, first_researchers
+from chalicelib.features.research.logic.sources import SourceRecord
 from chalicelib.kernel.core.clock import backoff_seconds, now
 from chalicelib.kernel.core.ids import new_record_fields
 from chalicelib.kernel.storage import table
@@ -14,88 +14,102 @@ from chalicelib.kernel.transactions.unique_items import guard_key
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from chalicelib.kernel.work import jobs
 
-_AT_ONCE: Final = 100
-_ENOUGH_WRITES: Final = 50
-"""A transaction is committed that has so many: the next artefact may take 47 more, and the job takes one."""
+_WINDOW_SIZE: Final = 100
+_TARGET_WRITES: Final = 50
+"""Writes after which a transaction is committed. The next artefact can take 47 more, and the job takes one."""
 
-_TRIES: Final = 5
+_MAX_ATTEMPTS: Final = 5
 
-_Known = dict[tuple[str, str], Artefact]
+_ArtefactsBySourceId = dict[tuple[str, str], Artefact]
 
 
-def stored(job: ResearchJob, records: Sequence[Record]) -> ResearchJob:
-    """Store a page's records from where the job is on; return the job as it is then.
+def store_records(job: ResearchJob, records: Sequence[SourceRecord]) -> ResearchJob:
+    """Store a page's records, starting at the job's progress, and return the job.
 
-    Raises ConcurrentModification if the job is another worker's by now.
+    Raises ConcurrentModification if another worker has the job now.
     """
     attempt = 0
-    while job.done < len(records):
+    while job.stored_record_count < len(records):
         try:
-            job = _lot(job, records)
+            job = _store_batch(job, records)
         except ConcurrentModification:
-            job = still_mine(job)
-            if (attempt := attempt + 1) == _TRIES:
+            job = reload_held_job(job)
+            if (attempt := attempt + 1) == _MAX_ATTEMPTS:
                 raise
             backoff_seconds(attempt)
     return job
 
 
-def still_mine(job: ResearchJob) -> ResearchJob:
-    """Return the job as it is now, if this worker holds it still. Raises ConcurrentModification."""
+def reload_held_job(job: ResearchJob) -> ResearchJob:
+    """Return the current job if this worker still holds it. Raises ConcurrentModification otherwise."""
     item = table.get(job.item_key)
     if item is None or item.get("turn_at") != job.turn_at:
         raise ConcurrentModification
     return ResearchJob.from_item(item)
 
 
-def _lot(job: ResearchJob, records: Sequence[Record]) -> ResearchJob:
-    """Store the next records in one transaction: as many as one read tells of and it can hold."""
-    window = records[job.done : job.done + _AT_ONCE]
-    known = _known(job.library_id, window)
-    changes, counts, done = UnitOfWork(now()), dict.fromkeys(("created", "updated", "unchanged"), 0), job.done
-    # In the order of the source, be they of one moment.
-    begun = iter(sorted((new_record_fields(changes.now) for _ in window), key=lambda new: str(new["id"])))
+def _store_batch(job: ResearchJob, records: Sequence[SourceRecord]) -> ResearchJob:
+    """Store the next records in one transaction: as many as one read covers and the transaction can hold."""
+    window = records[job.stored_record_count : job.stored_record_count + _WINDOW_SIZE]
+    artefacts = _load_artefacts(job.library_id, window)
+    changes, counts, stored_count = (
+        UnitOfWork(now()),
+        dict.fromkeys(("created", "updated", "unchanged"), 0),
+        job.stored_record_count,
+    )
+    # Ids in the order of the source, although they have the same timestamp.
+    record_fields = iter(sorted((new_record_fields(changes.now) for _ in window), key=lambda new: str(new["id"])))
     for record in window:
-        counts[_put(changes, job, record, known, begun)] += 1
-        done += 1
-        if changes.size > _ENOUGH_WRITES:
+        counts[_upsert_artefact(changes, job, record, artefacts, record_fields)] += 1
+        stored_count += 1
+        if changes.size > _TARGET_WRITES:
             break
-    return jobs.checkpoint(job, changes, status="running", counts=job.counting(**counts), done=done)
+    return jobs.checkpoint(
+        job, changes, status="running", counts=job.add_counts(**counts), stored_record_count=stored_count
+    )
 
 
-def _known(library_id: str, records: Sequence[Record]) -> _Known:
-    """Return the artefacts that there are of some records: two reads."""
+def _load_artefacts(library_id: str, records: Sequence[SourceRecord]) -> _ArtefactsBySourceId:
+    """Return the existing artefacts of records. It takes two reads."""
     unique = Artefact.by_source_id
-    named = [{"library_id": library_id, "source": each.source, "source_id": each.source_id} for each in records]
-    guards = table.get_all(guard_key(unique, names) for names in named)
+    key_values = [{"library_id": library_id, "source": each.source, "source_id": each.source_id} for each in records]
+    guards = table.get_all(guard_key(unique, values) for values in key_values)
     items = table.get_all(Artefact.make_item_key(id=guard["ref"]) for guard in guards.values())
-    found = [Artefact.from_item(item) for item in items.values()]
-    return {(each.source, each.source_id): each for each in found}
+    artefacts = [Artefact.from_item(item) for item in items.values()]
+    return {(each.source, each.source_id): each for each in artefacts}
 
 
-def _put(changes: UnitOfWork, job: ResearchJob, record: Record, known: _Known, begun: Iterator[dict[str, Any]]) -> str:
-    """Let an artefact say what a record says; return what that takes. `begun`: what new ones begin with."""
-    name, present = (record.source, record.source_id), known.get((record.source, record.source_id))
-    digest = hash_of(record.said)
-    researchers = first_researchers([*(present.researcher_ids if present else ()), *record.researcher_ids])
-    edition_id = record.edition_id or (present.edition_id if present else None)
-    beside: dict[str, Any] = {"researcher_ids": researchers, "edition_id": edition_id}
-    if present is None:
-        known[name] = changes.create(
+def _upsert_artefact(
+    changes: UnitOfWork,
+    job: ResearchJob,
+    record: SourceRecord,
+    artefacts: _ArtefactsBySourceId,
+    record_fields: Iterator[dict[str, Any]],
+) -> str:
+    """Create or update the artefact of a record, and return which. `record_fields`: the first fields of new ones."""
+    key, existing = (record.source, record.source_id), artefacts.get((record.source, record.source_id))
+    digest = content_hash(record.content)
+    researchers = first_researchers([*(existing.researcher_ids if existing else ()), *record.researcher_ids])
+    edition_id = record.edition_id or (existing.edition_id if existing else None)
+    assignments: dict[str, Any] = {"researcher_ids": researchers, "edition_id": edition_id}
+    if existing is None:
+        artefacts[key] = changes.create(
             Artefact(
-                **next(begun),
-                **job.place,
+                **next(record_fields),
+                **job.library_ids,
                 source=record.source,
                 source_id=record.source_id,
                 fetched_at=changes.now,
                 content_hash=digest,
-                **record.said,
-                **beside,
+                **record.content,
+                **assignments,
             )
         )
         return "created"
-    if digest == present.content_hash and all(getattr(present, field) == value for field, value in beside.items()):
+    if digest == existing.content_hash and all(
+        getattr(existing, field) == value for field, value in assignments.items()
+    ):
         return "unchanged"
-    content = {**record.said, "fetched_at": changes.now} if digest != present.content_hash else {}
-    known[name] = changes.update(present, **content, **beside, content_hash=digest, stale=True)
+    content = {**record.content, "fetched_at": changes.now} if digest != existing.content_hash else {}
+    artefacts[key] = changes.update(existing, **content, **assignments, content_hash=digest, is_stale=True)
     return "updated"

@@ -1,4 +1,4 @@
-"""The pages that a job begins with; each may lead to others."""
+"""The first pages of a job. Each may lead to others."""
 
 from collections.abc import Iterable
 
@@ -6,8 +6,8 @@ from chalicelib.features.research.models.identifiers import is_openalex_author, 
 from chalicelib.kernel.storage.entity import Item
 
 
-def to_import(researcher_id: str) -> list[Item]:
-    """Return the first pages of a researcher's works; none if they can't be known to any source."""
+def import_steps(researcher_id: str) -> list[Item]:
+    """Return the first pages of a researcher's works, none if no source can know the researcher."""
     if is_orcid(researcher_id):
         with_ = [researcher_id]
         works = {"of": "openalex", "filter": f"author.orcid:{researcher_id}", "with": with_}
@@ -15,6 +15,6 @@ def to_import(researcher_id: str) -> list[Item]:
     return [{"of": "author", "id": researcher_id}] if is_openalex_author(researcher_id) else []
 
 
-def to_backfill(edition_id: str, tocs: Iterable[str]) -> list[Item]:
+def backfill_steps(edition_id: str, tocs: Iterable[str]) -> list[Item]:
     """Return the first page of each volume of an edition."""
     return [{"of": "dblp", "toc": toc, "edition": edition_id} for toc in tocs]

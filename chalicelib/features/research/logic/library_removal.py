@@ -1,4 +1,4 @@
-"""The removal of a library, with all that leads to what is in it."""
+"""Removal of a library."""
 
 import time
 from collections.abc import Iterator
@@ -9,22 +9,22 @@ from chalicelib.features.tenancy.purges.logic import remove_records
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Entity, Partition
 
-_AT_ONCE: Final = 10
+_BATCH_SIZE: Final = 10
 
 
-def clear_library(library_id: str, until: float) -> bool:
-    """Remove the artefacts and outputs of a library, a few a transaction; False if the time is over."""
-    for kind, partition in _rooms(library_id):
-        for items in table.iter_pages(partition, limit=_AT_ONCE):
-            if time.monotonic() > until:
+def remove_library(library_id: str, deadline: float) -> bool:
+    """Remove the artefacts and outputs of a library, a few per transaction. Return False if the deadline has passed."""
+    for record_type, partition in _library_partitions(library_id):
+        for items in table.iter_pages(partition, limit=_BATCH_SIZE):
+            if time.monotonic() > deadline:
                 return False
-            # The index may show what is gone already.
-            there = table.get_all(kind.make_item_key(id=item["id"]) for item in items)
-            remove_records([kind.from_item(item) for item in there.values()])
+            # The index may list removed records.
+            current = table.get_all(record_type.make_item_key(id=item["id"]) for item in items)
+            remove_records([record_type.from_item(item) for item in current.values()])
     return True
 
 
-def _rooms(library_id: str) -> Iterator[tuple[type[Entity], Partition]]:
+def _library_partitions(library_id: str) -> Iterator[tuple[type[Entity], Partition]]:
     yield Artefact, Artefact.in_library.partition(library_id=library_id)
-    for shelf in ("shown", "merged"):
-        yield ResearchOutput, ResearchOutput.in_library.partition(library_id=library_id, shelf=shelf)
+    for list_name in ("shown", "merged"):
+        yield ResearchOutput, ResearchOutput.in_library.partition(library_id=library_id, list_name=list_name)

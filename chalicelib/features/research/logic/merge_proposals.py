@@ -1,60 +1,63 @@
-"""Which merges the works of a library propose: found by comparing the rows of its outputs, and done by nobody."""
+"""Merges that the works of a library suggest. They are counted, not carried out."""
 
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final
 
-from chalicelib.features.research.entities import SHELF, ResearchOutput
+from chalicelib.features.research.entities import COMPARISON_PARTITION, ResearchOutput
 from chalicelib.features.research.logic import record_rules
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item
 from chalicelib.kernel.storage.table import TransactionCancelled
 from chalicelib.kernel.storage.writes import Write
 
-_MARK: Final = "lists_authors"
-"""The attribute that every row has, unless it was stored before rows had attributes."""
+_ATTRIBUTE_MARKER: Final = "lists_authors"
+"""An attribute of all items except those from before the items had attributes."""
 
 
-def proposals(library_id: str) -> tuple[int, int]:
-    """Return how many outputs a library has, and how many merges they propose: a Query for each megabyte of rows."""
+def count_proposals(library_id: str) -> tuple[int, int]:
+    """Return the number of outputs of a library, and of the merges they suggest.
+
+    It takes a query per megabyte of items.
+    """
     outputs, listings = 0, []
-    for rows in table.iter_pages(SHELF.format(library_id=library_id)):
+    for rows in table.iter_pages(COMPARISON_PARTITION.format(library_id=library_id)):
         outputs += len(rows)
-        listings += [_listing(row) for row in [*rows, *_completed(rows)] if _MARK in row]
-    return outputs, record_rules.proposals(listings)
+        listings += [_to_listing(row) for row in [*rows, *_upgrade_rows(rows)] if _ATTRIBUTE_MARKER in row]
+    return outputs, record_rules.count_proposals(listings)
 
 
-def _listing(row: Item) -> record_rules.Listing:
+def _to_listing(row: Item) -> record_rules.ComparedWork:
     common, year, _ = str(row["sk"]).split("#")
-    return record_rules.Listing(
+    return record_rules.ComparedWork(
         id=row["id"],
         year=int(year),
-        common=None if common == "-" else common,
+        title_author_digest=None if common == "-" else common,
         title=row.get("title"),
         researcher_ids=row.get("researcher_ids", ()),
-        lists_authors=row[_MARK],
+        lists_authors=row[_ATTRIBUTE_MARKER],
     )
 
 
-def _completed(rows: Sequence[Item]) -> list[Item]:
-    """Return the rows that have no attributes as their outputs would put them today, and store them for the next time.
+def _upgrade_rows(rows: Sequence[Item]) -> list[Item]:
+    """Return the current form of items that lack attributes, and store it.
 
-    One that somebody changes meanwhile is left to them.
+    An item that changes concurrently is left alone.
     """
-    older = [row for row in rows if _MARK not in row]
-    found: list[Item] = []
+    older = [row for row in rows if _ATTRIBUTE_MARKER not in row]
+    upgraded: list[Item] = []
     for start in range(0, len(older), table.MAX_TRANSACT_ITEMS):
-        lot = older[start : start + table.MAX_TRANSACT_ITEMS]
-        read = table.get_all(ResearchOutput.make_item_key(id=row["id"]) for row in lot)
-        outputs = [ResearchOutput.from_item(item) for item in read.values()]
-        if marks := [output.shelf_mark for output in outputs if not output.merged_into]:
+        batch = older[start : start + table.MAX_TRANSACT_ITEMS]
+        items = table.get_all(ResearchOutput.make_item_key(id=row["id"]) for row in batch)
+        outputs = [ResearchOutput.from_item(item) for item in items.values()]
+        if rows_to_store := [output.comparison_row for output in outputs if not output.merged_into]:
             with suppress(TransactionCancelled):
-                table.write_transaction([_if_older(mark) for mark in marks])
-        found += marks
-    return found
+                table.write_transaction([_upgrade_write(row) for row in rows_to_store])
+        upgraded += rows_to_store
+    return upgraded
 
 
-def _if_older(mark: Item) -> Write:
-    """Return the write that puts a row in the place of one that has no attributes."""
-    condition = f"attribute_exists(#pk) AND attribute_not_exists(#{_MARK})"
-    return Write("Put", (mark["pk"], mark["sk"]), item=mark, condition=condition, names=["pk", _MARK])
+def _upgrade_write(row: Item) -> Write:
+    """Return the write that replaces an item that lacks attributes."""
+    condition = f"attribute_exists(#pk) AND attribute_not_exists(#{_ATTRIBUTE_MARKER})"
+    return Write("Put", (row["pk"], row["sk"]), item=row, condition=condition, names=["pk", _ATTRIBUTE_MARKER])

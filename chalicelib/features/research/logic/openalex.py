@@ -1,29 +1,34 @@
-"""Authors and works at OpenAlex.
+"""Authors and works of OpenAlex.
 
-Its API: https://developers.openalex.org/guides/page-through-results (cursors), …/api-reference/errors (301 of what was
-merged), …/api-reference/works and …/authors (their fields).
+API documentation: https://developers.openalex.org/guides/page-through-results (cursors), …/api-reference/errors (301
+for merged records), …/api-reference/works and …/authors (fields).
 """
 
 from typing import Any, Final
 
-from chalicelib.features.research.logic.source_client import Malformed
+from chalicelib.features.research.logic.source_client import InvalidResponse
 from chalicelib.features.research.logic.sources import (
-    MOST_AUTHORS,
-    Page,
-    Record,
-    Unreadable,
-    author,
-    listed,
-    openalex,
-    said,
-    within,
+    MAX_AUTHORS,
+    SourcePage,
+    SourceRecord,
+    UnreadableRecord,
+    build_author,
+    build_content,
+    get_list,
+    get_path,
+    openalex_source,
 )
-from chalicelib.features.research.models.identifiers import arxiv_of, identified, is_openalex_author, is_orcid
+from chalicelib.features.research.models.identifiers import (
+    is_openalex_author,
+    is_orcid,
+    normalize_arxiv_id,
+    normalize_identifiers,
+)
 from chalicelib.kernel.core.case_folding import ascii_lower
 from chalicelib.kernel.storage.entity import Item
 
 PAGE_SIZE: Final = 100
-"""The most that its documentation allows."""
+"""The maximum that the documentation allows."""
 
 TYPES: Final = {
     "article": "article",
@@ -40,85 +45,93 @@ TYPES: Final = {
 }
 
 _FIELDS: Final = "id,doi,display_name,publication_year,type,ids,primary_location,locations,authorships"
-_FIRST: Final = "*"
+_FIRST_CURSOR: Final = "*"
 
 
-def resolved(step: Item) -> Page:
-    """Return where the works are of an author, who may have been merged with another. Raises what `get` raises."""
-    found = openalex().get(f"/authors/{step['id']}", select="id,orcid")
-    author_id, orcid_id = _key(within(found, "id")), str(within(found, "orcid") or "").rpartition("/")[2]
+def fetch_author(step: Item) -> SourcePage:
+    """Return the steps for the works of an author, who may have been merged with another.
+
+    Raises what `Source.get` raises.
+    """
+    response = openalex_source().get(f"/authors/{step['id']}", select="id,orcid")
+    author_id, orcid_id = (
+        _id_from_url(get_path(response, "id")),
+        str(get_path(response, "orcid") or "").rpartition("/")[2],
+    )
     if not is_openalex_author(author_id):
-        raise Malformed("OpenAlex sent an author without an id.")
+        raise InvalidResponse("OpenAlex sent an author without an id.")
     ids = list(dict.fromkeys([author_id, step["id"]]))
-    own = [orcid_id] if is_orcid(orcid_id) else []
-    then: list[Item] = [{"of": "openalex", "filter": f"author.id:{author_id}", "with": [*ids, *own]}]
-    then += [{"of": "orcid", "id": each, "with": ids, "optional": True} for each in own]
-    return Page([], [], then)
+    orcid_ids = [orcid_id] if is_orcid(orcid_id) else []
+    next_steps: list[Item] = [{"of": "openalex", "filter": f"author.id:{author_id}", "with": [*ids, *orcid_ids]}]
+    next_steps += [{"of": "orcid", "id": each, "with": ids, "optional": True} for each in orcid_ids]
+    return SourcePage([], [], next_steps)
 
 
-def works(step: Item) -> Page:
-    """Return a page of works, and the step to the next, if there is one. Raises what `Source.get` raises."""
-    cursor = step.get("cursor", _FIRST)
-    answer = openalex().get("/works", filter=step["filter"], select=_FIELDS, per_page=PAGE_SIZE, cursor=cursor)
-    results, following = listed("OpenAlex", answer, "results"), within(answer, "meta", "next_cursor")
+def fetch_works(step: Item) -> SourcePage:
+    """Return a page of works and the step for the next page, if any. Raises what `Source.get` raises."""
+    cursor = step.get("cursor", _FIRST_CURSOR)
+    response = openalex_source().get("/works", filter=step["filter"], select=_FIELDS, per_page=PAGE_SIZE, cursor=cursor)
+    results, next_cursor = get_list("OpenAlex", response, "results"), get_path(response, "meta", "next_cursor")
     records, unreadable = [], []
     for work in results:
         try:
-            records.append(_record(work, step["with"]))
-        except Unreadable as why:
-            unreadable.append(f"openalex {_key(within(work, 'id')) or '?'} {why}")
-    if following is not None and not isinstance(following, str):
-        raise Malformed("OpenAlex sent a cursor that is none.")
-    goes_on = bool(results) and bool(following) and following != cursor
-    return Page(records, unreadable, [{**step, "cursor": following}] if goes_on else [])
+            records.append(_parse_record(work, step["with"]))
+        except UnreadableRecord as error:
+            unreadable.append(f"openalex {_id_from_url(get_path(work, 'id')) or '?'} {error}")
+    if next_cursor is not None and not isinstance(next_cursor, str):
+        raise InvalidResponse("OpenAlex sent a cursor that is none.")
+    has_more = bool(results) and bool(next_cursor) and next_cursor != cursor
+    return SourcePage(records, unreadable, [{**step, "cursor": next_cursor}] if has_more else [])
 
 
-def _record(work: Any, wanted: list[str]) -> Record:
-    work_id = _key(within(work, "id"))
+def _parse_record(work: Any, researcher_ids: list[str]) -> SourceRecord:
+    work_id = _id_from_url(get_path(work, "id"))
     if not (work_id.startswith("W") and work_id[1:].isdigit()):
-        raise Unreadable("has no id")
-    authorships = within(work, "authorships")
+        raise UnreadableRecord("has no id")
+    authorships = get_path(work, "authorships")
     persons = authorships if isinstance(authorships, list) else []
-    locations = within(work, "locations")
-    at_arxiv = (_at_arxiv(each) for each in (locations if isinstance(locations, list) else ()))
-    identifiers = identified(
-        doi=within(work, "doi") or within(work, "ids", "doi"),
-        pmid=within(work, "ids", "pmid"),
+    locations = get_path(work, "locations")
+    at_arxiv = (_arxiv_id(each) for each in (locations if isinstance(locations, list) else ()))
+    identifiers = normalize_identifiers(
+        doi=get_path(work, "doi") or get_path(work, "ids", "doi"),
+        pmid=get_path(work, "ids", "pmid"),
         openalex=work_id,
         arxiv=next(filter(None, at_arxiv), None),
     )
-    venue = within(work, "primary_location", "source")
-    conference = within(venue, "type") == "conference"
-    kind = TYPES.get(str(within(work, "type")), "other")
-    content = said(
-        title=within(work, "display_name") or within(work, "title"),
+    venue = get_path(work, "primary_location", "source")
+    conference = get_path(venue, "type") == "conference"
+    kind = TYPES.get(str(get_path(work, "type")), "other")
+    content = build_content(
+        title=get_path(work, "display_name") or get_path(work, "title"),
         type_="conference-paper" if conference and kind == "article" else kind,
-        year=within(work, "publication_year"),
-        venue=within(venue, "display_name"),
+        year=get_path(work, "publication_year"),
+        venue=get_path(venue, "display_name"),
         identifiers=identifiers,
-        authors=[_author(each) for each in persons[:MOST_AUTHORS]],
+        authors=[_parse_author(each) for each in persons[:MAX_AUTHORS]],
     )
-    return Record("openalex", work_id, content, [*wanted, *_ids_of(persons, wanted)])
+    return SourceRecord("openalex", work_id, content, [*researcher_ids, *_author_ids(persons, researcher_ids)])
 
 
-def _author(authorship: Any) -> dict[str, Any]:
-    person = within(authorship, "author")
-    return author(within(person, "display_name") or within(authorship, "raw_author_name"), within(person, "orcid"))
+def _parse_author(authorship: Any) -> dict[str, Any]:
+    person = get_path(authorship, "author")
+    return build_author(
+        get_path(person, "display_name") or get_path(authorship, "raw_author_name"), get_path(person, "orcid")
+    )
 
 
-def _ids_of(persons: list[Any], wanted: list[str]) -> list[str]:
-    """Return what else those authors are called by whom the works were asked for."""
-    found: list[str] = []
-    for each in persons:
-        ids = [_key(within(each, "author", name)) for name in ("id", "orcid")]
-        found += [one for one in ids if one] if set(ids) & set(wanted) else []
-    return found
+def _author_ids(authorships: list[Any], requested_ids: list[str]) -> list[str]:
+    """Return all ids of the authors whose works were requested."""
+    author_ids: list[str] = []
+    for each in authorships:
+        ids = [_id_from_url(get_path(each, "author", name)) for name in ("id", "orcid")]
+        author_ids += [author_id for author_id in ids if author_id] if set(ids) & set(requested_ids) else []
+    return author_ids
 
 
-def _at_arxiv(location: Any) -> str | None:
-    address = within(location, "landing_page_url")
-    return arxiv_of(address) if isinstance(address, str) and "arxiv.org/" in ascii_lower(address) else None
+def _arxiv_id(location: Any) -> str | None:
+    address = get_path(location, "landing_page_url")
+    return normalize_arxiv_id(address) if isinstance(address, str) and "arxiv.org/" in ascii_lower(address) else None
 
 
-def _key(address: Any) -> str:
-    return address.rpartition("/")[2] if isinstance(address, str) else ""
+def _id_from_url(url: Any) -> str:
+    return url.rpartition("/")[2] if isinstance(url, str) else ""

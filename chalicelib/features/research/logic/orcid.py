@@ -1,13 +1,21 @@
-"""Works at ORCID: what people say of themselves.
+"""Works of ORCID records, as people list them themselves.
 
-Its public API, version 3.0: https://info.orcid.org/documentation/api-tutorials/api-tutorial-read-data-on-a-record/ and
+Public API, version 3.0: https://info.orcid.org/documentation/api-tutorials/api-tutorial-read-data-on-a-record/ and
 https://info.orcid.org/documentation/integration-guide/orcid-record/.
 """
 
 from typing import Any, Final
 
-from chalicelib.features.research.logic.sources import Page, Record, Unreadable, listed, orcid, said, within
-from chalicelib.features.research.models.identifiers import identified
+from chalicelib.features.research.logic.sources import (
+    SourcePage,
+    SourceRecord,
+    UnreadableRecord,
+    build_content,
+    get_list,
+    get_path,
+    orcid_source,
+)
+from chalicelib.features.research.models.identifiers import normalize_identifiers
 from chalicelib.kernel.core.case_folding import ascii_lower
 from chalicelib.kernel.storage.entity import Item
 
@@ -28,41 +36,41 @@ TYPES: Final = {
 }
 
 
-def works(step: Item) -> Page:
-    """Return all works of a record: one answer holds them. Raises what `Source.get` raises."""
+def fetch_works(step: Item) -> SourcePage:
+    """Return all works of a record from one response. Raises what `Source.get` raises."""
     orcid_id = step["id"]
-    groups = listed("ORCID", orcid().get(f"/v3.0/{orcid_id}/works"), "group")
+    groups = get_list("ORCID", orcid_source().get(f"/v3.0/{orcid_id}/works"), "group")
     records, unreadable = [], []
     for group in groups:
-        for summary in listed("ORCID", group, "work-summary", optional=True):
+        for summary in get_list("ORCID", group, "work-summary", optional=True):
             try:
-                records.append(_record(summary, orcid_id, step.get("with", [])))
-            except Unreadable as why:
-                unreadable.append(f"orcid {within(summary, 'put-code') or '?'} {why}")
-    return Page(records, unreadable, [])
+                records.append(_parse_record(summary, orcid_id, step.get("with", [])))
+            except UnreadableRecord as error:
+                unreadable.append(f"orcid {get_path(summary, 'put-code') or '?'} {error}")
+    return SourcePage(records, unreadable, [])
 
 
-def _record(summary: Any, orcid_id: str, companions: list[str]) -> Record:
-    put_code = within(summary, "put-code")
+def _parse_record(summary: Any, orcid_id: str, other_ids: list[str]) -> SourceRecord:
+    put_code = get_path(summary, "put-code")
     if not isinstance(put_code, int | str) or not str(put_code).isdigit():
-        raise Unreadable("has no put-code")
-    content = said(
-        title=within(summary, "title", "title", "value"),
-        type_=TYPES.get(str(within(summary, "type")), "other"),
-        year=within(summary, "publication-date", "year", "value"),
-        venue=within(summary, "journal-title", "value"),
-        identifiers=identified(**_own_ids(summary)),
+        raise UnreadableRecord("has no put-code")
+    content = build_content(
+        title=get_path(summary, "title", "title", "value"),
+        type_=TYPES.get(str(get_path(summary, "type")), "other"),
+        year=get_path(summary, "publication-date", "year", "value"),
+        venue=get_path(summary, "journal-title", "value"),
+        identifiers=normalize_identifiers(**_work_identifiers(summary)),
         authors=[],
     )
-    return Record("orcid", str(put_code), content, [orcid_id, *companions])
+    return SourceRecord("orcid", str(put_code), content, [orcid_id, *other_ids])
 
 
-def _own_ids(summary: Any) -> dict[str, object]:
-    """Return the ids of the work itself: others are those of what it is part of, or a version of."""
-    found: dict[str, object] = {}
-    ids = within(summary, "external-ids", "external-id")
+def _work_identifiers(summary: Any) -> dict[str, object]:
+    """Return the ids of the work itself, without those of related works."""
+    identifiers: dict[str, object] = {}
+    ids = get_path(summary, "external-ids", "external-id")
     for each in ids if isinstance(ids, list) else []:
-        if within(each, "external-id-relationship") == "self":
-            value = within(each, "external-id-normalized", "value") or within(each, "external-id-value")
-            found.setdefault(ascii_lower(str(within(each, "external-id-type"))), value)
-    return {name: found.get(name) for name in ("doi", "arxiv", "pmid")}
+        if get_path(each, "external-id-relationship") == "self":
+            value = get_path(each, "external-id-normalized", "value") or get_path(each, "external-id-value")
+            identifiers.setdefault(ascii_lower(str(get_path(each, "external-id-type"))), value)
+    return {name: identifiers.get(name) for name in ("doi", "arxiv", "pmid")}

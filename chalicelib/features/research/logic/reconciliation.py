@@ -1,7 +1,7 @@
-"""Making the works of a library of its artefacts, a transaction at a time: only of those that changed, and their kin.
+"""Reconciliation of the artefacts of a library to works, one transaction at a time, for changed artefacts only.
 
-What stands in an output is a function of the artefacts that share a key, whoever came when. So whatever is lost, done
-twice or at once, the next step sees what is left to be done: artefacts that are stale.
+An output is a function of the artefacts that share a match key, whatever their order. So after a crash, a repetition or
+concurrent runs the next step finds the remaining work: stale artefacts.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -10,17 +10,17 @@ from functools import partial
 from typing import Final
 
 from chalicelib.features.research.entities import (
-    COMMON,
-    KEYS,
-    STALE,
+    MATCH_KEYS_PARTITION,
+    PUBLIC_LIBRARY_ID,
+    STALE_ARTEFACTS_PARTITION,
     Artefact,
     ResearchJob,
     ResearchOutput,
-    counted,
+    count_edition_outputs,
 )
 from chalicelib.features.research.logic import record_rules
-from chalicelib.features.research.logic.importing import still_mine
-from chalicelib.features.research.models.identifiers import keys_of
+from chalicelib.features.research.logic.importing import reload_held_job
+from chalicelib.features.research.models.identifiers import match_keys
 from chalicelib.kernel.core.clock import backoff_seconds, now
 from chalicelib.kernel.core.ids import new_record_fields
 from chalicelib.kernel.storage import table
@@ -29,168 +29,171 @@ from chalicelib.kernel.storage.entity import Item
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from chalicelib.kernel.work import jobs
 
-MOST_ALIKE: Final = 1000
-"""So many artefacts may hang together by their keys."""
+MAX_CLUSTER_SIZE: Final = 1000
+"""Artefacts that can be connected by match keys."""
 
-_AT_ONCE: Final = 20
-_MOST_WRITES: Final = table.MAX_TRANSACT_ITEMS - 2
-"""The job's own progress is one, and there is one to spare."""
+_BATCH_SIZE: Final = 20
+_MAX_WRITES: Final = table.MAX_TRANSACT_ITEMS - 2
+"""The job's progress takes one write, and one is spare."""
 
-_TRIES: Final = 8
+_MAX_ATTEMPTS: Final = 8
 
 
-class TooManyAlike(Exception):
-    """More artefacts share keys than can be one work; names one of them."""
+class ClusterTooLarge(Exception):
+    """More artefacts share match keys than can be one work. The message names one of them."""
 
 
 @dataclass
-class _Kin:
-    """Artefacts that hang together by keys, or did so when their outputs were made, and those outputs."""
+class _Cluster:
+    """Artefacts connected by match keys or by their current outputs, and those outputs."""
 
     artefacts: dict[str, Artefact] = field(default_factory=dict)
     outputs: dict[str, ResearchOutput] = field(default_factory=dict)
     keys: set[str] = field(default_factory=set)
 
 
-def advanced(job: ResearchJob) -> ResearchJob | None:
-    """Return the job with the next stale artefact reconciled, or None if there is none.
+def reconcile_next(job: ResearchJob) -> ResearchJob | None:
+    """Return the job after the reconciliation of its next stale artefact, or None if there is none.
 
-    Raises ConcurrentModification if the job is another worker's by now; TooManyAlike.
+    Raises ConcurrentModification if another worker has the job now, and ClusterTooLarge.
     """
-    for attempt in range(_TRIES):
-        stale = table.query(STALE.format(library_id=job.library_id), limit=1).items
+    for attempt in range(_MAX_ATTEMPTS):
+        stale = table.query(STALE_ARTEFACTS_PARTITION.format(library_id=job.library_id), limit=1).items
         if not stale:
             return None
         try:
-            return _step(job, stale[0]["id"])
+            return _reconcile_artefact(job, stale[0]["id"])
         except ConcurrentModification:
-            job = still_mine(job)
+            job = reload_held_job(job)
             backoff_seconds(attempt)
     raise ConcurrentModification
 
 
-def _step(job: ResearchJob, stale_id: str) -> ResearchJob:
-    kin = _kin(job.library_id, stale_id)
-    targets = _targets(kin)
-    moving = [each for each in kin.artefacts.values() if each.stale or each.output_id != targets[each.id]]
-    # The one that it began with goes last: as long as it is stale somebody comes back.
+def _reconcile_artefact(job: ResearchJob, stale_id: str) -> ResearchJob:
+    cluster = _load_cluster(job.library_id, stale_id)
+    targets = _assign_outputs(cluster)
+    moving = [each for each in cluster.artefacts.values() if each.is_stale or each.output_id != targets[each.id]]
+    # The stale artefact that selected the cluster goes last, so an interrupted run finds the cluster again.
     moving.sort(key=lambda each: (each.id == stale_id, each.id))
-    lot = moving[:_AT_ONCE]
+    batch = moving[:_BATCH_SIZE]
     while True:
-        changes, counts = _changes(job, kin, targets, lot)
-        if changes.size <= _MOST_WRITES or len(lot) == 1:
+        changes, counts = _build_changes(job, cluster, targets, batch)
+        if changes.size <= _MAX_WRITES or len(batch) == 1:
             break
-        lot = lot[: len(lot) // 2]
-    more = counts if job.work == "reconcile" else {}
-    return jobs.checkpoint(job, changes, status="running", counts=job.counting(**more))
+        batch = batch[: len(batch) // 2]
+    added_counts = counts if job.work == "reconcile" else {}
+    return jobs.checkpoint(job, changes, status="running", counts=job.add_counts(**added_counts))
 
 
-def _kin(library_id: str, artefact_id: str) -> _Kin:
-    """Return all that hangs together with an artefact. Raises TooManyAlike."""
-    kin, wanted = _Kin(), {artefact_id}
-    while wanted:
-        read = table.get_all(Artefact.make_item_key(id=each) for each in sorted(wanted))
-        found = [Artefact.from_item(item) for item in read.values()]
-        kin.artefacts |= {each.id: each for each in found}
-        if len(kin.artefacts) > MOST_ALIKE:
-            raise TooManyAlike(f"{found[0].source} {found[0].source_id}")
-        near = {*_with_keys(library_id, kin, found), *_in_outputs(kin, found)}
-        wanted = near - kin.artefacts.keys()
-    return kin
+def _load_cluster(library_id: str, artefact_id: str) -> _Cluster:
+    """Return the cluster of an artefact. Raises ClusterTooLarge."""
+    cluster, pending_ids = _Cluster(), {artefact_id}
+    while pending_ids:
+        items = table.get_all(Artefact.make_item_key(id=each) for each in sorted(pending_ids))
+        artefacts = [Artefact.from_item(item) for item in items.values()]
+        cluster.artefacts |= {each.id: each for each in artefacts}
+        if len(cluster.artefacts) > MAX_CLUSTER_SIZE:
+            raise ClusterTooLarge(f"{artefacts[0].source} {artefacts[0].source_id}")
+        connected_ids = {
+            *_artefacts_sharing_keys(library_id, cluster, artefacts),
+            *_artefacts_in_outputs(cluster, artefacts),
+        }
+        pending_ids = connected_ids - cluster.artefacts.keys()
+    return cluster
 
 
-def _with_keys(library_id: str, kin: _Kin, artefacts: Iterable[Artefact]) -> set[str]:
-    """Return the ids of the artefacts that share a key with some, by keys that nobody looked for yet."""
-    keys = {key for each in artefacts for key in keys_of(each.identifiers)} - kin.keys
-    kin.keys |= keys
-    ask: Callable[[str], list[Item]] = partial(_rows, KEYS.format(library_id=library_id))
-    return {str(row["id"]) for rows in table.gather(ask, sorted(keys)) for row in rows}
+def _artefacts_sharing_keys(library_id: str, cluster: _Cluster, artefacts: Iterable[Artefact]) -> set[str]:
+    """Return the ids of the artefacts that share a match key that was not searched before."""
+    keys = {key for each in artefacts for key in match_keys(each.identifiers)} - cluster.keys
+    cluster.keys |= keys
+    query_rows: Callable[[str], list[Item]] = partial(_key_rows, MATCH_KEYS_PARTITION.format(library_id=library_id))
+    return {str(row["id"]) for rows in table.gather(query_rows, sorted(keys)) for row in rows}
 
 
-def _rows(pk: str, key: str) -> list[Item]:
+def _key_rows(pk: str, key: str) -> list[Item]:
     rows: list[Item] = []
-    for items in table.iter_pages(pk, prefix=f"{key}#", limit=MOST_ALIKE + 1):
+    for items in table.iter_pages(pk, prefix=f"{key}#", limit=MAX_CLUSTER_SIZE + 1):
         rows += items
-        if len(rows) > MOST_ALIKE:
+        if len(rows) > MAX_CLUSTER_SIZE:
             break
     return rows
 
 
-def _in_outputs(kin: _Kin, artefacts: Iterable[Artefact]) -> set[str]:
-    """Return the ids of the artefacts that are in one output with some."""
-    ids = {each.output_id for each in artefacts if each.output_id} - kin.outputs.keys()
-    read = table.get_all(ResearchOutput.make_item_key(id=each) for each in sorted(ids))
-    found = [ResearchOutput.from_item(item) for item in read.values()]
-    kin.outputs |= {each.id: each for each in found}
-    return {artefact_id for each in found for artefact_id in each.artefact_ids}
+def _artefacts_in_outputs(cluster: _Cluster, artefacts: Iterable[Artefact]) -> set[str]:
+    """Return the ids of the artefacts in the current outputs of some artefacts."""
+    ids = {each.output_id for each in artefacts if each.output_id} - cluster.outputs.keys()
+    items = table.get_all(ResearchOutput.make_item_key(id=each) for each in sorted(ids))
+    outputs = [ResearchOutput.from_item(item) for item in items.values()]
+    cluster.outputs |= {each.id: each for each in outputs}
+    return {artefact_id for each in outputs for artefact_id in each.artefact_ids}
 
 
-def _targets(kin: _Kin) -> dict[str, str]:
-    """Return the output of each artefact: of those that were of one work before, the earliest; else a new one.
+def _assign_outputs(cluster: _Cluster) -> dict[str, str]:
+    """Return the output of each artefact: the oldest current output of its work, or a new one.
 
-    Where a work falls apart, its output stays with the artefact that came first.
+    If a work falls apart, its output stays with its first artefact.
     """
-    works = record_rules.works(kin.artefacts.values())
-    of_artefact = {each.id: number for number, work in enumerate(works) for each in work}
+    works = record_rules.group_by_work(cluster.artefacts.values())
+    work_numbers = {each.id: number for number, work in enumerate(works) for each in work}
     claims: dict[int, list[str]] = {}
-    for output_id in sorted(kin.outputs):
-        members = sorted(each.id for each in kin.artefacts.values() if each.output_id == output_id)
+    for output_id in sorted(cluster.outputs):
+        members = sorted(each.id for each in cluster.artefacts.values() if each.output_id == output_id)
         if members:
-            claims.setdefault(of_artefact[members[0]], []).append(output_id)
+            claims.setdefault(work_numbers[members[0]], []).append(output_id)
     ids = {n: claims[n][0] if n in claims else str(new_record_fields(now())["id"]) for n in range(len(works))}
-    return {artefact_id: ids[number] for artefact_id, number in of_artefact.items()}
+    return {artefact_id: ids[number] for artefact_id, number in work_numbers.items()}
 
 
-def _changes(
-    job: ResearchJob, kin: _Kin, targets: Mapping[str, str], lot: Sequence[Artefact]
+def _build_changes(
+    job: ResearchJob, cluster: _Cluster, targets: Mapping[str, str], batch: Sequence[Artefact]
 ) -> tuple[UnitOfWork, Mapping[str, int]]:
-    """Return what lets a lot be where it belongs, and how many outputs that creates and changes."""
+    """Return the changes that assign a batch to its outputs, and how many outputs they create and update."""
     changes, counts = UnitOfWork(now()), {"created": 0, "updated": 0}
-    moved = {each.id: targets[each.id] for each in lot}
-    place = {each.id: moved.get(each.id, each.output_id) for each in kin.artefacts.values()}
-    for artefact in lot:
-        changes.bump_version(artefact, output_id=targets[artefact.id], stale=False)
-    touched = {*moved.values(), *(each.output_id for each in lot if each.output_id)}
+    moved = {each.id: targets[each.id] for each in batch}
+    output_ids = {each.id: moved.get(each.id, each.output_id) for each in cluster.artefacts.values()}
+    for artefact in batch:
+        changes.bump_version(artefact, output_id=targets[artefact.id], is_stale=False)
+    changed_outputs = {*moved.values(), *(each.output_id for each in batch if each.output_id)}
     editions: dict[str, int] = {}
-    for output_id in sorted(touched):
-        members = [each for each in kin.artefacts.values() if place[each.id] == output_id]
-        present = kin.outputs.get(output_id)
-        output = _put(changes, job, output_id, present, members, _heir(kin, targets, output_id))
-        counts["created"] += present is None
-        counts["updated"] += present is not None and output is not present
-        _count(editions, present, output)
+    for output_id in sorted(changed_outputs):
+        members = [each for each in cluster.artefacts.values() if output_ids[each.id] == output_id]
+        existing = cluster.outputs.get(output_id)
+        output = _write_output(changes, job, output_id, existing, members, _successor_id(cluster, targets, output_id))
+        counts["created"] += existing is None
+        counts["updated"] += existing is not None and output is not existing
+        _count_editions(editions, existing, output)
     for edition_id, delta in editions.items():
-        if delta and job.library_id == COMMON:
-            changes.add_write(counted(COMMON, edition_id, delta))
+        if delta and job.library_id == PUBLIC_LIBRARY_ID:
+            changes.add_write(count_edition_outputs(PUBLIC_LIBRARY_ID, edition_id, delta))
     return changes, counts
 
 
-def _heir(kin: _Kin, targets: Mapping[str, str], output_id: str) -> str:
-    """Return the output that goes on as one of which nothing is left."""
-    former = sorted(each.id for each in kin.artefacts.values() if each.output_id == output_id)
+def _successor_id(cluster: _Cluster, targets: Mapping[str, str], output_id: str) -> str:
+    """Return the output that replaces an output without artefacts."""
+    former = sorted(each.id for each in cluster.artefacts.values() if each.output_id == output_id)
     return targets[former[0]] if former else output_id
 
 
-def _put(
+def _write_output(
     changes: UnitOfWork,
     job: ResearchJob,
     output_id: str,
-    present: ResearchOutput | None,
+    existing: ResearchOutput | None,
     members: Sequence[Artefact],
-    heir: str,
+    successor_id: str,
 ) -> ResearchOutput:
-    """Let an output say what its artefacts say; without any it leads to the one that it went up in."""
-    if present is None:
-        begun = {**new_record_fields(changes.now), "id": output_id}
-        return changes.create(ResearchOutput(**begun, **job.place, **record_rules.told(members)))
-    said = record_rules.told(members) if members else present.went_into(heir)
-    output = changes.update(present, **said)
-    if output is present:
-        changes.require_unchanged(present)
+    """Build an output from its artefacts. An output without artefacts is merged into its successor."""
+    if existing is None:
+        record_fields = {**new_record_fields(changes.now), "id": output_id}
+        return changes.create(ResearchOutput(**record_fields, **job.library_ids, **record_rules.merge_records(members)))
+    fields = record_rules.merge_records(members) if members else existing.merged_fields(successor_id)
+    output = changes.update(existing, **fields)
+    if output is existing:
+        changes.require_unchanged(existing)
     return output
 
 
-def _count(editions: dict[str, int], before: ResearchOutput | None, now_: ResearchOutput) -> None:
-    for output, delta in ((before, -1), (now_, 1)):
+def _count_editions(editions: dict[str, int], before: ResearchOutput | None, after: ResearchOutput) -> None:
+    for output, delta in ((before, -1), (after, 1)):
         if output and output.edition_id:
             editions[output.edition_id] = editions.get(output.edition_id, 0) + delta

@@ -1,7 +1,7 @@
-"""Fetching JSON from public services that a setting names: politely, and never for longer or more than is bounded.
+"""A client for the JSON APIs of public sources, with throttling, bounded time and bounded size.
 
-What passes within seconds is waited for and tried again here (full jitter, or as `Retry-After` says); what takes longer
-is said to the caller, whose work goes on later. The address of a secret is never told.
+Short outages are retried here, with full jitter or according to `Retry-After`. Longer ones are reported to the caller,
+whose job continues later. URLs with secrets are not disclosed.
 """
 
 import time
@@ -20,36 +20,36 @@ from chalicelib.kernel.outbound.retry_after import parse_retry_after
 
 CONNECT_SECONDS: Final = 3.0
 READ_SECONDS: Final = 20.0
-MOST_BYTES: Final = 16 * 1024 * 1024
-SHORT_SECONDS: Final = 3.0
-"""For so long a worker waits; who has to wait longer gives its turn to others."""
+MAX_RESPONSE_BYTES: Final = 16 * 1024 * 1024
+MAX_WAIT_SECONDS: Final = 3.0
+"""Time for which a worker waits. A job that has to wait longer is released."""
 
-LONGEST_SECONDS: Final = 86_400.0
-"""What `Retry-After` is believed."""
+MAX_RETRY_AFTER_SECONDS: Final = 86_400.0
+"""Maximum of `Retry-After`."""
 
-_TRIES: Final = 3
-_HOPS: Final = 3
-_PIECE: Final = 65_536
-_OK, _UNAUTHORIZED, _FORBIDDEN, _TOO_MANY, _SERVER_ERROR = 200, 401, 403, 429, 500
-_MOVED: Final = (301, 302, 303, 307, 308)
-_MISSING: Final = (404, 409, 410)
-"""Not there, or not any more: ORCID says 409 of a record that is locked or was deactivated."""
-
-
-class Missing(Exception):
-    """The service knows nothing of what was asked for."""
+_MAX_ATTEMPTS: Final = 3
+_MAX_REDIRECTS: Final = 3
+_CHUNK_BYTES: Final = 65_536
+_OK, _UNAUTHORIZED, _FORBIDDEN, _TOO_MANY_REQUESTS, _SERVER_ERROR = 200, 401, 403, 429, 500
+_REDIRECT_STATUSES: Final = (301, 302, 303, 307, 308)
+_NOT_FOUND_STATUSES: Final = (404, 409, 410)
+"""Not there, or not any more. ORCID responds 409 for locked and deactivated records."""
 
 
-class Refused(Exception):
-    """The service refuses the request for good; says how."""
+class NotFound(Exception):
+    """The source does not know the resource."""
 
 
-class Malformed(Exception):
-    """The answer is not what the service documents; says how."""
+class Rejected(Exception):
+    """The source rejects the request permanently, for the reason in the message."""
 
 
-class Later(Exception):
-    """The service has no time now. `seconds`: when it said to come back; None if it didn't."""
+class InvalidResponse(Exception):
+    """The response does not match the source's documentation, for the reason in the message."""
+
+
+class RetryLater(Exception):
+    """The source is unavailable. `seconds`: when it asked to retry; None if it did not."""
 
     def __init__(self, why: str, seconds: float | None = None) -> None:
         super().__init__(why)
@@ -58,31 +58,34 @@ class Later(Exception):
 
 @dataclass(frozen=True)
 class Source:
-    """A public service: its name, where it is, how many requests a second it is asked, and what goes with each."""
+    """A public source: name, base URL, request rate, and what is added to each request."""
 
     name: str
-    base: str
-    rate: float
+    base_url: str
+    requests_per_second: float
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     query: Mapping[str, str] = field(default_factory=dict, repr=False)
-    mailto: str = ""
+    contact_email: str = ""
 
     def get(self, path: str, **query: str | int) -> Any:
-        """Return the JSON at a path. Raises Missing, Refused, Malformed, Later; Problem if the table doesn't answer."""
-        url = f"{self.base.rstrip('/')}{path}"
-        asked = urlencode({**query, **self.query})
-        return _read(self, f"{url}?{asked}" if asked else url)
+        """Return the JSON at a path.
+
+        Raises NotFound, Rejected, InvalidResponse, RetryLater; Problem if the table fails.
+        """
+        url = f"{self.base_url.rstrip('/')}{path}"
+        query_string = urlencode({**query, **self.query})
+        return _get_json(self, f"{url}?{query_string}" if query_string else url)
 
     @property
-    def agent(self) -> str:
-        """Who asks, and whom to write to."""
-        contact = f" (mailto:{self.mailto})" if self.mailto else ""
+    def user_agent(self) -> str:
+        """Return the `User-Agent` header with a contact address."""
+        contact = f" (mailto:{self.contact_email})" if self.contact_email else ""
         return f"Atrium/{VERSION}{contact}"
 
 
 @dataclass(frozen=True)
-class Answer:
-    """What a service answers: `location` and `retry_after`, in seconds, as far as it says them."""
+class SourceResponse:
+    """The response of a source. `retry_after`: in seconds."""
 
     status: int
     location: str | None
@@ -90,105 +93,105 @@ class Answer:
     body: bytes
 
 
-def _read(source: Source, url: str) -> Any:
-    for attempt in range(_TRIES):
+def _get_json(source: Source, url: str) -> Any:
+    for attempt in range(_MAX_ATTEMPTS):
         try:
-            answer = _followed(source, url)
-        except Later:
-            if attempt == _TRIES - 1:
+            response = _follow_redirects(source, url)
+        except RetryLater:
+            if attempt == _MAX_ATTEMPTS - 1:
                 raise
-            backoff_seconds(attempt, first=0.2, most=SHORT_SECONDS)
+            backoff_seconds(attempt, first=0.2, most=MAX_WAIT_SECONDS)
             continue
-        if answer.status in (_FORBIDDEN, _TOO_MANY) or answer.status >= _SERVER_ERROR:
-            _wait_or_leave(source, answer, last=attempt == _TRIES - 1, attempt=attempt)
+        if response.status in (_FORBIDDEN, _TOO_MANY_REQUESTS) or response.status >= _SERVER_ERROR:
+            _wait_before_retry(source, response, last=attempt == _MAX_ATTEMPTS - 1, attempt=attempt)
             continue
-        return _judged(source, answer)
+        return _parse_response(source, response)
     raise AssertionError("unreachable")
 
 
-def _wait_or_leave(source: Source, answer: Answer, *, last: bool, attempt: int) -> None:
-    """Wait before the next try. Raises Later if that would be long, or there is none."""
-    seconds = answer.retry_after
-    if last or (seconds or 0) > SHORT_SECONDS:
+def _wait_before_retry(source: Source, response: SourceResponse, *, last: bool, attempt: int) -> None:
+    """Wait before the next attempt. Raises RetryLater if the wait is too long or no attempt is left."""
+    seconds = response.retry_after
+    if last or (seconds or 0) > MAX_WAIT_SECONDS:
         if seconds:
-            throttle.hold_back(source.name, seconds)
-        raise Later(f"{source.name} answered {answer.status}.", seconds)
+            throttle.back_off(source.name, seconds)
+        raise RetryLater(f"{source.name} answered {response.status}.", seconds)
     if seconds is None:
-        backoff_seconds(attempt, first=0.2, most=SHORT_SECONDS)
+        backoff_seconds(attempt, first=0.2, most=MAX_WAIT_SECONDS)
     else:
         time.sleep(seconds)
 
 
-def _judged(source: Source, answer: Answer) -> Any:
-    if answer.status in _MISSING:
-        raise Missing
-    if answer.status == _UNAUTHORIZED:
-        raise Refused(f"{source.name} wants a key, or refuses the one it was given; see its settings.")
-    if answer.status != _OK:
-        raise Refused(f"{source.name} answered {answer.status}.")
+def _parse_response(source: Source, response: SourceResponse) -> Any:
+    if response.status in _NOT_FOUND_STATUSES:
+        raise NotFound
+    if response.status == _UNAUTHORIZED:
+        raise Rejected(f"{source.name} requires a key or rejects the configured one. Check the settings of the source.")
+    if response.status != _OK:
+        raise Rejected(f"{source.name} answered {response.status}.")
     try:
-        return from_json(answer.body)
+        return from_json(response.body)
     except ValueError:
-        raise Malformed(f"{source.name} sent no JSON.") from None
+        raise InvalidResponse(f"{source.name} sent no JSON.") from None
 
 
-def _followed(source: Source, url: str) -> Answer:
-    """Return the answer at an address, or at that of the same host which it leads to: merged records do. Raises."""
-    for _ in range(_HOPS + 1):
-        answer = _asked(source, url)
-        if answer.status not in _MOVED or not answer.location:
-            return answer
-        target = urljoin(url, answer.location)
-        if urlsplit(target)[:2] != urlsplit(source.base)[:2]:
-            raise Refused(f"{source.name} leads to another host.")
-        url = _with_query(target, source)
-    raise Refused(f"{source.name} leads on and on.")
+def _follow_redirects(source: Source, url: str) -> SourceResponse:
+    """Return the response at a URL, following redirects to the same host, which sources use for merged records."""
+    for _ in range(_MAX_REDIRECTS + 1):
+        response = _send_throttled(source, url)
+        if response.status not in _REDIRECT_STATUSES or not response.location:
+            return response
+        target = urljoin(url, response.location)
+        if urlsplit(target)[:2] != urlsplit(source.base_url)[:2]:
+            raise Rejected(f"{source.name} redirects to another host.")
+        url = _add_source_query(target, source)
+    raise Rejected(f"{source.name} redirects too often.")
 
 
-def _with_query(url: str, source: Source) -> str:
-    """Return an address with what goes with each request to the source, unless it has that already."""
+def _add_source_query(url: str, source: Source) -> str:
+    """Return a URL with the source's own query parameters, unless it has them."""
     lacking = {name: value for name, value in source.query.items() if f"{name}=" not in urlsplit(url).query}
     return f"{url}{'&' if '?' in url else '?'}{urlencode(lacking)}" if lacking else url
 
 
-def _asked(source: Source, url: str) -> Answer:
+def _send_throttled(source: Source, url: str) -> SourceResponse:
     try:
-        throttle.wait_for(source.name, source.rate, most=SHORT_SECONDS)
-    except throttle.TooSoon as soon:
-        raise Later(f"{source.name} is asked by others.", soon.seconds) from soon
-    return _exchanged(source, url)
+        throttle.acquire(source.name, source.requests_per_second, max_wait_seconds=MAX_WAIT_SECONDS)
+    except throttle.Throttled as throttled:
+        raise RetryLater(f"{source.name} is throttled for other requests.", throttled.seconds) from throttled
+    return _send(source, url)
 
 
-def _exchanged(source: Source, url: str) -> Answer:
+def _send(source: Source, url: str) -> SourceResponse:
     from urllib3.exceptions import HTTPError
 
-    headers = {"User-Agent": source.agent, "Accept": "application/json", **source.headers}
+    headers = {"User-Agent": source.user_agent, "Accept": "application/json", **source.headers}
     try:
         response = _pool().request("GET", url, headers=headers, preload_content=False)
         try:
-            body = _body(source, response, time.monotonic() + READ_SECONDS)
+            body = _read_body(source, response, time.monotonic() + READ_SECONDS)
         finally:
             response.close()
     except HTTPError as error:
-        raise Later(f"{source.name} did not answer: {type(error).__name__}.") from error
+        raise RetryLater(f"{source.name} did not answer: {type(error).__name__}.") from error
     seconds = parse_retry_after(response.headers.get("Retry-After"))
-    retry_after = None if seconds is None else min(float(seconds), LONGEST_SECONDS)
-    return Answer(response.status, response.headers.get("Location"), retry_after, body)
+    retry_after = None if seconds is None else min(float(seconds), MAX_RETRY_AFTER_SECONDS)
+    return SourceResponse(response.status, response.headers.get("Location"), retry_after, body)
 
 
-def _body(source: Source, response: Any, until: float) -> bytes:
+def _read_body(source: Source, response: Any, deadline: float) -> bytes:
     body = bytearray()
-    for piece in response.stream(_PIECE):
+    for piece in response.stream(_CHUNK_BYTES):
         body += piece
-        if len(body) > MOST_BYTES:
-            raise Malformed(f"{source.name} sent more than {MOST_BYTES // 2**20} MB.")
-        if time.monotonic() > until:
-            raise Later(f"{source.name} sends too slowly.")
+        if len(body) > MAX_RESPONSE_BYTES:
+            raise InvalidResponse(f"{source.name} sent more than {MAX_RESPONSE_BYTES // 2**20} MB.")
+        if time.monotonic() > deadline:
+            raise RetryLater(f"{source.name} sends too slowly.")
     return bytes(body)
 
 
-def forget_connections() -> None:
-    """End those that are kept, and make new ones at the next use."""
+def reset_connections() -> None:
+    """Close pooled connections. The next use opens new ones."""
     _pool().clear()
     _pool.cache_clear()
 
@@ -197,6 +200,6 @@ def forget_connections() -> None:
 def _pool() -> Any:
     from urllib3 import PoolManager, Timeout
 
-    # Redirects and retries are decided here; a connection that is kept is used by the next page.
+    # This module handles redirects and retries. The next page reuses the connection.
     timeout = Timeout(connect=CONNECT_SECONDS, read=READ_SECONDS)
     return PoolManager(timeout=timeout, retries=False, maxsize=4)

@@ -1,6 +1,7 @@
-"""Pacing: how often something outside may be asked, whoever of the service's processes asks.
+"""Throttling of requests to an external service, shared by all processes.
 
-An item of the table says from when on it may be asked again; who asks takes that moment and moves it on, by condition.
+An item of the table contains the time of the next free slot. A process takes the slot by moving that time with a
+conditional write.
 """
 
 import time
@@ -13,57 +14,61 @@ from chalicelib.kernel.storage.entity import ItemKey
 from chalicelib.kernel.storage.table import TransactionCancelled
 from chalicelib.kernel.storage.writes import ItemUpdate, Write
 
-_TRIES: Final = 8
+_MAX_ATTEMPTS: Final = 8
 
 
-class TooSoon(Exception):
-    """It may not be asked yet; `seconds` says for how long."""
+class Throttled(Exception):
+    """No slot is free within the allowed time. `seconds`: the time until the next one."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__(f"not within {seconds:.1f} s")
         self.seconds = seconds
 
 
-def pace_key(what: str) -> ItemKey:
-    """Return where it stands from when on something may be asked again."""
-    return f"PACE#{what}", "#"
+def throttle_key(name: str) -> ItemKey:
+    """Return the key of the item with the next free slot."""
+    return f"PACE#{name}", "#"
 
 
-def wait_for(what: str, rate: float, *, most: float) -> None:
-    """Wait until something may be asked that may be asked `rate` times a second.
+def acquire(name: str, requests_per_second: float, *, max_wait_seconds: float) -> None:
+    """Wait for a slot for a service that allows so many requests per second.
 
-    Raises TooSoon, and takes nobody's turn, if that is more than so many seconds; Problem `unavailable` if too many
-    others ask for their turn at this moment.
+    Raises Throttled, without taking a slot, if the wait would be too long; Problem `unavailable` if too many processes
+    compete.
     """
-    for attempt in range(_TRIES):
-        item = table.get(pace_key(what))
-        moment = now()
-        mine = max(moment, item["free_at"]) if item else moment
-        seconds = (timestamp_ms(mine) - timestamp_ms(moment)) / 1000
-        if seconds > most:
-            raise TooSoon(seconds)
+    for attempt in range(_MAX_ATTEMPTS):
+        item = table.get(throttle_key(name))
+        timestamp = now()
+        slot_at = max(timestamp, item["free_at"]) if item else timestamp
+        seconds = (timestamp_ms(slot_at) - timestamp_ms(timestamp)) / 1000
+        if seconds > max_wait_seconds:
+            raise Throttled(seconds)
         try:
-            table.write_transaction([_take(what, item["free_at"] if item else None, after(mine, seconds=1 / rate))])
+            table.write_transaction(
+                [_claim_write(name, item["free_at"] if item else None, after(slot_at, seconds=1 / requests_per_second))]
+            )
         except TransactionCancelled:
             backoff_seconds(attempt)
         else:
             time.sleep(seconds)
             return
-    raise unavailable(f"Too many ask {what} at once.")
+    raise unavailable(f"Too many ask {name} at once.")
 
 
-def hold_back(what: str, seconds: float) -> None:
-    """Let nobody ask for so many seconds: whoever is asked said so."""
-    until = timestamp(timestamp_ms(now()) + round(seconds * 1000))
-    item = table.get(pace_key(what))
+def back_off(name: str, seconds: float) -> None:
+    """Leave no free slot for some seconds, as the service requested."""
+    free_at = timestamp(timestamp_ms(now()) + round(seconds * 1000))
+    item = table.get(throttle_key(name))
     try:
         table.write_transaction(
-            [_take(what, item["free_at"] if item else None, max(until, item["free_at"]) if item else until)]
+            [_claim_write(name, item["free_at"] if item else None, max(free_at, item["free_at"]) if item else free_at)]
         )
-    except TransactionCancelled:  # Somebody took a turn just now: they will be told the same.
+    except TransactionCancelled:  # Another process took a slot. It gets the same response.
         return
 
 
-def _take(what: str, seen: str | None, free_at: str) -> Write:
-    update = ItemUpdate(pace_key(what), set={"free_at": free_at})
-    return update.write("#free_at = :seen", seen=seen) if seen else update.write("attribute_not_exists(#free_at)")
+def _claim_write(name: str, previous: str | None, free_at: str) -> Write:
+    update = ItemUpdate(throttle_key(name), set={"free_at": free_at})
+    return (
+        update.write("#free_at = :seen", seen=previous) if previous else update.write("attribute_not_exists(#free_at)")
+    )

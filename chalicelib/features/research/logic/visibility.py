@@ -1,14 +1,20 @@
-"""The libraries that a caller has a part in, and what is in them.
+"""The libraries that a caller can see, and their records.
 
-They are the caller's own, those of the organizations that they are a member of (of an API key, its organization's), and
-the one that everybody sees.
+They are the caller's own library, those of their organizations (for an API key, of its organization), and the public
+one.
 """
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
-from chalicelib.features.research.entities import COMMON, EDITIONS, Artefact, ResearchJob, ResearchOutput
+from chalicelib.features.research.entities import (
+    EDITION_COUNTS_PARTITION,
+    PUBLIC_LIBRARY_ID,
+    Artefact,
+    ResearchJob,
+    ResearchOutput,
+)
 from chalicelib.features.research.models.schemas import VenueEditionOut, VenueOut
 from chalicelib.features.research.models.venue_catalogue import VENUES
 from chalicelib.features.tenancy.entities.memberships import Member
@@ -32,19 +38,19 @@ from chalicelib.kernel.storage.membership_lists import MembershipGroup, read_mem
 T = TypeVar("T")
 R = TypeVar("R", Artefact, ResearchOutput)
 
-Listed = Callable[[str], str | Partition]
-"""Where in a library it stands what is listed."""
+PartitionOfLibrary = Callable[[str], str | Partition]
+"""A function that returns the partition to list in a library."""
 
 
-def let_in(access: Access, request: Request) -> None:
-    """Raise Problem unless the caller may work in the library that a body names: 404, or 403 to who is no editor there.
+def authorize_library(access: Access, request: Request) -> None:
+    """Raise Problem unless the caller may work in the library in the body: 404 for non-members, 403 for non-editors.
 
-    To an API key it is always its organization's.
+    An API key always works in its organization's library.
     """
-    organization_id = _organization_said(access.principal, request)
+    organization_id = _requested_organization_id(access.principal, request)
     if organization_id is None:
         return
-    role = _role_in(access.principal, organization_id)
+    role = _current_role(access.principal, organization_id)
     if role is None:
         raise not_found()
     if not isinstance(access.principal, ApiKeyPrincipal) and not role.includes(Role.EDITOR):
@@ -52,97 +58,110 @@ def let_in(access: Access, request: Request) -> None:
         raise Problem("insufficient_role", detail)
 
 
-def _organization_said(principal: Principal, request: Request) -> str | None:
-    said = request.unvalidated_body.get("organizationId")
-    named = ascii_lower(said.strip()) if isinstance(said, str) else ""
-    organization_id = named if re.fullmatch(UUID_PATTERN, named) else None
+def _requested_organization_id(principal: Principal, request: Request) -> str | None:
+    sent_id = request.unvalidated_body.get("organizationId")
+    normalized_id = ascii_lower(sent_id.strip()) if isinstance(sent_id, str) else ""
+    organization_id = normalized_id if re.fullmatch(UUID_PATTERN, normalized_id) else None
     return organization_id or (principal.credential.organization_id if isinstance(principal, ApiKeyPrincipal) else None)
 
 
-def library_of(ctx: Context, organization_id: str | None) -> dict[str, str | None]:
-    """Return in which library the caller, who was let in, works: an organization's, if it is named, or their own."""
+def library_ids(ctx: Context, organization_id: str | None) -> dict[str, str | None]:
+    """Return the library in which the caller works: that of an organization, or their own."""
     if isinstance(ctx.principal, ApiKeyPrincipal):
         organization_id = ctx.principal.credential.organization_id
     return {"library_id": organization_id or ctx.principal.id, "organization_id": organization_id}
 
 
-def refuse_unseen(ctx: Context, record: Artefact | ResearchOutput | ResearchJob) -> None:
-    """Raise Problem `not_found` if a record is in a library that the caller has no part in."""
-    if record.library_id in (COMMON, ctx.principal.id):
+def require_visible_record(ctx: Context, record: Artefact | ResearchOutput | ResearchJob) -> None:
+    """Raise Problem `not_found` if the caller cannot see a record's library."""
+    if record.library_id in (PUBLIC_LIBRARY_ID, ctx.principal.id):
         return
-    if record.organization_id is None or _role_in(ctx.principal, record.organization_id) is None:
+    if record.organization_id is None or _current_role(ctx.principal, record.organization_id) is None:
         raise not_found()
 
 
-def listed(
-    ctx: Context, kind: type[R], where: Listed, query: ListQuery, show: Callable[[R], T], **filters: Any
+def list_visible_records(
+    ctx: Context,
+    record_type: type[R],
+    partition_of: PartitionOfLibrary,
+    query: ListQuery,
+    show: Callable[[R], T],
+    **filters: Any,
 ) -> ListPage[T]:
-    """Return a page of what is in the caller's libraries, by groups of organizations.
+    """Return a page of the records in the caller's libraries, in groups of organizations.
 
-    What a group holds comes in the order in which it came to be; to the first belong the caller's own library and
-    everybody's. Each library takes a Query, all at the same time. What `where` leads to are records, or rows that name
-    them by their ids. `filters` are what it does not look for: what doesn't pass them is left out of its page.
+    The records of a group are in order of creation. The first group includes the caller's own library and the public
+    one. Each library takes a query, all in parallel. `partition_of` returns partitions with records, or with items that
+    refer to them by id. `filters` are applied afterwards, so a page may be short.
     """
-    group, libraries = _libraries(ctx, query)
-    found = group.query_merged([where(library_id) for library_id in libraries], limit=query.limit)
-    records = _open(ctx, kind, found.items)
-    passing = [each for each in records if all(_has(each, name, value) for name, value in filters.items())]
-    return ctx.build_page([show(each) for each in passing], found.last_evaluated_key, query)
+    group, libraries = _libraries_of_page(ctx, query)
+    result = group.query_merged([partition_of(library_id) for library_id in libraries], limit=query.limit)
+    records = _visible_records(ctx, record_type, result.items)
+    matching = [each for each in records if all(_matches(each, name, value) for name, value in filters.items())]
+    return ctx.build_page([show(each) for each in matching], result.last_evaluated_key, query)
 
 
-def _open(ctx: Context, kind: type[R], items: Sequence[Item]) -> Iterator[R]:
-    """Yield the records that were found, or that rows lead to, but for those of organizations that are closed."""
-    named: list[ItemKey] = [kind.make_item_key(id=item["id"]) for item in items if "kind" not in item]
-    libraries = sorted({_library(item) for item in items} - {COMMON, ctx.principal.id})
-    above: dict[str, ItemKey] = {library_id: Organization.make_item_key(id=library_id) for library_id in libraries}
-    # The list of the caller's organizations is an index's, and late: whether they belong to one the table says.
-    joined: dict[str, ItemKey] = {}
+def _visible_records(ctx: Context, record_type: type[R], items: Sequence[Item]) -> Iterator[R]:
+    """Yield the records that were found or referred to, without those of deleted organizations."""
+    record_keys: list[ItemKey] = [record_type.make_item_key(id=item["id"]) for item in items if "kind" not in item]
+    libraries = sorted({_library_id(item) for item in items} - {PUBLIC_LIBRARY_ID, ctx.principal.id})
+    organization_keys: dict[str, ItemKey] = {
+        library_id: Organization.make_item_key(id=library_id) for library_id in libraries
+    }
+    # The list of the caller's organizations comes from an index, which lags, so memberships are read from the table.
+    membership_keys: dict[str, ItemKey] = {}
     if isinstance(ctx.principal, User):
-        joined = {library_id: membership_key(key, ctx.user.id) for library_id, key in above.items()}
-    read = table.get_all([*named, *above.values(), *joined.values()])
-    member_of = {each for each, key in above.items() if key in read and joined.get(each, key) in read}
-    there = {each for each in member_of if not Organization.from_item(read[above[each]]).is_deleted}
+        membership_keys = {
+            library_id: membership_key(key, ctx.user.id) for library_id, key in organization_keys.items()
+        }
+    stored = table.get_all([*record_keys, *organization_keys.values(), *membership_keys.values()])
+    member_of = {
+        each for each, key in organization_keys.items() if key in stored and membership_keys.get(each, key) in stored
+    }
+    open_libraries = {
+        each for each in member_of if not Organization.from_item(stored[organization_keys[each]]).is_deleted
+    }
     for item in items:
-        found = item if "kind" in item else read.get(kind.make_item_key(id=item["id"]))
-        if found and (_library(item) not in above or _library(item) in there):
-            yield kind.from_item(found)
+        record_item = item if "kind" in item else stored.get(record_type.make_item_key(id=item["id"]))
+        if record_item and (_library_id(item) not in organization_keys or _library_id(item) in open_libraries):
+            yield record_type.from_item(record_item)
 
 
-def _library(item: Item) -> str:
-    """Return the library of a record, or of a row that leads to one."""
+def _library_id(item: Item) -> str:
+    """Return the library of a record or of an item that refers to one."""
     return str(item.get("library_id") or item["pk"].split("#")[1])
 
 
-def _has(record: Artefact | ResearchOutput, name: str, value: Any) -> bool:
-    said = getattr(record, name)
-    return value is None or (value in said if isinstance(said, list) else bool(said == value))
+def _matches(record: Artefact | ResearchOutput, name: str, value: Any) -> bool:
+    actual = getattr(record, name)
+    return value is None or (value in actual if isinstance(actual, list) else bool(actual == value))
 
 
-def _libraries(ctx: Context, query: ListQuery) -> tuple[MembershipGroup, Sequence[str]]:
-    """Return the group that a page is about, and its libraries: of those that the caller has a part in."""
+def _libraries_of_page(ctx: Context, query: ListQuery) -> tuple[MembershipGroup, Sequence[str]]:
+    """Return the group of a page, and the libraries in it that the caller can see."""
     position = ctx.decode_cursor(query)
     if isinstance(ctx.principal, ApiKeyPrincipal):
-        return MembershipGroup(position=position), [COMMON, ctx.principal.credential.organization_id]
+        return MembershipGroup(position=position), [PUBLIC_LIBRARY_ID, ctx.principal.credential.organization_id]
     group = read_membership_group(Member.of_user.partition(user_id=ctx.user.id, list_name="active"), position)
-    beside = [COMMON, ctx.user.id] if group.is_first else []
-    return group, [*beside, *(item["organization_id"] for item in group.memberships)]
+    first_libraries = [PUBLIC_LIBRARY_ID, ctx.user.id] if group.is_first else []
+    return group, [*first_libraries, *(item["organization_id"] for item in group.memberships)]
 
 
-def _role_in(principal: Principal, organization_id: str) -> Role | None:
-    """Return somebody's role in an organization that is there; None if they have none."""
+def _current_role(principal: Principal, organization_id: str) -> Role | None:
+    """Return the principal's role in an organization, or None if they have none or the organization is deleted."""
     key = Organization.make_item_key(id=organization_id)
     member = Member.make_item_key(organization_id=organization_id, user_id=principal.id)
-    read = table.get_all([key, member])
-    if key not in read or Organization.from_item(read[key]).is_deleted:
+    items = table.get_all([key, member])
+    if key not in items or Organization.from_item(items[key]).is_deleted:
         return None
     if isinstance(principal, ApiKeyPrincipal):
         return principal.role if principal.credential.organization_id == organization_id else None
-    return Role(read[member]["role"]) if member in read else None
+    return Role(items[member]["role"]) if member in items else None
 
 
-def venues() -> list[VenueOut]:
-    """Return all venues, with how many outputs each edition has in the library that everybody sees: one Query."""
-    rows = table.query_all(EDITIONS.format(library_id=COMMON), "")
+def build_venue_list() -> list[VenueOut]:
+    """Return all venues with the number of outputs of each edition in the public library. It takes one query."""
+    rows = table.query_all(EDITION_COUNTS_PARTITION.format(library_id=PUBLIC_LIBRARY_ID), "")
     counts: Mapping[str, int] = {row["sk"]: int(row["n"]) for row in rows}
     return [
         VenueOut(

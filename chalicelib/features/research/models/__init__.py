@@ -1,1 +1,1 @@
-"""Request and response models of research, identifiers of works and people, and venues."""
+"""Requests and responses of research, identifiers of works and people, and venues."""

@@ -1,4 +1,4 @@
-"""What researchers and works are called: which texts are ids, in which form they are kept, what makes two works one."""
+"""Identifiers of researchers and works: validation, normalization and matching."""
 
 import hashlib
 import re
@@ -11,83 +11,83 @@ from chalicelib.kernel.http.fields import fold_text
 _ORCID: Final = re.compile(r"[0-9]{4}-[0-9]{4}-[0-9]{4}-[0-9]{3}[0-9X]")
 _OPENALEX_AUTHOR: Final = re.compile(r"A[1-9][0-9]{0,18}")
 _DOI: Final = re.compile(r"10\.[0-9]{4,9}/\S+")
-_ADDRESS: Final = re.compile(r"^(?:https?://)?(?:dx\.|www\.)?doi\.org/|^doi:\s*", re.IGNORECASE)
+_DOI_URL_PREFIX: Final = re.compile(r"^(?:https?://)?(?:dx\.|www\.)?doi\.org/|^doi:\s*", re.IGNORECASE)
 _ARXIV: Final = re.compile(r"([0-9]{4}\.[0-9]{4,5}|[a-z-]+(?:\.[a-z]{2})?/[0-9]{7})(?:v[0-9]+)?", re.IGNORECASE)
-_ARXIV_ADDRESS: Final = re.compile(r"^.*arxiv\.org/(?:abs|pdf)/|^arxiv:\s*|\.pdf$", re.IGNORECASE)
-_ARXIV_DOI: Final = "10.48550/arxiv."
+_ARXIV_URL_PARTS: Final = re.compile(r"^.*arxiv\.org/(?:abs|pdf)/|^arxiv:\s*|\.pdf$", re.IGNORECASE)
+_ARXIV_DOI_PREFIX: Final = "10.48550/arxiv."
 _PMID: Final = re.compile(r"(?:https?://\S+/)?(?:pmid:\s*)?0*([1-9][0-9]{0,9})/?", re.IGNORECASE)
-_JOINING: Final = ("doi", "arxiv", "pmid", "openalex")
-_LONGEST_DOI: Final = 512
+_MATCHING_SCHEMES: Final = ("doi", "arxiv", "pmid", "openalex")
+_MAX_DOI_CHARACTERS: Final = 512
 
 
 def is_orcid(text: str) -> bool:
-    """Return whether a text is an ORCID iD, with the right check digit (ISO 7064, MOD 11-2)."""
+    """Return whether a text is an ORCID iD with a valid check digit (ISO 7064, MOD 11-2)."""
     if not _ORCID.fullmatch(text):
         return False
     total = 0
     for digit in text.replace("-", "")[:-1]:
         total = (total + int(digit)) * 2
     check = (12 - total % 11) % 11
-    return text[-1] == ("X" if check == 10 else str(check))  # noqa: PLR2004 - of the standard
+    return text[-1] == ("X" if check == 10 else str(check))  # noqa: PLR2004 - defined by the standard
 
 
 def is_openalex_author(text: str) -> bool:
-    """Return whether a text is the id of an author at OpenAlex, as far as its form tells."""
+    """Return whether a text has the form of an OpenAlex author id."""
     return bool(_OPENALEX_AUTHOR.fullmatch(text))
 
 
-def doi_of(text: object) -> str | None:
-    """Return a DOI bare and in lower case: it means the same in any letters."""
-    bare = ascii_lower(_ADDRESS.sub("", str(text or "").strip()))
-    return bare if _DOI.fullmatch(bare) and len(bare) <= _LONGEST_DOI else None
+def normalize_doi(text: object) -> str | None:
+    """Return a DOI without prefix in lower case, since DOIs ignore case; None if it is invalid."""
+    bare = ascii_lower(_DOI_URL_PREFIX.sub("", str(text or "").strip()))
+    return bare if _DOI.fullmatch(bare) and len(bare) <= _MAX_DOI_CHARACTERS else None
 
 
-def arxiv_of(text: object) -> str | None:
-    """Return an id of arXiv without its version; it may stand in an address."""
-    tail = _ARXIV_ADDRESS.sub("", str(text or "").strip())
-    found = _ARXIV.fullmatch(tail)
-    return ascii_lower(found[1]) if found else None
+def normalize_arxiv_id(text: object) -> str | None:
+    """Return an arXiv id, possibly from a URL, without its version; None if it is invalid."""
+    tail = _ARXIV_URL_PARTS.sub("", str(text or "").strip())
+    match = _ARXIV.fullmatch(tail)
+    return ascii_lower(match[1]) if match else None
 
 
-def pmid_of(text: object) -> str | None:
-    """Return the digits of a PubMed id; they may stand in an address."""
-    found = _PMID.fullmatch(str(text or "").strip())
-    return found[1] if found else None
+def normalize_pmid(text: object) -> str | None:
+    """Return a PubMed id, possibly from a URL; None if it is invalid."""
+    match = _PMID.fullmatch(str(text or "").strip())
+    return match[1] if match else None
 
 
-def identified(**said: object) -> dict[str, str]:
-    """Return what identifies a work, as far as it is well-formed. A DOI that arXiv gave is also an id of arXiv."""
-    doi = doi_of(said.get("doi"))
-    derived = doi.removeprefix(_ARXIV_DOI) if doi and doi.startswith(_ARXIV_DOI) else None
-    found = {
+def normalize_identifiers(**values: object) -> dict[str, str]:
+    """Return the valid identifiers of a work. A DOI of arXiv yields an arXiv id, too."""
+    doi = normalize_doi(values.get("doi"))
+    derived = doi.removeprefix(_ARXIV_DOI_PREFIX) if doi and doi.startswith(_ARXIV_DOI_PREFIX) else None
+    normalized = {
         "doi": doi,
-        "arxiv": arxiv_of(said.get("arxiv")) or arxiv_of(derived),
-        "pmid": pmid_of(said.get("pmid")),
-        "openalex": said.get("openalex"),
-        "dblp": said.get("dblp"),
+        "arxiv": normalize_arxiv_id(values.get("arxiv")) or normalize_arxiv_id(derived),
+        "pmid": normalize_pmid(values.get("pmid")),
+        "openalex": values.get("openalex"),
+        "dblp": values.get("dblp"),
     }
-    return {name: str(value) for name, value in found.items() if value}
+    return {name: str(value) for name, value in normalized.items() if value}
 
 
-def keys_of(identifiers: Mapping[str, str]) -> list[str]:
-    """Return the keys by which artefacts are of one work."""
-    return [f"{name}:{identifiers[name]}" for name in _JOINING if name in identifiers]
+def match_keys(identifiers: Mapping[str, str]) -> list[str]:
+    """Return the keys by which artefacts belong to the same work."""
+    return [f"{name}:{identifiers[name]}" for name in _MATCHING_SCHEMES if name in identifiers]
 
 
-def alike(title: str, authors: Sequence[Mapping[str, Any]]) -> str | None:
-    """Return what two works have in common that may be one: title and first author's family name; None if unknown."""
-    family = _family(authors[0]["name"]) if authors else ""
-    plain = _plain(title)
+def title_author_digest(title: str, authors: Sequence[Mapping[str, Any]]) -> str | None:
+    """Return a digest of title and first author's family name, None if either is missing."""
+    family = _family_name(authors[0]["name"]) if authors else ""
+    plain = _normalize_title(title)
     return _digest(f"{plain}\n{family}") if family and plain else None
 
 
 def title_digest(title: str) -> str | None:
-    """Return what titles have in common that differ in case, accents and punctuation only; None if nothing is left."""
-    plain = _plain(title)
+    """Return a digest of a title that ignores case, accents and punctuation, None if nothing is left."""
+    plain = _normalize_title(title)
     return _digest(plain) if plain else None
 
 
-def _plain(title: str) -> str:
+def _normalize_title(title: str) -> str:
     return re.sub(r"\W+", " ", fold_text(title)).strip()
 
 
@@ -95,6 +95,6 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-def _family(name: str) -> str:
-    before, comma, _ = fold_text(name).partition(",")
-    return before if comma else fold_text(name).rpartition(" ")[2]
+def _family_name(name: str) -> str:
+    family, comma, _ = fold_text(name).partition(",")
+    return family if comma else fold_text(name).rpartition(" ")[2]

@@ -1,4 +1,4 @@
-"""What the operations on research accept and answer."""
+"""Requests and responses of the operations on research."""
 
 import re
 from collections.abc import Mapping
@@ -10,54 +10,58 @@ from chalicelib.kernel.http.fields import Timestamp, Uuid, matching, require_vis
 from chalicelib.kernel.http.models import Input, ListQuery, Output, RecordOutput
 
 Source = Literal["orcid", "openalex", "dblp"]
-Work = Literal["import", "reconcile", "backfill"]
-Status = Literal["queued", "running", "completed", "failed"]
-Failure = Literal["unknown_researcher", "source_unavailable", "refused_by_source", "malformed_answer", "too_many_alike"]
+JobType = Literal["import", "reconcile", "backfill"]
+JobStatus = Literal["queued", "running", "completed", "failed"]
+FailureCode = Literal[
+    "unknown_researcher", "source_unavailable", "refused_by_source", "malformed_answer", "too_many_alike"
+]
 
-_LONGEST_ID: Final = 128
-_ADDRESS: Final = re.compile(r"https?://(?:www\.)?(?:orcid|openalex)\.org/", re.IGNORECASE)
-_IN_CAPITALS: Final = re.compile(r"a\d+|(?:\d{4}-){3}\d{3}x")
+_MAX_ID_CHARACTERS: Final = 128
+_ID_URL_PREFIX: Final = re.compile(r"https?://(?:www\.)?(?:orcid|openalex)\.org/", re.IGNORECASE)
+_UPPERCASE_ID: Final = re.compile(r"a\d+|(?:\d{4}-){3}\d{3}x")
 
 
-def _bare(value: object) -> object:
-    """Return an id without the address that it is often written with, in the letters that the sources use."""
+def _normalize_researcher_id(value: object) -> object:
+    """Return an id without its URL, in the case that the sources use."""
     if not isinstance(value, str):
         return value
-    bare = _ADDRESS.sub("", value.strip()).rstrip("/")
-    return bare.upper() if _IN_CAPITALS.fullmatch(bare) else bare
+    bare = _ID_URL_PREFIX.sub("", value.strip()).rstrip("/")
+    return bare.upper() if _UPPERCASE_ID.fullmatch(bare) else bare
 
 
 ResearcherId = Annotated[
     str,
-    StringConstraints(min_length=1, max_length=_LONGEST_ID),
-    BeforeValidator(_bare),
+    StringConstraints(min_length=1, max_length=_MAX_ID_CHARACTERS),
+    BeforeValidator(_normalize_researcher_id),
     AfterValidator(require_visible),
 ]
 EditionId = Annotated[str, *matching("^[a-z0-9-]{1,64}$", "must be the id of an edition, such as neurips-2025")]
 
 
 class ImportCreate(Input):
-    """Whose works are fetched: by an ORCID iD or the id of an author at OpenAlex."""
+    """The researcher whose works to fetch."""
 
     researcher_id: ResearcherId = Field(
-        description="An ORCID iD, or an OpenAlex author id such as A5023888391; also as its address.",
+        description="An ORCID iD, or an OpenAlex author id such as A5023888391, with or without its URL.",
         examples=["0000-0002-1825-0097"],
     )
     organization_id: Uuid | None = Field(
-        None, description="The organization whose library they go to; left out, the caller's own.", examples=[None]
+        None,
+        description="The organization into whose library to import. If omitted, the caller's own library.",
+        examples=[None],
     )
 
 
 class ReconcileCreate(Input):
-    """Which library is reconciled."""
+    """The library to reconcile."""
 
     organization_id: Uuid | None = Field(
-        None, description="The organization whose library it is; left out, the caller's own.", examples=[None]
+        None, description="The organization of the library. If omitted, the caller's own library.", examples=[None]
     )
 
 
 class ArtefactsQuery(ListQuery):
-    """Which artefacts."""
+    """Which artefacts to list."""
 
     researcher_id: ResearcherId | None = Field(
         None, description="Only of this researcher.", examples=["0000-0002-1825-0097"]
@@ -66,7 +70,7 @@ class ArtefactsQuery(ListQuery):
 
 
 class OutputsQuery(ListQuery):
-    """Which outputs."""
+    """Which outputs to list."""
 
     researcher_id: ResearcherId | None = Field(
         None, description="Only of this researcher.", examples=["0000-0002-1825-0097"]
@@ -74,19 +78,19 @@ class OutputsQuery(ListQuery):
     venue_id: str | None = Field(None, max_length=64, description="Only at this venue.", examples=["neurips"])
     year: int | None = Field(None, ge=1000, le=9999, description="Only of this year.", examples=[2025])
     doi: str | None = Field(
-        None, max_length=512, description="Only with this DOI, bare or as its address.", examples=["10.5555/12345678"]
+        None, max_length=512, description="Only with this DOI, with or without its URL.", examples=["10.5555/12345678"]
     )
 
 
 class Author(Output):
-    """An author, as a source names them."""
+    """An author as a source names them."""
 
     name: str = Field(examples=["Josiah Carberry"])
     orcid: str | None = Field(None, examples=["0000-0002-1825-0097"])
 
 
 class Identifiers(Output):
-    """What a work is called elsewhere, without an address around it; a DOI in lower case, of arXiv without version."""
+    """Identifiers of a work, without URLs: the DOI in lower case, the arXiv id without version."""
 
     doi: str | None = Field(None, examples=["10.5555/12345678"])
     arxiv: str | None = Field(None, examples=["2501.00001"])
@@ -96,12 +100,12 @@ class Identifiers(Output):
 
 
 class ArtefactOut(RecordOutput):
-    """What one source says of a work, as it was fetched."""
+    """A source's record of a work, as it was fetched."""
 
     source: Source = Field(examples=["openalex"])
-    source_id: str = Field(description="What the source calls it.", examples=["W2741809807"])
+    source_id: str = Field(description="Its id at the source.", examples=["W2741809807"])
     researcher_ids: list[str] = Field(
-        description="The researchers with whom it was imported, by all their ids that it names; 20 at most.",
+        description="The researchers for whom it was imported, by all their ids in it. At most 20.",
         examples=[["0000-0002-1825-0097"]],
     )
     title: str = Field(examples=["A Methodology for the Emulation of Architecture"])
@@ -109,17 +113,19 @@ class ArtefactOut(RecordOutput):
     year: int | None = Field(examples=[2012])
     venue_name: str | None = Field(examples=["Journal of Psychoceramics"])
     identifiers: Identifiers
-    authors: list[Author] = Field(description="The first 100; none where the source names none.")
-    fetched_at: Timestamp = Field(description="When it was fetched as it is; a repeated import of the same leaves it.")
+    authors: list[Author] = Field(description="The first 100. Empty if the source names none.")
+    fetched_at: Timestamp = Field(
+        description="When this content was first fetched. A repeated import of the same content does not change it."
+    )
     content_hash: str = Field(
-        description="SHA-256 of the canonical JSON (RFC 8785) of what the source says of the work, in hexadecimal.",
+        description="SHA-256 of the canonical JSON (RFC 8785) of the source's record, in hexadecimal.",
         examples=["9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"],
     )
-    output_id: Uuid | None = Field(description="The output that it is part of; null until it is reconciled.")
+    output_id: Uuid | None = Field(description="The output that contains it. Null until it is reconciled.")
 
 
 class WorkOut(RecordOutput):
-    """A work, as all artefacts of a library say that share an identifier."""
+    """A work, built from all artefacts of a library that share an identifier."""
 
     title: str = Field(examples=["A Methodology for the Emulation of Architecture"])
     type: str = Field(examples=["article"])
@@ -128,10 +134,10 @@ class WorkOut(RecordOutput):
     doi: str | None = Field(examples=["10.5555/12345678"])
     authors: list[Author]
     researcher_ids: list[str] = Field(
-        description="Of all its artefacts; 20 at most.", examples=[["0000-0002-1825-0097"]]
+        description="Researchers of all its artefacts. At most 20.", examples=[["0000-0002-1825-0097"]]
     )
-    artefact_ids: list[Uuid] = Field(description="The first says most: dblp, then openalex, then orcid.")
-    provenance: dict[str, Uuid] = Field(description="By field, the artefact whose value it is.")
+    artefact_ids: list[Uuid] = Field(description="By precedence of the source: dblp, then openalex, then orcid.")
+    provenance: dict[str, Uuid] = Field(description="Field → the artefact that its value comes from.")
 
 
 class VenueEditionOut(Output):
@@ -139,7 +145,7 @@ class VenueEditionOut(Output):
 
     id: str = Field(examples=["neurips-2025"])
     year: int = Field(examples=[2025])
-    output_count: int = Field(ge=0, description="Outputs that backfills have brought.", examples=[0])
+    output_count: int = Field(ge=0, description="Outputs created by backfills.", examples=[0])
 
 
 class VenueOut(Output):
@@ -151,7 +157,7 @@ class VenueOut(Output):
 
 
 class Counts(Output):
-    """What a job has done so far: of imports and backfills artefacts; of reconciles outputs."""
+    """The result of a job so far: artefacts for imports and backfills, outputs for reconciliations."""
 
     created: int = Field(0, ge=0, examples=[12])
     updated: int = Field(0, ge=0, examples=[1])
@@ -160,14 +166,14 @@ class Counts(Output):
         0,
         ge=0,
         examples=[0],
-        description="Merges that a reconcile proposes and does not make: outputs that share no identifier, are a year "
-        "apart at most, and have the same title and first author or, where one of them lists no authors (ORCID never "
-        "does), the same title and a researcher.",
+        description="Merges that a reconciliation suggests but does not make: outputs that share no identifier, are at "
+        "most a year apart, and have the same title and first author or, if one of them lists no authors (ORCID never "
+        "does), the same title and a common researcher.",
     )
 
 
-_NOTHING_YET: Final = {"created": 0, "updated": 0, "unchanged": 0, "conflicts": 0}
-_OF_WORK: Final[Mapping[Work, Mapping[str, Any]]] = {
+_ZERO_COUNTS: Final = {"created": 0, "updated": 0, "unchanged": 0, "conflicts": 0}
+_EXAMPLES_BY_TYPE: Final[Mapping[JobType, Mapping[str, Any]]] = {
     "import": {},
     "reconcile": {"kind": "reconcile", "researcher_id": None},
     "backfill": {"kind": "backfill", "researcher_id": None, "edition_id": "neurips-2025"},
@@ -175,25 +181,27 @@ _OF_WORK: Final[Mapping[Work, Mapping[str, Any]]] = {
 
 
 class ResearchJobOut(RecordOutput):
-    """Work on research in the background."""
+    """A background job of research."""
 
     event_examples: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         f"research.{work}.{event}": {**shown, **of_work}
-        for work, of_work in _OF_WORK.items()
+        for work, of_work in _EXAMPLES_BY_TYPE.items()
         for event, shown in (
-            ("requested", {"status": "queued", "counts": _NOTHING_YET}),
+            ("requested", {"status": "queued", "counts": _ZERO_COUNTS}),
             ("completed", {"status": "completed"}),
             ("failed", {"status": "failed", "error": "source_unavailable", "detail": "A source gave no answer."}),
         )
     }
 
-    kind: Work = Field(validation_alias="work", examples=["import"])
-    status: Status = Field(examples=["completed"])
+    kind: JobType = Field(validation_alias="work", examples=["import"])
+    status: JobStatus = Field(examples=["completed"])
     counts: Counts
-    error: Failure | None = Field(description="Why it failed, as a word for programs.", examples=[None])
-    detail: str | None = Field(description="The same for people.", examples=[None])
-    skipped: list[str] = Field(description="The first 20 records that could not be read, and why.", examples=[[]])
-    skipped_count: int = Field(ge=0, description="How many those are.", examples=[0])
-    organization_id: Uuid | None = Field(description="Whose library it works in, if that is an organization's.")
-    researcher_id: str | None = Field(description="Whose works it imports.", examples=["0000-0002-1825-0097"])
-    edition_id: str | None = Field(description="What it backfills.", examples=[None])
+    error: FailureCode | None = Field(description="Why it failed, as a code.", examples=[None])
+    detail: str | None = Field(description="Why it failed, in words.", examples=[None])
+    skipped: list[str] = Field(description="The first 20 unreadable records with the reasons.", examples=[[]])
+    skipped_count: int = Field(ge=0, description="Number of unreadable records.", examples=[0])
+    organization_id: Uuid | None = Field(description="The organization of the library, if any.")
+    researcher_id: str | None = Field(
+        description="The researcher whose works it imports.", examples=["0000-0002-1825-0097"]
+    )
+    edition_id: str | None = Field(description="The edition that it backfills.", examples=[None])

@@ -1,22 +1,23 @@
-"""What is stored of a redirect."""
+"""The stored record of a redirect."""
 
 from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any, Literal
 
-from chalicelib.features.sites.models.redirect_targets import MOST_LEVELS, SPLAT, is_of_the_site
+from chalicelib.features.sites.models.redirect_targets import MAX_WILDCARD_SEGMENTS, SPLAT, is_site_path
 from chalicelib.features.sites.models.redirects import RedirectOut
-from chalicelib.features.sites.models.url_paths import normalized, prefixes
+from chalicelib.features.sites.models.url_paths import normalize_path, path_prefixes
 from chalicelib.kernel.storage.entity import Collection, Entity, Facet, Item, ItemKey
 from chalicelib.kernel.storage.pii import PersonalData
 from chalicelib.kernel.storage.unique_values import Unique
 
 
 class Redirect(Entity):
-    """A redirect of a site. One of the origin `page` only tells what the former trails of the site's pages do.
+    """A redirect of a site.
 
-    `page_id`, `former_parent_id` and `former_slug` say which: the page that was there, below which one, by which slug.
-    Where that is now follows from the page; it has no `to_path` stored.
+    A redirect with the origin `page` was created when a page moved. It only makes the former position of the page in
+    the slug index visible: the page `page_id` was at `former_slug` below `former_parent_id`. Its destination is the
+    page's current path, so it has no `to_path`.
     """
 
     kind, parameter = "site.redirect", "redirect_id"
@@ -45,40 +46,40 @@ class Redirect(Entity):
 
     @property
     def log_label(self) -> str:
-        """The path that it leads from."""
+        """Return the path that is redirected."""
         return self.from_path
 
     @property
     def derived_items(self) -> tuple[Item, ...]:
-        """Itself, found by its path; and, while it leads to another, that it does, found by that."""
+        """Return a copy found by its path and, if it redirects within the site, an item found by its target."""
         copy = {name: value for name in self._stored_fields if (value := getattr(self, name)) is not None}
-        pk, sk = path_key(self.site_id, self.from_path)
+        pk, sk = redirect_path_key(self.site_id, self.from_path)
         by_path = {**copy, "pk": pk, "sk": sk}
-        if self.origin == "page" or not self.enabled or not self.to_path or not is_of_the_site(self.to_path):
+        if self.origin == "page" or not self.enabled or not self.to_path or not is_site_path(self.to_path):
             return (by_path,)
-        return by_path, {"pk": pk, "sk": leading_to(self.to_path) + self.id, "from_path": self.from_path}
+        return by_path, {"pk": pk, "sk": target_key_prefix(self.to_path) + self.id, "from_path": self.from_path}
 
     def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
-        """Return None if it names the person: an address without that is another."""
+        """Return None if it names the person, because a path without the name would be another path."""
         return None if person.appears_in_value([self.from_path, self.to_path or ""]) else {}
 
 
-def path_key(site_id: str, from_path: str) -> ItemKey:
-    """Return where a redirect stands by the path that it leads from."""
+def redirect_path_key(site_id: str, from_path: str) -> ItemKey:
+    """Return the key of the item that finds a redirect by its path."""
     return f"W#{site_id}#F", f"E#{from_path}"
 
 
-def keys_from(site_id: str, path: str) -> list[ItemKey]:
-    """Return where the redirects stand that a path may match: its own, then those of all below, the nearest first."""
-    sources = [path, *(f"{prefix.rstrip('/')}/*" for prefix in prefixes(path, MOST_LEVELS))]
-    return [path_key(site_id, source) for source in dict.fromkeys(sources)]
+def matching_redirect_keys(site_id: str, path: str) -> list[ItemKey]:
+    """Return the keys of the redirects that a path can match: its own, then wildcards, the longest first."""
+    sources = [path, *(f"{prefix.rstrip('/')}/*" for prefix in path_prefixes(path, MAX_WILDCARD_SEGMENTS))]
+    return [redirect_path_key(site_id, source) for source in dict.fromkeys(sources)]
 
 
-def leading_to(to_path: str) -> str:
-    """Return how the keys of the rows begin of all redirects with a target, in the partition of redirects."""
-    return f"T#{sha256((normalized(to_path) or to_path).encode()).hexdigest()}#"
+def target_key_prefix(to_path: str) -> str:
+    """Return the sort key prefix of the items that find redirects by a target."""
+    return f"T#{sha256((normalize_path(to_path) or to_path).encode()).hexdigest()}#"
 
 
-def onto(from_path: str) -> str:
-    """Return the target of redirects that lead to what another redirect leads on, whatever its `*` stands for."""
+def target_pattern(from_path: str) -> str:
+    """Return the target of redirects that lead to another redirect's path, with `:splat` in place of its wildcard."""
     return from_path.replace("*", SPLAT)

@@ -1,11 +1,11 @@
-"""What is stored of a site, and of the two trees that its pages make: of their drafts, and of what is published."""
+"""The stored records of sites, and of the two trees of their pages: the drafts, and the published pages."""
 
 from collections.abc import Mapping
 from dataclasses import field
-from typing import Any, Final, Literal
+from typing import Any, ClassVar, Final, Literal
 
 from chalicelib.features.platforms.entities import SITE_KIND, LinkTarget
-from chalicelib.features.sites.models.intervals import kept, last
+from chalicelib.features.sites.models.intervals import compact, last_end
 from chalicelib.features.sites.models.schemas import RobotsIn, SiteOut
 from chalicelib.features.tenancy.entities.organizations import Organization
 from chalicelib.kernel.core.settings import settings
@@ -17,16 +17,19 @@ from chalicelib.kernel.storage.pii import PersonalData
 from chalicelib.kernel.storage.trees import Tree
 from chalicelib.kernel.storage.unique_values import FormerName, Unique
 
-DRAFT: Final = "D"
-LIVE: Final = "L"
-TREES: Final = "W#{site_id}#{tree}"
-MOST_FORMER_HOMES: Final = 50
+DRAFT_TREE: Final = "D"
+PUBLISHED_TREE: Final = "L"
+TREE_PARTITION: Final = "W#{site_id}#{tree}"
+MAX_FORMER_HOMES: Final = 50
 
 TreeName = Literal["D", "L"]
 
 
 class Site(Container, LinkTarget):
-    """What an organization publishes: pages below one host. `domain`: the verified one of its platform, once known."""
+    """A site of an organization: pages below one host.
+
+    `domain`: the verified domain of its platform, once it is loaded.
+    """
 
     kind, parameter, parent_type, scope_area = SITE_KIND, "site_id", Organization, "sites"
     has_members = False
@@ -46,7 +49,7 @@ class Site(Container, LinkTarget):
         error_code="already_exists",
         field="platformId",
         applies_to=lambda site: site.platform_id is not None,
-        advice="A platform has one site at most: choose another.",
+        advice="A platform has at most one site. Choose another platform.",
     )
     extra_partitions = ("W#{id}#D", "W#{id}#L", "W#{id}#F", "W#{id}#Q", "W#{id}#S")
     output_model = SiteOut
@@ -67,79 +70,80 @@ class Site(Container, LinkTarget):
 
     @property
     def is_published(self) -> bool:
-        """Whether everybody may see what is published of it."""
+        """Return whether everybody can see its published pages."""
         return self.status == "published"
 
-    def is_public_at(self, timestamp: str) -> bool:  # noqa: ARG002 - a site is published until somebody changes that
+    def is_public_at(self, timestamp: str) -> bool:  # noqa: ARG002 - sites have no schedule
         """Return whether everybody can see the site."""
         return self.is_published
 
     @property
     def host(self) -> str:
-        """Where it is."""
+        """Return its host."""
         return self.domain or f"{self.slug}.{sites_domain()}"
 
     @property
     def url(self) -> str:
-        """What the addresses of its pages begin with."""
+        """Return the prefix of its pages' URLs."""
         return f"https://{self.host}"
 
     def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
-        """Return what lets none of its texts name the person."""
+        """Return the changes that remove the person from its texts."""
         return person.redact_all({name: getattr(self, name) for name in ("name", "description", "robots")})
 
 
 class SiteTree(Entity):
-    """One of the two trees of a site: of its drafts, or of what is published, as a whole.
+    """The state of one of the two trees of a site.
 
-    `moved`: see `kernel/storage/trees.py`. `home`: the page at `/`, whose children are right below that; of what is
-    published
-    also the revision that is shown there. `mark`: another one with each change of what the tree shows, if it is that of
-    what is published. `home_since`: since when; `former_homes`: when other pages were, or it was
-    before.
+    `moved`: see `kernel/storage/trees.py`. `home_page_id` is the page at `/`; paths begin below it. In the tree of
+    published pages `home_revision_id` is the revision shown there, and `content_id` changes with everything that the
+    tree shows. `home_since` is when the home page became it. `former_homes` maps page ids to the intervals in which
+    they were the home page.
     """
 
     kind = "site.tree"
-    pk, sk = TREES, trees.STATE
+    pk, sk = TREE_PARTITION, trees.STATE
+
+    attribute_names: ClassVar = {"home_page_id": "home", "content_id": "mark"}
 
     organization_id: str
     site_id: str
     tree: TreeName
     moved: dict[str, int] = field(default_factory=dict)
-    home: str | None = None
+    home_page_id: str | None = None
     home_revision_id: str | None = None
-    mark: str | None = None
+    content_id: str | None = None
     home_since: str | None = None
     former_homes: dict[str, list[list[str]]] = field(default_factory=dict)
 
-    def with_home(self, page_id: str | None, moment: str) -> dict[str, Any]:
-        """Return the fields of the tree with another page as its home, or none, from a moment on."""
+    def fields_with_home(self, page_id: str | None, timestamp: str) -> dict[str, Any]:
+        """Return the fields of the tree with another home page, or none, from a time on."""
         former = {**self.former_homes}
-        if self.home:
-            former[self.home] = kept([*former.get(self.home, []), [str(self.home_since), moment]])
-        latest = sorted(former, key=lambda page: last(former[page]), reverse=True)[:MOST_FORMER_HOMES]
+        if self.home_page_id:
+            former[self.home_page_id] = compact([*former.get(self.home_page_id, []), [str(self.home_since), timestamp]])
+        latest = sorted(former, key=lambda page: last_end(former[page]), reverse=True)[:MAX_FORMER_HOMES]
         return {
-            "home": page_id,
-            "home_since": page_id and moment,
+            "home_page_id": page_id,
+            "home_since": page_id and timestamp,
             "former_homes": {page: former[page] for page in latest},
         }
 
 
-def tree_of(site_id: str, tree: TreeName) -> Tree:
+def page_tree(site_id: str, tree: TreeName) -> Tree:
     """Return one of the two trees of a site."""
-    return Tree(TREES.format(site_id=site_id, tree=tree))
+    return Tree(TREE_PARTITION.format(site_id=site_id, tree=tree))
 
 
-def trees_of(site_id: str) -> list[ItemKey]:
-    """Return where it stands of both trees of a site what is known of them as a whole."""
-    return [tree_of(site_id, DRAFT).state_key, tree_of(site_id, LIVE).state_key]
+def tree_state_keys(site_id: str) -> list[ItemKey]:
+    """Return the item keys of the states of both trees of a site."""
+    return [page_tree(site_id, DRAFT_TREE).state_key, page_tree(site_id, PUBLISHED_TREE).state_key]
 
 
 def sites_domain() -> str:
-    """Return the domain below which every site has a name."""
+    """Return the domain below which every site has a host name."""
     return f"sites.{settings().platforms_domain}"
 
 
-def at_site(role: Role | None, *, if_published: bool = False, public_label: str = "") -> RequireRole:
-    """Return the need for a role at the organization of the site that the path names."""
+def require_site_role(role: Role | None, *, if_published: bool = False, public_label: str = "") -> RequireRole:
+    """Return the rule that requires a role in the organization of the site named by the path."""
     return RequireRole(Site, role, role_at=Organization, if_published=if_published, public_label=public_label)

@@ -1,1 +1,1 @@
-"""Menus: where a site leads its visitors, by the pages it has and to others."""
+"""Menus of a site."""

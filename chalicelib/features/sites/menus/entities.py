@@ -1,71 +1,70 @@
-"""What is stored of a menu."""
+"""The stored record of a menu."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
-from typing import Any, Final, Self
+from typing import Any, ClassVar, Final, Self
 
-from chalicelib.features.platforms.models.nested_items import placed
+from chalicelib.features.platforms.models.nested_items import walk_items
 from chalicelib.features.sites.menus.models import MenuOut
 from chalicelib.kernel.storage.entity import Collection, Entity, Quota
 from chalicelib.kernel.storage.pii import PersonalData
 
-ID_PATTERN: Final = r"^[a-z0-9][a-z0-9-]{0,63}$"
-MOST_MENUS: Final = 100
+MENU_ID_PATTERN: Final = r"^[a-z0-9][a-z0-9-]{0,63}$"
+MAX_MENUS: Final = 100
 
 
 class Menu(Entity):
     """A menu of a site. `outline`: its items as they were sent.
 
-    `above` are the pages above those that it leads to, as of when it was put: where to look for their paths at once,
-    and no more than that. `places` are the pages that there are, each with the path where it is published, or None;
-    they are known once they were looked for.
+    `ancestor_page_ids` are the ancestors of its pages when the menu was stored, a hint to read their paths at once.
+    `page_paths` maps the ids of existing pages to their published path or None. `with_page_paths` loads it.
     """
 
-    kind, parameter, parameter_pattern = "site.navigation", "navigation_id", ID_PATTERN
+    kind, parameter, parameter_pattern = "site.navigation", "navigation_id", MENU_ID_PATTERN
     pk, sk = "W#{site_id}", "M#{id}"
     in_site = Collection("W#{site_id}#M", "{created_at}#{id}", index="index1")
-    quota = Quota("menus", "W#{site_id}", MOST_MENUS, lambda _menu: True, advice="Put one that is there already.")
+    quota = Quota("menus", "W#{site_id}", MAX_MENUS, lambda _menu: True, advice="Replace an existing menu.")
     output_model = MenuOut
-    computed_fields = frozenset({"places"})
-    fields_omitted_from_lists = frozenset({"outline", "above"})
+    attribute_names: ClassVar = {"ancestor_page_ids": "above"}
+    computed_fields = frozenset({"page_paths"})
+    fields_omitted_from_lists = frozenset({"outline", "ancestor_page_ids"})
 
     organization_id: str
     site_id: str
     name: str
     outline: list[dict[str, Any]] = field(default_factory=list)
-    above: list[str] = field(default_factory=list)
-    places: Mapping[str, str | None] = field(default_factory=dict, compare=False)
+    ancestor_page_ids: list[str] = field(default_factory=list)
+    page_paths: Mapping[str, str | None] = field(default_factory=dict, compare=False)
 
     @property
     def page_ids(self) -> list[str]:
-        """The pages that it leads to, each once."""
-        return sorted({part["page_id"] for _, part in placed(self.outline, "") if part["page_id"]})
+        """Return the distinct ids of the pages that it links."""
+        return sorted({part["page_id"] for _, part in walk_items(self.outline, "") if part["page_id"]})
 
     @property
     def items(self) -> list[dict[str, Any]]:
-        """Its items, with where they lead."""
-        return [*self._shown(self.outline)]
+        """Return its items with the paths of their pages."""
+        return [*self._show_items(self.outline)]
 
-    def published(self) -> Self:
-        """Return it as everybody sees it: without what leads to pages that are not published, and all below these.
+    def without_unpublished(self) -> Self:
+        """Return the menu as the public sees it: without unpublished pages, the items below them and empty groups."""
+        return self.replace(outline=[*self._published_items(self.outline)])
 
-        Groups that hold nothing then are left out too.
-        """
-        return self.replace(outline=[*self._published(self.outline)])
-
-    def _shown(self, items: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    def _show_items(self, items: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         for item in items:
             page_id = item["page_id"]
-            where = {"path": self.places.get(page_id), "dangling": page_id not in self.places} if page_id else {}
-            yield {**item, **where, "children": [*self._shown(item["children"])]}
+            location = (
+                {"path": self.page_paths.get(page_id), "dangling": page_id not in self.page_paths} if page_id else {}
+            )
+            yield {**item, **location, "children": [*self._show_items(item["children"])]}
 
-    def _published(self, items: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    def _published_items(self, items: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         for item in items:
-            children = [*self._published(item["children"])]
-            leads = {"page": bool(self.places.get(item["page_id"])), "group": bool(children), "url": True}
-            if leads[item["type"]]:
+            children = [*self._published_items(item["children"])]
+            is_visible = {"page": bool(self.page_paths.get(item["page_id"])), "group": bool(children), "url": True}
+            if is_visible[item["type"]]:
                 yield {**item, "children": children}
 
     def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
-        """Return what lets neither its name nor any of its items name the person."""
+        """Return the changes that remove the person from its name and items."""
         return person.redact_all({"name": self.name, "outline": self.outline})

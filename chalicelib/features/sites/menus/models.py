@@ -1,4 +1,4 @@
-"""What the operations on menus accept and answer."""
+"""Requests and responses of the operations on menus."""
 
 from typing import Final, Literal
 
@@ -8,8 +8,8 @@ from chalicelib.features.platforms.models.nested_items import NothingBelow
 from chalicelib.kernel.http.fields import ElementId, Link, Name, Uuid
 from chalicelib.kernel.http.models import Input, Output, RecordOutput
 
-MOST_ITEMS: Final = 200
-"""Of a menu, on all levels."""
+MAX_MENU_ITEMS: Final = 200
+"""Items of a menu on all levels."""
 
 ItemType = Literal["page", "url", "group"]
 
@@ -17,38 +17,40 @@ ItemType = Literal["page", "url", "group"]
 class MenuLeafIn(Input):
     """An item of a menu."""
 
-    id: ElementId = Field(description="Different from that of every other item of the menu.", examples=["looms"])
+    id: ElementId = Field(description="Unique within the menu.", examples=["looms"])
     label: Name = Field(examples=["Looms"])
     type: ItemType = Field(examples=["url"])
-    page_id: Uuid | None = Field(None, description="Of the type `page`: a page of the site.", examples=[None])
+    page_id: Uuid | None = Field(None, description="For the type `page`: a page of the site.", examples=[None])
     url: Link | None = Field(
         None,
         examples=["https://example.com/looms"],
-        description="Of the type `url`: a web address, an e-mail address by `mailto:`, or a path of the site.",
+        description="For the type `url`: a web address, a `mailto:` address or a path of the site.",
     )
     children: NothingBelow = Field([], examples=[[]])
-    path: str | None = Field(None, exclude=True, description="As menus show it; it is found out anew.", examples=[None])
-    dangling: bool = Field(default=False, exclude=True, description="As menus show it; it is found out anew.")
+    path: str | None = Field(
+        None, exclude=True, description="Accepted as responses contain it, and ignored.", examples=[None]
+    )
+    dangling: bool = Field(default=False, exclude=True, description="Accepted as responses contain it, and ignored.")
 
 
 class MenuBranchIn(MenuLeafIn):
-    """An item of a menu that may have items below."""
+    """An item of a menu that can have children."""
 
-    children: list[MenuLeafIn] = Field([], max_length=MOST_ITEMS, examples=[[]])
+    children: list[MenuLeafIn] = Field([], max_length=MAX_MENU_ITEMS, examples=[[]])
 
 
 class MenuItemIn(MenuBranchIn):
-    """An item of a menu, at the top."""
+    """A top-level item of a menu."""
 
-    children: list[MenuBranchIn] = Field([], max_length=MOST_ITEMS, examples=[[]])  # type: ignore[assignment]
+    children: list[MenuBranchIn] = Field([], max_length=MAX_MENU_ITEMS, examples=[[]])  # type: ignore[assignment]
 
 
 class MenuPut(Input):
-    """A menu, as a whole."""
+    """A complete menu."""
 
     name: Name = Field(examples=["Main menu"])
     items: list[MenuItemIn] = Field(
-        [], max_length=MOST_ITEMS, description="Three levels deep at most, and 200 in all; 64 KiB as JSON."
+        [], max_length=MAX_MENU_ITEMS, description="At most three levels deep, 200 in all, and 64 KiB as JSON."
     )
 
 
@@ -63,7 +65,7 @@ class MenuItemOut(Output):
     path: str | None = Field(
         None,
         examples=["/looms"],
-        description="Where its page is published now; null of a draft, which only members see an item of.",
+        description="Published path of its page. Null for an unpublished page, which only members see.",
     )
     dangling: bool = Field(default=False, description="Whether its page is gone.", examples=[False])
     children: list["MenuItemOut"] = Field([], examples=[[]])
@@ -72,7 +74,7 @@ class MenuItemOut(Output):
 class MenuSummary(RecordOutput):
     """A menu as lists show it."""
 
-    id: str = Field(description="What callers chose to name it by.", examples=["main"])
+    id: str = Field(description="Id chosen by the caller.", examples=["main"])
     site_id: Uuid
     name: str = Field(examples=["Main menu"])
 
@@ -80,4 +82,4 @@ class MenuSummary(RecordOutput):
 class MenuOut(MenuSummary):
     """A menu of a site."""
 
-    items: list[MenuItemOut] = Field(description="In the order in which they were sent.")
+    items: list[MenuItemOut] = Field(description="Items in the order in which they were sent.")

@@ -1,57 +1,57 @@
-"""Times: when something was so. Spans in their order, each from a moment on until another, which is none of it."""
+"""Intervals of time in ascending order: pairs of a start and an end, which is not part of the interval."""
 
 from collections.abc import Sequence
 from typing import Final
 
-NEVER: Final = "~"
-"""Later than any moment: the end of what is still so."""
+OPEN_END: Final = "~"
+"""End of an interval that continues. It is greater than any timestamp."""
 
-MOST_SPANS: Final = 10
-"""That are kept of one thing."""
+MAX_INTERVALS: Final = 10
+"""Number of intervals that are stored for one fact."""
 
-Times = Sequence[Sequence[str]]
-"""Pairs of moments."""
+Intervals = Sequence[Sequence[str]]
+"""Pairs of timestamps."""
 
-ALWAYS: Final[Times] = (("", NEVER),)
-
-
-def begun(times: Times, moment: str) -> list[list[str]]:
-    """Return times of what is so again, or still, from a moment on."""
-    return [*map(list, times)] if is_so(times) else [*map(list, times), [moment, NEVER]]
+ALWAYS: Final[Intervals] = (("", OPEN_END),)
 
 
-def ended(times: Times, moment: str) -> list[list[str]]:
-    """Return times of what is so no more from a moment on."""
-    return [[since, min(until, moment)] for since, until in times if since < moment]
+def open_interval(intervals: Intervals, timestamp: str) -> list[list[str]]:
+    """Return the intervals with one that is open, starting at a time unless one is open already."""
+    return [*map(list, intervals)] if is_open(intervals) else [*map(list, intervals), [timestamp, OPEN_END]]
 
 
-def is_so(times: Times) -> bool:
-    """Return whether it is so still."""
-    return bool(times) and last(times) == NEVER
+def close_intervals(intervals: Intervals, timestamp: str) -> list[list[str]]:
+    """Return the intervals without anything after a time."""
+    return [[since, min(until, timestamp)] for since, until in intervals if since < timestamp]
 
 
-def last(times: Times) -> str:
-    """Return the moment until which it was so last, or `NEVER`."""
-    return times[-1][1]
+def is_open(intervals: Intervals) -> bool:
+    """Return whether the last interval is open."""
+    return bool(intervals) and last_end(intervals) == OPEN_END
 
 
-def kept(times: Times) -> list[list[str]]:
-    """Return times of which no more are kept than there may be: the first of them become one."""
-    ordered = sorted(map(list, times))
-    while len(ordered) > MOST_SPANS:
+def last_end(intervals: Intervals) -> str:
+    """Return the end of the last interval, or `OPEN_END`."""
+    return intervals[-1][1]
+
+
+def compact(intervals: Intervals) -> list[list[str]]:
+    """Return at most `MAX_INTERVALS` intervals. The first ones are joined."""
+    ordered = sorted(map(list, intervals))
+    while len(ordered) > MAX_INTERVALS:
         (since, _), (_, until), *ordered = ordered
         ordered = [[since, until], *ordered]
     return ordered
 
 
-def both(these: Times, those: Times) -> Times:
-    """Return when two things were so at once."""
-    spans = ((max(a, c), min(b, d)) for a, b in these for c, d in those)
+def intersect(first: Intervals, second: Intervals) -> Intervals:
+    """Return the intersection of two sequences of intervals."""
+    spans = ((max(a, c), min(b, d)) for a, b in first for c, d in second)
     return tuple(sorted((since, until) for since, until in spans if since < until))
 
 
-def without(these: Times, those: Times) -> Times:
-    """Return when one thing was so, and another was not."""
-    for since, until in those:
-        these = both(these, [("", since), (until, NEVER)])
-    return these
+def subtract(intervals: Intervals, subtracted: Intervals) -> Intervals:
+    """Return the intervals without those of a second sequence."""
+    for since, until in subtracted:
+        intervals = intersect(intervals, [("", since), (until, OPEN_END)])
+    return intervals

@@ -1,4 +1,4 @@
-"""What a redirect may lead from, and to: paths and web addresses, and nothing that leads elsewhere than it says."""
+"""Validation of the paths and targets of redirects, which must not lead elsewhere than they appear to."""
 
 import re
 import unicodedata
@@ -7,12 +7,12 @@ from urllib.parse import quote, urlsplit
 
 from pydantic_core import Url
 
-from chalicelib.features.sites.models.url_paths import decoded, normalized
+from chalicelib.features.sites.models.url_paths import decode_path, normalize_path
 
 SPLAT: Final = ":splat"
-MOST_BYTES: Final = 1000
-MOST_LEVELS: Final = 10
-"""Segments before a `*`: all that a path may match is read at once."""
+MAX_SOURCE_BYTES: Final = 1000
+MAX_WILDCARD_SEGMENTS: Final = 10
+"""Segments before a wildcard. All redirects that a path can match are read at once."""
 
 _UNSAFE: Final = re.compile(r"[\x00-\x20\x7f\\<>\"`{}|^\u0080-\u00a0\u2028\u2029\ufeff\ud800-\udfff]")
 _SAFE: Final = "/:@!$&'()*+,;=-._~%?#[]"
@@ -21,68 +21,68 @@ _TARGET_ADVICE: Final = "must be a path that begins with one /, or a web address
 _SOURCE_ADVICE: Final = "must be a path that begins with one /, such as /old-looms, or /old/* for all below it"
 
 
-def source(text: str) -> str:
-    """Return the path that a redirect leads from, as paths are looked up. Raises ValueError."""
+def normalize_source(text: str) -> str:
+    """Return the normalized path of a redirect. Raises ValueError."""
     if not text.startswith("/") or text.startswith("//") or re.search(r"[?#\\]", text):
         raise ValueError(_SOURCE_ADVICE)
-    bare, star, behind = text.partition("*")
-    path = normalized(bare)
-    # What another look would make another path of, such as an escaped `?`, could not be sent back as it is shown.
-    if path is None or path != normalized(path) or behind or (star and not bare.endswith("/")) or "*" in path:
+    bare, star, rest = text.partition("*")
+    path = normalize_path(bare)
+    # A path that changes when it is normalized again, such as an escaped `?`, could not be sent back as it is shown.
+    if path is None or path != normalize_path(path) or rest or (star and not bare.endswith("/")) or "*" in path:
         raise ValueError(_SOURCE_ADVICE)
     whole = f"{path.rstrip('/')}/*" if star else path
-    if len(whole.encode()) > MOST_BYTES:
-        raise ValueError(f"must have {MOST_BYTES} bytes or fewer in UTF-8")
-    if star and whole.count("/") > MOST_LEVELS + 1:
-        raise ValueError(f"must have {MOST_LEVELS} segments or fewer before the *")
+    if len(whole.encode()) > MAX_SOURCE_BYTES:
+        raise ValueError(f"must have {MAX_SOURCE_BYTES} bytes or fewer in UTF-8")
+    if star and whole.count("/") > MAX_WILDCARD_SEGMENTS + 1:
+        raise ValueError(f"must have {MAX_WILDCARD_SEGMENTS} segments or fewer before the *")
     return whole
 
 
-def target(text: str) -> str:
-    """Return where a redirect leads to: a path of the site, or a web address. Raises ValueError.
+def validate_target(text: str) -> str:
+    """Return the target of a redirect, a path of the site or a web address. Raises ValueError.
 
-    Not `//host`, nothing with backslashes or control characters, no other scheme: browsers take these for more than a
+    It rejects `//host`, backslashes, control characters and other schemes, since browsers treat these as more than a
     path (OWASP, Unvalidated Redirects and Forwards).
     """
     try:
-        leads = not _UNSAFE.search(text) and (_stays(text) if is_of_the_site(text) else _is_web_address(text))
+        is_valid = not _UNSAFE.search(text) and (_stays_on_site(text) if is_site_path(text) else _is_web_address(text))
     except ValueError:
-        leads = False
-    if not leads:
+        is_valid = False
+    if not is_valid:
         raise ValueError(_TARGET_ADVICE)
     return text
 
 
-def _stays(path: str) -> bool:
-    """Return whether browsers take it for a path of the host they are at, and so does who decodes it before them."""
+def _stays_on_site(path: str) -> bool:
+    """Return whether browsers, and servers that decode it first, treat it as a path of the same host."""
     url = Url(f"https://{_ANY_HOST}{path}")
-    # As it is sent, too: of `//host/../..` a server's library leaves `/`, and browsers go to the host.
-    readings = [unicodedata.normalize("NFKC", decoded(each)) for each in (path, url.path or "/")]
-    at_home = url.host == _ANY_HOST and not any(each.startswith("//") or "\\" in each for each in readings)
-    return at_home and normalized(path) is not None
+    # The unmodified path counts, too: a library may reduce `//host/../..` to `/`, while browsers go to the host.
+    readings = [unicodedata.normalize("NFKC", decode_path(each)) for each in (path, url.path or "/")]
+    is_same_host = url.host == _ANY_HOST and not any(each.startswith("//") or "\\" in each for each in readings)
+    return is_same_host and normalize_path(path) is not None
 
 
 def _is_web_address(text: str) -> bool:
-    """Return whether it names a host that whoever reads it sees, and no secret for that."""
+    """Return whether it is a web address whose host readers can recognize, without credentials."""
     url, host = Url(text), urlsplit(text).netloc
     return url.scheme in ("http", "https") and bool(host) and not ("@" in host or SPLAT in host)
 
 
-def is_of_the_site(to_path: str) -> bool:
-    """Return whether a redirect leads to a path of its own site."""
+def is_site_path(to_path: str) -> bool:
+    """Return whether a target is a path of the same site."""
     return to_path.startswith("/")
 
 
-def with_splat(to_path: str, splat: str) -> str:
-    """Return a target with what a `*` stood for in place of `:splat`.
+def expand_splat(to_path: str, splat: str) -> str:
+    """Return a target with `:splat` replaced by the part of the path that matched the wildcard.
 
-    By what visitors ask for it leads nowhere else than it says: to the host it names or, on the site, to its home.
+    A visitor's path cannot change the target's host. A result that would leave the site becomes its home page.
     """
     filled = to_path.replace(SPLAT, quote(splat, safe="/-._~"))
-    return filled if not is_of_the_site(to_path) or _stays(filled) else "/"
+    return filled if not is_site_path(to_path) or _stays_on_site(filled) else "/"
 
 
-def as_location(to_path: str) -> str:
-    """Return a target as a `Location` may hold it: ASCII only (RFC 3986), a host of other letters by its IDNA name."""
-    named = is_of_the_site(to_path) or urlsplit(to_path).netloc.isascii()
+def to_location(to_path: str) -> str:
+    """Return a target as a `Location` value: ASCII only (RFC 3986), with the IDNA form of the host."""
+    named = is_site_path(to_path) or urlsplit(to_path).netloc.isascii()
     return quote(to_path if named else str(Url(to_path)), safe=_SAFE)

@@ -1,38 +1,38 @@
-"""What the operations on redirects accept and answer."""
+"""Requests and responses of the operations on redirects."""
 
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, StringConstraints
 
-from chalicelib.features.sites.models.redirect_targets import source, target
+from chalicelib.features.sites.models.redirect_targets import normalize_source, validate_target
 from chalicelib.kernel.http.fields import Uuid
 from chalicelib.kernel.http.models import Input, Patch, RecordOutput
 
 StatusCode = Literal[301, 302, 307, 308]
 Origin = Literal["manual", "page"]
 
-FromPath = Annotated[str, StringConstraints(min_length=1, max_length=2000), AfterValidator(source)]
-ToPath = Annotated[str, StringConstraints(min_length=1, max_length=2000), AfterValidator(target)]
+FromPath = Annotated[str, StringConstraints(min_length=1, max_length=2000), AfterValidator(normalize_source)]
+ToPath = Annotated[str, StringConstraints(min_length=1, max_length=2000), AfterValidator(validate_target)]
 
 
 class RedirectCreate(Input):
     """A new redirect."""
 
     from_path: FromPath = Field(
-        description="A path of the site; `/a/*` is all that is below `/a`. Its case makes no difference.",
+        description="A path of the site. `/a/*` matches everything below `/a`. Case is ignored.",
         examples=["/old-looms"],
     )
     to_path: ToPath = Field(
         "/",
         examples=["/looms"],
-        description="A path of the site, or a web address; `:splat` in it stands for what the `*` stood for.",
+        description="A path of the site, or a web address. `:splat` stands for what the `*` matched.",
     )
     status_code: StatusCode = Field(301, description="301 and 308 are permanent.", examples=[301])
     enabled: bool = True
 
 
 class RedirectPatch(Patch):
-    """What of a redirect can be changed. One that was made for a page that moved is a manual one then."""
+    """The fields of a redirect that can be changed. A redirect of a moved page becomes a manual one."""
 
     from_path: FromPath = Field(examples=["/old-looms"])
     to_path: ToPath = Field("/", examples=["/looms"])
@@ -46,12 +46,12 @@ class RedirectOut(RecordOutput):
     site_id: Uuid
     from_path: str = Field(examples=["/old-looms"])
     to_path: str | None = Field(
-        description="Where it leads; of a page that moved, where that is now, and null while it is nowhere.",
+        description="Destination. For a page that moved, its current path; null while the page is not published.",
         examples=["/looms"],
     )
     status_code: StatusCode = Field(examples=[301])
     enabled: bool = Field(examples=[True])
     origin: Origin = Field(
-        description="`page`: a page was there, and this leads to it, and all below it to what was there.",
+        description="`page`: a page was at this path, and the path and those below it redirect to the moved pages.",
         examples=["manual"],
     )

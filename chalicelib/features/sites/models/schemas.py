@@ -1,4 +1,4 @@
-"""What the operations on sites accept and answer."""
+"""Requests and responses of the operations on sites."""
 
 import re
 from collections.abc import Mapping
@@ -9,35 +9,35 @@ from pydantic import AfterValidator, Field, StringConstraints
 from chalicelib.kernel.http.fields import Locale, Name, Slug, Text, Timestamp, Uuid
 from chalicelib.kernel.http.models import Input, Output, Patch, RecordOutput
 
-Status = Literal["draft", "published"]
+SiteStatus = Literal["draft", "published"]
 
-_MOST_PATHS: Final = 100
-_PUBLIC: Final = {"status": "published", "published_at": "2026-11-20T09:30:00.000Z"}
-_PATH: Final = re.compile(r"[/*][^\s#]*")
-_LINE: Final = re.compile(r"\s*(?:#.*|[A-Za-z][A-Za-z-]*\s*:.*)?")
+_MAX_PATHS: Final = 100
+_PUBLISHED_EXAMPLE: Final = {"status": "published", "published_at": "2026-11-20T09:30:00.000Z"}
+_ROBOTS_PATH: Final = re.compile(r"[/*][^\s#]*")
+_ROBOTS_LINE: Final = re.compile(r"\s*(?:#.*|[A-Za-z][A-Za-z-]*\s*:.*)?")
 
 
-def _path(text: str) -> str:
-    if not _PATH.fullmatch(text):
-        raise ValueError("must be a path that begins with /, without blanks and #")
+def _validate_robots_path(text: str) -> str:
+    if not _ROBOTS_PATH.fullmatch(text):
+        raise ValueError("must be a path that begins with / and contains no spaces and no #")
     return text
 
 
-def _directives(text: str) -> str:
+def _validate_directives(text: str) -> str:
     for number, line in enumerate(text.splitlines(), 1):
-        if not _LINE.fullmatch(line):
-            raise ValueError(f"must have lines such as `Disallow: /drafts` or `# why`; line {number} is none")
+        if not _ROBOTS_LINE.fullmatch(line):
+            raise ValueError(f"must have lines such as `Disallow: /drafts` or `# comment`; line {number} is different")
     return text
 
 
 class RobotsIn(Input):
-    """What crawlers are asked to leave alone."""
+    """Instructions for crawlers."""
 
-    disallow: list[Annotated[str, StringConstraints(max_length=500), AfterValidator(_path)]] = Field(
-        [], max_length=_MOST_PATHS, description="Paths, for all crawlers.", examples=[["/drafts"]]
+    disallow: list[Annotated[str, StringConstraints(max_length=500), AfterValidator(_validate_robots_path)]] = Field(
+        [], max_length=_MAX_PATHS, description="Paths, for all crawlers.", examples=[["/drafts"]]
     )
-    extra: Annotated[Text, AfterValidator(_directives)] | None = Field(
-        None, description="Further lines of robots.txt, as they are.", examples=[None]
+    extra: Annotated[Text, AfterValidator(_validate_directives)] | None = Field(
+        None, description="Further lines of robots.txt.", examples=[None]
     )
 
 
@@ -45,34 +45,34 @@ class SiteCreate(Input):
     """A new site."""
 
     name: Name = Field(examples=["Analytical Engines"])
-    slug: Slug | None = Field(None, description="Left out, it is derived from the name.", examples=[None])
+    slug: Slug | None = Field(None, description="If omitted, it is derived from the name.", examples=[None])
     description: Text | None = Field(None, examples=["All about the engines."])
-    default_locale: Locale = Field("en", description="BCP 47: the language of its pages.", examples=["en"])
+    default_locale: Locale = Field("en", description="Language of its pages (BCP 47).", examples=["en"])
     platform_id: Uuid | None = Field(
         None,
-        description="A platform of the organization: it lends its theme and, once verified, its custom domain.",
+        description="A platform of the organization, whose theme and verified custom domain the site uses.",
         examples=[None],
     )
     robots: RobotsIn = Field(default_factory=lambda: RobotsIn(disallow=[], extra=None))
 
 
 class SitePatch(Patch):
-    """What of a site can be changed."""
+    """The fields of a site that can be changed."""
 
     name: Name = Field(examples=["Analytical Engines"])
     slug: Slug = Field(
-        description="The host that it is part of changes with it; the former one leads here for 90 days.",
+        description="It is part of the host. The former host redirects for 90 days.",
         examples=["engines"],
     )
     description: Text | None = Field(None, examples=["All about the engines."])
     default_locale: Locale = Field("en", examples=["en"])
     platform_id: Uuid | None = Field(None, examples=[None])
     robots: RobotsIn = Field(default_factory=lambda: RobotsIn(disallow=[], extra=None))
-    status: Status = Field("draft", description="`published` shows it to everybody.", examples=["published"])
+    status: SiteStatus = Field("draft", description="`published` shows it to everybody.", examples=["published"])
 
 
 class RobotsOut(Output):
-    """What crawlers are asked to leave alone."""
+    """Instructions for crawlers."""
 
     disallow: list[str] = Field([], examples=[["/drafts"]])
     extra: str | None = Field(None, examples=[None])
@@ -82,7 +82,7 @@ class SiteOut(RecordOutput):
     """A site."""
 
     event_examples: ClassVar[Mapping[str, Mapping[str, Any]]] = dict.fromkeys(
-        ("site.published", "site.updated", "site.deleted"), _PUBLIC
+        ("site.published", "site.updated", "site.deleted"), _PUBLISHED_EXAMPLE
     )
 
     organization_id: Uuid
@@ -92,10 +92,12 @@ class SiteOut(RecordOutput):
     default_locale: str = Field(examples=["en"])
     platform_id: Uuid | None
     robots: RobotsOut
-    status: Status = Field(examples=["draft"])
-    published_at: Timestamp | None = Field(description="Since when; null while it is a draft.", examples=[None])
+    status: SiteStatus = Field(examples=["draft"])
+    published_at: Timestamp | None = Field(
+        description="Since when it is published. Null while it is a draft.", examples=[None]
+    )
     host: str = Field(
-        description="Where it is: the verified custom domain of its platform or, without one, a name of the service.",
+        description="Host: the verified custom domain of its platform or, without one, a host of the service.",
         examples=["engines.sites.atrium.localhost"],
     )
-    home_page_id: Uuid | None = Field(description="The page at `/`; null while there is none.")
+    home_page_id: Uuid | None = Field(description="The page at `/`. Null if there is none.")

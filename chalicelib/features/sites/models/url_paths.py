@@ -1,4 +1,4 @@
-"""Paths of sites, as they are written and looked up."""
+"""Normalization of URL paths."""
 
 import re
 import unicodedata
@@ -7,39 +7,39 @@ from urllib.parse import unquote
 
 from chalicelib.kernel.core.case_folding import lower
 
-_BEHIND: Final = re.compile(r"[?#]")
+_QUERY_OR_FRAGMENT: Final = re.compile(r"[?#]")
 _UNSAFE: Final = re.compile(r"[\x00-\x1f\x7f\\\ud800-\udfff]")
 
 
-def normalized(path: str) -> str | None:
-    """Return a path as it is looked up: `written`, in lower case; None of what is none."""
-    clean = written(path)
+def normalize_path(path: str) -> str | None:
+    """Return a path in the form in which paths are compared: clean, in lower case. Return None if it is invalid."""
+    clean = clean_path(path)
     return clean and lower(clean)
 
 
-def decoded(path: str) -> str:
-    """Return a path without what follows a `?` or `#`, decoded."""
-    return unquote(_BEHIND.split(path.strip(), maxsplit=1)[0])
+def decode_path(path: str) -> str:
+    """Return a path without its query and fragment, percent-decoded."""
+    return unquote(_QUERY_OR_FRAGMENT.split(path.strip(), maxsplit=1)[0])
 
 
-def written(path: str) -> str | None:
-    """Return a path in its own letters: decoded, with each slash once, and none at its end; None of what is none.
+def clean_path(path: str) -> str | None:
+    """Return a path decoded, with single slashes and without a trailing one, in its own case; None if it is invalid.
 
-    What follows a `?` or `#` is left out. The segments `.` and `..` lead where browsers let them lead.
+    Its query and fragment are removed. The segments `.` and `..` are resolved as in browsers.
     """
-    plain = unicodedata.normalize("NFC", decoded(path))
+    plain = unicodedata.normalize("NFC", decode_path(path))
     if _UNSAFE.search(plain):
         return None
-    kept: list[str] = []
+    segments: list[str] = []
     for segment in plain.split("/"):
         if segment == "..":
-            kept = kept[:-1]
+            segments = segments[:-1]
         elif segment != ".":
-            kept.append(segment)
-    return "/" + "/".join(filter(None, kept))
+            segments.append(segment)
+    return "/" + "/".join(filter(None, segments))
 
 
-def prefixes(path: str, max_segments: int) -> list[str]:
-    """Return the paths that one lies below and that have so many segments at most, the nearest first, `/` last."""
+def path_prefixes(path: str, max_segments: int) -> list[str]:
+    """Return the ancestors of a path with at most `max_segments` segments, the longest first and `/` last."""
     parts = path.split("/", max_segments + 1)[1:]
     return ["/" + "/".join(parts[:end]) for end in range(len(parts) - 1, -1, -1)] if path != "/" else []

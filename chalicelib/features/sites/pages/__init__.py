@@ -1,1 +1,1 @@
-"""Pages: what a site shows, drafted, kept as revisions and published."""
+"""Pages of a site: drafts, revisions and publication."""

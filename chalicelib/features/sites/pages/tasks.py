@@ -1,4 +1,4 @@
-"""What happens to pages at their time, and to what a deleted one leaves."""
+"""Scheduled publication, rendering, and removal of the pages below a deleted page."""
 
 import time
 from collections.abc import Iterator
@@ -6,12 +6,20 @@ from contextlib import suppress
 from typing import Any, Final
 
 from chalicelib.features.sites.entities.redirects import Redirect
-from chalicelib.features.sites.entities.sites import trees_of
-from chalicelib.features.sites.pages.entities.pages import RENDER, TURN, Content, Page, Removal, Revision, status_of
-from chalicelib.features.sites.pages.entities.renderings import Rendered
-from chalicelib.features.sites.pages.logic.page_changes import leave
-from chalicelib.features.sites.pages.logic.publishing import Publishing, orphan
-from chalicelib.features.sites.pages.logic.tree_positions import PageToChange, Trees
+from chalicelib.features.sites.entities.sites import tree_state_keys
+from chalicelib.features.sites.pages.entities.pages import (
+    RENDER_TASK,
+    SCHEDULE_TASK,
+    Content,
+    Page,
+    PageRemoval,
+    Revision,
+    page_status,
+)
+from chalicelib.features.sites.pages.entities.renderings import StoredRendering
+from chalicelib.features.sites.pages.logic.page_changes import detach
+from chalicelib.features.sites.pages.logic.publishing import PagePublisher, unpublish_orphan
+from chalicelib.features.sites.pages.logic.tree_positions import EditablePage, SiteTreesUnitOfWork
 from chalicelib.features.tenancy.purges.logic import purge_references
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.core.logs import add_fields
@@ -25,71 +33,70 @@ from chalicelib.kernel.work import jobs, outbox, tasks
 from chalicelib.kernel.work.outbox import Origin
 from chalicelib.kernel.work.tasks import task
 
-_AT_ONCE: Final = 25
-_OUR_FAULT: Final = 500
-_PASSES: Final = 2
+_BATCH_SIZE: Final = 25
+_MIN_SERVER_ERROR: Final = 500
+_PASS_COUNT: Final = 2
 _PAUSE_SECONDS: Final = 60
-"""Longer than an index lags."""
+"""Time between passes. It is longer than an index lags."""
 
 
-@task(TURN, emits={"page.published": Page, "page.unpublished": Page})
-def take_turn(message: dict[str, Any]) -> None:
-    """Publish a page whose `publishAt` has come, or take it back whose `unpublishAt` has, whichever was first.
+@task(SCHEDULE_TASK, emits={"page.published": Page, "page.unpublished": Page})
+def run_schedule(message: dict[str, Any]) -> None:
+    """Publish a page whose `publishAt` is due, or unpublish it if its `unpublishAt` is due, whichever came first.
 
-    What can't be published where it would be is tried again with each sweep, until somebody makes room for it or takes
-    the time away.
+    If the page cannot be published, each sweep retries until somebody resolves the conflict or removes the schedule.
     """
-    about = tasks.load_record(PageToChange, message)
-    read = table.get_all(trees_of(about.site_id)) if about else {}
-    page = about.hydrate(read) if about and len(read) > 1 else None
+    stored_page = tasks.load_record(EditablePage, message)
+    items = table.get_all(tree_state_keys(stored_page.site_id)) if stored_page else {}
+    page = stored_page.hydrate(items) if stored_page and len(items) > 1 else None
     if page is None or page.scheduled_task is None or page.scheduled_task.at > now():
         return
     changes = UnitOfWork(now())
-    trees = Trees(changes, page.site_id, read)
+    trees = SiteTreesUnitOfWork(changes, page.site_id, items)
     try:
-        event, turned = _turned(Publishing(trees, page, changes.now), page)
+        event, updated = _apply_schedule(PagePublisher(trees, page, changes.now), page)
         trees.write()
-        if turned is page:  # It is so already.
-            changes.update_untracked(page, **_over(page, page.scheduled_task.at))
+        if updated is page:  # It is published or unpublished already.
+            changes.update_untracked(page, **_cleared_schedule_fields(page, page.scheduled_task.at))
             changes.commit()
         else:
-            outbox.commit(changes, event, Origin.system(TURN))
+            outbox.commit(changes, event, Origin.system(SCHEDULE_TASK))
     except Problem as problem:
-        if problem.status >= _OUR_FAULT:
+        if problem.status >= _MIN_SERVER_ERROR:
             raise
         add_fields(page=f"not published yet: {problem.code}")
 
 
-def _turned(publishing: Publishing, page: Page) -> tuple[str, Page]:
+def _apply_schedule(publishing: PagePublisher, page: Page) -> tuple[str, Page]:
     if page.scheduled_task and page.scheduled_task.at == page.publish_at:
         return "page.published", publishing.publish(page, since=page.publish_at)
-    return "page.unpublished", publishing.take_back()
+    return "page.unpublished", publishing.unpublish()
 
 
-def _over(page: Page, moment: str) -> dict[str, Any]:
-    times = {"publish_at": page.publish_at, "unpublish_at": page.unpublish_at}
-    over: dict[str, Any] = {name: None for name, at in times.items() if at == moment}
-    return {**over, "status": status_of(page, None if "publish_at" in over else page.publish_at)}
+def _cleared_schedule_fields(page: Page, timestamp: str) -> dict[str, Any]:
+    schedule = {"publish_at": page.publish_at, "unpublish_at": page.unpublish_at}
+    cleared: dict[str, Any] = {name: None for name, due_at in schedule.items() if due_at == timestamp}
+    return {**cleared, "status": page_status(page, None if "publish_at" in cleared else page.publish_at)}
 
 
-@task(RENDER)
+@task(RENDER_TASK)
 def render_content(message: dict[str, Any]) -> None:
-    """Render what a revision consists of that this renderer has not rendered yet.
+    """Render the content of a revision that the current renderer has not rendered yet.
 
-    Whoever wants to see it asks for that, and meanwhile renders it for themselves. What changes at the same moment is
-    rendered with that, or asked for again.
+    A request that needs the rendering enqueues this task, and renders for itself meanwhile. Content that changes
+    concurrently is rendered with that change, or by a later request.
     """
     content = tasks.load_record(Content, message)
     if content is None:
         return
-    names = {"page_id": content.page_id, "id": content.id}
-    read = table.get_all([Rendered.make_item_key(**names), Revision.make_item_key(**names)])
-    rendered, revision = (read.get(kind.make_item_key(**names)) for kind in (Rendered, Revision))
-    if revision is None or (rendered and Rendered.from_item(rendered).is_current):
+    ids = {"page_id": content.page_id, "id": content.id}
+    items = table.get_all([StoredRendering.make_item_key(**ids), Revision.make_item_key(**ids)])
+    rendered, revision = (items.get(kind.make_item_key(**ids)) for kind in (StoredRendering, Revision))
+    if revision is None or (rendered and StoredRendering.from_item(rendered).is_current):
         return
     changes = UnitOfWork(now())
-    if content.titled is None:
-        changes.update_untracked(content, titled=content.beneath(revision["title"]).titled)
+    if content.repeats_title is None:
+        changes.update_untracked(content, repeats_title=content.with_repeats_title(revision["title"]).repeats_title)
     else:
         changes.require_unchanged(content)
         for item in content.derived_items:
@@ -98,62 +105,62 @@ def render_content(message: dict[str, Any]) -> None:
         changes.commit()
 
 
-@task(Removal.task, emits={"page.unpublished": Page})
-def remove_below(message: dict[str, Any]) -> None:
-    """Remove what a deleted page leaves: its revisions, the redirects that led to it, and all pages below it."""
-    job, until = jobs.claim(Removal, message), jobs.slice_ends_at()
+@task(PageRemoval.task, emits={"page.unpublished": Page})
+def run_page_removal(message: dict[str, Any]) -> None:
+    """Remove a deleted page's revisions, the redirects to it and all pages below it."""
+    job, deadline = jobs.claim(PageRemoval, message), jobs.slice_ends_at()
     if job is None:
         return
     try:
-        done = _clear(job.site_id, job.page_id, until)
+        is_complete = _remove_descendants(job.site_id, job.page_id, deadline)
     except ConcurrentModification:
-        done = False
-    if not done and time.monotonic() > until:
+        is_complete = False
+    if not is_complete and time.monotonic() > deadline:
         jobs.release(job)
-    elif not done:
+    elif not is_complete:
         jobs.retry_later(job)
-    elif job.passes + 1 < _PASSES:
+    elif job.passes + 1 < _PASS_COUNT:
         jobs.release(job, seconds=_PAUSE_SECONDS, passes=job.passes + 1)
     else:
         jobs.remove(job)
 
 
-def _clear(site_id: str, page_id: str, until: float) -> bool:
-    """Remove what belonged to a page that is gone, and what is below it, the lowest first; False if time is over.
+def _remove_descendants(site_id: str, page_id: str, deadline: float) -> bool:
+    """Remove the records of a deleted page and the pages below it, the lowest first; False if time is up.
 
-    So whatever ends it, what is left is found from above.
+    In this order an interrupted run leaves nothing that cannot be found from above.
     """
     while table.delete_batch(f"R#{page_id}"):
         pass
-    if not purge_references(Page.kind, page_id, until):
+    if not purge_references(Page.kind, page_id, deadline):
         return False
-    led_here = Redirect.of_page.partition(site_id=site_id, page_id=page_id)
-    for items in table.iter_pages(led_here, limit=_AT_ONCE):
-        _remove_redirects(table.read_current(items, led_here))
-    for item in _listed(Page.below.partition(site_id=site_id, parent_id=page_id)):
-        if time.monotonic() > until:
+    redirects = Redirect.of_page.partition(site_id=site_id, page_id=page_id)
+    for items in table.iter_pages(redirects, limit=_BATCH_SIZE):
+        _remove_redirects(table.read_current(items, redirects))
+    for item in _iter_current(Page.by_parent.partition(site_id=site_id, parent_id=page_id)):
+        if time.monotonic() > deadline:
             return False
-        if not _clear(site_id, item["id"], until):
+        if not _remove_descendants(site_id, item["id"], deadline):
             return False
-        _remove(site_id, item["id"])
-    return _orphan_below(site_id, page_id, until)
+        _remove_page(site_id, item["id"])
+    return _unpublish_descendants(site_id, page_id, deadline)
 
 
-def _orphan_below(site_id: str, page_id: str, until: float) -> bool:
-    """Take back what is published below a page that is gone, though its draft is elsewhere; False if time is over."""
-    for item in _listed(Page.below_live.partition(site_id=site_id, live_parent_id=page_id)):
-        if time.monotonic() > until:
+def _unpublish_descendants(site_id: str, page_id: str, deadline: float) -> bool:
+    """Unpublish pages published below a deleted page whose drafts are elsewhere; False if the deadline has passed."""
+    for item in _iter_current(Page.by_published_parent.partition(site_id=site_id, published_parent_id=page_id)):
+        if time.monotonic() > deadline:
             return False
-        if not _orphan_below(site_id, item["id"], until):
+        if not _unpublish_descendants(site_id, item["id"], deadline):
             return False
-        _orphan(site_id, item["id"])
+        _unpublish_orphan(site_id, item["id"])
     return True
 
 
-def _listed(where: Partition) -> Iterator[Item]:
-    """Yield what an index lists, as far as it is there still: what has moved away in time must not go with the rest."""
-    for items in table.iter_pages(where):
-        yield from table.read_current(items, where)
+def _iter_current(partition: Partition) -> Iterator[Item]:
+    """Yield the listed items that still belong to the list. Pages that have moved away must not be removed."""
+    for items in table.iter_pages(partition):
+        yield from table.read_current(items, partition)
 
 
 def _remove_redirects(items: list[Item]) -> None:
@@ -164,35 +171,35 @@ def _remove_redirects(items: list[Item]) -> None:
         changes.commit()
 
 
-def _remove(site_id: str, page_id: str) -> None:
+def _remove_page(site_id: str, page_id: str) -> None:
     """Remove a page whose parent is gone."""
-    found = _found(site_id, page_id)
-    if found:
-        page, trees = found
-        leave(trees, page, trees.changes.now)
+    loaded = _load_page(site_id, page_id)
+    if loaded:
+        page, trees = loaded
+        detach(trees, page, trees.changes.now)
         trees.changes.delete(page)
         trees.write()
         trees.changes.commit()
 
 
-def _orphan(site_id: str, page_id: str) -> None:
-    """Take back a page that is published below one that is gone. What was above its draft may be gone too by now."""
-    found = _found(site_id, page_id)
-    if found is None or found[0].live_placed is None:
+def _unpublish_orphan(site_id: str, page_id: str) -> None:
+    """Unpublish a page whose published parent is gone. The ancestors of its draft may be gone, too."""
+    loaded = _load_page(site_id, page_id)
+    if loaded is None or loaded[0].published_tree_version is None:
         return
-    page, trees = found
+    page, trees = loaded
     shown = page.hydrate(trees.read)
-    trees.changes.update(shown or page, **orphan(trees, page))
+    trees.changes.update(shown or page, **unpublish_orphan(trees, page))
     trees.write()
     if shown and page.published_revision_id:
-        outbox.commit(trees.changes, "page.unpublished", Origin.system(Removal.task))
+        outbox.commit(trees.changes, "page.unpublished", Origin.system(PageRemoval.task))
     else:
         trees.changes.commit()
 
 
-def _found(site_id: str, page_id: str) -> tuple[Page, Trees] | None:
-    """Return a page, and the trees of its site, for a transaction; None if it is gone, or all of its site."""
+def _load_page(site_id: str, page_id: str) -> tuple[Page, SiteTreesUnitOfWork] | None:
+    """Return a page and the trees of its site for a transaction, or None if the page or the site is gone."""
     key = Page.make_item_key(site_id=site_id, id=page_id)
-    read = table.get_all([key, *trees_of(site_id)])
-    whole = len(read) > len(trees_of(site_id))
-    return (Page.from_item(read[key]), Trees(UnitOfWork(now()), site_id, read)) if whole else None
+    items = table.get_all([key, *tree_state_keys(site_id)])
+    is_complete = len(items) > len(tree_state_keys(site_id))
+    return (Page.from_item(items[key]), SiteTreesUnitOfWork(UnitOfWork(now()), site_id, items)) if is_complete else None

@@ -1,1 +1,1 @@
-"""Previews: a page as it would be, for members and for whoever they give a link."""
+"""Previews of pages, for members and by link."""

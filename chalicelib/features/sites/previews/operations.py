@@ -1,19 +1,28 @@
-"""Previews of pages: for members, and by a link for whoever has it."""
+"""Previews of pages, for members and by link."""
 
 from typing import Annotated, Final
 
-from chalicelib.features.sites.entities.sites import Site, at_site, trees_of
+from chalicelib.features.sites.entities.sites import Site, require_site_role, tree_state_keys
 from chalicelib.features.sites.pages.entities.pages import Page, Revision
 from chalicelib.features.sites.pages.models.schemas import (
-    PREVIEW_SECONDS,
+    DEFAULT_PREVIEW_SECONDS,
     PageOut,
     PreviewOut,
     PreviewQuery,
     TokenQuery,
 )
-from chalicelib.features.sites.previews.logic.preview_tokens import Claim, allows_long, claimed
-from chalicelib.features.sites.previews.logic.revision_view import as_it_was, claimed_page, keys_of, revision_in
-from chalicelib.features.sites.visits.logic.page_view import BY_ACCEPT, as_people_see_it, is_for_people
+from chalicelib.features.sites.previews.logic.preview_tokens import (
+    PreviewClaim,
+    may_issue_long_links,
+    verify_preview_token,
+)
+from chalicelib.features.sites.previews.logic.revision_view import (
+    load_claimed_page,
+    page_at_revision,
+    read_revision,
+    revision_keys,
+)
+from chalicelib.features.sites.visits.logic.page_view import VARY_BY_ACCEPT, render_page, wants_html
 from chalicelib.features.tenancy.entities.organizations import Organization
 from chalicelib.kernel.core.case_folding import ascii_lower
 from chalicelib.kernel.core.clock import after, timestamp, timestamp_ms
@@ -30,41 +39,47 @@ from chalicelib.kernel.storage.entity import ItemKey
 
 routes = RouteGroup("sites")
 
-_UNSEEN: Final = "private, no-store"
+_NO_STORE: Final = "private, no-store"
 
 
-def beside_page(request: Request) -> list[ItemKey]:
-    """Return where the page and the revision stand that the path and the query name, and both trees of the site."""
-    names, asked = request.parameters, request.query.get("revisionId", [])
-    revision = keys_of(names["page_id"], ascii_lower(asked[-1].strip())) if asked else []
-    return [Page.make_item_key(site_id=names["site_id"], id=names["page_id"]), *trees_of(names["site_id"]), *revision]
+def preview_prefetch_keys(request: Request) -> list[ItemKey]:
+    """Return the item keys of the page and revision in the path and query, and of both trees' states."""
+    parameters, revision_ids = request.parameters, request.query.get("revisionId", [])
+    revision = revision_keys(parameters["page_id"], ascii_lower(revision_ids[-1].strip())) if revision_ids else []
+    return [
+        Page.make_item_key(site_id=parameters["site_id"], id=parameters["page_id"]),
+        *tree_state_keys(parameters["site_id"]),
+        *revision,
+    ]
 
 
 @routes.get(
     "/sites/{site_id}/pages/{page_id}/preview",
-    access=at_site(Role.MEMBER),
+    access=require_site_role(Role.MEMBER),
     scope="sites:read",
     emits=None,
-    prefetch=beside_page,
+    prefetch=preview_prefetch_keys,
 )
 def preview_page(
     ctx: Context, site: Site, page: Page, query: PreviewQuery
 ) -> PreviewOut | Annotated[RawResponse, "text/html"]:
-    """See a page as it would be, in JSON or as HTML, and get a link by which others see just that.
+    """Preview a page as JSON or HTML, and get a link that shows this preview to others.
 
-    The link ends with its time, with its maker's membership, and when the page's `revokePreviews` is set. One that
-    holds for more than a day leads nowhere while its maker is no editor any more.
+    The link ends at its expiry, with the issuer's membership, and when the page's `revokePreviews` is set. A link valid
+    for more than a day stops working while its issuer is not an editor.
     """
-    _refuse_long(ctx, query.expires_in)
+    _reject_long_validity(ctx, query.expires_in)
     shown = (
         page
         if query.revision_id in (None, page.draft_revision_id)
-        else as_it_was(page, _revision(ctx, page, query.revision_id), ctx.access.prefetched)
+        else page_at_revision(page, _find_revision(ctx, page, query.revision_id), ctx.access.prefetched)
     )
     revision_id = query.revision_id or page.draft_revision_id
     expires_ms = timestamp_ms(after(ctx.now, seconds=query.expires_in))
-    claim = Claim(site.id, page.id, revision_id, str(ctx.principal.id), _membership(ctx), expires_ms, page.epoch)
-    return _answer(ctx, site, shown, claim)
+    claim = PreviewClaim(
+        site.id, page.id, revision_id, str(ctx.principal.id), _membership_id(ctx), expires_ms, page.preview_epoch
+    )
+    return _build_response(ctx, site, shown, claim)
 
 
 @routes.get(
@@ -72,24 +87,24 @@ def preview_page(
     access=RequireRole(Site, None, public_label="preview-token"),
     scope=None,
     emits=None,
-    prefetch=beside_page,
+    prefetch=preview_prefetch_keys,
 )
 def preview_page_publicly(
     ctx: Context, site: Site, page_id: Uuid, query: TokenQuery
 ) -> PreviewOut | Annotated[RawResponse, "text/html"]:
-    """See a page by a link to its preview. One that does not hold, for whatever reason, leads nowhere."""
-    claim = claimed(query.token, {"site_id": site.id, "page_id": page_id})
-    page = claimed_page(claim, site, dict(ctx.access.prefetched)) if claim else None
+    """Show a page by a preview link. Any invalid link is `not_found`."""
+    claim = verify_preview_token(query.token, {"site_id": site.id, "page_id": page_id})
+    page = load_claimed_page(claim, site, dict(ctx.access.prefetched)) if claim else None
     if claim is None or page is None:
         raise not_found()
-    return _answer(ctx, site, page, claim)
+    return _build_response(ctx, site, page, claim)
 
 
-def _answer(ctx: Context, site: Site, page: Page, claim: Claim) -> PreviewOut | RawResponse:
-    ctx.headers |= {"Cache-Control": _UNSEEN, "X-Robots-Tag": "noindex", "Vary": BY_ACCEPT}
-    if is_for_people(ctx.request):
-        return as_people_see_it(ctx, site, page, claim.revision_id, preview=True)
-    shown, token = PageOut.of(page), claim.token()
+def _build_response(ctx: Context, site: Site, page: Page, claim: PreviewClaim) -> PreviewOut | RawResponse:
+    ctx.headers |= {"Cache-Control": _NO_STORE, "X-Robots-Tag": "noindex", "Vary": VARY_BY_ACCEPT}
+    if wants_html(ctx.request):
+        return render_page(ctx, site, page, claim.revision_id, preview=True)
+    shown, token = PageOut.of(page), claim.to_token()
     return PreviewOut(
         page=shown,
         blocks=shown.blocks,
@@ -99,21 +114,24 @@ def _answer(ctx: Context, site: Site, page: Page, claim: Claim) -> PreviewOut | 
     )
 
 
-def _refuse_long(ctx: Context, seconds: int) -> None:
-    if seconds <= PREVIEW_SECONDS:
+def _reject_long_validity(ctx: Context, seconds: int) -> None:
+    if seconds <= DEFAULT_PREVIEW_SECONDS:
         return
-    if not allows_long(ctx.scopes if ctx.scopes is not None else ctx.access.memberships.roles.get(Organization)):
-        detail = f"Members make links of up to {PREVIEW_SECONDS} seconds; those that hold longer need an editor."
+    if not may_issue_long_links(
+        ctx.scopes if ctx.scopes is not None else ctx.access.memberships.roles.get(Organization)
+    ):
+        limit = f"{DEFAULT_PREVIEW_SECONDS} seconds"
+        detail = f"Members can create links valid for up to {limit}. Longer ones require an editor."
         raise Problem.for_field("query/expiresIn", "insufficient_role", detail)
 
 
-def _membership(ctx: Context) -> str | None:
+def _membership_id(ctx: Context) -> str | None:
     membership = ctx.access.memberships.memberships.get(Organization)
     return str(membership["id"]) if membership else None
 
 
-def _revision(ctx: Context, page: Page, revision_id: str | None) -> Revision:
-    revision = revision_in(dict(ctx.access.prefetched), page.id, str(revision_id))
+def _find_revision(ctx: Context, page: Page, revision_id: str | None) -> Revision:
+    revision = read_revision(dict(ctx.access.prefetched), page.id, str(revision_id))
     if revision is None:
         raise ValidationProblem([FieldError("query/revisionId", "unknown", "No revision of this page has this id.")])
     return revision

@@ -1,1 +1,1 @@
-"""Redirects: where the addresses of a site lead that are no pages."""
+"""Redirects of a site."""

@@ -1,10 +1,15 @@
-"""Redirects: list, create, get, change, delete."""
+"""Redirects: list, create, get, update and delete."""
 
 from chalicelib.features.sites.entities.redirects import Redirect
-from chalicelib.features.sites.entities.sites import Site, at_site
+from chalicelib.features.sites.entities.sites import Site, require_site_role
 from chalicelib.features.sites.models.redirects import RedirectCreate, RedirectOut, RedirectPatch
-from chalicelib.features.sites.redirects.logic.redirect_changes import change, create, let_go, surroundings
-from chalicelib.features.sites.redirects.logic.redirect_queries import RedirectToShow, leading
+from chalicelib.features.sites.redirects.logic.redirect_changes import (
+    add_redirect,
+    change_redirect,
+    detach_from_page,
+    target_prefetch_keys,
+)
+from chalicelib.features.sites.redirects.logic.redirect_queries import ResolvedRedirect, with_destinations
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.models import ListQuery
 from chalicelib.kernel.operations.results import ListPage
@@ -16,50 +21,54 @@ routes = RouteGroup("sites")
 _REDIRECT = "/sites/{site_id}/redirects/{redirect_id}"
 
 
-@routes.get("/sites/{site_id}/redirects", access=at_site(Role.MEMBER), scope="sites:read", emits=None)
+@routes.get("/sites/{site_id}/redirects", access=require_site_role(Role.MEMBER), scope="sites:read", emits=None)
 def list_redirects(ctx: Context, site: Site, query: ListQuery) -> ListPage[RedirectOut]:
-    """List the redirects of a site in the order they were created, those of pages that moved included."""
+    """List the redirects of a site in order of creation, including those of moved pages."""
     page = ctx.list_records(Redirect, Redirect.in_site, query, Redirect.replace, site_id=site.id)
     redirects = [redirect for redirect in page.items if isinstance(redirect, Redirect)]
-    return ListPage([RedirectOut.of(redirect) for redirect in leading(site.id, redirects)], page.next_cursor)
+    return ListPage([RedirectOut.of(redirect) for redirect in with_destinations(site.id, redirects)], page.next_cursor)
 
 
 @routes.post(
     "/sites/{site_id}/redirects",
-    access=at_site(Role.EDITOR),
+    access=require_site_role(Role.EDITOR),
     scope="sites:write",
     emits="site.redirect.created",
-    prefetch=surroundings,
+    prefetch=target_prefetch_keys,
 )
 def create_redirect(ctx: Context, site: Site, body: RedirectCreate) -> RedirectOut:
-    """Create a redirect: of one path or, with `/*` at its end, of all below it, where the longest one counts.
+    """Create a redirect of one path or, with `/*` at the end, of all paths below; the longest match wins.
 
-    That of a path itself goes before the page there; that of all below a path comes after pages, and after where pages
-    were. It is refused if a visitor would come back to where they were, or had to follow more than five.
+    A redirect of a path takes precedence over a page at the path. A wildcard redirect comes after pages and former
+    pages. A redirect is rejected if visitors would return to where they were, or would follow more than five redirects.
     """
-    return RedirectOut.of(create(ctx, site, body.fields()))
+    return RedirectOut.of(add_redirect(ctx, site, body.fields()))
 
 
-@routes.get(_REDIRECT, access=at_site(Role.MEMBER), scope="sites:read", emits=None)
-def get_redirect(_ctx: Context, _site: Site, redirect: RedirectToShow) -> RedirectOut:
+@routes.get(_REDIRECT, access=require_site_role(Role.MEMBER), scope="sites:read", emits=None)
+def get_redirect(_ctx: Context, _site: Site, redirect: ResolvedRedirect) -> RedirectOut:
     """Get a redirect."""
     return RedirectOut.of(redirect)
 
 
 @routes.patch(
-    _REDIRECT, access=at_site(Role.EDITOR), scope="sites:write", emits="site.redirect.updated", prefetch=surroundings
+    _REDIRECT,
+    access=require_site_role(Role.EDITOR),
+    scope="sites:write",
+    emits="site.redirect.updated",
+    prefetch=target_prefetch_keys,
 )
-def update_redirect(ctx: Context, site: Site, redirect: RedirectToShow, body: RedirectPatch) -> RedirectOut:
-    """Change a redirect; what is disabled leads nowhere.
+def update_redirect(ctx: Context, site: Site, redirect: ResolvedRedirect, body: RedirectPatch) -> RedirectOut:
+    """Update a redirect. A disabled redirect has no effect.
 
-    One that was made for a page that moved is a manual one then: it leads where it says, and follows the page no more.
+    A redirect of a moved page becomes a manual one: it has a fixed target and no longer follows the page.
     """
-    return RedirectOut.of(change(ctx, site, redirect, body))
+    return RedirectOut.of(change_redirect(ctx, site, redirect, body))
 
 
-@routes.delete(_REDIRECT, access=at_site(Role.EDITOR), scope="sites:write", emits="site.redirect.deleted")
-def delete_redirect(ctx: Context, _site: Site, redirect: RedirectToShow) -> None:
-    """Delete a redirect. After one that was made for a page that moved, nothing leads from where that was, or below."""
+@routes.delete(_REDIRECT, access=require_site_role(Role.EDITOR), scope="sites:write", emits="site.redirect.deleted")
+def delete_redirect(ctx: Context, _site: Site, redirect: ResolvedRedirect) -> None:
+    """Delete a redirect. Deleting that of a moved page also ends the redirects of the former paths below it."""
     if redirect.origin == "page":
-        let_go(ctx, redirect)
+        detach_from_page(ctx, redirect)
     ctx.changes.delete(redirect)

@@ -1,1 +1,1 @@
-"""Rendering: a page of a site as HTML that people read."""
+"""Rendering of pages as HTML."""

@@ -1,1 +1,1 @@
-"""Visits: what whoever comes to a site is given, by host and path."""
+"""Visits of published sites, by host and path."""

@@ -1,19 +1,26 @@
-"""Visits: the page at a path, the home, what a host and path lead to; what crawlers are told."""
+"""Visits: the page at a path, the home page, the content at a host and path, robots.txt and the sitemap."""
 
 from typing import Annotated, Final
 from urllib.parse import urlencode
 
-from chalicelib.features.sites.entities.sites import Site, at_site
+from chalicelib.features.sites.entities.sites import Site, require_site_role
 from chalicelib.features.sites.logic import with_domains
-from chalicelib.features.sites.models.redirect_targets import as_location
-from chalicelib.features.sites.models.url_paths import normalized, written
-from chalicelib.features.sites.pages.logic.page_queries import Located, at, drafted, leading_to, published, to_public
+from chalicelib.features.sites.models.redirect_targets import to_location
+from chalicelib.features.sites.models.url_paths import clean_path, normalize_path
+from chalicelib.features.sites.pages.logic.page_queries import (
+    PageLocation,
+    find_by_path,
+    load_draft,
+    load_published,
+    path_prefetch_keys,
+    show_public,
+)
 from chalicelib.features.sites.pages.models.schemas import DraftQuery, PageOut, PathQuery
-from chalicelib.features.sites.redirects.logic.resolution import Target, look_up, signposts
-from chalicelib.features.sites.visits.logic.page_view import BY_ACCEPT, as_people_see_it, is_for_people
-from chalicelib.features.sites.visits.logic.robots import robots_of
-from chalicelib.features.sites.visits.logic.sitemaps import beside_sitemap, sitemap_of
-from chalicelib.features.sites.visits.logic.visit_resolution import arrive, beside_host
+from chalicelib.features.sites.redirects.logic.resolution import RedirectTarget, resolution_prefetch_keys, resolve
+from chalicelib.features.sites.visits.logic.page_view import VARY_BY_ACCEPT, render_page, wants_html
+from chalicelib.features.sites.visits.logic.robots import build_robots_txt
+from chalicelib.features.sites.visits.logic.sitemaps import load_or_build_sitemap, sitemap_prefetch_keys
+from chalicelib.features.sites.visits.logic.visit_resolution import resolve_visit, visit_prefetch_keys
 from chalicelib.features.sites.visits.models import ResolveQuery, SitemapQuery, VisitOut
 from chalicelib.kernel.core.problems import not_found
 from chalicelib.kernel.execution.context import Context
@@ -26,38 +33,43 @@ from chalicelib.kernel.storage.entity import ItemKey
 
 routes = RouteGroup("sites")
 
-Shown = PageOut | Annotated[RawResponse, "text/html"]
+PageResponse = PageOut | Annotated[RawResponse, "text/html"]
 
 _HOME: Final = "/"
-_A_MINUTE: Final = "public, max-age=60"
-_CACHED: Final = {"Cache-Control": "public, max-age=300"}
+_CACHE_ONE_MINUTE: Final = "public, max-age=60"
+_CACHE_FIVE_MINUTES: Final = {"Cache-Control": "public, max-age=300"}
 
 
-def beside_path(request: Request) -> list[ItemKey]:
-    """Return where it stands what the path leads to that the query names: of what is published, and of the drafts."""
-    site_id, path = request.parameters["site_id"], normalized(request.query.get("path", [_HOME])[-1])
+def path_and_draft_prefetch_keys(request: Request) -> list[ItemKey]:
+    """Return the item keys that resolve the path in the query, among published pages and drafts."""
+    site_id, path = request.parameters["site_id"], normalize_path(request.query.get("path", [_HOME])[-1])
     if path is None:
         return []
-    drafts = leading_to(site_id, path, draft=True) if "draft" in request.query else []
-    return [*signposts(site_id, path), *drafts]
+    draft_keys = path_prefetch_keys(site_id, path, draft=True) if "draft" in request.query else []
+    return [*resolution_prefetch_keys(site_id, path), *draft_keys]
 
 
-def beside_home(request: Request) -> list[ItemKey]:
-    """Return where it stands which pages are at `/`."""
+def home_prefetch_keys(request: Request) -> list[ItemKey]:
+    """Return the item keys that find the home pages."""
     site_id = request.parameters["site_id"]
-    return [*leading_to(site_id, _HOME), *leading_to(site_id, _HOME, draft=True)]
+    return [*path_prefetch_keys(site_id, _HOME), *path_prefetch_keys(site_id, _HOME, draft=True)]
 
 
 @routes.get(
-    "/sites/resolve", access=Caller.PUBLIC, scope=None, emits=None, prefetch=beside_host, cache_control=_A_MINUTE
+    "/sites/resolve",
+    access=Caller.PUBLIC,
+    scope=None,
+    emits=None,
+    prefetch=visit_prefetch_keys,
+    cache_control=_CACHE_ONE_MINUTE,
 )
 def resolve_site(ctx: Context, query: ResolveQuery) -> VisitOut:
-    """Find what is at a host and path: a page of the site, where a redirect leads, or nothing.
+    """Find the content at a host and path: a page of the site, a redirect, or nothing.
 
-    Hosts are compared as DNS does, whatever their case, port and dot at the end. A path that is another way to write a
-    page's is redirected to that. A host of no site, or of one that is not published, is `not_found`.
+    Hosts are compared ignoring case, port and a trailing dot. Another spelling of a page's path redirects to it. A host
+    without a published site is `not_found`.
     """
-    visit = arrive(query.host, query.path, dict(ctx.access.prefetched))
+    visit = resolve_visit(query.host, query.path, dict(ctx.access.prefetched))
     if visit is None:
         raise not_found()
     return visit
@@ -65,95 +77,98 @@ def resolve_site(ctx: Context, query: ResolveQuery) -> VisitOut:
 
 @routes.get(
     "/sites/{site_id}/pages/by-path",
-    access=at_site(Role.MEMBER, if_published=True),
+    access=require_site_role(Role.MEMBER, if_published=True),
     scope="sites:read",
     emits=None,
-    prefetch=beside_path,
+    prefetch=path_and_draft_prefetch_keys,
 )
-def get_page_by_path(ctx: Context, site: Site, query: PathQuery) -> Shown | Annotated[Redirect, 301, 302, 307, 308]:
-    """Get the page at a path as it is published, in JSON or as HTML.
+def get_page_by_path(
+    ctx: Context, site: Site, query: PathQuery
+) -> PageResponse | Annotated[Redirect, 301, 302, 307, 308]:
+    """Get the published page at a path, as JSON or HTML.
 
-    With `draft`, members get the draft that is at the path of the drafts. Where a redirect leads on, or a page was
-    once, the answer does.
+    With `draft`, members get the draft at a path of the drafts. Redirects and former paths of pages redirect.
     """
-    path, read = normalized(query.path), dict(ctx.access.prefetched)
+    path, read = normalize_path(query.path), dict(ctx.access.prefetched)
     if path is None:
         raise not_found()
     if query.draft and ctx.role is not None:
-        return _draft(ctx, site, at(site.id, path, read, draft=True))
-    found = look_up(site.id, path, read, written(query.path))
-    if isinstance(found, Target):
-        return _moved(ctx, site, found)
-    return _page(ctx, site, found)
+        return _draft_response(ctx, site, find_by_path(site.id, path, read, draft=True))
+    resolved = resolve(site.id, path, read, clean_path(query.path))
+    if isinstance(resolved, RedirectTarget):
+        return _redirect_response(ctx, site, resolved)
+    return _published_response(ctx, site, resolved)
 
 
 @routes.get(
     "/sites/{site_id}/pages/home",
-    access=at_site(Role.MEMBER, if_published=True),
+    access=require_site_role(Role.MEMBER, if_published=True),
     scope="sites:read",
     emits=None,
-    prefetch=beside_home,
+    prefetch=home_prefetch_keys,
 )
-def get_home_page(ctx: Context, site: Site, query: DraftQuery) -> Shown:
-    """Get the page at `/` as it is published, in JSON or as HTML; with `draft`, members get its draft."""
+def get_home_page(ctx: Context, site: Site, query: DraftQuery) -> PageResponse:
+    """Get the published page at `/`, as JSON or HTML. With `draft`, members get its draft."""
     read = dict(ctx.access.prefetched)
     if query.draft and ctx.role is not None:
-        return _draft(ctx, site, at(site.id, _HOME, read, draft=True))
-    return _page(ctx, site, at(site.id, _HOME, read))
+        return _draft_response(ctx, site, find_by_path(site.id, _HOME, read, draft=True))
+    return _published_response(ctx, site, find_by_path(site.id, _HOME, read))
 
 
-@routes.get("/sites/{site_id}/robots.txt", access=at_site(None, public_label="public"), scope=None, emits=None)
+@routes.get(
+    "/sites/{site_id}/robots.txt", access=require_site_role(None, public_label="public"), scope=None, emits=None
+)
 def get_robots_txt(ctx: Context, site: Site) -> Annotated[RawResponse, "text/plain"]:
-    """Get what a site asks of crawlers. Until it is published they are to leave all of it alone."""
-    (reached,) = with_domains(ctx, [site])
-    return RawResponse(robots_of(reached), "text/plain; charset=utf-8", _CACHED)
+    """Get the robots.txt of a site. It disallows everything until the site is published."""
+    (site_with_domain,) = with_domains(ctx, [site])
+    return RawResponse(build_robots_txt(site_with_domain), "text/plain; charset=utf-8", _CACHE_FIVE_MINUTES)
 
 
 @routes.get(
     "/sites/{site_id}/sitemap.xml",
-    access=at_site(Role.MEMBER, if_published=True),
+    access=require_site_role(Role.MEMBER, if_published=True),
     scope="sites:read",
     emits=None,
-    prefetch=beside_sitemap,
+    prefetch=sitemap_prefetch_keys,
 )
 def get_sitemap(ctx: Context, site: Site, query: SitemapQuery) -> Annotated[RawResponse, "application/xml"]:
-    """Get the sitemap of a published site: its pages that search engines are to find, each since when it is as it is.
+    """Get the sitemap of a published site: its indexable pages and their last publication.
 
-    Of more than 10,000 pages it is the index of the parts that `page` numbers. What asks not to be indexed, or names
-    another address as the canonical one, is left out.
+    With more than 10,000 pages it is the index of the parts that `page` numbers. Pages with `noindex`, or with another
+    canonical URL, are omitted.
     """
-    (reached,) = with_domains(ctx, [site])
-    text = sitemap_of(reached, query.page, ctx.access.prefetched) if site.is_published else None
+    (site_with_domain,) = with_domains(ctx, [site])
+    text = load_or_build_sitemap(site_with_domain, query.page, ctx.access.prefetched) if site.is_published else None
     if text is None:
         raise not_found()
-    return RawResponse(text, "application/xml", _CACHED)
+    return RawResponse(text, "application/xml", _CACHE_FIVE_MINUTES)
 
 
-def _page(ctx: Context, site: Site, located: Located | None) -> Shown:
-    for_people = is_for_people(ctx.request)
-    page = published(site.id, located, blocks=not for_people) if located else None
-    if page is None or located is None:
+def _published_response(ctx: Context, site: Site, location: PageLocation | None) -> PageResponse:
+    as_html = wants_html(ctx.request)
+    page = load_published(site.id, location, blocks=not as_html) if location else None
+    if page is None or location is None:
         raise not_found()
-    ctx.allow_caching(by=BY_ACCEPT)
-    if for_people:
-        return as_people_see_it(ctx, site, page, located.revision_id)
-    return PageOut.of(page) if ctx.role is not None else to_public(page)
+    ctx.allow_caching(by=VARY_BY_ACCEPT)
+    if as_html:
+        return render_page(ctx, site, page, location.revision_id)
+    return PageOut.of(page) if ctx.role is not None else show_public(page)
 
 
-def _draft(ctx: Context, site: Site, located: Located | None) -> Shown:
-    for_people = is_for_people(ctx.request)
-    page = drafted(site.id, located, blocks=not for_people) if located else None
+def _draft_response(ctx: Context, site: Site, location: PageLocation | None) -> PageResponse:
+    as_html = wants_html(ctx.request)
+    page = load_draft(site.id, location, blocks=not as_html) if location else None
     if page is None:
         raise not_found()
-    ctx.allow_caching(by=BY_ACCEPT)
+    ctx.allow_caching(by=VARY_BY_ACCEPT)
     ctx.headers["X-Robots-Tag"] = "noindex"
-    if for_people:
-        return as_people_see_it(ctx, site, page, page.draft_revision_id, preview=True)
+    if as_html:
+        return render_page(ctx, site, page, page.draft_revision_id, preview=True)
     return PageOut.of(page)
 
 
-def _moved(ctx: Context, site: Site, target: Target) -> Redirect:
-    ctx.allow_caching(by=BY_ACCEPT)
+def _redirect_response(ctx: Context, site: Site, target: RedirectTarget) -> Redirect:
+    ctx.allow_caching(by=VARY_BY_ACCEPT)
     if target.path is None:
-        return Redirect(as_location(target.to_path), target.status_code)
+        return Redirect(to_location(target.to_path), target.status_code)
     return Redirect(f"/sites/{site.id}/pages/by-path?{urlencode({'path': target.to_path})}", target.status_code)

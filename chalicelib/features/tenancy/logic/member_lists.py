@@ -25,7 +25,7 @@ def list_members(
     ancestor is no longer a member, so the revocation markers of the ancestors are read too. There are few of them, and
     they last for minutes.
     """
-    ancestor_keys = [place.item_key for place in ctx.access.ancestors.values()]
+    ancestor_keys = [ancestor.item_key for ancestor in ctx.access.ancestors.values()]
     queries: list[Callable[[], Any]] = [
         partial(
             table.query,
@@ -36,7 +36,7 @@ def list_members(
         ),
         *(partial(table.query_all, *revocation_marker_key(key, "")) for key in ancestor_keys),
     ]
-    page, *markers = table.gather(lambda query: query(), queries)
+    page, *markers = table.gather(lambda run: run(), queries)
     stored = table.read_current(page.items)
     items = {(item["pk"], item["sk"]): item for item in chain(stored, *markers)}
     current = [

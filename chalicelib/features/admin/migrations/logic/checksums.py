@@ -1,4 +1,4 @@
-"""What has come of migrations, by what is stored of them."""
+"""The state of migrations, computed from the stored records."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -7,26 +7,26 @@ from chalicelib.features.admin.migrations.entities import MigrationRecord
 from chalicelib.features.admin.migrations.logic.migration_catalogue import Migration
 from chalicelib.features.admin.migrations.models import MigrationOut
 
-ALTERED: Final = (
-    "It was applied, and does another thing now: its checksum has changed. Restore what it was, and add what has "
-    "changed as a new migration."
+CHECKSUM_CHANGED_ERROR: Final = (
+    "It was applied, but its checksum has changed since. Restore its former code and data, and add the change as a "
+    "new migration."
 )
 
 
-def standing(migrations: Sequence[Migration], records: Mapping[str, MigrationRecord]) -> list[MigrationOut]:
-    """Return how each migration stands, in order: those of this code, and those that only other code knows."""
-    known = [_known(migration, records.get(migration.id)) for migration in migrations]
+def migration_states(migrations: Sequence[Migration], records: Mapping[str, MigrationRecord]) -> list[MigrationOut]:
+    """Return the state of each migration in order, including those that only a newer release knows."""
+    states = [_migration_state(migration, records.get(migration.id)) for migration in migrations]
     ids = {migration.id for migration in migrations}
     others = [MigrationOut.of(record) for record in records.values() if record.id not in ids]
-    return sorted([*known, *others], key=lambda migration: migration.id)
+    return sorted([*states, *others], key=lambda migration: migration.id)
 
 
-def altered(migration: Migration, record: MigrationRecord | None) -> bool:
-    """Return whether a migration was applied and does another thing now."""
+def checksum_changed(migration: Migration, record: MigrationRecord | None) -> bool:
+    """Return whether a migration changed after it was applied."""
     return record is not None and record.state == "applied" and record.checksum != migration.checksum
 
 
-def _known(migration: Migration, record: MigrationRecord | None) -> MigrationOut:
+def _migration_state(migration: Migration, record: MigrationRecord | None) -> MigrationOut:
     if record is None:
         return MigrationOut(
             id=migration.id,
@@ -37,6 +37,6 @@ def _known(migration: Migration, record: MigrationRecord | None) -> MigrationOut
             checksum=migration.checksum,
             error=None,
         )
-    if altered(migration, record):
-        return MigrationOut.of(record, state="failed", checksum=migration.checksum, error=ALTERED)
+    if checksum_changed(migration, record):
+        return MigrationOut.of(record, state="failed", checksum=migration.checksum, error=CHECKSUM_CHANGED_ERROR)
     return MigrationOut.of(record, checksum=migration.checksum)

@@ -1,8 +1,8 @@
-"""The migrations, in the order in which they are applied. One that was applied somewhere is never changed: add another.
+"""The migrations in the order in which they are applied. An applied migration must not change: add another one.
 
-A migration is a module of `steps`. Its `step(position, changes)` does what begins at a position (the first is 0) by
-adding to changes, and returns the position of the next, or None at the end. A step may be done again if it wasn't
-committed; it is committed together with its position. `DATA`, if the module has it, is the file that it brings.
+A migration is a module of `steps`. Its `step(position, changes)` performs the step at a position, 0 for the first, by
+adding to the unit of work. It returns the position of the next step, or None at the end. A step is committed together
+with its position, and is repeated if that fails. `DATA`, if the module has it, is a file that it loads.
 """
 
 import hashlib
@@ -19,7 +19,7 @@ Step = Callable[[int, UnitOfWork], int | None]
 
 @dataclass(frozen=True)
 class Migration:
-    """One migration. `checksum`: that of its module and its data, which a test compares."""
+    """A migration. `checksum`: of its module and its data, verified by a test."""
 
     id: str
     description: str
@@ -27,12 +27,12 @@ class Migration:
     module: str
 
     def step(self, position: int, changes: UnitOfWork) -> int | None:
-        """Do a step, and return where the next begins, or None."""
+        """Perform a step, and return the position of the next, or None."""
         step: Step = import_module(self.module).step
         return step(position, changes)
 
-    def computed(self) -> str:
-        """Return the SHA-256 of what it does: of its module's text and of its data."""
+    def compute_checksum(self) -> str:
+        """Return the SHA-256 of the module's text and its data."""
         module = import_module(self.module)
         digest = hashlib.sha256(Path(str(module.__file__)).read_bytes())
         digest.update(data.read_bytes() if (data := getattr(module, "DATA", None)) else b"")

@@ -1,4 +1,7 @@
-"""The runner: applies what is pending, in order, one runner at a time, and goes on where one before it ended."""
+"""The runner that applies pending migrations in order.
+
+One runner works at a time, and continues where the last one stopped.
+"""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -7,9 +10,9 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 from uuid import uuid4
 
-from chalicelib.features.admin.migrations.entities import Lease, MigrationRecord
+from chalicelib.features.admin.migrations.entities import MigrationLease, MigrationRecord
 from chalicelib.features.admin.migrations.logic import migration_history
-from chalicelib.features.admin.migrations.logic.checksums import ALTERED, altered
+from chalicelib.features.admin.migrations.logic.checksums import CHECKSUM_CHANGED_ERROR, checksum_changed
 from chalicelib.features.admin.migrations.logic.migration_catalogue import MIGRATIONS, Migration
 from chalicelib.kernel.core.clock import after, backoff_seconds, now
 from chalicelib.kernel.core.logs import logger
@@ -19,14 +22,14 @@ from chalicelib.kernel.storage.table import get
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 
 _LEASE_SECONDS: Final = 120
-"""How long a step may take. A runner that is silent for longer is taken for dead, and another may go on."""
-_TRIES: Final = 5
-_TAKEN_OVER: Final = "Another runner has taken over: this one was silent for too long."
+"""Maximum duration of a step. After that time without progress another runner can take over."""
+_MAX_ATTEMPTS: Final = 5
+_LEASE_LOST: Final = "Another runner has taken over, because this one made no progress for too long."
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run did: a migration is `applied` or `failed`, or all of them are `held` by another runner."""
+    """The result of a run for a migration: `applied` or `failed`; or `held`, if another runner is working."""
 
     id: str
     state: str
@@ -34,146 +37,148 @@ class Outcome:
     error: str | None = None
 
 
-def run(migrations: Sequence[Migration] = MIGRATIONS) -> Iterator[Outcome]:
-    """Apply what is pending, and yield what came of each; of what was applied before, nothing. A failure ends it."""
-    records, lease = migration_history.stored()
-    if not any(_waits(migration, records.get(migration.id)) for migration in migrations):
+def apply_pending(migrations: Sequence[Migration] = MIGRATIONS) -> Iterator[Outcome]:
+    """Apply pending migrations, and yield the outcome of each. A failure ends the run."""
+    records, lease = migration_history.read_records()
+    if not any(_is_pending(migration, records.get(migration.id)) for migration in migrations):
         return
     try:
-        runner = _Runner(_taken(lease))
-    except _Held as held:
+        runner = _Runner(_acquire_lease(lease))
+    except _LeaseHeld as held:
         yield Outcome("", "held", error=str(held))
         return
-    records, _ = migration_history.stored()  # With what another runner has done until just now.
+    records, _ = migration_history.read_records()  # Another runner may have made progress.
     try:
         for migration in migrations:
-            if _waits(migration, records.get(migration.id)):
+            if _is_pending(migration, records.get(migration.id)):
                 outcome = runner.apply(migration, records.get(migration.id))
                 yield outcome
                 if outcome.state != "applied":
                     break
-    except _Held as held:
+    except _LeaseHeld as held:
         yield Outcome("", "held", error=str(held))
     else:
-        runner.let_go()
+        runner.release_lease()
 
 
-def report() -> list[dict[str, Any]]:
-    """Apply what is pending, and return what came of each, for whoever called the function that does so."""
-    return [asdict(outcome) for outcome in run()]
+def apply_and_report() -> list[dict[str, Any]]:
+    """Apply pending migrations, and return the outcomes for the response of the function."""
+    return [asdict(outcome) for outcome in apply_pending()]
 
 
-class _Held(Exception):
+class _LeaseHeld(Exception):
     """Another runner applies migrations."""
 
 
-def _waits(migration: Migration, record: MigrationRecord | None) -> bool:
-    return record is None or record.state != "applied" or altered(migration, record)
+def _is_pending(migration: Migration, record: MigrationRecord | None) -> bool:
+    return record is None or record.state != "applied" or checksum_changed(migration, record)
 
 
-def _taken(lease: Lease | None) -> Lease:
-    """Return the lease, taken by this runner. Raises _Held."""
-    moment = now()
-    if lease and lease.holder and lease.until > moment:
-        raise _Held(f"The runner {lease.holder} applies migrations, and may until {lease.until}.")
-    changes, holder, until = UnitOfWork(moment), str(uuid4()), after(moment, seconds=_LEASE_SECONDS)
-    new = Lease(id="lease", created_at=moment, updated_at=moment, holder=holder, until=until)
+def _acquire_lease(lease: MigrationLease | None) -> MigrationLease:
+    """Return the lease, acquired by this runner. Raises _LeaseHeld."""
+    timestamp = now()
+    if lease and lease.holder and lease.expires_at > timestamp:
+        raise _LeaseHeld(f"The runner {lease.holder} applies migrations. Its lease expires at {lease.expires_at}.")
+    changes, holder, expires_at = UnitOfWork(timestamp), str(uuid4()), after(timestamp, seconds=_LEASE_SECONDS)
+    new = MigrationLease(id="lease", created_at=timestamp, updated_at=timestamp, holder=holder, expires_at=expires_at)
     try:
-        taken = changes.bump_version(lease, holder=holder, until=until) if lease else changes.create(new)
+        taken = changes.bump_version(lease, holder=holder, expires_at=expires_at) if lease else changes.create(new)
         changes.commit()
     except ConcurrentModification:
-        raise _Held("Another runner has begun to apply migrations at this moment.") from None
+        raise _LeaseHeld("Another runner has just started to apply migrations.") from None
     return taken
 
 
 @dataclass
 class _Runner:
-    """Whoever holds the lease. Whatever it writes is written only as long as it does."""
+    """The holder of the lease. It can write only while it holds the lease."""
 
-    lease: Lease
+    lease: MigrationLease
 
     def apply(self, migration: Migration, record: MigrationRecord | None) -> Outcome:
-        """Do all steps of a migration that are left, and say what came of it. Raises _Held."""
-        if altered(migration, record):
-            return Outcome(migration.id, "failed", error=ALTERED)
-        since = time.monotonic() - (record.duration_ms / 1000 if record else 0)
+        """Perform the remaining steps of a migration, and return the outcome. Raises _LeaseHeld."""
+        if checksum_changed(migration, record):
+            return Outcome(migration.id, "failed", error=CHECKSUM_CHANGED_ERROR)
+        started_at_monotonic = time.monotonic() - (record.duration_ms / 1000 if record else 0)
         while record is None or record.position is not None:
-            record = self._step(migration, record, since)
+            record = self._step(migration, record, started_at_monotonic)
             if record.state == "failed":
                 return Outcome(migration.id, "failed", record.duration_ms, record.error)
         return Outcome(migration.id, "applied", record.duration_ms)
 
-    def let_go(self) -> None:
-        """Let the next runner begin at once."""
+    def release_lease(self) -> None:
+        """Let the next runner start at once."""
         changes = UnitOfWork(now())
         changes.bump_version(self.lease, holder=None)
-        with suppress(ConcurrentModification):  # It has run out, and is another runner's already.
+        with suppress(ConcurrentModification):  # The lease expired, and another runner has it.
             changes.commit()
 
-    def _step(self, migration: Migration, record: MigrationRecord | None, since: float) -> MigrationRecord:
-        """Do the next step, and return how far the migration is, or why it failed."""
-        # What was begun with another checksum did another thing: it is begun anew.
-        goes_on = record is not None and record.checksum == migration.checksum
-        position = (record.position or 0) if record and goes_on else 0
-        for attempt in range(_TRIES):
+    def _step(
+        self, migration: Migration, record: MigrationRecord | None, started_at_monotonic: float
+    ) -> MigrationRecord:
+        """Perform the next step, and return the migration's record."""
+        # A migration that was started with another checksum starts again.
+        continues = record is not None and record.checksum == migration.checksum
+        position = (record.position or 0) if record and continues else 0
+        for attempt in range(_MAX_ATTEMPTS):
             changes = UnitOfWork(now())
             try:
-                after_it = migration.step(position, changes)
-                return self._keep(changes, migration, record, after_it, None, since)
+                next_position = migration.step(position, changes)
+                return self._store_progress(changes, migration, record, next_position, None, started_at_monotonic)
             except ConcurrentModification:
                 self._check_lease()
                 backoff_seconds(attempt)
-            except Exception as failure:  # noqa: BLE001 - the edge of the process: whoever looks reads why, the log has all
+            except Exception as failure:  # noqa: BLE001 - outermost handler: the record gets the reason, the log the traceback
                 logger().exception("migration", extra={"migration": migration.id})
-                error = _words(failure)
+                error = _describe_failure(failure)
                 break
         else:
-            error = f"What it changes was changed by others {_TRIES} times in a row. Run it again."
+            error = f"Other changes conflicted with it {_MAX_ATTEMPTS} times in a row. Run it again."
         try:
-            return self._keep(UnitOfWork(now()), migration, record, position, error, since)
+            return self._store_progress(UnitOfWork(now()), migration, record, position, error, started_at_monotonic)
         except ConcurrentModification:
-            raise _Held(_TAKEN_OVER) from None
+            raise _LeaseHeld(_LEASE_LOST) from None
 
-    def _keep(
+    def _store_progress(
         self,
         changes: UnitOfWork,
         migration: Migration,
         record: MigrationRecord | None,
         position: int | None,
         error: str | None,
-        since: float,
+        started_at_monotonic: float,
     ) -> MigrationRecord:
-        """Store how far a migration is, at work since, together with its changes. Raises ConcurrentModification."""
-        moment = now()
+        """Store the progress of a migration together with its changes. Raises ConcurrentModification."""
+        timestamp = now()
         fields: dict[str, Any] = {
             "checksum": migration.checksum,
             "description": migration.description,
             "position": position,
             "error": error,
             "state": "failed" if error else "applied" if position is None else "pending",
-            "applied_at": moment if position is None else None,
-            "duration_ms": round((time.monotonic() - since) * 1000),
+            "applied_at": timestamp if position is None else None,
+            "duration_ms": round((time.monotonic() - started_at_monotonic) * 1000),
         }
         if record:
-            kept = changes.bump_version(record, **fields)
+            stored = changes.bump_version(record, **fields)
         else:
-            kept = changes.create(MigrationRecord(id=migration.id, created_at=moment, updated_at=moment, **fields))
-        lease = changes.bump_version(self.lease, until=after(moment, seconds=_LEASE_SECONDS))
+            stored = changes.create(
+                MigrationRecord(id=migration.id, created_at=timestamp, updated_at=timestamp, **fields)
+            )
+        lease = changes.bump_version(self.lease, expires_at=after(timestamp, seconds=_LEASE_SECONDS))
         changes.commit()
         self.lease = lease
-        return kept
+        return stored
 
     def _check_lease(self) -> None:
-        """Raise _Held if another runner has taken over."""
+        """Raise _LeaseHeld if another runner has taken over."""
         item = get(self.lease.item_key)
         if item is None or item["version"] != self.lease.version:
-            raise _Held(_TAKEN_OVER)
+            raise _LeaseHeld(_LEASE_LOST)
 
 
-def _words(failure: Exception) -> str:
-    """Return why a step failed, without anything that is not for everybody: texts of libraries may hold it."""
-    if isinstance(failure, Problem):
-        return failure.detail
-    return (
-        f"A step ended by {type(failure).__name__}. The log of the function that ran it says more; then run it again."
-    )
+def _describe_failure(error: Exception) -> str:
+    """Return why a step failed. Messages of libraries are omitted, because they may contain secrets."""
+    if isinstance(error, Problem):
+        return error.detail
+    return f"A step ended by {type(error).__name__}. The log of the function that ran it says more; then run it again."

@@ -1,1 +1,1 @@
-"""Changes of menus, and the entries that a visitor sees."""
+"""Changes of menus, and the entries that visitors see."""

@@ -1,29 +1,32 @@
-"""Where menus come to be and change."""
+"""Creation and replacement of menus."""
 
 from chalicelib.features.sites.entities.sites import Site
 from chalicelib.features.sites.menus.entities import Menu
-from chalicelib.features.sites.menus.logic.menu_entries import Whereabouts, surroundings
-from chalicelib.features.sites.menus.logic.menu_rules import refuse_unknown, refuse_wrong
+from chalicelib.features.sites.menus.logic.menu_entries import PagePathReader, menu_prefetch_keys
+from chalicelib.features.sites.menus.logic.menu_rules import reject_invalid_items, reject_unknown_pages
 from chalicelib.features.sites.menus.models import MenuPut
 from chalicelib.kernel.core.json_equality import json_equal
 from chalicelib.kernel.execution.context import Context
 
 
-def put(ctx: Context, site: Site, menu_id: str, present: Menu | None, body: MenuPut) -> Menu:
-    """Let a site have a menu by an id, whatever it has there until now; what changes nothing is not written.
+def put_menu(ctx: Context, site: Site, menu_id: str, menu: Menu | None, body: MenuPut) -> Menu:
+    """Create or replace a menu of a site. A replacement without changes writes nothing.
 
-    Raises Invalid if it can't be so.
+    Raises ValidationProblem if the items are invalid.
     """
     outline = body.fields()["items"]
-    refuse_wrong(outline)
-    before = present or Menu(**{**ctx.new_record_fields(), "id": menu_id}, **site.ancestor_ids, name=body.name)
-    pages = Whereabouts(site.id, drafts=True, read=ctx.access.prefetched, asked=surroundings(ctx.request))
+    reject_invalid_items(outline)
+    before = menu or Menu(**{**ctx.new_record_fields(), "id": menu_id}, **site.ancestor_ids, name=body.name)
+    pages = PagePathReader(site.id, drafts=True, read=ctx.access.prefetched, asked=menu_prefetch_keys(ctx.request))
     wanted = before.replace(name=body.name, outline=outline)
-    places = pages.places(sorted({*before.page_ids, *wanted.page_ids}), before.above)
-    refuse_unknown(outline, {*places, *(present.page_ids if present else ())})
-    before, wanted = before.replace(places=places), wanted.replace(places=places, above=pages.above(wanted.page_ids))
-    if present is None:
+    page_paths = pages.load_paths(sorted({*before.page_ids, *wanted.page_ids}), before.ancestor_page_ids)
+    reject_unknown_pages(outline, {*page_paths, *(menu.page_ids if menu else ())})
+    before, wanted = (
+        before.replace(page_paths=page_paths),
+        wanted.replace(page_paths=page_paths, ancestor_page_ids=pages.ancestor_ids(wanted.page_ids)),
+    )
+    if menu is None:
         return ctx.changes.create(wanted)
     if json_equal(before.outline, outline) and before.name == body.name:
         return before
-    return ctx.changes.update(before, name=body.name, outline=outline, above=wanted.above)
+    return ctx.changes.update(before, name=body.name, outline=outline, ancestor_page_ids=wanted.ancestor_page_ids)

@@ -1,14 +1,14 @@
-"""Where the items of menus lead: pages by their paths, as they are at the moment."""
+"""The current paths of the pages in menus."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from chalicelib.features.sites.entities.sites import DRAFT, LIVE, TreeName, tree_of
+from chalicelib.features.sites.entities.sites import DRAFT_TREE, PUBLISHED_TREE, TreeName, page_tree
 from chalicelib.features.sites.menus.entities import Menu
-from chalicelib.features.sites.menus.models import MOST_ITEMS
-from chalicelib.features.sites.pages.logic.page_queries import on_show
+from chalicelib.features.sites.menus.models import MAX_MENU_ITEMS
+from chalicelib.features.sites.pages.logic.page_queries import locate_published
 from chalicelib.kernel.core.case_folding import ascii_lower
 from chalicelib.kernel.http.fields import UUID_PATTERN
 from chalicelib.kernel.http.request import Request
@@ -16,96 +16,96 @@ from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, ItemKey
 from chalicelib.kernel.storage.trees import TreeReader
 
-_LEVELS: Final = 3
+_MAX_LEVELS: Final = 3
 
 
 @dataclass(frozen=True)
-class Entry:
-    """An item of a menu as a page shows it. `href`: where it leads; None of what only holds others."""
+class MenuEntry:
+    """An item of a menu as a page shows it. `href`: its target; None for a group."""
 
     label: str
     href: str | None
-    children: Sequence["Entry"]
+    children: Sequence["MenuEntry"]
 
 
-def resolved(menu: Menu, read: Mapping[ItemKey, Item]) -> list[Entry]:
-    """Return the items of a menu as everybody sees them, by a read, mostly. `read`: what is read already."""
-    shown = in_place(menu, drafts=False, read=read)
-    return [*_entries(shown.published().items)]
+def resolve_menu(menu: Menu, read: Mapping[ItemKey, Item]) -> list[MenuEntry]:
+    """Return the items of a menu as the public sees them, usually with one read. `read`: what was read before."""
+    shown = with_page_paths(menu, drafts=False, read=read)
+    return [*_entries(shown.without_unpublished().items)]
 
 
-def _entries(items: Iterable[Mapping[str, Any]]) -> Iterator[Entry]:
+def _entries(items: Iterable[Mapping[str, Any]]) -> Iterator[MenuEntry]:
     for item in items:
-        yield Entry(item["label"], item.get("path") or item["url"], [*_entries(item["children"])])
+        yield MenuEntry(item["label"], item.get("path") or item["url"], [*_entries(item["children"])])
 
 
-def surroundings(request: Request) -> list[ItemKey]:
-    """Return where the seats of the pages stand that the items of a body lead to, and what is known of both trees."""
-    said = request.unvalidated_body.get("items")
-    ids = [each for each in _page_ids(said, _LEVELS) if re.fullmatch(UUID_PATTERN, each)]
-    trees = [tree_of(request.parameters["site_id"], name) for name in (LIVE, DRAFT)]
-    return [key for tree in trees for key in (tree.state_key, *map(tree.key, dict.fromkeys(ids[:MOST_ITEMS])))]
+def menu_prefetch_keys(request: Request) -> list[ItemKey]:
+    """Return the item keys of both trees' states and of the positions of the pages in a body."""
+    items = request.unvalidated_body.get("items")
+    ids = [each for each in _page_ids(items, _MAX_LEVELS) if re.fullmatch(UUID_PATTERN, each)]
+    trees = [page_tree(request.parameters["site_id"], name) for name in (PUBLISHED_TREE, DRAFT_TREE)]
+    return [key for tree in trees for key in (tree.state_key, *map(tree.key, dict.fromkeys(ids[:MAX_MENU_ITEMS])))]
 
 
 def _page_ids(items: object, levels: int) -> Iterator[str]:
-    """Yield what items name as their pages, as it was sent and nobody has validated yet."""
+    """Yield the page ids in items that are not validated yet."""
     for item in items if isinstance(items, list) and levels else []:
         if isinstance(item, dict):
             yield from (ascii_lower(each.strip()) for each in [item.get("pageId")] if isinstance(each, str))
             yield from _page_ids(item.get("children"), levels - 1)
 
 
-def in_place(menu: Menu, *, drafts: bool, read: Mapping[ItemKey, Item]) -> Menu:
-    """Return a menu with where its pages are; with `drafts` those are there too that are not published."""
-    pages = Whereabouts(menu.site_id, drafts=drafts, read=read, asked=read)
-    return menu.replace(places=pages.places(menu.page_ids, menu.above))
+def with_page_paths(menu: Menu, *, drafts: bool, read: Mapping[ItemKey, Item]) -> Menu:
+    """Return a menu with the paths of its pages. With `drafts`, unpublished pages count as existing."""
+    pages = PagePathReader(menu.site_id, drafts=drafts, read=read, asked=read)
+    return menu.replace(page_paths=pages.load_paths(menu.page_ids, menu.ancestor_page_ids))
 
 
-class Whereabouts:
-    """Where pages of a site are, in the tree of what is published and with `drafts` in that of these.
+class PagePathReader:
+    """Reads the paths of pages in the tree of published pages and, with `drafts`, in the tree of drafts.
 
-    `asked`: what was looked at already, and `read` what was there.
+    `asked`: item keys that were read before; `read`: the items found there.
     """
 
     def __init__(self, site_id: str, *, drafts: bool, read: Mapping[ItemKey, Item], asked: Iterable[ItemKey]) -> None:
         self._items, self._asked = {**read}, {*asked}
-        names: tuple[TreeName, ...] = (LIVE, DRAFT) if drafts else (LIVE,)
-        self._trees = [TreeReader(tree_of(site_id, name), self._items, self._asked) for name in names]
+        names: tuple[TreeName, ...] = (PUBLISHED_TREE, DRAFT_TREE) if drafts else (PUBLISHED_TREE,)
+        self._trees = [TreeReader(page_tree(site_id, name), self._items, self._asked) for name in names]
 
-    def places(self, page_ids: Sequence[str], hints: Iterable[str]) -> dict[str, str | None]:
-        """Return those pages that there are, each with the path where it is published, or None.
+    def load_paths(self, page_ids: Sequence[str], hints: Iterable[str]) -> dict[str, str | None]:
+        """Return the existing pages, each with its published path or None.
 
-        It takes a read, and another if some of them are below others than the `hints`.
+        It takes one read, and a second if the ancestors of some pages are not among the `hints`.
         """
         if page_ids:
-            self._look_at({*page_ids, *hints, *self._lineages(page_ids)})
-            self._look_at({*self._lineages(page_ids)})
+            self._load_positions({*page_ids, *hints, *self._stored_ancestor_ids(page_ids)})
+            self._load_positions({*self._stored_ancestor_ids(page_ids)})
         for tree in self._trees:
             tree.load_ancestors([page_id for page_id in page_ids if tree.node(page_id)])
         paths = {page_id: self._path(page_id) for page_id in page_ids}
         return {page_id: path for page_id, path in paths.items() if path or self._chains(page_id)}
 
-    def above(self, page_ids: Iterable[str]) -> list[str]:
-        """Return which pages are above some whose places were looked for."""
+    def ancestor_ids(self, page_ids: Iterable[str]) -> list[str]:
+        """Return the ancestors of pages whose paths were loaded."""
         chains = (chain for page_id in page_ids for chain in self._chains(page_id))
         return sorted({str(node["id"]) for chain in chains for node in chain[:-1]})
 
-    def _look_at(self, page_ids: Iterable[str]) -> None:
-        """Read of the seats of pages, and of what is known of the trees as a whole, what was not looked at yet."""
-        seats = {tree.tree.key(page_id) for tree in self._trees for page_id in page_ids}
-        if unknown := sorted({*seats, *(tree.tree.state_key for tree in self._trees)} - self._asked):
+    def _load_positions(self, page_ids: Iterable[str]) -> None:
+        """Read the positions of pages and the states of the trees, unless they were read before."""
+        keys = {tree.tree.key(page_id) for tree in self._trees for page_id in page_ids}
+        if unknown := sorted({*keys, *(tree.tree.state_key for tree in self._trees)} - self._asked):
             self._items |= table.get_all(unknown)
             self._asked |= {*unknown}
 
-    def _lineages(self, page_ids: Iterable[str]) -> Iterator[str]:
-        """Yield the pages above some, by what their seats say that were read."""
+    def _stored_ancestor_ids(self, page_ids: Iterable[str]) -> Iterator[str]:
+        """Yield the ancestors of pages according to their positions."""
         nodes = (tree.node(page_id) for tree in self._trees for page_id in page_ids)
-        yield from (above for node in nodes if node for above in node["lineage"])
+        yield from (ancestor_id for node in nodes if node for ancestor_id in node["lineage"])
 
     def _chains(self, page_id: str) -> list[list[Item]]:
-        """Return the pages from the root to one, in each of the trees that it is in."""
+        """Return the breadcrumbs of a page in each tree that contains it."""
         return [chain for tree in self._trees if (chain := tree.chain(page_id))]
 
     def _path(self, page_id: str) -> str | None:
-        located = on_show(self._trees[0], page_id)
+        located = locate_published(self._trees[0], page_id)
         return located.path if located else None

@@ -1,28 +1,27 @@
-"""What is stored of a page: its record, the revisions it had, and its seats in the two trees of its site.
+"""The stored records of pages and their revisions, and the positions of pages in the two trees of their site.
 
-A page has a draft, and may have a revision that is published. Slug and parent belong to a revision: so a site has two
-trees, of drafts and of what is published, and a page has a *seat* in each: its slug, and below which page. The second
-changes only when something is published. A page that was never published, or is no more, keeps its seat in it while
-others are published below it.
+A page has a draft, and can have a published revision. Slug and parent belong to a revision, so a site has two trees,
+one of drafts and one of published pages. The position of a page in a tree is its slug and its parent. A published
+position changes only when a page is published. A page that is not published keeps its published position while pages
+below it are published.
 
-A seat is a row of its own tree's partition, small, beside the record: paths, the sitemap and menus are read from these.
-Revisions stand in a partition of the page's own, what they consist of beside them, so that neither lists nor paths read
-it.
+A position is a small item in its tree's partition, stored beside the page. Paths, the sitemap and menus read only
+positions. Revisions and their contents are in a partition of the page, so neither lists nor paths read them.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from functools import cached_property
-from typing import Any, Final, Literal, Self
+from typing import Any, ClassVar, Final, Literal, Self
 
 from pydantic_core import from_json, to_json
 
 from chalicelib.features.platforms.entities import PAGE_KIND, PageTarget
-from chalicelib.features.sites.entities.sites import DRAFT, LIVE, TreeName, tree_of
+from chalicelib.features.sites.entities.sites import DRAFT_TREE, PUBLISHED_TREE, TreeName, page_tree
 from chalicelib.features.sites.pages.entities.renderings import Rendering
-from chalicelib.features.sites.pages.models.paths import path_along
-from chalicelib.features.sites.pages.models.schemas import MOST_PAGES, PageOut, RevisionOut
-from chalicelib.features.sites.rendering.logic.content import repeats
+from chalicelib.features.sites.pages.models.paths import build_path
+from chalicelib.features.sites.pages.models.schemas import MAX_PAGES_PER_SITE, PageOut, RevisionOut
+from chalicelib.features.sites.rendering.logic.content import repeats_title
 from chalicelib.kernel.authorization import ancestor_cache
 from chalicelib.kernel.http.fields import fold_text
 from chalicelib.kernel.storage.entity import (
@@ -42,83 +41,107 @@ from chalicelib.kernel.storage.unique_values import Unique
 from chalicelib.kernel.transactions.unique_items import guard_key
 from chalicelib.kernel.work.jobs import Job
 
-TURN: Final = "pages.turn"
-RENDER: Final = "pages.render"
-SAID: Final = ("title", "slug", "parent_id", "seo")
-"""What a revision says of its page, beside its blocks."""
+SCHEDULE_TASK: Final = "pages.turn"
+RENDER_TASK: Final = "pages.render"
+REVISION_FIELDS: Final = ("title", "slug", "parent_id", "seo")
+"""Fields of a page that belong to a revision, without its blocks."""
 
-_NO_SEO = {"title": None, "description": None, "canonical": None, "noindex": False, "image": None}
+_EMPTY_SEO = {"title": None, "description": None, "canonical": None, "noindex": False, "image": None}
 
 
 class Page(PageTarget):
-    """A page. `title`, `slug`, `parent_id`, `seo` belong to its draft, `live_…` to its seat among the published.
+    """A page.
 
-    `lineage` and `placed`: see `kernel/storage/trees.py`. `child_count` and `live_count` are the pages right below
-    it in either
-    tree. `live_since` is when it came to its seat among the published, `live_shown` the times at which it was published
-    itself there, `live_version` its version of when it was published last, `last_seat` where it was published until it
-    was taken back: `path`, `parent_id`, `slug`. `indexable` and `canonical` are what its published `seo` says. `epoch`
-    is raised to end all links to previews. `blocks`, `line` (the seats from the root of the drafts to it) and `home`
-    (the page that is the home of the drafts) are known once it is found.
+    - `title`, `slug`, `parent_id`, `seo` belong to its draft, `published_…` to its position in the tree of published
+      pages.
+    - `ancestor_ids` and `tree_version`: see `kernel/storage/trees.py`. `child_count` and `published_child_count` are
+      the numbers of its children in each tree.
+    - `published_position_since` is when it got its published position, `published_intervals` when it was published
+      there itself, `published_version` its version at its last publication, `last_published_position` its `path`,
+      `parent_id` and `slug` before it was unpublished.
+    - `indexable` and `canonical` are from the `seo` of the published revision. Raising `preview_epoch` ends all preview
+      links.
+    - `blocks`, `breadcrumbs` (the positions from the root of the drafts to the page) and `draft_home_id` (the home page
+      of the drafts) are loaded by `hydrate`.
     """
 
     kind, parameter = PAGE_KIND, "page_id"
     pk, sk = "W#{site_id}", "N#{id}"
     in_site = Collection("W#{site_id}", "N#{id}")
     by_status = Facet("W#{site_id}#P#S#{status}", "facet1")
-    below = Facet("W#{site_id}#P#C#{parent_id}", "facet2")
-    below_live = Facet("W#{site_id}#P#L#{live_parent_id}", "facet3")
+    by_parent = Facet("W#{site_id}#P#C#{parent_id}", "facet2")
+    by_published_parent = Facet("W#{site_id}#P#L#{published_parent_id}", "facet3")
     by_slug = Unique(
         "page-slug#{site_id}#{parent_id}",
         "{slug}",
         error_code="slug_taken",
         field="slug",
-        advice="Pages below the same one have different slugs: choose another.",
+        advice="Pages with the same parent need different slugs. Choose another.",
     )
-    by_live_slug = Unique(
-        "live-slug#{site_id}#{live_parent_id}",
-        "{live_slug}",
+    by_published_slug = Unique(
+        "live-slug#{site_id}#{published_parent_id}",
+        "{published_slug}",
         error_code="slug_taken",
         field="slug",
-        applies_to=lambda page: page.live_placed is not None,
-        advice="It is published there still: publish it elsewhere first, or change this one's slug. Of two that are to"
-        " swap theirs, give one a third meanwhile.",
+        applies_to=lambda page: page.published_tree_version is not None,
+        advice="Another page is still published there. Publish it elsewhere first, or change this one's slug. To swap"
+        " two slugs, give one page a third slug meanwhile.",
     )
-    quota = Quota("pages of one site", "W#{site_id}", MOST_PAGES, lambda _page: True)
+    quota = Quota("pages of one site", "W#{site_id}", MAX_PAGES_PER_SITE, lambda _page: True)
     output_model = PageOut
     child_partition = "R#{id}"
-    version_fields = ("version", "child_count", "live_count", "placed", "live_placed")
-    computed_fields = frozenset({"blocks", "line", "home"})
+    attribute_names: ClassVar = {
+        "ancestor_ids": "lineage",
+        "tree_version": "placed",
+        "published_slug": "live_slug",
+        "published_parent_id": "live_parent_id",
+        "published_ancestor_ids": "live_lineage",
+        "published_tree_version": "live_placed",
+        "published_position_since": "live_since",
+        "published_intervals": "live_shown",
+        "published_version": "live_version",
+        "last_published_position": "last_seat",
+        "published_child_count": "live_count",
+        "preview_epoch": "epoch",
+    }
+    version_fields = (
+        "version",
+        "child_count",
+        "published_child_count",
+        "tree_version",
+        "published_tree_version",
+    )
+    computed_fields = frozenset({"blocks", "breadcrumbs", "draft_home_id"})
 
     title: str
     slug: str
     parent_id: str | None = None
-    seo: dict[str, Any] = field(default_factory=lambda: dict(_NO_SEO))
-    lineage: list[str] = field(default_factory=list)
-    placed: int = 1
-    live_slug: str | None = None
-    live_parent_id: str | None = None
-    live_lineage: list[str] = field(default_factory=list)
-    live_placed: int | None = None
-    live_since: str | None = None
-    live_shown: list[list[str]] = field(default_factory=list)
+    seo: dict[str, Any] = field(default_factory=lambda: dict(_EMPTY_SEO))
+    ancestor_ids: list[str] = field(default_factory=list)
+    tree_version: int = 1
+    published_slug: str | None = None
+    published_parent_id: str | None = None
+    published_ancestor_ids: list[str] = field(default_factory=list)
+    published_tree_version: int | None = None
+    published_position_since: str | None = None
+    published_intervals: list[list[str]] = field(default_factory=list)
     indexable: bool = True
     canonical: str | None = None
     draft_revision_id: str
     published_revision_id: str | None = None
     published_at: str | None = None
-    live_version: int = 1
-    last_seat: dict[str, Any] | None = None
+    published_version: int = 1
+    last_published_position: dict[str, Any] | None = None
     was_published: bool = False
     publish_at: str | None = None
     unpublish_at: str | None = None
     status: Literal["draft", "scheduled", "published", "archived"] = "draft"
     child_count: int = 0
-    live_count: int = 0
-    epoch: int = 0
+    published_child_count: int = 0
+    preview_epoch: int = 0
     blocks: tuple[Mapping[str, Any], ...] = field(default=(), compare=False)
-    line: tuple[Item, ...] = field(default=(), compare=False)
-    home: str | None = field(default=None, compare=False)
+    breadcrumbs: tuple[Item, ...] = field(default=(), compare=False)
+    draft_home_id: str | None = field(default=None, compare=False)
 
     def is_public_at(self, timestamp: str) -> bool:
         """Return whether everybody who can see the site can see the page."""
@@ -126,65 +149,65 @@ class Page(PageTarget):
         return self.published_revision_id is not None and not is_expired
 
     @property
-    def ids(self) -> dict[str, Any]:
-        """The ids of what it is in, by their parameters, as all that belongs to it carries them."""
+    def site_ids(self) -> dict[str, Any]:
+        """Return the ids of its organization and site, which all its records have."""
         return {"organization_id": self.organization_id, "site_id": self.site_id}
 
     @property
     def is_home(self) -> bool:
-        """Whether it is the home of the drafts."""
-        return self.id == self.home
+        """Return whether it is the home page of the drafts."""
+        return self.id == self.draft_home_id
 
     @property
     def path(self) -> str:
-        """Where its draft would be."""
-        return path_along(self.line, self.home)
+        """Return the path of its draft."""
+        return build_path(self.breadcrumbs, self.draft_home_id)
 
     @property
     def has_unpublished_changes(self) -> bool:
-        """Whether its draft is another than what is published."""
+        """Return whether its draft differs from the published revision."""
         return self.draft_revision_id != self.published_revision_id
 
     @property
     def log_label(self) -> str:
-        """Its title."""
+        """Return its title."""
         return self.title
 
     @property
     def scheduled_task(self) -> ScheduledTask | None:
-        """When it is published or taken back by itself, whichever is first."""
+        """Return the task that publishes or unpublishes it, whichever is due first."""
         times = [self.publish_at, self.unpublish_at if self.published_revision_id or self.publish_at else None]
-        return ScheduledTask(TURN, min(filter(None, times))) if any(times) else None
+        return ScheduledTask(SCHEDULE_TASK, min(filter(None, times))) if any(times) else None
 
     @property
-    def seat(self) -> Item:
-        """Its row in the tree of the drafts."""
-        pk, sk = tree_of(self.site_id, DRAFT).key(self.id)
+    def draft_position(self) -> Item:
+        """Return its item in the tree of drafts."""
+        pk, sk = page_tree(self.site_id, DRAFT_TREE).key(self.id)
         return {
             "pk": pk,
             "sk": sk,
             "id": self.id,
             "parent_id": self.parent_id,
             "slug": self.slug,
-            "lineage": self.lineage,
-            "placed": self.placed,
+            "lineage": self.ancestor_ids,
+            "placed": self.tree_version,
             "listed": True,
         }
 
     @property
-    def live_seat(self) -> Item:
-        """Its row in the tree of what is published: with the revision, if it is published itself."""
-        pk, sk = tree_of(self.site_id, LIVE).key(self.id)
+    def published_position(self) -> Item:
+        """Return its item in the tree of published pages, with the revision if it is published itself."""
+        pk, sk = page_tree(self.site_id, PUBLISHED_TREE).key(self.id)
         return {
             "pk": pk,
             "sk": sk,
             "id": self.id,
-            "parent_id": self.live_parent_id,
-            "slug": self.live_slug,
-            "lineage": self.live_lineage,
-            "placed": self.live_placed,
-            "since": self.live_since,
-            "shown": self.live_shown,
+            "parent_id": self.published_parent_id,
+            "slug": self.published_slug,
+            "lineage": self.published_ancestor_ids,
+            "placed": self.published_tree_version,
+            "since": self.published_position_since,
+            "shown": self.published_intervals,
             "listed": True,
             "revision_id": self.published_revision_id,
             "published_at": self.published_at,
@@ -194,40 +217,48 @@ class Page(PageTarget):
 
     @property
     def derived_items(self) -> tuple[Item, ...]:
-        """Its seats, and what leads to it by its id and by its title."""
-        seats = (self.seat,) if self.live_placed is None else (self.seat, self.live_seat)
+        """Return its positions, and the items that find it by id and by title."""
+        positions = (
+            (self.draft_position,)
+            if self.published_tree_version is None
+            else (self.draft_position, self.published_position)
+        )
         title = {"pk": f"W#{self.site_id}#Q", "sk": exact_key("", fold_text(self.title)) + self.id, "page_id": self.id}
-        return *seats, ancestor_cache.ancestor_pointer(self.id, **self.ids), title
+        return *positions, ancestor_cache.ancestor_pointer(self.id, **self.site_ids), title
 
     def hydrate(self, read: dict[ItemKey, Item]) -> Self | None:
-        """Return it with its blocks and its ancestors; None if one of these is gone. It takes one read, mostly."""
-        return self.shown_in(read, [Content.make_item_key(page_id=self.id, id=self.draft_revision_id)])
+        """Return it with its blocks and breadcrumbs, or None if an ancestor is gone. It usually takes one read."""
+        return self.with_breadcrumbs(read, [Content.make_item_key(page_id=self.id, id=self.draft_revision_id)])
 
-    def shown_in(self, read: dict[ItemKey, Item], also: Sequence[ItemKey] = ()) -> Self | None:
-        """Return it with its ancestors and, if they are read too, with its blocks; None if an ancestor is gone."""
-        reading = TreeReader.of(tree_of(self.site_id, DRAFT), read)
-        reading.add_items([self.seat])
-        wanted = [*also, *(reading.tree.key(above) for above in self.lineage)]
-        if {*wanted, reading.tree.state_key} - read.keys():
-            reading.read(wanted)
+    def with_breadcrumbs(self, items: dict[ItemKey, Item], extra_keys: Sequence[ItemKey] = ()) -> Self | None:
+        """Return it with its breadcrumbs and, if they are read, its blocks; None if an ancestor is gone.
+
+        `items` is what was read before, and further items are added to it. `extra_keys` are read together with the
+        ancestors.
+        """
+        reading = TreeReader.of(page_tree(self.site_id, DRAFT_TREE), items)
+        reading.add_items([self.draft_position])
+        keys = [*extra_keys, *(reading.tree.key(ancestor_id) for ancestor_id in self.ancestor_ids)]
+        if {*keys, reading.tree.state_key} - items.keys():
+            reading.read(keys)
         reading.load_ancestors([self.id])
-        line = reading.chain(self.id)
-        if line is None:
+        breadcrumbs = reading.chain(self.id)
+        if breadcrumbs is None:
             return None
-        content = read.get(Content.make_item_key(page_id=self.id, id=self.draft_revision_id))
+        content = items.get(Content.make_item_key(page_id=self.id, id=self.draft_revision_id))
         return self.replace(
-            line=tuple(line),
-            home=reading.state.get("home"),
+            breadcrumbs=tuple(breadcrumbs),
+            draft_home_id=reading.state.get("home"),
             blocks=Content.from_item(content).blocks if content else (),
         )
 
     def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
-        """Return what lets its title and what search engines are told not name the person."""
+        """Return the changes that remove the person from its title and its SEO fields."""
         return person.redact_all({"title": self.title, "seo": self.seo})
 
 
 class Revision(Entity):
-    """A page as it was at one time; what it consists of is its `Content`, and `blocks` that, once it is found."""
+    """A revision of a page. Its blocks are stored as `Content`, and loaded by `hydrate`."""
 
     kind, parameter = "page.revision", "revision_id"
     pk, sk = "R#{page_id}", "N#{id}"
@@ -241,15 +272,15 @@ class Revision(Entity):
     title: str
     slug: str
     parent_id: str | None = None
-    seo: dict[str, Any] = field(default_factory=lambda: dict(_NO_SEO))
+    seo: dict[str, Any] = field(default_factory=lambda: dict(_EMPTY_SEO))
     created_by: str | None = None
     restored_from: str | None = None
     blocks: tuple[Mapping[str, Any], ...] = field(default=(), compare=False)
 
     @property
     def domain_fields(self) -> dict[str, Any]:
-        """What it says of its page, once it is found."""
-        return {name: getattr(self, name) for name in (*SAID, "blocks")}
+        """Return the fields that belong to a revision, including its blocks once they are loaded."""
+        return {name: getattr(self, name) for name in (*REVISION_FIELDS, "blocks")}
 
     def hydrate(self, read: dict[ItemKey, Item]) -> Self:
         """Return it with its blocks, which were read with it."""
@@ -257,63 +288,71 @@ class Revision(Entity):
         return self.replace(blocks=Content.from_item(content).blocks if content else ())
 
     def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
-        """Return what lets it neither name the person nor say that they made it."""
+        """Return the changes that remove the person as creator, and from its title and SEO fields."""
         named = person.redact_all({"title": self.title, "seo": self.seo})
         return {**named, "created_by": None} if self.created_by in person.user_ids else named
 
 
 class Content(Entity):
-    """What a revision consists of: its blocks as JSON. It has the revision's id.
+    """The blocks of a revision as JSON, with the revision's id.
 
-    `titled`: whether the first block repeats the title of the revision; None of what was stored before that was known.
-    What people see of it is rendered as it is written, and again where it changes: by what an erasure leaves.
+    `repeats_title` tells whether the first block repeats the title of the revision. It is None in older items. The HTML
+    is rendered when a revision is written, and again when an erasure changes it.
     """
 
     kind = "page.content"
     pk, sk = "R#{page_id}", "B#{id}"
 
+    attribute_names: ClassVar = {"repeats_title": "titled"}
+
     organization_id: str
     page_id: str
     text: bytes
-    titled: bool | None = None
+    repeats_title: bool | None = None
 
     @classmethod
-    def of(cls, page: Page, begun: Mapping[str, Any]) -> Self:
+    def create(cls, page: Page, record_fields: Mapping[str, Any]) -> Self:
         """Return the content of a page's draft."""
-        titled = repeats(page.blocks, page.title)
+        has_repeated_title = repeats_title(page.blocks, page.title)
         text = to_json(page.blocks)
-        return cls(**begun, organization_id=page.organization_id, page_id=page.id, text=text, titled=titled)
+        return cls(
+            **record_fields,
+            organization_id=page.organization_id,
+            page_id=page.id,
+            text=text,
+            repeats_title=has_repeated_title,
+        )
 
     @property
     def blocks(self) -> tuple[Mapping[str, Any], ...]:
-        """The blocks."""
+        """Return the blocks."""
         return tuple(from_json(self.text))
 
-    def beneath(self, title: str) -> Self:
-        """Return it as it is beneath the title of its revision, which older ones do not know."""
-        return self if self.titled is not None else self.replace(titled=repeats(self.blocks, title))
+    def with_repeats_title(self, title: str) -> Self:
+        """Return it with `repeats_title`, which older items lack."""
+        return self if self.repeats_title is not None else self.replace(repeats_title=repeats_title(self.blocks, title))
 
     @cached_property
     def rendering(self) -> Rendering:
-        """What people see of it."""
-        return Rendering(self.blocks, without_first=bool(self.titled))
+        """Return its rendering."""
+        return Rendering(self.blocks, without_first=bool(self.repeats_title))
 
     @property
     def derived_items(self) -> tuple[Item, ...]:
-        """What people see of it, as it is stored."""
-        if self.titled is None:
+        """Return the items that store its rendering."""
+        if self.repeats_title is None:
             return ()
-        names = {name: getattr(self, name) for name in (*RECORD_FIELDS, "organization_id", "page_id")}
-        return tuple(self.rendering.items(**names))
+        record_fields = {name: getattr(self, name) for name in (*RECORD_FIELDS, "organization_id", "page_id")}
+        return tuple(self.rendering.build_items(**record_fields))
 
     def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
-        """Return what lets none of its blocks name the person."""
+        """Return the changes that remove the person from its blocks."""
         blocks = [*self.blocks]
         return {"text": to_json(person.redact_value(blocks))} if person.appears_in_value(blocks) else {}
 
 
-class Removal(Job):
-    """The removal of what a deleted page leaves: its revisions, the pages below it. `passes`: how often it was done."""
+class PageRemoval(Job):
+    """The removal of a deleted page's revisions and of the pages below it. `passes`: how many times it was done."""
 
     kind, task = "page.removal", "pages.remove"
     pk, sk = "W#{site_id}#D", "G#{page_id}"
@@ -324,15 +363,21 @@ class Removal(Job):
     passes: int = 0
 
 
-def guard_of(site_id: str, name: TreeName, parent_id: str | None, slug: str) -> ItemKey:
-    """Return where it stands which page has a slug below another in a tree."""
-    unique = Page.by_live_slug if name == LIVE else Page.by_slug
-    names = {"site_id": site_id, "parent_id": parent_id, "live_parent_id": parent_id, "slug": slug, "live_slug": slug}
-    return guard_key(unique, names)
+def slug_guard_key(site_id: str, tree_name: TreeName, parent_id: str | None, slug: str) -> ItemKey:
+    """Return the key of the item that reserves a slug below a parent in a tree."""
+    unique = Page.by_published_slug if tree_name == PUBLISHED_TREE else Page.by_slug
+    values = {
+        "site_id": site_id,
+        "parent_id": parent_id,
+        "published_parent_id": parent_id,
+        "slug": slug,
+        "published_slug": slug,
+    }
+    return guard_key(unique, values)
 
 
-def status_of(page: Page, publish_at: str | None) -> str:
-    """Return the status of a page that is to be published by itself at a moment, or at none."""
+def page_status(page: Page, publish_at: str | None) -> str:
+    """Return the status of a page with this publication schedule."""
     if page.published_revision_id:
         return "published"
     if publish_at:

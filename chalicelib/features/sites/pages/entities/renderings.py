@@ -15,20 +15,20 @@ from chalicelib.kernel.core.problems import not_found
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Entity, Item, ItemKey
 
-_PART_BYTES: Final = 350_000
+_MAX_PART_BYTES: Final = 350_000
 """Of an item, which holds 400 KB."""
 
-_LEVEL: Final = 4
+_COMPRESSION_LEVEL: Final = 4
 """Of compression: most of what can be had, in a third of the time."""
 
-TOO_COMPLEX: Final = (
+TOO_COMPLEX_HTML: Final = (
     '<p lang="en" dir="ltr">This page can\'t be shown: its content exceeds what one page can hold. Whoever edits it can'
     " divide it between several pages.</p>"
 )
 """What is shown in place of blocks that exceed the limits of a page."""
 
 
-class Rendered(Entity):
+class StoredRendering(Entity):
     """The blocks of a revision as HTML; it has the revision's id, and the version of its content.
 
     `html`: compressed; the rest of it is in further `parts`, if there are any. None if the blocks exceed the limits.
@@ -48,13 +48,13 @@ class Rendered(Entity):
         """Whether this renderer made it."""
         return self.renderer == RENDERER
 
-    def read(self) -> str:
+    def load_html(self) -> str:
         """Return the HTML, or what is shown in place of it. What is in further parts takes a read.
 
         Raises Problem `not_found` if these go at this very moment, with their page.
         """
         if self.html is None:
-            return TOO_COMPLEX
+            return TOO_COMPLEX_HTML
         keys = [_part_key(self.item_key, number) for number in range(1, self.parts)]
         found = table.get_all(keys) if keys else {}
         if len(found) < len(keys):
@@ -72,25 +72,29 @@ class Rendering:
     def result(self) -> str | TooComplex:
         """The HTML, or why there is none."""
         try:
-            return content.rendered(self._blocks, without_first=self._without_first)
+            return content.render_blocks(self._blocks, without_first=self._without_first)
         except TooComplex as refused:
             return refused
 
     @property
     def html(self) -> str:
         """The HTML, or what is shown in place of it."""
-        return TOO_COMPLEX if isinstance(self.result, TooComplex) else self.result
+        return TOO_COMPLEX_HTML if isinstance(self.result, TooComplex) else self.result
 
-    def items(self, **names: Any) -> Iterator[Item]:
+    def build_items(self, **record_fields: Any) -> Iterator[Item]:
         """Yield the items that hold it; `names`: what the first says beside."""
-        packed = None if isinstance(self.result, TooComplex) else zlib.compress(self.result.encode(), _LEVEL)
-        parts = [packed[at : at + _PART_BYTES] for at in range(0, len(packed), _PART_BYTES)] if packed else [None]
-        first = Rendered(**names, renderer=RENDERER, html=parts[0], parts=len(parts))
+        packed = (
+            None if isinstance(self.result, TooComplex) else zlib.compress(self.result.encode(), _COMPRESSION_LEVEL)
+        )
+        parts = (
+            [packed[at : at + _MAX_PART_BYTES] for at in range(0, len(packed), _MAX_PART_BYTES)] if packed else [None]
+        )
+        first = StoredRendering(**record_fields, renderer=RENDERER, html=parts[0], parts=len(parts))
         yield first.item()
         for number, part in enumerate(parts[1:], 1):
             pk, sk = _part_key(first.item_key, number)
             yield {"pk": pk, "sk": sk, "html": part}
 
 
-def _part_key(first: ItemKey, number: int) -> ItemKey:
-    return first[0], f"{first[1]}#{number}"
+def _part_key(first_key: ItemKey, number: int) -> ItemKey:
+    return first_key[0], f"{first_key[1]}#{number}"

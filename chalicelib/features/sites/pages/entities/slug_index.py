@@ -1,65 +1,68 @@
-"""Trails: what leads from slugs to pages. Items beside the seats of a tree, two for each slug, without a version.
+"""The slug index, which finds pages by slug: two items per slug and tree, without a version.
 
-The *trail* of a slug says of all pages that have it below which page they are; so a path is known from the trails of
-its slugs, in one read. Its *former* trail says of all pages that had it among what is published, below which page that
-was, and when; and when they were shown there themselves. As it names both by their ids, it holds for ever: whatever
-else has moved since, a path that was true once leads to the page that was there. A trail of too many pages is wide: it
-names none, and the guards of the slugs lead on.
+The item of a *slug* contains the positions of all pages that have it, so one read of the slugs of a path resolves the
+path. The item of a *former slug* contains the former published positions of pages: parent, the intervals in which a
+page was there, and when it was published there itself. Both refer to pages by id, so a former path leads to the page
+that was there whatever has moved since. An item with too many pages overflows: it contains no positions, and the items
+that reserve the slugs are read instead.
 """
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from chalicelib.features.sites.models.intervals import ended, kept, last
+from chalicelib.features.sites.models.intervals import close_intervals, compact, last_end
 from chalicelib.kernel.storage.entity import Item, ItemKey
 from chalicelib.kernel.storage.trees import Tree
 from chalicelib.kernel.storage.writes import ItemUpdate, Write
 
-MOST_NAMESAKES: Final = 100
-MOST_FORMER: Final = 200
-"""Of a slug: how many pages its trail names, and how many former places of pages; the oldest of these are forgotten."""
+MAX_PAGES_PER_SLUG: Final = 100
+MAX_FORMER_POSITIONS: Final = 200
+"""Former positions in one item. The oldest are dropped."""
 
-_ROOT: Final = "-"
-_WIDE: Final = "wide"
-_KEYS: Final = ("pk", "sk", _WIDE)
-_SAID: Final = ("parent_id", "placed", "since", "shown", "revision_id")
+_ROOT_ID: Final = "-"
+_OVERFLOW: Final = "wide"
+_META_ATTRIBUTES: Final = ("pk", "sk", _OVERFLOW)
+_POSITION_FIELDS: Final = ("parent_id", "placed", "since", "shown", "revision_id")
 
-Seat = Mapping[str, Any]
-"""Where a page is: `parent_id`, `placed` (see `kernel/storage/trees.py`) and, if published, `since` and `revision_id`.
+Position = Mapping[str, Any]
+"""The position of a page: `parent_id`, `tree_version` as `placed` and, if published, `since` and `revision_id`.
 
-And of a place that it left, `times`: when it was there. Of either, `shown`: when it was published there itself.
+`shown` are the intervals in which the page was published there itself. A former position has `times`, the intervals in
+which the page was there.
 """
 
 
-def trail_key(tree: Tree, slug: str) -> ItemKey:
-    """Return where it stands which pages have a slug."""
+def slug_key(tree: Tree, slug: str) -> ItemKey:
+    """Return the key of the item with the positions of the pages that have a slug."""
     return tree.partition, f"S#{slug}"
 
 
-def former_key(tree: Tree, slug: str) -> ItemKey:
-    """Return where it stands which pages had a slug, and below which page."""
+def former_slug_key(tree: Tree, slug: str) -> ItemKey:
+    """Return the key of the item with the former positions of pages at a slug."""
     return tree.partition, f"F#{slug}"
 
 
-def seats_on(trail: Item | None) -> Mapping[str, Seat] | None:
-    """Return the seats of all pages that have the slug of a trail, by their ids; None if it is wide."""
-    if trail and trail.get(_WIDE):
+def positions_of_slug(item: Item | None) -> Mapping[str, Position] | None:
+    """Return the positions of all pages that have a slug by page id, or None if the item overflows."""
+    if item and item.get(_OVERFLOW):
         return None
-    return {name: seat for name, seat in (trail or {}).items() if name not in _KEYS}
+    return {name: seat for name, seat in (item or {}).items() if name not in _META_ATTRIBUTES}
 
 
-def were_below(former: Item | None, parent_id: str | None) -> list[tuple[str, Seat]]:
-    """Return the pages that had the slug of a former trail below a page, or as roots; who left last comes first."""
-    begins = f"{parent_id or _ROOT}/"
-    found = [(name.removeprefix(begins), stay) for name, stay in (former or {}).items() if name.startswith(begins)]
-    return sorted(found, key=lambda one: last(one[1]["times"]), reverse=True)
+def former_children(item: Item | None, parent_id: str | None) -> list[tuple[str, Position]]:
+    """Return the pages that had a slug below a parent, or as roots, the last to leave first."""
+    prefix = f"{parent_id or _ROOT_ID}/"
+    positions = [
+        (name.removeprefix(prefix), position) for name, position in (item or {}).items() if name.startswith(prefix)
+    ]
+    return sorted(positions, key=lambda one: last_end(one[1]["times"]), reverse=True)
 
 
-class Steps:
-    """What becomes of the trails of a tree in one transaction, where each is written once at most.
+class SlugIndexWriter:
+    """The changes of a tree's slug index in one transaction. Each item is written at most once.
 
-    `read`: the trails, as far as they were read; the rest is taken to be short.
+    `read`: the items that were read. Items that were not read are assumed not to overflow.
     """
 
     def __init__(self, tree: Tree, read: Mapping[ItemKey, Item]) -> None:
@@ -70,40 +73,42 @@ class Steps:
     def __bool__(self) -> bool:
         return any(self._set.values()) or any(self._gone.values())
 
-    def lead_to(self, seat: Seat) -> None:
-        """Let the trail of its slug lead to a page, where that is now; `seat`: its row, with `id` and `slug`."""
-        said = {name: seat[name] for name in _SAID if name in seat}
-        self._set[trail_key(self._tree, seat["slug"])][seat["id"]] = said
+    def add(self, position: Position) -> None:
+        """Add a page at its position, an item of its tree with `id` and `slug`."""
+        fields = {name: position[name] for name in _POSITION_FIELDS if name in position}
+        self._set[slug_key(self._tree, position["slug"])][position["id"]] = fields
 
-    def leave(self, seat: Seat) -> None:
-        """Let the trail of the slug that a page had no longer lead to it."""
-        self._gone[trail_key(self._tree, seat["slug"])].add(seat["id"])
+    def remove(self, position: Position) -> None:
+        """Remove a page from the item of the slug that it had."""
+        self._gone[slug_key(self._tree, position["slug"])].add(position["id"])
 
-    def remember(self, seat: Seat, moment: str) -> None:
-        """Remember where a page was published until a moment."""
-        key = former_key(self._tree, seat["slug"])
-        place = f"{seat['parent_id'] or _ROOT}/{seat['id']}"
-        known = {name: stay for name, stay in self._read.get(key, {}).items() if "/" in name}
-        before: Seat = known.get(place, {"times": [], "shown": []})
-        self._set[key][place] = {
-            "times": kept([*before["times"], [seat["since"], moment]]),
-            "shown": kept([*before["shown"], *ended(seat["shown"], moment)]),
+    def add_former(self, position: Position, timestamp: str) -> None:
+        """Add the position that a page had until a time to its former positions."""
+        key = former_slug_key(self._tree, position["slug"])
+        former_name = f"{position['parent_id'] or _ROOT_ID}/{position['id']}"
+        former = {name: former_position for name, former_position in self._read.get(key, {}).items() if "/" in name}
+        previous: Position = former.get(former_name, {"times": [], "shown": []})
+        self._set[key][former_name] = {
+            "times": compact([*previous["times"], [position["since"], timestamp]]),
+            "shown": compact([*previous["shown"], *close_intervals(position["shown"], timestamp)]),
         }
-        oldest = sorted(known, key=lambda name: last(known[name]["times"]))[: max(0, len(known) + 1 - MOST_FORMER)]
+        oldest = sorted(former, key=lambda name: last_end(former[name]["times"]))[
+            : max(0, len(former) + 1 - MAX_FORMER_POSITIONS)
+        ]
         self._gone[key] |= {*oldest} - {*self._set[key]}
 
-    def forget(self, page_id: str, parent_id: str | None, slug: str) -> None:
-        """Forget that a page was published somewhere."""
-        self._gone[former_key(self._tree, slug)].add(f"{parent_id or _ROOT}/{page_id}")
+    def remove_former(self, page_id: str, parent_id: str | None, slug: str) -> None:
+        """Remove a former position of a page."""
+        self._gone[former_slug_key(self._tree, slug)].add(f"{parent_id or _ROOT_ID}/{page_id}")
 
     def writes(self) -> Iterator[Write]:
-        """Yield what is to be written."""
+        """Yield the writes."""
         for key in {**self._set, **self._gone}:
             changed, gone = self._set[key], self._gone[key] - {*self._set[key]}
-            trail = self._read.get(key, {})
-            if key[1].startswith("S#") and len({*trail, *changed} - {*_KEYS} - gone) > MOST_NAMESAKES:
-                changed, gone = {_WIDE: True}, {*trail} - {*_KEYS}
-            elif trail.get(_WIDE):
+            item = self._read.get(key, {})
+            if key[1].startswith("S#") and len({*item, *changed} - {*_META_ATTRIBUTES} - gone) > MAX_PAGES_PER_SLUG:
+                changed, gone = {_OVERFLOW: True}, {*item} - {*_META_ATTRIBUTES}
+            elif item.get(_OVERFLOW):
                 continue
             if changed or gone:
                 yield ItemUpdate(key, set=changed, remove=sorted(gone)).write()

@@ -1,6 +1,6 @@
-"""Where drafts come to be, move and go: what becomes of the page, of those above, and of what leads to it.
+"""Creation, changes, moves and deletion of drafts, with the effects on their ancestors, the trees and the slug index.
 
-What relies on a path holds on condition that the tree of the drafts has the version it was read with.
+A decision that relies on a path is conditional on the version of the tree of drafts that it was read with.
 """
 
 import re
@@ -9,11 +9,31 @@ from typing import Any, Final
 
 from pydantic_core import to_json
 
-from chalicelib.features.sites.entities.sites import DRAFT, LIVE, Site, TreeName, tree_of, trees_of
-from chalicelib.features.sites.pages.entities.pages import SAID, Content, Page, Removal, Revision, guard_of
-from chalicelib.features.sites.pages.entities.slug_index import trail_key
-from chalicelib.features.sites.pages.logic.tree_positions import Trees, ids_of, refuse_cycle, refuse_depth, refuse_twin
-from chalicelib.features.sites.pages.models.schemas import MOST_BYTES, MOST_DEPTH, PageCreate, PagePatch
+from chalicelib.features.sites.entities.sites import (
+    DRAFT_TREE,
+    PUBLISHED_TREE,
+    Site,
+    TreeName,
+    page_tree,
+    tree_state_keys,
+)
+from chalicelib.features.sites.pages.entities.pages import (
+    REVISION_FIELDS,
+    Content,
+    Page,
+    PageRemoval,
+    Revision,
+    slug_guard_key,
+)
+from chalicelib.features.sites.pages.entities.slug_index import slug_key
+from chalicelib.features.sites.pages.logic.tree_positions import (
+    SiteTreesUnitOfWork,
+    breadcrumb_ids,
+    reject_cycle,
+    reject_duplicate_path,
+    reject_excess_depth,
+)
+from chalicelib.features.sites.pages.models.schemas import MAX_BLOCKS_BYTES, MAX_PAGE_DEPTH, PageCreate, PagePatch
 from chalicelib.features.sites.pages.models.slugs import RESERVED_PAGE_SLUGS
 from chalicelib.features.sites.rendering.logic.limits import TooComplex
 from chalicelib.kernel.core.case_folding import ascii_lower
@@ -26,235 +46,277 @@ from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.entity import Item, ItemKey
 from chalicelib.kernel.storage.trees import children
 
-MOST_BELOW_A_NEW_HOME: Final = 1000
+MAX_CHILDREN_OF_NEW_HOME: Final = 1000
 
-_MOVE_IT: Final = "Choose another page as its parent."
-_HOMELESS: Final = "A site keeps its home until another page is: set `isHome` of that."
+_CYCLE_ADVICE: Final = "Choose another page as its parent."
+_HOME_REQUIRED: Final = "A site always has a home page. Set `isHome` on another page instead."
 
 
-def surroundings(request: Request) -> list[ItemKey]:
-    """Return what decides where the page of a request may be: both trees, its parent, the trail of its slug."""
-    site_id, said = request.parameters["site_id"], request.unvalidated_body
-    keys = trees_of(site_id)
-    parent, slug, title = (said.get(field) for field in ("parentId", "slug", "title"))
+def page_prefetch_keys(request: Request) -> list[ItemKey]:
+    """Return the item keys that decide where the page of a request can be: both trees, its parent, its slug."""
+    site_id, body = request.parameters["site_id"], request.unvalidated_body
+    keys = tree_state_keys(site_id)
+    parent, slug, title = (body.get(field) for field in ("parentId", "slug", "title"))
     if slug is None and isinstance(title, str) and request.method == "POST":
         slug = slug_from(title)
     if isinstance(slug, str) and re.fullmatch(SLUG_PATTERN, slug.strip()):
-        keys.append(trail_key(tree_of(site_id, DRAFT), slug.strip()))
+        keys.append(slug_key(page_tree(site_id, DRAFT_TREE), slug.strip()))
     if isinstance(parent, str) and re.fullmatch(UUID_PATTERN, ascii_lower(parent.strip())):
         keys.append(Page.make_item_key(site_id=site_id, id=ascii_lower(parent.strip())))
     return keys
 
 
-def plant(ctx: Context, site: Site, body: PageCreate) -> Page:
-    """Create a page with its first draft. Raises Problem if it can't be where it is to be."""
-    trees = Trees(ctx.changes, site.id, ctx.access.prefetched)
-    line = _line(trees, body.parent_id)
-    refuse_depth(site.id, trees.state(DRAFT), "", len(line), has_children=False)
+def create_page(ctx: Context, site: Site, body: PageCreate) -> Page:
+    """Create a page with its first draft. Raises Problem if it cannot be at its position."""
+    trees = SiteTreesUnitOfWork(ctx.changes, site.id, ctx.access.prefetched)
+    parent_breadcrumbs = _load_breadcrumbs(trees, body.parent_id)
+    reject_excess_depth(site.id, trees.state(DRAFT_TREE), "", len(parent_breadcrumbs), has_children=False)
     slug = ctx.choose_slug(body.slug, body.title, RESERVED_PAGE_SLUGS)
     fields = body.model_dump(mode="json", exclude={"is_home", "blocks"}) | {"slug": slug}
     page = Page(
         **ctx.new_record_fields(),
         **site.ancestor_ids,
         **fields,
-        lineage=ids_of(line),
-        placed=trees.state(DRAFT).version,
+        ancestor_ids=breadcrumb_ids(parent_breadcrumbs),
+        tree_version=trees.state(DRAFT_TREE).version,
         draft_revision_id=ctx.new_record_fields()["id"],
         status="scheduled" if body.publish_at else "draft",
-        blocks=_blocks(body),
+        blocks=_serialize_blocks(body),
     )
-    page = ctx.changes.create(page.replace(line=(*line, page.seat), home=trees.state(DRAFT).home))
-    _keep(ctx, page)
-    trees.steps(DRAFT).lead_to(page.seat)
-    trees.count(body.parent_id, child_count=1)
-    refuse_twin(trees, DRAFT, page, page.parent_id, page.slug)
-    if body.is_home or page.home is None:
-        page = _make_home(trees, site, page)
+    page = ctx.changes.create(
+        page.replace(
+            breadcrumbs=(*parent_breadcrumbs, page.draft_position), draft_home_id=trees.state(DRAFT_TREE).home_page_id
+        )
+    )
+    _create_revision(ctx, page)
+    trees.slug_index(DRAFT_TREE).add(page.draft_position)
+    trees.add_to_counts(body.parent_id, child_count=1)
+    reject_duplicate_path(trees, DRAFT_TREE, page, page.parent_id, page.slug)
+    if body.is_home or page.draft_home_id is None:
+        page = _set_home(trees, site, page)
     trees.write()
     return page
 
 
-def change(ctx: Context, trees: Trees, site: Site, page: Page, body: PagePatch) -> Page:
-    """Let a page be as a patch says. What a revision says of it makes a new one, which becomes the draft.
+def update_draft(ctx: Context, trees: SiteTreesUnitOfWork, site: Site, page: Page, body: PagePatch) -> Page:
+    """Apply a patch to a page. Changed revision fields create a new revision, which becomes the draft.
 
-    Raises Problem if it can't be where it is to be.
+    Raises Problem if the page cannot be at its position.
     """
-    fields = body.model_dump(mode="json", include={*SAID})
-    changed = revise(ctx, trees, page, {**fields, "blocks": _blocks(body)})
+    fields = body.model_dump(mode="json", include={*REVISION_FIELDS})
+    changed = revise_draft(ctx, trees, page, {**fields, "blocks": _serialize_blocks(body)})
     if page.is_home and not body.is_home:
-        raise ValidationProblem([FieldError("/isHome", "required", _HOMELESS)])
+        raise ValidationProblem([FieldError("/isHome", "required", _HOME_REQUIRED)])
     if body.is_home and not page.is_home:
-        changed = _make_home(trees, site, changed)
+        changed = _set_home(trees, site, changed)
     return changed
 
 
-def restore(ctx: Context, site: Site, page: Page, revision: Revision) -> Page:
-    """Let the draft of a page be what a revision was: where that was too, unless another page is there now."""
-    trees = Trees(ctx.changes, site.id, ctx.access.prefetched)
-    said = revision.domain_fields
-    if (revision.parent_id, revision.slug) != (page.parent_id, page.slug) and not _is_free(trees, page, revision):
-        said |= {"parent_id": page.parent_id, "slug": page.slug}
-    restored = revise(ctx, trees, page, said, restored_from=revision.id)
+def restore_revision(ctx: Context, site: Site, page: Page, revision: Revision) -> Page:
+    """Restore a revision as the draft of a page, at the revision's position unless another page is there."""
+    trees = SiteTreesUnitOfWork(ctx.changes, site.id, ctx.access.prefetched)
+    revision_fields = revision.domain_fields
+    if (revision.parent_id, revision.slug) != (page.parent_id, page.slug) and not _is_position_free(
+        trees, page, revision
+    ):
+        revision_fields |= {"parent_id": page.parent_id, "slug": page.slug}
+    restored = revise_draft(ctx, trees, page, revision_fields, restored_from=revision.id)
     trees.write()
     return restored
 
 
-def revise(ctx: Context, trees: Trees, page: Page, said: Mapping[str, Any], restored_from: str | None = None) -> Page:
-    """Let a page have another draft, which says this, and move where it says so."""
-    if not restored_from and all(getattr(page, name) == value for name, value in said.items()):
+def revise_draft(
+    ctx: Context,
+    trees: SiteTreesUnitOfWork,
+    page: Page,
+    revision_fields: Mapping[str, Any],
+    restored_from: str | None = None,
+) -> Page:
+    """Give a page a new draft with these fields, and move the page if they say so."""
+    if not restored_from and all(getattr(page, name) == value for name, value in revision_fields.items()):
         return page
-    moved = _moved(trees, page, said["parent_id"], said["slug"])
-    revised = ctx.changes.update(page, **{**said, **moved, "draft_revision_id": ctx.new_record_fields()["id"]})
-    # What was stored once can be moved, renamed and restored, whatever the limits are by now.
-    _keep(ctx, revised, restored_from, known=bool(restored_from) or said["blocks"] == page.blocks)
+    moved = _move(trees, page, revision_fields["parent_id"], revision_fields["slug"])
+    revised = ctx.changes.update(
+        page, **{**revision_fields, **moved, "draft_revision_id": ctx.new_record_fields()["id"]}
+    )
+    # Stored blocks can be moved, renamed and restored, even if the limits are lower by now.
+    _create_revision(
+        ctx, revised, restored_from, is_stored=bool(restored_from) or revision_fields["blocks"] == page.blocks
+    )
     return revised
 
 
-def _moved(trees: Trees, page: Page, parent_id: str | None, slug: str) -> dict[str, Any]:
-    """Return the fields of a page that moves to another parent, or by its slug; nothing if it does neither."""
+def _move(trees: SiteTreesUnitOfWork, page: Page, parent_id: str | None, slug: str) -> dict[str, Any]:
+    """Return the fields of a page that gets another parent or slug, or nothing if neither changes."""
     if (parent_id, slug) == (page.parent_id, page.slug):
         return {}
-    line = page.line[:-1] if parent_id == page.parent_id else _line(trees, parent_id)
+    parent_breadcrumbs = page.breadcrumbs[:-1] if parent_id == page.parent_id else _load_breadcrumbs(trees, parent_id)
     if parent_id != page.parent_id:
-        refuse_cycle(page.id, line, _MOVE_IT)
-        deeper = len(line) >= len(page.line)
-        refuse_depth(
-            trees.site_id, trees.state(DRAFT), page.id, len(line), has_children=deeper and page.child_count > 0
+        reject_cycle(page.id, parent_breadcrumbs, _CYCLE_ADVICE)
+        is_deeper = len(parent_breadcrumbs) >= len(page.breadcrumbs)
+        reject_excess_depth(
+            trees.site_id,
+            trees.state(DRAFT_TREE),
+            page.id,
+            len(parent_breadcrumbs),
+            has_children=is_deeper and page.child_count > 0,
         )
-        trees.count(page.parent_id, child_count=-1)
-        trees.count(parent_id, child_count=1)
-    version = trees.place_anew(DRAFT, page.id)
-    placed = page.replace(parent_id=parent_id, slug=slug, lineage=ids_of(line), placed=version)
-    trees.steps(DRAFT).leave(page.seat)
-    trees.steps(DRAFT).lead_to(placed.seat)
-    refuse_twin(trees, DRAFT, page, parent_id, slug)
-    return {"lineage": placed.lineage, "placed": placed.placed, "line": (*line, placed.seat)}
+        trees.add_to_counts(page.parent_id, child_count=-1)
+        trees.add_to_counts(parent_id, child_count=1)
+    version = trees.record_move(DRAFT_TREE, page.id)
+    moved = page.replace(
+        parent_id=parent_id, slug=slug, ancestor_ids=breadcrumb_ids(parent_breadcrumbs), tree_version=version
+    )
+    trees.slug_index(DRAFT_TREE).remove(page.draft_position)
+    trees.slug_index(DRAFT_TREE).add(moved.draft_position)
+    reject_duplicate_path(trees, DRAFT_TREE, page, parent_id, slug)
+    return {
+        "ancestor_ids": moved.ancestor_ids,
+        "tree_version": moved.tree_version,
+        "breadcrumbs": (*parent_breadcrumbs, moved.draft_position),
+    }
 
 
-def _is_free(trees: Trees, page: Page, revision: Revision) -> bool:
-    """Return whether a page can be where a revision of it was."""
-    parent = trees.page(revision.parent_id)
-    if revision.parent_id and (parent is None or (parent := parent.shown_in(trees.read)) is None):
+def _is_position_free(trees: SiteTreesUnitOfWork, page: Page, revision: Revision) -> bool:
+    """Return whether a page can be at the position of one of its revisions."""
+    parent = trees.get_page(revision.parent_id)
+    if revision.parent_id and (parent is None or (parent := parent.with_breadcrumbs(trees.read)) is None):
         return False
-    line = parent.line if parent else ()
-    home = trees.state(DRAFT).home
-    beside = {None, home} if revision.parent_id in (None, home) else set[str | None]()
-    keys = {above: guard_of(trees.site_id, DRAFT, above, revision.slug) for above in {revision.parent_id, *beside}}
+    parent_breadcrumbs = parent.breadcrumbs if parent else ()
+    home_id = trees.state(DRAFT_TREE).home_page_id
+    sibling_parents = {None, home_id} if revision.parent_id in (None, home_id) else set[str | None]()
+    keys = {
+        parent_id: slug_guard_key(trees.site_id, DRAFT_TREE, parent_id, revision.slug)
+        for parent_id in {revision.parent_id, *sibling_parents}
+    }
     guards = table.get_all(keys.values())
-    # The home itself is at `/`: its slug is in nobody's way but its siblings'.
+    # The home page is at `/`, so its slug conflicts only with its siblings.
     others = {
         guard["ref"]
-        for above, key in keys.items()
+        for parent_id, key in keys.items()
         for guard in [guards.get(key)]
-        if guard and (guard["ref"] != home or above == revision.parent_id)
+        if guard and (guard["ref"] != home_id or parent_id == revision.parent_id)
     } - {page.id}
-    fits = len(line) < MOST_DEPTH and (revision.parent_id == page.parent_id or not page.child_count)
-    return fits and not others and page.id not in ids_of(line)
+    is_within_limits = len(parent_breadcrumbs) < MAX_PAGE_DEPTH and (
+        revision.parent_id == page.parent_id or not page.child_count
+    )
+    return is_within_limits and not others and page.id not in breadcrumb_ids(parent_breadcrumbs)
 
 
-def _make_home(trees: Trees, site: Site, page: Page) -> Page:
-    """Let a page be the home: of the drafts at once, and to the public as soon as it is published.
+def _set_home(trees: SiteTreesUnitOfWork, site: Site, page: Page) -> Page:
+    """Make a page the home page: of the drafts at once, and of the published pages when it is published.
 
-    Raises Problem if what is below it would have the path of another page then.
+    Raises Problem if a page below it would then have the path of another page.
     """
-    _refuse_twins_below(trees, DRAFT, page)
-    trees.let(DRAFT, **trees.state(DRAFT).with_home(page.id, trees.changes.now))
+    _reject_slug_conflicts(trees, DRAFT_TREE, page)
+    trees.set_fields(DRAFT_TREE, **trees.state(DRAFT_TREE).fields_with_home(page.id, trees.changes.now))
     if page.published_revision_id:
-        make_live_home(trees, page, page.published_revision_id)
+        set_published_home(trees, page, page.published_revision_id)
     trees.changes.set_event_subject(page)
-    home = trees.changes.bump_version(page, home=page.id)
+    home = trees.changes.bump_version(page, draft_home_id=page.id)
     trees.changes.update_untracked(site, home_page_id=page.id)
     return home
 
 
-def make_live_home(trees: Trees, page: Page, revision_id: str) -> None:
-    """Let a page be the home of what is published, where a revision of it is shown."""
-    _refuse_twins_below(trees, LIVE, page)
-    trees.let(LIVE, **trees.state(LIVE).with_home(page.id, trees.changes.now), home_revision_id=revision_id)
+def set_published_home(trees: SiteTreesUnitOfWork, page: Page, revision_id: str) -> None:
+    """Make a page the home page of the published pages, with a revision of it."""
+    _reject_slug_conflicts(trees, PUBLISHED_TREE, page)
+    trees.set_fields(
+        PUBLISHED_TREE,
+        **trees.state(PUBLISHED_TREE).fields_with_home(page.id, trees.changes.now),
+        home_revision_id=revision_id,
+    )
 
 
-def _refuse_twins_below(trees: Trees, name: TreeName, page: Page) -> None:
-    """Raise Problem if what is right below a page would have another's path, were it below the home.
+def _reject_slug_conflicts(trees: SiteTreesUnitOfWork, tree_name: TreeName, page: Page) -> None:
+    """Raise Problem if a child of a page would have the path of another page, were the page the home page.
 
-    None comes to be there meanwhile: that would be another version of the tree.
+    No child can be added concurrently, because that would change the version of the tree.
     """
-    number = page.child_count if name == DRAFT else page.live_count
+    number = page.child_count if tree_name == DRAFT_TREE else page.published_child_count
     if not number:
         return
-    if number > MOST_BELOW_A_NEW_HOME:
-        detail = f"It has {number} pages below it; a page that becomes the home has at most {MOST_BELOW_A_NEW_HOME}."
+    if number > MAX_CHILDREN_OF_NEW_HOME:
+        detail = f"The page has {number} children. A new home page can have at most {MAX_CHILDREN_OF_NEW_HOME}."
         raise Problem.for_field("/isHome", "limit_exceeded", f"{detail} Move some first.")
-    slugs = sorted(str(seat["slug"]) for seat in children(tree_of(trees.site_id, name), page.id))
+    slugs = sorted(str(seat["slug"]) for seat in children(page_tree(trees.site_id, tree_name), page.id))
     if len(slugs) != number:
-        raise ConcurrentModification  # Another came or went just now.
-    beside = {slug: guard_of(trees.site_id, name, None, slug) for slug in slugs}
-    guards = table.get_all(beside.values())
-    taken = [slug for slug in slugs if guards.get(beside[slug], {}).get("ref", page.id) != page.id]
+        raise ConcurrentModification  # A child was added or removed concurrently.
+    guard_keys = {slug: slug_guard_key(trees.site_id, tree_name, None, slug) for slug in slugs}
+    guards = table.get_all(guard_keys.values())
+    taken = [slug for slug in slugs if guards.get(guard_keys[slug], {}).get("ref", page.id) != page.id]
     if taken:
-        detail = "Below it and beside it there are pages with the same slug, which would be at one path"
+        detail = "Children and siblings of the page have the same slugs and would get the same paths"
         raise Problem.for_field("/isHome", "slug_taken", f"{detail}: {', '.join(taken)}. Change one of each first.")
 
 
-def uproot(ctx: Context, site: Site, page: Page, *, cascade: bool) -> None:
-    """Delete a page, and what is below it. Raises Problem `not_empty` if that is something, and not to be deleted."""
-    below = max(page.child_count, page.live_count)
-    if below and not cascade:
-        noun = "page" if below == 1 else "pages"
-        detail = f"It has {below} {noun} below it. Send `strategy=cascade` to delete all of it, or move them first."
+def delete_page(ctx: Context, site: Site, page: Page, *, cascade: bool) -> None:
+    """Delete a page and, with `cascade`, the pages below it. Raises Problem `not_empty` if there are any without it."""
+    child_count = max(page.child_count, page.published_child_count)
+    if child_count and not cascade:
+        noun = "page" if child_count == 1 else "pages"
+        detail = (
+            f"It has {child_count} {noun} below it. Send `strategy=cascade` to delete them, too, or move them first."
+        )
         raise Problem.for_field("query/strategy", "not_empty", detail)
-    trees = Trees(ctx.changes, site.id, ctx.access.prefetched)
-    leave(trees, page, ctx.now)
+    trees = SiteTreesUnitOfWork(ctx.changes, site.id, ctx.access.prefetched)
+    detach(trees, page, ctx.now)
     ctx.changes.delete(page)
     if site.home_page_id == page.id:
         ctx.changes.update_untracked(site, home_page_id=None)
     trees.write()
-    removal = Removal(**ctx.new_record_fields(), **page.ids, page_id=page.id, turn_at=ctx.now)
-    ctx.changes.enqueue_after_commit(Removal.task, ctx.changes.create(removal))
+    removal = PageRemoval(**ctx.new_record_fields(), **page.site_ids, page_id=page.id, turn_at=ctx.now)
+    ctx.changes.enqueue_after_commit(PageRemoval.task, ctx.changes.create(removal))
 
 
-def leave(trees: Trees, page: Page, moment: str) -> None:
-    """Let a page that goes have no seat in either tree. Where it was published still leads to what was below it."""
-    trees.steps(DRAFT).leave(page.seat)
-    trees.count(page.parent_id, child_count=-1)
-    if trees.state(DRAFT).home == page.id:
-        trees.let(DRAFT, **trees.state(DRAFT).with_home(None, moment))
-    if page.live_placed is not None:
-        trees.unseat(page, moment)
-    if trees.state(LIVE).home == page.id:
-        trees.let(LIVE, **trees.state(LIVE).with_home(None, moment), home_revision_id=None)
+def detach(trees: SiteTreesUnitOfWork, page: Page, timestamp: str) -> None:
+    """Remove a page that is deleted from both trees.
+
+    Its former published path still finds the pages that were below it.
+    """
+    trees.slug_index(DRAFT_TREE).remove(page.draft_position)
+    trees.add_to_counts(page.parent_id, child_count=-1)
+    if trees.state(DRAFT_TREE).home_page_id == page.id:
+        trees.set_fields(DRAFT_TREE, **trees.state(DRAFT_TREE).fields_with_home(None, timestamp))
+    if page.published_tree_version is not None:
+        trees.remove_published_position(page, timestamp)
+    if trees.state(PUBLISHED_TREE).home_page_id == page.id:
+        trees.set_fields(
+            PUBLISHED_TREE, **trees.state(PUBLISHED_TREE).fields_with_home(None, timestamp), home_revision_id=None
+        )
 
 
-def _line(trees: Trees, page_id: str | None) -> tuple[Item, ...]:
-    """Return the page that another is to be below, and those above it. Raises Invalid if there is none."""
-    page = trees.page(page_id)
-    parent = page.shown_in(trees.read) if page else None
+def _load_breadcrumbs(trees: SiteTreesUnitOfWork, page_id: str | None) -> tuple[Item, ...]:
+    """Return the breadcrumbs of the parent of a page. Raises ValidationProblem if there is no such page."""
+    page = trees.get_page(page_id)
+    parent = page.with_breadcrumbs(trees.read) if page else None
     if page_id and parent is None:
         raise ValidationProblem([FieldError("/parentId", "unknown", "No page of this site has this id.")])
-    return parent.line if parent else ()
+    return parent.breadcrumbs if parent else ()
 
 
-def _blocks(body: PageCreate | PagePatch) -> tuple[Mapping[str, Any], ...]:
+def _serialize_blocks(body: PageCreate | PagePatch) -> tuple[Mapping[str, Any], ...]:
     """Return the blocks of a body as they are stored. Raises Problem `payload_too_large`."""
     blocks = tuple(block.model_dump(mode="json", by_alias=True) for block in body.blocks)
     size = len(to_json(blocks))
-    if size > MOST_BYTES:
-        detail = f"The blocks of a page have at most {MOST_BYTES} bytes as JSON; these have {size}."
+    if size > MAX_BLOCKS_BYTES:
+        detail = f"The blocks of a page can have at most {MAX_BLOCKS_BYTES} bytes as JSON. These have {size}."
         raise Problem.for_field("/blocks", "payload_too_large", detail)
     return blocks
 
 
-def _keep(ctx: Context, page: Page, restored_from: str | None = None, *, known: bool = False) -> None:
-    """Keep the draft of a page as a revision. Raises Invalid if its blocks are not `known`, and can't be shown."""
-    begun = {**ctx.new_record_fields(), "id": page.draft_revision_id}
-    said = {name: getattr(page, name) for name in SAID}
-    content = Content.of(page, begun)
-    if not known:
-        _refuse_complex(content)
+def _create_revision(ctx: Context, page: Page, restored_from: str | None = None, *, is_stored: bool = False) -> None:
+    """Store the draft of a page as a revision. Raises ValidationProblem if new blocks exceed the limits of a page."""
+    record_fields = {**ctx.new_record_fields(), "id": page.draft_revision_id}
+    revision_fields = {name: getattr(page, name) for name in REVISION_FIELDS}
+    content = Content.create(page, record_fields)
+    if not is_stored:
+        _reject_complex(content)
     ctx.changes.create(
         Revision(
-            **begun,
-            **page.ids,
-            **said,
+            **record_fields,
+            **page.site_ids,
+            **revision_fields,
             page_id=page.id,
             created_by=ctx.principal.id,
             restored_from=restored_from,
@@ -263,9 +325,9 @@ def _keep(ctx: Context, page: Page, restored_from: str | None = None, *, known: 
     ctx.changes.create(content)
 
 
-def _refuse_complex(content: Content) -> None:
-    """Raise Invalid if blocks exceed what a page can hold as people see it."""
-    refused = content.rendering.result
-    if isinstance(refused, TooComplex):
-        pointer = "".join(f"/{each}" for each in ("blocks", *refused.path))
-        raise ValidationProblem([FieldError(pointer, "too_complex", str(refused))])
+def _reject_complex(content: Content) -> None:
+    """Raise ValidationProblem if blocks exceed the limits of a rendered page."""
+    result = content.rendering.result
+    if isinstance(result, TooComplex):
+        pointer = "".join(f"/{each}" for each in ("blocks", *result.path))
+        raise ValidationProblem([FieldError(pointer, "too_complex", str(result))])

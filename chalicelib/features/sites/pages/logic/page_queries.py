@@ -1,13 +1,13 @@
-"""Pages as they are read: at a path, by what they are called, a page of them."""
+"""Queries of pages: by path, by id, and lists."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from chalicelib.features.sites.entities.sites import DRAFT, LIVE, tree_of
+from chalicelib.features.sites.entities.sites import DRAFT_TREE, PUBLISHED_TREE, page_tree
 from chalicelib.features.sites.pages.entities.pages import Content, Page, Revision
-from chalicelib.features.sites.pages.logic.path_resolution import Line, Walk, signposts
-from chalicelib.features.sites.pages.models.paths import path_along, slugs_of
+from chalicelib.features.sites.pages.logic.path_resolution import Breadcrumbs, PathResolver, slug_index_keys
+from chalicelib.features.sites.pages.models.paths import build_path, split_path
 from chalicelib.features.sites.pages.models.schemas import PageOut, PagesQuery, PageSummary
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.fields import fold_text
@@ -17,93 +17,98 @@ from chalicelib.kernel.storage.entity import Item, ItemKey
 from chalicelib.kernel.storage.search_keys import prefix_key
 from chalicelib.kernel.storage.trees import TreeReader
 
-_MOST_CANDIDATES: Final = 25
+_MAX_CANDIDATES: Final = 25
 
 
 @dataclass(frozen=True)
-class Located:
-    """A page that a path leads to. `line`: the pages from the root of its tree to it."""
+class PageLocation:
+    """A page that a path leads to. `breadcrumbs`: the positions from the root of its tree to it."""
 
     page_id: str
     revision_id: str | None
-    line: Line
-    home: str | None
+    breadcrumbs: Breadcrumbs
+    home_id: str | None
 
     @property
     def path(self) -> str:
-        """Where it is."""
-        return path_along(self.line, self.home)
+        """Return its path."""
+        return build_path(self.breadcrumbs, self.home_id)
 
     @property
-    def since(self) -> str:
-        """When the last of these pages came to its place: since then it has its path."""
-        return max(str(page.get("since") or "") for page in self.line)
+    def position_since(self) -> str:
+        """Return since when the page has its path: when the last of its breadcrumbs got its position."""
+        return max(str(page.get("since") or "") for page in self.breadcrumbs)
 
 
-def leading_to(site_id: str, path: str, *, draft: bool = False) -> list[ItemKey]:
-    """Return where it stands which page is at a path; `at` is done with what is read there."""
-    return signposts(tree_of(site_id, DRAFT if draft else LIVE), slugs_of(path))
+def path_prefetch_keys(site_id: str, path: str, *, draft: bool = False) -> list[ItemKey]:
+    """Return the item keys that `find_by_path` needs."""
+    return slug_index_keys(page_tree(site_id, DRAFT_TREE if draft else PUBLISHED_TREE), split_path(path))
 
 
-def at(site_id: str, path: str, read: dict[ItemKey, Item], *, draft: bool = False) -> Located | None:
-    """Return the page at a path: of the drafts, or of what is published. `read`: what `leading_to` leads to."""
-    slugs = slugs_of(path)
+def find_by_path(site_id: str, path: str, items: dict[ItemKey, Item], *, draft: bool = False) -> PageLocation | None:
+    """Return the page at a path, among the drafts or the published pages. `items`: what is at `path_prefetch_keys`."""
+    slugs = split_path(path)
     if slugs is None:
         return None
-    walk = Walk(site_id, tree_of(site_id, DRAFT if draft else LIVE), slugs, read)
-    line = walk.here()
-    if line is None or not (draft or line[-1].get("revision_id")):
+    resolver = PathResolver(site_id, page_tree(site_id, DRAFT_TREE if draft else PUBLISHED_TREE), slugs, items)
+    breadcrumbs = resolver.resolve_current()
+    if breadcrumbs is None or not (draft or breadcrumbs[-1].get("revision_id")):
         return None
-    return Located(line[-1]["id"], line[-1].get("revision_id"), line, walk.home)
+    return PageLocation(breadcrumbs[-1]["id"], breadcrumbs[-1].get("revision_id"), breadcrumbs, resolver.home_id)
 
 
-def moved_from(site_id: str, path: str, read: dict[ItemKey, Item]) -> Located | None:
-    """Return the published page that was at a path once, where it is now. `read`: what `leading_to` leads to."""
-    slugs = slugs_of(path)
+def find_moved(site_id: str, path: str, items: dict[ItemKey, Item]) -> PageLocation | None:
+    """Return the published page that was at a path before, with its current location.
+
+    `items`: what is at `path_prefetch_keys`.
+    """
+    slugs = split_path(path)
     if slugs is None:
         return None
-    tree = tree_of(site_id, LIVE)
-    walk, reading = Walk(site_id, tree, slugs, read), TreeReader.of(tree, read)
-    for number, page_id in enumerate(walk.formerly()):
-        if number >= _MOST_CANDIDATES:
+    tree = page_tree(site_id, PUBLISHED_TREE)
+    resolver, reading = PathResolver(site_id, tree, slugs, items), TreeReader.of(tree, items)
+    for number, page_id in enumerate(resolver.resolve_former()):
+        if number >= _MAX_CANDIDATES:
             break
         reading.load_ancestors([page_id])
-        located = on_show(reading, page_id)
+        located = locate_published(reading, page_id)
         if located and located.path != path:
             return located
     return None
 
 
-def seated(reading: TreeReader, page_id: str) -> Located | None:
-    """Return where a page is in a tree, of whose seats it was read where they are; None if it or one above is gone."""
-    line = reading.chain(page_id)
-    if line is None:
+def locate(reading: TreeReader, page_id: str) -> PageLocation | None:
+    """Return the location of a page in a tree whose positions were read; None if the page or an ancestor is gone."""
+    breadcrumbs = reading.chain(page_id)
+    if breadcrumbs is None:
         return None
-    return Located(page_id, line[-1].get("revision_id"), tuple(line), reading.state.get("home"))
+    return PageLocation(page_id, breadcrumbs[-1].get("revision_id"), tuple(breadcrumbs), reading.state.get("home"))
 
 
-def on_show(reading: TreeReader, page_id: str) -> Located | None:
-    """Return where a page is published, of the tree of what is; None if it is taken back, or gone, or one above it."""
-    located = seated(reading, page_id)
+def locate_published(reading: TreeReader, page_id: str) -> PageLocation | None:
+    """Return the location of a published page in the tree of published pages; None if it is not published."""
+    located = locate(reading, page_id)
     return located if located and located.revision_id else None
 
 
-def published(site_id: str, located: Located, *, blocks: bool = True) -> Page | None:
-    """Return a page as it is published, with its blocks or without; None if it is gone meanwhile. It takes one read."""
-    page_key = Page.make_item_key(site_id=site_id, id=located.page_id)
-    names = {"page_id": located.page_id, "id": str(located.revision_id)}
-    content = [Content.make_item_key(**names)] if blocks else []
-    read = table.get_all([page_key, Revision.make_item_key(**names), *content])
-    item, revision = read.get(page_key), read.get(Revision.make_item_key(**names))
+def load_published(site_id: str, location: PageLocation, *, blocks: bool = True) -> Page | None:
+    """Return a page with its published revision, with or without blocks; None if it is gone. It takes one read."""
+    page_key = Page.make_item_key(site_id=site_id, id=location.page_id)
+    ids = {"page_id": location.page_id, "id": str(location.revision_id)}
+    content = [Content.make_item_key(**ids)] if blocks else []
+    items = table.get_all([page_key, Revision.make_item_key(**ids), *content])
+    item, revision = items.get(page_key), items.get(Revision.make_item_key(**ids))
     if item is None or revision is None:
         return None
-    found = Revision.from_item(revision).hydrate(read)
-    return Page.from_item(item).replace(**found.domain_fields, line=located.line, home=located.home)
+    loaded = Revision.from_item(revision).hydrate(items)
+    return Page.from_item(item).replace(
+        **loaded.domain_fields, breadcrumbs=location.breadcrumbs, draft_home_id=location.home_id
+    )
 
 
-def drafted(site_id: str, located: Located, *, blocks: bool = True) -> Page | None:
-    """Return a page as its draft is, with its blocks or without; None if it is gone meanwhile."""
-    item = table.get(Page.make_item_key(site_id=site_id, id=located.page_id))
+def load_draft(site_id: str, location: PageLocation, *, blocks: bool = True) -> Page | None:
+    """Return a page with its draft, with or without blocks; None if it is gone."""
+    item = table.get(Page.make_item_key(site_id=site_id, id=location.page_id))
     page = Page.from_item(item) if item else None
     if page is None:
         return None
@@ -111,11 +116,11 @@ def drafted(site_id: str, located: Located, *, blocks: bool = True) -> Page | No
     if blocks and content is None:
         return None
     shown = Content.from_item(content).blocks if content else ()
-    return page.replace(blocks=shown, line=located.line, home=located.home)
+    return page.replace(blocks=shown, breadcrumbs=location.breadcrumbs, draft_home_id=location.home_id)
 
 
-def to_public(page: Page) -> PageOut:
-    """Return a page that `published` returned as everybody sees it: nothing tells of its draft."""
+def show_public(page: Page) -> PageOut:
+    """Return a published page as the public sees it, without anything about its draft."""
     return PageOut.of(
         page,
         draft_revision_id=None,
@@ -123,45 +128,56 @@ def to_public(page: Page) -> PageOut:
         publish_at=None,
         unpublish_at=None,
         updated_at=page.published_at,
-        version=page.live_version,
+        version=page.published_version,
     )
 
 
 def list_pages(ctx: Context, site_id: str, query: PagesQuery) -> PageOfList[PageSummary]:
-    """Return a page of a site's pages as their drafts are, in the order they were created, or with `q` by title.
+    """Return a page of a site's pages with their drafts, in order of creation or, with `q`, by title.
 
-    That is one Query of the index of the first filter there is of: title, parent, status. What does not pass the others
-    is left out. The pages above are read after it.
+    It is one query of the index of the first filter: title, parent, status. Records that do not match the other filters
+    are omitted. The ancestors are read afterwards.
     """
-    after, names = ctx.decode_cursor(query), {"site_id": site_id, "parent_id": query.parent_id, "status": query.status}
+    after, key_values = (
+        ctx.decode_cursor(query),
+        {"site_id": site_id, "parent_id": query.parent_id, "status": query.status},
+    )
     if query.q:
-        begins = prefix_key("", fold_text(query.q))
-        found = table.query(f"W#{site_id}#Q", prefix=begins, after=after, limit=query.limit)
-        read = table.get_all(Page.make_item_key(site_id=site_id, id=row["page_id"]) for row in found.items)
-        keys = (Page.make_item_key(site_id=site_id, id=row["page_id"]) for row in found.items)
-        pages = [Page.from_item(read[key]) for key in keys if key in read]
+        prefix = prefix_key("", fold_text(query.q))
+        result = table.query(f"W#{site_id}#Q", prefix=prefix, after=after, limit=query.limit)
+        items = table.get_all(Page.make_item_key(site_id=site_id, id=row["page_id"]) for row in result.items)
+        keys = (Page.make_item_key(site_id=site_id, id=row["page_id"]) for row in result.items)
+        pages = [Page.from_item(items[key]) for key in keys if key in items]
     else:
-        filtered = Page.below if query.parent_id else Page.by_status if query.status else Page.in_site
-        found = table.query(
-            filtered.partition(**names), after=after, limit=query.limit, prefix=Page.sk.partition("{")[0]
+        filtered = Page.by_parent if query.parent_id else Page.by_status if query.status else Page.in_site
+        result = table.query(
+            filtered.partition(**key_values), after=after, limit=query.limit, prefix=Page.sk.partition("{")[0]
         )
-        pages = [Page.from_item(item) for item in found.items]
-    shown = [PageSummary.of(page) for page in in_place(site_id, pages, ctx.access.prefetched) if _passes(page, query)]
-    return ctx.build_page(shown, found.last_evaluated_key, query)
+        pages = [Page.from_item(item) for item in result.items]
+    shown = [
+        PageSummary.of(page)
+        for page in with_breadcrumbs(site_id, pages, ctx.access.prefetched)
+        if _matches(page, query)
+    ]
+    return ctx.build_page(shown, result.last_evaluated_key, query)
 
 
-def in_place(site_id: str, pages: Iterable[Page], read: Mapping[ItemKey, Item]) -> list[Page]:
-    """Return pages with those above them, without their blocks; those of which one above is gone are left out."""
-    found = [*pages]
-    reading = TreeReader.of(tree_of(site_id, DRAFT), dict(read))
-    reading.add_items(page.seat for page in found)
-    if above := {reading.tree.key(each) for page in found for each in page.lineage} - reading.asked:
-        reading.read(above)
-    reading.load_ancestors([page.id for page in found])
-    lines = ((page, reading.chain(page.id)) for page in found)
-    return [page.replace(line=tuple(line), home=reading.state.get("home")) for page, line in lines if line]
+def with_breadcrumbs(site_id: str, pages: Iterable[Page], items: Mapping[ItemKey, Item]) -> list[Page]:
+    """Return pages with their breadcrumbs, without their blocks. Pages with a missing ancestor are omitted."""
+    listed = [*pages]
+    reading = TreeReader.of(page_tree(site_id, DRAFT_TREE), dict(items))
+    reading.add_items(page.draft_position for page in listed)
+    if ancestor_keys := {reading.tree.key(each) for page in listed for each in page.ancestor_ids} - reading.asked:
+        reading.read(ancestor_keys)
+    reading.load_ancestors([page.id for page in listed])
+    chains = ((page, reading.chain(page.id)) for page in listed)
+    return [
+        page.replace(breadcrumbs=tuple(chain), draft_home_id=reading.state.get("home"))
+        for page, chain in chains
+        if chain
+    ]
 
 
-def _passes(page: Page, query: PagesQuery) -> bool:
-    title = query.q is None or fold_text(page.title).startswith(fold_text(query.q))
-    return title and query.status in (None, page.status) and query.parent_id in (None, page.parent_id)
+def _matches(page: Page, query: PagesQuery) -> bool:
+    has_prefix = query.q is None or fold_text(page.title).startswith(fold_text(query.q))
+    return has_prefix and query.status in (None, page.status) and query.parent_id in (None, page.parent_id)

@@ -1,141 +1,172 @@
-"""Walking along the slugs of a path, from page to page, by the trails that were read of it."""
+"""Resolution of paths to pages, from slug to slug, in the items of the slug index."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Final
 
-from chalicelib.features.sites.entities.sites import DRAFT, LIVE, TreeName
-from chalicelib.features.sites.models.intervals import ALWAYS, NEVER, Times, begun, both, last, without
-from chalicelib.features.sites.pages.entities.pages import guard_of
-from chalicelib.features.sites.pages.entities.slug_index import Seat, former_key, seats_on, trail_key, were_below
+from chalicelib.features.sites.entities.sites import DRAFT_TREE, PUBLISHED_TREE, TreeName
+from chalicelib.features.sites.models.intervals import (
+    ALWAYS,
+    OPEN_END,
+    Intervals,
+    intersect,
+    last_end,
+    open_interval,
+    subtract,
+)
+from chalicelib.features.sites.pages.entities.pages import slug_guard_key
+from chalicelib.features.sites.pages.entities.slug_index import (
+    Position,
+    former_children,
+    former_slug_key,
+    positions_of_slug,
+    slug_key,
+)
 from chalicelib.kernel.core.problems import unavailable
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, ItemKey
 from chalicelib.kernel.storage.trees import KEEP_MOVING, Tree, is_settled
 
-_MOST_STEPS: Final = 200
-"""Pages that are looked at along a former path: below who is there now, and below all who were, on each level."""
+_MAX_STEPS: Final = 200
+"""Pages visited along a former path: current children and former children, on each level."""
 
-_TRIES: Final = 5
+_MAX_ATTEMPTS: Final = 5
 
-Line = tuple[Mapping[str, Any], ...]
-"""Pages, each below the one before it: `id`, `slug` and what their seats say."""
-
-
-def signposts(tree: Tree, slugs: Sequence[str] | None) -> list[ItemKey]:
-    """Return where it stands what is known of a tree as a whole, and what leads along some slugs."""
-    trails = [key(tree, slug) for slug in slugs or () for key in (trail_key, former_key)]
-    # Drafts leave no former places behind.
-    return [tree.state_key, *(key for key in trails if tree.partition.endswith(LIVE) or key[1].startswith("S#"))]
+Breadcrumbs = tuple[Mapping[str, Any], ...]
+"""Pages from a root to one of its descendants, each with `id`, `slug` and the fields of its position."""
 
 
-class Walk:
-    """A walk through one of a site's trees; `read` holds what `signposts` leads to, and what is read more is added."""
+def slug_index_keys(tree: Tree, slugs: Sequence[str] | None) -> list[ItemKey]:
+    """Return the item keys of a tree's state and of the slug index for some slugs."""
+    index_keys = [key(tree, slug) for slug in slugs or () for key in (slug_key, former_slug_key)]
+    # Drafts have no former positions.
+    return [
+        tree.state_key,
+        *(key for key in index_keys if tree.partition.endswith(PUBLISHED_TREE) or key[1].startswith("S#")),
+    ]
+
+
+class PathResolver:
+    """Resolves a path in one of a site's trees.
+
+    `read` contains what is at `slug_index_keys`. Further items are added to it.
+    """
 
     def __init__(self, site_id: str, tree: Tree, slugs: Sequence[str], read: dict[ItemKey, Item]) -> None:
         self._site_id, self._tree, self._slugs, self._read = site_id, tree, slugs, read
 
     @property
-    def home(self) -> str | None:
-        """The page at `/`."""
+    def home_id(self) -> str | None:
+        """Return the id of the home page."""
         return self._state.get("home")
 
     @property
     def _state(self) -> Item:
         return self._read.get(self._tree.state_key, {})
 
-    def here(self) -> Line | None:
-        """Return the pages from the root to the one that the path leads to; None if there is none.
+    def resolve_current(self) -> Breadcrumbs | None:
+        """Return the breadcrumbs of the page at the path, or None if there is none.
 
-        What was read of two moments is read again. Raises Problem `unavailable` if that does not end.
+        Items that were read at different versions of the tree are read again. Raises Problem `unavailable` if that does
+        not succeed.
         """
-        for _ in range(_TRIES):
-            line = self._from(None) or self._from(self.home)
-            if not line or all(is_settled(page, page["id"], self._state) for page in line if page["slug"]):
-                return line
-            self._read |= table.get_all(signposts(self._tree, self._slugs))
+        for _ in range(_MAX_ATTEMPTS):
+            breadcrumbs = self._resolve_from(None) or self._resolve_from(self.home_id)
+            if not breadcrumbs or all(
+                is_settled(page, page["id"], self._state) for page in breadcrumbs if page["slug"]
+            ):
+                return breadcrumbs
+            self._read |= table.get_all(slug_index_keys(self._tree, self._slugs))
         raise unavailable(KEEP_MOVING)
 
-    def formerly(self) -> Iterator[str]:
-        """Yield the pages that the path leads to if each of its slugs may be one that a page had there once.
+    def resolve_former(self) -> Iterator[str]:
+        """Yield the ids of the pages that the path may have led to, if each slug can be a current or former one.
 
-        First those that were shown there at some moment: all who the path names were in their places at once then, and
-        none of them was the home, which is at `/`. Then what the path would lead to all the same. On each level who is
-        there now goes before who was, and of those goes first who left last; the home by its own slug comes last.
+        The first pass yields pages that really had the path: all pages along it had their positions at the same time,
+        and none of them was the home page, which is at `/`. The second pass yields the other candidates. On each level
+        current pages come before former ones, and of those the last to leave comes first. The home page by its own slug
+        comes last.
         """
         for strict in (True, False):
-            been: set[tuple[object, ...]] = set()
-            for root in (None, *self._homes):
-                if root or self._slugs:
-                    times = both(ALWAYS, self._homes[root]) if root and strict else ALWAYS
-                    yield from self._ends(root, 0, times, been, strict=strict)
-        if self.home and self._slugs and any(page == self.home for page, _ in self._right_below(None, 0)):
-            yield from self._ends(self.home, 1, ALWAYS, set(), strict=False)
+            visited: set[tuple[object, ...]] = set()
+            for root_id in (None, *self._home_intervals):
+                if root_id or self._slugs:
+                    intervals = intersect(ALWAYS, self._home_intervals[root_id]) if root_id and strict else ALWAYS
+                    yield from self._candidates(root_id, 0, intervals, visited, strict=strict)
+        if self.home_id and self._slugs and any(page == self.home_id for page, _ in self._children_with_slug(None, 0)):
+            yield from self._candidates(self.home_id, 1, ALWAYS, set(), strict=False)
 
     @cached_property
-    def _homes(self) -> dict[str, Times]:
-        """When pages were the home: the one that is, then who was it, the last of them first."""
-        homes: dict[str, Times] = dict(self._state.get("former_homes", {}))
-        if self.home:
-            homes[self.home] = begun(homes.get(self.home, ()), self._state["home_since"])
-        return dict(sorted(homes.items(), key=lambda one: last(one[1]), reverse=True))
+    def _home_intervals(self) -> dict[str, Intervals]:
+        """Return when pages were the home page: the current one first, then former ones, the last first."""
+        homes: dict[str, Intervals] = dict(self._state.get("former_homes", {}))
+        if self.home_id:
+            homes[self.home_id] = open_interval(homes.get(self.home_id, ()), self._state["home_since"])
+        return dict(sorted(homes.items(), key=lambda one: last_end(one[1]), reverse=True))
 
-    def _from(self, root: str | None) -> Line | None:
-        """Return the pages along the path that begins below the home, or with a root that is not the home."""
+    def _resolve_from(self, root_id: str | None) -> Breadcrumbs | None:
+        """Return the breadcrumbs along the path, below the home page or from a root other than the home page."""
         if not self._slugs:
-            return ({"id": root, "slug": "", "revision_id": self._state.get("home_revision_id")},) if root else None
-        line: list[Mapping[str, Any]] = []
-        above = root
+            return (
+                ({"id": root_id, "slug": "", "revision_id": self._state.get("home_revision_id")},) if root_id else None
+            )
+        breadcrumbs: list[Mapping[str, Any]] = []
+        parent_id = root_id
         for level, slug in enumerate(self._slugs):
-            found = next(self._right_below(above, level), None)
-            if found is None or (found[0] == self.home and root is None):
+            child = next(self._children_with_slug(parent_id, level), None)
+            if child is None or (child[0] == self.home_id and root_id is None):
                 return None
-            above = found[0]
-            line.append({**found[1], "id": above, "slug": slug})
-        return tuple(line)
+            parent_id = child[0]
+            breadcrumbs.append({**child[1], "id": parent_id, "slug": slug})
+        return tuple(breadcrumbs)
 
-    def _ends(
-        self, above: str | None, level: int, times: Times, been: set[tuple[object, ...]], *, strict: bool
+    def _candidates(
+        self, parent_id: str | None, level: int, intervals: Intervals, visited: set[tuple[object, ...]], *, strict: bool
     ) -> Iterator[str]:
-        """Yield what the rest of the path leads to from a page on, which its beginning led to at some times."""
-        if (above, level, times) in been or len(been) >= _MOST_STEPS:
+        """Yield where the rest of the path may have led from a page that its beginning led to during some intervals."""
+        if (parent_id, level, intervals) in visited or len(visited) >= _MAX_STEPS:
             return
-        been.add((above, level, times))
+        visited.add((parent_id, level, intervals))
         if level == len(self._slugs):
-            if above:
-                yield above
+            if parent_id:
+                yield parent_id
             return
-        formers = were_below(self._read.get(former_key(self._tree, self._slugs[level])), above)
-        for page_id, stay in (*self._right_below(above, level), *formers):
+        former = former_children(self._read.get(former_slug_key(self._tree, self._slugs[level])), parent_id)
+        for page_id, position in (*self._children_with_slug(parent_id, level), *former):
             if strict:
-                met = both(times, self._times_of(page_id, stay, above, level))
+                common = intersect(intervals, self._position_intervals(page_id, position, parent_id, level))
             else:
-                met = () if above is None and page_id == self.home and "times" not in stay else ALWAYS
-            if met:
-                yield from self._ends(page_id, level + 1, met, been, strict=strict)
+                common = () if parent_id is None and page_id == self.home_id and "times" not in position else ALWAYS
+            if common:
+                yield from self._candidates(page_id, level + 1, common, visited, strict=strict)
 
-    def _times_of(self, page_id: str, stay: Seat, above: str | None, level: int) -> Times:
-        """Return when the path led to a page by a seat, if it led to the one above: at its end, to what is shown."""
-        times: Times = stay["times"] if "times" in stay else [[stay["since"], NEVER]]
+    def _position_intervals(self, page_id: str, position: Position, parent_id: str | None, level: int) -> Intervals:
+        """Return when the path led to a page at a position, given its parent.
+
+        At the end of the path, when it was shown.
+        """
+        intervals: Intervals = position["times"] if "times" in position else [[position["since"], OPEN_END]]
         if level + 1 == len(self._slugs):
-            times = both(times, stay["shown"])
-        return without(times, self._homes.get(page_id, ())) if above is None else times
+            intervals = intersect(intervals, position["shown"])
+        return subtract(intervals, self._home_intervals.get(page_id, ())) if parent_id is None else intervals
 
-    def _right_below(self, above: str | None, level: int) -> Iterator[tuple[str, Seat]]:
-        """Yield the page that has the slug of a level right below another, with its seat."""
-        seats = seats_on(self._read.get(trail_key(self._tree, self._slugs[level])))
-        if seats is None:
-            seats = self._by_guard(above, self._slugs[level])
-        yield from ((page_id, seat) for page_id, seat in seats.items() if seat.get("parent_id") == above)
+    def _children_with_slug(self, parent_id: str | None, level: int) -> Iterator[tuple[str, Position]]:
+        """Yield the child of a page that has the slug of a level, with its position."""
+        positions = positions_of_slug(self._read.get(slug_key(self._tree, self._slugs[level])))
+        if positions is None:
+            positions = self._find_by_guard(parent_id, self._slugs[level])
+        yield from (
+            (page_id, position) for page_id, position in positions.items() if position.get("parent_id") == parent_id
+        )
 
-    def _by_guard(self, above: str | None, slug: str) -> Mapping[str, Seat]:
-        """Return the page that has a slug below another as its guard knows it: by two reads more."""
-        name: TreeName = LIVE if self._tree.partition.endswith(LIVE) else DRAFT
-        guard = self._look_at(guard_of(self._site_id, name, above, slug))
-        seat = self._look_at(self._tree.key(guard["ref"])) if guard else None
-        return {guard["ref"]: seat} if guard and seat and seat["slug"] == slug else {}
+    def _find_by_guard(self, parent_id: str | None, slug: str) -> Mapping[str, Position]:
+        """Return the child of a page with a slug, by the item that reserves the slug. It takes two further reads."""
+        tree_name: TreeName = PUBLISHED_TREE if self._tree.partition.endswith(PUBLISHED_TREE) else DRAFT_TREE
+        guard = self._get_item(slug_guard_key(self._site_id, tree_name, parent_id, slug))
+        position = self._get_item(self._tree.key(guard["ref"])) if guard else None
+        return {guard["ref"]: position} if guard and position and position["slug"] == slug else {}
 
-    def _look_at(self, key: ItemKey) -> Item | None:
+    def _get_item(self, key: ItemKey) -> Item | None:
         if key not in self._read:
             self._read |= table.get_all([key])
         return self._read.get(key)

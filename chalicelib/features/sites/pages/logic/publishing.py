@@ -1,198 +1,223 @@
-"""What becomes public, and where: a page gets a seat among what is published, moves there, or is taken back.
+"""Publication of pages: a page gets a position among the published pages, moves there, or is unpublished.
 
-One transaction holds it all, however many pages are below: the page, its seat, the trails that lead to it, where it was
-until now, the redirect that is listed for that, and one that would stand in its way and goes.
+One transaction contains all changes, however many pages are below: the page, its position, the slug index, its former
+position, the redirect that lists it, and the removal of a redirect at its new path.
 """
 
 from collections.abc import Mapping
 from typing import Any, Final
 
-from chalicelib.features.sites.entities.redirects import Redirect, path_key
-from chalicelib.features.sites.entities.sites import DRAFT, LIVE
-from chalicelib.features.sites.models.intervals import begun, ended, kept
-from chalicelib.features.sites.pages.entities.pages import Page, Revision, status_of
-from chalicelib.features.sites.pages.logic.page_changes import make_live_home
-from chalicelib.features.sites.pages.logic.tree_positions import Trees, ids_of, refuse_cycle, refuse_depth, refuse_twin
-from chalicelib.features.sites.pages.models.paths import path_along
+from chalicelib.features.sites.entities.redirects import Redirect, redirect_path_key
+from chalicelib.features.sites.entities.sites import DRAFT_TREE, PUBLISHED_TREE
+from chalicelib.features.sites.models.intervals import close_intervals, compact, open_interval
+from chalicelib.features.sites.pages.entities.pages import Page, Revision, page_status
+from chalicelib.features.sites.pages.logic.page_changes import set_published_home
+from chalicelib.features.sites.pages.logic.tree_positions import (
+    SiteTreesUnitOfWork,
+    breadcrumb_ids,
+    reject_cycle,
+    reject_duplicate_path,
+    reject_excess_depth,
+)
+from chalicelib.features.sites.pages.models.paths import build_path
 from chalicelib.kernel.core.ids import new_record_fields
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item
 from chalicelib.kernel.storage.trees import TreeReader
 
-_PUBLISH_FIRST: Final = "The page that it is to be below is still published below it: publish that one first."
-_PARENT_GONE: Final = "The page that it was below is gone. Restore the revision, then publish the draft."
+_CYCLE_ADVICE: Final = "Its new parent is still published below it. Publish the parent first."
+_PARENT_GONE: Final = "The parent of this revision is gone. Restore the revision, then publish the draft."
 
 
-class Publishing:
-    """A page that is published or taken back, at a moment."""
+class PagePublisher:
+    """Publishes or unpublishes a page at a time."""
 
-    def __init__(self, trees: Trees, page: Page, moment: str) -> None:
-        self._trees, self._page, self._moment = trees, page, moment
-        self._reading = TreeReader.of(trees.tree(LIVE), trees.read)
-        self._lines: dict[str, list[Item]] = {}
+    def __init__(self, trees: SiteTreesUnitOfWork, page: Page, timestamp: str) -> None:
+        self._trees, self._page, self._timestamp = trees, page, timestamp
+        self._reading = TreeReader.of(trees.tree(PUBLISHED_TREE), trees.read)
+        self._breadcrumbs: dict[str, list[Item]] = {}
 
     def publish(self, revision: Revision | Page, since: str | None = None) -> Page:
-        """Publish a revision of the page, or its draft; all below it moves with it.
+        """Publish a revision of the page, or its draft. All pages below it move with it.
 
-        `since`: when it was to be, if that is not now; an `unpublishAt` before that is over. Raises Problem if
-        another page is published where it would be, or if it can't be there.
+        `since`: the scheduled time, if it was scheduled; an `unpublishAt` before that is cleared. Raises Problem if
+        another page is published at its path, or if it cannot be there.
         """
         trees, page = self._trees, self._page
         revision_id = revision.id if isinstance(revision, Revision) else revision.draft_revision_id
         if revision_id == page.published_revision_id:
             return page
-        was = self._seen_at(page) if page.published_revision_id else page.last_seat
-        seat = self._take_seat(page, revision.parent_id, revision.slug)
-        shown = begun(page.replace(**seat).live_shown, self._moment)
-        over = page.unpublish_at is not None and page.unpublish_at <= (since or self._moment)
-        now = trees.changes.update(
+        previous = self._position_summary(page) if page.published_revision_id else page.last_published_position
+        position_fields = self._take_position(page, revision.parent_id, revision.slug)
+        shown = open_interval(page.replace(**position_fields).published_intervals, self._timestamp)
+        is_expired = page.unpublish_at is not None and page.unpublish_at <= (since or self._timestamp)
+        published = trees.changes.update(
             page,
-            **{**seat, "live_shown": shown},
+            **{**position_fields, "published_intervals": shown},
             published_revision_id=revision_id,
-            published_at=self._moment,
+            published_at=self._timestamp,
             was_published=True,
-            live_version=page.version + 1,
-            last_seat=None,
+            published_version=page.version + 1,
+            last_published_position=None,
             status="published",
             publish_at=None,
-            unpublish_at=None if over else page.unpublish_at,
+            unpublish_at=None if is_expired else page.unpublish_at,
             indexable=not revision.seo["noindex"],
             canonical=revision.seo["canonical"],
         )
-        trees.steps(LIVE).lead_to(now.live_seat)
-        trees.show_other()
-        self._let_be_home(now, revision_id)
-        if (is_at := self._where(now)) != (was or {}).get("path"):
-            self._redirect(now, was, is_at)
-        return now
+        trees.slug_index(PUBLISHED_TREE).add(published.published_position)
+        trees.mark_content_changed()
+        self._update_home(published, revision_id)
+        if (path := self._path_of(published)) != (previous or {}).get("path"):
+            self._update_redirects(published, previous, path)
+        return published
 
-    def take_back(self) -> Page:
-        """Let the page be published no more. Its place is free again, unless others are published below it."""
+    def unpublish(self) -> Page:
+        """Unpublish the page. Its position becomes free unless pages are published below it."""
         trees, page = self._trees, self._page
         if page.published_revision_id is None:
             return page
-        left = {"live_shown": kept(ended(page.live_shown, self._moment))} if page.live_count else _NOWHERE
-        now = trees.changes.update(page, **_private(page), **left, last_seat=self._seen_at(page))
-        trees.show_other()
-        if page.live_count:
-            trees.steps(LIVE).lead_to(now.live_seat)
+        position_fields = (
+            {"published_intervals": compact(close_intervals(page.published_intervals, self._timestamp))}
+            if page.published_child_count
+            else _NO_POSITION
+        )
+        unpublished = trees.changes.update(
+            page, **_unpublished_fields(page), **position_fields, last_published_position=self._position_summary(page)
+        )
+        trees.mark_content_changed()
+        if page.published_child_count:
+            trees.slug_index(PUBLISHED_TREE).add(unpublished.published_position)
         else:
-            self._give_up(page)
-        _show_no_home(trees, page)
-        return now
+            self._release_position(page)
+        _clear_published_home(trees, page)
+        return unpublished
 
-    def _give_up(self, page: Page) -> None:
-        """Let a page have no seat, nor those above it that are there for nothing else."""
+    def _release_position(self, page: Page) -> None:
+        """Remove the page's published position, and those of ancestors that are needed for nothing else."""
         trees = self._trees
-        trees.unseat(page, self._moment)
-        above = trees.page(page.live_parent_id)
-        if above and above.published_revision_id is None and above.live_count == 0:
-            self._give_up(above)
-            trees.let_page(above.id, **_NOWHERE)
+        trees.remove_published_position(page, self._timestamp)
+        parent = trees.get_page(page.published_parent_id)
+        if parent and parent.published_revision_id is None and parent.published_child_count == 0:
+            self._release_position(parent)
+            trees.set_page_fields(parent.id, **_NO_POSITION)
 
-    def _take_seat(self, page: Page, parent_id: str | None, slug: str) -> dict[str, Any]:
-        """Return the fields of a page that gets a seat below another, which gets one too if it has none.
+    def _take_position(self, page: Page, parent_id: str | None, slug: str) -> dict[str, Any]:
+        """Return the fields of a page that gets a position below a parent, which gets a position itself if it has none.
 
-        Nothing, if it has that seat. Raises Problem if it can't be there.
+        Return nothing if the page has that position. Raises Problem if it cannot be there.
         """
-        trees, had_one = self._trees, page.live_placed is not None
-        line = self._line_of(parent_id)
-        placed = trees.state(LIVE).version
-        if had_one and (page.live_parent_id, page.live_slug) == (parent_id, slug):
+        trees, had_position = self._trees, page.published_tree_version is not None
+        breadcrumbs = self._breadcrumbs_of(parent_id)
+        tree_version = trees.state(PUBLISHED_TREE).version
+        if had_position and (page.published_parent_id, page.published_slug) == (parent_id, slug):
             return {}
-        refuse_cycle(page.id, line, _PUBLISH_FIRST)
-        deeper = page.live_count > 0 and len(line) > len(self._line_of(page.live_parent_id))
-        refuse_depth(trees.site_id, trees.state(LIVE), page.id, len(line), has_children=deeper)
-        refuse_twin(trees, LIVE, page, parent_id, slug)
-        if had_one or page.id in trees.state(LIVE).moved:
-            placed = trees.place_anew(LIVE, page.id)
-        if had_one:
-            trees.unseat(page, self._moment)
-        trees.count(parent_id, live_count=1)
-        seat = {"live_parent_id": parent_id, "live_slug": slug, "live_lineage": ids_of(line)}
-        return {**seat, "live_placed": placed, "live_since": self._moment, "live_shown": []}
+        reject_cycle(page.id, breadcrumbs, _CYCLE_ADVICE)
+        is_deeper = page.published_child_count > 0 and len(breadcrumbs) > len(
+            self._breadcrumbs_of(page.published_parent_id)
+        )
+        reject_excess_depth(
+            trees.site_id, trees.state(PUBLISHED_TREE), page.id, len(breadcrumbs), has_children=is_deeper
+        )
+        reject_duplicate_path(trees, PUBLISHED_TREE, page, parent_id, slug)
+        if had_position or page.id in trees.state(PUBLISHED_TREE).moved:
+            tree_version = trees.record_move(PUBLISHED_TREE, page.id)
+        if had_position:
+            trees.remove_published_position(page, self._timestamp)
+        trees.add_to_counts(parent_id, published_child_count=1)
+        return {
+            "published_parent_id": parent_id,
+            "published_slug": slug,
+            "published_ancestor_ids": breadcrumb_ids(breadcrumbs),
+            "published_tree_version": tree_version,
+            "published_position_since": self._timestamp,
+            "published_intervals": [],
+        }
 
-    def _line_of(self, page_id: str | None) -> list[Item]:
-        """Return the seats from the root to a page; what has none yet gets one where its draft is."""
+    def _breadcrumbs_of(self, page_id: str | None) -> list[Item]:
+        """Return the published breadcrumbs of a page. A page without a published position gets one at its draft's."""
         if page_id is None:
             return []
-        if page_id not in self._lines:
+        if page_id not in self._breadcrumbs:
             self._reading.load_ancestors([page_id])
-            self._lines[page_id] = self._reading.chain(page_id) or self._new_line_of(page_id)
-        return self._lines[page_id]
+            self._breadcrumbs[page_id] = self._reading.chain(page_id) or self._create_position(page_id)
+        return self._breadcrumbs[page_id]
 
-    def _new_line_of(self, page_id: str) -> list[Item]:
-        page = self._trees.page(page_id)
+    def _create_position(self, page_id: str) -> list[Item]:
+        page = self._trees.get_page(page_id)
         if page is None:
             raise Problem.for_field("/revisionId", "conflict", _PARENT_GONE)
-        seat = self._take_seat(page, page.parent_id, page.slug)
-        self._trees.let_page(page.id, **seat)
-        self._trees.steps(LIVE).lead_to(page.replace(**seat).live_seat)
-        return [*self._line_of(page.parent_id), page.replace(**seat).live_seat]
+        position_fields = self._take_position(page, page.parent_id, page.slug)
+        self._trees.set_page_fields(page.id, **position_fields)
+        self._trees.slug_index(PUBLISHED_TREE).add(page.replace(**position_fields).published_position)
+        return [*self._breadcrumbs_of(page.parent_id), page.replace(**position_fields).published_position]
 
-    def _seen_at(self, page: Page) -> dict[str, Any]:
-        return {"path": self._where(page), "parent_id": page.live_parent_id, "slug": page.live_slug}
+    def _position_summary(self, page: Page) -> dict[str, Any]:
+        return {"path": self._path_of(page), "parent_id": page.published_parent_id, "slug": page.published_slug}
 
-    def _where(self, page: Page) -> str:
-        """Return where a page that has a seat is."""
-        return path_along([*self._line_of(page.live_parent_id), page.live_seat], self._trees.state(LIVE).home)
+    def _path_of(self, page: Page) -> str:
+        """Return the path of a page with a published position."""
+        return build_path(
+            [*self._breadcrumbs_of(page.published_parent_id), page.published_position],
+            self._trees.state(PUBLISHED_TREE).home_page_id,
+        )
 
-    def _let_be_home(self, page: Page, revision_id: str) -> None:
-        home = self._trees.state(LIVE).home
-        if home == page.id:
-            self._trees.let(LIVE, home_revision_id=revision_id)
-        elif self._trees.state(DRAFT).home == page.id:
-            make_live_home(self._trees, page, revision_id)
+    def _update_home(self, page: Page, revision_id: str) -> None:
+        home_id = self._trees.state(PUBLISHED_TREE).home_page_id
+        if home_id == page.id:
+            self._trees.set_fields(PUBLISHED_TREE, home_revision_id=revision_id)
+        elif self._trees.state(DRAFT_TREE).home_page_id == page.id:
+            set_published_home(self._trees, page, revision_id)
 
-    def _redirect(self, page: Page, was: Mapping[str, Any] | None, is_at: str) -> None:
-        """Let where a page was lead to it, and let nothing stand where it is."""
-        changes, site_id, was_at = self._trees.changes, page.site_id, was and was["path"]
-        keys = {path: path_key(site_id, path) for path in (was_at, is_at) if path}
-        found = table.get_all(keys.values())
-        there = {path: Redirect.from_item(found[key]) for path, key in keys.items() if key in found}
-        gone = [path for path, redirect in there.items() if path == is_at or redirect.origin == "page"]
-        for path in gone:
-            changes.delete(there[path])
-        if was and was_at != "/" and (was_at in gone or was_at not in there):
+    def _update_redirects(self, page: Page, previous: Mapping[str, Any] | None, path: str) -> None:
+        """Create the redirect that lists the former path of a page, and remove redirects at its new path."""
+        changes, site_id, former_path = self._trees.changes, page.site_id, previous and previous["path"]
+        keys = {each: redirect_path_key(site_id, each) for each in (former_path, path) if each}
+        items = table.get_all(keys.values())
+        redirects = {each: Redirect.from_item(items[key]) for each, key in keys.items() if key in items}
+        removed = [each for each, redirect in redirects.items() if each == path or redirect.origin == "page"]
+        for each in removed:
+            changes.delete(redirects[each])
+        if previous and former_path != "/" and (former_path in removed or former_path not in redirects):
             changes.create(
                 Redirect(
-                    **new_record_fields(self._moment),
-                    **page.ids,
-                    from_path=was["path"],
+                    **new_record_fields(self._timestamp),
+                    **page.site_ids,
+                    from_path=previous["path"],
                     to_path=None,
                     origin="page",
                     page_id=page.id,
-                    former_parent_id=was["parent_id"],
-                    former_slug=was["slug"],
+                    former_parent_id=previous["parent_id"],
+                    former_slug=previous["slug"],
                 )
             )
 
 
-def orphan(trees: Trees, page: Page) -> dict[str, Any]:
-    """Return the fields of a page that is taken back because the one above it is gone."""
-    trees.unseat(page, trees.changes.now)
-    _show_no_home(trees, page)
-    return {**_NOWHERE, **_private(page)}
+def unpublish_orphan(trees: SiteTreesUnitOfWork, page: Page) -> dict[str, Any]:
+    """Return the fields of a page that is unpublished because its parent is gone."""
+    trees.remove_published_position(page, trees.changes.now)
+    _clear_published_home(trees, page)
+    return {**_NO_POSITION, **_unpublished_fields(page)}
 
 
-def _private(page: Page) -> dict[str, Any]:
-    """Return the fields of a page that is published no more."""
-    status = status_of(page.replace(published_revision_id=None), page.publish_at)
+def _unpublished_fields(page: Page) -> dict[str, Any]:
+    """Return the fields of a page that is not published any more."""
+    status = page_status(page.replace(published_revision_id=None), page.publish_at)
     return {"published_revision_id": None, "published_at": None, "status": status}
 
 
-def _show_no_home(trees: Trees, page: Page) -> None:
-    """Let nothing be shown at `/` if a page that is published no more is the home."""
-    if trees.state(LIVE).home == page.id:
-        trees.let(LIVE, home_revision_id=None)
+def _clear_published_home(trees: SiteTreesUnitOfWork, page: Page) -> None:
+    """Show nothing at `/` if the page is the home page."""
+    if trees.state(PUBLISHED_TREE).home_page_id == page.id:
+        trees.set_fields(PUBLISHED_TREE, home_revision_id=None)
 
 
-_NOWHERE: Final[dict[str, Any]] = {
-    "live_parent_id": None,
-    "live_slug": None,
-    "live_lineage": [],
-    "live_placed": None,
-    "live_since": None,
-    "live_shown": [],
+_NO_POSITION: Final[dict[str, Any]] = {
+    "published_parent_id": None,
+    "published_slug": None,
+    "published_ancestor_ids": [],
+    "published_tree_version": None,
+    "published_position_since": None,
+    "published_intervals": [],
 }

@@ -1,4 +1,4 @@
-"""The blocks a page is made of: one model for each type, and the registry of them all."""
+"""The blocks of a page: a model for each type, and their registry."""
 
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, Final, Literal
@@ -13,34 +13,34 @@ from chalicelib.kernel.http.models import Input, Output
 BlockType = Literal[
     "heading", "text", "list", "quote", "code", "image", "embed", "button", "divider", "columns", "custom"
 ]
-MOST_BLOCKS: Final = 1000
-MOST_COLUMNS: Final = 6
-MOST_LEVELS: Final = 3
+MAX_BLOCKS: Final = 1000
+MAX_COLUMNS: Final = 6
+MAX_COLUMN_DEPTH: Final = 3
 
-_Path = tuple[int | str, ...]
-"""Where a block stands in a page's blocks, such as (2, "columns", 0, 1)."""
+_BlockPath = tuple[int | str, ...]
+"""The path of a block among a page's blocks, such as (2, "columns", 0, 1)."""
 
 
-def _picture(url: str) -> str:
+def _validate_image_url(url: str) -> str:
     if ascii_lower(url).startswith(("mailto:", "#")):
         raise ValueError("must be a web address, or a path that begins with one /")
     return url
 
 
-def _secure(url: str) -> str:
+def _require_https(url: str) -> str:
     if not ascii_lower(url).startswith("https:"):
         raise ValueError("must be a web address that begins with https://")
     return url
 
 
 class _Block(Input):
-    """What every block has."""
+    """Fields of all blocks."""
 
-    id: ElementId = Field(description="Different from that of every other block of the page.", examples=["opening"])
+    id: ElementId = Field(description="Unique within the page.", examples=["opening"])
     type: BlockType
 
 
-class _OfAnyType(_Block):
+class _UntypedBlock(_Block):
     """A block before its type is known."""
 
     model_config = ConfigDict(extra="ignore")
@@ -51,15 +51,15 @@ class HeadingBlock(_Block):
 
     type: Literal["heading"]
     level: int = Field(ge=1, le=6, examples=[2])
-    text: LongText = Field(description="Markdown, of one line.", examples=["How the engine weaves"])
+    text: LongText = Field(description="One line of Markdown.", examples=["How the engine weaves"])
 
 
 class TextBlock(_Block):
-    """Paragraphs, and what else Markdown has."""
+    """Paragraphs and other Markdown elements."""
 
     type: Literal["text"]
     text: LongText = Field(
-        description="Markdown: CommonMark with tables and strikethrough. HTML in it is shown, not obeyed.",
+        description="Markdown: CommonMark with tables and strikethrough. HTML is shown as text.",
         examples=["It weaves **algebraic patterns**, as the loom weaves flowers."],
     )
 
@@ -68,22 +68,22 @@ class ListBlock(_Block):
     """A list."""
 
     type: Literal["list"]
-    items: list[LongText] = Field(description="Markdown, of one line each.", examples=[["The mill", "The store"]])
+    items: list[LongText] = Field(description="One line of Markdown each.", examples=[["The mill", "The store"]])
     ordered: bool = False
 
 
 class QuoteBlock(_Block):
-    """What somebody else said."""
+    """A quotation."""
 
     type: Literal["quote"]
     text: LongText = Field(
-        description="Markdown, of one line.", examples=["The science of operations has its own truth."]
+        description="One line of Markdown.", examples=["The science of operations has its own truth."]
     )
     cite: LongText | None = Field(None, description="Who said it, and where.", examples=["Ada Lovelace, Note A"])
 
 
 class CodeBlock(_Block):
-    """A program, shown as it is."""
+    """Source code, shown verbatim."""
 
     type: Literal["code"]
     text: LongText = Field(examples=["print(sum(range(10)))"])
@@ -91,27 +91,27 @@ class CodeBlock(_Block):
 
 
 class ImageBlock(_Block):
-    """A picture."""
+    """An image."""
 
     type: Literal["image"]
-    url: Annotated[Link, AfterValidator(_picture)] = Field(
+    url: Annotated[Link, AfterValidator(_validate_image_url)] = Field(
         description="A web address, or a path of the site.", examples=["https://example.com/engine.jpg"]
     )
     alt: LongText = Field(
-        description="What it shows, for those who don't see it; empty if it only decorates.",
+        description="Alternative text. Empty for a decorative image.",
         examples=["The mill, from above"],
     )
 
 
 class EmbedBlock(_Block):
-    """Something that another site shows; the page leads there."""
+    """Content of another site. The page links to it."""
 
     type: Literal["embed"]
-    url: Annotated[WebUrl, AfterValidator(_secure)] = Field(examples=["https://video.example.com/engine"])
+    url: Annotated[WebUrl, AfterValidator(_require_https)] = Field(examples=["https://video.example.com/engine"])
 
 
 class ButtonBlock(_Block):
-    """A link that stands out."""
+    """A prominent link."""
 
     type: Literal["button"]
     label: LongText = Field(examples=["Visit us"])
@@ -122,25 +122,25 @@ class ButtonBlock(_Block):
 
 
 class DividerBlock(_Block):
-    """A line between what is before and what is after it."""
+    """A thematic break."""
 
     type: Literal["divider"]
 
 
 class ColumnsBlock(_Block):
-    """Blocks side by side, where there is room for it."""
+    """Blocks in columns, if the screen is wide enough."""
 
     type: Literal["columns"]
     columns: list[list["Block"]] = Field(
         min_length=1,
-        max_length=MOST_COLUMNS,
-        description="Columns may stand in columns, three levels deep at most.",
+        max_length=MAX_COLUMNS,
+        description="Columns can contain columns, at most three levels deep.",
         examples=[[[{"id": "mill", "type": "text", "text": "The mill."}], [{"id": "rule", "type": "divider"}]]],
     )
 
 
 class CustomBlock(_Block):
-    """What only the caller's own programs understand; pages that people read don't show it."""
+    """Data for the caller's own programs. HTML pages do not show it."""
 
     type: Literal["custom"]
     data: JsonObject = Field(examples=[{"chart": "visitors"}])
@@ -161,16 +161,16 @@ _REGISTRY: Final[dict[str, type[_Block]]] = {
 }
 
 
-def _of_its_type(block: Any) -> _Block:
-    """Return a block as its type's model.
+def _parse_block(block: Any) -> _Block:
+    """Return a block as the model of its type.
 
-    A discriminated union would do the same, but put the type into the place of every fault: a place that isn't there.
+    A discriminated union would add the type to the path of each error, which is not a part of the document.
     """
-    known = _OfAnyType.model_validate(block)
-    return _REGISTRY[known.type].model_validate(block)
+    untyped = _UntypedBlock.model_validate(block)
+    return _REGISTRY[untyped.type].model_validate(block)
 
 
-_One = (
+_AnyBlock = (
     HeadingBlock
     | TextBlock
     | ListBlock
@@ -183,40 +183,40 @@ _One = (
     | ColumnsBlock
     | CustomBlock
 )
-Block = Annotated[Any, PlainValidator(_of_its_type, json_schema_input_type=_One)]
+Block = Annotated[Any, PlainValidator(_parse_block, json_schema_input_type=_AnyBlock)]
 
 
-def _a_page(blocks: list[_Block]) -> list[_Block]:
-    """Return all blocks of a page, if they are not too many, not too deep, and each has an id of its own."""
-    faults: list[InitErrorDetails] = []
-    seen: set[str] = set()
-    for path, block in _placed(blocks):
-        if block.id in seen:
-            faults.append(InitErrorDetails(type=PydanticCustomError("repeated", ""), loc=(*path, "id"), input=block.id))
-        seen.add(block.id)
-        if isinstance(block, ColumnsBlock) and path.count("columns") == MOST_LEVELS:
-            deep = out_of_range(f"must not stand here: columns are at most {MOST_LEVELS} levels deep")
-            faults.append(InitErrorDetails(type=deep, loc=path, input=None))
-    count = sum(1 for _ in _placed(blocks))
-    if count > MOST_BLOCKS:
-        lengths = {"field_type": "List", "max_length": MOST_BLOCKS, "actual_length": count}
-        faults.append(InitErrorDetails(type="too_long", loc=(), input=None, ctx=lengths))
-    if faults:
-        raise ValidationError.from_exception_data("list", faults)
+def _validate_blocks(blocks: list[_Block]) -> list[_Block]:
+    """Return all blocks of a page, unless there are too many, they are nested too deeply, or ids repeat."""
+    errors: list[InitErrorDetails] = []
+    block_ids: set[str] = set()
+    for path, block in _iter_blocks(blocks):
+        if block.id in block_ids:
+            errors.append(InitErrorDetails(type=PydanticCustomError("repeated", ""), loc=(*path, "id"), input=block.id))
+        block_ids.add(block.id)
+        if isinstance(block, ColumnsBlock) and path.count("columns") == MAX_COLUMN_DEPTH:
+            deep = out_of_range(f"is not allowed here: columns are at most {MAX_COLUMN_DEPTH} levels deep")
+            errors.append(InitErrorDetails(type=deep, loc=path, input=None))
+    count = sum(1 for _ in _iter_blocks(blocks))
+    if count > MAX_BLOCKS:
+        lengths = {"field_type": "List", "max_length": MAX_BLOCKS, "actual_length": count}
+        errors.append(InitErrorDetails(type="too_long", loc=(), input=None, ctx=lengths))
+    if errors:
+        raise ValidationError.from_exception_data("list", errors)
     return blocks
 
 
-def _placed(blocks: Sequence[_Block], at: _Path = ()) -> Iterator[tuple[_Path, _Block]]:
-    """Yield blocks and those in their columns, in the order of reading, each with where it stands."""
+def _iter_blocks(blocks: Sequence[_Block], path: _BlockPath = ()) -> Iterator[tuple[_BlockPath, _Block]]:
+    """Yield blocks and those in their columns in reading order, with their paths."""
     for number, block in enumerate(blocks):
-        path = (*at, number)
-        yield path, block
+        block_path = (*path, number)
+        yield block_path, block
         if isinstance(block, ColumnsBlock):
             for column, inner in enumerate(block.columns):
-                yield from _placed(inner, (*path, "columns", column))
+                yield from _iter_blocks(inner, (*block_path, "columns", column))
 
 
-Blocks = Annotated[list[Block], AfterValidator(_a_page)]
+Blocks = Annotated[list[Block], AfterValidator(_validate_blocks)]
 """All blocks of a page."""
 
 

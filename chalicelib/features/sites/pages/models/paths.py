@@ -1,23 +1,23 @@
-"""Paths of pages: which slugs one has, and which one a page has."""
+"""Conversion between paths and slugs."""
 
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from chalicelib.features.sites.pages.models.schemas import MOST_DEPTH
+from chalicelib.features.sites.pages.models.schemas import MAX_PAGE_DEPTH
 from chalicelib.kernel.http.fields import SLUG_PATTERN
 
 
-def slugs_of(path: str) -> list[str] | None:
-    """Return the slugs of a path that `normalized` returned, none of the home; None if no page can have it."""
+def split_path(path: str) -> list[str] | None:
+    """Return the slugs of a normalized path, none for the home page. Return None if no page can have the path."""
     slugs = [slug for slug in path.split("/") if slug]
-    possible = len(slugs) <= MOST_DEPTH and all(re.fullmatch(SLUG_PATTERN, slug) for slug in slugs)
-    return slugs if possible else None
+    is_valid = len(slugs) <= MAX_PAGE_DEPTH and all(re.fullmatch(SLUG_PATTERN, slug) for slug in slugs)
+    return slugs if is_valid else None
 
 
-def path_along(line: Iterable[Mapping[str, Any]], home: str | None) -> str:
-    """Return the path of the last of some pages, each below the one before it: what is above the home is left out."""
+def build_path(breadcrumbs: Iterable[Mapping[str, Any]], home_id: str | None) -> str:
+    """Return the path of the last page in breadcrumbs. Ancestors of the home page are not part of it."""
     slugs: list[str] = []
-    for page in line:
-        slugs = [] if page["id"] == home else [*slugs, str(page["slug"])]
+    for page in breadcrumbs:
+        slugs = [] if page["id"] == home_id else [*slugs, str(page["slug"])]
     return "/" + "/".join(slugs)

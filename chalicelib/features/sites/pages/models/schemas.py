@@ -1,4 +1,4 @@
-"""What the operations on pages accept and answer."""
+"""Requests and responses of the operations on pages."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Final, Literal
@@ -10,84 +10,86 @@ from chalicelib.features.sites.pages.models.slugs import PageSlug
 from chalicelib.kernel.http.fields import DateTime, Name, Text, Timestamp, Uuid, WebUrl
 from chalicelib.kernel.http.models import Input, ListQuery, Output, Patch, Query, RecordOutput
 
-MOST_DEPTH: Final = 10
-MOST_PAGES: Final = 50_000
-"""Of one site. The sitemap is made of all that are published."""
+MAX_PAGE_DEPTH: Final = 10
+MAX_PAGES_PER_SITE: Final = 50_000
+"""The sitemap contains all published pages."""
 
-MOST_BYTES: Final = 256 * 1024
-"""Of the blocks of a page, as JSON."""
+MAX_BLOCKS_BYTES: Final = 256 * 1024
+"""Size of the blocks of a page as JSON."""
 
-PREVIEW_SECONDS: Final = 24 * 3600
-MOST_PREVIEW_SECONDS: Final = 30 * 24 * 3600
+DEFAULT_PREVIEW_SECONDS: Final = 24 * 3600
+MAX_PREVIEW_SECONDS: Final = 30 * 24 * 3600
 
-_BLOCKS: Final = [[{"id": "b1", "type": "text", "text": "A loom **weaves**."}]]
+_BLOCKS_EXAMPLE: Final = [[{"id": "b1", "type": "text", "text": "A loom **weaves**."}]]
 
-_PUBLIC: Final = {
+_PUBLISHED_EXAMPLE: Final = {
     "status": "published",
     "published_at": "2026-11-20T09:30:00.000Z",
     "published_revision_id": "01939d3c-0000-7000-8000-000000000001",
 }
 
-Status = Literal["draft", "scheduled", "published", "archived"]
-Path = Annotated[str, StringConstraints(max_length=2000)]
+PageStatus = Literal["draft", "scheduled", "published", "archived"]
+UrlPath = Annotated[str, StringConstraints(max_length=2000)]
 
 
 class SeoIn(Input):
-    """What search engines and those who share a link are told."""
+    """Metadata for search engines and link previews."""
 
-    title: Name | None = Field(None, description="Instead of the page's own.", examples=["Looms, explained"])
+    title: Name | None = Field(None, description="Title instead of the page's own.", examples=["Looms, explained"])
     description: Text | None = Field(None, examples=["How a Jacquard loom weaves."])
-    canonical: WebUrl | None = Field(None, description="Where the same is published first.", examples=[None])
-    noindex: bool = Field(default=False, description="Whether search engines are asked to leave it out.")
-    image: WebUrl | None = Field(None, description="Shown where the page is shared.", examples=[None])
+    canonical: WebUrl | None = Field(
+        None, description="URL of the original, if the content was published elsewhere first.", examples=[None]
+    )
+    noindex: bool = Field(default=False, description="Whether search engines are asked not to index the page.")
+    image: WebUrl | None = Field(None, description="Image for link previews.", examples=[None])
 
 
-def _nothing() -> SeoIn:
+def _empty_seo() -> SeoIn:
     return SeoIn(title=None, description=None, canonical=None, noindex=False, image=None)
 
 
 class PageCreate(Input):
-    """A new page; its first draft."""
+    """A new page with its first draft."""
 
     title: Name = Field(examples=["Looms"])
-    slug: PageSlug | None = Field(None, description="Left out, it is derived from the title.", examples=[None])
-    parent_id: Uuid | None = Field(None, description="The page above it.", examples=[None])
-    blocks: Blocks = Field([], description="What it consists of; 256 KiB as JSON at most.")
-    seo: SeoIn = Field(default_factory=_nothing)
-    publish_at: DateTime | None = Field(None, description="When it is published by itself.", examples=[None])
-    unpublish_at: DateTime | None = Field(None, description="When it is taken back by itself.", examples=[None])
-    is_home: bool = Field(default=False, description="Whether it is at `/`; the first page of a site is.")
+    slug: PageSlug | None = Field(None, description="If omitted, it is derived from the title.", examples=[None])
+    parent_id: Uuid | None = Field(None, description="The parent page.", examples=[None])
+    blocks: Blocks = Field([], description="Content. At most 256 KiB as JSON.")
+    seo: SeoIn = Field(default_factory=_empty_seo)
+    publish_at: DateTime | None = Field(None, description="When it is published automatically.", examples=[None])
+    unpublish_at: DateTime | None = Field(None, description="When it is unpublished automatically.", examples=[None])
+    is_home: bool = Field(default=False, description="Whether it is at `/`. The first page of a site always is.")
 
 
 class PagePatch(Patch):
-    """What of a page can be changed.
+    """The fields of a page that can be changed.
 
-    Title, slug, parent, blocks and seo make a new revision, which is the draft; the rest holds at once.
+    Title, slug, parent, blocks and seo create a new revision, which becomes the draft. The others take effect at once.
     """
 
     title: Name = Field(examples=["Looms"])
-    slug: PageSlug = Field(description="Where it is published stays until that is.", examples=["looms"])
+    slug: PageSlug = Field(description="The published path stays until the draft is published.", examples=["looms"])
     parent_id: Uuid | None = Field(None, examples=[None])
     blocks: Blocks = Field([])
-    seo: SeoIn = Field(default_factory=_nothing)
+    seo: SeoIn = Field(default_factory=_empty_seo)
     publish_at: DateTime | None = Field(None, examples=[None])
     unpublish_at: DateTime | None = Field(
-        None, description="A time that is past takes it back at once.", examples=[None]
+        None, description="A time in the past unpublishes it at once.", examples=[None]
     )
     is_home: bool = Field(default=False, examples=[False])
     revoke_previews: bool = Field(
-        default=False, description="Whether all links to previews of it end.", examples=[False]
+        default=False, description="Whether to end all preview links of the page.", examples=[False]
     )
 
 
 class PagePublication(Input):
-    """What is to be published."""
+    """The revision to publish."""
 
-    revision_id: Uuid | None = Field(None, description="Left out, the draft.", examples=[None])
+    revision_id: Uuid | None = Field(None, description="If omitted, the draft.", examples=[None])
 
 
 class SeoOut(Output):
-    """What search engines and those who share a link are told."""
+    """Metadata for search engines and link previews."""
 
     title: str | None = Field(None, examples=["Looms, explained"])
     description: str | None = Field(None, examples=["How a Jacquard loom weaves."])
@@ -107,23 +109,23 @@ class PageSummary(RecordOutput):
     publish_at: Timestamp | None = Field(examples=[None])
     unpublish_at: Timestamp | None = Field(examples=[None])
     is_home: bool = Field(examples=[False])
-    path: str = Field(description="Where the revision that is shown is, or would be.", examples=["/machines/looms"])
-    status: Status = Field(examples=["draft"])
-    has_unpublished_changes: bool = Field(description="Whether the draft is another than what is published.")
-    draft_revision_id: Uuid | None = Field(description="Null to the public.")
+    path: str = Field(description="Path of the revision that is shown.", examples=["/machines/looms"])
+    status: PageStatus = Field(examples=["draft"])
+    has_unpublished_changes: bool = Field(description="Whether the draft differs from the published revision.")
+    draft_revision_id: Uuid | None = Field(description="Null for the public.")
     published_revision_id: Uuid | None = Field(examples=[None])
-    published_at: Timestamp | None = Field(description="When that was published.", examples=[None])
+    published_at: Timestamp | None = Field(description="When that revision was published.", examples=[None])
 
 
 class PageOut(PageSummary):
     """A page."""
 
     event_examples: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        **dict.fromkeys(("page.published", "page.updated", "page.restored", "page.deleted"), _PUBLIC),
+        **dict.fromkeys(("page.published", "page.updated", "page.restored", "page.deleted"), _PUBLISHED_EXAMPLE),
         "page.unpublished": {"status": "archived"},
     }
 
-    blocks: list[BlockOut] = Field(description="What it consists of.", examples=_BLOCKS)
+    blocks: list[BlockOut] = Field(description="Content.", examples=_BLOCKS_EXAMPLE)
 
 
 class RevisionSummary(RecordOutput):
@@ -134,78 +136,78 @@ class RevisionSummary(RecordOutput):
     slug: str = Field(examples=["looms"])
     parent_id: Uuid | None
     seo: SeoOut
-    created_by: Uuid | None = Field(description="The user or API key; null if they were erased.")
-    restored_from: Uuid | None = Field(description="The revision whose content it has again.", examples=[None])
+    created_by: Uuid | None = Field(description="Id of the user or API key. Null after an erasure.")
+    restored_from: Uuid | None = Field(description="The revision that it restores.", examples=[None])
 
 
 class RevisionOut(RevisionSummary):
-    """A revision of a page: what it was at one time. It never changes."""
+    """A revision of a page. It never changes."""
 
-    blocks: list[BlockOut] = Field(examples=_BLOCKS)
+    blocks: list[BlockOut] = Field(examples=_BLOCKS_EXAMPLE)
 
 
 class PreviewOut(Output):
-    """A page as it would be, and a link for others to see it by."""
+    """A preview of a page, and a link that shows it to others."""
 
     page: PageOut
-    blocks: list[BlockOut] = Field(examples=_BLOCKS)
+    blocks: list[BlockOut] = Field(examples=_BLOCKS_EXAMPLE)
     preview_url: str = Field(
-        description="Shows it to whoever has the link.",
+        description="Anyone with this link sees the preview.",
         examples=["https://api.example.com/sites/…/pages/…/preview-public?token=…"],
     )
-    token: str = Field(description="Is part of the link.", examples=["cHJldmlldw"])
+    token: str = Field(description="Token in the link.", examples=["cHJldmlldw"])
     expires_at: Timestamp
 
 
 class PagesQuery(ListQuery):
-    """Which pages."""
+    """Which pages to list."""
 
-    status: Status | None = None
-    parent_id: Uuid | None = Field(None, description="Those right below a page.", examples=[None])
+    status: PageStatus | None = None
+    parent_id: Uuid | None = Field(None, description="Only children of this page.", examples=[None])
     q: str | None = Field(
         None,
         min_length=1,
         max_length=200,
         examples=["loo"],
-        description="Those whose title begins so, whatever its case and accents; they are listed by title.",
+        description="Only titles with this prefix, ignoring case and accents. They are listed by title.",
     )
 
 
 class DeleteQuery(Query):
-    """What becomes of what is below a page."""
+    """What happens to the pages below a deleted page."""
 
-    strategy: Literal["cascade"] | None = Field(None, description="`cascade`: it is deleted too.", examples=["cascade"])
+    strategy: Literal["cascade"] | None = Field(None, description="`cascade` deletes them, too.", examples=["cascade"])
 
 
 class PreviewQuery(Query):
-    """What is to be seen, and how long its link holds."""
+    """Which revision to preview, and the validity of the link."""
 
     expires_in: int = Field(
-        PREVIEW_SECONDS,
+        DEFAULT_PREVIEW_SECONDS,
         ge=1,
-        le=MOST_PREVIEW_SECONDS,
+        le=MAX_PREVIEW_SECONDS,
         examples=[3600],
-        description="Seconds that the link holds; more than a day for editors.",
+        description="Validity of the link in seconds. More than a day requires an editor.",
     )
-    revision_id: Uuid | None = Field(None, description="Left out, the draft.", examples=[None])
+    revision_id: Uuid | None = Field(None, description="If omitted, the draft.", examples=[None])
 
 
 class TokenQuery(Query):
-    """What lets its bearer see a page."""
+    """The token of a preview link."""
 
-    token: str = Field("", description="From `previewUrl`.", examples=["cHJldmlldw"])
+    token: str = Field("", description="Token from `previewUrl`.", examples=["cHJldmlldw"])
 
 
 class PathQuery(Query):
-    """Where on a site."""
+    """The path of a page."""
 
-    path: Path = Field("/", description="Its case, and slashes at its end, make no difference.", examples=["/looms"])
+    path: UrlPath = Field("/", description="Case and trailing slashes are ignored.", examples=["/looms"])
     draft: bool = Field(
-        default=False, description="Whether the drafts, at their own paths, are meant; nothing to the public."
+        default=False, description="Whether to look among the drafts, at their own paths. Members only."
     )
 
 
 class DraftQuery(Query):
-    """Whether the draft is meant."""
+    """Whether to return the draft."""
 
-    draft: bool = Field(default=False, description="Whether the draft is meant; nothing to the public.")
+    draft: bool = Field(default=False, description="Whether to return the draft. Members only.")

@@ -19,7 +19,7 @@ RESERVED_PAGE_SLUGS: Final = frozenset(
         "www",
     }
 )
-"""The reserved slugs that pages can't have either.
+"""The reserved slugs that pages cannot have, either.
 
 The other reserved words are names of hosts and of the service's own paths. They do not conflict with a page of a site,
 and many sites have a page such as `/about`.

@@ -1,1 +1,1 @@
-"""Tokens of previews, and pages as of a revision."""
+"""Tokens of previews, and pages at a revision."""

@@ -1,7 +1,6 @@
-"""What a link to a preview says, and who vouches for it: pure decisions.
+"""Tokens of preview links. No I/O.
 
-Its token names one revision of one page, until when it holds, and who made it, with a tag by which the service knows
-that it did. It is stored nowhere.
+A token names one revision of one page, its expiry and its issuer, and is signed. It is not stored.
 """
 
 import struct
@@ -10,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
-from chalicelib.features.sites.pages.models.schemas import PREVIEW_SECONDS
+from chalicelib.features.sites.pages.models.schemas import DEFAULT_PREVIEW_SECONDS
 from chalicelib.features.tenancy.api_keys.entities import ApiKey
 from chalicelib.features.tenancy.entities.organizations import Organization
 from chalicelib.kernel.authorization.memberships import membership_key
@@ -21,71 +20,73 @@ from chalicelib.kernel.storage.entity import Item, ItemKey
 
 _CONTEXT: Final = "preview"
 _LAYOUT: Final = struct.Struct(">16s16s16s16s16sQI")
-"""Site, page, revision, maker, their membership; when it ends, in milliseconds; the page's epoch."""
+"""Site, page, revision, issuer, their membership; expiry in milliseconds; the page's preview epoch."""
 
 _NO_MEMBERSHIP: Final = str(UUID(int=0))
 
 
 @dataclass(frozen=True)
-class Claim:
-    """What a token says. `membership_id`: by which its maker is a member; of an API key none."""
+class PreviewClaim:
+    """The content of a token. `membership_id`: the issuer's membership; None for an API key."""
 
     site_id: str
     page_id: str
     revision_id: str
-    maker_id: str
+    issuer_id: str
     membership_id: str | None
     expires_ms: int
     epoch: int
 
-    def token(self) -> str:
-        """Return the token that says so."""
-        ids = (self.site_id, self.page_id, self.revision_id, self.maker_id, self.membership_id or _NO_MEMBERSHIP)
-        said = _LAYOUT.pack(*(UUID(each).bytes for each in ids), self.expires_ms, self.epoch)
-        return signatures.sign_token(said, _CONTEXT)
+    def to_token(self) -> str:
+        """Return the signed token."""
+        ids = (self.site_id, self.page_id, self.revision_id, self.issuer_id, self.membership_id or _NO_MEMBERSHIP)
+        payload = _LAYOUT.pack(*(UUID(each).bytes for each in ids), self.expires_ms, self.epoch)
+        return signatures.sign_token(payload, _CONTEXT)
 
-    def maker_key(self, organization_id: str) -> ItemKey:
-        """Return where the maker's membership of an organization stands, or the API key."""
+    def issuer_key(self, organization_id: str) -> ItemKey:
+        """Return the item key of the issuer's membership of an organization, or of the API key."""
         if self.membership_id:
-            return membership_key(Organization.make_item_key(id=organization_id), self.maker_id)
-        return ApiKey.make_item_key(organization_id=organization_id, id=self.maker_id)
+            return membership_key(Organization.make_item_key(id=organization_id), self.issuer_id)
+        return ApiKey.make_item_key(organization_id=organization_id, id=self.issuer_id)
 
-    def is_vouched_for(self, maker: Item | None) -> bool:
-        """Return whether its maker is still who they were, and could let it hold so long today.
+    def is_issuer_valid(self, issuer: Item | None) -> bool:
+        """Return whether the issuer still has the same membership or key, and could issue this link today.
 
-        `maker` stands at `maker_key`.
+        `issuer` is the item at `issuer_key`.
         """
-        if maker is None:
+        if issuer is None:
             return False
-        is_long = self.expires_ms > now_ms() + PREVIEW_SECONDS * 1000
+        is_long = self.expires_ms > now_ms() + DEFAULT_PREVIEW_SECONDS * 1000
         if self.membership_id:
-            return maker["id"] == self.membership_id and not (is_long and not allows_long(Role(maker["role"])))
-        key = ApiKey.from_item(maker)
-        return key.status == "active" and not (is_long and not allows_long(key.scopes))
+            return issuer["id"] == self.membership_id and not (
+                is_long and not may_issue_long_links(Role(issuer["role"]))
+            )
+        key = ApiKey.from_item(issuer)
+        return key.status == "active" and not (is_long and not may_issue_long_links(key.scopes))
 
 
-def allows_long(rights: Role | Sequence[str] | None) -> bool:
-    """Return whether somebody may make links that hold for more than a day: by their role or, of a key, its scopes."""
-    if rights is None or isinstance(rights, Role):
-        return rights is not None and rights.includes(Role.EDITOR)
-    return scopes_allow([*rights], "sites:write", Role.EDITOR)
+def may_issue_long_links(role_or_scopes: Role | Sequence[str] | None) -> bool:
+    """Return whether a role, or an API key's scopes, allow links that are valid for more than a day."""
+    if role_or_scopes is None or isinstance(role_or_scopes, Role):
+        return role_or_scopes is not None and role_or_scopes.includes(Role.EDITOR)
+    return scopes_allow([*role_or_scopes], "sites:write", Role.EDITOR)
 
 
-def claimed(token: str, path: Mapping[str, str]) -> Claim | None:
-    """Return what a token says, if the service made it for the page that a path names, and its time is not over."""
-    said = signatures.verify_token(token, _LAYOUT.size, _CONTEXT)
-    if said is None:
+def verify_preview_token(token: str, path: Mapping[str, str]) -> PreviewClaim | None:
+    """Return the content of a token if the service signed it for the page in the path and it has not expired."""
+    payload = signatures.verify_token(token, _LAYOUT.size, _CONTEXT)
+    if payload is None:
         return None
-    *ids, expires_ms, epoch = _LAYOUT.unpack(said)
-    site_id, page_id, revision_id, maker_id, membership_id = (str(UUID(bytes=each)) for each in ids)
-    claim = Claim(
+    *ids, expires_ms, epoch = _LAYOUT.unpack(payload)
+    site_id, page_id, revision_id, issuer_id, membership_id = (str(UUID(bytes=each)) for each in ids)
+    claim = PreviewClaim(
         site_id,
         page_id,
         revision_id,
-        maker_id,
+        issuer_id,
         membership_id if membership_id != _NO_MEMBERSHIP else None,
         expires_ms,
         epoch,
     )
-    named = (claim.site_id, claim.page_id) == (path["site_id"], path["page_id"])
-    return claim if named and claim.expires_ms > now_ms() else None
+    is_for_path = (claim.site_id, claim.page_id) == (path["site_id"], path["page_id"])
+    return claim if is_for_path and claim.expires_ms > now_ms() else None

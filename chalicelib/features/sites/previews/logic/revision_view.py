@@ -1,49 +1,49 @@
-"""The page that a preview shows: one of its revisions, where that would be."""
+"""The page that a preview shows: one of its revisions at the revision's path."""
 
 from collections.abc import Mapping
 
 from chalicelib.features.sites.entities.sites import Site
 from chalicelib.features.sites.pages.entities.pages import Content, Page, Revision
-from chalicelib.features.sites.pages.logic.page_queries import in_place
-from chalicelib.features.sites.previews.logic.preview_tokens import Claim
+from chalicelib.features.sites.pages.logic.page_queries import with_breadcrumbs
+from chalicelib.features.sites.previews.logic.preview_tokens import PreviewClaim
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, ItemKey
 
 
-def keys_of(page_id: str, revision_id: str) -> list[ItemKey]:
-    """Return where a revision stands, and what it consists of."""
+def revision_keys(page_id: str, revision_id: str) -> list[ItemKey]:
+    """Return the item keys of a revision and its content."""
     names = {"page_id": page_id, "id": revision_id}
     return [Revision.make_item_key(**names), Content.make_item_key(**names)]
 
 
-def revision_in(read: dict[ItemKey, Item], page_id: str, revision_id: str) -> Revision | None:
-    """Return a revision with its blocks, which was read."""
-    item = read.get(Revision.make_item_key(page_id=page_id, id=revision_id))
-    return Revision.from_item(item).hydrate(read) if item else None
+def read_revision(items: dict[ItemKey, Item], page_id: str, revision_id: str) -> Revision | None:
+    """Return a revision with its blocks from the items that were read."""
+    item = items.get(Revision.make_item_key(page_id=page_id, id=revision_id))
+    return Revision.from_item(item).hydrate(items) if item else None
 
 
-def as_it_was(page: Page, revision: Revision, read: Mapping[ItemKey, Item]) -> Page:
-    """Return a page, found in its place, as one of its revisions has it: its path too."""
-    above = page.line[:-1]
+def page_at_revision(page: Page, revision: Revision, items: Mapping[ItemKey, Item]) -> Page:
+    """Return a page with the fields and the path of one of its revisions."""
+    ancestors = page.breadcrumbs[:-1]
     if revision.parent_id != page.parent_id:
         item = (
             table.get(Page.make_item_key(site_id=page.site_id, id=revision.parent_id)) if revision.parent_id else None
         )
-        parents = in_place(page.site_id, [Page.from_item(item)], read) if item else []
-        above = parents[0].line if parents else ()
-    return page.replace(**revision.domain_fields, line=(*above, {"id": page.id, "slug": revision.slug}))
+        parents = with_breadcrumbs(page.site_id, [Page.from_item(item)], items) if item else []
+        ancestors = parents[0].breadcrumbs if parents else ()
+    return page.replace(**revision.domain_fields, breadcrumbs=(*ancestors, {"id": page.id, "slug": revision.slug}))
 
 
-def claimed_page(claim: Claim, site: Site, read: dict[ItemKey, Item]) -> Page | None:
-    """Return the page that a link leads to, if it holds still; `read` holds the page and both trees, if they are there.
+def load_claimed_page(claim: PreviewClaim, site: Site, items: dict[ItemKey, Item]) -> Page | None:
+    """Return the page of a preview link if the link is valid. `items` contains the page and both trees' states.
 
-    It takes two reads, whatever it comes to.
+    It takes two reads, whatever the result.
     """
-    maker = claim.maker_key(site.organization_id)
-    found = read | table.get_all([maker, *keys_of(claim.page_id, claim.revision_id)])
-    item = found.get(Page.make_item_key(site_id=site.id, id=claim.page_id))
-    revision = revision_in(found, claim.page_id, claim.revision_id)
-    if item is None or revision is None or not claim.is_vouched_for(found.get(maker)):
+    issuer_key = claim.issuer_key(site.organization_id)
+    loaded = items | table.get_all([issuer_key, *revision_keys(claim.page_id, claim.revision_id)])
+    item = loaded.get(Page.make_item_key(site_id=site.id, id=claim.page_id))
+    revision = read_revision(loaded, claim.page_id, claim.revision_id)
+    if item is None or revision is None or not claim.is_issuer_valid(loaded.get(issuer_key)):
         return None
-    pages = in_place(site.id, [Page.from_item(item)], found)
-    return as_it_was(pages[0], revision, found) if pages and pages[0].epoch == claim.epoch else None
+    pages = with_breadcrumbs(site.id, [Page.from_item(item)], loaded)
+    return page_at_revision(pages[0], revision, loaded) if pages and pages[0].preview_epoch == claim.epoch else None

@@ -1,18 +1,30 @@
-"""Where redirects come to be, change and go: none is let in by which visitors would go in a circle, or too far."""
+"""Creation and changes of redirects. They must not form loops or long chains."""
 
 from collections.abc import Iterable
 from typing import Any, Final
 from urllib.parse import urlsplit, urlunsplit
 
-from chalicelib.features.sites.entities.redirects import Redirect, keys_from, leading_to, onto, path_key
-from chalicelib.features.sites.entities.sites import LIVE, Site, tree_of
+from chalicelib.features.sites.entities.redirects import (
+    Redirect,
+    matching_redirect_keys,
+    redirect_path_key,
+    target_key_prefix,
+    target_pattern,
+)
+from chalicelib.features.sites.entities.sites import PUBLISHED_TREE, Site, page_tree
 from chalicelib.features.sites.logic import with_domains
-from chalicelib.features.sites.models.redirect_targets import is_of_the_site, target, with_splat
+from chalicelib.features.sites.models.redirect_targets import expand_splat, is_site_path, validate_target
 from chalicelib.features.sites.models.redirects import RedirectPatch
-from chalicelib.features.sites.models.url_paths import normalized
-from chalicelib.features.sites.pages.entities.slug_index import Steps
-from chalicelib.features.sites.redirects.logic.redirect_queries import RedirectToShow
-from chalicelib.features.sites.redirects.logic.resolution import MOST_HOPS, Target, onward, signposts, target_of
+from chalicelib.features.sites.models.url_paths import normalize_path
+from chalicelib.features.sites.pages.entities.slug_index import SlugIndexWriter
+from chalicelib.features.sites.redirects.logic.redirect_queries import ResolvedRedirect
+from chalicelib.features.sites.redirects.logic.resolution import (
+    MAX_HOPS,
+    RedirectTarget,
+    next_hop,
+    redirect_target,
+    resolution_prefetch_keys,
+)
 from chalicelib.kernel.core.json_equality import json_equal
 from chalicelib.kernel.core.problems import FieldError, Problem, ValidationProblem
 from chalicelib.kernel.execution.context import Context
@@ -22,31 +34,35 @@ from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, ItemKey
 from chalicelib.kernel.storage.writes import Write
 
-MOST_LOOKED_AT: Final = 25
-"""Of the redirects that lead to where a new one begins, and of those that lead to where these do: how many of each."""
+MAX_CHECKED_REDIRECTS: Final = 25
+"""Redirects to a new redirect's path, and redirects to these, that are checked on each level."""
 
-_ANY: Final = "*"
-_MANUAL: Final = {"origin": "manual", "page_id": None, "former_parent_id": None, "former_slug": None}
-
-
-def surroundings(request: Request) -> list[ItemKey]:
-    """Return where it stands what the target that the body names leads on to."""
-    said = request.unvalidated_body.get("toPath", "/" if request.method == "POST" else None)
-    path = normalized(with_splat(said, _ANY)) if isinstance(said, str) and is_of_the_site(said) else None
-    return signposts(request.parameters["site_id"], path) if path else []
+_WILDCARD: Final = "*"
+_MANUAL_FIELDS: Final = {"origin": "manual", "page_id": None, "former_parent_id": None, "former_slug": None}
 
 
-def create(ctx: Context, site: Site, fields: dict[str, Any]) -> Redirect:
+def target_prefetch_keys(request: Request) -> list[ItemKey]:
+    """Return the item keys that determine where the target in the body leads."""
+    to_path = request.unvalidated_body.get("toPath", "/" if request.method == "POST" else None)
+    path = (
+        normalize_path(expand_splat(to_path, _WILDCARD)) if isinstance(to_path, str) and is_site_path(to_path) else None
+    )
+    return resolution_prefetch_keys(request.parameters["site_id"], path) if path else []
+
+
+def add_redirect(ctx: Context, site: Site, fields: dict[str, Any]) -> Redirect:
     """Create a redirect. Raises Problem `redirect_loop`."""
     redirect = Redirect(
-        **ctx.new_record_fields(), **site.ancestor_ids, **{**fields, "to_path": kept(ctx, site, fields["to_path"])}
+        **ctx.new_record_fields(),
+        **site.ancestor_ids,
+        **{**fields, "to_path": normalize_target(ctx, site, fields["to_path"])},
     )
-    Way(ctx, redirect).refuse_endless()
+    RedirectChainCheck(ctx, redirect).reject_loop()
     return ctx.changes.create(redirect)
 
 
-def change(ctx: Context, site: Site, redirect: RedirectToShow, body: RedirectPatch) -> Redirect:
-    """Let a redirect be as a patch says; one that was made for a page that moved is a manual one by that.
+def change_redirect(ctx: Context, site: Site, redirect: ResolvedRedirect, body: RedirectPatch) -> Redirect:
+    """Apply a patch to a redirect. A redirect of a moved page becomes a manual one.
 
     Raises Problem `redirect_loop`.
     """
@@ -55,117 +71,117 @@ def change(ctx: Context, site: Site, redirect: RedirectToShow, body: RedirectPat
         fields["to_path"] = None
     if all(json_equal(getattr(redirect, name), value) for name, value in fields.items()):
         return redirect
-    fields["to_path"] = kept(ctx, site, body.to_path)
-    stored = redirect if redirect.origin == "manual" else let_go(ctx, redirect)
-    changed = ctx.changes.update(stored, **{**fields, **_MANUAL})
-    if _leads(changed) != _leads(stored):
-        Way(ctx, changed, redirect).refuse_endless()
+    fields["to_path"] = normalize_target(ctx, site, body.to_path)
+    stored = redirect if redirect.origin == "manual" else detach_from_page(ctx, redirect)
+    changed = ctx.changes.update(stored, **{**fields, **_MANUAL_FIELDS})
+    if _routing_fields(changed) != _routing_fields(stored):
+        RedirectChainCheck(ctx, changed, redirect).reject_loop()
     return changed
 
 
-def _leads(redirect: Redirect) -> tuple[object, ...]:
+def _routing_fields(redirect: Redirect) -> tuple[object, ...]:
     return redirect.from_path, redirect.to_path, redirect.enabled, redirect.origin
 
 
-def let_go(ctx: Context, redirect: RedirectToShow) -> RedirectToShow:
-    """Let where a page was lead to it no more, nor what is below that; return the redirect as it is stored."""
-    steps = Steps(tree_of(redirect.site_id, LIVE), {})
-    steps.forget(str(redirect.page_id), redirect.former_parent_id, str(redirect.former_slug))
-    for write in steps.writes():
+def detach_from_page(ctx: Context, redirect: ResolvedRedirect) -> ResolvedRedirect:
+    """Remove the former position of a page that a redirect lists, and return the redirect as it is stored."""
+    slug_index = SlugIndexWriter(page_tree(redirect.site_id, PUBLISHED_TREE), {})
+    slug_index.remove_former(str(redirect.page_id), redirect.former_parent_id, str(redirect.former_slug))
+    for write in slug_index.writes():
         ctx.changes.add_write(write)
     ctx.changes.set_diff_base(redirect)
     return redirect.replace(to_path=None)
 
 
-def kept(ctx: Context, site: Site, to_path: str) -> str:
-    """Return a target as it is kept: of an address at a host of the site's own, which may change, the path alone."""
+def normalize_target(ctx: Context, site: Site, to_path: str) -> str:
+    """Return a target as it is stored: of a URL at one of the site's own hosts, which can change, only the path."""
     parts = urlsplit(to_path)
-    if is_of_the_site(to_path) or host_name(parts.netloc) not in {site.host, with_domains(ctx, [site])[0].host}:
+    if is_site_path(to_path) or host_name(parts.netloc) not in {site.host, with_domains(ctx, [site])[0].host}:
         return to_path
     try:
-        return target(urlunsplit(("", "", f"/{parts.path.lstrip('/')}", parts.query, parts.fragment)))
+        return validate_target(urlunsplit(("", "", f"/{parts.path.lstrip('/')}", parts.query, parts.fragment)))
     except ValueError as error:
         raise ValidationProblem([FieldError("/toPath", "malformed", str(error))]) from None
 
 
-class Way:
-    """The way of a visitor by a redirect that is to be; `was`: how that is until now.
+class RedirectChainCheck:
+    """Checks the chain of redirects through a new or changed redirect; `was` is its stored version.
 
-    What was relied on has to be so at the commit still. So of two that come at once, and would make a circle, one
-    is decided again.
+    Everything that the check relies on must be unchanged at the commit, so two concurrent requests cannot form a loop
+    together.
     """
 
     def __init__(self, ctx: Context, redirect: Redirect, was: Redirect | None = None) -> None:
         self._changes, self._redirect = ctx.changes, redirect
-        self._read, self._asked = ctx.access.prefetched, {*surroundings(ctx.request)}
-        self._own = {path_key(each.site_id, each.from_path) for each in (redirect, was) if each}
+        self._read, self._asked = ctx.access.prefetched, {*target_prefetch_keys(ctx.request)}
+        self._own = {redirect_path_key(each.site_id, each.from_path) for each in (redirect, was) if each}
         self._absent: set[ItemKey] = set()
 
-    def refuse_endless(self) -> None:
-        """Raise Problem `redirect_loop` if it leads back, or if the way there and on has more hops than there may be.
+    def reject_loop(self) -> None:
+        """Raise Problem `redirect_loop` if the chain returns to a path, or has too many redirects.
 
-        It takes a read for each hop. A disabled one leads nowhere.
+        It takes one read per redirect. A disabled redirect is not checked.
         """
         if not self._redirect.enabled:
             return
-        behind = self._hops_from_here()
+        following_hops = self._count_hops()
         for key in sorted(self._absent):
             self._changes.add_write(Write("ConditionCheck", key, condition="attribute_not_exists(#pk)", names=["pk"]))
-        self._refuse_long_ways_here(behind)
+        self._reject_long_chain(following_hops)
 
-    def _hops_from_here(self) -> int:
-        """Return how many redirects a visitor follows who comes to it, itself included."""
-        been = [self._redirect.from_path]
-        hop: Target | None = target_of(self._redirect, self._redirect.from_path)
+    def _count_hops(self) -> int:
+        """Return the number of redirects from this one on, including it."""
+        visited = [self._redirect.from_path]
+        hop: RedirectTarget | None = redirect_target(self._redirect, self._redirect.from_path)
         while hop and (path := hop.path):
-            if path in been:
-                raise _endless(f"It leads back to {path!r}, by {len(been)} redirects.")
-            been.append(path)
-            read = self._signposts_at(path)
-            hop = onward(self._redirect.site_id, path, read)
-            self._rely_on(path, read, hop)
-            if hop and len(been) > MOST_HOPS:
-                raise _endless(f"From there on it takes more than {MOST_HOPS} redirects.")
-        return len(been) - 1 or 1
+            if path in visited:
+                raise _loop_problem(f"It returns to {path!r} after {len(visited)} redirects.")
+            visited.append(path)
+            read = self._items_at(path)
+            hop = next_hop(self._redirect.site_id, path, read)
+            self._require_unchanged(path, read, hop)
+            if hop and len(visited) > MAX_HOPS:
+                raise _loop_problem(f"Its target continues with more than {MAX_HOPS} redirects.")
+        return len(visited) - 1 or 1
 
-    def _signposts_at(self, path: str) -> dict[ItemKey, Item]:
-        """Return what is read at a path, as it would be with the redirect as it is to be."""
-        keys = signposts(self._redirect.site_id, path)
+    def _items_at(self, path: str) -> dict[ItemKey, Item]:
+        """Return the items at a path, with the new version of the redirect."""
+        keys = resolution_prefetch_keys(self._redirect.site_id, path)
         read = {**self._read} if self._asked.issuperset(keys) else table.get_all(keys)
         others = {key: item for key, item in read.items() if key not in self._own}
-        mine = self._redirect.item()
-        return {**others, path_key(self._redirect.site_id, self._redirect.from_path): mine}
+        own_item = self._redirect.item()
+        return {**others, redirect_path_key(self._redirect.site_id, self._redirect.from_path): own_item}
 
-    def _rely_on(self, path: str, read: dict[ItemKey, Item], hop: Target | None) -> None:
-        """Let the change fail if by then a path matches another redirect than the one that was followed, or none."""
-        for key in keys_from(self._redirect.site_id, path):
+    def _require_unchanged(self, path: str, read: dict[ItemKey, Item], hop: RedirectTarget | None) -> None:
+        """Make the transaction fail if the path matches another redirect by then."""
+        for key in matching_redirect_keys(self._redirect.site_id, path):
             if key in self._own:
                 continue
             if key in read:
                 self._changes.require_unchanged(Redirect.from_item(read[key]))
             else:
                 self._absent.add(key)
-            if hop and hop.redirect and key == path_key(hop.redirect.site_id, hop.redirect.from_path):
+            if hop and hop.redirect and key == redirect_path_key(hop.redirect.site_id, hop.redirect.from_path):
                 return
 
-    def _refuse_long_ways_here(self, behind: int) -> None:
-        """Raise Problem if some that lead to it, one after the other, and those `behind` are more than there may be."""
-        ends, been = {onto(self._redirect.from_path)}, set[str]()
-        for _ in range(MOST_HOPS - behind + 1):
-            been |= ends
-            ends = {onto(path) for path in self._leading_to(ends)} - been
-            if not ends:
+    def _reject_long_chain(self, following_hops: int) -> None:
+        """Raise Problem if the redirects that lead here and the `following_hops` exceed the limit."""
+        targets, visited = {target_pattern(self._redirect.from_path)}, set[str]()
+        for _ in range(MAX_HOPS - following_hops + 1):
+            visited |= targets
+            targets = {target_pattern(path) for path in self._paths_leading_to(targets)} - visited
+            if not targets:
                 return
-        raise _endless(f"With those that lead to it, it would take more than {MOST_HOPS} redirects.")
+        raise _loop_problem(f"With the redirects that lead to it, the chain would have more than {MAX_HOPS} redirects.")
 
-    def _leading_to(self, ends: Iterable[str]) -> list[str]:
-        """Return the paths of the redirects that lead to some: a Query for each, side by side."""
+    def _paths_leading_to(self, targets: Iterable[str]) -> list[str]:
+        """Return the paths of the redirects to some targets: a query for each, in parallel."""
         pk, own = self._redirect.item_key
-        wanted = [leading_to(end) for end in sorted(ends)][:MOST_LOOKED_AT]
-        found = table.gather(lambda begins: table.query(pk, prefix=begins, limit=MOST_LOOKED_AT), wanted)
+        prefixes = [target_key_prefix(end) for end in sorted(targets)][:MAX_CHECKED_REDIRECTS]
+        results = table.gather(lambda prefix: table.query(pk, prefix=prefix, limit=MAX_CHECKED_REDIRECTS), prefixes)
         ids = own.removeprefix(Redirect.sk.partition("{")[0])
-        return [row["from_path"] for each in found for row in each.items if not row["sk"].endswith(ids)]
+        return [row["from_path"] for each in results for row in each.items if not row["sk"].endswith(ids)]
 
 
-def _endless(why: str) -> Problem:
-    return Problem.for_field("/toPath", "redirect_loop", f"{why} Lead it to where visitors end up.")
+def _loop_problem(reason: str) -> Problem:
+    return Problem.for_field("/toPath", "redirect_loop", f"{reason} Use the final destination as its target.")

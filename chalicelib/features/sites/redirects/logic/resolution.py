@@ -1,25 +1,25 @@
-"""Where a path of a site leads: to a page, or by a redirect elsewhere; and whether redirects come to an end."""
+"""Resolution of a path of a site to a page or a redirect, and of chains of redirects."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from chalicelib.features.sites.entities.redirects import Redirect, keys_from, path_key
-from chalicelib.features.sites.models.redirect_targets import is_of_the_site, with_splat
-from chalicelib.features.sites.models.url_paths import normalized
+from chalicelib.features.sites.entities.redirects import Redirect, matching_redirect_keys, redirect_path_key
+from chalicelib.features.sites.models.redirect_targets import expand_splat, is_site_path
+from chalicelib.features.sites.models.url_paths import normalize_path
 from chalicelib.features.sites.pages.logic import page_queries
-from chalicelib.features.sites.pages.logic.page_queries import Located
+from chalicelib.features.sites.pages.logic.page_queries import PageLocation
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, ItemKey
 
-MOST_HOPS: Final = 5
-_MOVED: Final = 301
-_ANY: Final = "*"
+MAX_HOPS: Final = 5
+_MOVED_STATUS: Final = 301
+_WILDCARD: Final = "*"
 
 
 @dataclass(frozen=True)
-class Target:
-    """Where a redirect leads: a path of the site, or a web address. `redirect`: which; None of a page that moved."""
+class RedirectTarget:
+    """The target of a redirect, a path of the site or a web address. `redirect` is None for a moved page."""
 
     to_path: str
     status_code: int
@@ -27,83 +27,86 @@ class Target:
 
     @property
     def path(self) -> str | None:
-        """The path of the site that it is, if it is one."""
-        return normalized(self.to_path) if is_of_the_site(self.to_path) else None
+        """Return the target as a normalized path of the site, if it is one."""
+        return normalize_path(self.to_path) if is_site_path(self.to_path) else None
 
 
-Found = Located | Target | None
+Resolution = PageLocation | RedirectTarget | None
 
 
-def signposts(site_id: str, path: str) -> list[ItemKey]:
-    """Return where it stands what a path leads to; `look_up` is done with what is read there."""
-    return [*page_queries.leading_to(site_id, path), *keys_from(site_id, path)]
+def resolution_prefetch_keys(site_id: str, path: str) -> list[ItemKey]:
+    """Return the item keys that `resolve` needs for a path."""
+    return [*page_queries.path_prefetch_keys(site_id, path), *matching_redirect_keys(site_id, path)]
 
 
-def look_up(site_id: str, path: str, read: dict[ItemKey, Item], written: str | None = None) -> Found:
-    """Return what is at a path: a page, where a redirect leads, or nothing.
+def resolve(site_id: str, path: str, items: dict[ItemKey, Item], original_path: str | None = None) -> Resolution:
+    """Return what is at a path: a page, the target of a redirect, or nothing.
 
-    A redirect of the path itself goes before the page there, unless that came there later; this before who was there
-    once; and redirects of all that is below a path come last, the longest first. One that would lead back here is none.
-    `written`: the path in its own letters, for what a `*` stands for.
+    In order of precedence: a redirect of the path itself, unless the page there is newer; the page; a page that was
+    there before; wildcard redirects, the longest first. A redirect that would return to the path is ignored.
+    `original_path`: the path in its own case, for what a wildcard matches.
     """
-    candidates = _candidates(site_id, path, read, written)
+    candidates = _candidates(site_id, path, items, original_path)
     return next((each for each in candidates if not _leads_back(site_id, path, each)), None)
 
 
 def _candidates(
-    site_id: str, path: str, read: dict[ItemKey, Item], written: str | None = None
-) -> Iterator[Located | Target]:
-    """Yield all that a path may lead to, what goes before the rest first."""
-    own = path_key(site_id, path)
-    exact, page = _leading(read.get(own), written or path), page_queries.at(site_id, path, read)
-    if exact and not _is_older(exact, page):
-        yield exact
+    site_id: str, path: str, items: dict[ItemKey, Item], original_path: str | None = None
+) -> Iterator[PageLocation | RedirectTarget]:
+    """Yield everything a path can lead to, in order of precedence."""
+    own_key = redirect_path_key(site_id, path)
+    own_target, page = (
+        _manual_target(items.get(own_key), original_path or path),
+        page_queries.find_by_path(site_id, path, items),
+    )
+    if own_target and not _predates_page(own_target, page):
+        yield own_target
     if page:
         yield page
-    if moved := page_queries.moved_from(site_id, path, read):
-        yield Target(moved.path, _MOVED)
-    below = (read.get(key) for key in keys_from(site_id, path) if key != own)
-    yield from filter(None, (_leading(item, written or path) for item in below))
+    if moved := page_queries.find_moved(site_id, path, items):
+        yield RedirectTarget(moved.path, _MOVED_STATUS)
+    wildcard_items = (items.get(key) for key in matching_redirect_keys(site_id, path) if key != own_key)
+    yield from filter(None, (_manual_target(item, original_path or path) for item in wildcard_items))
 
 
-def _leading(item: Item | None, path: str) -> Target | None:
-    """Return where what is stored of a redirect leads from a path, if there is one and it is to lead somewhere."""
+def _manual_target(item: Item | None, path: str) -> RedirectTarget | None:
+    """Return the target of the redirect in an item, if it is enabled and manual."""
     redirect = Redirect.from_item(item) if item else None
-    leads = redirect and redirect.enabled and redirect.origin == "manual"
-    return target_of(redirect, path) if redirect and leads else None
+    is_active = redirect and redirect.enabled and redirect.origin == "manual"
+    return redirect_target(redirect, path) if redirect and is_active else None
 
 
-def target_of(redirect: Redirect, path: str) -> Target:
-    """Return where a manual redirect leads from a path that it matches, be that in other letters."""
-    before = redirect.from_path.count("/")
-    splat = "/".join(path.split("/")[before:]) if redirect.from_path.endswith(_ANY) else ""
-    return Target(with_splat(redirect.to_path or "/", splat), redirect.status_code, redirect)
+def redirect_target(redirect: Redirect, path: str) -> RedirectTarget:
+    """Return the target of a manual redirect for a path that it matches."""
+    segment_count = redirect.from_path.count("/")
+    splat = "/".join(path.split("/")[segment_count:]) if redirect.from_path.endswith(_WILDCARD) else ""
+    return RedirectTarget(expand_splat(redirect.to_path or "/", splat), redirect.status_code, redirect)
 
 
-def _is_older(exact: Target, page: Located | None) -> bool:
-    """Return whether a page came to a path after what is said of a redirect of that: it came there with those above."""
-    return bool(page and exact.redirect and exact.redirect.updated_at <= page.since)
+def _predates_page(exact: RedirectTarget, page: PageLocation | None) -> bool:
+    """Return whether a redirect is older than the page at its path, which got the path with its ancestors."""
+    return bool(page and exact.redirect and exact.redirect.updated_at <= page.position_since)
 
 
-def steps(site_id: str, target: Target) -> Iterator[Target]:
-    """Yield where a target leads on to, redirect by redirect: a read for each, and as many as there may be at most."""
-    following: Target | None = target
-    for _ in range(MOST_HOPS):
+def follow(site_id: str, target: RedirectTarget) -> Iterator[RedirectTarget]:
+    """Yield the targets of a chain of redirects, one read each, up to the limit."""
+    following: RedirectTarget | None = target
+    for _ in range(MAX_HOPS):
         path = following.path if following else None
-        following = onward(site_id, path, table.get_all(signposts(site_id, path))) if path else None
+        following = next_hop(site_id, path, table.get_all(resolution_prefetch_keys(site_id, path))) if path else None
         if following is None:
             return
         yield following
 
 
-def onward(site_id: str, path: str, read: dict[ItemKey, Item]) -> Target | None:
-    """Return where a path leads on to, and None where the way ends: at a page, or at nothing."""
-    first = next(_candidates(site_id, path, read), None)
-    return first if isinstance(first, Target) else None
+def next_hop(site_id: str, path: str, items: dict[ItemKey, Item]) -> RedirectTarget | None:
+    """Return the next target from a path, or None if the chain ends at a page or at nothing."""
+    first = next(_candidates(site_id, path, items), None)
+    return first if isinstance(first, RedirectTarget) else None
 
 
-def _leads_back(site_id: str, path: str, found: Located | Target) -> bool:
-    """Return whether it is a redirect that leads, at once or by others, to the path that it leads from."""
-    if isinstance(found, Located) or found.redirect is None:
+def _leads_back(site_id: str, path: str, found: PageLocation | RedirectTarget) -> bool:
+    """Return whether a redirect leads to its own path, directly or through others."""
+    if isinstance(found, PageLocation) or found.redirect is None:
         return False
-    return found.path == path or any(each.path == path for each in steps(site_id, found))
+    return found.path == path or any(each.path == path for each in follow(site_id, found))

@@ -1,4 +1,4 @@
-"""The blocks of a page as HTML: what is stored of each revision, and put into the page of whoever asks for it."""
+"""Rendering of the blocks of a page. The result is stored with each revision."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -7,148 +7,150 @@ from urllib.parse import urlsplit
 
 from chalicelib.features.sites.rendering.logic import markdown
 from chalicelib.features.sites.rendering.logic.limits import Meter, TooComplex
-from chalicelib.features.sites.rendering.logic.markdown import Writing
-from chalicelib.features.sites.rendering.logic.templates import template
+from chalicelib.features.sites.rendering.logic.markdown import MarkdownWriter
+from chalicelib.features.sites.rendering.logic.templates import get_template
 from chalicelib.kernel.http.fields import fold_text, is_visible
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
 Block = Mapping[str, Any]
-_Place = tuple[int | str, ...]
+_BlockPath = tuple[int | str, ...]
 
 _BLOCK_STEPS: Final = 20
-_SANITISED_A_STEP: Final = 16
-"""Characters."""
+_SANITIZED_CHARACTERS_PER_STEP: Final = 16
+"""Characters that the sanitizer processes in one step."""
 
 _MAX_REPETITION: Final = 8
-"""How many times as long as a title the Markdown can be that says it, with each character by its number: `&#101;`."""
+"""How many times longer than a title its Markdown can be, with each character as a reference such as `&#101;`."""
 
 
-def rendered(blocks: Sequence[Block], *, without_first: bool = False) -> str:
-    """Return blocks as HTML that can do no harm: under headings in order, without those that say nothing.
+def render_blocks(blocks: Sequence[Block], *, without_first: bool = False) -> str:
+    """Return blocks as safe HTML, with headings in order and without empty elements.
 
-    `without_first`: whether the first is left out, because it repeats the page's title. Nothing is shown of custom
-    blocks, since what they mean only their writer's programs know. Raises TooComplex if they exceed the limits of a
-    page; its path says which text among the blocks did.
+    `without_first` omits the first block, because it repeats the page's title. Custom blocks are omitted, because only
+    their authors' programs understand them. Raises TooComplex, with the path of the text, if the blocks exceed the
+    limits of a page.
     """
     meter = Meter()
-    read = _Reader(meter).shown(blocks, without_first=without_first)
-    written = template("blocks.html.jinja").render(blocks=read)
-    meter.spend(len(written) // _SANITISED_A_STEP)
-    html = markdown.sanitised(written)
+    blocks_to_show = _BlockRenderer(meter).render(blocks, without_first=without_first)
+    rendered = get_template("blocks.html.jinja").render(blocks=blocks_to_show)
+    meter.spend(len(rendered) // _SANITIZED_CHARACTERS_PER_STEP)
+    html = markdown.sanitize_html(rendered)
     Meter().add_html(len(html.encode()))
     return html
 
 
-def repeats(blocks: Sequence[Block], title: str) -> bool:
-    """Return whether the first block is a heading that repeats the title of the page, which has that already."""
+def repeats_title(blocks: Sequence[Block], title: str) -> bool:
+    """Return whether the first block is a heading that repeats the title of the page."""
     if not blocks or blocks[0]["type"] != "heading" or blocks[0]["level"] != 1:
         return False
     text = str(blocks[0]["text"])
-    return len(text) <= _MAX_REPETITION * len(title) and fold_text(Writing(Meter()).words(text)) == fold_text(title)
+    return len(text) <= _MAX_REPETITION * len(title) and fold_text(
+        MarkdownWriter(Meter()).plain_text(text)
+    ) == fold_text(title)
 
 
-class _Reader:
-    """What reads the blocks of one page."""
+class _BlockRenderer:
+    """Renders the blocks of one page."""
 
     def __init__(self, meter: Meter) -> None:
-        self._meter, self._writing = meter, Writing(meter)
+        self._meter, self._writing = meter, MarkdownWriter(meter)
 
-    def shown(self, blocks: Sequence[Block], *, without_first: bool) -> list[Block]:
+    def render(self, blocks: Sequence[Block], *, without_first: bool) -> list[Block]:
         """Return blocks with their Markdown as HTML."""
-        found = self._read(blocks, (), begin=int(without_first))
-        markdown.put_in_order(_tokens(found))
-        return self._written(found)
+        parsed = self._parse(blocks, (), begin=int(without_first))
+        markdown.normalize_heading_levels(_tokens(parsed))
+        return self._to_html(parsed)
 
-    def _read(self, blocks: Sequence[Block], place: _Place, begin: int = 0) -> list[Block]:
-        read = []
+    def _parse(self, blocks: Sequence[Block], place: _BlockPath, begin: int = 0) -> list[Block]:
+        parsed = []
         for number, block in enumerate(blocks[begin:], begin):
-            if block["type"] not in _READERS:
+            if block["type"] not in _PARSERS:
                 continue
-            with _at((*place, number)):
+            with _error_path((*place, number)):
                 self._meter.spend(_BLOCK_STEPS)
-            found = _READERS[block["type"]](self, block, (*place, number))
-            if found:
-                read.append(found)
-        return read
+            result = _PARSERS[block["type"]](self, block, (*place, number))
+            if result:
+                parsed.append(result)
+        return parsed
 
-    def _written(self, blocks: Sequence[Block]) -> list[Block]:
+    def _to_html(self, blocks: Sequence[Block]) -> list[Block]:
         return [
             {
                 **block,
-                "html": self._writing.html(block.get("tokens", ())),
-                "columns": [self._written(column) for column in block.get("columns", ())],
+                "html": self._writing.to_html(block.get("tokens", ())),
+                "columns": [self._to_html(column) for column in block.get("columns", ())],
             }
             for block in blocks
         ]
 
-    def heading(self, block: Block, place: _Place) -> Block:
-        with _at((*place, "text")):
-            tokens = self._writing.heading(block["text"], block["level"])
+    def heading(self, block: Block, place: _BlockPath) -> Block:
+        with _error_path((*place, "text")):
+            tokens = self._writing.parse_heading(block["text"], block["level"])
         return {**block, "tokens": tokens} if tokens else {}
 
-    def text(self, block: Block, place: _Place) -> Block:
-        with _at((*place, "text")):
-            tokens = self._writing.document(block["text"])
+    def text(self, block: Block, place: _BlockPath) -> Block:
+        with _error_path((*place, "text")):
+            tokens = self._writing.parse_document(block["text"])
         return {**block, "tokens": tokens} if tokens else {}
 
-    def list_(self, block: Block, place: _Place) -> Block:
+    def list_(self, block: Block, place: _BlockPath) -> Block:
         lines = [self._line(item, (*place, "items", number)) for number, item in enumerate(block["items"])]
         return {**block, "lines": [line for line in lines if line]} if any(lines) else {}
 
-    def quote(self, block: Block, place: _Place) -> Block:
+    def quote(self, block: Block, place: _BlockPath) -> Block:
         line = self._line(block["text"], (*place, "text"))
         return {**block, "line": line} if line else {}
 
-    def code(self, block: Block, _place: _Place) -> Block:
+    def code(self, block: Block, _place: _BlockPath) -> Block:
         return block if is_visible(block["text"]) else {}
 
-    def embed(self, block: Block, _place: _Place) -> Block:
+    def embed(self, block: Block, _place: _BlockPath) -> Block:
         return {**block, "host": urlsplit(block["url"]).hostname}
 
-    def button(self, block: Block, _place: _Place) -> Block:
+    def button(self, block: Block, _place: _BlockPath) -> Block:
         return block if is_visible(block["label"]) else {**block, "label": block["url"]}
 
-    def columns(self, block: Block, place: _Place) -> Block:
-        read = [self._read(column, (*place, "columns", number)) for number, column in enumerate(block["columns"])]
-        return {**block, "columns": read}
+    def columns(self, block: Block, place: _BlockPath) -> Block:
+        columns = [self._parse(column, (*place, "columns", number)) for number, column in enumerate(block["columns"])]
+        return {**block, "columns": columns}
 
-    def as_it_is(self, block: Block, _place: _Place) -> Block:
+    def unchanged(self, block: Block, _place: _BlockPath) -> Block:
         return block
 
-    def _line(self, text: str, place: _Place) -> str:
-        with _at(place):
-            return self._writing.line(text)
+    def _line(self, text: str, place: _BlockPath) -> str:
+        with _error_path(place):
+            return self._writing.render_line(text)
 
 
 @contextmanager
-def _at(place: _Place) -> Iterator[None]:
-    """Let what is too complex in here say where it stands."""
+def _error_path(place: _BlockPath) -> Iterator[None]:
+    """Add the path to a TooComplex that is raised inside."""
     try:
         yield
-    except TooComplex as refused:
-        refused.path = place
+    except TooComplex as error:
+        error.path = place
         raise
 
 
 def _tokens(blocks: Sequence[Block]) -> Iterator["Token"]:
-    """Yield the tokens of all Markdown in which headings can stand, in the order of reading."""
+    """Yield the tokens of all Markdown that can contain headings, in reading order."""
     for block in blocks:
         yield from block.get("tokens", ())
         for column in block.get("columns", ()):
             yield from _tokens(column)
 
 
-_READERS: Final[Mapping[str, Callable[[_Reader, Block, _Place], Block]]] = {
-    "heading": _Reader.heading,
-    "text": _Reader.text,
-    "list": _Reader.list_,
-    "quote": _Reader.quote,
-    "code": _Reader.code,
-    "image": _Reader.as_it_is,
-    "embed": _Reader.embed,
-    "button": _Reader.button,
-    "divider": _Reader.as_it_is,
-    "columns": _Reader.columns,
+_PARSERS: Final[Mapping[str, Callable[[_BlockRenderer, Block, _BlockPath], Block]]] = {
+    "heading": _BlockRenderer.heading,
+    "text": _BlockRenderer.text,
+    "list": _BlockRenderer.list_,
+    "quote": _BlockRenderer.quote,
+    "code": _BlockRenderer.code,
+    "image": _BlockRenderer.unchanged,
+    "embed": _BlockRenderer.embed,
+    "button": _BlockRenderer.button,
+    "divider": _BlockRenderer.unchanged,
+    "columns": _BlockRenderer.columns,
 }

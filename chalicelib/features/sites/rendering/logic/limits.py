@@ -1,27 +1,28 @@
-"""How much a page may ask of the renderer: counts of what its text makes, the same on every machine.
+"""Limits of the work and output of the renderer, counted in a way that does not depend on the machine.
 
-The renderer counts its work in *steps*: one for each position of a text that it looks at, more for what takes longer.
-No count depends on time, so a page that was stored can be rendered, and one that can't is refused when it is written.
+The renderer counts its work in *steps*: one for each position of a text, and more for expensive operations. No count
+depends on time, so a stored page can always be rendered, and a page that cannot be rendered is rejected when it is
+written.
 """
 
 from typing import Final
 
 MAX_STEPS: Final = 100_000
 MAX_CELLS: Final = 2_500
-"""Of all tables of a page, with the cells that Markdown adds to short rows."""
+"""Cells of all tables of a page, including those that Markdown adds to short rows."""
 
 MAX_NESTING: Final = 20
-"""Of quotes, lists and emphasis in each other: twice that of lists, whose items count too."""
+"""Nesting of quotes, lists and emphasis. A list counts as two levels, since its items count, too."""
 
 MAX_ADDRESS_CHARACTERS: Final = 2_048
-"""Of the address of a link in Markdown, as long as that of any other link of a page; a longer one is shown as text."""
+"""Length of a URL in Markdown, as for any other link of a page. A link with a longer URL is shown as text."""
 
 MAX_HTML_BYTES: Final = 512 * 1024
-"""Of what the blocks become. With the longest menu, theme and head a page stays below 1 MiB."""
+"""Size of the rendered blocks. With the largest menu, theme and head a page stays below 1 MiB."""
 
 
 class TooComplex(Exception):
-    """Some blocks ask too much of the renderer. `path`: which text it is, among them; `advice`: what can be done."""
+    """Blocks exceed a limit of the renderer. `path`: of the text among the blocks; `advice`: what the author can do."""
 
     def __init__(self, what: str, advice: str) -> None:
         super().__init__(f"{what} {advice}")
@@ -29,7 +30,7 @@ class TooComplex(Exception):
 
 
 class Meter:
-    """What the rendering of one page has taken so far. Each method raises TooComplex if it is too much."""
+    """Counts the work and output of the rendering of one page. Each method raises TooComplex above the limit."""
 
     def __init__(self) -> None:
         self.steps = 0
@@ -37,7 +38,7 @@ class Meter:
         self.html_bytes = 0
 
     def spend(self, steps: int) -> None:
-        """Count some steps."""
+        """Count steps."""
         self.steps += steps
         if self.steps > MAX_STEPS:
             raise TooComplex(
@@ -55,7 +56,7 @@ class Meter:
             )
 
     def add_html(self, size: int) -> None:
-        """Count some bytes of HTML."""
+        """Count bytes of HTML."""
         self.html_bytes += size
         if self.html_bytes > MAX_HTML_BYTES:
             raise TooComplex(
@@ -64,7 +65,7 @@ class Meter:
             )
 
     def enter(self, level: int) -> None:
-        """See that what is entered does not lie too deep in others."""
+        """Check the level of nesting of an element."""
         if level > MAX_NESTING:
             raise TooComplex(
                 f"Quotes, lists and emphasis are at most {MAX_NESTING} levels deep in each other; an item counts as"

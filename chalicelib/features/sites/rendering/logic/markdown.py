@@ -1,8 +1,7 @@
-"""Markdown, and HTML that is harmless: what becomes of the texts that callers wrote.
+"""Conversion of Markdown to safe HTML.
 
-Three walls stand between a text and whoever reads the page: Markdown takes no HTML from it and no link but those that
-a page may lead to; the template escapes all else; and of what they made only the elements, attributes and addresses
-named here are left.
+Three mechanisms protect readers: Markdown accepts no HTML and only links that a page may contain; the templates escape
+all other text; and the sanitizer removes everything except the elements, attributes and URL schemes listed here.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -58,7 +57,7 @@ ELEMENTS: Final = frozenset(
         "ul",
     }
 )
-"""All that can stand in the body of a page."""
+"""The elements that the body of a page can contain."""
 
 ATTRIBUTES: Final = {
     "*": frozenset({"class", "dir", "id", "lang", "tabindex"}),
@@ -70,75 +69,75 @@ ATTRIBUTES: Final = {
 }
 SCHEMES: Final = frozenset({"http", "https", "mailto"})
 
-_ESCAPED: Final = '&<>"'
-_STEPS: Final = {"fence": 8, "code_block": 8, "code_inline": 2}
-"""What some tokens take to be written, beside what all do."""
+_ESCAPED_CHARACTERS: Final = '&<>"'
+_TOKEN_STEPS: Final = {"fence": 8, "code_block": 8, "code_inline": 2}
+"""Additional steps of some types of tokens."""
 
-_LOWEST: Final = 6
+_LOWEST_HEADING_LEVEL: Final = 6
 _HEADING_TOKENS: Final = 3
-"""What opens a heading, what is in it, what closes it."""
+"""A heading consists of its opening, its content and its closing."""
 
 
-class Writing:
-    """The Markdown of one page, read and written within its limits. All methods raise TooComplex."""
+class MarkdownWriter:
+    """Parses and writes the Markdown of one page within its limits. All methods raise TooComplex."""
 
     def __init__(self, meter: Meter) -> None:
-        from chalicelib.features.sites.rendering.logic.markdown_parser import markdown
+        from chalicelib.features.sites.rendering.logic.markdown_parser import create_parser
 
         self._meter = meter
-        self._parser = _with_rules(markdown(meter))
+        self._parser = _add_render_rules(create_parser(meter))
 
-    def document(self, text: str) -> list["Token"]:
-        """Return what Markdown says, as tokens, without what would say nothing to those who listen to the page."""
-        return self._counted(_tidy(self._parser.parse(text)))
+    def parse_document(self, text: str) -> list["Token"]:
+        """Return Markdown as tokens, without elements that would be empty for screen readers."""
+        return self._count_tokens(_remove_empty(self._parser.parse(text)))
 
-    def heading(self, text: str, level: int) -> list["Token"]:
-        """Return a line of Markdown as a heading; nothing if there is nothing to see in it."""
+    def parse_heading(self, text: str, level: int) -> list["Token"]:
+        """Return a line of Markdown as a heading, or nothing if it has no visible text."""
         from markdown_it.token import Token
 
         tag = f"h{level}"
         opening, closing = Token("heading_open", tag, 1), Token("heading_close", tag, -1)
-        return self._counted(_tidy([opening, *self._parser.parseInline(text), closing]))
+        return self._count_tokens(_remove_empty([opening, *self._parser.parseInline(text), closing]))
 
-    def line(self, text: str) -> str:
-        """Return a line of Markdown as HTML; nothing if there is nothing to see in it."""
-        tokens = self._counted(_tidy(self._parser.parseInline(text)))
-        return self.html(tokens) if _says(tokens[0].children or ()) else ""
+    def render_line(self, text: str) -> str:
+        """Return a line of Markdown as HTML, or nothing if it has no visible text."""
+        tokens = self._count_tokens(_remove_empty(self._parser.parseInline(text)))
+        return self.to_html(tokens) if _has_visible_text(tokens[0].children or ()) else ""
 
-    def words(self, text: str) -> str:
-        """Return what people read of a line of Markdown."""
+    def plain_text(self, text: str) -> str:
+        """Return the text of a line of Markdown."""
         return "".join(child.content for token in self._parser.parseInline(text) for child in token.children or ())
 
-    def html(self, tokens: Sequence["Token"]) -> str:
+    def to_html(self, tokens: Sequence["Token"]) -> str:
         """Return tokens as HTML."""
         return str(self._parser.renderer.render(tokens, self._parser.options, {}))
 
-    def _counted(self, tokens: Iterable["Token"]) -> list["Token"]:
-        """Return tokens, having counted the HTML that they will at least be: an address is in each link to it."""
-        found = [*tokens]
-        for token in found:
+    def _count_tokens(self, tokens: Iterable["Token"]) -> list["Token"]:
+        """Return the tokens after counting their minimum HTML. A URL is repeated in each link to it."""
+        listed = [*tokens]
+        for token in listed:
             for each in token.children or (token,):
                 self._meter.add_html(len(each.content) + sum(len(str(value)) for value in each.attrs.values()))
-                self._meter.spend(sum(map(each.content.count, _ESCAPED)) + _STEPS.get(each.type, 0))
-        return found
+                self._meter.spend(sum(map(each.content.count, _ESCAPED_CHARACTERS)) + _TOKEN_STEPS.get(each.type, 0))
+        return listed
 
 
-def put_in_order(tokens: Iterable["Token"]) -> None:
-    """Give the headings of a page the levels at which people can follow them: below its title, and none left out.
+def normalize_heading_levels(tokens: Iterable["Token"]) -> None:
+    """Set the levels of the headings of a page, below its title and without gaps.
 
-    Headings that stand as high as the title lead all others one level down.
+    If a heading has the level of the title, all headings move down by one.
     """
     ends = [token for token in tokens if token.type in ("heading_open", "heading_close")]
     headings = list(zip(ends[::2], ends[1::2], strict=True))
     levels = [int(opening.tag.removeprefix("h")) for opening, _ in headings]
-    down, above = 1 if 1 in levels else 0, 1
+    offset, previous = 1 if 1 in levels else 0, 1
     for (opening, closing), level in zip(headings, levels, strict=True):
-        above = min(max(level + down, 2), above + 1, _LOWEST)
-        opening.tag = closing.tag = f"h{above}"
+        previous = min(max(level + offset, 2), previous + 1, _LOWEST_HEADING_LEVEL)
+        opening.tag = closing.tag = f"h{previous}"
 
 
-def sanitised(text: str) -> str:
-    """Return HTML with nothing left in it but what can do no harm, every picture loaded late."""
+def sanitize_html(text: str) -> str:
+    """Return HTML with only safe elements and attributes. Images are loaded lazily."""
     return _cleaner().clean(text)
 
 
@@ -155,55 +154,55 @@ def _cleaner() -> "Cleaner":
     )
 
 
-def _with_rules(markdown: "MarkdownIt") -> "MarkdownIt":
-    """Return a parser that writes what can be wider than the page so that it is scrolled by itself, with keys too."""
+def _add_render_rules(markdown: "MarkdownIt") -> "MarkdownIt":
+    """Return a parser that writes wide elements so that they scroll on their own, also with the keyboard."""
     for kind in ("fence", "code_block"):
-        markdown.add_render_rule(kind, _program)
+        markdown.add_render_rule(kind, _render_code)
     markdown.add_render_rule("table_open", lambda *_: '<div class="wide" tabindex="0"><table>\n')
     markdown.add_render_rule("table_close", lambda *_: "</table></div>\n")
     return markdown
 
 
-def _program(_renderer: Any, tokens: Sequence["Token"], at: int, *_: Any) -> str:
+def _render_code(_renderer: Any, tokens: Sequence["Token"], at: int, *_: Any) -> str:
     from markupsafe import escape
 
     return f'<pre tabindex="0"><code>{escape(tokens[at].content)}</code></pre>\n'
 
 
-def _tidy(tokens: Sequence["Token"]) -> Iterator["Token"]:
+def _remove_empty(tokens: Sequence["Token"]) -> Iterator["Token"]:
     skipped = 0
     for at, token in enumerate(tokens):
         if token.type == "inline":
-            token.children = list(_with_named_links(token.children or []))
-        if token.type == "heading_open" and not _says(tokens[at + 1].children or ()):
+            token.children = list(_label_empty_links(token.children or []))
+        if token.type == "heading_open" and not _has_visible_text(tokens[at + 1].children or ()):
             skipped = at + _HEADING_TOKENS
         if token.type in ("th_open", "td_open"):
-            _align(token)
-        if token.type == "th_open" and not _says(tokens[at + 1].children or ()):
+            _set_alignment_class(token)
+        if token.type == "th_open" and not _has_visible_text(tokens[at + 1].children or ()):
             token.tag = tokens[at + 2].tag = "td"
         if at >= skipped:
             yield token
 
 
-def _align(cell: "Token") -> None:
-    """Say by a class how a cell is aligned: what may style a page stands in one place."""
+def _set_alignment_class(cell: "Token") -> None:
+    """Replace the inline style of a cell by a class, because only the style sheet may style a page."""
     style = str(cell.attrs.pop("style", ""))
     if style:
         cell.attrs["class"] = style.removeprefix("text-align:")
 
 
-def _with_named_links(children: Sequence["Token"]) -> Iterator["Token"]:
-    """Yield tokens, and the address of each link in which there is nothing to see."""
+def _label_empty_links(children: Sequence["Token"]) -> Iterator["Token"]:
+    """Yield tokens, with its URL as the text of each link that has no visible text."""
     from markdown_it.token import Token
 
     opened = 0
     for at, token in enumerate(children):
         if token.type == "link_open":
             opened = at
-        if token.type == "link_close" and not _says(children[opened:at]):
+        if token.type == "link_close" and not _has_visible_text(children[opened:at]):
             yield Token("text", "", 0, content=str(children[opened].attrs["href"]))
         yield token
 
 
-def _says(tokens: Iterable["Token"]) -> bool:
+def _has_visible_text(tokens: Iterable["Token"]) -> bool:
     return any(token.type in ("text", "code_inline", "image") and is_visible(token.content) for token in tokens)

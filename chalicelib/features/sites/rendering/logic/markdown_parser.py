@@ -1,8 +1,7 @@
-"""Markdown, parsed within the limits of a page.
+"""A Markdown parser that stays within the limits of a page.
 
-markdown-it-py parses what it is given, however long that takes: the fill of a table, an address that a thousand
-references repeat, brackets that are looked for from each other. Here its rules, states and helpers count what they do,
-so that it ends before it takes too long, whatever a text is made of.
+markdown-it-py has no limits: the cells added to a table, a URL repeated by a thousand references, brackets that search
+for each other. Here its rules, states and helpers count their work, so parsing ends early for any text.
 """
 
 import re
@@ -23,11 +22,11 @@ from chalicelib.kernel.http.fields import LINK
 
 TEXT_STEPS: Final = 25
 TOKEN_STEPS: Final = 4
-"""What each text, and each of its tokens, takes to be made and shown, beside the reading."""
+"""Steps to create and show each text and each token, in addition to reading."""
 
 _POSITION_STEPS: Final = 2
-_READ_A_STEP: Final = 32
-_CHARACTERS_A_STEP: Final = 8
+_CHARACTERS_READ_PER_STEP: Final = 32
+_CHARACTERS_PER_STEP: Final = 8
 _ENCODED_STEPS: Final = 6
 _LINK_STEPS: Final = 10
 _DELIMITER_STEPS: Final = 4
@@ -40,26 +39,26 @@ _RULE: Final = "-*_"
 _NOT_ASCII: Final = re.compile(r"[^\x00-\x7f]")
 
 
-def markdown(meter: Meter) -> MarkdownIt:
-    """Return a parser of Markdown that counts its work; whatever it is asked raises TooComplex if that is too much."""
+def create_parser(meter: Meter) -> MarkdownIt:
+    """Return a Markdown parser that counts its work. Its methods raise TooComplex above the limit."""
     return _Markdown(meter).enable(["table", "strikethrough"])
 
 
 class _Markdown(MarkdownIt):
-    """CommonMark without HTML, whose links lead where a page may lead to."""
+    """CommonMark without HTML, and with only the links that a page may contain."""
 
     def __init__(self, meter: Meter) -> None:
         super().__init__("commonmark", {"html": False})
         self._meter, self._normalized = meter, dict[str, str]()
         self.block, self.inline = _Blocks(meter), _Inlines(meter)
-        # Deeper than that the library would leave out what follows; the meter refuses it before.
+        # The library would drop deeper content. The meter rejects it before.
         self.configure("commonmark", {"html": False, "maxNesting": MAX_NESTING + 1})
-        # What they are there for is refused here: each would be asked about each line and each `<`.
+        # HTML is not accepted, so these rules would only cost time at each line and each `<`.
         self.disable(["html_block", "html_inline"])
         self.helpers = _helpers(meter)  # type: ignore[assignment]
 
     def normalizeLink(self, url: str) -> str:
-        """Return an address as a link has it, by what is known of it or at the price of its length."""
+        """Return the URL of a link, from the cache or at a cost that depends on its length."""
         if len(url) > MAX_ADDRESS_CHARACTERS:
             return ""
         if url not in self._normalized:
@@ -68,12 +67,12 @@ class _Markdown(MarkdownIt):
         return self._normalized[url]
 
     def normalizeLinkText(self, link: str) -> str:
-        """Return an address as people read it."""
+        """Return a URL for display."""
         self._meter.spend(_LINK_STEPS + len(link) // 2)
         return super().normalizeLinkText(link)
 
     def validateLink(self, url: str) -> bool:
-        """Return whether a page may lead there."""
+        """Return whether a page may link to the URL."""
         return bool(LINK.fullmatch(url))
 
 
@@ -81,12 +80,12 @@ class _Blocks(ParserBlock):
     def __init__(self, meter: Meter) -> None:
         super().__init__()
         self._meter = meter
-        _let_count(self.ruler, meter, 1, _MORE)
+        _count_rule_steps(self.ruler, meter, 1, _STEPS_BY_RULE)
 
     def parse(self, src: str, md: MarkdownIt, env: Any, outTokens: list[Token]) -> list[Token] | None:
         if not src:
             return None
-        self._meter.spend(len(src) // _READ_A_STEP + 2 * src.count("\n"))
+        self._meter.spend(len(src) // _CHARACTERS_READ_PER_STEP + 2 * src.count("\n"))
         state = _BlockState(src, md, env, outTokens)
         state.meter = self._meter
         self.tokenize(state, state.line, state.lineMax)
@@ -104,7 +103,7 @@ class _Inlines(ParserInline):
         self.ruler.at("text", self._text)
 
     def parse(self, src: str, md: MarkdownIt, env: Any, tokens: list[Token]) -> list[Token]:
-        self._meter.spend(TEXT_STEPS + len(src) // _READ_A_STEP)
+        self._meter.spend(TEXT_STEPS + len(src) // _CHARACTERS_READ_PER_STEP)
         state = _InlineState(src, md, env, tokens)
         state.meter = self._meter
         self.tokenize(state)
@@ -119,7 +118,7 @@ class _Inlines(ParserInline):
         super().skipToken(state)
 
     def _text(self, state: StateInline, silent: bool) -> bool:
-        """Look for plain text: the first of all rules, so it is asked once at each position."""
+        """Parse plain text. It is the first rule, so it runs once at each position."""
         self._meter.spend(_POSITION_STEPS)
         return text(state, silent)
 
@@ -152,8 +151,10 @@ class _InlineState(StateInline):
         return super().pushPending()
 
 
-def _let_count(ruler: Ruler[Any], meter: Meter, steps: int, more: Mapping[str, Callable[..., int]]) -> None:
-    """Let the rules of a ruler count what they take before they are asked: some `steps`, and `more` by their names."""
+def _count_rule_steps(
+    ruler: Ruler[Any], meter: Meter, steps: int, steps_by_rule: Mapping[str, Callable[..., int]]
+) -> None:
+    """Make the rules of a ruler count their steps before they run: `steps`, or `steps_by_rule` by name."""
 
     def counting(rule: Callable[..., bool]) -> Callable[..., bool]:
         def counted(state: Any, *words: Any) -> bool:
@@ -170,26 +171,26 @@ def _let_count(ruler: Ruler[Any], meter: Meter, steps: int, more: Mapping[str, C
         return counted
 
     for rule in ruler.__rules__:
-        rule.fn = counting_more(rule.fn, more[rule.name]) if rule.name in more else counting(rule.fn)
+        rule.fn = counting_more(rule.fn, steps_by_rule[rule.name]) if rule.name in steps_by_rule else counting(rule.fn)
 
 
 def _steps_of_table(state: StateBlock, line: int, end: int, _silent: bool) -> int:
-    if line + 1 < end and _begins_with(_DELIMITER_ROW, state, line + 1):
+    if line + 1 < end and _starts_with_any(_DELIMITER_ROW, state, line + 1):
         return 1 + (state.eMarks[line + 1] - state.bMarks[line]) // 2
     return 1
 
 
 def _steps_of_line(state: StateBlock, line: int, _end: int, _silent: bool) -> int:
-    if _begins_with(_RULE, state, line):
-        return 1 + (state.eMarks[line] - state.bMarks[line]) // _CHARACTERS_A_STEP
+    if _starts_with_any(_RULE, state, line):
+        return 1 + (state.eMarks[line] - state.bMarks[line]) // _CHARACTERS_PER_STEP
     return 1
 
 
-_MORE: Final = {"table": _steps_of_table, "hr": _steps_of_line}
+_STEPS_BY_RULE: Final = {"table": _steps_of_table, "hr": _steps_of_line}
 """Rules that look at more of a line than how it begins, and what they take then."""
 
 
-def _begins_with(marks: str, state: StateBlock, line: int) -> bool:
+def _starts_with_any(marks: str, state: StateBlock, line: int) -> bool:
     at = state.bMarks[line] + state.tShift[line]
     return at < state.eMarks[line] and state.src[at] in marks
 
@@ -199,7 +200,7 @@ def _helpers(meter: Meter) -> SimpleNamespace:
 
     def destination(text: str, start: int, end: int) -> Any:
         seen = _DESTINATION.match(text, start, end)
-        meter.spend((seen.end() - start if seen else 0) // _CHARACTERS_A_STEP)
+        meter.spend((seen.end() - start if seen else 0) // _CHARACTERS_PER_STEP)
         return helpers.parseLinkDestination(text, start, end)
 
     def title(text: str, start: int, end: int, before: Any = None) -> Any:
@@ -207,7 +208,7 @@ def _helpers(meter: Meter) -> SimpleNamespace:
         if closing:
             mark = closing if isinstance(closing, str) else chr(closing)
             at = text.find(mark, start + (before is None), end)
-            meter.spend((at if at >= 0 else end) // _CHARACTERS_A_STEP - start // _CHARACTERS_A_STEP)
+            meter.spend((at if at >= 0 else end) // _CHARACTERS_PER_STEP - start // _CHARACTERS_PER_STEP)
         return helpers.parseLinkTitle(text, start, end, before)
 
     return SimpleNamespace(

@@ -9,8 +9,8 @@ from typing import Final
 from pydantic_core import to_json
 
 from chalicelib.features.sites.rendering.logic import markdown
-from chalicelib.features.sites.rendering.logic.stylesheet import grounds, sheet
-from chalicelib.features.sites.rendering.logic.templates import template
+from chalicelib.features.sites.rendering.logic.stylesheet import backgrounds, stylesheet
+from chalicelib.features.sites.rendering.logic.templates import get_template
 from chalicelib.features.sites.rendering.models.renderer_version import LAYOUT
 from chalicelib.features.sites.rendering.models.view import View
 from chalicelib.kernel.execution.conditions import digest_tag
@@ -23,40 +23,44 @@ _RIGHT_TO_LEFT: Final = re.compile(
     re.IGNORECASE,
 )
 _NO_ICON: Final = "data:,"
-"""Keeps browsers from asking the host for one."""
+"""Prevents browsers from requesting a favicon from the host."""
 
 _REGIONAL: Final = re.compile(r"[a-z]{2,3}-[A-Z]{2}")
 _BLOCKS: Final = '<div id="_blocks"></div>'
-"""Where the template leaves room for the blocks. No text can say it, and no block has this id."""
+"""Placeholder of the blocks in the template. Text cannot produce it, and no block has this id."""
 
 
-def page(view: View, headers: Mapping[str, str]) -> RawResponse:
-    """Return a page as it is sent; `headers` say for whom it is, and for how long. It is written once it is asked for.
+def render_document(view: View, headers: Mapping[str, str]) -> RawResponse:
+    """Return the response with a page, which is rendered when it is sent.
 
-    Nothing in it runs, nothing can be sent from it, no other page can frame it, and it fetches pictures only. What is
-    embedded is a link to where it is: a frame would tell another site of every reader, and show nothing of many.
+    A page contains no scripts and no forms, cannot be framed, and loads only images. Embeds are links: a frame would
+    disclose every reader to another site, and many sites refuse to be framed.
     """
-    style = sheet(view.theme)
-    tag = digest_tag(to_json([LAYOUT, view.made_of, style]))
-    return RawResponse(lambda: _written(view, style), "text/html; charset=utf-8", {**headers, **_safe(style)}, tag)
+    style = stylesheet(view.theme)
+    tag = digest_tag(to_json([LAYOUT, view.render_inputs, style]))
+    return RawResponse(
+        lambda: _render_html(view, style), "text/html; charset=utf-8", {**headers, **_security_headers(style)}, tag
+    )
 
 
-def _written(view: View, style: str) -> str:
-    above, _, below = markdown.sanitised(template("body.html.jinja").render(view=view)).partition(_BLOCKS)
-    return template("page.html.jinja").render(
+def _render_html(view: View, style: str) -> str:
+    body_start, _, body_end = markdown.sanitize_html(get_template("body.html.jinja").render(view=view)).partition(
+        _BLOCKS
+    )
+    return get_template("page.html.jinja").render(
         view=view,
         style=style,
         direction="rtl" if _RIGHT_TO_LEFT.fullmatch(view.lang) else "ltr",
         locale=view.lang.replace("-", "_") if _REGIONAL.fullmatch(view.lang) else None,
         icon=(view.theme or {}).get("favicon_url") or _NO_ICON,
-        grounds=grounds(view.theme),
-        above=above,
+        grounds=backgrounds(view.theme),
+        above=body_start,
         blocks=view.blocks.html(),
-        below=below,
+        below=body_end,
     )
 
 
-def _safe(style: str) -> dict[str, str]:
+def _security_headers(style: str) -> dict[str, str]:
     allowed = b64encode(sha256(style.encode()).digest()).decode()
     return {
         "Content-Security-Policy": f"default-src 'none'; style-src 'sha256-{allowed}'; img-src https: http: data:; "

@@ -1,4 +1,4 @@
-"""What a page looks like: one style sheet, and the colours and fonts that a theme puts into it."""
+"""The style sheet of pages, with the colors and fonts of a theme."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -29,8 +29,8 @@ _DARK: Final[Colors] = {
 }
 _SCHEMES: Final = {"light": _LIGHT, "dark": _DARK}
 _BLACK, _WHITE = "#000000", "#ffffff"
-_LEAST_OF_A_SHAPE: Final = 3.0
-"""Contrast of what is no text with its ground: WCAG 2.2, success criterion 1.4.11, level AA."""
+_MIN_NON_TEXT_CONTRAST: Final = 3.0
+"""Contrast of graphical elements: WCAG 2.2, success criterion 1.4.11, level AA."""
 
 _TINT: Final = 0.06
 _OPAQUE: Final = re.compile(r"#(?:[0-9a-f]{3}|[0-9a-f]{6})")
@@ -39,48 +39,50 @@ _FONTS: Final = {
     "heading": ("heading", 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif'),
     "mono": ("mono", 'ui-monospace, "SF Mono", Menlo, Consolas, "Liberation Mono", monospace'),
 }
-"""Use of a font → what a theme calls it, and the families of ours that stand in for it."""
+"""Use of a font → its name in a theme, and the default font stack."""
 
 _GENERIC: Final = frozenset({"serif", "sans-serif", "monospace", "system-ui", "ui-serif", "ui-sans-serif"})
-_SHEET: Final = Path(__file__).parents[1] / "page.css"
+_STYLESHEET_PATH: Final = Path(__file__).parents[1] / "page.css"
 
 
-def sheet(theme: Mapping[str, Any] | None) -> str:
-    """Return the style sheet of a page in a platform's theme; everyone can read it, whatever the theme says.
+def stylesheet(theme: Mapping[str, Any] | None) -> str:
+    """Return the style sheet of a page in a platform's theme. Text is readable whatever the theme contains.
 
-    Of a theme's colours those count that can be told from what they stand on: `background`, `surface`, `text`,
-    `muted`, `link`, `primary` and `onPrimary`. Its mode chooses light or dark; in `auto`, as without one, readers do,
-    and the theme's grounds stay where they are light or dark enough. Of its fonts, `body`, `heading` and `mono` count,
-    if a reader has them: none is fetched.
+    Of a theme's colors `background`, `surface`, `text`, `muted`, `link`, `primary` and `onPrimary` are used, if they
+    have enough contrast. The mode selects light or dark; with `auto`, or without a mode, the reader's preference
+    decides, and the theme's backgrounds are used in the scheme that they fit. Of its fonts `body`, `heading` and `mono`
+    are used if they are installed. No font is downloaded.
     """
     theme = theme or {}
-    return f"{_variables(theme)}\n{_text()}"
+    return f"{_variables(theme)}\n{_stylesheet_text()}"
 
 
-def grounds(theme: Mapping[str, Any] | None) -> dict[str, str]:
-    """Return the background of each scheme that a page in this theme has, for what is around the page."""
+def backgrounds(theme: Mapping[str, Any] | None) -> dict[str, str]:
+    """Return the background of each color scheme of a page in this theme, for the browser's user interface."""
     return {scheme: palette(theme or {}, scheme)["background"] for scheme in _schemes(theme or {})}
 
 
 def palette(theme: Mapping[str, Any], scheme: str) -> dict[str, str]:
-    """Return the colours of a page in a scheme, `light` or `dark`: the theme's where they can be read, else ours."""
+    """Return the colors of a page in a scheme, `light` or `dark`: the theme's if they are readable, or the defaults."""
     ours = _SCHEMES[scheme]
     theirs = _colors(theme, scheme)
     background = theirs.get("background", ours["background"])
-    text = _first((theirs.get("text"), ours["text"], _LIGHT["text"], _DARK["text"], _BLACK, _WHITE), (background,))
-    beside = _tinted(background, text) if "background" in theirs else ours["surface"]
-    surface = _first((theirs.get("surface"), beside, background), (text,))
+    text = _first_readable(
+        (theirs.get("text"), ours["text"], _LIGHT["text"], _DARK["text"], _BLACK, _WHITE), (background,)
+    )
+    beside = _tint(background, text) if "background" in theirs else ours["surface"]
+    surface = _first_readable((theirs.get("surface"), beside, background), (text,))
     both = (background, surface)
     links = (theirs.get("link"), theirs.get("primary"), ours["link"], _LIGHT["link"], _DARK["link"], text)
-    primary = _first((theirs.get("primary"), ours["primary"], text), (background,), _LEAST_OF_A_SHAPE)
+    primary = _first_readable((theirs.get("primary"), ours["primary"], text), (background,), _MIN_NON_TEXT_CONTRAST)
     return {
         "background": background,
         "surface": surface,
         "text": text,
-        "muted": _first((theirs.get("muted"), ours["muted"], _LIGHT["muted"], _DARK["muted"], text), both),
-        "link": _first(links, both),
+        "muted": _first_readable((theirs.get("muted"), ours["muted"], _LIGHT["muted"], _DARK["muted"], text), both),
+        "link": _first_readable(links, both),
         "primary": primary,
-        "on-primary": _first((theirs.get("onPrimary"), _WHITE, _BLACK), (primary,)),
+        "on-primary": _first_readable((theirs.get("onPrimary"), _WHITE, _BLACK), (primary,)),
     }
 
 
@@ -89,28 +91,32 @@ def _schemes(theme: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _colors(theme: Mapping[str, Any], scheme: str) -> Colors:
-    """Return the colours of a theme that can count in a scheme: without those that let their ground through."""
+    """Return the colors of a theme that can be used in a scheme. Transparent colors are ignored."""
     colors = {name: color for name, color in theme.get("colors", {}).items() if _OPAQUE.fullmatch(color)}
     if len(_schemes(theme)) == 1:
         return colors
     return {
-        name: color for name, color in colors.items() if name not in ("background", "surface") or _fits(color, scheme)
+        name: color
+        for name, color in colors.items()
+        if name not in ("background", "surface") or _fits_scheme(color, scheme)
     }
 
 
-def _fits(ground: str, scheme: str) -> bool:
+def _fits_scheme(ground: str, scheme: str) -> bool:
     is_light = contrast_ratio(ground, _BLACK) >= contrast_ratio(ground, _WHITE)
     return is_light == (scheme == "light")
 
 
-def _first(wanted: Iterable[str | None], grounds: Iterable[str], least: float = MIN_CONTRAST_RATIO) -> str:
-    """Return the first colour that can be told from all grounds; one of the last always can."""
-    grounds = list(grounds)
-    return next(c for c in wanted if c and all(contrast_ratio(c, ground) >= least for ground in grounds))
+def _first_readable(
+    candidates: Iterable[str | None], backgrounds: Iterable[str], min_contrast: float = MIN_CONTRAST_RATIO
+) -> str:
+    """Return the first color with enough contrast on all backgrounds. The last candidate always has it."""
+    backgrounds = list(backgrounds)
+    return next(c for c in candidates if c and all(contrast_ratio(c, ground) >= min_contrast for ground in backgrounds))
 
 
-def _tinted(ground: str, color: str) -> str:
-    """Return a ground with a little of a colour in it."""
+def _tint(ground: str, color: str) -> str:
+    """Return a background mixed with a little of a color."""
     mixed = zip(_channels(ground), _channels(color), strict=True)
     return "#" + "".join(f"{round(below + (above - below) * _TINT):02x}" for below, above in mixed)
 
@@ -123,28 +129,31 @@ def _channels(color: str) -> list[int]:
 
 def _variables(theme: Mapping[str, Any]) -> str:
     schemes = _schemes(theme)
-    families = "".join(f"--{use}:{_families(theme, *names)};" for use, names in _FONTS.items())
-    first = f":root{{color-scheme:{' '.join(schemes)};{_declared(palette(theme, schemes[0]))}{families}}}"
-    others = [f":root{{{_declared(palette(theme, scheme))}}}" for scheme in schemes[1:]]
+    families = "".join(f"--{use}:{_font_stack(theme, *names)};" for use, names in _FONTS.items())
+    first = f":root{{color-scheme:{' '.join(schemes)};{_declarations(palette(theme, schemes[0]))}{families}}}"
+    others = [f":root{{{_declarations(palette(theme, scheme))}}}" for scheme in schemes[1:]]
     return first + "".join(f"@media(prefers-color-scheme:dark){{{rule}}}" for rule in others)
 
 
-def _declared(colors: Colors) -> str:
+def _declarations(colors: Colors) -> str:
     return "".join(f"--{name}:{color};" for name, color in colors.items())
 
 
-def _families(theme: Mapping[str, Any], name: str, ours: str) -> str:
+def _font_stack(theme: Mapping[str, Any], name: str, ours: str) -> str:
     theirs = theme.get("fonts", {}).get(name, "")
-    return ", ".join([*(_family(family.strip()) for family in theirs.split(",") if family.strip()), ours])
+    return ", ".join([*(_quote_font_name(family.strip()) for family in theirs.split(",") if family.strip()), ours])
 
 
-def _family(name: str) -> str:
-    """Return the name of a font as a style sheet has it: a string in which only letters and digits are as they were."""
+def _quote_font_name(name: str) -> str:
+    """Return the name of a font for a style sheet.
+
+    All characters except letters, digits, spaces and hyphens are escaped.
+    """
     if ascii_lower(name) in _GENERIC:
         return ascii_lower(name)
     return '"' + "".join(c if c.isalnum() or c in " -" else f"\\{ord(c):x} " for c in name) + '"'
 
 
 @cache
-def _text() -> str:
-    return _SHEET.read_text(encoding="utf-8")
+def _stylesheet_text() -> str:
+    return _STYLESHEET_PATH.read_text(encoding="utf-8")

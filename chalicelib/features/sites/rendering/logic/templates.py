@@ -1,4 +1,4 @@
-"""The templates that pages are made of."""
+"""The templates of pages."""
 
 from functools import cache
 from pathlib import Path
@@ -8,8 +8,8 @@ if TYPE_CHECKING:
     from jinja2 import Environment, Template
 
 
-def template(name: str) -> "Template":
-    """Return a template by the name of its file."""
+def get_template(name: str) -> "Template":
+    """Return a template by file name."""
     return _environment().get_template(name)
 
 

@@ -1,1 +1,1 @@
-"""What a rendered page shows, and the version of the renderer."""
+"""The data of a rendered page, and the version of the renderer."""

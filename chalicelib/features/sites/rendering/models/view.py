@@ -1,4 +1,4 @@
-"""What there is to show: a page, and the site that it is part of."""
+"""The data of a rendered page."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -7,7 +7,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class MenuItem:
-    """An item of a site's menu. Without `href` it only holds the items below it."""
+    """An item of a site's menu. Without `href` it only contains other items."""
 
     label: str
     href: str | None = None
@@ -15,14 +15,14 @@ class MenuItem:
     children: Sequence["MenuItem"] = ()
 
     @property
-    def holds_current(self) -> bool:
-        """Whether the page that is shown is among the items below."""
-        return any(child.current or child.holds_current for child in self.children)
+    def contains_current(self) -> bool:
+        """Return whether the current page is among the items below."""
+        return any(child.current or child.contains_current for child in self.children)
 
 
 @dataclass(frozen=True)
 class Blocks:
-    """What the blocks of a page have become. `tag`: differs where that does. `html`: returns it, once it is needed."""
+    """The rendered blocks of a page. `tag` changes with them. `html` returns them when they are needed."""
 
     tag: str
     html: Callable[[], str]
@@ -30,11 +30,11 @@ class Blocks:
 
 @dataclass(frozen=True)
 class View:
-    """A page as it is to be shown.
+    """The data of a page.
 
-    `lang`: BCP 47. `called`: what others show in place of the title. `canonical` and `image`: absolute addresses.
-    `theme`: as a platform stores it. `home_href`: where the site begins. `preview`: whether readers are told that this
-    is a draft.
+    `lang`: BCP 47. `called`: title for search engines and link previews. `canonical` and `image`: absolute URLs.
+    `theme`: as stored by a platform. `home_href`: link to the home page. `preview`: whether to show that this is a
+    draft.
     """
 
     lang: str
@@ -52,7 +52,7 @@ class View:
     preview: bool = False
 
     @property
-    def made_of(self) -> dict[str, Any]:
-        """All that it says, and for its blocks their tag: of two views that are alike in this the pages are."""
-        said = {each.name: getattr(self, each.name) for each in fields(self)}
-        return {**said, "blocks": self.blocks.tag}
+    def render_inputs(self) -> dict[str, Any]:
+        """Return all data that determines the page, with the tag of the blocks. Equal inputs make equal pages."""
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        return {**values, "blocks": self.blocks.tag}

@@ -6,7 +6,7 @@ from typing import Final
 from chalicelib.features.platforms.entities import Platform
 from chalicelib.features.platforms.spaces.entities import Space
 from chalicelib.features.platforms.spaces.logic import may_see_private_spaces
-from chalicelib.features.research.entities import COMMON, Artefact, ResearchOutput
+from chalicelib.features.research.entities import PUBLIC_LIBRARY_ID, Artefact, ResearchOutput
 from chalicelib.features.sites.entities.sites import Site
 from chalicelib.features.tenancy.entities.organizations import Organization
 from chalicelib.kernel.authorization import ancestor_cache
@@ -73,7 +73,7 @@ def _has_type(entity: EntityRef, item: Item) -> bool:
 
 def _is_accessible(ctx: Context, entity: EntityRef, item: Item) -> bool:
     """Return whether an entity is in the platform of the request, or elsewhere in the caller's organization."""
-    if item.get("library_id") == COMMON:
+    if item.get("library_id") == PUBLIC_LIBRARY_ID:
         return True
     if ctx.container is None or item.get("organization_id") != ctx.container.log:
         return False
