@@ -6,7 +6,7 @@ from typing import Final
 
 from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.core.encoding import to_base64
-from chalicelib.kernel.core.settings import ADDRESS, checked
+from chalicelib.kernel.core.settings import EMAIL_PATTERN, validate_settings
 from infrastructure import access_log, cloudformation, configuration, secrets
 from infrastructure.account import Refused, client, explained, stage_here
 from infrastructure.discovery import jwks_of
@@ -53,7 +53,7 @@ def bootstrap(name: str, given: Mapping[str, str], *, alarms_to: str | None = No
         said["AUTH_JWKS"] = jwks_of({**known, **said}["AUTH_ISSUER"])
     stage = _stage(name, known, said)
     wanted = places(stage) | said
-    checked({key.lower(): value for key, value in (known | _NOT_MADE_YET | wanted).items()})
+    validate_settings({key.lower(): value for key, value in (known | _NOT_MADE_YET | wanted).items()})
     found = _made(stage, (known | wanted).get("MAIL_FROM", ""), alarms_to)
     _write(stage, known | wanted | found | _former_seals(known))
     print(f"\nWritten into .chalice/: config.json and policies/{name}/. Keep them: no secret is in them. Next:")
@@ -83,7 +83,7 @@ def _need(known: Mapping[str, str]) -> None:
 def _check(jwks: str | None, alarms_to: str | None) -> None:
     if jwks and not jwks.startswith("https://"):
         raise Refused(f"JWKS must be an https URL, such as https://login.example.com/keys; {jwks} is none.")
-    if alarms_to and not ADDRESS.fullmatch(alarms_to):
+    if alarms_to and not EMAIL_PATTERN.fullmatch(alarms_to):
         raise Refused(f"ALARMS_TO must be an e-mail address, such as ops@example.com; {alarms_to} is none.")
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from chalicelib.kernel.core.settings import checked
+from chalicelib.kernel.core.settings import validate_settings
 from infrastructure.account import Refused, stage_here
 from infrastructure.names import Stage
 
@@ -64,7 +64,7 @@ def deployed(name: str) -> Stage:
             f"The stage {name} is not known in .chalice/{FILE.name}. Begin with: make bootstrap STAGE={name}. If"
             " somebody else has done that, fetch the file that was committed then."
         )
-    checked({key.lower(): value for key, value in known.items()})
+    validate_settings({key.lower(): value for key, value in known.items()})
     address = urlsplit(known[_QUEUE])
     _, account, queue = address.path.split("/")
     data = queue.removeprefix("atrium-").removesuffix("-events.fifo")

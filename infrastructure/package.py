@@ -50,7 +50,6 @@ _LEFT_OUT: Final = (
     "dns/*zone*.py",
     "dns/_asyncio_backend.py",
     "dns/_trio_backend.py",
-    "dns/asyncquery.py",
     "dns/asyncresolver.py",
     "dns/btree.py",
     "dns/dnssec.py",
@@ -59,7 +58,8 @@ _LEFT_OUT: Final = (
     "dns/namedict.py",
     "dns/quic/_[!_]*.py",
     # Records of these types would be read as generic ones; only A, AAAA, CNAME and TXT are asked for.
-    "dns/rdtypes/ANY/[!CDNOST_]*.py",
+    "dns/rdtypes/ANY/[!CDNOPST_]*.py",
+    "dns/rdtypes/IN/[DIKNPW]*.py",
     "dns/tsigkeyring.py",
     "dns/update.py",
     "dns/versioned.py",

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final, Literal
 
 from chalicelib.kernel.core.encoding import from_base64, to_base64
-from chalicelib.kernel.core.settings import WRAPPED
+from chalicelib.kernel.core.settings import WRAPPED_KEY_PREFIX
 from chalicelib.kernel.crypto.checkpoints import public_key
 from chalicelib.kernel.crypto.keyrings import KeyPurpose
 from infrastructure.account import Refused, client
@@ -229,7 +229,7 @@ def _keep_public_key(stage: Stage, former: str) -> None:
 
 
 def _public_half(signing: str) -> bytes:
-    ciphertext = from_base64(signing.removeprefix(WRAPPED))
+    ciphertext = from_base64(signing.removeprefix(WRAPPED_KEY_PREFIX))
     seed = client("kms").decrypt(CiphertextBlob=ciphertext, EncryptionContext=KeyPurpose.AUDIT_SIGNING_KEY.context)
     return public_key(seed["Plaintext"])
 
@@ -250,4 +250,4 @@ def _new_key(stage: Stage, secret: str) -> str:
     answer = client("kms").generate_data_key_without_plaintext(
         KeyId=stage.key_alias, KeySpec="AES_256", EncryptionContext=KeyPurpose(secret).context
     )
-    return WRAPPED + to_base64(answer["CiphertextBlob"])
+    return WRAPPED_KEY_PREFIX + to_base64(answer["CiphertextBlob"])

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import hypothesis
 import pytest
 
 from chalicelib.kernel.core.settings import settings
@@ -25,6 +26,10 @@ from tests.harness.workers import Workers
 
 if TYPE_CHECKING:
     from selenium.webdriver import Chrome
+
+# Durations depend on the machine. Budgets of AWS calls are tested instead.
+hypothesis.settings.register_profile("atrium", deadline=None)
+hypothesis.settings.load_profile("atrium")
 
 # The scenes and snapshots that stay are many: looking through them as often as usual takes a sixth of the time.
 gc.set_threshold(200_000, 20, 50)

@@ -97,7 +97,7 @@ def remembered() -> Iterator[list[Call]]:
 
 def watch() -> None:
     """Watch the clients of this process from now on, and those that it has already no longer."""
-    aws.forget_clients()
+    aws.reset_clients()
     watch_too()
 
 

@@ -91,7 +91,7 @@ class Log:
     @property
     def size(self) -> int:
         """How many entries have their place."""
-        return Head.of(table.get(head_key(self.id))).tree.size
+        return Head.from_item(table.get(head_key(self.id))).tree.size
 
     def found(self, owner: Person) -> None:
         """Put the organization and its owner into the table."""

@@ -73,7 +73,7 @@ def _watch() -> list[Taken]:
                 taken.units += sum(each["CapacityUnits"] for each in listed) if model.name in _READS else 0
                 taken.received += len(http_response.content)
 
-    aws.forget_clients()  # Clients that were made before would not be watched.
+    aws.reset_clients()  # Clients that were made before would not be watched.
 
     def note_stand_in(name: str, units: float, returned: int) -> None:
         for taken in watching:

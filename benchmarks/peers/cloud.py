@@ -96,7 +96,7 @@ def _provisioned(origin: str) -> dict[str, str]:
 
 def _forget() -> None:
     settings.cache_clear()
-    aws.forget_clients()
+    aws.reset_clients()
 
 
 def _of_peers(origin: str, ada: Person) -> str:

@@ -43,7 +43,7 @@ def main() -> None:
 def rows(world: World, sizes: Iterable[int]) -> Iterator[tuple[str, list[Figures]]]:
     """Yield each operation with its figures at these sizes. What is beside other features' examples stays the same."""
     world.workers.settle()
-    aws.forget_clients()
+    aws.reset_clients()
     calls.watch()
     watch_too()
     alone = snapshots.taken()

@@ -3,12 +3,12 @@
 from collections.abc import Callable
 from typing import Any
 
-from chalicelib.kernel.core.logs import name_invocation
+from chalicelib.kernel.core.logs import add_invocation_id
 
 
 def named(event: Any, get_response: Callable[[Any], Any]) -> Any:
     """Let what is written name the call."""
     # Chalice keeps Lambda's context in a request under another name than in all other events.
     context = getattr(event, "lambda_context", None) or event.context
-    name_invocation(context.aws_request_id)
+    add_invocation_id(context.aws_request_id)
     return get_response(event)

@@ -268,7 +268,7 @@ def _others() -> list[tuple[str, ItemKey, str]]:
             entity_attachments_key(_PLATFORM, "{type}", "{id}"),
             "which nodes of a taxonomy are put on an entity",
         ),
-        ("seat", _PAGES.key("{id}"), "where a page is in a tree of its site: its slug, and below which page"),
+        ("seat", _PAGES.node_key("{id}"), "where a page is in a tree of its site: its slug, and below which page"),
         ("page trail", page_trails.slug_key(_PAGES, "{slug}"), "the pages of a tree that have a slug"),
         (
             "former page trail",
@@ -301,7 +301,7 @@ def _others() -> list[tuple[str, ItemKey, str]]:
             )
             for kind, source in ((Artefact, ""), (Artefact, "{source}"), (ResearchOutput, ""))
         ),
-        ("address hash key", email_hashes.KEY, "the key that hashes addresses, sealed"),
+        ("address hash key", email_hashes.HASH_KEY_ITEM_KEY, "the key that hashes addresses, sealed"),
         (
             "access epoch",
             (log_partition("{organization_id}"), "EPOCH#{sha256 of user, key or everyone}#{shard}"),
@@ -320,18 +320,18 @@ def _others() -> list[tuple[str, ItemKey, str]]:
         ),
         (
             "turns",
-            host_rates.second_key("{sha256 of the organization and the host}", "{second}"),
+            host_rates.slot_counter_key("{sha256 of the organization and the host}", "{second}"),
             "how many requests an organization's webhooks have sent to a host in a second, or wanted to",
         ),
         (
             "requests",
-            request_quota.minute_key(request_quota.REQUESTS, "{sha256 of the principal}", "{end}"),
+            request_quota.window_counter_key(request_quota.REQUESTS, "{sha256 of the principal}", "{end}"),
             "how many requests of a principal in a minute are used up or leased by a process",
         ),
         *(
             (
                 name,
-                request_quota.minute_key(name, "{sha256 of the client's network}", "{end}"),
+                request_quota.window_counter_key(name, "{sha256 of the client's network}", "{end}"),
                 "the same of a client's network, without a valid credential",
             )
             for name in request_quota.NETWORK_LIMITS

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from chalicelib.kernel.core.aws import forget_clients
+from chalicelib.kernel.core.aws import reset_clients
 from chalicelib.kernel.core.encoding import from_base64, to_base64
 from chalicelib.kernel.core.settings import SettingsError, settings, settings_model
 from chalicelib.kernel.crypto.checkpoints import public_key
@@ -107,7 +107,7 @@ def use_stage(name: str) -> None:
     # boto3 goes by the second name of the region, the service by the first.
     os.environ.update(variables(name), AWS_REGION=place.region, AWS_DEFAULT_REGION=place.region)
     settings.cache_clear()
-    forget_clients()
+    reset_clients()
     settings()
 
 

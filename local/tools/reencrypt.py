@@ -49,7 +49,7 @@ def reseal(stage: str | None) -> None:
             if place and read(place)[secret] != settings().data_key:
                 raise NotResealed(f"{secret}: .chalice/config.json has other keys. Run `make bootstrap STAGE={stage}`.")
             renewed = 0
-            again = ", and the key of addresses" if email_hashes.reseal() else ""
+            again = ", and the key of addresses" if email_hashes.reencrypt_key() else ""
             while changed := sum(map(_renewed, _sealing())):
                 renewed += changed  # Whoever rotates a webhook's secret meanwhile may have kept one as it was.
             if place:

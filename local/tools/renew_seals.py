@@ -156,9 +156,9 @@ class _Reading:
             writes = self._read(tree)
             if not writes:
                 return
-            for start in range(0, len(writes), ledger.BATCH):
+            for start in range(0, len(writes), ledger.BATCH_SIZE):
                 with suppress(TransactionCancelled):  # An entry was erased meanwhile: the next look finds what is left.
-                    table.write_transaction(batch := writes[start : start + ledger.BATCH])
+                    table.write_transaction(batch := writes[start : start + ledger.BATCH_SIZE])
                     self.renewed += len(batch)
         raise NotRenewed(f"The log {self.log} keeps changing. {_AGAIN}")
 

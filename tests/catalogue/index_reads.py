@@ -126,7 +126,9 @@ READS: Final[Mapping[str, Shows | Decides]] = {
     "features.notifications.webhooks.tasks._admins_to_notify in_organization": Shows(
         "whom an email notifies: current admins only"
     ),
-    "kernel.work.scheduler._due 'due'": Decides(f"{_REMOVALS}::TestDepartures::test_end_what_began_a_moment_before"),
+    "kernel.work.scheduler._query_due 'due'": Decides(
+        f"{_REMOVALS}::TestDepartures::test_end_what_began_a_moment_before"
+    ),
     "kernel.audit_log.ledger.unanchored_heads 'index2'": Shows(
         "logs that have grown; what is late is anchored an hour later"
     ),

@@ -29,7 +29,7 @@ class TestEveryOperation:
         self, operation: Operation, world: World, begin: Begin, configure: Configure, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         usual = asked(operation, world)
-        monkeypatch.setattr(request_quota, "BATCH", 1)  # Each request leases.
+        monkeypatch.setattr(request_quota, "BATCH_SIZE", 1)  # Each request leases.
         configure(requests_per_minute="600")
         begin()
         counted = asked(operation, world)
@@ -76,7 +76,7 @@ class TestWithoutACredential:
         usual = perform(operation, world, as_=None)
         configure(network_requests_per_minute="600")
         begin()
-        for _ in range(request_quota.BATCH - 1):
+        for _ in range(request_quota.BATCH_SIZE - 1):
             assert world.api.get("/public/leads/statuses").calls.names == []
         counted = perform(operation, world, as_=None)
         assert counted.calls.names == [LEASE, *usual.calls.names]

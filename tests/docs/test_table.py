@@ -21,7 +21,7 @@ from chalicelib.features.tenancy.email_suppressions.logic import UNSUBSCRIBE_PAT
 from chalicelib.kernel.audit_log import ledger
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.identity import api_key_format, email_hashes
-from chalicelib.kernel.identity.email_hashes import keyed_hash
+from chalicelib.kernel.identity.email_hashes import hash_email
 from chalicelib.kernel.permissions import access_epochs
 from chalicelib.kernel.rate_limits import request_quota
 from chalicelib.kernel.storage import table
@@ -77,7 +77,7 @@ def items(
 ) -> list[dict[str, Any]]:
     """All that a life of an organization leaves in the table: sealed entries, a long one, and one that waits."""
     put(silent_webhook(organization.id))
-    put([KeyRevocation(**beginning(now()), organization_id=organization.id, turn_at=now())])
+    put([KeyRevocation(**beginning(now()), organization_id=organization.id, lease_until=now())])
     one_waits(organization.id)
     platform = run_platform(api, organization)
     furnish(api, make_space(api, platform), block="showcase", capability="chat", module="wiki")
@@ -103,7 +103,7 @@ def items(
     email_hashes.reset()
     invite(api, organization, "friend@example.com")
     unsubscribed = api.post(
-        UNSUBSCRIBE_PATH, query={"token": create_unsubscribe_token(keyed_hash("friend@example.com").hex())}
+        UNSUBSCRIBE_PATH, query={"token": create_unsubscribe_token(hash_email("friend@example.com").hex())}
     )
     assert unsubscribed.status == 200
     invite(api, platform, "friend@example.com")
@@ -124,13 +124,13 @@ def items(
     api.delete(organization.path, as_=ada)
     assert api.get(f"{organization.path}/api-keys", as_=key.credential).status == 404
     configure(requests_per_minute="600", network_requests_per_minute="3000")
-    assert [api.get("/organizations", as_=ada).status for _ in range(request_quota.BATCH)] == [
+    assert [api.get("/organizations", as_=ada).status for _ in range(request_quota.BATCH_SIZE)] == [
         200
-    ] * request_quota.BATCH
+    ] * request_quota.BATCH_SIZE
     unknown = api_key_format.generate_api_key()
     for credential, status in ((None, 200), (unknown, 401)):
-        answers = [api.get("/public/leads/statuses", as_=credential) for _ in range(request_quota.BATCH)]
-        assert [answer.status for answer in answers] == [status] * request_quota.BATCH
+        answers = [api.get("/public/leads/statuses", as_=credential) for _ in range(request_quota.BATCH_SIZE)]
+        assert [answer.status for answer in answers] == [status] * request_quota.BATCH_SIZE
     assert mailbox.received == []  # The mail waits, as the rest of the work does.
     return stored()
 
@@ -193,7 +193,7 @@ def silent_webhook(organization_id: str) -> list[Entity]:
         organization_id=organization_id,
         webhook_id=webhook.id,
         delivery_id=webhook.id,
-        turn_at=moment,
+        lease_until=moment,
         attempt=10,
         due_before=None,
         completed_at=moment,

@@ -40,7 +40,7 @@ def main(prefix: str) -> None:
     os.dup2(2, 1)  # What the service logs must not stand between the answers.
     os.environ |= {name.upper(): value for name, value in provision(prefix).items()}
     settings.cache_clear()
-    aws.forget_clients()
+    aws.reset_clients()
     clients = [aws.client("dynamodb"), aws.client("sqs"), event_source_emulator.sqs()]
     catalogue.operations()
     catalogue.load_tasks()
@@ -106,7 +106,7 @@ def _join(organization: str, token: str, role: str) -> str:
 
 def _append(log: str, at_once: int) -> Any:
     """Append what waits in a log, so many entries at once."""
-    ledger.BATCH = at_once  # type: ignore[misc]
+    ledger.BATCH_SIZE = at_once  # type: ignore[misc]
     return app.events(_batch({"log": log}), _CONTEXT)
 
 

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from chalicelib.kernel.audit_log.ledger import HEAD, head_key
 from chalicelib.kernel.audit_log.mac_chains import shard_of
-from chalicelib.kernel.rate_limits.host_rates import second_key
+from chalicelib.kernel.rate_limits.host_rates import slot_counter_key
 from chalicelib.kernel.storage.entity import SYSTEM_LOGS
 from tests.catalogue.evidence import Items
 from tests.harness.api import Json
@@ -22,7 +22,7 @@ _FOLLOWED: Final = {"duepk", "duesk", "task", "log", "followed", "followed_part"
 _BY_CHANCE: Final = {head_key(log) for log in SYSTEM_LOGS}
 """The heads of logs that an entry is in by its target's id: what is made anew may begin one, or go on with it."""
 
-_BY_THE_SECOND: Final = second_key("", "")[0]
+_BY_THE_SECOND: Final = slot_counter_key("", "")[0]
 """How many requests were sent in a second: that depends on when they were sent, and how often one was tried."""
 
 _BATCHES: Final = "#S"

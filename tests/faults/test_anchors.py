@@ -22,7 +22,7 @@ from tests.harness.logs import grow
 def a_log_has_grown(world: World) -> Head:
     """Let the organization's log have grown since its anchor, of which the head is returned, and no other log."""
     anchor(world.workers)
-    head = Head.of(table.get(head_key(world.id)))
+    head = Head.from_item(table.get(head_key(world.id)))
     grow(world.api, world.workers, world.organization)
     return head
 
@@ -56,6 +56,6 @@ def is_done(items: Items, before: Items, world: World, earlier: Head) -> bool:
     newest = anchors.load_latest_anchor(world.id)
     return (
         items == before | {key: unmarked}
-        and newest == Head.of(items[key])
+        and newest == Head.from_item(items[key])
         and anchored(world.id) == [earlier.tree.size + 1, earlier.tree.size]
     )

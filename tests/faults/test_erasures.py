@@ -32,9 +32,9 @@ from tests.harness.logs import alter, entry, finding, head, verify
 from tests.harness.organizations import Founded, found, joins, make_key
 
 VARIANTS: Final = [Variant(fault, lasts=False) for fault in (Fault.DIED_BEFORE, Fault.DIED_AFTER, Fault.CONFLICT)]
-GIVEN_UP: Final = "It could not be finished; what was erased stays erased. Verify the log, then start it again."
+GIVEN_UP: Final = "The erasure could not be finished. Verify the log, then create the erasure again."
 NOT_AGAIN: Final = (
-    "It could not look once more for what was under way when it was completed. Verify the log, then start it again."
+    "The second search, for records in flight at the completion, failed. Verify the log, then create the erasure again."
 )
 
 
@@ -90,8 +90,8 @@ def paused(world: World) -> Begun:
 @pytest.fixture(autouse=True)
 def _in_small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a page of an erasure be some records or entries, and a transaction two of these."""
-    monkeypatch.setattr(erasures, "_PAGE", 8)
-    monkeypatch.setattr(erasures, "_AT_ONCE", 2)
+    monkeypatch.setattr(erasures, "_PAGE_SIZE", 8)
+    monkeypatch.setattr(erasures, "_MAX_ENTRIES_PER_TRANSACTION", 2)
 
 
 def work(world: World, clock: Clock, erasure: Begun) -> None:
@@ -244,7 +244,7 @@ class TestOneThatIsGivenUp:
     @pytest.fixture(autouse=True)
     def _in_smaller_steps(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Let what names the person by their id only, or by their address only, stand behind a page that does both."""
-        monkeypatch.setattr(erasures, "_PAGE", 4)
+        monkeypatch.setattr(erasures, "_PAGE_SIZE", 4)
 
     @pytest.mark.parametrize("by", ["email", "userId"])
     def test_says_what_to_do_and_then_nothing_is_left_wherever_it_was(

@@ -10,7 +10,7 @@ import pytest
 from chalicelib.entrypoints.catalogue import operations
 from chalicelib.kernel.execution import pipeline
 from chalicelib.kernel.operations.operation import Operation
-from chalicelib.kernel.rate_limits.host_rates import second_key
+from chalicelib.kernel.rate_limits.host_rates import slot_counter_key
 from tests.catalogue import evidence
 from tests.catalogue.conftest import Begin
 from tests.catalogue.examples.registry import example_of, perform
@@ -29,7 +29,7 @@ PAUSE_MINUTES: Final = 6
 """Longer than anything waits that is looked for by the sweep, such as a delivery whose message was lost."""
 
 COUNTED_FIRST: Final = (
-    second_key("", "")[0],
+    slot_counter_key("", "")[0],
     *(
         f"Y#{budget.name}#"
         for operation in operations()

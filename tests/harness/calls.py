@@ -83,7 +83,7 @@ def watch() -> None:
     session = aws.session()
     if session in _watched:
         return
-    aws.forget_clients()
+    aws.reset_clients()
     session = aws.session()
     session.events.register("before-call", _before)
     session.events.register("after-call", _after)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from trustme import CA
 
-from chalicelib.kernel.outbound.egress import reset
+from chalicelib.kernel.outbound.egress import reset_pool
 
 _LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
 _NOT_QUITE_SO_LONG = datetime(2020, 4, 1, tzinfo=UTC)
@@ -22,7 +22,7 @@ class Authority:
     def trust(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """Let the service trust this authority and no other."""
         monkeypatch.setenv("SSL_CERT_FILE", str(self.written(folder)))
-        reset()
+        reset_pool()
 
     def written(self, folder: Path) -> Path:
         """Return a file in the folder that holds what to trust."""

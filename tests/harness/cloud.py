@@ -66,12 +66,12 @@ def clear() -> None:
     for bucket in s3_backends[DEFAULT_ACCOUNT_ID]["global"].buckets.values():
         bucket.keys.clear()
         bucket.multiparts.clear()
-    auth._known.clear()  # noqa: SLF001
-    auth._accepted.clear()  # noqa: SLF001
+    auth._records_by_digest.clear()  # noqa: SLF001
+    auth._accepted_keys.clear()  # noqa: SLF001
     ancestor_cache.reset()
-    email_hashes.remember(bytes(32))
+    email_hashes.cache_key(bytes(32))
     request_quota.reset()
-    last_used._noted.clear()  # noqa: SLF001
+    last_used._written_minutes.clear()  # noqa: SLF001
     logic._cached.clear()  # noqa: SLF001
     keyrings._key.cache_clear()  # noqa: SLF001
     cache.reset_cache()

@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from chalicelib.kernel.core import aws
 from chalicelib.kernel.core.encoding import from_base64, to_base64
-from chalicelib.kernel.core.settings import WRAPPED
+from chalicelib.kernel.core.settings import WRAPPED_KEY_PREFIX
 from chalicelib.kernel.crypto import keyrings
 from chalicelib.kernel.crypto.checkpoints import public_key
 from chalicelib.kernel.crypto.keyrings import KeyPurpose
@@ -38,9 +38,9 @@ def public_halves(signing_keys: str) -> str:
 
 
 def _secret(text: str) -> bytes:
-    if not text.startswith(WRAPPED):
+    if not text.startswith(WRAPPED_KEY_PREFIX):
         return from_base64(text)
-    ciphertext, context = from_base64(text.removeprefix(WRAPPED)), KeyPurpose.AUDIT_SIGNING_KEY.context
+    ciphertext, context = from_base64(text.removeprefix(WRAPPED_KEY_PREFIX)), KeyPurpose.AUDIT_SIGNING_KEY.context
     plain: bytes = aws.client("kms").decrypt(CiphertextBlob=ciphertext, EncryptionContext=context)["Plaintext"]
     return plain
 

@@ -77,7 +77,7 @@ def unreached() -> Iterator[None]:
 def silent() -> Iterator[None]:
     """Let them give no answer within the block."""
     answer = WebhookResponse(
-        status=None, error="It did not answer within 15 s.", body="", duration_ms=15_000, timed_out=True
+        status=None, error="The server did not respond within 15 s.", body="", duration_ms=15_000, timed_out=True
     )
     with patch.object(webhook_client, "post_webhook", lambda *_: answer):
         yield

@@ -20,12 +20,15 @@ class Process:
     @classmethod
     def here(cls) -> "Process":
         """Return the process at hand."""
-        return cls(request_quota._counts)  # noqa: SLF001 - nothing but memory tells processes apart
+        return cls(request_quota._counters)  # noqa: SLF001 - nothing but memory tells processes apart
 
     @contextmanager
     def __call__(self) -> Iterator[None]:
         """Let the block happen in this process."""
-        with patch.object(request_quota, "_counts", self._counts), patch.object(auth, "_accepted", self._accepted):
+        with (
+            patch.object(request_quota, "_counters", self._counts),
+            patch.object(auth, "_accepted_keys", self._accepted),
+        ):
             yield
 
     @property

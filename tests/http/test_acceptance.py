@@ -61,7 +61,7 @@ class TestDescribing:
         for decision in ("accept", "decline"):
             answer = decides(api, invited, None, decision)
             assert answer.code == "401 unauthenticated"
-            assert "leave the decision out" in answer.json["detail"]
+            assert "omit the decision" in answer.json["detail"]
         assert api.get(invited.path, as_=ada).json["version"] == 1
 
     def test_a_user_is_told_whether_they_can_accept_and_what_they_became(

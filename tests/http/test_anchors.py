@@ -80,7 +80,7 @@ class TestTheSchedule:
         organizations = [found(api, ada) for _ in range(3)]
         workers.deliver()
         monkeypatch.setattr(ledger, "UNANCHORED_SHARDS", 1)
-        monkeypatch.setattr(ledger, "_PAGE", 2)
+        monkeypatch.setattr(ledger, "_PAGE_SIZE", 2)
         for organization in organizations:
             alter(head(organization), index2pk="ANCHOR#0")
         with monkeypatch.context() as in_no_time:
@@ -161,7 +161,7 @@ class TestOneLog:
     def test_one_whose_anchor_was_written_by_a_process_that_ended_then_waits_no_longer(
         self, ten: Founded, workers: Workers
     ) -> None:
-        anchors.store_anchor(ten.id, Head.of(head(ten)))
+        anchors.store_anchor(ten.id, Head.from_item(head(ten)))
         anchor(workers)
         assert anchored(ten.id) == [10]
         assert not waits(ten.id)

@@ -19,8 +19,8 @@ from tests.harness.workers import Workers
 
 UPDATED = "organization.updated"
 URL = "https://hooks.example.com/all"
-NO_NAME = WebhookResponse(None, "The name can't be resolved.", "", 3, misconfigured=True)
-TIMED_OUT = WebhookResponse(None, "It did not answer within 15 s.", "", 3, timed_out=True)
+NO_NAME = WebhookResponse(None, "The name cannot be resolved.", "", 3, misconfigured=True)
+TIMED_OUT = WebhookResponse(None, "The server did not respond within 15 s.", "", 3, timed_out=True)
 REFUSED = WebhookResponse(None, "The connection was refused.", "", 3)
 
 
@@ -158,7 +158,7 @@ class TestATargetThatCanNotBeRight:
         self.again(api, organization, workers, clock, hours=2)
         disabled = shown(api, made)
         assert disabled["status"] == "disabled"
-        assert "can't be resolved" in disabled["disabledReason"]
+        assert "cannot be resolved" in disabled["disabledReason"]
         assert "organization.webhook.disabled" in [entry["type"] for entry in log_of(api, organization)]
 
     @pytest.mark.parametrize("answer", [TIMED_OUT, REFUSED])

@@ -151,7 +151,7 @@ class TestSetCustomDomain:
         for own in ("platforms.example.net", "engines.platforms.example.net", "api.example.org", "v2.api.example.org"):
             answer = api.post(path(platform), as_=platform.owner, json={"domain": own})
             assert answer.faults == {"/domain": "malformed"}
-            assert "one of the service's own" in answer.json["errors"][0]["detail"]
+            assert "belongs to the service" in answer.json["errors"][0]["detail"]
 
     def test_said_again_it_is_the_claim_that_there_is(self, api: Api, organization: Founded, platform: Running) -> None:
         claimed = claim(api, platform)

@@ -18,7 +18,7 @@ from tests.harness.organizations import Founded, found, joins, make_key
 from tests.harness.workers import Workers, bodies
 
 NOBODY = "01939d3c-0000-4000-8000-00000000000a"
-OWNER = "This person owns the organization. Transfer the ownership to another member, then start it again."
+OWNER = "This person owns the organization. Transfer the ownership to another member, then create the erasure again."
 
 
 def erasures(organization: Founded) -> list[Json]:
@@ -135,7 +135,7 @@ class TestErasePerson:
                 answer = asked_to_erase(api, organization, userId=key.id.upper(), email=email)
                 assert (answer.code, answer.faults) == ("422 validation_failed", {"/userId": "api_key"}), email
                 assert answer.json["errors"][0]["detail"] == (
-                    "This is the id of an API key, which is no person. Delete the key instead: "
+                    "This is the id of an API key, not of a user. Delete the key instead: "
                     f"DELETE {organization.keys}/{key.id}"
                 )
         assert erasures(organization) == []
@@ -303,7 +303,7 @@ class TestGetErasure:
         assert (completed.json["status"], completed.json["error"]) == ("completed", None)
         assert looked_again.json == completed.json | {
             "error": (
-                "It could not look once more for what was under way when it was completed. Verify the log, then start it "  # noqa: E501
+                "The second search, for records in flight at the completion, failed. Verify the log, then start it "  # noqa: E501
                 "again."
             )
         }

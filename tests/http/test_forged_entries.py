@@ -2,7 +2,7 @@
 
 import pytest
 
-from chalicelib.kernel.audit_log.entries import EntryItem, canonical_json, pointer
+from chalicelib.kernel.audit_log.entries import EntryItem, build_pending_pointer, canonical_json
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.core.ids import new_id
 from chalicelib.kernel.work import queues
@@ -40,10 +40,10 @@ def forge(organization: Founded, *, by: str = "mallory", with_pointer: bool = Tr
             "data": {},
         }
     )
-    entry = EntryItem.of(organization.id, body)
+    entry = EntryItem.create(organization.id, body)
     cloud.put(entry.item())
     if with_pointer:
-        cloud.put(pointer(organization.id, entry_id, entry.leaf, {}, moment))
+        cloud.put(build_pending_pointer(organization.id, entry_id, entry.leaf, {}, moment))
     return entry_id
 
 

@@ -107,7 +107,7 @@ class TestResendInvitation:
         clock.shift(minutes=2)
         answer = self.asked(api, invited, make_key(api, organization, "members:write"))
         assert answer.code == "403 insufficient_role"
-        assert answer.json["detail"] == "It invites as 'admin'; you can grant roles up to 'editor'."
+        assert answer.json["detail"] == "It offers 'admin'. You can grant roles up to 'editor'."
         assert self.asked(api, invited, grace).status == 200
 
     def test_that_somebody_else_changed_it_is_said_before_that_it_is_too_early(

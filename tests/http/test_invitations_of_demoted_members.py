@@ -125,7 +125,7 @@ class TestWhatADemotedMemberInvited:
         clock.shift(minutes=2)
         refused = api.post(f"{invited.path}/resend", as_=organization.owner)
         assert refused.code == "409 invalid_transition"
-        assert "can't invite as 'admin' any more" in refused.json["detail"]
+        assert "cannot grant 'admin' any more" in refused.json["detail"]
         assert api.delete(invited.path, as_=organization.owner).status == 204
         assert accepts(api, invite(api, organization, stranger, role="admin"), stranger)["status"] == "accepted"
 

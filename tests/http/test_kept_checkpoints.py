@@ -2,7 +2,7 @@ import pytest
 
 from chalicelib.features.audit.log.logic import log_verification
 from chalicelib.kernel.audit_log import ledger
-from chalicelib.kernel.audit_log.authenticity import mac_of
+from chalicelib.kernel.audit_log.authenticity import make_pending_mac
 from chalicelib.kernel.audit_log.mac_chains import Chains, chain_key
 from chalicelib.kernel.core.encoding import to_base64url
 from chalicelib.kernel.crypto import checkpoints
@@ -53,8 +53,8 @@ class TestKeptCheckpoints:
                 body = item["body"].replace(b"Ada Lovelace", b"Eve Lovelace")
                 fresh |= {"body": body, "leaf": leaf_of(body)}
             link = Chains.read(ten.id).link
-            mac = mac_of(ten.id, item["sk"], fresh["leaf"], link)  # By whoever has all keys.
-            proof = {"link": link.packed(), "mac": mac}
+            mac = make_pending_mac(ten.id, item["sk"], fresh["leaf"], link)  # By whoever has all keys.
+            proof = {"link": link.to_bytes(), "mac": mac}
             cloud.put(fresh | proof)
             cloud.put({"pk": f"Q#{ten.id}", "sk": item["sk"], "leaf": fresh["leaf"], **proof, "log": ten.id})
             pk, sk = chain_key(ten.id, link.shard)

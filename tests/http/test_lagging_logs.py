@@ -148,7 +148,7 @@ def test_an_export_at_once_says_nothing_of_who_was_erased_a_moment_ago(
 ) -> None:
     grow(api, workers, young, 4)
     clock.shift(seconds=inline_export.MAX_INDEX_LAG_SECONDS + 1)
-    table.write_transaction(redaction.redact_entry(young.id, entry(young, 2), proven=True))
+    table.write_transaction(redaction.redact_entry(young.id, entry(young, 2), is_authentic=True))
     monkeypatch.setattr(inline_export, "MAX_ENTRIES", 1)  # By pages of two.
     found = [
         entry
@@ -160,7 +160,7 @@ def test_an_export_at_once_says_nothing_of_who_was_erased_a_moment_ago(
 
 def test_an_export_says_nothing_of_who_was_erased_a_moment_ago(api: Api, young: Founded, workers: Workers) -> None:
     grow(api, workers, young, 2)
-    table.write_transaction(redaction.redact_entry(young.id, entry(young, 2), proven=True))
+    table.write_transaction(redaction.redact_entry(young.id, entry(young, 2), is_authentic=True))
     ((shown,),) = logs.iter_sequenced(young.id, 1, 2, reread=True)
     assert "erased" in shown.item
 

@@ -102,7 +102,7 @@ def test_who_is_kept_from_removing_somebody_lets_nobody_check_their_epoch_from_t
             assert table.get(epoch.closing_mark_key)
             conflicts.release(epoch.shards)
 
-    monkeypatch.setattr(unit_of_work, "backoff_seconds", pause)
+    monkeypatch.setattr(unit_of_work, "back_off", pause)
     removed = api.delete(f"{organization.path}/members/{grace.id}", as_=organization.owner)
     assert removed.status == 204
     assert removed.calls.names.count("dynamodb:TransactWriteItems") == 4  # Two tries, the mark, the third try.

@@ -54,4 +54,4 @@ def test_a_newer_one_is_not_misread(api: Api, platform: Running, older: str) -> 
     cloud.put({**stored(), "shape": 3})
     for answer in (api.get(older, as_=platform.owner), api.patch(older, as_=platform.owner, json={"position": 7})):
         assert answer.code == "503 unavailable"
-        assert "newer version" in answer.json["detail"]
+        assert "newer release" in answer.json["detail"]

@@ -70,7 +70,7 @@ class TestItsRightfulHolder:
         assert left(ask(api, former)[0]) == MOST - 1
         again = api.post(f"{made.location}/rotate", as_=organization.owner, json={"graceHours": 0}).json["key"]
         if process_is_new:
-            auth._accepted.clear()  # noqa: SLF001 - a process that has not met the secret
+            auth._accepted_keys.clear()  # noqa: SLF001 - a process that has not met the secret
         refused = ask(api, former, 15)
         assert {answer.status for answer in refused} == {401}
         assert not [answer for answer in refused if "RateLimit" in answer.headers]
@@ -113,7 +113,7 @@ class TestAFlood:
         assert [answer.status for answer in answers] == [401] * FROM_A_NETWORK + [429] * 20
         assert {tuple(answer.calls.names) for answer in answers[FROM_A_NETWORK:]} == {()}
         written = sum(answer.calls.names.count("dynamodb:UpdateItem") for answer in answers)
-        assert written <= FROM_A_NETWORK / request_quota.BATCH
+        assert written <= FROM_A_NETWORK / request_quota.BATCH_SIZE
 
     def test_from_one_network_leaves_the_others_theirs(self, api: Api, rotated: tuple[str, str]) -> None:
         ask(api, rotated[0], 60)

@@ -54,7 +54,7 @@ class TestRequestsAMinute:
         ]
         refused = ask(api, ada)[0]
         assert refused.code == "429 rate_limited"
-        assert refused.json["detail"] == f"This can be asked for 600 times in 60 s. Try again in {left} s."
+        assert refused.json["detail"] == f"This is allowed 600 times in 60 s. Try again in {left} s."
         assert refused.headers["Retry-After"] == str(left)
         assert refused.headers["RateLimit"] == f'"requests";r=0;t={left}'
         assert refused.headers["RateLimit-Policy"] == '"requests";q=600;w=60'
@@ -203,7 +203,7 @@ class TestSeveralProcesses:
             for process in processes:
                 with process():
                     answers += ask(api, ada, 10)
-        assert 600 - 2 * request_quota.BATCH <= let_through(answers) <= 600 + 2 * (request_quota.BATCH - 1)
+        assert 600 - 2 * request_quota.BATCH_SIZE <= let_through(answers) <= 600 + 2 * (request_quota.BATCH_SIZE - 1)
         assert leased(answers) <= 900 / 20
         others = ask(api, ada, 20)  # a fourth process, which nobody has told
         assert (let_through(others), leased(others)) == (19, 1)

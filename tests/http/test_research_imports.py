@@ -33,7 +33,7 @@ def refusing(path: str, *replies: Reply, world: World) -> None:
 @pytest.fixture
 def swift(monkeypatch: pytest.MonkeyPatch) -> None:
     """Who waits a moment before another try doesn't."""
-    monkeypatch.setattr(source_client, "backoff_seconds", lambda *_, **__: None)
+    monkeypatch.setattr(source_client, "back_off", lambda *_, **__: None)
 
 
 class TestAnImport:

@@ -165,7 +165,7 @@ class TestRenewingSeals:
     def test_goes_on_where_it_was_interrupted(
         self, api: Api, old: Founded, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        monkeypatch.setattr(ledger, "BATCH", 2)
+        monkeypatch.setattr(ledger, "BATCH_SIZE", 2)
         write, left = table.write_transaction, iter([True, True])
 
         def dying(writes: Any) -> None:
@@ -277,7 +277,7 @@ class TestRenewingSeals:
 
         def contended(writes: Any) -> None:
             if next(lost, False):
-                raise TransactionCancelled({}, contended=True)
+                raise TransactionCancelled({}, is_contended=True)
             write(writes)
 
         monkeypatch.setattr(table, "write_transaction", contended)
@@ -286,7 +286,7 @@ class TestRenewingSeals:
 
     def test_gives_up_where_a_log_keeps_changing(self, old: Founded, monkeypatch: pytest.MonkeyPatch) -> None:
         def contended(_: Any) -> None:
-            raise TransactionCancelled({}, contended=True)
+            raise TransactionCancelled({}, is_contended=True)
 
         monkeypatch.setattr(table, "write_transaction", contended)
         with pytest.raises(NotRenewed, match=f"The log {old.id} keeps changing. Run it again: what is done is done."):

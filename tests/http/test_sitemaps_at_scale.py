@@ -29,7 +29,7 @@ def site(api: Api, organization: Founded) -> Published:
 def seat(site: Published, above: Leaf, number: int) -> dict[str, Any]:
     """Return the seat of a page that is published below another."""
     page_id = f"01939d3c-0000-7000-8000-{number:012d}"
-    pk, sk = page_tree(site.id, PUBLISHED_TREE).key(page_id)
+    pk, sk = page_tree(site.id, PUBLISHED_TREE).node_key(page_id)
     return {
         "pk": pk,
         "sk": sk,

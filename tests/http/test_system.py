@@ -105,7 +105,7 @@ class TestGetStatus:
         took = time.monotonic() - began
         answered.set()
         assert TIMEOUT_SECONDS <= took < 2 * TIMEOUT_SECONDS
-        assert unwell(answer)["queues"].count("It did not answer within 1 s.") == len(QUEUES)
+        assert unwell(answer)["queues"].count("It did not respond within 1 s.") == len(QUEUES)
 
     def test_what_can_not_be_asked_is_told_without_its_reason(
         self, api: Api, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
@@ -115,7 +115,7 @@ class TestGetStatus:
 
         monkeypatch.setattr(queues, "ping", refuse)
         answer = api.get("/status")
-        assert "It can't be asked; the log says why." in unwell(answer)["queues"]
+        assert "The check failed. See the log for the reason." in unwell(answer)["queues"]
         assert "arn:aws" not in answer.text
         assert "is out of bounds" in caplog.text
 
@@ -127,7 +127,7 @@ class TestGetStatus:
             clock.shift(minutes=1)
             workers.sweep()  # Nobody delivers what it queues.
         assert unwell(api.get("/status")) == {
-            "ledger": f"An entry has waited for its place in its log since {organization.record['createdAt']}."
+            "ledger": f"A log entry has been pending since {organization.record['createdAt']}."
         }
         workers.deliver()
         monkeypatch.setattr(logic, "_CACHE_SECONDS", 0)

@@ -10,7 +10,7 @@ import pytest
 
 from chalicelib.features.tenancy.email_suppressions.logic import UNSUBSCRIBE_PATH, create_unsubscribe_token
 from chalicelib.kernel.identity import email_hashes
-from chalicelib.kernel.identity.email_hashes import KEY, keyed_hash
+from chalicelib.kernel.identity.email_hashes import HASH_KEY_ITEM_KEY, hash_email
 from tests.harness import snapshots
 from tests.harness.api import Answer, Api
 from tests.harness.callers import Person
@@ -28,7 +28,7 @@ HTML: Final = {"Accept": "text/html,application/xhtml+xml"}
 
 
 def token(address: str = SOPHIE) -> str:
-    return create_unsubscribe_token(keyed_hash(address).hex())
+    return create_unsubscribe_token(hash_email(address).hex())
 
 
 def click(api: Api, said: str, body: bytes = CLICK, kind: str = FORM["Content-Type"], **headers: str) -> Answer:
@@ -113,7 +113,7 @@ class TestOneClick:
         entries = api.items("/system/audit-log", as_=operator, query={"type": "mail.suppression.created"})
         assert len(entries) == 1
         assert SOPHIE not in json.dumps(entries)
-        assert keyed_hash(SOPHIE).hex() not in json.dumps(entries)
+        assert hash_email(SOPHIE).hex() not in json.dumps(entries)
 
     def test_stores_no_address(self, api: Api) -> None:
         click(api, token())
@@ -169,13 +169,13 @@ class TestWhoeverIsUnsubscribed:
 class TestTheKeyThatHashes:
     def test_is_made_once_and_sealed(self, aws: None) -> None:  # noqa: ARG002 - an empty table
         email_hashes.reset()
-        first = keyed_hash(SOPHIE)
+        first = hash_email(SOPHIE)
         email_hashes.reset()
-        assert keyed_hash(SOPHIE) == first
-        assert keyed_hash(SOPHIE) != keyed_hash("somebody@example.org")
+        assert hash_email(SOPHIE) == first
+        assert hash_email(SOPHIE) != hash_email("somebody@example.org")
         (item,) = snapshots.stored().values()
-        assert (item["pk"], item["sk"]) == KEY
-        assert email_hashes._known[KEY] not in bytes(item["sealed"])  # noqa: SLF001 - what must not be read there
+        assert (item["pk"], item["sk"]) == HASH_KEY_ITEM_KEY
+        assert email_hashes._known[HASH_KEY_ITEM_KEY] not in bytes(item["sealed"])  # noqa: SLF001 - what must not be read there
 
     def test_outlives_the_data_key_that_sealed_it(
         self,
@@ -188,15 +188,15 @@ class TestTheKeyThatHashes:
         from chalicelib.kernel.crypto import keyrings
 
         email_hashes.reset()
-        first, former, new = keyed_hash(SOPHIE), settings().data_key, b64encode(b"n" * 32).decode()
-        assert not email_hashes.reseal()
+        first, former, new = hash_email(SOPHIE), settings().data_key, b64encode(b"n" * 32).decode()
+        assert not email_hashes.reencrypt_key()
         for keys in (f"{new},{former}", new):
             monkeypatch.setenv("DATA_KEY", keys)
             settings.cache_clear()
             keyrings._key.cache_clear()  # noqa: SLF001 - as a new process
             email_hashes.reset()
-            assert keyed_hash(SOPHIE) == first
-            email_hashes.reseal()
+            assert hash_email(SOPHIE) == first
+            email_hashes.reencrypt_key()
         monkeypatch.undo()
         settings.cache_clear()
 

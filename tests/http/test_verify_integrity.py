@@ -96,7 +96,7 @@ class TestWholeLogs:
             lagged.append(where.pk)
             return replace(answer, items=[stale if i["sk"] == stale["sk"] else i for i in answer.items])
 
-        table.write_transaction(redaction.redact_entry(organization.id, stale, proven=True))
+        table.write_transaction(redaction.redact_entry(organization.id, stale, is_authentic=True))
         monkeypatch.setattr(table, "query", lagging)
         assert finding(api, organization) == (None, None)
         assert lagged

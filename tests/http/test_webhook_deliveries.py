@@ -316,5 +316,5 @@ def test_each_request_that_was_sent_is_an_attempt(
     assert sum(map(len, attempts)) == len(receiver.requests)
     first, second = attempts[-1]
     assert (first["number"], first["statusCode"], second["number"], second["statusCode"]) == (1, None, 2, 200)
-    assert first["error"].startswith("It closed the connection")
+    assert first["error"].startswith("The server closed the connection")
     assert first["at"] <= second["at"]

@@ -274,4 +274,4 @@ class TestHowLong:
         result = api.post(f"{path}/test", as_=organization.owner).json
         assert (result["delivered"], result["statusCode"]) == (False, None)
         assert asked == [5.0]
-        assert result["error"] == "It did not answer within 5 s."
+        assert result["error"] == "The server did not respond within 5 s."

@@ -72,7 +72,7 @@ def deployed(cloud: str, issuer: Issuer) -> Mapping[str, str]:
 
 def _forget() -> None:
     settings.cache_clear()
-    aws.forget_clients()
+    aws.reset_clients()
 
 
 @pytest.fixture(scope="module", params=LAMBDA_PYTHONS)

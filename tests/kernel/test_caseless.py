@@ -10,7 +10,7 @@ import pytest
 
 from chalicelib.features.sites.models.url_paths import normalize_path
 from chalicelib.kernel.core import case_folding
-from chalicelib.kernel.outbound.domain_names import domain_name, host_name
+from chalicelib.kernel.outbound.domain_names import host_name, normalize_domain_name
 from chalicelib.kernel.storage.pii import PersonalData
 
 ROOT: Final = Path(__file__).parents[2] / "chalicelib"
@@ -122,11 +122,15 @@ def test_what_was_stored_with_a_domain_in_unicode_is_looked_for_too() -> None:
 
 
 def test_a_domain_becomes_no_other_by_its_case() -> None:
-    assert domain_name("BÜCHER.Example.com") == host_name("Bücher.Example.com:443") == "xn--bcher-kva.example.com"
+    assert (
+        normalize_domain_name("BÜCHER.Example.com")
+        == host_name("Bücher.Example.com:443")
+        == "xn--bcher-kva.example.com"
+    )
     for text in (f"{KELVIN}elvin.example.com", f"{LONG_S}hop.example.com", "\uff53hop.example.com"):
         assert host_name(text) is None
         with pytest.raises(ValueError, match="must"):
-            domain_name(text)
+            normalize_domain_name(text)
 
 
 def test_a_path_becomes_no_other_by_its_case() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.kernel.core.ip_networks import dns_servers, network, within
+from chalicelib.kernel.core.ip_networks import is_in_networks, parse_dns_servers, parse_network
 
 OFFICE = ["192.0.2.0/24", "2001:db8:1::/48", "203.0.113.7"]
 
@@ -20,53 +20,53 @@ def in_its_own_family(address: IPv4Address | IPv6Address) -> bool:
     "address", ["192.0.2.0", "192.0.2.255", "::ffff:192.0.2.9", "::ffff:c000:209", "2001:db8:1::5", "203.0.113.7"]
 )
 def test_addresses_inside(address: str) -> None:
-    assert within(address, OFFICE)
+    assert is_in_networks(address, OFFICE)
 
 
 @pytest.mark.parametrize(
     "address", ["192.0.3.0", "10.0.0.1", "::192.0.2.9", "::ffff:192.0.3.9", "2001:db8:2::5", "203.0.113.8", "::1"]
 )
 def test_addresses_outside(address: str) -> None:
-    assert not within(address, OFFICE)
+    assert not is_in_networks(address, OFFICE)
 
 
 @pytest.mark.parametrize("address", ["", "unknown", "192.0.2.1, 10.0.0.1", "192.0.2.1:443", "192.0.2.01", "192.0.2"])
 def test_what_is_no_address_is_outside(address: str) -> None:
-    assert not within(address, [*OFFICE, "0.0.0.0/0", "::/0"])
+    assert not is_in_networks(address, [*OFFICE, "0.0.0.0/0", "::/0"])
 
 
 def test_no_address_lies_in_no_network() -> None:
-    assert not within("192.0.2.1", [])
+    assert not is_in_networks("192.0.2.1", [])
 
 
 def test_a_mapped_network_means_the_ipv4_addresses_it_maps() -> None:
-    assert within("192.0.2.9", ["::ffff:192.0.2.0/120"])
-    assert within("::ffff:192.0.2.9", ["::ffff:192.0.2.0/120"])
-    assert not within("192.0.3.9", ["::ffff:192.0.2.0/120"])
+    assert is_in_networks("192.0.2.9", ["::ffff:192.0.2.0/120"])
+    assert is_in_networks("::ffff:192.0.2.9", ["::ffff:192.0.2.0/120"])
+    assert not is_in_networks("192.0.3.9", ["::ffff:192.0.2.0/120"])
 
 
 def test_all_of_ipv6_is_not_all_of_ipv4() -> None:
-    assert not within("::ffff:192.0.2.9", ["::/0"])
-    assert within("::ffff:192.0.2.9", ["0.0.0.0/0"])
+    assert not is_in_networks("::ffff:192.0.2.9", ["::/0"])
+    assert is_in_networks("::ffff:192.0.2.9", ["0.0.0.0/0"])
 
 
 @given(st.ip_addresses().filter(in_its_own_family), st.data())
 def test_every_address_lies_in_each_network_around_it(address: IPv4Address | IPv6Address, data: st.DataObject) -> None:
     length = data.draw(st.integers(0, address.max_prefixlen))
-    assert within(str(address), [str(ip_network((address, length), strict=False))])
+    assert is_in_networks(str(address), [str(ip_network((address, length), strict=False))])
 
 
 @pytest.mark.parametrize("text", ["", "office", "192.0.2.7/24", "192.0.2.0/33", "2001:db8::/129", "192.0.2.0/-1"])
 def test_what_is_no_network_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"^must be "):
-        network(text)
+        parse_network(text)
 
 
 def test_dns_servers_are_addresses_with_a_port_or_without() -> None:
     listed = "192.0.2.7, 127.0.0.1:5353,2001:DB8::7 ,[2001:db8::7], [::1]:1"
     servers = [("192.0.2.7", 53), ("127.0.0.1", 5353), ("2001:db8::7", 53), ("2001:db8::7", 53), ("::1", 1)]
-    assert dns_servers(listed) == servers
-    assert dns_servers("") == []
+    assert parse_dns_servers(listed) == servers
+    assert parse_dns_servers("") == []
 
 
 @pytest.mark.parametrize(
@@ -91,10 +91,10 @@ def test_dns_servers_are_addresses_with_a_port_or_without() -> None:
 )
 def test_what_is_no_list_of_addresses_names_no_dns_servers(text: str) -> None:
     with pytest.raises(ValueError, match=r"^must be addresses, such as "):
-        dns_servers(text)
+        parse_dns_servers(text)
 
 
 @pytest.mark.parametrize("port", ["0", "65536", "99999"])
 def test_a_dns_server_has_a_port_that_there_is(port: str) -> None:
     with pytest.raises(ValueError, match=r"^must have a port from 1 to 65535$"):
-        dns_servers(f"192.0.2.7:{port}")
+        parse_dns_servers(f"192.0.2.7:{port}")

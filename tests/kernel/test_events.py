@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import rfc8785
 
-from chalicelib.kernel.audit_log.entries import INLINE_BYTES, EntryItem, Event, canonical_json, differences
+from chalicelib.kernel.audit_log.entries import INLINE_BYTES, EntryItem, Event, canonical_json, diff_fields
 from chalicelib.kernel.audit_log.mac_chains import Chains
 from chalicelib.kernel.crypto.merkle import leaf_hash
 from chalicelib.kernel.storage.entity import Item
@@ -93,7 +93,7 @@ class TestDifferences:
     def test_only_what_changed_is_named_in_the_records_order(self) -> None:
         before = {"a": 1, "b": [1], "c": None, "version": 1, "d": "x" * 5000}
         now = {"a": 1, "b": [2], "c": 0, "version": 2, "d": "y", "e": "new"}
-        named = differences(before, now, frozenset({"version"}))
+        named = diff_fields(before, now, frozenset({"version"}))
         short = {"sha256": sha256(json.dumps("x" * 5000).encode()).hexdigest(), "size": 5002}
         assert named == [
             {"field": "b", "from": [1], "to": [2]},

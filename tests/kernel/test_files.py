@@ -131,9 +131,9 @@ class TestFinding:
         self, bucket: str, region: str, host: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("AWS_REGION", region)
-        aws.forget_clients()
+        aws.reset_clients()
         address = files.presign_url(bucket, "a/1", name="a", seconds=900)
-        aws.forget_clients()
+        aws.reset_clients()
         assert address.startswith(f"https://{bucket}.{host}/a/1?")
 
 

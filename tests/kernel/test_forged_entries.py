@@ -6,8 +6,8 @@ from typing import Any, Final
 
 import pytest
 
-from chalicelib.kernel.audit_log.authenticity import is_authentic, mac_of
-from chalicelib.kernel.audit_log.entries import EntryItem, pending_key, pointer
+from chalicelib.kernel.audit_log.authenticity import is_authentic, make_pending_mac
+from chalicelib.kernel.audit_log.entries import EntryItem, build_pending_pointer, pending_key
 from chalicelib.kernel.audit_log.ledger import HEAD, append_pending, count_pending
 from chalicelib.kernel.audit_log.mac_chains import MAC_BYTES, Link
 from chalicelib.kernel.core.clock import after, now
@@ -44,14 +44,14 @@ LINK: Final = Link(0, 1, b"")
 OF_ANOTHER: Final = Link(1, 2, bytes(MAC_BYTES))
 
 
-def forged(mac: bytes | None = None, link: bytes | None = LINK.packed()) -> Item:
+def forged(mac: bytes | None = None, link: bytes | None = LINK.to_bytes()) -> Item:
     """Put an entry and its pointer as the service would, but for the MAC, or for MAC and link; return the entry."""
     entry_id = new_id(now())
-    entry = EntryItem.of(LOG, (BODY % ("a", entry_id, now())).encode())
+    entry = EntryItem.create(LOG, (BODY % ("a", entry_id, now())).encode())
     proof = ({"mac": mac} if mac else {}) | ({"link": link} if link else {})
     item = entry.item() | proof
     cloud.put(item)
-    cloud.put(pointer(LOG, entry_id, entry.leaf, proof, now()))
+    cloud.put(build_pending_pointer(LOG, entry_id, entry.leaf, proof, now()))
     return item
 
 
@@ -118,7 +118,7 @@ def test_a_mac_counts_in_its_log_alone() -> None:
 
 
 GARBAGE: Final[dict[str, Callable[[], Item]]] = {
-    "no entry": lambda: pointer(LOG, new_id(now()), bytes(32), {}, now()),
+    "no entry": lambda: build_pending_pointer(LOG, new_id(now()), bytes(32), {}, now()),
     "no leaf": lambda: {"pk": f"Q#{LOG}", "sk": new_id(now())},
     "a leaf that is text": lambda: {"pk": f"Q#{LOG}", "sk": new_id(now()), "leaf": "leaf", "mac": "mac"},
     "a short leaf": lambda: {"pk": f"Q#{LOG}", "sk": new_id(now()), "leaf": b"leaf", "mac": bytes(36)},
@@ -166,7 +166,7 @@ def test_pointers_without_end_do_not_hold_up_the_log() -> None:
         {"mac": bytes(36)},
         {"leaf": "text"},
         {"mac": None},
-        {"link": OF_ANOTHER.packed()},
+        {"link": OF_ANOTHER.to_bytes()},
         {"link": b""},
         {"link": None},
         {"link": "text"},
@@ -295,13 +295,13 @@ class TestKeys:
 
     def test_the_mac_covers_log_id_leaf_and_link(self) -> None:
         leaf = leaf_hash(b"body")
-        item = {"sk": "e", "leaf": leaf, "link": LINK.packed(), "mac": mac_of("log", "e", leaf, LINK)}
+        item = {"sk": "e", "leaf": leaf, "link": LINK.to_bytes(), "mac": make_pending_mac("log", "e", leaf, LINK)}
         assert is_authentic("log", item)
         assert not is_authentic("other", item)
         assert not is_authentic("log", {**item, "sk": "f"})
         assert not is_authentic("log", {**item, "leaf": leaf_hash(b"other")})
         for other in (Link(1, 1, b""), Link(0, 2, b""), Link(0, 1, bytes(36))):
-            assert not is_authentic("log", {**item, "link": other.packed()})
+            assert not is_authentic("log", {**item, "link": other.to_bytes()})
         assert not is_authentic("log\ne", {**item, "sk": ""})
 
 

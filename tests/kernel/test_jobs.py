@@ -52,10 +52,10 @@ class Carriage(Engine):
 del KINDS["engine"], KINDS["carriage"]
 
 
-def ordered(turn_at: str | None = "now") -> Engine:
+def ordered(lease_until: str | None = "now") -> Engine:
     """Return an engine that is ordered, and may be built from a moment on."""
     changes = UnitOfWork(now())
-    engine = changes.create(Engine(**beginning(now()), turn_at=now() if turn_at == "now" else turn_at))
+    engine = changes.create(Engine(**beginning(now()), lease_until=now() if lease_until == "now" else lease_until))
     changes.commit()
     return engine
 
@@ -86,7 +86,7 @@ class TestTake:
         moment = clock.freeze()
         engine = taken(ordered())
         assert engine == stored(engine)
-        assert (engine.turn_at, engine.failures) == (after(moment, seconds=LEASE_SECONDS), 1)
+        assert (engine.lease_until, engine.failures) == (after(moment, seconds=LEASE_SECONDS), 1)
 
     def test_of_many_workers_at_once_one_takes_it(self) -> None:
         engine = ordered()
@@ -128,7 +128,7 @@ class TestKeep:
         engine = jobs.checkpoint(engine, wheels=1)
         assert engine == stored(engine)
         assert (engine.wheels, engine.failures, engine.version) == (1, 0, 1)
-        assert engine.turn_at == after(now(), seconds=LEASE_SECONDS)
+        assert engine.lease_until == after(now(), seconds=LEASE_SECONDS)
 
     def test_what_callers_see_of_it_is_a_version_of_its_own(self) -> None:
         engine = jobs.checkpoint(taken(ordered()), status="running")
@@ -218,15 +218,15 @@ class TestTryAgain:
         moment = clock.freeze()
         engine = jobs.checkpoint(taken(ordered()), wheels=1)
         jobs.retry_later(engine)
-        turn_at = stored(engine).turn_at
-        assert turn_at is not None
-        assert after(moment, seconds=48) <= turn_at <= after(moment, seconds=72)
+        lease_until = stored(engine).lease_until
+        assert lease_until is not None
+        assert after(moment, seconds=48) <= lease_until <= after(moment, seconds=72)
 
 
 class TestEnd:
     def test_nobody_takes_it_again_and_nothing_is_due(self, clock: Clock) -> None:
         engine = jobs.finish(taken(ordered()), wheels=9)
-        assert (stored(engine).wheels, stored(engine).turn_at) == (9, None)
+        assert (stored(engine).wheels, stored(engine).lease_until) == (9, None)
         assert jobs.claim(Engine, message(engine)) is None
         clock.shift(days=1)
         assert scheduler.enqueue_due() == 0
@@ -266,7 +266,7 @@ class TestAStart:
     @staticmethod
     def _ordered() -> Engine:
         changes = UnitOfWork(now())
-        engine = changes.create(Engine(**beginning(now()), turn_at=now()))
+        engine = changes.create(Engine(**beginning(now()), lease_until=now()))
         changes.enqueue_after_commit(Engine.task, engine)
         outbox.commit(changes, "engine.ordered", by_itself("engine.ordered"))
         return engine

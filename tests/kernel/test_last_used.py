@@ -9,7 +9,7 @@ from tests.harness.organizations import Founded, make_key
 
 
 @pytest.mark.parametrize(
-    "fault", [TransactionCancelled({}, contended=True), unavailable("Busy.")], ids=["lost", "busy"]
+    "fault", [TransactionCancelled({}, is_contended=True), unavailable("Busy.")], ids=["lost", "busy"]
 )
 def test_a_note_that_could_not_be_taken_is_taken_with_the_next_request(
     api: Api, organization: Founded, ada: Person, monkeypatch: pytest.MonkeyPatch, fault: Exception

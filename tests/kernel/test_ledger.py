@@ -4,7 +4,7 @@ from contextlib import suppress
 import pytest
 
 from chalicelib.kernel.audit_log import mac_chains
-from chalicelib.kernel.audit_log.ledger import BATCH, HEAD, Head, append_pending, count_pending, head_key
+from chalicelib.kernel.audit_log.ledger import BATCH_SIZE, HEAD, Head, append_pending, count_pending, head_key
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
@@ -27,7 +27,7 @@ def check_log(size: int) -> None:
     found = entries()
     assert [entry["sequence"] for entry in found] == list(range(1, size + 1))
     leaves = [entry["leaf"] for entry in found]
-    head = Head.of(table.get(head_key(LOG)))
+    head = Head.from_item(table.get(head_key(LOG)))
     assert (head.tree.size, head.tree.root()) == (size, rfc6962.root(leaves))
     assert count_pending(LOG) == 0
     due = [item["sk"] for item in cloud.stored() if item.get("task") == "ledger.wake"]
@@ -36,21 +36,21 @@ def check_log(size: int) -> None:
 
 class TestAppend:
     def test_it_takes_49_entries_a_transaction(self) -> None:
-        assert BATCH == 49
-        for n in range(BATCH + 2):
+        assert BATCH_SIZE == 49
+        for n in range(BATCH_SIZE + 2):
             mutate(str(n))
         with recorded() as calls:
             append_pending(LOG)
         assert calls.names == ["dynamodb:Query", "dynamodb:TransactWriteItems"] * 2 + ["dynamodb:Query"]
-        check_log(BATCH + 2)
-        assert [entry["tree_size"] for entry in entries()] == [BATCH] * BATCH + [BATCH + 2] * 2
+        check_log(BATCH_SIZE + 2)
+        assert [entry["tree_size"] for entry in entries()] == [BATCH_SIZE] * BATCH_SIZE + [BATCH_SIZE + 2] * 2
 
     def test_entries_of_several_chains_come_in_the_order_of_their_ids(
         self, clock: Clock, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         clock.freeze("2026-11-20T09:30:00.000Z")
         one_after_the_other = iter(range(mac_chains.SHARDS))
-        monkeypatch.setattr(mac_chains, "candidates", lambda: [next(one_after_the_other)])
+        monkeypatch.setattr(mac_chains, "random_shards", lambda: [next(one_after_the_other)])
         for n, seconds in enumerate((0, 20, -10, 5)):
             clock.shift(seconds=seconds)
             mutate(str(n))
@@ -94,7 +94,7 @@ class TestAppend:
         for n in range(3):
             mutate(str(n))
         with monkeypatch.context() as hasty:
-            hasty.setattr("chalicelib.kernel.audit_log.ledger._AT_MOST_MS", 0)
+            hasty.setattr("chalicelib.kernel.audit_log.ledger._MAX_APPEND_MS", 0)
             append_pending(LOG)
         assert count_pending(LOG) == 3
         append_pending(LOG)
@@ -137,13 +137,13 @@ class TestFaults:
     @pytest.mark.parametrize("at", [1, 2, 3, 4, 5])
     @pytest.mark.parametrize("fault", [Fault.DIED_BEFORE, Fault.DIED_AFTER, Fault.UNANSWERED, Fault.THROTTLED])
     def test_a_worker_that_ends_anywhere_changes_nothing(self, fault: Fault, at: int) -> None:
-        for n in range(BATCH + 1):
+        for n in range(BATCH_SIZE + 1):
             mutate(str(n))
         with failing(fault, at=at) as injected, pytest.raises((Died, Problem)):
             append_pending(LOG)
         assert injected.hit
         append_pending(LOG)
-        check_log(BATCH + 1)
+        check_log(BATCH_SIZE + 1)
 
     def test_a_transaction_done_twice_by_the_client_has_one_effect(self) -> None:
         mutate("a")
@@ -170,10 +170,10 @@ class TestTheHead:
 def test_entries_come_into_the_tree_in_the_order_of_their_chains(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     """The entry of a request that took long has the earliest id and comes last."""
     monkeypatch.setattr("random.sample", lambda _population, _number: [0])
-    for n in range(3 * BATCH):
-        clock.freeze(f"2026-11-23T09:00:0{'9' if n < 2 * BATCH else '1'}.{n:03d}Z")
+    for n in range(3 * BATCH_SIZE):
+        clock.freeze(f"2026-11-23T09:00:0{'9' if n < 2 * BATCH_SIZE else '1'}.{n:03d}Z")
         mutate(f"p{n}")
     append_pending(LOG)
     assert count_pending(LOG) == 0
-    lines = Head.of(table.get(head_key(LOG))).statement.split("\n")
+    lines = Head.from_item(table.get(head_key(LOG))).statement.split("\n")
     assert [line for line in lines if line.startswith(("lost", "gap"))] == ["lost 0"]

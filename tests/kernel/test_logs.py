@@ -85,7 +85,7 @@ class TestMeasures:
 
 class TestALine:
     def test_is_marked_if_it_is_the_first_of_its_process(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(logs, "_written", iter(range(2)))
+        monkeypatch.setattr(logs, "_record_counter", iter(range(2)))
         with written() as lines:
             for _ in range(2):
                 with logs.log_scope("request", "get_status"):

@@ -4,7 +4,7 @@ from time import monotonic
 
 import pytest
 
-from chalicelib.kernel.outbound.dns import DnsError, Question, query_dns
+from chalicelib.kernel.outbound.dns import DnsError, RecordType, query_dns
 from tests.harness.nameserver import Failure, Nameserver
 
 SHOP = "shop.example.com"
@@ -42,7 +42,7 @@ def test_addresses_are_found_behind_other_names(nameserver: Nameserver) -> None:
 
 
 @pytest.mark.parametrize("question", ["A", "AAAA", "CNAME", "TXT"])
-def test_what_is_not_there_is_nothing(question: Question, nameserver: Nameserver) -> None:
+def test_what_is_not_there_is_nothing(question: RecordType, nameserver: Nameserver) -> None:
     assert query_dns("nobody.example", question, 2) == []
     nameserver.says(SHOP, [], of=question)
     assert query_dns(SHOP, question, 2) == []

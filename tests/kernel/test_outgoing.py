@@ -23,8 +23,8 @@ from tests.harness.waiting import until
 
 BODY: Final = b'{"type":"organization.updated"}'
 HEADERS: Final = {"Content-Type": "application/json", "webhook-id": "01939d3c-0000-7000-8000-00000000000a"}
-CLOSED: Final = "It closed the connection without an answer."
-BROKEN: Final = "What it answered is not HTTP, or broke off before the status."
+CLOSED: Final = "The server closed the connection without a response."
+BROKEN: Final = "The response is not HTTP, or ended before the status."
 GIBIBYTE: Final = 2**30
 
 
@@ -32,7 +32,7 @@ GIBIBYTE: Final = 2**30
 def private_allowed(configure: Configure) -> Iterator[None]:
     configure(webhook_allow_private="1")
     yield
-    egress.reset()
+    egress.reset_pool()
 
 
 @pytest.fixture
@@ -212,7 +212,7 @@ def test_what_takes_too_long_is_ended_in_time(
     reply: Reply, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answer = sent(receiver, reply)
-    assert (answer.status, answer.error, answer.timed_out) == (None, "It did not answer within 0.5 s.", True)
+    assert (answer.status, answer.error, answer.timed_out) == (None, "The server did not respond within 0.5 s.", True)
     assert 500 <= answer.duration_ms < 2_500
     monkeypatch.setattr(webhook_client, "TOTAL_SECONDS", 15)
     assert sent(receiver, Reply()).succeeded
@@ -238,7 +238,7 @@ def dripping(seconds: float) -> Iterator[bytes]:
 def test_a_server_that_reads_nothing_is_not_waited_for(receiver: Receiver) -> None:
     receiver.reads, receiver.answer = False, HANG
     answer = post_webhook(receiver.url, b"x" * 50_000_000, {})
-    assert (answer.status, answer.error, answer.timed_out) == (None, "It did not answer within 0.5 s.", True)
+    assert (answer.status, answer.error, answer.timed_out) == (None, "The server did not respond within 0.5 s.", True)
     assert 500 <= answer.duration_ms < 2_500
 
 
@@ -286,7 +286,7 @@ def test_a_request_that_meets_the_end_of_its_old_connection_is_sent_on_a_new_one
     assert sent(receiver).succeeded
     answers = iter([Reply(raw=b"", closes=True), Reply(body=b"ok")])
     answer = sent(receiver, lambda _: next(answers))
-    assert (answer.body, [each.error for each in answer.earlier]) == ("ok", [CLOSED])
+    assert (answer.body, [each.error for each in answer.earlier_attempts]) == ("ok", [CLOSED])
     assert (len(receiver.requests), receiver.connections) == (3, 2)
 
 
@@ -297,7 +297,7 @@ def test_however_many_old_connections_are_dead_there_is_a_new_one(receiver: Rece
         assert all(answer.succeeded for answer in three.map(lambda _: sent(receiver), range(3)))
     answers = iter([*[Reply(raw=b"", closes=True)] * 3, Reply(body=b"ok")])
     answer = sent(receiver, lambda _: next(answers))
-    assert (answer.body, len(answer.earlier)) == ("ok", 3)
+    assert (answer.body, len(answer.earlier_attempts)) == ("ok", 3)
     assert (len(receiver.requests), receiver.connections) == (7, 4)
 
 

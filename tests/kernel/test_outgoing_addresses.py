@@ -42,7 +42,7 @@ class Internet:
 @pytest.fixture(autouse=True)
 def afterwards() -> Iterator[None]:
     yield
-    egress.reset()
+    egress.reset_pool()
 
 
 @pytest.fixture
@@ -195,13 +195,13 @@ def test_addresses_that_are_not_public_can_be_allowed(host: str, receiver: Recei
 def test_a_name_that_can_not_be_resolved(failure: Failure, receiver: Receiver, nameserver: Nameserver) -> None:
     nameserver.says("broken.example", failure)
     answer = sent(receiver, "broken.example")
-    assert (answer.status, answer.error, answer.timed_out) == (None, "The name can't be resolved.", False)
+    assert (answer.status, answer.error, answer.timed_out) == (None, "The name cannot be resolved.", False)
 
 
 @pytest.mark.parametrize("host", ["xn--a..example", "-", "a" * 64, "a." * 300, "%31", "a_b"])
 def test_a_host_that_never_was_a_target_does_no_harm(host: str, receiver: Receiver, nameserver: Nameserver) -> None:
     nameserver.says("hooks.example", [PUBLIC])
-    assert sent(receiver, host).error == "The name can't be resolved."
+    assert sent(receiver, host).error == "The name cannot be resolved."
 
 
 def test_a_silent_nameserver_takes_no_longer_than_a_connection_may(
@@ -210,7 +210,11 @@ def test_a_silent_nameserver_takes_no_longer_than_a_connection_may(
     monkeypatch.setattr(egress, "CONNECT_SECONDS", 0.3)
     nameserver.says("silent.example", "SILENCE")
     answer = sent(receiver, "silent.example")
-    assert (answer.status, answer.error, answer.timed_out) == (None, "The name's servers did not answer in time.", True)
+    assert (answer.status, answer.error, answer.timed_out) == (
+        None,
+        "The name's DNS servers did not respond in time.",
+        True,
+    )
     assert 300 <= answer.duration_ms < 2_500
 
 
@@ -250,7 +254,7 @@ def test_what_is_left_of_the_time_is_shared_by_the_addresses(
 
     monkeypatch.setattr(socket, "create_connection", silence)
     monkeypatch.setattr(egress, "CONNECT_SECONDS", 0.6)
-    monkeypatch.setattr(egress, "_MIN_TRY_SECONDS", 0.1)
+    monkeypatch.setattr(egress, "_MIN_ATTEMPT_SECONDS", 0.1)
     nameserver.says("silent.example", [PUBLIC, PUBLIC_TOO, PUBLIC_IPV6])
     answer = post_webhook("http://silent.example/", b"{}", {})
     assert (answer.error, answer.timed_out) == ("No connection was made within 0.6 s.", True)
@@ -264,7 +268,7 @@ def test_the_next_address_is_tried_when_one_says_nothing(
     full_house: tuple[str, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(egress, "CONNECT_SECONDS", 2.0)
-    monkeypatch.setattr(egress, "_MIN_TRY_SECONDS", 0.2)
+    monkeypatch.setattr(egress, "_MIN_ATTEMPT_SECONDS", 0.2)
     monkeypatch.setattr(egress, "resolve_host", lambda _host, _until: ["127.0.0.2", "127.0.0.1"])
     with Receiver(port=full_house[1]) as receiver:
         answer = sent(receiver, "half.example")
@@ -279,4 +283,4 @@ def test_a_network_that_is_not_there_is_said_in_words(receiver: Receiver, monkey
 
     monkeypatch.setattr(socket, "create_connection", unreachable)
     answer = sent(receiver, PUBLIC_IPV6)
-    assert (answer.status, answer.error, answer.timed_out) == (None, "There is no way to the address.", False)
+    assert (answer.status, answer.error, answer.timed_out) == (None, "The address cannot be reached.", False)

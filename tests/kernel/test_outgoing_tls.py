@@ -17,7 +17,7 @@ from tests.harness.receiver import HANG, Receiver, Reply
 
 NAME: Final = "hooks.example"
 INTERNATIONAL: Final = "xn--mnchen-3ya.example"
-NO_TLS: Final = "The server does not speak TLS as it should."
+NO_TLS: Final = "The TLS handshake failed."
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +36,7 @@ def outside(
             nameserver.says(name, ["127.0.0.1"])
         configure(dns_nameservers=nameserver.address, webhook_allow_private="1")
         yield
-    egress.reset()
+    egress.reset_pool()
 
 
 def sent(receiver: Receiver, host: str = NAME) -> WebhookResponse:
@@ -138,7 +138,7 @@ def test_what_takes_too_long_is_ended_in_time_over_tls(
     with Receiver(tls=authority.server(NAME)) as receiver:
         receiver.answer = reply
         answer = sent(receiver)
-    assert (answer.error, answer.timed_out) == ("It did not answer within 1 s.", True)
+    assert (answer.error, answer.timed_out) == ("The server did not respond within 1 s.", True)
     assert 1_000 <= answer.duration_ms < 3_000
 
 

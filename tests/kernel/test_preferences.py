@@ -9,7 +9,7 @@ HTML, JSON = "text/html", "application/json"
 
 def prefers(accept: str | None) -> bool:
     headers = {} if accept is None else {"accept": accept}
-    return Request("GET", "/", {}, {}, headers, b"", "r", "192.0.2.7").prefers(HTML, to=JSON)
+    return Request("GET", "/", {}, {}, headers, b"", "r", "192.0.2.7").prefers(HTML, other_type=JSON)
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ class Chair(Entity):
 
 
 class Chairs(RecordSet):
-    kind, most, most_bytes, keyed_by = "room.chairs", 3, 400, "label"
+    kind, max_items, max_bytes, item_key_field = "room.chairs", 3, 400, "label"
 
 
 for kind in ("room", "room.chair", "room.chairs"):
@@ -58,7 +58,7 @@ def present(room: Room) -> list[Chair]:
 
 def replaced(room: Room, *wanted: Chair, before: list[Chair] | None = None) -> UnitOfWork:
     changes = UnitOfWork(now())
-    changes.replace_set(room, present(room) if before is None else before, wanted, Chairs.of)
+    changes.replace_set(room, present(room) if before is None else before, wanted, Chairs.create)
     return changes
 
 
@@ -90,7 +90,7 @@ def test_the_entry_is_about_the_whole_of_it(room: Room) -> None:
 
 
 def test_the_whole_is_told_item_by_item(room: Room) -> None:
-    whole = Chairs.of(room, [])
+    whole = Chairs.create(room, [])
     shown = {"id": room.id, "items": [{"label": "a"}, {"label": "b.c"}]}
     assert whole.diffable(shown) == {
         "items": ["a", "b.c"],

@@ -131,7 +131,7 @@ def test_an_issuers_keys_must_be_somewhere(
     stage: str, place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    told = r"AUTH_JWKS: must be an https URL or a file that is there.*docs/reference/settings\.md"
+    told = r"AUTH_JWKS: must be an https URL or an existing file.*docs/reference/settings\.md"
     with pytest.raises(SettingsError, match=told):
         read(monkeypatch, **(DEPLOYED | {"STAGE": stage, "AUTH_JWKS": place}))
     (tmp_path / "jwks.json").touch()

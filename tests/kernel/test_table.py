@@ -106,13 +106,13 @@ class Sparing:
 
 class TestUnprocessedKeys:
     def test_they_are_asked_for_again(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(table, "backoff_seconds", lambda _: None)
+        monkeypatch.setattr(table, "back_off", lambda _: None)
         put("A")
         with interfering(Sparing(2)):
             assert table.get_all([("A", "#")]) == {("A", "#"): {"pk": "A", "sk": "#"}}
 
     def test_not_for_ever(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(table, "backoff_seconds", lambda _: None)
+        monkeypatch.setattr(table, "back_off", lambda _: None)
         with interfering(Sparing(99)), recorded() as calls, pytest.raises(Problem, match="unavailable") as refused:
             table.get_all([("A", "#")])
         assert refused.value.headers["Retry-After"]
@@ -195,7 +195,9 @@ class TestSifted:
     def listed(limit: int, most: int) -> tuple[list[str], int]:
         seen, pages, position = [], 0, None
         while True:
-            found = table.query_filtered(["P"], lambda item: item["n"] % 3 == 0, limit=limit, most=most, after=position)
+            found = table.query_filtered(
+                ["P"], lambda item: item["n"] % 3 == 0, limit=limit, max_scanned=most, after=position
+            )
             assert len(found.items) <= limit
             seen += sort_keys(found)
             pages += 1
@@ -313,15 +315,15 @@ class TestWrite:
         ]
         with pytest.raises(TransactionCancelled) as cancelled:
             table.write_transaction(writes)
-        assert cancelled.value.failed == {1: {"pk": "A", "sk": "#", "n": 1}, 2: None}
-        assert not cancelled.value.contended
+        assert cancelled.value.failed_items == {1: {"pk": "A", "sk": "#", "n": 1}, 2: None}
+        assert not cancelled.value.is_contended
         assert table.get(("B", "#")) is None
         assert table.get(("A", "#")) == {"pk": "A", "sk": "#", "n": 1}
 
     def test_another_transaction_at_the_same_item_is_told(self) -> None:
         with failing(Fault.CONFLICT), pytest.raises(TransactionCancelled) as cancelled:
             put("A")
-        assert cancelled.value == TransactionCancelled({}, contended=True)
+        assert cancelled.value == TransactionCancelled({}, is_contended=True)
 
     def test_one_that_is_throttled_is_tried_again(self) -> None:
         with failing(Fault.CANCELLED_BY_THROTTLE, times=2) as injected:

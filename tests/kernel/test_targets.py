@@ -184,7 +184,7 @@ def test_what_is_no_port_is_refused(port: str) -> None:
 )
 def test_users_and_passwords_are_refused(url: str) -> None:
     message = refusal(url)
-    assert "must not hold a user name or password" in message
+    assert "must not contain a user name or password" in message
     assert "secret" not in message
 
 
@@ -200,7 +200,7 @@ def test_fragments_are_refused(url: str) -> None:
     "url", ["https:/{}/example.com/", "https://exam{}ple.com/", "https://example.com/a{}b", "https://example.com{}@a/"]
 )
 def test_what_is_read_in_different_ways_is_refused(url: str, unseen: str) -> None:
-    assert "must not hold blanks, control characters or any of" in refusal(url.replace("{}", unseen))
+    assert "must not contain spaces, control characters or any of" in refusal(url.replace("{}", unseen))
 
 
 @pytest.mark.parametrize(
@@ -300,7 +300,7 @@ def test_what_is_no_host_is_refused(host: str) -> None:
     ],
 )
 def test_a_host_that_is_not_public_is_refused(host: str) -> None:
-    assert "must lead to a public address" in refusal(f"https://{host}/hooks")
+    assert "must have a public address" in refusal(f"https://{host}/hooks")
 
 
 @pytest.mark.usefixtures("private_allowed")
@@ -320,7 +320,7 @@ def test_the_local_stage_takes_http_and_any_port(url: str) -> None:
 @pytest.mark.usefixtures("local_stage")
 @pytest.mark.parametrize("url", ["http://127.0.0.1:9000/", "http://localhost:9000/"])
 def test_the_local_stage_alone_allows_nothing_private(url: str) -> None:
-    assert "must lead to a public address" in refusal(url)
+    assert "must have a public address" in refusal(url)
 
 
 def test_a_target_is_not_too_long() -> None:
@@ -330,7 +330,7 @@ def test_a_target_is_not_too_long() -> None:
 
 
 def test_the_path_is_ascii() -> None:
-    assert "with all but its host in ASCII" in refusal("https://example.com/höoks")
+    assert "in ASCII except for its host" in refusal("https://example.com/höoks")
 
 
 URLISH: Final = st.one_of(

@@ -334,7 +334,7 @@ def test_one_that_is_known_holds_no_longer_than_its_key_is_the_issuers(monkeypat
     known = token()
     assert is_accepted(known)
     monkeypatch.setattr(IssuerKeys, "find", lambda *_: PyJWK(public_jwk(STRANGERS, "ES256", "ES256")))
-    assert refusal(known).detail == "The token's signature is wrong."
+    assert refusal(known).detail == "The token's signature is invalid."
 
 
 # What it must say

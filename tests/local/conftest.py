@@ -10,7 +10,7 @@ import pytest
 from moto import mock_aws
 
 from chalicelib.kernel.core import logs
-from chalicelib.kernel.core.aws import forget_clients
+from chalicelib.kernel.core.aws import reset_clients
 from chalicelib.kernel.core.settings import settings, settings_model
 from local.server.provisioning import provision
 from tests.harness.data_keys import public_halves
@@ -27,10 +27,10 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         monkeypatch.delenv(name.upper(), raising=False)
     monkeypatch.setenv("SETTINGS_FILE", "")
     settings.cache_clear()
-    forget_clients()
+    reset_clients()
     yield tmp_path
     settings.cache_clear()
-    forget_clients()
+    reset_clients()
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from unittest.mock import patch
 
 import pytest
 
-from chalicelib.kernel.core.aws import client, forget_clients
+from chalicelib.kernel.core.aws import client, reset_clients
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.work.queues import enqueue, notify_ledger
 from infrastructure import account, configuration
@@ -207,7 +207,7 @@ def test_a_stage_is_used_by_what_its_configuration_says(
         for command in ("redrive", "verify", "reseal"):
             assert refused_without_credentials(command)
             assert "Sign in (`aws sso login`" in capsys.readouterr().err
-    forget_clients()
+    reset_clients()
 
 
 def refused_without_credentials(command: str) -> bool:

@@ -56,4 +56,4 @@ def test_without_a_run_it_says_what_to_do(capsys: pytest.CaptureFixture[str]) ->
 def test_a_run_that_is_over_does_not_answer(state: Path, capsys: pytest.CaptureFixture[str]) -> None:
     configure(state, endpoint="http://127.0.0.1:1", public_url="http://127.0.0.1:8000")
     assert main(["tick", "anchor"]) == 1
-    assert capsys.readouterr().err == "The database did not answer in time. Try again in a moment.\n"
+    assert capsys.readouterr().err == "The database did not respond in time. Try again in a moment.\n"

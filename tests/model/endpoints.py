@@ -11,7 +11,7 @@ STATES: Final = ("well", "refusing", "silent")
 _ANSWERS: Final = {
     "well": {"status": 204, "error": None},
     "refusing": {"status": 503, "error": None},
-    "silent": {"status": None, "error": "It did not answer within 15 s.", "timed_out": True},
+    "silent": {"status": None, "error": "The server did not respond within 15 s.", "timed_out": True},
 }
 
 

@@ -176,7 +176,7 @@ class TestAnEntryThatIsNotErased:
 
     def test_is_found_when_it_is_signed_by_another_key(self, log: Erased, configure: Configure) -> None:
         configure(audit_signing_key=OTHER_KEY)
-        table.write_transaction(redaction.redact_entry(log.organization.id, log.now(AFTERWARDS), proven=True))
+        table.write_transaction(redaction.redact_entry(log.organization.id, log.now(AFTERWARDS), is_authentic=True))
         configure(audit_signing_key=base64.b64encode(bytes(range(32))).decode())
         assert log.finding() == Fault("modified", AFTERWARDS)
 

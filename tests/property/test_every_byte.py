@@ -154,9 +154,9 @@ def test_of_the_head(log: str) -> None:
 
     def seen(other: Item) -> bool:
         try:
-            head = Head.of(other)
+            head = Head.from_item(other)
             # Without a statement it is the seals that tell: see test_suppressed_entries.
-            return find_head_fault(log, head) is not None or head.stated(log) is None
+            return find_head_fault(log, head) is not None or head.read_statement(log) is None
         except (BrokenHead, BrokenStatement):
             return True
 
@@ -174,7 +174,7 @@ def test_of_where_the_head_stands(log: str) -> None:
 
 
 def test_of_an_anchor(log: str) -> None:
-    anchors.store_anchor(log, Head.of(head(log)))
+    anchors.store_anchor(log, Head.from_item(head(log)))
     data = read(log, LENGTH).encode()
     variants = list(one_bit_a_byte(data))
     assert len(variants) == len(data)
@@ -183,4 +183,4 @@ def test_of_an_anchor(log: str) -> None:
         with pytest.raises(BrokenAnchor):
             anchors.load_latest_anchor(log)
     put(log, LENGTH, data)
-    assert anchors.load_latest_anchor(log) == Head.of(head(log))
+    assert anchors.load_latest_anchor(log) == Head.from_item(head(log))

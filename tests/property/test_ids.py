@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.kernel.core.clock import timestamp, timestamp_ms
-from chalicelib.kernel.core.ids import id_range, new_id, timestamp_of
+from chalicelib.kernel.core.ids import id_range, new_id, timestamp_ms_of_id
 
 _LAST_MS = timestamp_ms("2099-12-31T23:59:59.999Z")
 moments = st.integers(0, _LAST_MS).map(timestamp)
@@ -13,7 +13,7 @@ ends = st.none() | moments
 
 @given(moments)
 def test_an_id_tells_its_moment(moment: str) -> None:
-    assert timestamp_of(new_id(moment)) == timestamp_ms(moment)
+    assert timestamp_ms_of_id(new_id(moment)) == timestamp_ms(moment)
 
 
 @given(moments, ends, ends)

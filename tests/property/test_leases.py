@@ -18,7 +18,7 @@ from tests.harness.clock import Clock
 from tests.harness.processes import Process
 
 by_chance = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
-MOST_UNTOLD: Final = request_quota.BATCH - 1
+MOST_UNTOLD: Final = request_quota.BATCH_SIZE - 1
 RUNS: Final = st.tuples(st.integers(0, 3), st.integers(1, 70))
 """Which process, and how many requests it gets one after the other."""
 
@@ -55,7 +55,7 @@ def test_as_many_pass_as_there_are_and_nineteen_more_of_each_process_at_most(
     processes = [Process() for _ in range(4)]
     with shared(Counter()):
         for runs in minutes:
-            clock.shift(seconds=request_quota.SECONDS)
+            clock.shift(seconds=request_quota.WINDOW_SECONDS)
             passed = sum(let_through(processes[number]) for number, times in runs for _ in range(times))
             asked = sum(times for _, times in runs)
             busy = {number for number, _ in runs}
@@ -81,8 +81,8 @@ def test_a_process_writes_once_in_twenty_requests_at_most(
 
     with patch.object(table, "increment", add):
         for runs in minutes:
-            clock.shift(seconds=request_quota.SECONDS)
+            clock.shift(seconds=request_quota.WINDOW_SECONDS)
             for _ in range(sum(times for _, times in runs)):
                 let_through(process)
                 asked += 1
-                assert writes <= asked / request_quota.BATCH
+                assert writes <= asked / request_quota.BATCH_SIZE

@@ -118,8 +118,8 @@ class Run:
 
         with (
             patch.object(table, "write_transaction", interrupted),
-            patch.object(table, "backoff_seconds", lambda *_: None),
-            patch.object(ledger, "BATCH", _BATCH),
+            patch.object(table, "back_off", lambda *_: None),
+            patch.object(ledger, "BATCH_SIZE", _BATCH),
         ):
             self._found()
             yield

@@ -61,7 +61,12 @@ def _small_transactions() -> Iterator[None]:
 def job_of(library: str) -> ResearchJob:
     """Return a new job that this worker holds."""
     job = ResearchJob(
-        **new_record_fields(now()), library_id=library, work="reconcile", started_by="tests", turn_at=now(), ttl=2**40
+        **new_record_fields(now()),
+        library_id=library,
+        work="reconcile",
+        started_by="tests",
+        lease_until=now(),
+        ttl=2**40,
     )
     changes = UnitOfWork(now())
     changes.create(job)

@@ -39,7 +39,7 @@ def a_long_log(world: World) -> str:
         if n % 2:
             world.workers.deliver()
     world.workers.deliver()
-    table.write_transaction(redaction.redact_entry(organization.id, entry(organization.id, ERASED), proven=True))
+    table.write_transaction(redaction.redact_entry(organization.id, entry(organization.id, ERASED), is_authentic=True))
     return organization.id
 
 

@@ -122,7 +122,7 @@ class Tree:
         reading, page, last = TreeReader(taxonomy_tree(PLATFORM)), list[Item](), ""
         while later := [node_id for node_id in sorted(self.nodes) if node_id > last]:
             last = later[0]
-            page.append(self.item(reading.tree.key(last)) or {})
+            page.append(self.item(reading.tree.node_key(last)) or {})
         yield page
         yield [self.item(reading.tree.state_key) or {}]
 

@@ -63,7 +63,7 @@ EXCUSED: Final = (
     ),
     Excuse("too_short", "blanks around text don't count", "list_countries", query={"q": " "}),
     Excuse("required", "one of two parameters is needed", "resolve_taxonomy_path", detail="^Send `path` or `slug`"),
-    Excuse("required", "one of two fields is needed", "erase_person", {}, detail="^Say who"),
+    Excuse("required", "one of two fields is needed", "erase_person", {}, detail="^Give an email"),
     Excuse(
         "required",
         "a link leads somewhere",

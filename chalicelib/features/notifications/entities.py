@@ -160,7 +160,7 @@ class SubscriberCleanup(Job):
         """Return the job for a subscriber that is deleted at a time."""
         organization_id, partition = subscriber.organization_id, str(subscriber.child_partition_key)
         return cls(
-            **new_record_fields(timestamp), turn_at=timestamp, organization_id=organization_id, partition=partition
+            **new_record_fields(timestamp), lease_until=timestamp, organization_id=organization_id, partition=partition
         )
 
 

@@ -174,7 +174,7 @@ def _start_job(ctx: Context, job_type: JobType, pending_steps: list[Item], **fie
     """Create a job, which starts after the commit."""
     job = ResearchJob(
         **ctx.new_record_fields(),
-        turn_at=ctx.now,
+        lease_until=ctx.now,
         work=job_type,
         pending_steps=pending_steps,
         started_by=str(ctx.principal.id),

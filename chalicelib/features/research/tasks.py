@@ -55,7 +55,7 @@ _FAILURE_DETAILS: Final[Mapping[type[Exception], Callable[[Exception], tuple[str
 def run_research_job(message: dict[str, Any]) -> None:
     """Run a job, and record its end. Each run continues after the stored progress."""
     job, ends_at = jobs.claim(ResearchJob, message), jobs.slice_ends_at()
-    while job and job.turn_at:
+    while job and job.lease_until:
         try:
             if time.monotonic() > ends_at:
                 jobs.release(job)
@@ -128,7 +128,7 @@ def _postpone(job: ResearchJob, error: RetryLater) -> ResearchJob:
         jobs.release(job, seconds=max(1.0, error.seconds), stored_record_count=job.stored_record_count)
     else:
         jobs.release(job, seconds=max(1.0, error.seconds))
-    return job.replace(turn_at=None)
+    return job.replace(lease_until=None)
 
 
 def _fail(job: ResearchJob, error: str, detail: str) -> ResearchJob:
@@ -137,7 +137,7 @@ def _fail(job: ResearchJob, error: str, detail: str) -> ResearchJob:
 
 def _finish(job: ResearchJob, status: str, **result: Any) -> ResearchJob:
     changes = UnitOfWork(now())
-    ended = changes.update(job, status=status, turn_at=None, pending_steps=[], **result)
+    ended = changes.update(job, status=status, lease_until=None, pending_steps=[], **result)
     changes.set_diff_base(job.as_requested)
     outbox.commit(changes, f"research.{job.work}.{status}", Origin.system(ResearchJob.task))
     return ended

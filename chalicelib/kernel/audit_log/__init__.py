@@ -1,1 +1,1 @@
-"""The audit log: entries, their authentication and their place in a Merkle tree."""
+"""The audit log: entries, their authentication, and their position in a Merkle tree."""

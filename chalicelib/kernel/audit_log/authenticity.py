@@ -1,11 +1,11 @@
-"""Authenticity: between its commit and its place in the tree an entry is authenticated by a MAC (HMAC-SHA256).
+"""MACs (HMAC-SHA256) of pending entries, from the commit until the entry is in the tree.
 
-Whoever can write to the table could otherwise put an entry and its pointer there and have the ledger sign both. Only
-functions that commit entries, and the ledger, can use the key (`ENTRY_KEY`). Once an entry is in the tree its seal
-takes the MAC's place.
+Otherwise anyone who can write to the table could add an entry and its pointer, and the ledger would sign both. Only the
+functions that commit entries, and the ledger, can use the key (`ENTRY_KEY`). Once an entry is in the tree, its entry
+MAC replaces this one.
 
 A MAC is the id of its key (4 bytes) and 32 bytes over the log, the entry's id, its leaf hash and its link in one of the
-log's chains. The entry and its pointer carry the same link and the same MAC.
+log's chains. The entry and its pointer contain the same link and MAC.
 """
 
 import hmac
@@ -24,36 +24,36 @@ from chalicelib.kernel.storage.entity import Item
 _CONTEXT: Final = "atrium pending entry"
 
 
-def mac_of(log: str, entry_id: str, leaf: bytes, link: Link) -> bytes:
+def make_pending_mac(log: str, entry_id: str, leaf: bytes, link: Link) -> bytes:
     """Return the MAC of an entry that is about to be committed.
 
-    Raises Problem `unavailable` if the key is wrapped and can't be unwrapped now.
+    Raises Problem `unavailable` if AWS KMS cannot decrypt the key now.
     """
     key = keyrings.current_key(KeyPurpose.ENTRY_KEY)
-    return key.id + _mac(key, log, entry_id, leaf + link.packed())
+    return key.id + _mac(key, log, entry_id, leaf + link.to_bytes())
 
 
 def is_authentic(log: str, item: Item) -> bool:
-    """Return whether a function that commits entries made this entry, or this pointer, of a log. Raises as `mac_of`.
+    """Return whether the service made this entry, or this pointer to one. Raises as `make_pending_mac`.
 
-    Nothing of the item is taken for granted. Without MAC and link it counts only until UNAUTHENTICATED_ENTRIES_UNTIL.
+    The item can have any attributes. Without MAC and link it is authentic only until UNAUTHENTICATED_ENTRIES_UNTIL.
     """
     entry_id, leaf, mac, packed = item["sk"], item.get("leaf"), item.get("mac"), item.get("link")
     if not isinstance(leaf, bytes) or len(leaf) != HASH_BYTES:
         return False
     if mac is None and packed is None:
-        return unauthenticated_count() and bool(re.fullmatch(UUID_PATTERN, entry_id))
-    link = Link.unpacked(packed)
+        return accepts_unauthenticated_entries() and bool(re.fullmatch(UUID_PATTERN, entry_id))
+    link = Link.from_bytes(packed)
     if link is None or not isinstance(mac, bytes):
         return False
     key = keyrings.key_by_id(KeyPurpose.ENTRY_KEY, mac[:KEY_ID_BYTES])
-    return key is not None and hmac.compare_digest(mac[KEY_ID_BYTES:], _mac(key, log, entry_id, leaf + link.packed()))
+    return key is not None and hmac.compare_digest(mac[KEY_ID_BYTES:], _mac(key, log, entry_id, leaf + link.to_bytes()))
 
 
-def unauthenticated_count() -> bool:
-    """Return whether entries without a MAC count at this moment."""
-    until = settings().unauthenticated_entries_until
-    return bool(until) and now_ms() < timestamp_ms(until)
+def accepts_unauthenticated_entries() -> bool:
+    """Return whether entries without a MAC are currently accepted."""
+    accepted_until = settings().unauthenticated_entries_until
+    return bool(accepted_until) and now_ms() < timestamp_ms(accepted_until)
 
 
 def _mac(key: keyrings.SecretKey, log: str, entry_id: str, leaf_and_link: bytes) -> bytes:

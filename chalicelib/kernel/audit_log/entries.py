@@ -1,8 +1,8 @@
-"""Entry = event = outbox: what a mutation's own transaction writes about it.
+"""Entries of the log, which are also events and outbox messages, as a mutation's transaction writes them.
 
-The entry is stored as its canonical bytes, made once (RFC 8785); its leaf hash is made of the same bytes (RFC 6962). A
-pointer beside the ledger's head says that the entry waits for its sequence; it is due in a few seconds, so that the
-sweep finds it if nothing else does.
+An entry is stored as its canonical bytes, computed once (RFC 8785). Its leaf hash is made of the same bytes (RFC 6962).
+A pointer in the partition of the log's head marks the entry as pending. The pointer is due a few seconds later, so that
+the sweep finds it if everything else fails.
 """
 
 import hashlib
@@ -13,7 +13,7 @@ from typing import Any, Final
 import rfc8785
 from pydantic_core import from_json
 
-from chalicelib.kernel.audit_log.authenticity import mac_of
+from chalicelib.kernel.audit_log.authenticity import make_pending_mac
 from chalicelib.kernel.audit_log.mac_chains import Chains
 from chalicelib.kernel.core.clock import after
 from chalicelib.kernel.core.json_equality import json_equal
@@ -30,33 +30,33 @@ from chalicelib.kernel.storage.entity import (
 from chalicelib.kernel.storage.writes import Write, put_new
 
 APPEND_TASK: Final = "ledger.wake"
-"""What is due of an entry that waits: no task of the queue, but its log's ledger is woken."""
+"""The scheduled task of a pending entry. It triggers the log's ledger instead of a task function."""
 
 INLINE_BYTES: Final = 4096
-"""Canonical bytes above this stand in an item of their own."""
+"""Longer canonical bytes are stored in a separate item."""
 
 REDRIVE_AFTER_SECONDS: Final = 10
-"""How long after a commit, and after an append, the sweep wakes the log if nothing else has done the rest."""
+"""Time after a commit or an append at which the sweep triggers the log if work remains."""
 
 _VALUE_BYTES: Final = 4096
 _SAFE_INTEGER: Final = 2**53 - 1
 
 
 def pending_key(log: str, entry_id: str) -> ItemKey:
-    """Return where the pointer to an entry that waits for its sequence stands."""
+    """Return the key of the pointer to a pending entry."""
     return f"Q#{log}", entry_id
 
 
 def body_key(log: str, entry_id: str) -> ItemKey:
-    """Return where an entry's canonical bytes stand if they are many."""
+    """Return the key of the item with an entry's canonical bytes if they are long."""
     return f"B#{log}", entry_id
 
 
 class EntryItem(Entity):
-    """An entry as stored: a long `body` stands in an item of its own, sequence and seal come from the ledger.
+    """A stored entry. A long `body` is in a separate item. The ledger adds the sequence and the entry MAC, `seal`.
 
-    Until then it has a `link` and a `mac`: see `chains` and `authenticity`.
-    Once erased it has neither body nor actor nor target nor seal; `erased` is the service's signature of what stays.
+    Until then the item has a `link` and a `mac`: see `mac_chains` and `authenticity`. An erased entry has no body,
+    actor, target or seal; `erased` is the service's signature of what remains.
     """
 
     kind = "entry"
@@ -77,17 +77,17 @@ class EntryItem(Entity):
     seal: bytes | None = None
 
     @classmethod
-    def of(cls, log: str, body: bytes) -> "EntryItem":
-        """Return the entry of these canonical bytes, before the ledger has seen it."""
-        said = from_json(body)
+    def create(cls, log: str, body: bytes) -> "EntryItem":
+        """Return the entry with these canonical bytes, before the ledger has processed it."""
+        content = from_json(body)
         return cls(
-            id=said["id"],
-            created_at=said["occurredAt"],
-            updated_at=said["occurredAt"],
+            id=content["id"],
+            created_at=content["occurredAt"],
+            updated_at=content["occurredAt"],
             log_id=log,
-            type=said["type"],
-            target=str(said["target"]["id"]),
-            actor=str(said["actor"]["id"]),
+            type=content["type"],
+            target=str(content["target"]["id"]),
+            actor=str(content["actor"]["id"]),
             leaf=leaf_hash(body),
             body=body if len(body) <= INLINE_BYTES else None,
         )
@@ -95,7 +95,7 @@ class EntryItem(Entity):
 
 @dataclass(frozen=True)
 class Event:
-    """What happened, to what, by whom: an entry before it is stored."""
+    """An event: what happened, to what, and by whom."""
 
     id: str
     type: str
@@ -119,64 +119,66 @@ class Event:
                 "target": self.target,
                 "context": self.context,
                 "changes": self.changes,
-                "data": self.data and {name: _short(value) for name, value in self.data.items()},
+                "data": self.data and {name: _shorten(value) for name, value in self.data.items()},
             }
         )
 
     def writes(self, chains: Chains) -> list[Write]:
-        """Return what the transaction writes: the entry, its bytes if they are many, its pointer, its chain at last.
+        """Return the writes of the transaction. The last one extends a chain.
 
-        Raises Problem `unavailable` if the key that authenticates it is wrapped and can't be unwrapped now.
+        They are the entry, its bytes if they are long, its pointer and its chain. Raises Problem `unavailable` if AWS
+        KMS cannot decrypt the key that authenticates it.
         """
         body, link = self.canonical(), chains.link
-        entry = EntryItem.of(self.log, body)
-        mac = mac_of(self.log, self.id, entry.leaf, link)
-        proof = {"link": link.packed(), "mac": mac}
+        entry = EntryItem.create(self.log, body)
+        mac = make_pending_mac(self.log, self.id, entry.leaf, link)
+        proof = {"link": link.to_bytes(), "mac": mac}
         pk, sk = body_key(self.log, self.id)
-        long = [] if entry.body else [{"pk": pk, "sk": sk, "body": body}]
-        asked_by = {"requestId": asked} if (asked := self.context["requestId"]) else {}
-        waits = pointer(self.log, self.id, entry.leaf, proof, self.occurred_at) | asked_by
-        return [*map(put_new, (entry.item() | proof, *long, waits)), chains.write(link, mac)]
+        body_items = [] if entry.body else [{"pk": pk, "sk": sk, "body": body}]
+        request_attributes = {"requestId": request_id} if (request_id := self.context["requestId"]) else {}
+        pending_pointer = (
+            build_pending_pointer(self.log, self.id, entry.leaf, proof, self.occurred_at) | request_attributes
+        )
+        return [*map(put_new, (entry.item() | proof, *body_items, pending_pointer)), chains.write(link, mac)]
 
 
-def pointer(log: str, entry_id: str, leaf: bytes, proof: Mapping[str, Any], moment: str) -> Item:
-    """Return the pointer to an entry that waits for its sequence, due some seconds after a moment.
-
-    `proof`: its link and MAC, as the entry has them.
-    """
+def build_pending_pointer(log: str, entry_id: str, leaf: bytes, proof: Mapping[str, Any], timestamp: str) -> Item:
+    """Return the pointer to a pending entry. `proof`: the entry's link and MAC."""
     key = pending_key(log, entry_id)
-    due = ScheduledTask(APPEND_TASK, after(moment, seconds=REDRIVE_AFTER_SECONDS))
+    due = ScheduledTask(APPEND_TASK, after(timestamp, seconds=REDRIVE_AFTER_SECONDS))
     return {"pk": key[0], "sk": key[1], "leaf": leaf, "log": log, **proof, **schedule_attributes(due, key)}
 
 
-def differences(before: Mapping[str, Any], now: Mapping[str, Any], unlogged: frozenset[str]) -> list[dict[str, Any]]:
-    """Return `{field, from, to}` for each public field that changed, in the record's order; what is gone comes last."""
+def diff_fields(
+    before: Mapping[str, Any], after: Mapping[str, Any], untracked_fields: frozenset[str]
+) -> list[dict[str, Any]]:
+    """Return `{field, from, to}` for each changed public field, in the record's order, with removed fields last."""
     return [
-        {"field": name, "from": _short(before.get(name)), "to": _short(now.get(name))}
-        for name in {**now, **before}
-        if name not in unlogged and not json_equal(before.get(name), now.get(name))
+        {"field": name, "from": _shorten(before.get(name)), "to": _shorten(after.get(name))}
+        for name in {**after, **before}
+        if name not in untracked_fields and not json_equal(before.get(name), after.get(name))
     ]
 
 
 def canonical_json(value: Any) -> bytes:
-    """Return canonical JSON (RFC 8785). Integers beyond 2**53 become the nearest double, as JSON itself allows."""
+    """Return canonical JSON (RFC 8785). Integers beyond 2**53 become the nearest double, as JSON allows."""
     try:
         return rfc8785.dumps(value)
     except rfc8785.IntegerDomainError:
-        return rfc8785.dumps(_doubles(value))
+        return rfc8785.dumps(_to_doubles(value))
 
 
-def _doubles(value: Any) -> Any:
+def _to_doubles(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {name: _doubles(element) for name, element in value.items()}
+        return {name: _to_doubles(element) for name, element in value.items()}
     if isinstance(value, list | tuple):
-        return [_doubles(element) for element in value]
+        return [_to_doubles(element) for element in value]
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) > _SAFE_INTEGER:
         return float(value)
     return value
 
 
-def _short(value: Any) -> Any:
+def _shorten(value: Any) -> Any:
     if value is None or isinstance(value, bool | int | float):
         return value
     data = canonical_json(value)

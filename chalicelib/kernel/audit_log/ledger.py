@@ -1,13 +1,12 @@
-"""The ledger: gives each committed entry its place in its organization's Merkle tree (RFC 6962).
+"""The ledger, which appends committed entries to their organization's Merkle tree (RFC 6962).
 
-An entry is committed with a pointer beside the log's head. Appending reads the head and the pointers behind it in one
-consistent Query, and in one transaction gives the entries their sequence, deletes their pointers and moves the head,
-on condition that nobody moved it since. So a message that is lost, doubled or late, and two workers at once, change
-nothing. What the functions that commit entries have not put there is set aside: it neither gets a place nor holds up
-the log.
+An entry is committed with a pointer in the partition of the log's head. Appending reads the head and the pointers in
+one consistent query. One transaction assigns the sequences, deletes the pointers and moves the head, on condition that
+the head is unchanged. So lost, repeated and late messages and concurrent workers are harmless. Forged pointers and
+entries are quarantined: they are not appended and do not block the log.
 
-The transaction also puts a batch: the ids of the entries that it appended. By batches an entry is found by its sequence
-in the table itself, where the index of sequences may be behind.
+The transaction also stores a batch, the ids of the appended entries. Batches find an entry by its sequence in the
+table, since the index of sequences may lag.
 """
 
 import time
@@ -17,13 +16,13 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from chalicelib.kernel.audit_log import quarantine, signed_statements
-from chalicelib.kernel.audit_log.authenticity import is_authentic, unauthenticated_count
+from chalicelib.kernel.audit_log.authenticity import accepts_unauthenticated_entries, is_authentic
 from chalicelib.kernel.audit_log.entries import APPEND_TASK, REDRIVE_AFTER_SECONDS, EntryItem, pending_key
 from chalicelib.kernel.audit_log.entry_macs import make_entry_mac, public_keys, signing_key
-from chalicelib.kernel.audit_log.mac_chains import SHARDS, End, links_of, shard_of
+from chalicelib.kernel.audit_log.mac_chains import SHARDS, ChainEnd, links_of, shard_of
 from chalicelib.kernel.audit_log.signed_statements import BrokenStatement, Statement
-from chalicelib.kernel.core.clock import after, backoff_seconds, now, now_ms
-from chalicelib.kernel.core.ids import timestamp_of
+from chalicelib.kernel.core.clock import after, back_off, now, now_ms
+from chalicelib.kernel.core.ids import timestamp_ms_of_id
 from chalicelib.kernel.core.logs import add_fields, add_metrics, add_request_ids
 from chalicelib.kernel.crypto import checkpoints
 from chalicelib.kernel.crypto.checkpoints import Checkpoint
@@ -41,46 +40,46 @@ from chalicelib.kernel.storage.entity import (
 from chalicelib.kernel.storage.table import TransactionCancelled
 from chalicelib.kernel.storage.writes import ItemUpdate, Write
 
-BATCH: Final = (table.MAX_TRANSACT_ITEMS - 2) // 2
-"""Entries appended in one transaction: each is two writes, and the head and the batch are one each."""
+BATCH_SIZE: Final = (table.MAX_TRANSACT_ITEMS - 2) // 2
+"""Entries appended in one transaction. Each takes two writes, the head and the batch one each."""
 
 HEAD: Final = "!"
-"""The head's sort key: before that of every pointer."""
+"""Sort key of the head. It sorts before all pointers."""
 
-_POINTERS: Final = '"'
-"""What sorts behind the head and the chains, and before every pointer."""
+_POINTERS_START: Final = '"'
+"""Sorts after the head and the chains, and before all pointers."""
 
 UNANCHORED_SHARDS: Final = 8
-"""Partitions of the index over the heads that grew since they were anchored."""
+"""Partitions of the index of heads that have grown since they were anchored."""
 
 _MAX_TRIES: Final = 5
-_LOOK_AHEAD: Final = 8 * BATCH
-"""Pointers that are read to choose from, so that entries come into the tree in the order of their chains."""
+_MAX_POINTERS_READ: Final = 8 * BATCH_SIZE
+"""Pointers to choose from, so that entries are appended in the order of their chains."""
 _MAX_PAGES: Final = 8
 _SETTLING_SECONDS: Final = 0.2
-_PAGE: Final = 100
-_BATCHES: Final = 100
-_AT_MOST_MS: Final = 20_000
+_PAGE_SIZE: Final = 100
+_MAX_BATCHES: Final = 100
+_MAX_APPEND_MS: Final = 20_000
 
 
 class BrokenHead(Exception):
-    """A log's head is not as the ledger wrote it: someone altered it."""
+    """A log's head is not as the ledger wrote it. Someone altered it."""
 
 
 @dataclass(frozen=True)
 class Head:
-    """A log's tree, the signed checkpoint of it, and the signed statement of what its chains are.
+    """A log's tree, its signed checkpoint, and the signed statement of its chains.
 
-    `note` is empty before the first entry, `statement` where there is none.
+    `note` is empty before the first entry, `statement` if there is none.
     """
 
     tree: CompactRange
     note: str
-    statement: str = field(default="", compare=False)  # An anchor has none.
+    statement: str = field(default="", compare=False)  # Anchors have none.
 
     @classmethod
-    def of(cls, item: Item | None) -> "Head":
-        """Return the head that an item holds; that of a log without one is empty. Raises BrokenHead."""
+    def from_item(cls, item: Item | None) -> "Head":
+        """Return the head in an item, or the empty head of a new log. Raises BrokenHead."""
         if item is None or "size" not in item:
             return cls(CompactRange(), "")
         size, peaks, note = item["size"], item.get("peaks"), item.get("note")
@@ -92,70 +91,72 @@ class Head:
             raise BrokenHead from error
 
     def checkpoint(self, log: str) -> Checkpoint:
-        """Return the checkpoint of the tree, as the ledger signs it."""
+        """Return the checkpoint of the tree that the ledger signs."""
         return Checkpoint(origin(log), self.tree.size, self.tree.root())
 
-    def stated(self, log: str) -> Statement | None:
-        """Return what its statement says; None if there is none. Raises BrokenStatement."""
+    def read_statement(self, log: str) -> Statement | None:
+        """Return its statement, or None. Raises BrokenStatement."""
         return signed_statements.verify(self.statement, self.checkpoint(log), public_keys()) if self.statement else None
 
 
 @dataclass(frozen=True)
 class Outbox:
-    """A log's head and what waits behind it, as one Query found them: how far its chains are, and pointers.
+    """A log's head and its pending pointers from one query, with the ends of its chains.
 
-    `pointers`: those that are authentic; `forged`: the others. `complete`: whether these are all.
+    `pointers`: the authentic ones; `forged`: the others. `complete`: whether these are all.
     """
 
     head: Item | None
-    ends: Mapping[int, End]
+    ends: Mapping[int, ChainEnd]
     pointers: list[Item]
     forged: list[Item]
     complete: bool
 
     @classmethod
     def read(cls, log: str, limit: int | None = None) -> "Outbox":
-        """Return the outbox of a log: a limited number of pointers, or up to 8 MB of them."""
-        items, last = list[Item](), None
+        """Return the outbox of a log, with a limited number of pointers or up to 8 MB of them."""
+        items, cursor = list[Item](), None
         for _ in range(_MAX_PAGES):
-            found = table.query(head_key(log)[0], since=HEAD, limit=limit and limit + 1 + SHARDS, after=last)
-            items, last = [*items, *found.items], found.last_evaluated_key
-            # Somebody may have made the chains so large that no pointer is on the first page.
-            if last is None or (limit and last["sk"] > _POINTERS):
+            page = table.query(head_key(log)[0], since=HEAD, limit=limit and limit + 1 + SHARDS, after=cursor)
+            items, cursor = [*items, *page.items], page.last_evaluated_key
+            # Altered chains may be so large that no pointer is on the first page.
+            if cursor is None or (limit and cursor["sk"] > _POINTERS_START):
                 break
         head = next((item for item in items if item["sk"] == HEAD), None)
-        ends = {shard: End.of(item) for item in items if (shard := shard_of(item)) is not None}
-        waiting = [item for item in items if item["sk"] != HEAD and shard_of(item) is None]
-        judged = [(item, is_authentic(log, item)) for item in waiting[:limit]]
-        authentic, forged = ([item for item, well in judged if well is wanted] for wanted in (True, False))
-        return cls(head, ends, authentic, forged, last is None and len(waiting) == len(judged))
+        ends = {shard: ChainEnd.from_item(item) for item in items if (shard := shard_of(item)) is not None}
+        pending = [item for item in items if item["sk"] != HEAD and shard_of(item) is None]
+        checked = [(item, is_authentic(log, item)) for item in pending[:limit]]
+        authentic, forged = ([item for item, is_valid in checked if is_valid is expected] for expected in (True, False))
+        return cls(head, ends, authentic, forged, cursor is None and len(pending) == len(checked))
 
-    def batch(self, statement: Statement | None) -> list[Item]:
-        """Return the pointers to append at once: the oldest first, each behind those of its chain that come before it.
+    def next_batch(self, statement: Statement | None) -> list[Item]:
+        """Return the pointers to append next: the oldest first, each after the pending ones before it in its chain.
 
-        While there are more than were read, what comes before one may be among the others: it waits, unless all do.
+        Unless all pointers were read, earlier links may be among the others. Such a pointer waits, unless all do.
         """
-        by_place = {each.link[:2]: pointer for pointer in self.pointers for each in links_of([pointer])}
-        runs = [_run(pointer, by_place) for pointer in self.pointers]
-        whole = [run for run, before in runs if self.complete or not _opens_gap(before, statement)]
-        chosen = {each["sk"]: each for run in whole or [run for run, _ in runs] for each in run}
-        return [*chosen.values()][:BATCH]
+        by_position = {each.link[:2]: pointer for pointer in self.pointers for each in links_of([pointer])}
+        runs = [_chain_run(pointer, by_position) for pointer in self.pointers]
+        complete_runs = [
+            run for run, previous_position in runs if self.complete or not _opens_gap(previous_position, statement)
+        ]
+        chosen = {each["sk"]: each for run in complete_runs or [run for run, _ in runs] for each in run}
+        return [*chosen.values()][:BATCH_SIZE]
 
 
-def _run(pointer: Item, by_place: Mapping[tuple[int, int], Item]) -> tuple[list[Item], tuple[int, int] | None]:
-    """Return a pointer behind those that wait right before it in its chain, and the place before all of them."""
-    run, place = [pointer], next((each.link[:2] for each in links_of([pointer])), None)
-    while place and (place := (place[0], place[1] - 1)) in by_place:
-        run.insert(0, by_place[place])
-    return run, place
+def _chain_run(pointer: Item, by_position: Mapping[tuple[int, int], Item]) -> tuple[list[Item], tuple[int, int] | None]:
+    """Return a pointer after the pending ones directly before it in its chain, and the position before them."""
+    run, position = [pointer], next((each.link[:2] for each in links_of([pointer])), None)
+    while position and (position := (position[0], position[1] - 1)) in by_position:
+        run.insert(0, by_position[position])
+    return run, position
 
 
 def _opens_gap(before: tuple[int, int] | None, statement: Statement | None) -> bool:
-    return before is not None and statement is not None and statement.reached(before[0]).number < before[1]
+    return before is not None and statement is not None and statement.chain_state(before[0]).number < before[1]
 
 
 def head_key(log: str) -> ItemKey:
-    """Return where a log's head stands."""
+    """Return the item key of a log's head."""
     return pending_key(log, HEAD)
 
 
@@ -165,73 +166,75 @@ def origin(log: str) -> str:
 
 
 def sequence_key(log: str, sequence: int) -> tuple[str, str]:
-    """Return the key of a sealed entry in the index of sequences; in the table, that of the batch that ends with it."""
+    """Return the key of an entry in the index of sequences; in the table, that of the batch that ends with it."""
     return f"A#{log}#S", f"{sequence:012d}"
 
 
-def sealed_ids(log: str, after: int, until: int) -> dict[int, str]:
-    """Return the ids of entries after a sequence and up to another, by their sequences: one consistent Query.
+def find_entry_ids(log: str, after: int, until: int) -> dict[int, str]:
+    """Return the ids of entries in a range of sequences, by sequence, with one consistent query.
 
-    They are those of the first batches, without a gap. Entries that were sealed before there were batches have none.
+    They are from the first batches, without a gap. Entries from before batches existed are not found.
     """
     pk, first = sequence_key(log, after + 1)
-    found: dict[int, str] = {}
-    for batch in table.query(pk, since=first, limit=_BATCHES).items:
+    ids_by_sequence: dict[int, str] = {}
+    for batch in table.query(pk, since=first, limit=_MAX_BATCHES).items:
         ids = batch.get("ids")
         if not (isinstance(ids, list) and batch["sk"].isdecimal()):
             break
         begin = int(batch["sk"]) - len(ids) + 1
-        if begin > after + len(found) + 1:
+        if begin > after + len(ids_by_sequence) + 1:
             break
-        found |= {n: str(entry_id) for n, entry_id in enumerate(ids, begin) if after + len(found) < n <= until}
-    return found
+        ids_by_sequence |= {
+            n: str(entry_id) for n, entry_id in enumerate(ids, begin) if after + len(ids_by_sequence) < n <= until
+        }
+    return ids_by_sequence
 
 
 def split_hashes(joined: bytes) -> tuple[bytes, ...]:
-    """Return hashes that stand one after the other."""
+    """Return concatenated hashes as a tuple."""
     return tuple(joined[at : at + HASH_BYTES] for at in range(0, len(joined), HASH_BYTES))
 
 
-def append_pending(log: str, until: int | None = None) -> int:
-    """Append all that waits in a log's outbox; return how long the oldest of it had waited, in milliseconds.
+def append_pending(log: str, deadline_ms: int | None = None) -> int:
+    """Append all pending entries of a log, and return how long the oldest had been pending, in milliseconds.
 
-    What is not appended `until` a moment (milliseconds since 1970; some seconds from now) is left, and due. What is not
-    authentic is set aside, and so is a pointer whose entry is gone or has its place already: the measure ForgedEntries
-    counts them. Raises Problem `unavailable`, and ConcurrentModification if other workers keep moving the head.
+    Entries that are not appended until the deadline (milliseconds since 1970) stay pending and due. Forged entries are
+    quarantined, and so are pointers whose entry is gone or appended already; the metric ForgedEntries counts them.
+    Raises Problem `unavailable`, and ConcurrentModification if other workers keep moving the head.
     """
-    lag, tries, until = 0, 0, until or now_ms() + _AT_MOST_MS
-    while now_ms() < until:
-        outbox = Outbox.read(log, _LOOK_AHEAD)
+    lag, attempts, deadline_ms = 0, 0, deadline_ms or now_ms() + _MAX_APPEND_MS
+    while now_ms() < deadline_ms:
+        outbox = Outbox.read(log, _MAX_POINTERS_READ)
         if not (outbox.pointers or outbox.forged):
             return lag
-        lag = max([lag, *(now_ms() - timestamp_of(pointer["sk"]) for pointer in outbox.pointers[:1])])
+        lag = max([lag, *(now_ms() - timestamp_ms_of_id(pointer["sk"]) for pointer in outbox.pointers[:1])])
         pointers: list[Item] = []
         try:
             if outbox.pointers:
-                head = Head.of(outbox.head)
-                statement = _former_statement(log, head, outbox)
-                pointers = outbox.batch(statement)
-                table.write_transaction(_appending(log, head, statement, pointers))
-                add_request_ids(pointer["requestId"] for pointer in pointers if _names_request(pointer))
-            tries = 0
+                head = Head.from_item(outbox.head)
+                statement = _previous_statement(log, head, outbox)
+                pointers = outbox.next_batch(statement)
+                table.write_transaction(_append_writes(log, head, statement, pointers))
+                add_request_ids(pointer["requestId"] for pointer in pointers if _has_request_id(pointer))
+            attempts = 0
         except TransactionCancelled as cancelled:
-            if _other_than_head(cancelled) and quarantine.refuse_stale(log, pointers):
+            if _is_entry_conflict(cancelled) and quarantine.quarantine_stale(log, pointers):
                 continue
-            tries += 1
-            if tries == _MAX_TRIES:
+            attempts += 1
+            if attempts == _MAX_TRIES:
                 raise ConcurrentModification from cancelled
-            backoff_seconds(tries)
+            back_off(attempts)
         if outbox.forged:
-            quarantine.refuse(log, outbox.forged[:BATCH])
+            quarantine.quarantine_forged(log, outbox.forged[:BATCH_SIZE])
     return lag
 
 
-def _other_than_head(cancelled: TransactionCancelled) -> bool:
-    """Return whether it was not another worker who moved the head: then entries are not as their pointers say."""
-    return bool(cancelled.failed) and 0 not in cancelled.failed
+def _is_entry_conflict(cancelled: TransactionCancelled) -> bool:
+    """Return whether entries, not the head, caused the failure: then entries do not match their pointers."""
+    return bool(cancelled.failed_items) and 0 not in cancelled.failed_items
 
 
-def _names_request(pointer: Item) -> bool:
+def _has_request_id(pointer: Item) -> bool:
     return isinstance(pointer.get("requestId"), str)
 
 
@@ -239,9 +242,9 @@ def _entry_key(log: str, pointer: Item) -> ItemKey:
     return EntryItem.make_item_key(log_id=log, id=pointer["sk"])
 
 
-def _appending(log: str, head: Head, former: Statement | None, pointers: Sequence[Item]) -> list[Write]:
+def _append_writes(log: str, head: Head, previous: Statement | None, pointers: Sequence[Item]) -> list[Write]:
     size, tree = head.tree.size, head.tree.extend(pointer["leaf"] for pointer in pointers)
-    statement = former.extended(links_of(pointers)) if former else None
+    statement = previous.extend(links_of(pointers)) if previous else None
     writes = [_move_head(log, size, tree, statement)]
     for sequence, pointer in enumerate(pointers, size + 1):
         writes += [
@@ -251,32 +254,32 @@ def _appending(log: str, head: Head, former: Statement | None, pointers: Sequenc
     return [*writes, _put_batch(log, tree.size, pointers)]
 
 
-def _former_statement(log: str, head: Head, outbox: Outbox) -> Statement | None:
-    """Return the statement that the next one follows from; None as long as there is none.
+def _previous_statement(log: str, head: Head, outbox: Outbox) -> Statement | None:
+    """Return the statement on which the next one is based, or None if there is none yet.
 
-    The first one follows from what the chains are. While a release without chains may still append, there is none. One
-    that somebody altered is begun anew: the seals of the entries before then say that there was another.
+    The first statement describes the current chains. There is none while a release without chains may still append. An
+    altered statement is started anew; the MACs of earlier entries prove that there was another.
     """
     lost = 0
     try:
-        if stated := head.stated(log):
+        if stated := head.read_statement(log):
             return stated
     except BrokenStatement:
         add_fields(brokenStatement=True)
         add_metrics(ForgedEntries=1)
         lost = 1
-    if not lost and unauthenticated_count():
+    if not lost and accepts_unauthenticated_entries():
         return None
     if not head.tree.size:
         return Statement(lost=lost)
-    time.sleep(_SETTLING_SECONDS)  # What was half committed when the chains were read is there then.
+    time.sleep(_SETTLING_SECONDS)  # Transactions in progress when the chains were read are complete then.
     later = Outbox.read(log)
-    begun = Statement.begun(head.tree.size, outbox.ends, links_of(later.pointers))
-    return replace(begun, lost=lost) if later.complete or lost else None
+    statement = Statement.create(head.tree.size, outbox.ends, links_of(later.pointers))
+    return replace(statement, lost=lost) if later.complete or lost else None
 
 
 def _put_batch(log: str, size: int, pointers: Sequence[Item]) -> Write:
-    # Without a condition: the head's is enough, and an item that someone put there must not stop the log.
+    # No condition: that of the head is sufficient, and a forged item must not block the log.
     pk, sk = sequence_key(log, size)
     item = {"pk": pk, "sk": sk, "ids": [pointer["sk"] for pointer in pointers]}
     return Write("Put", (pk, sk), item=item)
@@ -286,20 +289,20 @@ def _move_head(log: str, size: int, tree: CompactRange, statement: Statement | N
     checkpoint, seed = Head(tree, "").checkpoint(log), signing_key().secret
     note = checkpoints.sign(checkpoint, seed)
     values: Item = {"size": tree.size, "peaks": b"".join(tree.peaks), "note": note}
-    values |= _unfollowed_mark(log) if organization_id_from_log(log) else {}
+    values |= _unconsumed_attributes(log) if organization_id_from_log(log) else {}
     values |= {"chains": signed_statements.sign(checkpoint, statement, seed)} if statement else {}
-    mark = _unanchored_mark(log)
-    since = {"index2sk": mark.pop("index2sk")}  # It keeps the time since when the head has waited for its anchor.
+    mark = _unanchored_attributes(log)
+    since = {"index2sk": mark.pop("index2sk")}  # Keeps the time since when the head has been unanchored.
     move = ItemUpdate(head_key(log), set=values | mark, set_missing=since)
     return move.write("#size = :was", was=size) if size else move.write("attribute_not_exists(#size)")
 
 
-def _unanchored_mark(log: str) -> Item:
+def _unanchored_attributes(log: str) -> Item:
     return {"index2pk": unanchored_pk(sum(log.encode()) % UNANCHORED_SHARDS), "index2sk": f"{now()}#{log}"}
 
 
-def _unfollowed_mark(log: str) -> Item:
-    # Whoever follows the log takes it away once the new entries are done; else the sweep wakes the log.
+def _unconsumed_attributes(log: str) -> Item:
+    # The log's consumer removes it when it has processed the entries. Otherwise the sweep triggers the log.
     return {
         **schedule_attributes(ScheduledTask(APPEND_TASK, after(now(), seconds=REDRIVE_AFTER_SECONDS)), head_key(log)),
         "log": log,
@@ -307,8 +310,8 @@ def _unfollowed_mark(log: str) -> Item:
 
 
 def _assign_sequence(log: str, pointer: Item, sequence: int, tree_size: int, *, chained: bool) -> Write:
-    sealed = make_entry_mac(log, sequence, tree_size, pointer["leaf"], chained=chained)
-    values = {**sequence_attributes(log, sequence, tree_size), "seal": sealed}
+    entry_mac = make_entry_mac(log, sequence, tree_size, pointer["leaf"], chained=chained)
+    values = {**sequence_attributes(log, sequence, tree_size), "seal": entry_mac}
     update = ItemUpdate(_entry_key(log, pointer), set=values, remove=["mac", "link"])
     return update.write("attribute_exists(#pk) AND attribute_not_exists(#sequence)")
 
@@ -318,37 +321,37 @@ def _delete_pending(log: str, pointer: Item) -> Write:
 
 
 def sequence_attributes(log: str, sequence: int, tree_size: int) -> Item:
-    """Return the attributes that say an entry's place, but for its seal: first held by the tree of `tree_size`."""
+    """Return the attributes with an entry's position in the tree of `tree_size`, without its MAC."""
     pk, sk = sequence_key(log, sequence)
     return {"sequence": sequence, "tree_size": tree_size, "index1pk": pk, "index1sk": sk}
 
 
 def unanchored_heads(shard: int) -> Iterator[list[Item]]:
-    """Yield the heads of a shard that grew since they were anchored, a page a Query, the longest waiting first."""
-    yield from table.iter_pages(Partition(unanchored_pk(shard), "index2"), limit=_PAGE)
+    """Yield the heads of a shard that have grown since they were anchored, in pages, the longest waiting first."""
+    yield from table.iter_pages(Partition(unanchored_pk(shard), "index2"), limit=_PAGE_SIZE)
 
 
 def mark_anchored(log: str, size: int) -> None:
-    """Let a head wait for no anchor any more, if it is still the one of that size."""
+    """Mark a head as anchored, if it still has this size."""
     anchored = ItemUpdate(head_key(log), remove=["index2pk", "index2sk"]).write("#size = :size", size=size)
     with suppress(TransactionCancelled):
         table.write_transaction([anchored])
 
 
 def mark_unanchored(log: str, head: Item) -> bool:
-    """Let a head that was read wait for an anchor; return whether it does. One that has grown meanwhile does so."""
-    waits = ItemUpdate(head_key(log), set=_unanchored_mark(log)).write("#size = :size", size=head["size"])
+    """Mark a head as unanchored, and return whether that succeeded. A head that has grown is marked already."""
+    update = ItemUpdate(head_key(log), set=_unanchored_attributes(log)).write("#size = :size", size=head["size"])
     with suppress(TransactionCancelled):
-        table.write_transaction([waits])
+        table.write_transaction([update])
         return True
     return False
 
 
 def unanchored_pk(shard: object) -> str:
-    """Return the partition of the index over the heads of a shard that grew since they were anchored."""
+    """Return the partition of a shard of the index of unanchored heads."""
     return f"ANCHOR#{shard}"
 
 
 def count_pending(log: str) -> int:
-    """Return how many entries wait in a log's outbox (of very many: at least so many)."""
-    return table.count_items(head_key(log)[0], since=_POINTERS)
+    """Return the number of pending entries of a log, at least that of the first 1 MB."""
+    return table.count_items(head_key(log)[0], since=_POINTERS_START)

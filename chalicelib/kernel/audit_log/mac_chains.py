@@ -1,14 +1,14 @@
-"""Chains: how an entry that is taken away before it is in its log's tree leaves a trace.
+"""Chains of MACs, which reveal entries that are removed before they are in the log's tree.
 
-A log has chains, `SHARDS` of them. Each entry is the next link of one: it has a number there, and its MAC covers the
-MAC of the link before it. An item beside the log's head says how far a chain is, and the transaction that commits an
-entry advances it. An entry that somebody takes away leaves a number without an entry. Where somebody puts an older copy
-of the item back, the next entry contradicts those that are in the tree.
+A log has `SHARDS` chains. Each entry is the next link of one: it has a number in the chain, and its MAC covers the MAC
+of the previous link. An item beside the log's head contains the end of each chain, and the transaction that commits an
+entry advances it. A removed entry leaves a number without an entry. If an older copy of the item is restored, the next
+entry contradicts those in the tree.
 
-The ledger signs, beside each checkpoint, how far each chain is in the tree and what is missing of it (`statements`).
+With each checkpoint the ledger signs the state of each chain in the tree and its missing links (`signed_statements`).
 
-A mutation reads two chains and extends one of them. If another transaction is at that one, it extends the other. So
-there is no item that all mutations of a log write.
+A mutation reads two chains and extends one of them. If another transaction is extending that one, it extends the other.
+So no item is written by all mutations of a log.
 """
 
 import random
@@ -23,7 +23,7 @@ from chalicelib.kernel.storage.writes import Write, put_new
 
 SHARDS: Final = 16
 CANDIDATES: Final = 2
-"""Chains that a mutation reads, to extend one of them."""
+"""Chains that a mutation reads, in order to extend one of them."""
 
 MAC_BYTES: Final = KEY_ID_BYTES + HASH_BYTES
 _NUMBER_BYTES: Final = 6
@@ -31,19 +31,19 @@ MAX_NUMBER: Final = 256**_NUMBER_BYTES - 1
 
 
 class Link(NamedTuple):
-    """An entry's place in a chain: its number there, from 1, and the MAC of the entry before it; of the first, none."""
+    """An entry's position in a chain: its number, from 1, and the MAC of the previous entry, empty for the first."""
 
     shard: int
     number: int
     previous: bytes
 
-    def packed(self) -> bytes:
-        """Return it as an entry and its pointer carry it, and as their MAC covers it."""
+    def to_bytes(self) -> bytes:
+        """Return the link as entries and pointers contain it, and as their MAC covers it."""
         return bytes([self.shard]) + self.number.to_bytes(_NUMBER_BYTES, "big") + self.previous
 
     @classmethod
-    def unpacked(cls, data: object) -> "Link | None":
-        """Return the link that an item carries; None if this is none."""
+    def from_bytes(cls, data: object) -> "Link | None":
+        """Return the link in an attribute, or None if it is invalid."""
         if not isinstance(data, bytes) or len(data) not in (1 + _NUMBER_BYTES, 1 + _NUMBER_BYTES + MAC_BYTES):
             return None
         link = cls(data[0], int.from_bytes(data[1 : 1 + _NUMBER_BYTES], "big"), data[1 + _NUMBER_BYTES :])
@@ -51,102 +51,104 @@ class Link(NamedTuple):
 
 
 def chain_key(log: str, shard: int) -> ItemKey:
-    """Return where it stands how far a chain is: behind the log's head, and before its pointers."""
+    """Return the key of the item with the end of a chain. It sorts after the log's head and before its pointers."""
     return f"Q#{log}", f"!{shard:02d}"
 
 
 def chain_keys(log: str, shards: Iterable[int]) -> list[ItemKey]:
-    """Return where it stands how far some chains are."""
+    """Return the item keys of some chains."""
     return [chain_key(log, shard) for shard in shards]
 
 
 def shard_of(item: Item) -> int | None:
-    """Return which chain an item of a log's outbox is; None if it is something else."""
+    """Return the shard of a chain's item in an outbox, or None for another item."""
     return _SHARDS_BY_KEY.get(str(item["sk"]))
 
 
 _SHARDS_BY_KEY: Final = {chain_key("", shard)[1]: shard for shard in range(SHARDS)}
 
 
-class End(NamedTuple):
-    """How far a chain is: the number and the MAC of its last entry."""
+class ChainEnd(NamedTuple):
+    """The end of a chain: the number and the MAC of its last entry."""
 
     number: int = 0
     mac: bytes = b""
 
     @classmethod
-    def of(cls, item: Item | None) -> "End":
-        """Return what an item says; what is not as the service writes it says that the chain is empty."""
+    def from_item(cls, item: Item | None) -> "ChainEnd":
+        """Return the end in an item. An invalid item counts as an empty chain."""
         number, mac = (item or {}).get("number"), (item or {}).get("mac")
-        well = isinstance(number, int) and isinstance(mac, bytes) and 0 < number < MAX_NUMBER and len(mac) == MAC_BYTES
-        return cls(number, mac) if well else cls()  # type: ignore[arg-type]
+        is_valid = (
+            isinstance(number, int) and isinstance(mac, bytes) and 0 < number < MAX_NUMBER and len(mac) == MAC_BYTES
+        )
+        return cls(number, mac) if is_valid else cls()  # type: ignore[arg-type]
 
 
 _NOTHING: Final[Mapping[ItemKey, Item]] = {}
 
 
 class Chains:
-    """Some chains of a log as they were read, one of which a mutation extends."""
+    """Some chains of a log that were read, one of which a mutation extends."""
 
     def __init__(self, log: str, shards: Sequence[int] = (), items: Mapping[ItemKey, Item] = _NOTHING) -> None:
-        """Take the chains that were read, any if the log is new, and what was found: the others are empty."""
+        """Take the shards that were read, any if the log is new, and their items. Shards without an item are empty."""
         self.log = log
-        shards = shards or candidates()
+        shards = shards or random_shards()
         self._shards = [*shards]
         self._items: dict[int, Item | None] = {shard: items.get(chain_key(log, shard)) for shard in shards}
 
     @classmethod
     def read(cls, log: str) -> "Chains":
-        """Return some chains of a log, read in a round trip of its own."""
-        chains, _ = cls.read_beside(log, [])
+        """Return random chains of a log, read in a separate round trip."""
+        chains, _ = cls.read_with(log, [])
         return chains
 
     @classmethod
-    def read_beside(cls, log: str, keys: Iterable[ItemKey]) -> "tuple[Chains, dict[ItemKey, Item]]":
-        """Return some chains of a log, and the items at some keys, in one round trip."""
-        shards = candidates()
+    def read_with(cls, log: str, keys: Iterable[ItemKey]) -> "tuple[Chains, dict[ItemKey, Item]]":
+        """Return random chains of a log and the items at some keys, in one round trip."""
+        shards = random_shards()
         items = table.get_all([*keys, *chain_keys(log, shards)])
         return cls(log, shards, items), items
 
     @property
     def link(self) -> Link:
-        """The next link of the chain that is to be extended."""
-        end = End.of(self._items[self._shards[0]])
+        """Return the next link of the chain to extend."""
+        end = ChainEnd.from_item(self._items[self._shards[0]])
         return Link(self._shards[0], end.number + 1, end.mac)
 
     def write(self, link: Link, mac: bytes) -> Write:
-        """Return the write that extends the chain by a link, on condition that it is as it was read."""
+        """Return the write that extends the chain by a link, on condition that it is unchanged."""
         pk, sk = chain_key(self.log, link.shard)
         present, item = self._items[link.shard], {"pk": pk, "sk": sk, "number": link.number, "mac": mac}
         if present is None:
             return put_new(item)
-        if not link.previous:  # Somebody altered it: there is nothing to go on from, and nothing to wait for.
+        if not link.previous:  # The item was altered, so there is no previous MAC to compare.
             return Write("Put", (pk, sk), item=item)
         return Write("Put", (pk, sk), item=item, condition="#mac = :mac", names=["mac"], values={"mac": link.previous})
 
-    def extended_by(self, link: Link, mac: bytes) -> None:
-        """Take a chain for extended by a link: what is linked next follows it."""
+    def record_extension(self, link: Link, mac: bytes) -> None:
+        """Record that a chain was extended, so that the next link follows it."""
         self._items[link.shard] = {"number": link.number, "mac": mac}
 
-    def retry(self, *found: Item | None) -> None:
-        """Let the other chain that was read be extended next. `found`: how this one is by now, if that is known."""
+    def use_other_chain(self, *found: Item | None) -> None:
+        """Extend the other chain next. `found`: the current item of this one, if it is known."""
         self._items |= dict.fromkeys(self._shards[:1], *found) if found else {}
         self._shards.append(self._shards.pop(0))
 
 
-def candidates() -> list[int]:
-    """Return which chains a mutation reads: left to chance, so that mutations seldom meet."""
+def random_shards() -> list[int]:
+    """Return random chains for a mutation, so that mutations rarely conflict."""
     return random.sample(range(SHARDS), CANDIDATES)
 
 
-class Linked(NamedTuple):
+class LinkWithMac(NamedTuple):
     """A link, and the MAC of its entry."""
 
     link: Link
     mac: bytes
 
 
-def links_of(pointers: Iterable[Item]) -> list[Linked]:
-    """Return the links of authentic pointers; those from before there were chains have none."""
-    found = ((Link.unpacked(pointer.get("link")), pointer.get("mac")) for pointer in pointers)
-    return [Linked(link, mac) for link, mac in found if link and isinstance(mac, bytes)]
+def links_of(pointers: Iterable[Item]) -> list[LinkWithMac]:
+    """Return the links of authentic pointers. Pointers from before chains existed have none."""
+    pairs = ((Link.from_bytes(pointer.get("link")), pointer.get("mac")) for pointer in pointers)
+    return [LinkWithMac(link, mac) for link, mac in pairs if link and isinstance(mac, bytes)]

@@ -1,8 +1,8 @@
-"""Erasing: what an entry says is removed, its place in the tree stays, and the service signs that it was the one.
+"""Redaction of entries: the content is removed, the position stays, and the service signs what remains.
 
-Otherwise whoever owns the table, or keeps an export, could hide an entry by calling it erased. It is a signature
-(Ed25519, RFC 8032) and not the ledger's seal, because it has to hold when the key was followed by another, and outside
-of the service. In front of it stands its key's id. The seal goes, so that nobody who kept the text can put it back
+Without the signature, the owner of the table or of an export could hide an entry by marking it as erased. It is an
+Ed25519 signature (RFC 8032) instead of the entry MAC, because it must stay verifiable after keys are replaced, and
+outside of the service. The id of the key precedes it. The entry MAC is removed, so that the content cannot be restored
 unnoticed.
 """
 
@@ -17,8 +17,8 @@ from chalicelib.kernel.storage.writes import ItemUpdate, Write
 
 _PURPOSE: Final = b"atrium erased entry\n"
 _UNSIGNED: Final = b"\x00"
-_STAYS: Final = ("id", "created_at", "updated_at", "type", "leaf")
-_GONE: Final = (
+_KEPT_ATTRIBUTES: Final = ("id", "created_at", "updated_at", "type", "leaf")
+_REMOVED_ATTRIBUTES: Final = (
     "body",
     "actor",
     "target",
@@ -29,38 +29,38 @@ _GONE: Final = (
 )
 
 
-def redact_entry(log: str, item: Item, *, proven: bool) -> list[Write]:
-    """Return the writes that take from a sealed entry all but its place, its type and its time.
+def redact_entry(log: str, item: Item, *, is_authentic: bool) -> list[Write]:
+    """Return the writes that remove everything from an entry except its position, type and time.
 
-    Only that of a `proven` one is signed: an entry that somebody altered stays one that verification finds.
+    Only an authentic entry is signed, so verification still detects an altered one.
     """
-    signature = _sign(_claim(log, item)) if proven else _UNSIGNED
-    update = ItemUpdate((item["pk"], item["sk"]), set={"erased": signature}, remove=_GONE)
+    signature = _sign(_signed_content(log, item)) if is_authentic else _UNSIGNED
+    update = ItemUpdate((item["pk"], item["sk"]), set={"erased": signature}, remove=_REMOVED_ATTRIBUTES)
     erased = update.write("attribute_exists(#pk)")
     return [erased, Write("Delete", body_key(log, item["sk"]))]
 
 
 def redaction_signature(entry: EntryItem) -> str | None:
-    """Return the signature of what stays of an erased entry in base64; None of one that was altered before it was."""
+    """Return the signature of an erased entry in base64, or None if it was altered before."""
     return to_base64(entry.erased) if entry.erased and entry.erased != _UNSIGNED else None
 
 
 def is_intact(log: str, sequence: int, item: Item) -> bool:
-    """Return whether what stays of an erased entry is what the service left there, no more and no less.
+    """Return whether an erased entry has exactly the attributes that the service left.
 
-    The item has what an entry is shown by; nothing else of it is taken for granted.
+    The item has the attributes that are shown of an entry. Others may be anything.
     """
     size, signature = item.get("tree_size"), item["erased"]
     if not (isinstance(size, int) and isinstance(signature, bytes)):
         return False
-    stays = EntryItem(**{name: item[name] for name in _STAYS}, log_id=log, erased=signature)
-    whole = stays.item() | ledger.sequence_attributes(log, sequence, size)
-    return whole == item and _is_signed(_claim(log, item), signature)
+    remaining = EntryItem(**{name: item[name] for name in _KEPT_ATTRIBUTES}, log_id=log, erased=signature)
+    expected = remaining.item() | ledger.sequence_attributes(log, sequence, size)
+    return expected == item and _is_signed(_signed_content(log, item), signature)
 
 
-def _claim(log: str, item: Item) -> bytes:
-    said = [item[name] for name in ("sequence", "tree_size", "id", "created_at", "updated_at", "type")]
-    return _PURPOSE + canonical_json([log, *said, item["leaf"].hex()])
+def _signed_content(log: str, item: Item) -> bytes:
+    values = [item[name] for name in ("sequence", "tree_size", "id", "created_at", "updated_at", "type")]
+    return _PURPOSE + canonical_json([log, *values, item["leaf"].hex()])
 
 
 def _sign(claim: bytes) -> bytes:

@@ -1,8 +1,8 @@
-"""Statements: what the ledger signs of a log's chains, beside each checkpoint, in a note that names the same root.
+"""Statements about a log's chains, which the ledger signs with each checkpoint, for the same root.
 
-It is a signed note (c2sp.org/signed-note) with the origin `atrium/<log>/chains`. The lines behind size and root say
-since which size there are statements, how many links are lost and, of each chain, how far it is in the tree and which
-links before that are missing. MACs stand there by 16 of their bytes, in base64.
+A statement is a signed note (c2sp.org/signed-note) with the origin `atrium/<log>/chains`. The lines after size and root
+contain the tree size since which there are statements, the number of lost links and, for each chain, its end in the
+tree and its missing links. MACs are represented by 16 of their bytes in base64.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,28 +10,28 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple, Self
 
-from chalicelib.kernel.audit_log.mac_chains import MAX_NUMBER, SHARDS, End, Link, Linked
+from chalicelib.kernel.audit_log.mac_chains import MAX_NUMBER, SHARDS, ChainEnd, Link, LinkWithMac
 from chalicelib.kernel.core.encoding import from_base64, to_base64
 from chalicelib.kernel.crypto import checkpoints
 from chalicelib.kernel.crypto.checkpoints import Checkpoint, NoteError
 from chalicelib.kernel.crypto.keyrings import KEY_ID_BYTES
 
 MAX_GAPS: Final = 128
-"""Gaps of a log whose links are waited for; the links of further ones are taken for lost."""
+"""Gaps of a log whose links may still arrive. The links of further gaps count as lost."""
 
 _TAG_BYTES: Final = 16
-_MAX_NAMED: Final = 4096
+_MAX_LISTED: Final = 4096
 _LINES: Final = 2
 
 
 class BrokenStatement(Exception):
-    """A log's statement is not the one that the ledger signed with its head: someone altered it."""
+    """A log's statement is not the one that the ledger signed with its head. Someone altered it."""
 
 
 class Gap(NamedTuple):
-    """Links of a chain that are not in the tree though later ones are, by their numbers.
+    """A range of links that are missing in the tree although later ones are there.
 
-    `before`: the MAC of the link before them. `end`: the MAC of the last of them, which the link behind it names.
+    `before`: the MAC of the link before them. `end`: the MAC of the last of them, which the link after it names.
     """
 
     first: int
@@ -39,91 +39,91 @@ class Gap(NamedTuple):
     before: bytes
     end: bytes
 
-    def filled(self, link: Link, mac: bytes) -> tuple[list["Gap"], bool]:
-        """Return what is left of it with one of its links in the tree, and whether that is not the one it lacked."""
-        altered = (link.number == self.first and tag_of(link.previous) != self.before) or (
-            link.number == self.last and tag_of(mac) != self.end
+    def fill(self, link: Link, mac: bytes) -> tuple[list["Gap"], bool]:
+        """Return the remaining gaps after a link arrives, and whether it is not the link that was missing."""
+        altered = (link.number == self.first and mac_tag(link.previous) != self.before) or (
+            link.number == self.last and mac_tag(mac) != self.end
         )
-        left = Gap(self.first, link.number - 1, self.before, tag_of(link.previous))
-        right = Gap(link.number + 1, self.last, tag_of(mac), self.end)
+        left = Gap(self.first, link.number - 1, self.before, mac_tag(link.previous))
+        right = Gap(link.number + 1, self.last, mac_tag(mac), self.end)
         return [gap for gap in (left, right) if gap.first <= gap.last], altered
 
     @property
     def size(self) -> int:
-        """How many links it lacks."""
+        """Return the number of missing links."""
         return self.last - self.first + 1
 
 
 @dataclass(frozen=True)
-class Reached:
-    """How far a chain is in the tree: the number and the MAC of the furthest link, and the gaps before it."""
+class ChainState:
+    """The state of a chain in the tree: the number and MAC of its last link, and the gaps before it."""
 
     number: int = 0
     mac: bytes = b""
     gaps: tuple[Gap, ...] = ()
 
-    def extended(self, link: Link, mac: bytes) -> tuple["Reached", bool]:
-        """Return it with one more link in the tree, and whether that shows that another link is lost."""
-        previous = tag_of(link.previous)
+    def extend(self, link: Link, mac: bytes) -> tuple["ChainState", bool]:
+        """Return the state with one more link in the tree, and whether that proves that another link is lost."""
+        previous = mac_tag(link.previous)
         if link.number == self.number + 1:
-            return Reached(link.number, tag_of(mac), self.gaps), previous != self.mac
+            return ChainState(link.number, mac_tag(mac), self.gaps), previous != self.mac
         if link.number > self.number:
             gap = Gap(self.number + 1, link.number - 1, self.mac, previous)
-            return Reached(link.number, tag_of(mac), (*self.gaps, gap)), False
-        gap_of_it = next((gap for gap in self.gaps if gap.first <= link.number <= gap.last), None)
-        if gap_of_it is None:
+            return ChainState(link.number, mac_tag(mac), (*self.gaps, gap)), False
+        containing_gap = next((gap for gap in self.gaps if gap.first <= link.number <= gap.last), None)
+        if containing_gap is None:
             return self, True
-        rest, altered = gap_of_it.filled(link, mac)
-        others = [gap for gap in self.gaps if gap is not gap_of_it]
-        return replace(self, gaps=tuple(sorted([*others, *rest]))), altered
+        remaining, altered = containing_gap.fill(link, mac)
+        others = [gap for gap in self.gaps if gap is not containing_gap]
+        return replace(self, gaps=tuple(sorted([*others, *remaining]))), altered
 
-    def lacks(self, number: int) -> bool:
+    def is_missing(self, number: int) -> bool:
         """Return whether a link is in one of the gaps."""
         return any(gap.first <= number <= gap.last for gap in self.gaps)
 
 
 @dataclass(frozen=True)
-class Missing:
-    """Links that are neither in the tree nor waiting: by shard and number, and how many more there are."""
+class MissingLinks:
+    """Links that are neither in the tree nor pending, by shard and number, and the number of further ones."""
 
-    named: frozenset[tuple[int, int]] = frozenset()
-    more: int = 0
+    links: frozenset[tuple[int, int]] = frozenset()
+    unlisted_count: int = 0
 
-    def confirmed_by(self, later: "Missing") -> "Missing":
-        """Return those that are missing still when somebody looks again."""
-        return Missing(self.named & later.named, min(self.more, later.more))
+    def intersect(self, later: "MissingLinks") -> "MissingLinks":
+        """Return the links that are still missing later."""
+        return MissingLinks(self.links & later.links, min(self.unlisted_count, later.unlisted_count))
 
     @property
-    def number(self) -> int:
-        """How many there are."""
-        return min(len(self.named) + self.more, MAX_NUMBER)
+    def count(self) -> int:
+        """Return the number of missing links."""
+        return min(len(self.links) + self.unlisted_count, MAX_NUMBER)
 
 
 @dataclass(frozen=True)
 class Statement:
-    """What the ledger signs of a log's chains: how far each is in the tree, and what is missing.
+    """What the ledger signs about a log's chains: the state of each, and lost links.
 
-    `since`: the size of the tree when there was none before. `lost`: how many links are missing for good.
+    `since`: the size of the tree at the first statement. `lost`: the number of links that are lost.
     """
 
     since: int = 0
     lost: int = 0
-    shards: Mapping[int, Reached] = field(default_factory=dict)
+    shards: Mapping[int, ChainState] = field(default_factory=dict)
 
     @classmethod
-    def begun(cls, since: int, ends: Mapping[int, End], waiting: Iterable[Linked]) -> Self:
-        """Return the first statement of a log that has entries: what its chains say is in the tree, or waits.
+    def create(cls, since: int, ends: Mapping[int, ChainEnd], pending: Iterable[LinkWithMac]) -> Self:
+        """Return the first statement of a log with entries: everything in its chains is in the tree or pending.
 
-        Read the ends before the waiting links: then none of these is one that was not seen yet.
+        Read the ends before the pending links, so that no link is unknown to the ends.
         """
-        links = [each for each in waiting if each.link.number <= ends.get(each.link.shard, End()).number]
+        links = [each for each in pending if each.link.number <= ends.get(each.link.shard, ChainEnd()).number]
         shards = {
-            shard: Reached(
+            shard: ChainState(
                 end.number,
-                tag_of(end.mac),
+                mac_tag(end.mac),
                 tuple(
                     sorted(
-                        Gap(link.number, link.number, tag_of(link.previous), tag_of(mac))
+                        Gap(link.number, link.number, mac_tag(link.previous), mac_tag(mac))
                         for link, mac in links
                         if link.shard == shard
                     )
@@ -133,45 +133,49 @@ class Statement:
         }
         return cls(since, 0, shards)
 
-    def reached(self, shard: int) -> Reached:
-        """Return how far a chain is in the tree."""
-        return self.shards.get(shard, Reached())
+    def chain_state(self, shard: int) -> ChainState:
+        """Return the state of a chain."""
+        return self.shards.get(shard, ChainState())
 
-    def extended(self, links: Iterable[Linked]) -> "Statement":
-        """Return it with some more links in the tree."""
+    def extend(self, links: Iterable[LinkWithMac]) -> "Statement":
+        """Return the statement with further links in the tree."""
         lost, shards = self.lost, dict(self.shards)
         for link, mac in sorted(links):
-            shards[link.shard], more = shards.get(link.shard, Reached()).extended(link, mac)
+            shards[link.shard], more = shards.get(link.shard, ChainState()).extend(link, mac)
             lost += more
-        return _bounded(replace(self, lost=lost, shards=shards))
+        return _limit_gaps(replace(self, lost=lost, shards=shards))
 
-    def ahead_of(self, ends: Mapping[int, End]) -> list[int]:
-        """Return which chains are further in the tree than their items say."""
-        return [shard for shard, reached in self.shards.items() if ends.get(shard, End()).number < reached.number]
+    def chains_behind(self, ends: Mapping[int, ChainEnd]) -> list[int]:
+        """Return the chains whose items are behind the tree."""
+        return [shard for shard, reached in self.shards.items() if ends.get(shard, ChainEnd()).number < reached.number]
 
-    def missing(self, ends: Mapping[int, End], waiting: AbstractSet[Link], ends_by_now: Mapping[int, End]) -> Missing:
-        """Return the links that are neither in the tree nor waiting.
+    def find_missing(
+        self, ends: Mapping[int, ChainEnd], pending: AbstractSet[Link], current_ends: Mapping[int, ChainEnd]
+    ) -> MissingLinks:
+        """Return the links that are neither in the tree nor pending.
 
-        Read the ends first, then the waiting links, then the statement: what was committed in between is not missing.
-        `ends_by_now`: how far the chains are by now that the statement is `ahead_of`. One that is still behind it has
-        been put back.
+        Read the ends first, then the pending links, then the statement, so that concurrent commits do not count as
+        missing. `current_ends`: the ends read again of `chains_behind`. A chain that is still behind the tree has been
+        rolled back.
         """
-        numbers = {(link.shard, link.number) for link in waiting}
-        named, more = set[tuple[int, int]](), 0
+        numbers = {(link.shard, link.number) for link in pending}
+        links, unlisted_count = set[tuple[int, int]](), 0
         for shard in range(SHARDS):
-            reached, end = self.reached(shard), ends.get(shard, End())
-            back = max(0, reached.number - ends_by_now.get(shard, End()).number) if end.number < reached.number else 0
-            known = reached.number if back else end.number
-            ranges = [range(gap.first, min(gap.last, known) + 1) for gap in reached.gaps]
-            for each in [*ranges, range(reached.number + 1, end.number + 1)]:
-                room = max(0, _MAX_NAMED - len(named))
-                named |= {(shard, number) for number in each[:room]} - numbers
-                more += len(each[room:])
-            more += back
-        return Missing(frozenset(named), more)
+            state, end = self.chain_state(shard), ends.get(shard, ChainEnd())
+            rolled_back = (
+                max(0, state.number - current_ends.get(shard, ChainEnd()).number) if end.number < state.number else 0
+            )
+            last_known = state.number if rolled_back else end.number
+            ranges = [range(gap.first, min(gap.last, last_known) + 1) for gap in state.gaps]
+            for each in [*ranges, range(state.number + 1, end.number + 1)]:
+                capacity = max(0, _MAX_LISTED - len(links))
+                links |= {(shard, number) for number in each[:capacity]} - numbers
+                unlisted_count += len(each[capacity:])
+            unlisted_count += rolled_back
+        return MissingLinks(frozenset(links), unlisted_count)
 
-    def lines(self) -> tuple[str, ...]:
-        """Return it as lines of a note: `since`, `lost`, then each chain, and behind it its gaps."""
+    def to_lines(self) -> tuple[str, ...]:
+        """Return the lines of the note: `since`, `lost`, then each chain followed by its gaps."""
         lines = [f"since {self.since}", f"lost {self.lost}"]
         for shard, reached in sorted(self.shards.items()):
             lines.append(f"chain {shard} {reached.number} {to_base64(reached.mac)}")
@@ -179,29 +183,29 @@ class Statement:
         return tuple(lines)
 
     @classmethod
-    def read(cls, lines: Sequence[str]) -> Self:
-        """Return what the lines of a signed note say. Raises ValueError."""
+    def from_lines(cls, lines: Sequence[str]) -> Self:
+        """Return the statement in the lines of a note. Raises ValueError."""
         words = [line.split(" ") for line in lines]
         (_, since), (_, lost) = words[:_LINES]
-        shards, shard = dict[int, Reached](), -1
-        for name, *said in words[_LINES:]:
+        shards, shard = dict[int, ChainState](), -1
+        for name, *values in words[_LINES:]:
             if name == "chain":
-                shard = int(said[0])
-                shards[shard] = Reached(int(said[1]), from_base64(said[2]))
+                shard = int(values[0])
+                shards[shard] = ChainState(int(values[1]), from_base64(values[2]))
             else:
-                gap = Gap(int(said[0]), int(said[1]), from_base64(said[2]), from_base64(said[3]))
+                gap = Gap(int(values[0]), int(values[1]), from_base64(values[2]), from_base64(values[3]))
                 shards[shard] = replace(shards[shard], gaps=(*shards[shard].gaps, gap))
         return cls(int(since), int(lost), shards)
 
 
-def tag_of(mac: bytes) -> bytes:
-    """Return what a statement says of a MAC: 16 of its bytes, without the id of its key."""
+def mac_tag(mac: bytes) -> bytes:
+    """Return the 16 bytes that represent a MAC in a statement, without the key id."""
     return mac[KEY_ID_BYTES : KEY_ID_BYTES + _TAG_BYTES]
 
 
 def sign(checkpoint: Checkpoint, statement: Statement, seed: bytes) -> str:
-    """Return the note that states what a log's chains are in the tree of a checkpoint, signed as that is."""
-    return checkpoints.sign(replace(checkpoint, origin=_origin(checkpoint), extensions=statement.lines()), seed)
+    """Return the signed note with a statement for the tree of a checkpoint."""
+    return checkpoints.sign(replace(checkpoint, origin=_origin(checkpoint), extensions=statement.to_lines()), seed)
 
 
 def verify(note: str, checkpoint: Checkpoint, public_keys: Sequence[bytes]) -> Statement:
@@ -209,23 +213,23 @@ def verify(note: str, checkpoint: Checkpoint, public_keys: Sequence[bytes]) -> S
     try:
         signed = checkpoints.verify(note, public_keys)
         if replace(signed, extensions=()) == replace(checkpoint, origin=_origin(checkpoint), extensions=()):
-            return Statement.read(signed.extensions)
+            return Statement.from_lines(signed.extensions)
     except (NoteError, ValueError) as error:
         raise BrokenStatement from error
     raise BrokenStatement
 
 
-def _bounded(statement: Statement) -> Statement:
-    """Return a statement with no more gaps than are waited for: the links of the first of them are lost."""
+def _limit_gaps(statement: Statement) -> Statement:
+    """Return a statement with at most `MAX_GAPS` gaps. The links of the others count as lost."""
     gaps = sorted(((gap, shard) for shard, reached in statement.shards.items() for gap in reached.gaps), reverse=True)
-    given_up = gaps[MAX_GAPS:]
-    if not given_up:
+    dropped = gaps[MAX_GAPS:]
+    if not dropped:
         return statement
     shards = {
-        shard: replace(reached, gaps=tuple(gap for gap in reached.gaps if (gap, shard) not in given_up))
+        shard: replace(reached, gaps=tuple(gap for gap in reached.gaps if (gap, shard) not in dropped))
         for shard, reached in statement.shards.items()
     }
-    lost = statement.lost + sum(gap.size for gap, _ in given_up)
+    lost = statement.lost + sum(gap.size for gap, _ in dropped)
     return replace(statement, lost=min(lost, MAX_NUMBER), shards=shards)
 
 

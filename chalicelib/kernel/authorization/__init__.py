@@ -1,1 +1,1 @@
-"""Whether a caller may do what a request asks, and what the request names."""
+"""Authorization: what a request targets, and whether the caller may perform it."""

@@ -1,4 +1,4 @@
-"""Standing: what somebody is at a place and at those above it, by the memberships that hold."""
+"""A user's current memberships of a container and its ancestors."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -9,10 +9,10 @@ from chalicelib.kernel.storage.entity import Container, Item, ItemKey
 
 @dataclass(frozen=True)
 class MembershipView:
-    """What somebody is at a place and at those above it, by the memberships that hold.
+    """A user's roles in, and current memberships of, a container and its ancestors.
 
-    `left`: when they last left one of those above; what they were below it until then holds no longer, and `ended` is
-    the record of such a membership of the place itself, if it is still there.
+    `left_at`: when the user last left one of the ancestors; earlier memberships below it are revoked.
+    `expired_membership`: such a membership of the container itself that is still stored.
     """
 
     roles: dict[type[Container], Role] = field(default_factory=dict)
@@ -21,59 +21,56 @@ class MembershipView:
     expired_membership: Item | None = None
 
 
-def membership_view_keys(user_id: str, place: ItemKey | None, above: Iterable[ItemKey]) -> Iterator[ItemKey]:
-    """Yield where it stands what a user is at a place and at those above it."""
-    if place:
-        yield membership_key(place, user_id)
-    for outer in above:
+def membership_view_keys(user_id: str, container: ItemKey | None, ancestors: Iterable[ItemKey]) -> Iterator[ItemKey]:
+    """Yield the item keys that determine a user's memberships of a container and its ancestors."""
+    if container:
+        yield membership_key(container, user_id)
+    for outer in ancestors:
         yield membership_key(outer, user_id)
         yield revocation_marker_key(outer, user_id)
 
 
-def membership_key(place: ItemKey, user_id: str) -> ItemKey:
-    """Return where a user's membership of a place stands."""
-    return place[0], f"M#{user_id}"
+def membership_key(container: ItemKey, user_id: str) -> ItemKey:
+    """Return the item key of a user's membership of a container."""
+    return container[0], f"M#{user_id}"
 
 
-def revocation_marker_key(place: ItemKey, user_id: str) -> ItemKey:
-    """Return where it stands that a user has left a place: their memberships below it hold no longer."""
-    return place[0], f"G#{user_id}"
+def revocation_marker_key(container: ItemKey, user_id: str) -> ItemKey:
+    """Return the key of the marker that a user has left a container, which revokes memberships below it."""
+    return container[0], f"G#{user_id}"
 
 
-def membership_view(user_id: str, chain: list[Container], items: Mapping[ItemKey, Item]) -> MembershipView:
-    """Return what a user is at each place of a chain, the outermost first. `items`: what `standing_keys` led to."""
+def membership_view(user_id: str, containers: list[Container], items: Mapping[ItemKey, Item]) -> MembershipView:
+    """Return a user's memberships of containers, outermost first. `items`: what is at `membership_view_keys`."""
     roles: dict[type[Container], Role] = {}
     memberships: dict[type[Container], Item] = {}
-    above, left, ended = None, "", None
-    for place in chain:
-        own, ended = None, items.get(membership_key(place.item_key, user_id))
-        if ended and ended["created_at"] > left:
-            memberships[type(place)], own, ended = ended, Role(ended["role"]), None
-        if above := role_at(place, own, above):
-            roles[type(place)] = above
-        left = max(left, last_revocation_at(user_id, [place.item_key], items))
-    return MembershipView(roles, memberships, left, ended)
+    parent_role, left_at, expired = None, "", None
+    for container in containers:
+        own_role, expired = None, items.get(membership_key(container.item_key, user_id))
+        if expired and expired["created_at"] > left_at:
+            memberships[type(container)], own_role, expired = expired, Role(expired["role"]), None
+        if parent_role := role_at(container, own_role, parent_role):
+            roles[type(container)] = parent_role
+        left_at = max(left_at, last_revocation_at(user_id, [container.item_key], items))
+    return MembershipView(roles, memberships, left_at, expired)
 
 
 def is_current_membership(
-    user_id: str, place: ItemKey, above: Iterable[ItemKey], items: Mapping[ItemKey, Item]
+    user_id: str, container: ItemKey, ancestors: Iterable[ItemKey], items: Mapping[ItemKey, Item]
 ) -> bool:
-    """Return whether a user's own membership of a place is there and holds; `items` are as in `standing_of`."""
-    joined = items.get(membership_key(place, user_id), {}).get("created_at", "")
-    return bool(joined > last_revocation_at(user_id, above, items))
+    """Return whether a user's membership of a container exists and is not revoked. `items` as in `membership_view`."""
+    joined = items.get(membership_key(container, user_id), {}).get("created_at", "")
+    return bool(joined > last_revocation_at(user_id, ancestors, items))
 
 
-def last_revocation_at(user_id: str, places: Iterable[ItemKey], items: Mapping[ItemKey, Item]) -> str:
-    """Return when a user last left one of some places: what they were below it until then holds no longer.
-
-    It is an empty text where nothing of that is left to be known.
-    """
-    departures = (items.get(revocation_marker_key(place, user_id), {}) for place in places)
-    return max((str(departure.get("created_at", "")) for departure in departures), default="")
+def last_revocation_at(user_id: str, containers: Iterable[ItemKey], items: Mapping[ItemKey, Item]) -> str:
+    """Return when a user last left one of the containers, or an empty text if they did not."""
+    markers = (items.get(revocation_marker_key(container, user_id), {}) for container in containers)
+    return max((str(marker.get("created_at", "")) for marker in markers), default="")
 
 
-def role_at(place: Container, own: Role | None, above: Role | None) -> Role | None:
-    """Return the role of somebody at a place, by their own membership there and their role at the place above."""
-    if place.parent_type and above and above.includes(Role.ADMIN):
+def role_at(container: Container, own_role: Role | None, parent_role: Role | None) -> Role | None:
+    """Return the role in a container, from the own membership and the role in the parent."""
+    if container.parent_type and parent_role and parent_role.includes(Role.ADMIN):
         return Role.ADMIN
-    return own or (Role.MEMBER if above and not place.is_private else None)
+    return own_role or (Role.MEMBER if parent_role and not container.is_private else None)

@@ -1,6 +1,6 @@
-"""Naming: what a request names, as far as its path and body say it: a place, those above it, records, people.
+"""The target of a request: the container, its ancestors, records and users that path and body name.
 
-Whether any of it is there, and for the caller, is told by what is read then.
+Later reads decide whether they exist and whether the caller sees them.
 """
 
 import re
@@ -23,16 +23,16 @@ from chalicelib.kernel.storage.entity import Container, Item, ItemKey
 from chalicelib.kernel.transactions.unique_items import guard_key
 
 NIL_UUID: Final = "00000000-0000-0000-0000-000000000000"
-"""The id of nothing: what is not there is looked for by this, so that it takes as long as what others have."""
+"""An id that does not exist. It is read instead of a missing one, so that both take equally long."""
 
 
 @dataclass(frozen=True)
 class RequestTarget:
-    """Where it is stored what a request names: the place, those above it that are known, the path's records.
+    """The item keys of what a request names: container, known ancestors and records.
 
-    `joined`: the place, if people can be members of it. `user_ids`: whose standing has to be known. `also`: what the
-    operation asks to be read with it. `remembered`: whether this process knew in which places it lies, and so is spared
-    the read that says so. `within`: whether the place is of a kind that lies in others.
+    `member_container`: the container, if it has members. `user_ids`: the users whose memberships are needed.
+    `prefetch`: further keys that the operation reads. `ancestors_cached`: whether the ancestors were cached.
+    `is_nested`: whether the container's type has ancestors.
     """
 
     container: ItemKey | None
@@ -46,13 +46,13 @@ class RequestTarget:
 
     @property
     def outermost(self) -> ItemKey | None:
-        """The place in which all the others lie; None if the process does not know it yet."""
+        """Return the key of the outermost container, or None if it is not known yet."""
         if self.is_nested:
             return next((key for kind, key in self.ancestors.items() if kind.parent_type is None), None)
         return self.container
 
     def keys(self) -> Iterator[ItemKey]:
-        """Yield where all of it is stored, and what decides who may reach it."""
+        """Yield all item keys, including those that decide about access."""
         yield from (key for key in (self.container, *self.records.values()) if key)
         yield from self.ancestors.values()
         for user_id in self.user_ids:
@@ -63,32 +63,37 @@ class RequestTarget:
 def resolve_target(
     operation: Operation, request: Request, caller: User | UnverifiedApiKey | Anonymous
 ) -> RequestTarget:
-    """Return what a request names. It may take a read to know a place by its slug, or a record's places by its id."""
-    needs = operation.access
-    place, joined, above, names, remembered = None, None, {}, {}, False
-    if isinstance(needs, RequireRole):
-        remembered = bool(
-            needs.via_record
-            and ancestor_cache.cached_ids(ancestor_cache.pointer_key(request.parameters[needs.parameter]))
+    """Return the target of a request. Finding a container by slug, or a record's ancestors by id, can take a read."""
+    rule = operation.access
+    container, member_container, ancestors, container_ids, ancestors_cached = None, None, {}, {}, False
+    if isinstance(rule, RequireRole):
+        ancestors_cached = bool(
+            rule.via_record
+            and ancestor_cache.cached_ids(ancestor_cache.pointer_key(request.parameters[rule.parameter]))
         )
-        names = _container_ids(needs, request)
-        place = needs.container_type.make_item_key(id=names[needs.container_type.parameter]) if names else None
-        remembered = remembered or bool(ancestor_cache.cached_ids(place))
-        joined = place if needs.container_type.has_members else None
-        above = _ancestor_keys(needs.container_type, {**ancestor_cache.cached_ids(place), **names})
-    records = _record_keys(operation, {**request.parameters, **names})
-    # What reads beside this sees the places as if the path had said them.
-    also = _prefetch_keys(operation, replace(request, parameters={**request.parameters, **names}), caller)
-    within = isinstance(needs, RequireRole) and needs.container_type.parent_type is not None
-    people = _user_ids(operation, request, caller)
-    return RequestTarget(place, joined, above, records, people, tuple(also), remembered, within)
+        container_ids = _container_ids(rule, request)
+        container = (
+            rule.container_type.make_item_key(id=container_ids[rule.container_type.parameter])
+            if container_ids
+            else None
+        )
+        ancestors_cached = ancestors_cached or bool(ancestor_cache.cached_ids(container))
+        member_container = container if rule.container_type.has_members else None
+        ancestors = _ancestor_keys(rule.container_type, {**ancestor_cache.cached_ids(container), **container_ids})
+    records = _record_keys(operation, {**request.parameters, **container_ids})
+    # Prefetch functions get the ids of containers like path parameters.
+    prefetch_keys = _prefetch_keys(
+        operation, replace(request, parameters={**request.parameters, **container_ids}), caller
+    )
+    is_nested = isinstance(rule, RequireRole) and rule.container_type.parent_type is not None
+    user_ids = _user_ids(operation, request, caller)
+    return RequestTarget(
+        container, member_container, ancestors, records, user_ids, tuple(prefetch_keys), ancestors_cached, is_nested
+    )
 
 
 def subject_user_id(operation: Operation, request: Request, records: list[Item]) -> str:
-    """Return the id of the other user whose standing the operation asks for; an empty text if that is nobody.
-
-    The path says it, or one of the path's records, by the operation's `whose`.
-    """
+    """Return the id of the user in the operation's `subject_user_param`, from path or record, or an empty text."""
     if not operation.subject_user_param:
         return ""
     if operation.subject_user_param in request.parameters:
@@ -98,21 +103,21 @@ def subject_user_id(operation: Operation, request: Request, records: list[Item])
     )
 
 
-def _container_ids(needs: RequireRole, request: Request) -> dict[str, str]:
-    """Return what names the place and, where that is known, those above it, by parameters; nothing if nothing can."""
-    if needs.in_body:
-        said = request.unvalidated_body.get(needs.field)
-        value = ascii_lower(said.strip()) if isinstance(said, str) else ""
-        return {needs.container_type.parameter: value} if re.fullmatch(UUID_PATTERN, value) else {}
-    name = request.parameters[needs.parameter]
-    if needs.via_record:
-        return ancestor_cache.ids_of_record(name) or {
-            kind.parameter: NIL_UUID for kind in (needs.container_type, *needs.container_type.ancestor_types())
+def _container_ids(rule: RequireRole, request: Request) -> dict[str, str]:
+    """Return the ids of the container and its known ancestors by parameter, or nothing if there cannot be any."""
+    if rule.in_body:
+        sent_id = request.unvalidated_body.get(rule.field)
+        value = ascii_lower(sent_id.strip()) if isinstance(sent_id, str) else ""
+        return {rule.container_type.parameter: value} if re.fullmatch(UUID_PATTERN, value) else {}
+    name = request.parameters[rule.parameter]
+    if rule.via_record:
+        return ancestor_cache.ancestor_ids_of_record(name) or {
+            kind.parameter: NIL_UUID for kind in (rule.container_type, *rule.container_type.ancestor_types())
         }
-    if not needs.by_slug:
-        return {needs.container_type.parameter: name}
-    guard = table.get(guard_key(needs.container_type.uniques["by_slug"], {"slug": name}))
-    return {needs.container_type.parameter: NIL_UUID if guard is None or table.is_expired(guard) else guard["ref"]}
+    if not rule.by_slug:
+        return {rule.container_type.parameter: name}
+    guard = table.get(guard_key(rule.container_type.uniques["by_slug"], {"slug": name}))
+    return {rule.container_type.parameter: NIL_UUID if guard is None or table.is_expired(guard) else guard["ref"]}
 
 
 def _ancestor_keys(place: type[Container], ids: Mapping[str, str]) -> dict[type[Container], ItemKey]:
@@ -132,7 +137,7 @@ def _record_keys(operation: Operation, names: Mapping[str, str]) -> dict[str, It
 def _prefetch_keys(
     operation: Operation, request: Request, caller: User | UnverifiedApiKey | Anonymous
 ) -> Iterator[ItemKey]:
-    # A query with a fault is refused in the end, so that nothing has to be read for it.
+    # An invalid query is rejected later, so nothing has to be read for it.
     if operation.prefetch and validation.is_valid_query(operation.query, request):
         yield from operation.prefetch(request)
     if operation.prefetch_for_user and isinstance(caller, User):
@@ -140,7 +145,7 @@ def _prefetch_keys(
 
 
 def _user_ids(operation: Operation, request: Request, caller: User | UnverifiedApiKey | Anonymous) -> tuple[str, ...]:
-    """Return the ids of the users whose standing has to be known: the caller's, and the other's that the path names."""
-    other = subject_user_id(operation, request, [])
-    others = (other,) if re.fullmatch(UUID_PATTERN, other) else ()
-    return (caller.id, *others) if isinstance(caller, User) else others
+    """Return the ids of the users whose memberships are needed: the caller, and the subject in the path."""
+    subject_id = subject_user_id(operation, request, [])
+    subject_ids = (subject_id,) if re.fullmatch(UUID_PATTERN, subject_id) else ()
+    return (caller.id, *subject_ids) if isinstance(caller, User) else subject_ids

@@ -1,9 +1,9 @@
-"""What is read of an organization with what decides access: what its requests share."""
+"""Items of an organization that are read with the authorization of each request."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from chalicelib.kernel.audit_log.mac_chains import Chains, candidates, chain_keys
+from chalicelib.kernel.audit_log.mac_chains import Chains, chain_keys, random_shards
 from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.permissions.access_epochs import EVERYONE, Subject, log_from_partition
 from chalicelib.kernel.storage.entity import Item, ItemKey
@@ -11,25 +11,25 @@ from chalicelib.kernel.storage.entity import Item, ItemKey
 
 @dataclass(frozen=True)
 class TenantReads:
-    """What an operation needs of an organization that all its requests share: limits, access epochs, the log's chains.
+    """The shared items of an organization that an operation needs: rate limits, access epochs, chains of the log.
 
-    It is read with what decides access.
+    They are read with the authorization.
     """
 
     operation: Operation
     caller_id: str
-    shards: Sequence[int] = field(default_factory=candidates)
+    shards: Sequence[int] = field(default_factory=random_shards)
 
     def keys(self, outermost: ItemKey | None) -> list[ItemKey]:
-        """Return where it stands, if the organization is known: by where that is stored."""
+        """Return the item keys, if the organization's key is known."""
         if outermost is None:
             return []
         pk = outermost[0]
-        keys = [budget.bucket_for(pk).key for budget in self.operation.rate_limits_per("organization")]
+        keys = [rate_limit.bucket_for(pk).key for rate_limit in self.operation.rate_limits_per("organization")]
         if self.operation.grants_access:
             keys += [key for each in (EVERYONE, self.caller_id) for key in Subject(pk, each).keys]
         return [*keys, *chain_keys(log_from_partition(pk), self.shards)] if self.operation.mutates else keys
 
     def chains(self, log: str, items: Mapping[ItemKey, Item]) -> Chains | None:
-        """Return the chains that were read, for an operation that commits an entry."""
+        """Return the chains that were read, for an operation that commits a log entry."""
         return Chains(log, self.shards, items) if self.operation.mutates else None

@@ -1,1 +1,1 @@
-"""What everything else stands on: time, ids, settings, logs and problems."""
+"""Foundations of everything else: time, ids, settings, logs and problems."""

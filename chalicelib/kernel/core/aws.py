@@ -1,4 +1,4 @@
-"""The clients of AWS: one session for all, each made when first used, every call counted, faults made problems."""
+"""AWS clients: one session per process, clients created on first use, counted calls, errors as problems."""
 
 import json
 import os
@@ -35,7 +35,7 @@ _THROTTLES: Final = frozenset(
         "TooManyRequestsException",
     }
 )
-_FAULTS: Final = frozenset(
+_SERVER_ERRORS: Final = frozenset(
     {
         "InternalFailure",
         "InternalServerError",
@@ -47,34 +47,34 @@ _FAULTS: Final = frozenset(
     }
 )
 
-_OF_ITEMS: Final = ("GetItem", "BatchGetItem", "Query", "UpdateItem", "TransactWriteItems")
-"""Calls of DynamoDB that requests are made of."""
+_ITEM_OPERATIONS: Final = ("GetItem", "BatchGetItem", "Query", "UpdateItem", "TransactWriteItems")
+"""DynamoDB operations that requests consist of."""
 
 _MODELS: Final = Path(__file__).parents[3] / "aws_models"
-"""Where botocore looks first for what it knows of AWS. Only the package has this folder (`infrastructure.models`)."""
+"""Where botocore first searches its service models. Only the package has this directory (`infrastructure.models`)."""
 
 _TIMEOUTS: Final = {"": (3, 3), "sqs": (2, 1), "s3": (2, 4), "sesv2": (1, 10)}
-"""Attempts, and seconds for each: of one call that is lost a request hears within the gateway's 29 s.
+"""Attempts, and seconds for each. A request with one failing call is answered within the gateway's 29 seconds.
 
-Mail has one attempt: SES sends it again for every try whose answer was lost.
+Mail has one attempt, because SES sends it again for each attempt whose response was lost.
 """
 
 
 @dataclass
 class Usage:
-    """What one request or message asked of AWS: `dynamodb:Query` …, in order, and how often it was throttled."""
+    """The AWS calls of one request or message, such as `dynamodb:Query`, in order, and the number of throttles."""
 
     calls: list[str] = field(default_factory=list)
     throttles: int = 0
 
 
 _usage: ContextVar[Usage | None] = ContextVar("usage", default=None)
-_making = Lock()
+_client_lock = Lock()
 
 
 @contextmanager
 def count_calls() -> Iterator[Usage]:
-    """Count the calls made within the block, in this context."""
+    """Count the calls within the block, in this context."""
     usage = Usage()
     token = _usage.set(usage)
     try:
@@ -85,65 +85,67 @@ def count_calls() -> Iterator[Usage]:
 
 def client(service: str) -> Any:
     """Return this process's client of a service."""
-    with _making:  # Making clients is not thread-safe in botocore.
+    with _client_lock:  # botocore's creation of clients is not thread-safe.
         return _client(service)
 
 
 @cache
 def _client(service: str) -> Any:
-    known = settings()
+    config_values = settings()
     attempts, seconds = _TIMEOUTS.get(service, _TIMEOUTS[""])
     config = Config(
-        # Retries are bounded and have jitter; what still fails is the caller's to try again, after `Retry-After`.
+        # Retries are bounded and have jitter. The caller can retry what still fails, after `Retry-After`.
         retries={"mode": "standard", "total_max_attempts": attempts},
         connect_timeout=1,
         read_timeout=seconds,
         max_pool_connections=64,
         tcp_keepalive=True,
-        parameter_validation=known.stage == "local",
-        # Instead of the one that botocore puts together anew for each call: that takes a quarter of a call's CPU time.
+        parameter_validation=config_values.stage == "local",
+        # botocore builds a user agent for each call, which takes a quarter of a call's CPU time.
         user_agent="atrium",
-        # Addresses of files that are signed the old way, or name no region, don't work everywhere.
+        # URLs of files with an older signature, or without a region, do not work everywhere.
         signature_version="s3v4" if service == "s3" else None,
-        s3=None if known.aws_endpoint_url else {"addressing_style": "virtual"},
+        s3=None if config_values.aws_endpoint_url else {"addressing_style": "virtual"},
     )
-    return session().client(service, config=config, endpoint_url=known.aws_endpoint_url)
+    return session().client(service, config=config, endpoint_url=config_values.aws_endpoint_url)
 
 
 @cache
 def session() -> Session:
-    """Return the one session that every client of this process is made of."""
+    """Return the session from which all clients of this process are created."""
     emulated = {"aws_access_key_id": "local", "aws_secret_access_key": "local"} if settings().aws_endpoint_url else {}
     core = BotocoreSession()
     core.get_component("data_loader").search_paths.insert(0, str(_MODELS))
-    made = Session(botocore_session=core, region_name=region(), **emulated)
-    made.events.register("before-call", _count_call)
-    made.events.register("needs-retry", _count_throttle)
-    made.events.register_last("before-parse", _parse)
-    return made
+    boto_session = Session(botocore_session=core, region_name=region(), **emulated)
+    boto_session.events.register("before-call", _count_call)
+    boto_session.events.register("needs-retry", _count_throttle)
+    boto_session.events.register_last("before-parse", _parse_item_response)
+    return boto_session
 
 
 def region() -> str:
-    """Return the region that this process speaks to."""
+    """Return the AWS region of this process."""
     return os.environ.get("AWS_REGION", "us-east-1")
 
 
-def forget_clients() -> None:
-    """Make new clients at the next use: settings or the emulator have changed."""
+def reset_clients() -> None:
+    """Create new clients on next use, because settings or the emulator have changed."""
     _client.cache_clear()
     session.cache_clear()
 
 
-def _parse(
+def _parse_item_response(
     operation_model: Any, response_dict: dict[str, Any], customized_response_dict: dict[str, Any], **_: object
 ) -> None:
-    """Read an answer of DynamoDB at once, and leave botocore nothing of it.
+    """Parse a DynamoDB response at once, and leave nothing of it to botocore.
 
-    botocore walks through its model of ten types for each attribute: of fifty items that took half of a list's time.
-    Binary values stay in base64, which `wire.from_wire` knows.
+    botocore walks its model of ten types for each attribute, which took half of the time of a list of fifty items.
+    Binary values stay in base64, which `item_json.from_wire` decodes.
     """
-    of_items = operation_model.service_model.service_name == "dynamodb" and operation_model.name in _OF_ITEMS
-    if of_items and response_dict["status_code"] == HTTPStatus.OK:
+    is_item_response = (
+        operation_model.service_model.service_name == "dynamodb" and operation_model.name in _ITEM_OPERATIONS
+    )
+    if is_item_response and response_dict["status_code"] == HTTPStatus.OK:
         customized_response_dict.update(json.loads(response_dict["body"]))
         response_dict["body"] = b"{}"
 
@@ -159,21 +161,24 @@ def _count_throttle(response: Any, **_: object) -> None:
 
 
 @contextmanager
-def translate_errors(what: str) -> Iterator[None]:
-    """Turn what AWS throttles, times out or fails to do into 503 with `Retry-After`; `what` names it for the caller."""
+def translate_errors(service_name: str) -> Iterator[None]:
+    """Translate throttling, time-outs and failures of AWS to 503 with `Retry-After`.
+
+    `service_name` is shown to the caller.
+    """
     try:
         yield
     except ClientError as error:
         code = error.response["Error"]["Code"]
         if code in _THROTTLES:
-            raise unavailable(f"The {what} is busy.") from error
-        if code in _FAULTS or error.response["ResponseMetadata"].get("HTTPStatusCode", 0) >= 500:  # noqa: PLR2004
-            raise unavailable(f"The {what} did not answer.") from error
+            raise unavailable(f"The {service_name} is busy.") from error
+        if code in _SERVER_ERRORS or error.response["ResponseMetadata"].get("HTTPStatusCode", 0) >= 500:  # noqa: PLR2004
+            raise unavailable(f"The {service_name} did not respond.") from error
         raise
     except (HTTPClientError, AwsConnectionError) as error:
-        raise unavailable(f"The {what} did not answer in time.") from error
+        raise unavailable(f"The {service_name} did not respond in time.") from error
 
 
 def is_throttle(code: str) -> bool:
-    """Return whether an error or cancellation code means: too much at once."""
+    """Return whether an error or cancellation code means throttling."""
     return code in _THROTTLES

@@ -1,7 +1,7 @@
-"""How text is compared where case makes no difference: of ASCII letters only, so that nothing else becomes one of them.
+"""Case-insensitive comparison of text in which no other letter becomes an ASCII letter.
 
-`str.lower` makes `k` of the Kelvin sign (U+212A), and `str.casefold` makes `s` of the long s (U+017F) and `ss` of the
-sharp s: what one person typed would be what another is called. So these functions stand in for both, everywhere.
+`str.lower` maps the Kelvin sign (U+212A) to `k`, and `str.casefold` maps the long s (U+017F) to `s` and the sharp s to
+`ss`, so different names would become equal. Use these functions instead, everywhere.
 """
 
 import re
@@ -15,39 +15,39 @@ _BECOMES_ASCII_WHEN_FOLDED: Final = re.compile(
     "([\u00df\u0130\u0149\u017f\u01f0\u1e96-\u1e9a\u1e9e\u212a\ufb00-\ufb06])"
 )
 _CHANGES_AS_CAPITAL: Final = re.compile("[\u00df\u0131\u0149\u017f\u01f0\u1e96-\u1e9a\ufb00-\ufb06]")
-"""Lower-case letters whose capitals are written with ASCII letters."""
+"""Lower-case letters whose upper case contains ASCII letters."""
 _LOCAL_PART: Final = re.compile(r"[^@\s\x00-\x1f]{1,64}")
 _DOMAIN: Final = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9-]{2,63}")
 _MAX_ADDRESS_CHARACTERS: Final = 254
 _MAX_DOMAIN_CHARACTERS: Final = 253
 _ADDRESS_ADVICE: Final = "must be an e-mail address such as ada@example.com"
-_LOCAL_ADVICE: Final = "must have nothing but lower-case letters and ASCII before the @: write it as its owner does"
+_LOCAL_ADVICE: Final = "must have only ASCII and lower-case letters before the @"
 _DOMAIN_ADVICE: Final = "must have a domain that is valid by IDNA 2008, such as example.com or bücher.example"
 
 
 def ascii_lower(text: str) -> str:
-    """Return text with its ASCII letters in lower case, and all else as it is."""
+    """Return text with its ASCII letters in lower case, and everything else unchanged."""
     return text.translate(_LOWER)
 
 
 def lower(text: str) -> str:
-    """Return text in lower case, but for the letters that would become ASCII ones."""
+    """Return text in lower case, except letters that would become ASCII letters."""
     return _casefold_except(_BECOMES_ASCII_IN_LOWER_CASE, str.lower, text)
 
 
 def casefold(text: str) -> str:
-    """Return text as Unicode compares it without case, but for the letters that would become ASCII ones."""
+    """Return text folded for caseless comparison, except letters that would become ASCII letters."""
     return _casefold_except(_BECOMES_ASCII_WHEN_FOLDED, str.casefold, text)
 
 
 def ascii_domain(text: str) -> str:
-    """Return a domain as DNS knows it (RFC 5890 to 5892), in lower case; other letters are mapped to no ASCII ones.
+    """Return a domain as in DNS (RFC 5890 to 5892), in lower case. Other letters do not become ASCII letters.
 
-    Raises ValueError if it is not valid by IDNA 2008.
+    Raises ValueError if it is not valid in IDNA 2008.
     """
     import idna
 
-    name = _casefold_except(_BECOMES_ASCII_IN_LOWER_CASE, _canonical, text)
+    name = _casefold_except(_BECOMES_ASCII_IN_LOWER_CASE, _nfc_lower, text)
     if name.isascii() and "xn--" not in name:
         return name
     if len(name) > _MAX_DOMAIN_CHARACTERS:
@@ -59,11 +59,11 @@ def ascii_domain(text: str) -> str:
 
 
 def email_address(text: str) -> str:
-    """Return an e-mail address as it is compared: ASCII letters in lower case, the domain as DNS knows it.
+    """Return an e-mail address in the form for comparisons: ASCII letters in lower case, the domain as in DNS.
 
-    Raises ValueError for what is none, and for one that would change otherwise when its case does.
+    Raises ValueError if it is no e-mail address, or if a change of case would change it in any other way.
     """
-    address = _compared(text)
+    address = _normalize_email(text)
     local_part, _, domain = address.rpartition("@")
     well_formed = _LOCAL_PART.fullmatch(local_part) and _DOMAIN.fullmatch(domain)
     if not well_formed or len(address) > _MAX_ADDRESS_CHARACTERS:
@@ -72,18 +72,18 @@ def email_address(text: str) -> str:
 
 
 def email_from_claim(text: str) -> str | None:
-    """Return the e-mail address that an issuer says is somebody's, as it is compared; None if it can't be.
+    """Return the e-mail address in a token's claim in the form for comparisons, or None.
 
-    Issuers know more addresses than can be invited, such as `ada@localhost`.
+    Issuers accept more addresses than can be invited, such as `ada@localhost`.
     """
     try:
-        return _compared(text)
+        return _normalize_email(text)
     except ValueError:
         return None
 
 
 def address_spellings(address: str) -> list[str]:
-    """Return an address as it is compared, and as it was stored before domains were: with a domain in Unicode."""
+    """Return an address in its current form, and as it was stored earlier, with a Unicode domain."""
     import idna
 
     local_part, _, domain = address.rpartition("@")
@@ -95,7 +95,7 @@ def address_spellings(address: str) -> list[str]:
         return [address]
 
 
-def _compared(text: str) -> str:
+def _normalize_email(text: str) -> str:
     local_part, at, domain = text.rpartition("@")
     local_part = ascii_lower(local_part)
     same = unicodedata.normalize("NFKC", local_part) == local_part == local_part.lower()
@@ -106,11 +106,11 @@ def _compared(text: str) -> str:
     return f"{local_part}@{ascii_domain(domain)}"
 
 
-def _canonical(text: str) -> str:
+def _nfc_lower(text: str) -> str:
     return unicodedata.normalize("NFC", text.lower())
 
 
-def _casefold_except(kept: re.Pattern[str], change: Callable[[str], str], text: str) -> str:
+def _casefold_except(unchanged: re.Pattern[str], convert: Callable[[str], str], text: str) -> str:
     if text.isascii():
         return ascii_lower(text)
-    return "".join(part if at % 2 else change(part) for at, part in enumerate(kept.split(text)))
+    return "".join(part if at % 2 else convert(part) for at, part in enumerate(unchanged.split(text)))

@@ -1,4 +1,4 @@
-"""Bytes as text and back: base64 for keys and proofs, base64url without padding for what travels in URLs."""
+"""Base64 for keys and proofs, and base64url without padding for URLs."""
 
 import base64
 import binascii
@@ -10,7 +10,7 @@ def to_base64(data: bytes) -> str:
 
 
 def from_base64(text: str) -> bytes:
-    """Return the bytes of standard base64. Raises ValueError if it is not."""
+    """Return the bytes of standard base64. Raises ValueError if it is invalid."""
     try:
         return base64.b64decode(text, validate=True)
     except binascii.Error as error:
@@ -23,14 +23,14 @@ def to_base64url(data: bytes) -> str:
 
 
 def from_base64url(text: str) -> bytes:
-    """Return the bytes of base64url without padding. Raises ValueError if `to_base64url` would not write it so."""
+    """Return the bytes of base64url without padding. Raises ValueError unless `to_base64url` produces the same text."""
     data = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)) if text.isascii() else b""
     if to_base64url(data) != text:
         raise ValueError("not base64url")
     return data
 
 
-def key_of_32_bytes(text: str) -> str:
+def require_32_byte_key(text: str) -> str:
     """Return the text unchanged if it is the base64 of 32 bytes. Raises ValueError otherwise."""
     if len(from_base64(text)) != 32:  # noqa: PLR2004
         raise ValueError("must be 32 bytes in base64")

@@ -1,4 +1,4 @@
-"""Ids: UUIDv7 (RFC 9562), so that ids sort as what they name came to be."""
+"""Ids: UUIDv7 (RFC 9562), which sort by time of creation."""
 
 from typing import Any, TypedDict
 
@@ -7,36 +7,36 @@ from uuid_utils import uuid7
 from chalicelib.kernel.core.clock import timestamp_ms
 
 
-def new_id(moment: str) -> str:
-    """Return a new id of a moment."""
-    return str(uuid7(nanoseconds=timestamp_ms(moment) * 1_000_000))
+def new_id(created_at: str) -> str:
+    """Return a new id with this time."""
+    return str(uuid7(nanoseconds=timestamp_ms(created_at) * 1_000_000))
 
 
-def new_record_fields(moment: str) -> dict[str, Any]:
-    """Return what a record begins with that is new at a moment: its id, and when it was made."""
-    return {"id": new_id(moment), "created_at": moment, "updated_at": moment}
+def new_record_fields(created_at: str) -> dict[str, Any]:
+    """Return the first fields of a new record: its id and its times."""
+    return {"id": new_id(created_at), "created_at": created_at, "updated_at": created_at}
 
 
-def timestamp_of(identifier: str) -> int:
-    """Return an id's moment in milliseconds since 1970."""
+def timestamp_ms_of_id(identifier: str) -> int:
+    """Return the time in an id, in milliseconds since 1970."""
     return int(identifier.replace("-", "")[:12], 16)
 
 
 def lower_bound(ms: int) -> str:
-    """Return what every id of the moment, and later ones, sort behind."""
+    """Return the lower bound of the ids from a time on."""
     digits = f"{max(ms, 0):012x}"
     return f"{digits[:8]}-{digits[8:]}"
 
 
 class IdRange(TypedDict):
-    """What a Query over ids begins with, and what it ends with; None is no end."""
+    """A range of ids for a query. None is unbounded."""
 
     since: str | None
     until: str | None
 
 
 def id_range(since: str | None, until: str | None) -> IdRange:
-    """Return the ends of a Query over the ids of a time, given by its first and its last moment."""
+    """Return the range of the ids between two times, both inclusive."""
     return {
         "since": lower_bound(timestamp_ms(since)) if since else None,
         "until": f"{lower_bound(timestamp_ms(until))}~" if until else None,

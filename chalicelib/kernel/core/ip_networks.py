@@ -1,4 +1,4 @@
-"""Addresses and networks of IPv4 and IPv6, as people write them: in CIDR notation (RFC 4632, 4291), or with a port."""
+"""IP addresses and networks in CIDR notation (RFC 4632, 4291), or with a port."""
 
 import re
 from collections.abc import Sequence
@@ -20,43 +20,43 @@ _DNS_PORT: Final = 53
 _MAX_PORT: Final = 65_535
 
 
-def within(address: str, networks: Sequence[str]) -> bool:
-    """Tell whether the address lies in one of the networks. What is no address lies in none.
+def is_in_networks(address: str, networks: Sequence[str]) -> bool:
+    """Return whether an address is in one of the networks. An invalid address is in none.
 
-    IPv4 written as IPv6 (`::ffff:192.0.2.1`) is IPv4 on either side. Raises ValueError if a network is not valid.
+    IPv4-mapped IPv6 addresses (`::ffff:192.0.2.1`) count as IPv4. Raises ValueError if a network is invalid.
     """
-    parsed = [network(n) for n in networks]
+    parsed = [parse_network(n) for n in networks]
     try:
-        caller = _plain(ip_address(address))
+        caller = _unmap_ipv4(ip_address(address))
     except ValueError:
         return False
     return any(caller in n for n in parsed)
 
 
 def networks_outside(networks: Sequence[str], allowed: Sequence[str]) -> list[str]:
-    """Return those networks of which a part lies outside of the allowed ones. Raises ValueError if one is not valid."""
-    parsed = [network(each) for each in allowed]
+    """Return the networks that are not completely within the allowed ones. Raises ValueError if one is invalid."""
+    parsed = [parse_network(each) for each in allowed]
     whole: list[IPv4Network | IPv6Network] = [
         *collapse_addresses(each for each in parsed if isinstance(each, IPv4Network)),
         *collapse_addresses(each for each in parsed if isinstance(each, IPv6Network)),
     ]
-    return [each for each in networks if not any(_covers(one, network(each)) for one in whole)]
+    return [each for each in networks if not any(_covers(one, parse_network(each)) for one in whole)]
 
 
 def client_network(address: str) -> str:
-    """Return what tells one client from another: its address or, of IPv6, the network of 64 bits that it has to itself.
+    """Return the network that identifies a client: its IPv4 address, or the 64-bit network of its IPv6 address.
 
-    What is no address is a client of its own.
+    An invalid address is returned unchanged.
     """
     try:
-        plain = _plain(ip_address(address))
+        plain = _unmap_ipv4(ip_address(address))
     except ValueError:
         return address
     return str(plain if isinstance(plain, IPv4Address) else IPv6Network((plain, _CLIENT_BITS), strict=False))
 
 
-def network(text: str) -> IPv4Network | IPv6Network:
-    """Return a network, a single address being one too. Raises ValueError if host bits are set or it is not valid."""
+def parse_network(text: str) -> IPv4Network | IPv6Network:
+    """Return a network, or a single address as one. Raises ValueError if it is invalid or has host bits set."""
     try:
         given = ip_network(text)
     except ValueError:
@@ -66,12 +66,12 @@ def network(text: str) -> IPv4Network | IPv6Network:
     return given
 
 
-def dns_servers(text: str) -> list[tuple[str, int]]:
-    """Return the address and the port of each DNS server of a list, such as `192.0.2.7, [2001:db8::7]:5353`.
+def parse_dns_servers(text: str) -> list[tuple[str, int]]:
+    """Return the addresses and ports in a list of DNS servers, such as `192.0.2.7, [2001:db8::7]:5353`.
 
-    Raises ValueError if one is neither an address nor an address with a port.
+    Raises ValueError if an element is neither an address nor an address with a port.
     """
-    return [_with_port(server.strip()) for server in text.split(",")] if text else []
+    return [_parse_server(server.strip()) for server in text.split(",")] if text else []
 
 
 def _covers(outer: IPv4Network | IPv6Network, inner: IPv4Network | IPv6Network) -> bool:
@@ -87,7 +87,7 @@ def _advice(text: str) -> str:
         return "must be an address or a network, such as 192.0.2.7 or 192.0.2.0/24"
 
 
-def _with_port(text: str) -> tuple[str, int]:
+def _parse_server(text: str) -> tuple[str, int]:
     match = _WITH_PORT.fullmatch(text)
     bracketed, plain, port, bare = match.groups() if match else ("", "", "", "")
     try:
@@ -99,5 +99,5 @@ def _with_port(text: str) -> tuple[str, int]:
     return found
 
 
-def _plain(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
+def _unmap_ipv4(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
     return address.ipv4_mapped or address if isinstance(address, IPv6Address) else address

@@ -1,4 +1,4 @@
-"""Sameness: whether two values are the same JSON. To Python 1 and true are, wherever they stand."""
+"""Equality of JSON values. In Python, 1 and True are equal."""
 
 from collections.abc import Mapping
 from typing import Any

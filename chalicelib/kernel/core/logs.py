@@ -1,9 +1,9 @@
-"""What is written about each request, message and tick: one structured line, which is its measures as well.
+"""Structured logs: one record for each request, message and tick, which also contains its metrics.
 
-Powertools writes the line. Its measures stand in the same object (CloudWatch's Embedded Metric Format), so each is kept
-and paid for once. docs/operations/logs.md says what every field means.
+Powertools writes the records. The metrics are in the same object (CloudWatch's Embedded Metric Format), so each record
+is stored and paid for once. docs/operations/logs.md describes all fields.
 
-Never a secret, a body or a query: a line holds what is reported here, and nothing else.
+Records contain only the fields that are added here, and never secrets, bodies or queries.
 """
 
 import json
@@ -29,105 +29,108 @@ from chalicelib.kernel.core.settings import settings
 _SERVICE: Final = "atrium"
 _NAMESPACE: Final = "Atrium"
 _SERVER_ERROR: Final = 500
-_MOST_REQUESTS: Final = 100
+_MAX_REQUEST_IDS: Final = 100
 _IN_MILLISECONDS: Final = frozenset({"Latency", "LedgerLag", "DueLag"})
 
 
 @dataclass(frozen=True)
-class _Line:
-    facts: dict[str, Any]
-    measures: dict[str, float] = field(default_factory=dict)
+class _LogRecord:
+    fields: dict[str, Any]
+    metrics: dict[str, float] = field(default_factory=dict)
 
 
-_line: Final[ContextVar[_Line | None]] = ContextVar("line", default=None)
-_requests: Final[ContextVar[tuple[str, ...]]] = ContextVar("requests", default=())
-_written: Final = count()
+_current_record: Final[ContextVar[_LogRecord | None]] = ContextVar("line", default=None)
+_current_request_ids: Final[ContextVar[tuple[str, ...]]] = ContextVar("requests", default=())
+_record_counter: Final = count()
 
 
 @cache
 def logger() -> Logger:
     """Return the service's logger."""
-    known = settings()
+    config = settings()
     return Logger(
         service=_SERVICE,
-        level=known.log_level,
+        level=config.log_level,
         location=None,
         use_rfc3339=True,
         utc=True,
         serialize_stacktrace=False,
-        stage=known.stage,
+        stage=config.stage,
     )
 
 
-def name_invocation(invocation_id: str) -> None:
-    """Let all lines in this context name Lambda's own request: its lines, as those of a time-out, name no other."""
+def add_invocation_id(invocation_id: str) -> None:
+    """Add the id of Lambda's invocation to all records in this context.
+
+    Lambda's own lines, such as for time-outs, have only this id.
+    """
     logger().thread_safe_append_keys(invocationId=invocation_id)
 
 
 def add_fields(**facts: Any) -> None:
-    """Add facts to the line of the request or message at hand."""
-    if line := _line.get():
-        line.facts.update(facts)
+    """Add fields to the record of the current request or message."""
+    if line := _current_record.get():
+        line.fields.update(facts)
 
 
 def add_metrics(**values: float) -> None:
-    """Add measures of the stage to the line at hand: counts, or milliseconds if they are a lag."""
-    if line := _line.get():
-        line.measures.update(values)
+    """Add metrics of the stage to the current record: counts, or milliseconds for lags."""
+    if line := _current_record.get():
+        line.metrics.update(values)
 
 
 @contextmanager
-def best_effort(what: str) -> Iterator[None]:
-    """Go on if AWS does not do what the block asks, for whatever reason: by the name `what` the line says why.
+def best_effort(field_name: str) -> Iterator[None]:
+    """Continue if an AWS call in the block fails, and add the reason to the record in `field_name`.
 
-    It is for what is made up for elsewhere: what could not be queued is due, so the sweep finds it.
+    Use it only if the work is repeated otherwise. For example, the sweep finds tasks that could not be queued.
     """
     try:
         yield
     except (Problem, ClientError, BotoCoreError) as error:
-        add_fields(**{what: error.code if isinstance(error, Problem) else type(error).__name__})
+        add_fields(**{field_name: error.code if isinstance(error, Problem) else type(error).__name__})
 
 
-def add_request_ids(requests: Iterable[str]) -> None:
-    """Let the line at hand name more requests that it is about, up to a hundred; a request's own names no other."""
-    line = _line.get()
-    if line is None or "requestId" in line.facts:
+def add_request_ids(request_ids: Iterable[str]) -> None:
+    """Add the ids of the requests behind the current record, up to a hundred. Records of requests have one."""
+    line = _current_record.get()
+    if line is None or "requestId" in line.fields:
         return
-    if named := dict.fromkeys([*line.facts.get("requestIds", ()), *requests]):
-        line.facts["requestIds"] = [*named][:_MOST_REQUESTS]
+    if named := dict.fromkeys([*line.fields.get("requestIds", ()), *request_ids]):
+        line.fields["requestIds"] = [*named][:_MAX_REQUEST_IDS]
 
 
 @contextmanager
-def correlate(*requests: str | None) -> Iterator[None]:
-    """Let the line at hand name the requests that the block is done for, and what it queues tell them on."""
-    named = tuple(filter(None, requests))
+def correlate(*request_ids: str | None) -> Iterator[None]:
+    """Add the ids of the requests that caused the block to its record, and to the messages that it queues."""
+    named = tuple(filter(None, request_ids))
     add_request_ids(named)
-    token = _requests.set(named)
+    token = _current_request_ids.set(named)
     try:
         yield
     finally:
-        _requests.reset(token)
+        _current_request_ids.reset(token)
 
 
-def log_event(what: str, **facts: Any) -> None:
-    """Write a line of its own about what is no request, message or tick, but was done for one."""
-    request_ids = _requests.get()
-    logger().info(what, extra={"requestId": request_ids[0], **facts} if request_ids else facts)
+def log_event(name: str, **facts: Any) -> None:
+    """Write a separate record about something other than a request, message or tick."""
+    request_ids = _current_request_ids.get()
+    logger().info(name, extra={"requestId": request_ids[0], **facts} if request_ids else facts)
 
 
 def current_request_ids() -> tuple[str, ...]:
-    """Return the ids of the requests that the work at hand is done for; of what nobody asked for there are none."""
-    return _requests.get()
+    """Return the ids of the requests for which the current work is done. They are empty for scheduled work."""
+    return _current_request_ids.get()
 
 
 @contextmanager
 def log_scope(kind: str, operation: str, **facts: Any) -> Iterator[dict[str, Any]]:
-    """Write one line about the block, with how long it took and what it asked of AWS.
+    """Write one record about the block, with its duration and its AWS calls.
 
-    A block that ends in an exception is an error, and its line holds the trace.
+    A block that raises an exception is logged as an error with the traceback.
     """
-    at_hand = _Line({"kind": kind, "operation": operation, **facts})
-    known, token, began = at_hand.facts, _line.set(at_hand), time.perf_counter()
+    at_hand = _LogRecord({"kind": kind, "operation": operation, **facts})
+    known, token, began = at_hand.fields, _current_record.set(at_hand), time.perf_counter()
     try:
         with aws.count_calls() as usage:
             yield known
@@ -135,33 +138,39 @@ def log_scope(kind: str, operation: str, **facts: Any) -> Iterator[dict[str, Any
         known["error"] = type(error).__name__
         raise
     finally:
-        _line.reset(token)
+        _current_record.reset(token)
         latency = round((time.perf_counter() - began) * 1000, 1)
         failed = known.get("status", 200) >= _SERVER_ERROR or "error" in known
         known |= {"awsCalls": len(usage.calls), "awsActions": Counter(usage.calls)}
-        if next(_written) == 0:
+        if next(_record_counter) == 0:
             known["coldStart"] = True
         own = {"Latency": latency, "Errors": int(failed), "Throttles": usage.throttles}
-        _write(known, _embedded(known["kind"], own, at_hand.measures), failed=failed)
+        _write(known, _build_metrics(known["kind"], own, at_hand.metrics), failed=failed)
 
 
 def _write(facts: dict[str, Any], measures: dict[str, Any], *, failed: bool) -> None:
     if failed or logger().log_level <= INFO:
         write = logger().error if failed else logger().info
         write(facts["kind"], extra=facts | measures, exc_info="error" in facts)
-    else:  # Whoever wants fewer lines still wants the alarms.
+    else:  # Alarms need the metrics at any log level.
         sys.stdout.write(json.dumps(measures) + "\n")
 
 
-def _embedded(kind: str, own: Mapping[str, float], stages: Mapping[str, float]) -> dict[str, Any]:
-    """Return the measures in the Embedded Metric Format.
+def _build_metrics(
+    kind: str, record_metrics: Mapping[str, float], stage_metrics: Mapping[str, float]
+) -> dict[str, Any]:
+    """Return the metrics in the Embedded Metric Format.
 
     https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html.
-    Made by hand: Powertools' class takes as long for it as for the rest of the line, and knows one set of dimensions.
+
+    Powertools' own class takes as long as the rest of the record, and supports only one set of dimensions.
     """
-    directives = [_directive(["stage", "kind"], own), *([_directive(["stage"], stages)] if stages else [])]
+    directives = [
+        _directive(["stage", "kind"], record_metrics),
+        *([_directive(["stage"], stage_metrics)] if stage_metrics else []),
+    ]
     described = {"Timestamp": int(time.time() * 1000), "CloudWatchMetrics": directives}
-    return {"_aws": described, "stage": settings().stage, "kind": kind, **own, **stages}
+    return {"_aws": described, "stage": settings().stage, "kind": kind, **record_metrics, **stage_metrics}
 
 
 def _directive(dimensions: list[str], values: Mapping[str, float]) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-"""Everything that can be wrong with a request, as RFC 9457 problems.
+"""Problem details (RFC 9457): everything that can be wrong with a request.
 
-Problem              an answer in itself: raise it anywhere below the pipeline
-└─ Invalid           422 validation_failed, with one FieldError for each fault
+Problem                a response: raise it anywhere below the pipeline
+└─ ValidationProblem   422 validation_failed, with one FieldError for each error
 """
 
 from collections.abc import Mapping, Sequence
@@ -52,12 +52,12 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
 }
 
 MAX_ERRORS: Final = 100
-"""That one answer names: those of a large body would take more room than an answer has."""
+"""Errors in one response. Those of a large body would exceed the size of a response."""
 
 
 @dataclass(frozen=True)
 class FieldError:
-    """One fault of a request. `pointer`: `/slug` in the body, `query/limit`, `path/user_id` or `header/If-Match`."""
+    """An error of a request. `pointer`: `/slug` in the body, `query/limit`, `path/user_id` or `header/If-Match`."""
 
     pointer: str
     code: str
@@ -66,7 +66,7 @@ class FieldError:
 
 @dataclass
 class Problem(Exception):
-    """An answer of 4xx or 5xx (RFC 9457). `detail` says what is wrong and what to do about it."""
+    """A response with status 4xx or 5xx (RFC 9457). `detail` says what is wrong and what to do about it."""
 
     code: str
     detail: str
@@ -75,16 +75,16 @@ class Problem(Exception):
 
     @classmethod
     def for_field(cls, pointer: str, code: str, detail: str) -> "Problem":
-        """Return a problem that one place of the request is to blame for; its only fault says the same."""
+        """Return a problem with one error at a place in the request."""
         return Problem(code, detail, [FieldError(pointer, code, detail)])
 
     @property
     def status(self) -> int:
-        """The HTTP status of the code."""
+        """Return the HTTP status of the code."""
         return CODES[self.code][0]
 
     def document(self, *, instance: str, request_id: str) -> dict[str, object]:
-        """Return the problem as it is sent, without empty members."""
+        """Return the JSON members of the response, without empty ones."""
         status, title = CODES[self.code]
         document: dict[str, object] = {
             "type": f"urn:atrium:problem:{self.code}",
@@ -101,18 +101,18 @@ class Problem(Exception):
 
 
 class ValidationProblem(Problem):
-    """422 with every fault of the request at once; of more than anybody reads, the first."""
+    """422 with all errors of the request, or with the first `MAX_ERRORS`."""
 
     def __init__(self, errors: Sequence[FieldError]) -> None:
-        """Take at least one fault."""
+        """Take at least one error."""
         count = "One field is" if len(errors) == 1 else f"{len(errors)} fields are"
         shown = "errors" if len(errors) <= MAX_ERRORS else f"errors for the first {MAX_ERRORS}"
         super().__init__("validation_failed", f"{count} not valid; see {shown}.", errors[:MAX_ERRORS])
 
 
 def not_found() -> Problem:
-    """Return the one answer to what is missing and to what the caller has no part in."""
-    return Problem("not_found", "Nothing is here that you can see. Check the address and the credential.")
+    """Return the common response for missing resources and for those that the caller cannot see."""
+    return Problem("not_found", "The resource does not exist, or you cannot see it. Check the URL and the credential.")
 
 
 def unavailable(detail: str, retry_after: int = 1) -> Problem:
@@ -121,12 +121,12 @@ def unavailable(detail: str, retry_after: int = 1) -> Problem:
 
 
 def internal_error() -> Problem:
-    """Return 500; what went wrong is told to the log only."""
-    return Problem("internal_error", "The fault is ours, and it is in our log by requestId.")
+    """Return 500. Only the log contains the cause."""
+    return Problem("internal_error", "The error is on our side. It is in our log with this requestId.")
 
 
 def unauthenticated(
     detail: str = "Send `Authorization: Bearer <token or API key>`.", code: str = "unauthenticated"
 ) -> Problem:
-    """Return a 401; it names the scheme to use."""
+    """Return 401 with the authentication scheme."""
     return Problem(code, detail, headers={"WWW-Authenticate": "Bearer"})

@@ -1,7 +1,7 @@
-"""Every setting of the service: name, type, default and meaning, in one place.
+"""All settings of the service: name, type, default and meaning.
 
-A setting is read from the environment variable of its name in capitals. On the local stage the JSON file that
-`SETTINGS_FILE` names supplies what the environment does not say; a deployed stage has no such file.
+A setting is read from the environment variable with its name in upper case. On the local stage, the JSON file in
+`SETTINGS_FILE` supplies the others.
 """
 
 import json
@@ -27,10 +27,10 @@ from pydantic import (
 
 from chalicelib.kernel.core.case_folding import ascii_lower
 from chalicelib.kernel.core.clock import timestamp, timestamp_ms
-from chalicelib.kernel.core.encoding import from_base64, key_of_32_bytes
-from chalicelib.kernel.core.ip_networks import dns_servers
+from chalicelib.kernel.core.encoding import from_base64, require_32_byte_key
+from chalicelib.kernel.core.ip_networks import parse_dns_servers
 
-_NEEDED_IN_THE_CLOUD: Final = (
+_REQUIRED_WHEN_DEPLOYED: Final = (
     "events_queue_url",
     "jobs_queue_url",
     "deliveries_queue_url",
@@ -40,24 +40,24 @@ _NEEDED_IN_THE_CLOUD: Final = (
     "auth_issuer",
     "auth_audience",
 )
-_KEYS: Final = ("audit_signing_key", "seal_key", "entry_key", "data_key", "token_key")
+_KEY_SETTINGS: Final = ("audit_signing_key", "seal_key", "entry_key", "data_key", "token_key")
 URL: Final = re.compile(r"https?://[^/?#]+")
 """Beginning of an http or https URL with a host."""
 
-_HERE: Final = re.compile(r"http://(?:127\.0\.0\.1|\[::1\]|localhost)(?:[:/]|$)")
+_LOOPBACK_URL: Final = re.compile(r"http://(?:127\.0\.0\.1|\[::1\]|localhost)(?:[:/]|$)")
 _DOMAIN: Final = re.compile(
     r"(?=.{1,200}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?"
 )
 
-ADDRESS: Final = re.compile(r"[^@\s]+@[^@\s.]+(?:\.[^@\s.]+)+")
-"""What an operator's e-mail address looks like."""
+EMAIL_PATTERN: Final = re.compile(r"[^@\s]+@[^@\s.]+(?:\.[^@\s.]+)+")
+"""Pattern of an operator's e-mail address."""
 
-WRAPPED: Final = "kms:"
-"""What a key begins with that is wrapped by AWS KMS; its ciphertext in base64 follows."""
+WRAPPED_KEY_PREFIX: Final = "kms:"
+"""Prefix of a key that AWS KMS has encrypted, followed by the ciphertext in base64."""
 
 
 class SettingsError(Exception):
-    """The service can't start: says which settings are wrong, and why."""
+    """The service cannot start. The message names the invalid settings and the reasons."""
 
 
 class SettingsSection(BaseModel):
@@ -72,63 +72,64 @@ _sections: Final[list[str]] = []
 
 
 def register_sections(targets: Iterable[str]) -> None:
-    """Register the sections that features declare: `module:Class` of each."""
+    """Register the sections that features declare, each as `module:Class`."""
     _sections.extend(targets)
     settings_model.cache_clear()
 
 
 class Settings(SettingsSection):
-    """The settings that the kernel needs.
+    """Settings of the kernel.
 
-    Keys are 32 bytes in base64, on a deployed stage wrapped by AWS KMS: `kms:<ciphertext>`. Of several, separated by
-    commas, the first is used and the others are accepted.
+    Keys are 32 bytes in base64. On a deployed stage they are encrypted by AWS KMS: `kms:<ciphertext>`. Of several keys,
+    separated by commas, the first is used and the others are accepted.
     """
 
     stage: Literal["local", "dev", "prod"] = Field("local", description="Where the service runs.")
-    public_url: str = Field(
-        "http://127.0.0.1:8000", description="Where callers reach the service; links begin with it."
-    )
-    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="Least level that is logged.")
+    public_url: str = Field("http://127.0.0.1:8000", description="Base URL of the service, also in links.")
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="Minimum level of log records.")
     requests_per_minute: int = Field(
-        600, ge=0, le=1_000_000, description="Requests a minute that each user and API key may make; 0 counts none."
+        600, ge=0, le=1_000_000, description="Requests per minute of each user and API key. 0: unlimited."
     )
     webhook_requests_per_second: int = Field(
-        200, ge=1, le=100_000, description="Requests a second to one host by an organization's webhooks; others wait."
+        200,
+        ge=1,
+        le=100_000,
+        description="Requests per second to one host by an organization's webhooks. Further ones wait.",
     )
     network_requests_per_minute: int = Field(
         3000,
         ge=0,
         le=1_000_000,
         description=(
-            "Requests a minute that each client's network, an address of IPv4 or 64 bits of IPv6, may make without a"
-            " valid credential; 0 counts none."
+            "Requests per minute without a valid credential from each client network (an IPv4 address or a 64-bit IPv6"
+            " network). 0: unlimited."
         ),
     )
-    cors_origins: str = Field("*", description="Origins of browser clients, separated by commas; * for any.")
+    cors_origins: str = Field("*", description="Origins of browser clients, separated by commas. *: any.")
 
     table_name: str = Field("atrium", description="The DynamoDB table.")
-    events_queue_url: str = Field("", description="The FIFO queue that wakes an organization's ledger.")
+    events_queue_url: str = Field("", description="The FIFO queue that triggers appending to a log.")
     jobs_queue_url: str = Field(
-        "", description="The queue of the work after the answer: exports, erasures, mail, anchors, all that falls due."
+        "", description="The queue of background tasks: exports, erasures, mail, anchors, scheduled tasks."
     )
-    deliveries_queue_url: str = Field("", description="The FIFO queue of what webhooks and channels are sent.")
-    deliveries_slow_queue_url: str = Field("", description="The queue of attempts at webhooks that gave no answer.")
+    deliveries_queue_url: str = Field("", description="The FIFO queue of deliveries to webhooks and channels.")
+    deliveries_slow_queue_url: str = Field("", description="The queue of deliveries to webhooks that time out.")
     exports_bucket: str = Field("", description="The S3 bucket of audit exports.")
     anchors_bucket: str = Field(
-        "", description="The S3 bucket of the logs' anchors, best with object lock; empty makes none."
+        "", description="The S3 bucket of the logs' anchors, preferably with object lock. Empty: no anchors."
     )
-    aws_endpoint_url: str | None = Field(None, description="The emulator; left out in the cloud.")
+    aws_endpoint_url: str | None = Field(None, description="URL of an emulator. Empty on AWS.")
 
-    auth_jwks: str = Field("", description="The issuer's JSON Web Key Set: an https URL or a file.")
-    auth_issuer: str = Field("", description="The `iss` a user's token must carry.")
+    auth_jwks: str = Field("", description="JSON Web Key Set of the token issuer: an https URL or a file.")
+    auth_issuer: str = Field("", description="Required `iss` of users' tokens.")
     auth_audience: str = Field(
-        "", description="The `aud` a user's token must carry, or the `client_id` of one without `aud`."
+        "", description="Required `aud` of users' tokens, or `client_id` of tokens without `aud`."
     )
     auth_accept_id_tokens: bool = Field(
         default=False,
         description=(
-            "Accept ID tokens beside access tokens, for issuers whose access tokens lack what is needed, such as"
-            " Cognito's, which have no e-mail address."
+            "Accept ID tokens in addition to access tokens. For issuers whose access tokens lack claims, such as the"
+            " e-mail address in Cognito's."
         ),
     )
 
@@ -136,114 +137,111 @@ class Settings(SettingsSection):
     audit_public_keys: str = Field(
         ...,
         description=(
-            "Public halves of the keys in `AUDIT_SIGNING_KEY`, in base64 and in their order, for functions that verify"
-            " and don't sign."
+            "Public keys of `AUDIT_SIGNING_KEY`, in base64 and in the same order, for functions that only verify."
         ),
     )
     audit_former_public_keys: str = Field(
-        "", description="Public keys in base64, separated by commas, whose checkpoints and erasures still count."
+        "", description="Retired public keys in base64, separated by commas, whose signatures stay valid."
     )
-    seal_key: str = Field(..., description="Key that seals log entries at their place in the tree.")
+    seal_key: str = Field(..., description="Key of the MACs that bind log entries to their position in the tree.")
     signing_key_seals_until: str = Field(
         "",
         description=(
-            "Until when (RFC 3339) the ledger seals with the signing key, as releases before `SEAL_KEY` do. As long as"
-            " it is set, such seals count; empty: none."
+            "Time (RFC 3339) until which entry MACs are made with the signing key, as in releases before `SEAL_KEY`."
+            " While it is set, such MACs are valid. Empty: never."
         ),
     )
-    entry_key: str = Field(..., description="Key that authenticates log entries until they are in their log's tree.")
+    entry_key: str = Field(..., description="Key that authenticates pending log entries.")
     unauthenticated_entries_until: str = Field(
         "",
         description=(
-            "Until when (RFC 3339) the ledger also takes entries that nobody has authenticated, as releases before"
-            " `ENTRY_KEY` commit them while they are replaced; empty: none."
+            "Time (RFC 3339) until which unauthenticated log entries are appended, as releases before `ENTRY_KEY`"
+            " commit them during an upgrade. Empty: never."
         ),
     )
-    data_key: str = Field(..., description="AES-256 key of stored secrets.")
+    data_key: str = Field(..., description="AES-256 key that encrypts stored secrets.")
     token_key: str = Field(..., description="Key that authenticates cursors and signed tokens.")
 
-    mail_from: str = Field("", description="Sender of mail; empty sends none.")
-    webhook_allow_private: bool = Field(default=False, description="Deliver to addresses that are not public.")
+    mail_from: str = Field("", description="Sender of mail. Empty: no mail.")
+    webhook_allow_private: bool = Field(default=False, description="Allow deliveries to private addresses.")
     dns_nameservers: str = Field(
         "",
         description=(
-            "DNS servers that are asked where webhooks are and what custom domains hold, separated by commas; empty:"
-            " the machine's own."
+            "DNS servers for webhook hosts and custom domains, separated by commas. Empty: those of the machine."
         ),
     )
     platforms_domain: str = Field(
         "atrium.localhost",
         description=(
-            "The service's own domain: each platform has its subdomain below it, and custom domains lead to `cname.`"
-            " below it."
+            "The service's own domain. Platforms get subdomains of it, and custom domains point to `cname.` below it."
         ),
     )
     platforms_addresses: str = Field(
         "",
         description=(
-            "Addresses that a custom domain without a subdomain may lead to by A and AAAA, separated by commas; empty:"
+            "Addresses to which an apex custom domain can point by A and AAAA records, separated by commas. Empty:"
             " only those of `cname.`, by ALIAS."
         ),
     )
 
     @field_validator("public_url")
     @classmethod
-    def _is_reached_there(cls, value: str, info: ValidationInfo) -> str:
-        # Links carry tokens. What leads to this machine, as the default, passes through no network.
-        safe = value.startswith("https:") or info.data.get("stage") == "local" or _HERE.match(value)
+    def _validate_public_url(cls, value: str, info: ValidationInfo) -> str:
+        # Links contain tokens. Requests to this machine, as with the default, do not pass through a network.
+        safe = value.startswith("https:") or info.data.get("stage") == "local" or _LOOPBACK_URL.match(value)
         if not (URL.match(value) and safe):
             raise ValueError("must be an https URL such as https://api.example.com")
         return value.rstrip("/")
 
-    @field_validator(*_NEEDED_IN_THE_CLOUD)
+    @field_validator(*_REQUIRED_WHEN_DEPLOYED)
     @classmethod
-    def _is_there(cls, value: str, info: ValidationInfo) -> str:
+    def _require_when_deployed(cls, value: str, info: ValidationInfo) -> str:
         if not value and info.data.get("stage") != "local":
             raise ValueError("must be set on a deployed stage")
         return value
 
-    @field_validator(*_KEYS)
+    @field_validator(*_KEY_SETTINGS)
     @classmethod
-    def _are_keys(cls, value: str, info: ValidationInfo) -> str:
+    def _validate_keys(cls, value: str, info: ValidationInfo) -> str:
         keys = [key.strip() for key in value.split(",")]
         for key in keys:
-            if key.startswith(WRAPPED) and from_base64(key.removeprefix(WRAPPED)):
+            if key.startswith(WRAPPED_KEY_PREFIX) and from_base64(key.removeprefix(WRAPPED_KEY_PREFIX)):
                 continue
             if info.data.get("stage") != "local":
                 raise ValueError("must be wrapped by AWS KMS on a deployed stage: `kms:` and the ciphertext in base64")
-            key_of_32_bytes(key)
+            require_32_byte_key(key)
         return ",".join(keys)
 
     @field_validator("audit_public_keys")
     @classmethod
-    def _are_as_many_as_sign(cls, value: str, info: ValidationInfo) -> str:
-        keys = [key_of_32_bytes(key.strip()) for key in value.split(",")]
+    def _validate_public_keys(cls, value: str, info: ValidationInfo) -> str:
+        keys = [require_32_byte_key(key.strip()) for key in value.split(",")]
         if len(keys) != len(info.data.get("audit_signing_key", value).split(",")):
             raise ValueError("must be as many as AUDIT_SIGNING_KEY lists, in their order")
         return ",".join(keys)
 
     @field_validator("signing_key_seals_until", "unauthenticated_entries_until")
     @classmethod
-    def _is_a_moment(cls, value: str) -> str:
+    def _normalize_timestamp(cls, value: str) -> str:
         return timestamp(timestamp_ms(value)) if value else ""
 
     @field_validator("mail_from")
     @classmethod
-    def _is_a_sender(cls, value: str) -> str:
+    def _validate_sender(cls, value: str) -> str:
         found = [address for _, address in getaddresses([value])]
-        if value and not (len(found) == 1 and ADDRESS.fullmatch(found[0])):
+        if value and not (len(found) == 1 and EMAIL_PATTERN.fullmatch(found[0])):
             raise ValueError("must be an e-mail address, alone or as in Atrium <mail@example.com>")
         return value
 
     @field_validator("dns_nameservers")
     @classmethod
-    def _are_servers(cls, value: str) -> str:
-        dns_servers(value)
+    def _validate_dns_servers(cls, value: str) -> str:
+        parse_dns_servers(value)
         return value
 
     @field_validator("platforms_domain")
     @classmethod
-    def _is_a_domain(cls, value: str, info: ValidationInfo) -> str:
+    def _validate_domain(cls, value: str, info: ValidationInfo) -> str:
         name = ascii_lower(value).removesuffix(".")
         if (not name or name.endswith(".localhost")) and info.data.get("stage") != "local":
             raise ValueError("must be set on a deployed stage, to a domain of yours")
@@ -253,7 +251,7 @@ class Settings(SettingsSection):
 
     @field_validator("platforms_addresses")
     @classmethod
-    def _are_ip_addresses(cls, value: str) -> str:
+    def _normalize_ip_addresses(cls, value: str) -> str:
         try:
             return ",".join(str(ip_address(address.strip())) for address in value.split(",") if value)
         except ValueError:
@@ -261,11 +259,11 @@ class Settings(SettingsSection):
 
     @field_validator("auth_jwks")
     @classmethod
-    def _is_a_key_sets_place(cls, value: str, info: ValidationInfo) -> str:
+    def _validate_jwks_location(cls, value: str, info: ValidationInfo) -> str:
         if value.startswith("http:") and info.data.get("stage") != "local":
-            raise ValueError("must be an https URL or a file: who can change it can be anyone")
+            raise ValueError("must be an https URL or a file, because its keys decide who is authenticated")
         if value and not URL.match(value) and not Path(value).is_file():
-            raise ValueError("must be an https URL or a file that is there")
+            raise ValueError("must be an https URL or an existing file")
         return value
 
 
@@ -289,26 +287,26 @@ def settings() -> Settings:
     Raises SettingsError with the name of each setting that is missing or wrong.
     """
     file = os.environ.get("SETTINGS_FILE")
-    given = json.loads(Path(file).read_text()) if file and Path(file).exists() else {}
-    given |= {name: os.environ[name.upper()] for name in settings_model().model_fields if name.upper() in os.environ}
-    return checked(given)
+    values = json.loads(Path(file).read_text()) if file and Path(file).exists() else {}
+    values |= {name: os.environ[name.upper()] for name in settings_model().model_fields if name.upper() in os.environ}
+    return validate_settings(values)
 
 
-def section(declared: type[S]) -> S:
+def section(section_type: type[S]) -> S:
     """Return this process's settings as a section that a feature declares.
 
     Raises SettingsError as `settings` does, and TypeError if the section is not registered.
     """
-    found = settings()
-    if not isinstance(found, declared):
-        raise TypeError(f"{declared.__name__} is not registered; run `make generate`")
-    return found
+    current = settings()
+    if not isinstance(current, section_type):
+        raise TypeError(f"{section_type.__name__} is not registered; run `make generate`")
+    return current
 
 
-def checked(given: Mapping[str, object]) -> Settings:
-    """Return the settings that are given by their names. Raises SettingsError as `settings` does."""
+def validate_settings(values: Mapping[str, object]) -> Settings:
+    """Return validated settings. Raises SettingsError as `settings` does."""
     try:
-        return settings_model().model_validate(given)
+        return settings_model().model_validate(values)
     except ValidationError as error:
         wrong = "; ".join(
             f"{str(e['loc'][0]).upper()}: {e['msg'].removeprefix('Value error, ')}" for e in error.errors()

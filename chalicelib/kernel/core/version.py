@@ -1,4 +1,4 @@
-"""Which version of the service this is, and of the interface it speaks."""
+"""The version of the service and of its API."""
 
 from typing import Final
 

@@ -1,10 +1,10 @@
-"""A log's head, signed: a C2SP tlog-checkpoint in a C2SP signed note, with Ed25519 (RFC 8032).
+"""Signed heads of logs: C2SP tlog-checkpoints in C2SP signed notes, with Ed25519 (RFC 8032).
 
     NoteError            the text proves nothing
-    ├─ MalformedNote     it is no checkpoint
-    └─ BadSignature      it is one, but no key that is trusted here has signed it
+    ├─ MalformedNote     it is not a checkpoint
+    └─ BadSignature      no trusted key has signed it
 
-https://c2sp.org/tlog-checkpoint and https://c2sp.org/signed-note; a key's name is its checkpoint's origin.
+https://c2sp.org/tlog-checkpoint and https://c2sp.org/signed-note. The name of a key is the origin of its checkpoints.
 """
 
 import re
@@ -31,18 +31,19 @@ class NoteError(Exception):
 
 
 class MalformedNote(NoteError):
-    """The text is no signed checkpoint; the message says where it breaks the format."""
+    """The text is not a signed checkpoint. The message names the violation of the format."""
 
 
 class BadSignature(NoteError):
-    """The checkpoint carries no signature by a trusted key, or a wrong one."""
+    """The checkpoint has no signature by a trusted key, or an invalid one."""
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """The head of a log of `size` entries. `origin` is `atrium/<organizationId>`, `root` the 32 bytes of the tree's.
+    """The head of a log with `size` entries.
 
-    `extensions`: lines that the note has behind these, none of them empty.
+    `origin` is `atrium/<organizationId>`, `root` the 32-byte root of the tree. `extensions` are further lines, none of
+    them empty.
     """
 
     origin: str
@@ -51,13 +52,13 @@ class Checkpoint:
     extensions: tuple[str, ...] = ()
 
     def text(self) -> str:
-        """Return what is signed: three lines and the extensions, each with its newline."""
+        """Return the signed text: three lines and the extensions, each with a newline."""
         return "".join(f"{line}\n" for line in (self.origin, self.size, to_base64(self.root), *self.extensions))
 
 
 @dataclass(frozen=True)
 class Signature:
-    """One signature line of a note; `key_id` is 4 bytes that name the key together with `name`."""
+    """A signature line of a note. `key_id` and `name` together identify the key."""
 
     name: str
     key_id: bytes
@@ -66,7 +67,7 @@ class Signature:
 
 @dataclass(frozen=True)
 class Note:
-    """A checkpoint as received, believed by nobody yet: `text` is what its signatures have signed."""
+    """A parsed checkpoint that is not verified. `text` is what its signatures sign."""
 
     checkpoint: Checkpoint
     text: str
@@ -74,7 +75,7 @@ class Note:
 
 
 def public_key(seed: bytes) -> bytes:
-    """Return the 32-byte Ed25519 public key of a 32-byte seed. Raises ValueError if it has another length."""
+    """Return the 32-byte Ed25519 public key of a 32-byte seed. Raises ValueError for another length."""
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     return Ed25519PrivateKey.from_private_bytes(seed).public_key().public_bytes_raw()
@@ -91,61 +92,61 @@ def sign(checkpoint: Checkpoint, seed: bytes) -> str:
 
 
 def verify(note: str, public_keys: Sequence[bytes]) -> Checkpoint:
-    """Return a note's checkpoint once one of the 32-byte public keys is seen to have signed it as its origin.
+    """Return a note's checkpoint if one of the 32-byte public keys has signed it as its origin.
 
-    Signatures of keys that are not given are ignored. Whether the origin is the log you mean is for you to compare.
-    Raises MalformedNote, and BadSignature also if a second key that is given has signed wrongly.
+    Signatures by other keys are ignored. Compare the origin with the log you mean. Raises MalformedNote, and
+    BadSignature also if another of the given keys has an invalid signature.
     """
-    read = parse(note)
-    origin = read.checkpoint.origin
+    parsed = parse(note)
+    origin = parsed.checkpoint.origin
     keys = {_key_id(origin, key): key for key in public_keys}
-    signatures = [s for s in read.signatures if s.name == origin and s.key_id in keys]
+    signatures = [s for s in parsed.signatures if s.name == origin and s.key_id in keys]
     if not signatures:
-        raise BadSignature("no key that is known here has signed the checkpoint")
+        raise BadSignature("no trusted key has signed the checkpoint")
     for signature in signatures:
-        _verify(read.text, signature.signature, keys[signature.key_id])
-    return read.checkpoint
+        _verify(parsed.text, signature.signature, keys[signature.key_id])
+    return parsed.checkpoint
 
 
 def parse(note: str) -> Note:
-    """Return a note's checkpoint and signatures, of which none is verified. Raises MalformedNote."""
+    """Return a note's checkpoint and signatures without verification. Raises MalformedNote."""
     if len(note) > MAX_NOTE_CHARACTERS:
         raise MalformedNote(f"the note is longer than {MAX_NOTE_CHARACTERS} characters")
     if _FORBIDDEN.search(note):
-        raise MalformedNote("the note contains a control character, or what is no character in UTF-8")
+        raise MalformedNote("the note contains a control character or is not valid UTF-8")
     text, blank_line, signatures = note.rpartition("\n\n")
     if not blank_line or not signatures.endswith("\n"):
-        raise MalformedNote("the note is no text, a blank line and signature lines that each end in a newline")
-    return Note(_checkpoint(text), f"{text}\n", tuple(map(_signature, signatures[:-1].split("\n"))))
+        raise MalformedNote("the note is not a text, a blank line and signature lines that end in newlines")
+    return Note(_parse_checkpoint(text), f"{text}\n", tuple(map(_parse_signature, signatures[:-1].split("\n"))))
 
 
-def _checkpoint(text: str) -> Checkpoint:
+def _parse_checkpoint(text: str) -> Checkpoint:
     lines = text.split("\n")
     if len(lines) < _LINES or "" in lines:
         raise MalformedNote(f"the text needs {_LINES} lines or more, none of them empty")
     origin, size, root = lines[:_LINES]
     if not _SIZE.fullmatch(size):
-        raise MalformedNote("the second line is no tree size")
-    root_hash = _decoded(root)
+        raise MalformedNote("the second line is not a tree size")
+    root_hash = _decode_canonical(root)
     if len(root_hash) != HASH_BYTES:
-        raise MalformedNote("the third line is no root hash")
+        raise MalformedNote("the third line is not a root hash")
     return Checkpoint(origin, int(size), root_hash, tuple(lines[_LINES:]))
 
 
-def _signature(line: str) -> Signature:
+def _parse_signature(line: str) -> Signature:
     match = _SIGNATURE.fullmatch(line)
-    data = _decoded(match["bytes"]) if match else b""
+    data = _decode_canonical(match["bytes"]) if match else b""
     if not match or len(data) <= _KEY_ID_BYTES:
-        raise MalformedNote("a line after the blank one is no signature")
+        raise MalformedNote("a line after the blank line is not a signature")
     return Signature(match["name"], data[:_KEY_ID_BYTES], data[_KEY_ID_BYTES:])
 
 
-def _decoded(text: str) -> bytes:
+def _decode_canonical(text: str) -> bytes:
     try:
         data = from_base64(text)
     except ValueError:
         return b""
-    return data if to_base64(data) == text else b""  # one way to write a note: bits beyond the last byte are zero
+    return data if to_base64(data) == text else b""  # canonical base64: the unused bits are zero
 
 
 def _key_id(name: str, key: bytes) -> bytes:
@@ -159,4 +160,4 @@ def _verify(text: str, signature: bytes, key: bytes) -> None:
     try:
         Ed25519PublicKey.from_public_bytes(key).verify(signature, text.encode())
     except InvalidSignature:
-        raise BadSignature("the checkpoint's signature is wrong") from None
+        raise BadSignature("the checkpoint's signature is invalid") from None

@@ -1,7 +1,7 @@
-"""What the table may hold and nobody may read there: bytes sealed with AES-256-GCM (NIST SP 800-38D).
+"""Encryption of stored secrets with AES-256-GCM (NIST SP 800-38D).
 
-A sealed value is the id of its key (4 bytes), a random nonce (12) and the ciphertext with its tag (16 more than the
-plain bytes).
+An encrypted value is the id of its key (4 bytes), a random nonce (12) and the ciphertext with its tag (16 bytes longer
+than the plaintext).
 """
 
 import os
@@ -15,14 +15,14 @@ _HEAD_BYTES: Final = KEY_ID_BYTES + _NONCE_BYTES
 
 
 class DecryptionError(Exception):
-    """The bytes were altered, or sealed with another key or for another context."""
+    """The value was altered, or encrypted with another key or for another context."""
 
 
 def encrypt(plain: bytes, context: str) -> bytes:
-    """Return the bytes sealed with the present key of the setting DATA_KEY, for one context only.
+    """Return the bytes encrypted with the current key of the setting DATA_KEY, for one context.
 
-    The context names where they are kept, as in `idempotency:<pk>`: a value moved elsewhere can't be unsealed. Raises
-    Problem `unavailable` if the key is wrapped and can't be unwrapped now.
+    The context names where the value is stored, as in `idempotency:<pk>`. A value that is moved elsewhere cannot be
+    decrypted. Raises Problem `unavailable` if AWS KMS cannot decrypt the key now.
     """
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
@@ -32,15 +32,15 @@ def encrypt(plain: bytes, context: str) -> bytes:
 
 
 def decrypt(sealed: bytes, context: str) -> bytes:
-    """Return the bytes that were sealed for the context. Raises SealBroken, and Problem as `seal` does."""
+    """Return the bytes that were encrypted for the context. Raises DecryptionError, and Problem as `encrypt` does."""
     from cryptography.exceptions import InvalidTag
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
     key = keyrings.key_by_id(KeyPurpose.DATA_KEY, sealed[:KEY_ID_BYTES])
     nonce, ciphertext = sealed[KEY_ID_BYTES:_HEAD_BYTES], sealed[_HEAD_BYTES:]
     if key is None or len(nonce) != _NONCE_BYTES:
-        raise DecryptionError("the value was sealed with another key")
+        raise DecryptionError("the value was encrypted with another key")
     try:
         return AESGCM(key.secret).decrypt(nonce, ciphertext, context.encode(errors="surrogatepass"))
     except InvalidTag:
-        raise DecryptionError("the value was altered, or sealed for another context") from None
+        raise DecryptionError("the value was altered, or encrypted for another context") from None

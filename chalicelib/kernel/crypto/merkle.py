@@ -1,7 +1,7 @@
-"""The tree whose root stands for a whole log (RFC 6962, section 2): appending to it and naming its head.
+"""Merkle trees of logs (RFC 6962, section 2): appending and computing the root.
 
-A tree of n leaves is kept as its *peaks*, the roots of the perfect subtrees that n's binary digits name: at most one
-hash for each doubling of the log, and all that an append or the root needs. A part of a tree is kept in the same way.
+A tree of n leaves is stored as its *peaks*, the roots of the perfect subtrees given by the binary digits of n: at most
+one hash per doubling of the log, and all that an append or the root needs. A range of a tree is stored in the same way.
 """
 
 from collections.abc import Iterable
@@ -23,16 +23,16 @@ def leaf_hash(data: bytes) -> bytes:
 
 
 def node_hash(left: bytes, right: bytes) -> bytes:
-    """Return the 32-byte hash of the node above two others."""
+    """Return the 32-byte hash of the parent of two nodes."""
     return sha256(_NODE + left + right).digest()
 
 
 @dataclass(frozen=True)
 class CompactRange:
-    """`size` leaves of a tree, those from `begin` on, by the roots of the largest perfect subtrees that they fill.
+    """`size` leaves of a tree from `begin` on, as the roots of the largest perfect subtrees that they fill.
 
-    From the beginning on these are the tree's peaks, largest first; elsewhere they stand from left to right.
-    Raises ValueError if there are not exactly as many, of 32 bytes each.
+    From the beginning of the tree these are its peaks, largest first. Elsewhere they are ordered from left to right.
+    Raises ValueError unless their number and their lengths of 32 bytes fit.
     """
 
     size: int = 0
@@ -40,13 +40,13 @@ class CompactRange:
     begin: int = 0
 
     def __post_init__(self) -> None:
-        if min(self.size, self.begin) < 0 or len(self.peaks) != _subtrees(self.begin, self.begin + self.size):
-            raise ValueError(f"{len(self.peaks)} peaks can't be a tree of {self.size} leaves from {self.begin} on")
+        if min(self.size, self.begin) < 0 or len(self.peaks) != _count_subtrees(self.begin, self.begin + self.size):
+            raise ValueError(f"{len(self.peaks)} peaks do not fit {self.size} leaves from {self.begin} on")
         if any(len(peak) != HASH_BYTES for peak in self.peaks):
             raise ValueError(f"a peak is a hash of {HASH_BYTES} bytes")
 
     def extend(self, leaves: Iterable[bytes]) -> "CompactRange":
-        """Return the range with the leaves after its own, each given by its `leaf_hash`.
+        """Return the range with further leaves, each given by its `leaf_hash`.
 
         Raises ValueError if one is not 32 bytes.
         """
@@ -55,7 +55,7 @@ class CompactRange:
             if len(leaf) != HASH_BYTES:
                 raise ValueError(f"a leaf is given by its hash of {HASH_BYTES} bytes")
             node, index, level = leaf, end, 0
-            # A subtree as large as the node's own stands to its left, and in the range: the two are one now.
+            # The left sibling is a subtree of the same size within the range. Both are merged.
             while index & 1 and index - 1 << level >= self.begin:
                 node = sha256(_NODE + peaks.pop() + node).digest()
                 index, level = index >> 1, level + 1
@@ -64,9 +64,9 @@ class CompactRange:
         return CompactRange(end - self.begin, tuple(peaks), self.begin)
 
     def root(self) -> bytes:
-        """Return the tree's 32-byte root; that of no leaves is `EMPTY_ROOT`.
+        """Return the tree's 32-byte root, `EMPTY_ROOT` without leaves.
 
-        Raises ValueError if the range does not begin where the tree does.
+        Raises ValueError if the range does not start at the beginning of the tree.
         """
         if self.begin:
             raise ValueError("a part of a tree has no root")
@@ -76,8 +76,8 @@ class CompactRange:
         return reduce(lambda right, left: node_hash(left, right), reversed(larger), smallest)
 
 
-def _subtrees(begin: int, end: int) -> int:
-    """Return how many perfect subtrees fill a range, each as large as where it begins and what is left allow."""
+def _count_subtrees(begin: int, end: int) -> int:
+    """Return the number of perfect subtrees that fill a range."""
     count = 0
     while begin < end:
         left = 1 << (end - begin).bit_length() - 1

@@ -1,1 +1,1 @@
-"""What surrounds every operation: the pipeline from the request to the response."""
+"""Execution of operations: the pipeline from the request to the response."""

@@ -1,7 +1,7 @@
 """Conditional requests (RFC 9110, section 13): entity tags, `If-None-Match`, `If-Match`.
 
-A tag is `"<end of the id>.<version>.<digest of the body>"`. `If-None-Match` compares the whole: it is about bytes.
-`If-Match` compares id and version: it is about the record, which may look different to two callers.
+A tag is `"<end of the id>.<version>.<digest of the body>"`. `If-None-Match` compares the whole tag, since it is about
+bytes. `If-Match` compares id and version, since it is about the record, which can look different to two callers.
 """
 
 import hashlib
@@ -23,12 +23,12 @@ def entity_tag(record_id: str, version: int, body: bytes) -> str:
 
 
 def digest_tag(body: bytes) -> str:
-    """Return the strong tag of what is no record."""
+    """Return the strong tag of a response that is not a record."""
     return f'"{hashlib.sha256(body).hexdigest()[:24]}"'
 
 
 def if_none_match(request: Request, tag: str) -> bool:
-    """Return whether the caller has this representation already (`If-None-Match`; weak tags match, as they should)."""
+    """Return whether `If-None-Match` contains the tag. Weak tags match."""
     header = request.headers.get("if-none-match")
     if header is None:
         return False
@@ -38,16 +38,16 @@ def if_none_match(request: Request, tag: str) -> bool:
 def check_if_match(request: Request, record: Entity | None) -> bool:
     """Return whether the request has an `If-Match`.
 
-    Raises Problem `precondition_failed` if the record isn't what that names, or isn't there.
+    Raises Problem `precondition_failed` if the record does not match or does not exist.
     """
     header = request.headers.get("if-match")
     if header is None:
         return False
     tags = [] if header.strip() == "*" else _tags("If-Match", header)
     if record is None:
-        detail = "It is not there any more, or not yet. Leave If-Match out to have it made."
+        detail = "It does not exist. Omit If-Match to create it."
     elif tags and not any(tag.startswith(f'"{_prefix(record.id, record.version)}') for tag in tags):
-        detail = f"It has changed: this {record.noun} is at version {record.version} now. Read it again, then decide."
+        detail = f"It has changed: this {record.noun} now has version {record.version}. Read it again, then decide."
     else:
         return True
     raise Problem.for_field("header/If-Match", "precondition_failed", detail)
@@ -59,6 +59,6 @@ def _prefix(record_id: str, version: int) -> str:
 
 def _tags(name: str, header: str) -> list[str]:
     if not _TAGS.fullmatch(header):
-        detail = f'{name} holds entity tags in double quotes, as they came in ETag, or "*".'
+        detail = f'{name} contains entity tags in double quotes, as in ETag, or "*".'
         raise Problem.for_field(f"header/{name}", "invalid_header", detail)
     return _TAG.findall(header)

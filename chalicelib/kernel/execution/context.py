@@ -1,4 +1,4 @@
-"""Context: what a handler has at hand beside its arguments."""
+"""The context of an operation, which its handler receives."""
 
 import json
 import secrets
@@ -39,47 +39,48 @@ NO_ITEMS: Final[Mapping[ItemKey, Item]] = {}
 
 
 class Records(list[Entity]):
-    """Records of several kinds. `asked`: the keys that were looked at, and `read` the items that stood there."""
+    """Records of several types. `asked`: the keys that were read; `read`: the items found there."""
 
     def __init__(
         self, records: Iterable[Entity] = (), asked: Iterable[ItemKey] = (), read: Mapping[ItemKey, Item] = NO_ITEMS
     ) -> None:
-        """Take records, and what they were found by."""
+        """Take records and the items in which they were found."""
         super().__init__(records)
         self.asked, self.read = {*asked}, read
 
     def merged_with(self, others: "Records") -> "Records":
-        """Return them with others."""
+        """Return these and other records."""
         return Records([*self, *others], self.asked | others.asked, {**self.read, **others.read})
 
     def instances_of(self, kind: type[E]) -> list[E]:
-        """Return those of a kind."""
+        """Return the records of a type."""
         return [record for record in self if isinstance(record, kind)]
 
 
 @dataclass
-class Effect:
-    """What an operation does that can't be taken back: once for a request, however often its handler runs.
+class ExternalEffect:
+    """An irreversible effect of an operation, which happens once per request, however often the handler runs.
 
-    `shares`: what the request was counted by before that; none of it yet, if it wasn't.
+    `rate_limit_states`: the limits that counted the request before the effect, empty if none did yet.
     """
 
-    shares: Sequence[RateLimitState] = ()
-    outcomes: list[Any] = field(default_factory=list)
+    rate_limit_states: Sequence[RateLimitState] = ()
+    results: list[Any] = field(default_factory=list)
 
     def charge(self, shares: Sequence[RateLimitState]) -> None:
         """Count the request, unless it is counted. Raises ConcurrentModification."""
-        if not self.shares:
+        if not self.rate_limit_states:
             buckets.charge(shares)
-            self.shares = shares
+            self.rate_limit_states = shares
 
 
 @dataclass
 class Context:
-    """One operation being performed: who asks, where, with which role, and what is to change.
+    """The context of an operation: caller, container, role and changes.
 
-    `again`: whether what it would make was there already, as the handler found out. `headers`: those that the handler
-    adds to its answer. `page_limit`: how many items a page has at most, where that is fewer than was asked for.
+    `already_existed`: whether the handler found that the record to create exists. `headers`: response headers of the
+    handler. `page_limit`: maximum number of items, if it is lower than requested. `has_derived_slug`: whether the slug
+    was derived.
     """
 
     operation: Operation
@@ -87,9 +88,9 @@ class Context:
     access: Access
     now: str
     attempt: int = 0
-    effect: Effect = field(default_factory=Effect)
+    effect: ExternalEffect = field(default_factory=ExternalEffect)
     changes: UnitOfWork = field(init=False)
-    derived: bool = False
+    has_derived_slug: bool = False
     already_existed: bool = False
     page_limit: int | None = None
     headers: dict[str, str] = field(default_factory=dict)
@@ -99,28 +100,28 @@ class Context:
 
     @property
     def principal(self) -> Principal:
-        """Who asks."""
+        """Return the caller."""
         return self.access.principal
 
     @property
     def container(self) -> Container | None:
-        """Where it is done."""
+        """Return the container of the operation."""
         return self.access.container
 
     @property
     def role(self) -> Role | None:
-        """The caller's role at the place; of an API key, the one it acts as."""
+        """Return the caller's role in the container. An API key has the role of its scopes."""
         return self.access.role
 
     @property
     def max_grantable_role(self) -> Role:
-        """The highest role the caller may give: their own, and editor for an API key without `admin`."""
+        """Return the highest role that the caller can grant: their own, or editor for an API key without `admin`."""
         role = self.role or Role.MEMBER
         return Role.EDITOR if self.scopes is not None and role != Role.ADMIN else role
 
     @property
     def origin(self) -> Origin:
-        """Where the entry says that the change came from. A user is an operator in what only operators can do."""
+        """Return the origin for log entries. Users of operations for operators are operators."""
         request, actor = self.request, self.principal.actor
         if self.operation.access is Caller.OPERATOR:
             actor = {**actor, "type": "operator"}
@@ -128,124 +129,125 @@ class Context:
 
     @property
     def user(self) -> User:
-        """The person asking; only for operations that refuse everyone else."""
+        """Return the calling user. Only for operations that reject all other callers."""
         if not isinstance(self.principal, User):
-            raise TypeError(f"{self.operation.id} lets in callers that are no users")
+            raise TypeError(f"{self.operation.id} admits callers that are not users")
         return self.principal
 
     @property
     def scopes(self) -> list[str] | None:
-        """The scopes of the API key asking, or None if it is a person."""
+        """Return the scopes of the calling API key, or None for a user."""
         return self.principal.credential.scopes if isinstance(self.principal, ApiKeyPrincipal) else None
 
     def find(self, entity: type[E], **names: str) -> E | None:
-        """Return a record of the place itself, or None; records of other places are out of reach.
+        """Return a record of the container, or None. Records of other containers cannot be read.
 
-        What decided access, such as the caller's own membership, is not read again.
+        Items that decided about access, such as the caller's membership, are not read again.
         """
         key = entity.make_item_key(**self.ids, **names)
-        self._refuse_foreign(key[0])
+        self._require_own_partition(key[0])
         item = self.access.prefetched.get(key) or table.get(key)
         return entity.from_item(item) if item else None
 
     def find_all(self, *keys: ItemKey) -> list[Entity]:
-        """Return those records of the place itself that stand at some keys, of whatever kind: one read."""
+        """Return the records of the container at some keys, of any type, with one read."""
         for pk, _ in keys:
-            self._refuse_foreign(pk)
+            self._require_own_partition(pk)
         return [*map(record_from_item, table.get_all(keys).values())]
 
     def query_index(self, entity: type[E], facet: Facet, limit: int, **names: str) -> list[E]:
-        """Return the first records of the place itself that an index of it holds: one Query.
+        """Return the first records of the container in an index, with one query.
 
-        It is late by moments: if what it showed stood in the way of a transaction, the next attempt reads those records
-        from the table. Of an index that holds several kinds, it returns those of one or, with what they all are, of
-        each.
+        The index lags. If an outdated record made a transaction fail, the next attempt reads the records from the
+        table. From an index with several types, it returns those of one type or base class.
         """
         partition = facet.partition(**{**self.ids, **names})
-        self._refuse_foreign(partition.pk)
+        self._require_own_partition(partition.pk)
         items = table.query(partition, limit=limit).items
         items = table.read_current(items) if self.attempt else items
-        found = [(record_type(item["kind"]), item) for item in items if item.get(f"{facet.index}pk") == partition.pk]
-        return [kind.from_item(item) for kind, item in found if issubclass(kind, entity)]
+        typed_items = [
+            (record_type(item["kind"]), item) for item in items if item.get(f"{facet.index}pk") == partition.pk
+        ]
+        return [kind.from_item(item) for kind, item in typed_items if issubclass(kind, entity)]
 
     def latest(self, entity: type[E], collection: Collection) -> E | None:
-        """Return the last record of a list of the place, or of one above it, or None: one Query, late by moments."""
-        found = table.query(collection.partition(**self.ids), limit=1, newest_first=True).items
-        return entity.from_item(found[0]) if found else None
+        """Return the last record of a collection of the container or an ancestor, or None. It queries an index."""
+        items = table.query(collection.partition(**self.ids), limit=1, newest_first=True).items
+        return entity.from_item(items[0]) if items else None
 
     def load(self, *sets: Collection, keys: Sequence[ItemKey] = (), **names: str) -> "Records":
-        """Return all records of some small sets, and those at some keys, read side by side: one round trip.
+        """Return all records of some small sets, and those at some keys, read in parallel in one round trip.
 
-        `names` fill the keys of sets, beside the place and those above it. In the order in which they were made. What
-        stands at a key and is no record, such as a guard, is among their `read` alone.
+        `names` are further values for the keys of the sets. Records are in order of creation. Items that are not
+        records are only in `read`.
         """
         ranges = [(each.pk.format_map({**self.ids, **names}), each.sk.partition("{")[0]) for each in sets]
-        asks: list[Callable[[], Iterable[Item]]] = [partial(table.query_all, pk, begins) for pk, begins in ranges]
-        asks += [lambda: table.get_all(keys).values()] if keys else []
-        items = [item for found in table.gather(_answer, asks) for item in found]
+        reads: list[Callable[[], Iterable[Item]]] = [partial(table.query_all, pk, begins) for pk, begins in ranges]
+        reads += [lambda: table.get_all(keys).values()] if keys else []
+        items = [item for found in table.gather(_answer, reads) for item in found]
         records = sorted((item for item in items if "kind" in item), key=lambda item: str(item["id"]))
         return Records(map(record_from_item, records), keys, {(item["pk"], item["sk"]): item for item in items})
 
     @property
     def ids(self) -> dict[str, str]:
-        """The ids of the place and of those above it, by their parameters."""
+        """Return the ids of the container and its ancestors by path parameter."""
         return {place.parameter: place.id for place in (self.container, *self.access.ancestors.values()) if place}
 
-    def _refuse_foreign(self, pk: str) -> None:
+    def _require_own_partition(self, pk: str) -> None:
         own = self.container.item_key[0] if self.container else ""
         if not own or not (pk == own or pk.startswith(f"{own}#")):
             raise ValueError(f"{pk} is no partition of the place of {self.operation.id}")
 
     def new_record_fields(self, *, later_than: str = "") -> dict[str, Any]:
-        """Return what a new record begins with: its id, and when it was made: after `later_than`, if given."""
+        """Return the first fields of a new record, created after `later_than` if given."""
         earliest = after(later_than, seconds=0.001) if later_than else ""
         return new_record_fields(max(self.now, earliest))
 
     def new_records(self, kind: type[E], fields: Sequence[Mapping[str, Any]], **ids: Any) -> "list[E]":
-        """Return new records of some fields, all of the same places, in an order that is kept: that of their ids."""
-        news = sorted((self.new_record_fields() for _ in fields), key=lambda new: str(new["id"]))
-        return [kind(**new, **ids, **each) for new, each in zip(news, fields, strict=True)]
+        """Return new records with some fields each, whose ids keep their order."""
+        new_fields = sorted((self.new_record_fields() for _ in fields), key=lambda new: str(new["id"]))
+        return [kind(**new, **ids, **each) for new, each in zip(new_fields, fields, strict=True)]
 
-    def once(self, effect: Callable[[], T]) -> T:
-        """Do what can't be taken back, and return what came of it; a handler that lost a race is told that again."""
-        if not self.effect.outcomes:
-            self.effect.outcomes.append(effect())
-        outcome: T = self.effect.outcomes[0]
+    def run_once(self, effect: Callable[[], T]) -> T:
+        """Perform an irreversible effect, and return its result. A repeated handler gets the same result."""
+        if not self.effect.results:
+            self.effect.results.append(effect())
+        outcome: T = self.effect.results[0]
         return outcome
 
-    def fence(self, pk: str, items: Mapping[ItemKey, Item], decisive: Mapping[str, Iterable[Entity]]) -> None:
-        """Let the change fail if, before it, rights are lowered by which it is let in.
+    def fence(self, pk: str, items: Mapping[ItemKey, Item], deciding_records: Mapping[str, Iterable[Entity]]) -> None:
+        """Make the transaction fail if the rights by which the caller is admitted are revoked concurrently.
 
-        `pk`: the organization's partition. `decisive`: the records that let it in, by whose access epoch vouches for
-        them; `items` say the epochs. As long as one is so new that its records may have been read before it was set,
-        they are conditions themselves.
+        `pk`: the organization's partition. `deciding_records`: the records that grant access, by the subject of their
+        access epoch; `items` contain the epochs. While an epoch is so new that records may be older, these records are
+        conditions, too.
         """
-        for whose, records in decisive.items():
-            epoch = Epoch.read(Subject(pk, whose), items)
+        for subject_id, records in deciding_records.items():
+            epoch = Epoch.read(Subject(pk, subject_id), items)
             self.changes.fence(epoch)
             for record in () if epoch.is_settled(self.now) else records:
                 self.changes.require_unchanged(record)
 
-    def choose_slug(self, given: str | None, name: str, reserved: frozenset[str] = RESERVED_SLUGS) -> str:
-        """Return the slug given or, if there is none, one derived from the name; the pipeline finds a free one."""
-        if given:
-            return given
-        self.derived = True
+    def choose_slug(self, slug: str | None, name: str, reserved: frozenset[str] = RESERVED_SLUGS) -> str:
+        """Return the given slug or, without one, a slug derived from the name. The pipeline retries if it is taken."""
+        if slug:
+            return slug
+        self.has_derived_slug = True
         base = slug_from(name)
         if base and base not in reserved and not self.attempt:
             return base
         return f"{base[:50] or self.operation.group.rstrip('s')}-{secrets.token_hex(4)}".replace("--", "-")
 
     def allow_caching(self, *, by: str = "Authorization") -> None:
-        """Let caches keep the answer: that to everybody for a minute, a caller's own to ask whether it is so still.
+        """Allow caches to store the response: a public one for a minute, a private one with revalidation.
 
-        `by`: the request's headers that decide how it looks.
+        `by`: the request headers on which the response depends.
         """
         public = isinstance(self.principal, Anonymous)
         self.headers |= {"Cache-Control": "public, max-age=60" if public else "private, no-cache", "Vary": by}
 
     def decode_cursor(self, query: CursorQuery) -> Item | None:
-        """Return where the list goes on. Raises Problem `invalid_cursor`."""
+        """Return the position where the list continues. Raises Problem `invalid_cursor`."""
         return pagination.decode_cursor(query.cursor, self._binding(query)) if query.cursor else None
 
     def encode_cursor(self, position: Item, query: CursorQuery) -> str:

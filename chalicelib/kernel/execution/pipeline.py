@@ -10,12 +10,12 @@ from pydantic_core import to_json
 
 from chalicelib.kernel.authorization.access import Access, authorize, reject_principal_type
 from chalicelib.kernel.core import ip_networks
-from chalicelib.kernel.core.clock import backoff_seconds, now
+from chalicelib.kernel.core.clock import back_off, now
 from chalicelib.kernel.core.logs import add_fields
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.core.version import API_VERSION
 from chalicelib.kernel.execution import conditions, envelope
-from chalicelib.kernel.execution.context import Context, Effect
+from chalicelib.kernel.execution.context import Context, ExternalEffect
 from chalicelib.kernel.execution.idempotency import IdempotentRequest
 from chalicelib.kernel.execution.rate_limit_subjects import RateLimitUsage
 from chalicelib.kernel.http import validation
@@ -53,7 +53,7 @@ def execute(operation: Operation, request: Request) -> Response:
     try:
         response = _execute(operation, request, usage)
     except Problem as problem:
-        usage.refuse(problem)
+        usage.record_problem(problem)
         raise
     usage.add_headers(response)
     return response
@@ -66,7 +66,7 @@ def _execute(operation: Operation, request: Request, usage: RateLimitUsage) -> R
     once = once if operation.mutates else None  # What changes nothing can as well be asked for again.
     whose: dict[Scope, str] = {"principal": caller.id, "network": ip_networks.client_network(request.ip)}
     known = _rate_limit_buckets(operation, whose)  # That of the organization follows from the place.
-    began, attempt, effect = time.monotonic(), 0, Effect()
+    began, attempt, effect = time.monotonic(), 0, ExternalEffect()
     while True:
         access = authorize(operation, request, caller, [each.key for each in (once, *known) if each])
         usage.accept()
@@ -76,7 +76,9 @@ def _execute(operation: Operation, request: Request, usage: RateLimitUsage) -> R
         last_used.note_last_used(access.principal)
         ctx = _context(operation, request, access, attempt, effect)
         purses = _rate_limit_buckets(operation, {**whose, "organization": access.tenant})
-        shares = effect.shares or [purse.state(access.prefetched.get(purse.key), ctx.now) for purse in purses]
+        shares = effect.rate_limit_states or [
+            purse.state(access.prefetched.get(purse.key), ctx.now) for purse in purses
+        ]
         try:
             response = _execute_handler(ctx, access, shares)
             for share in shares:
@@ -91,14 +93,14 @@ def _execute(operation: Operation, request: Request, usage: RateLimitUsage) -> R
             raise Problem("idempotency_in_progress", "The same request is under way. Try again in a moment.") from taken
         except Problem as problem:
             # A slug that the caller didn't choose is chosen again, once.
-            if not (ctx.derived and problem.code == "slug_taken" and attempt == 0):
+            if not (ctx.has_derived_slug and problem.code == "slug_taken" and attempt == 0):
                 raise
             attempt += 1
         else:
             return response
 
 
-def _context(operation: Operation, request: Request, access: Access, attempt: int, effect: Effect) -> Context:
+def _context(operation: Operation, request: Request, access: Access, attempt: int, effect: ExternalEffect) -> Context:
     ctx = Context(operation, request, access, now(), attempt, effect)
     ctx.headers |= {"Cache-Control": operation.cache_control} if operation.cache_control else {}
     ctx.changes.chains = access.chains
@@ -295,7 +297,7 @@ def _commit(ctx: Context, response: Response, once: IdempotentRequest | None, sh
     for share in shares:
         ctx.changes.add_write(share.write())
     if told:
-        if kinds := ctx.changes.unfenced:
+        if kinds := ctx.changes.unfenced_kinds:
             raise ValueError(f"{ctx.operation.id} changes {sorted(kinds)}: declare `grants_access=True`")
         outbox.commit(ctx.changes, ctx.changes.event or ctx.operation.emits[0], ctx.origin, first)
     elif first or shares:
@@ -312,4 +314,4 @@ def _wait(began: float, attempt: int) -> None:
     left = began + _MAX_WAIT_SECONDS - time.monotonic()
     if (left <= 0 and attempt > 1) or attempt >= _MAX_ATTEMPTS:
         raise Problem("conflict", "Others keep changing it at this moment. Try again.", headers={"Retry-After": "1"})
-    backoff_seconds(attempt, first=_PAUSE_SECONDS, most=max(0, min(left, _MAX_PAUSE_SECONDS)))
+    back_off(attempt, first_seconds=_PAUSE_SECONDS, max_seconds=max(0, min(left, _MAX_PAUSE_SECONDS)))

@@ -1,7 +1,7 @@
-"""Usage: against whose limit a request counts. Each counts against one only.
+"""The subject against whose quota a request counts, one for each request.
 
-That is the principal it authenticated as or, if it did not, the network of its client. Whoever can't prove to be a
-principal costs them nothing; and what is refused because nothing is left costs no call of AWS.
+It is the authenticated principal or, without one, the client network. Requests that cannot prove to be a principal's do
+not count for it. A request that is rejected for an exhausted quota takes no AWS call.
 """
 
 from dataclasses import dataclass
@@ -18,17 +18,20 @@ from chalicelib.kernel.rate_limits.buckets import RateLimitState, merge_rate_lim
 
 @dataclass
 class RateLimitUsage:
-    """What one request counts against. `share`: what its principal has left, once it is counted as theirs."""
+    """The quota against which a request counts.
+
+    `principal_state`: the principal's, once the request counts as theirs.
+    """
 
     caller: User | UnverifiedApiKey | Anonymous
     network: str
-    share: RateLimitState | None = None
+    principal_state: RateLimitState | None = None
 
     @classmethod
     def begin(cls, request: Request) -> "RateLimitUsage":
-        """Return the usage of a request, counted before anything else is read, as far as it is known whose it is.
+        """Count a request before anything else is read, as far as its subject is known, and return its usage.
 
-        Raises Problem as `credential` does, and `rate_limited`.
+        Raises Problem as `authenticate` does, and `rate_limited`.
         """
         network = ip_networks.client_network(request.ip)
         try:
@@ -40,33 +43,35 @@ class RateLimitUsage:
         usage = cls(caller, network)
         if isinstance(caller, Anonymous):
             request_quota.check_anonymous_rate(network)
-        elif isinstance(caller, User) or caller.verify(request.ip):
-            usage.share = request_quota.check_request_rate(caller.id)
+        elif isinstance(caller, User) or caller.was_accepted_before(request.ip):
+            usage.principal_state = request_quota.check_request_rate(caller.id)
         return usage
 
     def accept(self) -> None:
-        """Count the request as its API key's, now that this holds. Raises Problem `rate_limited`."""
-        if self.share is None and isinstance(self.caller, UnverifiedApiKey):
-            self.share = request_quota.check_request_rate(self.caller.id)
+        """Count the request as its API key's, which is valid. Raises Problem `rate_limited`."""
+        if self.principal_state is None and isinstance(self.caller, UnverifiedApiKey):
+            self.principal_state = request_quota.check_request_rate(self.caller.id)
 
-    def refuse(self, problem: Problem) -> None:
-        """Let a request that is answered with a problem count as its API key's only if that was found to hold."""
+    def record_problem(self, problem: Problem) -> None:
+        """Count a failed request as its API key's only if the key was valid."""
         if isinstance(self.caller, UnverifiedApiKey) and not self.caller.accepted:
-            if self.share:
-                request_quota.give_back(self.caller.id)
-            self.share = None
+            if self.principal_state:
+                request_quota.refund(self.caller.id)
+            self.principal_state = None
             if self.caller.accepted is None and problem.code != "unavailable":
-                request_quota.count_refused(self.caller.digest, self.network)
+                request_quota.count_rejected_key(self.caller.digest, self.network)
         elif problem.code != "rate_limited":
             self.accept()
-        problem.headers = merge_rate_limit_headers(problem.headers, self.share) if self.share else problem.headers
+        problem.headers = (
+            merge_rate_limit_headers(problem.headers, self.principal_state) if self.principal_state else problem.headers
+        )
 
     def add_headers(self, response: Response) -> None:
-        """Let an answer say what the principal has left. It is not kept with one that may be asked for again."""
-        if self.share:
-            response.headers = merge_rate_limit_headers(response.headers, self.share)
+        """Add the principal's remaining quota to a response. It is not stored with an idempotent response."""
+        if self.principal_state:
+            response.headers = merge_rate_limit_headers(response.headers, self.principal_state)
 
 
 def _has_api_key(request: Request) -> bool:
-    """Return whether a request came with an API key, be it a wrong one: what is refused of those is counted there."""
+    """Return whether a request has an API key, even an invalid one. Rejected keys are counted separately."""
     return request.headers.get("authorization", "").partition(" ")[2].strip().startswith(PREFIX)

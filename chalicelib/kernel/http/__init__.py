@@ -1,1 +1,1 @@
-"""Requests, bodies and their validation."""
+"""Requests, and the validation of their bodies and queries."""

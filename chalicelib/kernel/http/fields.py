@@ -1,4 +1,4 @@
-"""The kinds of field that records share, and what makes a value one of them."""
+"""Common types of fields, and their validation."""
 
 import re
 import unicodedata
@@ -97,49 +97,49 @@ LINK_ADVICE: Final = "must be a web address, `mailto:` and an e-mail address, or
 LINK: Final = re.compile(
     r"(?:https?://(?![^/]*@)[^/\s\\]|mailto:[^\s@]+@|/(?![/\\])|#)[^\x00-\x20\\<>\"]*|/", re.IGNORECASE
 )
-"""What a page may lead to: a web address, an e-mail address, a path of its own host, a place in it."""
+"""Links that pages may contain: web addresses, `mailto:`, paths of the same host, fragments."""
 _NOT_IN_A_URL: Final = re.compile(r"[\x00-\x20\x7f\\<>\"{}|^`]|\s")
 _LOST_PLUS: Final = re.compile(r".+[T ][0-9:.,]+ [0-9]{2}(:?[0-9]{2})?")
-_FREE_FORM_BYTES: Final = 64 * 1024
-_FREE_FORM_DEPTH: Final = 24
-"""Less than the table holds, and than the log does around it: 32."""
+_MAX_JSON_OBJECT_BYTES: Final = 64 * 1024
+_MAX_JSON_OBJECT_DEPTH: Final = 24
+"""Less than the 32 levels of the table, with those that the log adds."""
 _MIN_NUMBER: Final = 1e-100
 _MAX_NUMBER: Final = 2**53 - 1
 _UNSEEN_CATEGORIES: Final = ("Cc", "Cf", "Zl", "Zp", "Zs")
 _UNSEEN_OTHERS: Final = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
-"""Letters and marks that show nothing by themselves: Default_Ignorable_Code_Point of Unicode, and blank Braille."""
+"""Letters and marks that are invisible by themselves: Unicode's Default_Ignorable_Code_Point, and blank Braille."""
 
 _PRINTABLE: Final = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*$"
-"""As the document describes it."""
+"""The pattern in the OpenAPI document."""
 
 
-def _printable(text: str) -> str:
+def _reject_control_characters(text: str) -> str:
     if any(unicodedata.category(c) == "Cc" and c not in "\n\r\t" for c in text):
-        raise ValueError("must not hold control characters")
+        raise ValueError("must not contain control characters")
     return text
 
 
-def _one_line(text: str) -> str:
+def _require_one_line(text: str) -> str:
     if any(unicodedata.category(c) in ("Cc", "Zl", "Zp") for c in text):
         raise ValueError("must be one line without control characters")
     return text
 
 
 def is_visible(text: str) -> bool:
-    """Return whether something of a text can be seen."""
+    """Return whether a text contains a visible character."""
     return not all(unicodedata.category(c) in _UNSEEN_CATEGORIES or _UNSEEN_OTHERS.match(c) for c in text)
 
 
 def require_visible(text: str) -> str:
-    """Return text of which something can be seen; none at all, or blanks only, is too short."""
+    """Return a text with a visible character. Empty and blank texts are too short."""
     if not is_visible(text):
         raise PydanticKnownError("string_too_short", {"min_length": 1})
     return text
 
 
-def _moment(text: str) -> str:
+def _normalize_datetime(text: str) -> str:
     try:
         return timestamp(timestamp_ms(text))
     except ValueError:
@@ -150,13 +150,13 @@ def _moment(text: str) -> str:
 def check_slug(text: str, reserved: frozenset[str] = RESERVED_SLUGS) -> str:
     """Return the slug. Raises ValueError if it contains two hyphens in a row or is a reserved word."""
     if "--" in text:
-        raise ValueError("must not hold two hyphens in a row")
+        raise ValueError("must not contain two hyphens in a row")
     if text in reserved:
         raise ValueError("is a reserved word; choose another")
     return text
 
 
-def _web_url(text: str) -> str:
+def _validate_web_url(text: str) -> str:
     try:
         url = Url(text)
     except ValueError:
@@ -166,46 +166,51 @@ def _web_url(text: str) -> str:
     return text
 
 
-def _link(text: str) -> str:
+def _validate_link(text: str) -> str:
     if not LINK.fullmatch(text):
         raise ValueError(LINK_ADVICE)
     return text
 
 
-def _free_form(value: dict[str, Any]) -> dict[str, Any]:
+def _validate_json_object(value: dict[str, Any]) -> dict[str, Any]:
     size = len(to_json(value))
-    if size > _FREE_FORM_BYTES:
-        raise PydanticCustomError("too_large", "", {"most": _FREE_FORM_BYTES, "size": size})
-    _reject_unsupported(value, "", _FREE_FORM_DEPTH)
+    if size > _MAX_JSON_OBJECT_BYTES:
+        raise PydanticCustomError("too_large", "", {"most": _MAX_JSON_OBJECT_BYTES, "size": size})
+    _reject_unsupported(value, "", _MAX_JSON_OBJECT_DEPTH)
     return value
 
 
 def _reject_unsupported(value: Any, path: str, depth: int) -> None:
-    """Refuse what the table or another reader of JSON would not keep as it is (RFC 7493)."""
+    """Raise ValueError for values that the table or other JSON parsers would change (RFC 7493)."""
     where = f"{path[:100]} " if path else ""
     if isinstance(value, dict | list) and depth == 0:
-        raise out_of_range(f"{where}must not be nested deeper than {_FREE_FORM_DEPTH}")
+        raise out_of_range_error(f"{where}must not be nested deeper than {_MAX_JSON_OBJECT_DEPTH}")
     if isinstance(value, dict) and "" in value:
-        raise ValueError(f"{where}must not hold members without a name")
+        raise ValueError(f"{where}must not contain members without a name")
     if isinstance(value, int | float) and value and not _MIN_NUMBER <= abs(value) <= _MAX_NUMBER:
-        raise out_of_range(f"{where}must be within ±9007199254740991, and not closer to 0 than 1e-100; send it as text")
+        raise out_of_range_error(
+            f"{where}must be within ±9007199254740991, and not closer to 0 than 1e-100; send it as text"
+        )
     members = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for name, member in members:
         _reject_unsupported(member, f"{path}/{name}", depth - 1)
 
 
-def out_of_range(words: str) -> PydanticCustomError:
-    """Return what to raise where a value is well-formed but lies where it can't; `words` are what a caller reads."""
-    return PydanticCustomError("out_of_range", "{words}", {"words": words})
+def out_of_range_error(message: str) -> PydanticCustomError:
+    """Return the error to raise for a well-formed value outside of its range."""
+    return PydanticCustomError("out_of_range", "{words}", {"words": message})
 
 
 def lower_case(value: object) -> object:
-    """Return text with its ASCII letters in lower case, and everything else as it is."""
+    """Return text with its ASCII letters in lower case, and any other value unchanged."""
     return ascii_lower(value) if isinstance(value, str) else value
 
 
 def matching(pattern: str, advice: str) -> tuple[AfterValidator, Any]:
-    """Return what makes text match a pattern, for `Annotated[str, *shape(…)]`; `advice` is what a caller reads."""
+    """Return the metadata that requires text to match a pattern, for `Annotated[str, *matching(…)]`.
+
+    `advice` is the message to the caller.
+    """
 
     def check(text: str) -> str:
         if not re.fullmatch(pattern, text):
@@ -222,27 +227,27 @@ Uuid = Annotated[
     Field(json_schema_extra={"format": "uuid"}),
 ]
 Timestamp = Annotated[str, Field(json_schema_extra={"format": "date-time"}, examples=["2026-11-20T09:30:00.000Z"])]
-DateTime = Annotated[str, AfterValidator(_moment), Field(json_schema_extra={"format": "date-time"})]
+DateTime = Annotated[str, AfterValidator(_normalize_datetime), Field(json_schema_extra={"format": "date-time"})]
 Name = Annotated[
     str,
     StringConstraints(min_length=1, max_length=200),
-    AfterValidator(_one_line),
+    AfterValidator(_require_one_line),
     AfterValidator(require_visible),
     Field(json_schema_extra={"pattern": r"^\s*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f\u2028\u2029]*$"}),
 ]
 Text = Annotated[
     str,
     StringConstraints(max_length=4000),
-    AfterValidator(_printable),
+    AfterValidator(_reject_control_characters),
     Field(json_schema_extra={"pattern": _PRINTABLE}),
 ]
 LongText = Annotated[
     str,
     StringConstraints(strip_whitespace=False),
-    AfterValidator(_printable),
+    AfterValidator(_reject_control_characters),
     Field(json_schema_extra={"pattern": _PRINTABLE}),
 ]
-"""Text of any length, kept as it was written: spaces at its ends may mean something."""
+"""Text of any length. Leading and trailing spaces are kept."""
 Slug = Annotated[str, *matching(SLUG_PATTERN, SLUG_ADVICE), AfterValidator(check_slug)]
 Locale = Annotated[
     str,
@@ -256,24 +261,27 @@ Locale = Annotated[
     ),
 ]
 WebUrl = Annotated[
-    str, StringConstraints(max_length=2000), AfterValidator(_web_url), Field(json_schema_extra={"format": "uri"})
+    str,
+    StringConstraints(max_length=2000),
+    AfterValidator(_validate_web_url),
+    Field(json_schema_extra={"format": "uri"}),
 ]
-Link = Annotated[str, StringConstraints(max_length=2000), AfterValidator(_link)]
+Link = Annotated[str, StringConstraints(max_length=2000), AfterValidator(_validate_link)]
 Email = Annotated[
     str, StringConstraints(max_length=254), AfterValidator(email_address), Field(json_schema_extra={"format": "email"})
 ]
 
 
 def unique_by(name: str) -> AfterValidator:
-    """Return what refuses elements of a list, all models, whose field `name` says what that of one before them says."""
+    """Return the validator that rejects list elements whose field `name` repeats that of an earlier element."""
 
     def check(elements: list[Any]) -> list[Any]:
-        said = [getattr(element, name) for element in elements]
-        first = {value: at for at, value in reversed([*enumerate(said)])}
+        values = [getattr(element, name) for element in elements]
+        first_positions = {value: at for at, value in reversed([*enumerate(values)])}
         repeated = [
             InitErrorDetails(type=PydanticCustomError("repeated", ""), loc=(at, to_camel(name)), input=value)
-            for at, value in enumerate(said)
-            if at > first[value]
+            for at, value in enumerate(values)
+            if at > first_positions[value]
         ]
         if repeated:
             raise ValidationError.from_exception_data("list", repeated)
@@ -289,19 +297,19 @@ Identifier = Annotated[
         IDENTIFIER_PATTERN, "must be 1 to 128 letters, digits, dots, _, : and hyphens, with a letter or a digit first"
     ),
 ]
-"""An id that callers choose: of a module, a capability, an entity type, a project block. Any UUID is one."""
+"""An id that callers choose: of a module, a capability, an entity type, a project block. Any UUID is valid."""
 ElementId = Identifier
-"""An id that callers give a part of a document: a block, an item of a navigation."""
-JsonObject = Annotated[dict[str, Any], AfterValidator(_free_form)]
-"""JSON of any shape that the service keeps as it is."""
+"""An id that callers give to a part of a document: a block, an item of a menu."""
+JsonObject = Annotated[dict[str, Any], AfterValidator(_validate_json_object)]
+"""A JSON object of any shape, stored unchanged."""
 
 
 def fold_text(text: str) -> str:
-    """Return text as it is compared where case, accents and spaces make no difference."""
+    """Return text for comparisons that ignore case, accents and spaces."""
     plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold())
     return " ".join("".join(c for c in plain if not unicodedata.combining(c)).split())
 
 
 def slug_from(name: str) -> str:
-    """Return a slug derived from a name, be it a reserved word; an empty string if nothing of the name fits in."""
+    """Return a slug derived from a name, possibly a reserved word, or an empty string if nothing is left."""
     return re.sub(r"[^a-z0-9]+", "-", fold_text(name))[:63].strip("-")

@@ -1,4 +1,4 @@
-"""HTML forms as bodies, where an operation takes one: what browsers and mail programs send that speak no JSON."""
+"""HTML forms as request bodies, for browsers and mail programs."""
 
 from email import policy
 from email.parser import BytesParser
@@ -15,29 +15,29 @@ FORMS: Final = (URL_ENCODED, MULTIPART)
 _MAX_FIELDS: Final = 20
 
 
-def fields_of(content_type: str, body: bytes) -> dict[str, str]:
-    """Return the fields of a form by name; of a repeated one the last counts. Raises Invalid if it can't be read."""
+def parse_form(content_type: str, body: bytes) -> dict[str, str]:
+    """Return the fields of a form by name, the last of repeated ones. Raises ValidationProblem if it is invalid."""
     kind = case_folding.ascii_lower(content_type.partition(";")[0].strip())
     try:
-        fields = _parts(content_type, body) if kind == MULTIPART else _pairs(body)
+        fields = _parse_multipart(content_type, body) if kind == MULTIPART else _parse_url_encoded(body)
     except (ValueError, LookupError):
         fields = {}
     if not fields or len(fields) > _MAX_FIELDS:
-        raise ValidationProblem([FieldError("", "malformed", f"The form can't be read. Send {' or '.join(FORMS)}.")])
+        raise ValidationProblem([FieldError("", "malformed", f"The form is invalid. Send {' or '.join(FORMS)}.")])
     return fields
 
 
-def _pairs(body: bytes) -> dict[str, str]:
+def _parse_url_encoded(body: bytes) -> dict[str, str]:
     return dict(parse_qsl(body.decode(), keep_blank_values=True, strict_parsing=True, max_num_fields=_MAX_FIELDS))
 
 
-def _parts(content_type: str, body: bytes) -> dict[str, str]:
+def _parse_multipart(content_type: str, body: bytes) -> dict[str, str]:
     head = f"Content-Type: {content_type}\r\n\r\n".encode("latin-1")
     message = BytesParser(policy=policy.HTTP).parsebytes(head + body)
-    found: dict[str, str] = {}
+    fields: dict[str, str] = {}
     for part in message.walk():
         name = part.get_param("name", header="content-disposition")
         if isinstance(name, str) and not part.is_multipart():
             content = part.get_payload(decode=True)
-            found[name] = content.decode().strip() if isinstance(content, bytes) else ""
-    return found
+            fields[name] = content.decode().strip() if isinstance(content, bytes) else ""
+    return fields

@@ -1,4 +1,4 @@
-"""The base models of what operations accept and answer."""
+"""Base models of requests and responses."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Self
@@ -16,10 +16,10 @@ from pydantic import (
 from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError, PydanticUseDefault
 
-from chalicelib.kernel.http.fields import DateTime, Timestamp, Uuid, out_of_range
+from chalicelib.kernel.http.fields import DateTime, Timestamp, Uuid, out_of_range_error
 
 
-def _or_default(value: Any) -> Any:
+def _use_default_if_null(value: Any) -> Any:
     if value is None:
         raise PydanticUseDefault
     return value
@@ -31,15 +31,15 @@ def _missing_if_null(value: Any) -> Any:
     return value
 
 
-def _whole(value: Any) -> Any:
-    """Return a number without a fraction as a whole one: JSON knows no other difference between 27.0 and 27."""
+def _to_int(value: Any) -> Any:
+    """Return a float without a fraction as an integer. In JSON, 27.0 and 27 are equal."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 class Input(BaseModel):
-    """A request body: camelCase, nothing unknown, no type guessed from another; null is what was left out.
+    """A request body in camelCase, without unknown fields and type conversions. Null means omitted.
 
-    So a field with a default takes null too, and says so in its schema; of a required one null is a missing value.
+    A field with a default accepts null, also in its schema. For a required field null is a missing value.
     """
 
     model_config = ConfigDict(
@@ -53,36 +53,36 @@ class Input(BaseModel):
 
     @classmethod
     def __pydantic_init_subclass__(cls, **_words: Any) -> None:
-        """Let fields with a default that is not null take null for it; all that is declared of them stays within.
+        """Make fields with a non-null default accept null for it, with all their other constraints.
 
-        Required ones miss their value then.
+        Required fields are missing then.
         """
         for field in cls.model_fields.values():
             if field.annotation in (int, int | None):
-                field.metadata = [*field.metadata, BeforeValidator(_whole)]
+                field.metadata = [*field.metadata, BeforeValidator(_to_int)]
             if field.is_required():
                 field.metadata = [*field.metadata, BeforeValidator(_missing_if_null)]
             elif field.default is not None:
                 declared: Any = Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation
                 field.annotation = declared | None
-                field.metadata = [AfterValidator(_or_default)]
+                field.metadata = [AfterValidator(_use_default_if_null)]
 
     def fields(self) -> dict[str, Any]:
-        """Return the values as stored, by the names of Python."""
+        """Return the values as stored, by Python name."""
         return self.model_dump(mode="json")
 
 
 class Patch(Input):
-    """A JSON Merge Patch (RFC 7396): the fields that can change, with the defaults that null returns them to.
+    """A JSON Merge Patch (RFC 7396): the fields that can change, with the defaults that null restores.
 
-    `part`: the field of the record that it is merged into, unless that is the whole of it.
+    `part`: the field of the record that the patch applies to, unless it is the whole record.
     """
 
     part: ClassVar[str] = ""
 
 
 class Query(BaseModel):
-    """The query parameters an operation understands; others are ignored."""
+    """The query parameters of an operation. Others are ignored."""
 
     model_config = ConfigDict(
         alias_generator=to_camel,
@@ -93,32 +93,34 @@ class Query(BaseModel):
 
 
 class CursorQuery(Query):
-    """What goes on where the answer before ended."""
+    """Query parameters of continued lists."""
 
-    cursor: str | None = Field(None, description="Where to go on: `nextCursor` of the answer before.", max_length=8192)
+    cursor: str | None = Field(
+        None, description="Continue a list: `nextCursor` of the previous response.", max_length=8192
+    )
 
 
 class ListQuery(CursorQuery):
-    """What every list understands."""
+    """Query parameters of all lists."""
 
-    limit: int = Field(25, ge=1, le=100, description="Items a page.", examples=[25])
+    limit: int = Field(25, ge=1, le=100, description="Items per page.", examples=[25])
 
 
 class SmallListQuery(CursorQuery):
-    """What the list of a small set understands: it fits into one page."""
+    """Query parameters of lists that fit on one page."""
 
-    limit: int | None = Field(None, ge=1, le=100, description="Items a page; left out, all of them.", examples=[25])
+    limit: int | None = Field(None, ge=1, le=100, description="Items per page. If omitted, all.", examples=[25])
 
 
 class TimeRange(BaseModel):
-    """A time that a caller names by its ends, both of which are part of it."""
+    """A time range with inclusive bounds."""
 
     until: DateTime | None = Field(
-        None, alias="to", description="The latest, RFC 3339 with an offset.", examples=[None]
+        None, alias="to", description="Latest time, RFC 3339 with an offset.", examples=[None]
     )
-    # Stands last, so that its validator sees the other.
+    # Declared last, so that its validator sees the other field.
     since: DateTime | None = Field(
-        None, alias="from", description="The earliest, RFC 3339 with an offset; not after `to`.", examples=[None]
+        None, alias="from", description="Earliest time, RFC 3339 with an offset. Not after `to`.", examples=[None]
     )
 
     @field_validator("since")
@@ -126,12 +128,12 @@ class TimeRange(BaseModel):
     def _not_after_until(cls, since: str | None, others: ValidationInfo) -> str | None:
         until = others.data.get("until")
         if since and until and since > until:
-            raise out_of_range("must not be after `to`")
+            raise out_of_range_error("must not be after `to`")
         return since
 
 
 class Output(BaseModel):
-    """A record as callers see it; made from the stored one by its names."""
+    """A response with a record, created from the attributes of the stored record."""
 
     model_config = ConfigDict(
         alias_generator=AliasGenerator(serialization_alias=to_camel),
@@ -141,27 +143,27 @@ class Output(BaseModel):
     )
 
     secret_fields: ClassVar[frozenset[str]] = frozenset()
-    """Fields that hold a secret in the answer that makes it, and null everywhere else."""
+    """Fields with a secret in the response that creates it, and null in all others."""
     event_examples: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
-    """Event → examples of fields that it shows otherwise than an answer."""
+    """Event → examples of fields that differ from those of responses."""
     no_store: ClassVar[bool] = False
-    """Whether no cache may keep the answer, secret or not."""
+    """Whether caches must not store the response."""
     id_field: ClassVar[str] = "id"
-    """The field by which paths name it; none of what is the only one of its kind where it is."""
+    """Field that identifies the record in paths. Empty for a singleton."""
     content_etag: ClassVar[bool] = False
-    """Whether it is no record, and its entity tag tells one content from another."""
+    """Whether the response is not a record and its entity tag depends on the content."""
 
     @classmethod
     def of(cls, record: object, **shown: Any) -> Self:
-        """Return what is shown of a record; `shown` sets fields that the record doesn't have, or hides them."""
+        """Return the response for a record. `shown` sets fields that the record lacks, or hides fields."""
         answer = cls.model_validate(record)
         return answer.model_copy(update=shown) if shown else answer
 
 
 class RecordOutput(Output):
-    """What every record carries."""
+    """Fields of all records."""
 
     id: Uuid
     created_at: Timestamp
     updated_at: Timestamp
-    version: int = Field(ge=1, description="1 when created; each change adds one.", examples=[1])
+    version: int = Field(ge=1, description="1 when created. Each change adds 1.", examples=[1])

@@ -1,4 +1,4 @@
-"""Request and Response: what the pipeline sees of HTTP, whoever speaks it."""
+"""Requests and responses as the pipeline sees them."""
 
 import re
 from collections.abc import Mapping
@@ -16,12 +16,12 @@ EXPOSED_HEADERS: Final = (
     "API-Version, Allow, Content-Disposition, ETag, Idempotency-Replayed, Link, Location, RateLimit, RateLimit-Policy, "
     "Retry-After, WWW-Authenticate, X-Request-Id"
 )
-"""What of an answer a browser lets a page of another origin read (CORS), whoever gives the answer."""
+"""Response headers that browsers expose to pages of other origins (CORS)."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """An HTTP request: `path` as sent, `parameters` decoded, `headers` in lower case; `base`: the gateway's stage."""
+    """An HTTP request: `path` as sent, `parameters` decoded, `headers` in lower case. `base`: the gateway's stage."""
 
     method: str
     path: str
@@ -35,32 +35,32 @@ class Request:
 
     @property
     def user_agent(self) -> str | None:
-        """What the client calls itself, cut to a length worth keeping."""
+        """Return the user agent, truncated."""
         return self.headers.get("user-agent", "")[:256] or None
 
     @property
     def unvalidated_body(self) -> Mapping[str, Any]:
-        """What the body says, as it was sent and nobody has validated yet; nothing if it is no JSON object."""
+        """Return the body before validation, or nothing if it is not a JSON object."""
         try:
             body = from_json(self.body)
         except ValueError:
             return {}
         return body if isinstance(body, dict) else {}
 
-    def prefers(self, kind: str, to: str) -> bool:
-        """Return whether one media type is accepted, by its name, rather than another (RFC 9110, section 12.5.1).
+    def prefers(self, media_type: str, other_type: str) -> bool:
+        """Return whether the request accepts a media type by name and prefers it to another (RFC 9110, section 12.5.1).
 
-        Of two that are accepted alike the one that is named first is preferred.
+        With equal quality, the first one is preferred.
         """
         ranges = [each.strip() for each in ascii_lower(self.headers.get("accept", "")).split(",")]
         quality = {
             each.partition(";")[0].strip(): (_media_range_quality(each), -place) for place, each in enumerate(ranges)
         }
-        wanted, other = quality.get(kind), quality.get(to, quality.get("*/*", (0.0, -len(ranges))))
+        wanted, other = quality.get(media_type), quality.get(other_type, quality.get("*/*", (0.0, -len(ranges))))
         return wanted is not None and wanted[0] > 0 and wanted > other
 
     def build_url(self, **changed: str) -> str:
-        """Return the request's own address with some query parameters changed."""
+        """Return the request's own URL with some query parameters changed."""
         query = {name: values[-1] for name, values in self.query.items()} | changed
         return f"{self.base}{self.path}" + (f"?{urlencode(query)}" if query else "")
 
@@ -78,4 +78,4 @@ class Response:
     body: bytes = b""
     headers: dict[str, str] = field(default_factory=dict)
     secret: bool = False
-    """Whether the body holds a secret, so that it is not kept in clear."""
+    """Whether the body contains a secret, so that it is not stored in plain text."""

@@ -1,4 +1,4 @@
-"""What a request brings, made into what its operation takes; every fault at once, each with a pointer to it."""
+"""Validation of requests. All errors are reported at once, each with a pointer."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from pydantic_core import from_json
 from chalicelib.kernel.core.case_folding import ascii_lower
 from chalicelib.kernel.core.json_equality import json_equal
 from chalicelib.kernel.core.problems import FieldError, Problem, ValidationProblem
-from chalicelib.kernel.http.forms import FORMS, fields_of
+from chalicelib.kernel.http.forms import FORMS, parse_form
 from chalicelib.kernel.http.models import Input, Patch, Query
 from chalicelib.kernel.http.request import Request
 
@@ -19,7 +19,7 @@ M = TypeVar("M", bound=Input)
 
 MAX_BODY_BYTES: Final = 1 << 20
 _MAX_NAME_CHARACTERS: Final = 200
-"""That a pointer repeats; ours are shorter."""
+"""Length of a name in a pointer. The names of actual fields are shorter."""
 _JSON: Final = ("application/json", "application/merge-patch+json")
 _ERROR_DETAILS: Final = {
     "missing": ("required", "This field is required."),
@@ -49,36 +49,37 @@ _ERROR_DETAILS: Final = {
     "enum": ("not_one_of", "must be one of {expected}"),
     "literal_error": ("not_one_of", "must be one of {expected}"),
 }
-"""What Pydantic calls a fault, and its code and words here; in braces what its context says."""
+"""Pydantic's error types, with the codes and messages of the API. Braces contain values of the error's context."""
 
 
-class _Nothing(Input):
-    """The body of an operation that takes none."""
+class _NoBody(Input):
+    """The body of an operation without one."""
 
 
 def validate_body(
     model: type[Input] | None, request: Request, shown: Mapping[str, Any] | None, *, form: bool = False
 ) -> Input:
-    """Return the request's body as its model. `shown`: the record as the caller sees it, for a merge patch.
+    """Return the request's body as its model.
 
-    `form`: whether it may be an HTML form as well.
+    `shown`: the record as the caller sees it, the target of a merge patch. `form`: whether the body can be an HTML
+    form.
 
     Raises Problem `payload_too_large`, `unsupported_media_type`, `malformed_json` or `validation_failed`.
     """
-    model = model or _Nothing
-    raw = _json(request, form=form) or b"{}"
+    model = model or _NoBody
+    raw = _read_body(request, form=form) or b"{}"
     if b"NaN" in raw or b"Infinity" in raw:
-        _parse(raw)  # Pydantic would take them for numbers, outside text; JSON has none (RFC 8259, section 6).
+        _parse(raw)  # Pydantic accepts them as numbers, but JSON has none (RFC 8259, section 6).
     try:
         if issubclass(model, Patch):
-            return _patched(model, raw, shown or {})
+            return _apply_patch(model, raw, shown or {})
         return model.model_validate_json(raw)
     except ValidationError as error:
         raise _problem(error) from None
 
 
 def validate_value(model: type[M], value: Mapping[str, Any], pointer: str) -> M:
-    """Return a value that was put together here as its model. Raises Invalid, with what is wrong below a pointer."""
+    """Return a value as its model. Raises ValidationProblem with errors below a pointer."""
     try:
         return model.model_validate(value)
     except ValidationError as error:
@@ -86,16 +87,16 @@ def validate_value(model: type[M], value: Mapping[str, Any], pointer: str) -> M:
 
 
 def validate_query(model: type[Query], request: Request) -> Query:
-    """Return the request's query as its model; of a repeated parameter the last counts. Raises Problem."""
-    given = {name: values[-1] for name, values in request.query.items() if values}
+    """Return the request's query as its model, with the last of repeated parameters. Raises ValidationProblem."""
+    query_values = {name: values[-1] for name, values in request.query.items() if values}
     try:
-        return model.model_validate(given)
+        return model.model_validate(query_values)
     except ValidationError as error:
         raise ValidationProblem([_error_detail(e, "query") for e in error.errors(include_url=False)]) from None
 
 
 def is_valid_query(model: type[Query] | None, request: Request) -> bool:
-    """Return whether `query` takes the request's query, or the operation looks at none."""
+    """Return whether the request's query is valid, or the operation has none."""
     try:
         return model is None or bool(validate_query(model, request))
     except ValidationProblem:
@@ -103,16 +104,20 @@ def is_valid_query(model: type[Query] | None, request: Request) -> bool:
 
 
 def reject_misplaced_fields(body: type[Input], query: type[Query] | None, request: Request) -> None:
-    """Raise Invalid if the query names a field of the body: to pass it over would do more than the caller asked for.
+    """Raise ValidationProblem if the query contains a field of the body.
 
-    A parameter that neither knows is ignored.
+    Ignoring it could do more than the caller intended. Unknown parameters are ignored.
+
+    Unknown parameters are ignored.
     """
     known = _field_names(query) if query else set()
-    places = {name: place for name, place in _places(body).items() if name in request.query and name not in known}
-    if places:
-        advice = "This belongs into the body, as {}; nothing was done."
+    misplaced = {
+        name: pointer for name, pointer in _field_pointers(body).items() if name in request.query and name not in known
+    }
+    if misplaced:
+        advice = "This field belongs in the body, as {}. Nothing was changed."
         raise ValidationProblem(
-            [FieldError(f"query/{name}", "misplaced", advice.format(at)) for name, at in places.items()]
+            [FieldError(f"query/{name}", "misplaced", advice.format(pointer)) for name, pointer in misplaced.items()]
         )
 
 
@@ -122,48 +127,52 @@ def _field_names(model: type[Input | Query]) -> set[str]:
 
 
 @cache
-def _places(body: type[Input]) -> Mapping[str, str]:
-    """Return where each field of a body stands, as a pointer by its name; fields of an object in it count too."""
-    places: dict[str, str] = {}
+def _field_pointers(body: type[Input]) -> Mapping[str, str]:
+    """Return the pointers of the fields of a body by name, including those of nested objects."""
+    pointers: dict[str, str] = {}
     for name, field in body.model_fields.items():
         alias = field.alias or name
         inner = next((kind for kind in _kinds(field.annotation) if issubclass(kind, Input)), None)
-        nested = {each: f"/{alias}{place}" for each, place in _places(inner).items()} if inner else {}
-        places = {**nested, **places, alias: f"/{alias}"}
-    return places
+        nested = {each: f"/{alias}{pointer}" for each, pointer in _field_pointers(inner).items()} if inner else {}
+        pointers = {**nested, **pointers, alias: f"/{alias}"}
+    return pointers
 
 
 def _kinds(annotation: Any) -> list[type]:
     return [kind for kind in (annotation, *get_args(annotation)) if isinstance(kind, type)]
 
 
-def _json(request: Request, *, form: bool) -> bytes:
+def _read_body(request: Request, *, form: bool) -> bytes:
     if len(request.body) > MAX_BODY_BYTES:
-        raise Problem("payload_too_large", f"A body has at most {MAX_BODY_BYTES} bytes; this has {len(request.body)}.")
+        raise Problem(
+            "payload_too_large", f"A body can have at most {MAX_BODY_BYTES} bytes. This one has {len(request.body)}."
+        )
     if request.body.strip():
         content_type = request.headers.get("content-type", "application/json")
         kind = ascii_lower(content_type.split(";")[0].strip())
         if form and kind in FORMS:
-            return json.dumps(fields_of(content_type, request.body)).encode()
+            return json.dumps(parse_form(content_type, request.body)).encode()
         allowed = _JSON if request.method == "PATCH" else _JSON[:1]
         if kind not in allowed:
-            raise Problem("unsupported_media_type", f"Send {' or '.join(allowed)}; this is {kind[:100]!r}.")
+            raise Problem("unsupported_media_type", f"Send {' or '.join(allowed)} instead of {kind[:100]!r}.")
     return request.body.strip()
 
 
-def _patched(model: type[Patch], raw: bytes, shown: Mapping[str, Any]) -> Input:
-    patch = _object(raw)
+def _apply_patch(model: type[Patch], raw: bytes, shown: Mapping[str, Any]) -> Input:
+    patch = _parse_object(raw)
     names = _field_names(model)
     foreign = {name: value for name, value in patch.items() if name not in names}
-    faults = [_foreign(name, shown) for name, value in foreign.items() if not _repeats(name, value, shown)]
+    errors = [
+        _unknown_field_error(name, shown) for name, value in foreign.items() if not _is_unchanged(name, value, shown)
+    ]
     current = {name: value for name, value in shown.items() if name in names}
     wanted = {name: value for name, value in patch.items() if name in names}
     try:
         merged = model.model_validate_json(json.dumps(merge_patch(current, wanted)))
     except ValidationError as error:
-        raise ValidationProblem([*faults, *(_error_detail(e, "") for e in error.errors(include_url=False))]) from None
-    if faults:
-        raise ValidationProblem(faults)
+        raise ValidationProblem([*errors, *(_error_detail(e, "") for e in error.errors(include_url=False))]) from None
+    if errors:
+        raise ValidationProblem(errors)
     return merged
 
 
@@ -180,7 +189,7 @@ def merge_patch(target: Any, patch: Any) -> Any:
     return merged
 
 
-def _object(raw: bytes) -> dict[str, Any]:
+def _parse_object(raw: bytes) -> dict[str, Any]:
     patch = _parse(raw)
     if not isinstance(patch, dict):
         raise ValidationProblem([FieldError("", *_ERROR_DETAILS["model_type"])])
@@ -194,14 +203,14 @@ def _parse(raw: bytes) -> Any:
         raise _malformed_body(str(error)) from None
 
 
-def _repeats(name: str, value: Any, shown: Mapping[str, Any]) -> bool:
+def _is_unchanged(name: str, value: Any, shown: Mapping[str, Any]) -> bool:
     return name in shown and json_equal(shown[name], value)
 
 
-def _foreign(name: str, shown: Mapping[str, Any]) -> FieldError:
+def _unknown_field_error(name: str, shown: Mapping[str, Any]) -> FieldError:
     pointer = _pointer([name], "")
     if name in shown:
-        return FieldError(pointer, "read_only", "The service sets this field; leave it out.")
+        return FieldError(pointer, "read_only", "The service sets this field. Omit it.")
     return FieldError(pointer, *_ERROR_DETAILS["extra_forbidden"])
 
 
@@ -225,7 +234,7 @@ def _error_detail(error: Mapping[str, Any], source: str) -> FieldError:
 
 def _pointer(location: Sequence[int | str], source: str) -> str:
     if location and location[-1] == "[key]":
-        location = location[:-1]  # It is the name that is not valid.
+        location = location[:-1]  # The name of the member is invalid.
     parts = [_truncate(str(part)).replace("~", "~0").replace("/", "~1") for part in location]
     return "/".join([source, *parts]) if source or parts else ""
 

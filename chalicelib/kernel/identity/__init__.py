@@ -1,1 +1,1 @@
-"""Who calls: users by JSON Web Token, API keys, and their verification."""
+"""Authentication of callers: users by JSON Web Token, and API keys."""

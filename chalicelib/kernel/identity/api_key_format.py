@@ -1,4 +1,4 @@
-"""An API key as text: `atr_`, 32 random characters and 6 of checksum, so that a mistyped one is known at sight."""
+"""The text form of API keys: `atr_`, 32 random characters and a checksum of 6, which detects typing errors."""
 
 import re
 import secrets
@@ -21,17 +21,17 @@ def generate_api_key() -> str:
 
 
 def is_well_formed(text: str) -> bool:
-    """Tell whether the text can be a key at all: no other is worth looking up."""
+    """Return whether the text can be a key. Others need not be looked up."""
     return bool(_SHAPE.fullmatch(text)) and text.endswith(_checksum(text[:-_CHECKSUM_CHARACTERS]))
 
 
 def digest_api_key(key: str) -> str:
-    """Return the SHA-256 in hexadecimal that stands for the key wherever it is stored."""
+    """Return the SHA-256 in hexadecimal by which a key is stored."""
     return sha256(key.encode()).hexdigest()
 
 
 def api_key_hint(key: str) -> str:
-    """Return what its owner may see of the key later: `atr_…` and its last 4 characters."""
+    """Return the part of a key that is shown later: `atr_…` and its last 4 characters."""
     return f"{PREFIX}…{key[-_HINT_CHARACTERS:]}"
 
 

@@ -1,4 +1,4 @@
-"""Who is calling: a user by JWT, an organization's API key, or nobody known."""
+"""Authentication: the caller is a user with a JWT, an API key of an organization, or anonymous."""
 
 import hashlib
 from collections import OrderedDict
@@ -18,70 +18,70 @@ from chalicelib.kernel.rate_limits import request_quota
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, ItemKey
 
-_KNOWN_KEYS: Final = 1000
-_known: OrderedDict[str, ItemKey] = OrderedDict()
-_accepted: OrderedDict[tuple[str, str], None] = OrderedDict()
-"""The API keys that this process accepted last, by the digest of the secret and the client's address."""
+_MAX_CACHED_KEYS: Final = 1000
+_records_by_digest: OrderedDict[str, ItemKey] = OrderedDict()
+_accepted_keys: OrderedDict[tuple[str, str], None] = OrderedDict()
+"""The API keys that this process accepted last, by digest of the secret and client address."""
 
 
 @dataclass
 class UnverifiedApiKey:
-    """Whoever sent an API key: where its record stands, and the SHA-256 it was sent as.
+    """The caller sent an API key. `record`: the key of its record; `digest`: the SHA-256 of the secret.
 
-    `accepted`: whether this request's key holds; None as long as its record is not read.
+    `accepted`: whether the key is valid, None until its record is read.
     """
 
     record: ItemKey
     digest: str
     accepted: bool | None = None
 
-    def verify(self, ip: str) -> bool:
+    def was_accepted_before(self, ip: str) -> bool:
         """Return whether this process accepted the same secret from the same address before."""
-        return (self.digest, ip) in _accepted
+        return (self.digest, ip) in _accepted_keys
 
     @property
     def id(self) -> str:
-        """The key's id."""
+        """Return the API key's id."""
         return self.record[1]
 
 
 @dataclass(frozen=True)
 class ApiKeyPrincipal:
-    """An API key whose record, stored at `record`, has been read and holds."""
+    """A valid API key, whose record is stored at `record`."""
 
     credential: Credential
     record: ItemKey
 
     @property
     def id(self) -> str:
-        """The key's id."""
+        """Return the API key's id."""
         return self.credential.id
 
     @property
     def role(self) -> Role:
-        """The role the key acts as in its organization."""
+        """Return the role that the API key has in its organization."""
         return role_for_scopes(self.credential.scopes)
 
     @property
     def actor(self) -> dict[str, str | None]:
-        """The key as an entry names it."""
+        """Return the actor for log entries."""
         return {"type": "api_key", "id": self.id, "name": self.credential.name}
 
 
 @dataclass(frozen=True)
 class Anonymous:
-    """Nobody known, at an address."""
+    """An unauthenticated caller with an IP address."""
 
     ip: str
 
     @property
     def id(self) -> str:
-        """The address, shortened to a hash: it only tells callers apart."""
+        """Return a hash of the address, which only distinguishes callers."""
         return hashlib.sha256(self.ip.encode()).hexdigest()[:32]
 
     @property
     def actor(self) -> dict[str, str | None]:
-        """Nobody, as an entry names them."""
+        """Return the actor for log entries."""
         return {"type": "anonymous", "id": None, "name": None}
 
 
@@ -89,10 +89,10 @@ Principal = User | ApiKeyPrincipal | Anonymous
 
 
 def authenticate(request: Request) -> User | UnverifiedApiKey | Anonymous:
-    """Return who the `Authorization` header says is calling.
+    """Return the caller from the `Authorization` header.
 
-    A user is verified here; an API key's record is read with the place, and judged by `api_key`.
-    Raises Problem `unauthenticated`, `token_expired`, `unavailable`.
+    A user is verified here. An API key's record is read with the container, and verified by `verify_api_key`. Raises
+    Problem `unauthenticated`, `token_expired`, `unavailable`.
     """
     header = request.headers.get("authorization")
     if header is None:
@@ -102,80 +102,81 @@ def authenticate(request: Request) -> User | UnverifiedApiKey | Anonymous:
     if ascii_lower(scheme) != "bearer" or not secret:
         raise unauthenticated()
     if secret.startswith(api_key_format.PREFIX):
-        return _key_holder(secret, request.ip)
+        return _find_api_key(secret, request.ip)
     return verify_token(secret)
 
 
 def api_key_pointer_key(digest: str) -> ItemKey:
-    """Return where the pointer from an API key's SHA-256 to its record stands."""
+    """Return the key of the item that finds an API key by its SHA-256."""
     return f"K#{digest}", "#"
 
 
 def key_pointer(digest: str, record: ItemKey) -> Item:
-    """Return the pointer from an API key's SHA-256 to its record."""
+    """Return the item that finds an API key by its SHA-256."""
     pk, sk = api_key_pointer_key(digest)
     return {"pk": pk, "sk": sk, "record_pk": record[0], "record_sk": record[1]}
 
 
-def ending_keys_key(record: ItemKey) -> ItemKey:
-    """Return where it stands which keys of an organization have ended although their records do not say so yet.
+def revoked_keys_key(record: ItemKey) -> ItemKey:
+    """Return the key of the item that lists keys of an organization that are revoked but not updated yet.
 
-    More keys may end at once than one transaction can write; `record`: where one of its keys is stored.
+    More keys can be revoked at once than one transaction can write. `record`: the key of any of the organization's API
+    keys.
     """
     return record[0], "ENDING-KEYS"
 
 
-def _key_holder(secret: str, ip: str) -> UnverifiedApiKey:
-    # A pointer never changes, so it is remembered; whether the key still holds, its record says each time.
-    unknown = unauthenticated("The API key is not known. Check that it was copied whole.")
+def _find_api_key(secret: str, ip: str) -> UnverifiedApiKey:
+    # A pointer never changes, so it is cached. The record is read for each request.
+    unknown = unauthenticated("The API key is unknown. Check that it was copied completely.")
     if not api_key_format.is_well_formed(secret):
         raise unknown
     digest = api_key_format.digest_api_key(secret)
-    if (digest, ip) not in _accepted:
-        # A flood of what is refused costs no read, and the key's own requests are none of it.
-        request_quota.check_unproven(digest, ip_networks.client_network(ip))
-    if digest not in _known:
+    if (digest, ip) not in _accepted_keys:
+        # A flood of rejected keys costs no read, and does not affect accepted keys.
+        request_quota.check_rejected_key_rate(digest, ip_networks.client_network(ip))
+    if digest not in _records_by_digest:
         pointer = table.get(api_key_pointer_key(digest))
         if pointer is None:
-            request_quota.count_refused(digest, ip_networks.client_network(ip))
+            request_quota.count_rejected_key(digest, ip_networks.client_network(ip))
             raise unknown
-        _known[digest] = (pointer["record_pk"], pointer["record_sk"])
-        if len(_known) > _KNOWN_KEYS:
-            _known.popitem(last=False)
-    return UnverifiedApiKey(_known[digest], digest)
+        _records_by_digest[digest] = (pointer["record_pk"], pointer["record_sk"])
+        if len(_records_by_digest) > _MAX_CACHED_KEYS:
+            _records_by_digest.popitem(last=False)
+    return UnverifiedApiKey(_records_by_digest[digest], digest)
 
 
-def verify_api_key(holder: UnverifiedApiKey, item: Item | None, ending: Item | None, ip: str) -> ApiKeyPrincipal:
-    """Return the API key if its record holds. Raises 401 if it ended, 403 if the address is not allowed.
+def verify_api_key(holder: UnverifiedApiKey, item: Item | None, revocation: Item | None, ip: str) -> ApiKeyPrincipal:
+    """Return the API key if its record is valid. Raises 401 if it has ended, 403 if the address is not allowed.
 
-    What is refused is counted by the secret and the client's network, and costs the key itself nothing. `ending`: what
-    stands at `ending_keys_key`.
+    Rejected requests count by secret and client network, and not for the key itself. `revocation`: the item at
+    `revoked_keys_key`.
     """
     try:
-        principal = _judged(holder, item, ending, ip)
+        principal = _validate_credential(holder, item, revocation, ip)
     except Problem:
         holder.accepted = False
-        _accepted.pop((holder.digest, ip), None)
-        request_quota.count_refused(holder.digest, ip_networks.client_network(ip))
+        _accepted_keys.pop((holder.digest, ip), None)
+        request_quota.count_rejected_key(holder.digest, ip_networks.client_network(ip))
         raise
     holder.accepted = True
-    _accepted.pop((holder.digest, ip), None)
-    _accepted[holder.digest, ip] = None
-    if len(_accepted) > _KNOWN_KEYS:
-        _accepted.popitem(last=False)
+    _accepted_keys.pop((holder.digest, ip), None)
+    _accepted_keys[holder.digest, ip] = None
+    if len(_accepted_keys) > _MAX_CACHED_KEYS:
+        _accepted_keys.popitem(last=False)
     return principal
 
 
-def _judged(holder: UnverifiedApiKey, item: Item | None, ending: Item | None, ip: str) -> ApiKeyPrincipal:
+def _validate_credential(holder: UnverifiedApiKey, item: Item | None, ending: Item | None, ip: str) -> ApiKeyPrincipal:
     record = Credential.from_item(item) if item else None
     if record is None or holder.digest not in record.digests:
-        raise unauthenticated("The API key is not known. It may have been rotated or removed.")
+        raise unauthenticated("The API key is unknown. It may have been rotated or removed.")
     ends = record.digests[holder.digest]
     revoked = record.status == "revoked" or record.id in (ending or {}).get("reasons", {})
     if revoked or (ends is not None and ends <= now()):
-        raise unauthenticated("The API key was revoked. Create another.", "api_key_revoked")
+        raise unauthenticated("The API key was revoked. Create another one.", "api_key_revoked")
     if record.status == "expired":
-        raise unauthenticated("The API key has expired. Create another.", "api_key_expired")
-    if record.allowed_ips and not ip_networks.within(ip, record.allowed_ips):
-        raise Problem("ip_not_allowed", f"This API key may not be used from {ip}.")
+        raise unauthenticated("The API key has expired. Create another one.", "api_key_expired")
+    if record.allowed_ips and not ip_networks.is_in_networks(ip, record.allowed_ips):
+        raise Problem("ip_not_allowed", f"This API key cannot be used from {ip}.")
     return ApiKeyPrincipal(record, holder.record)

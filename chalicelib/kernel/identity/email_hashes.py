@@ -1,7 +1,7 @@
-"""Keyed hashes of e-mail addresses: what tells addresses apart that nobody is to read in the table.
+"""Keyed hashes of e-mail addresses, for items that identify an address without containing it.
 
-The key is made once and stands in the table, sealed by DATA_KEY: what was hashed is found again whatever keys of the
-settings are replaced.
+The key is created once and stored in the table, encrypted with DATA_KEY, so hashes stay the same when configured keys
+are replaced.
 """
 
 import hmac
@@ -15,7 +15,7 @@ from chalicelib.kernel.storage.entity import Item, ItemKey
 from chalicelib.kernel.storage.table import TransactionCancelled
 from chalicelib.kernel.storage.writes import ItemUpdate
 
-KEY: Final[ItemKey] = ("ADDRESS-HASH-KEY", "#")
+HASH_KEY_ITEM_KEY: Final[ItemKey] = ("ADDRESS-HASH-KEY", "#")
 HASH_BYTES: Final = 32
 
 _CONTEXT: Final = "address-hash-key"
@@ -23,49 +23,49 @@ _KEY_BYTES: Final = 32
 _known: dict[ItemKey, bytes] = {}
 
 
-def keyed_hash(address: str) -> bytes:
-    """Return what stands for an address: one read where the process hashes its first.
+def hash_email(email_address: str) -> bytes:
+    """Return the keyed hash of an address. The first one in a process takes a read.
 
     Raises Problem `unavailable`.
     """
-    return hmac.digest(_secret(), address.encode(), "sha256")
+    return hmac.digest(_load_key(), email_address.encode(), "sha256")
 
 
-def remember(secret: bytes) -> None:
-    """Let this process know the key, as one does that has hashed before."""
-    _known[KEY] = secret
+def cache_key(secret: bytes) -> None:
+    """Cache the key in this process."""
+    _known[HASH_KEY_ITEM_KEY] = secret
 
 
 def reset() -> None:
-    """Let this process read the key again."""
+    """Clear the cached key."""
     _known.clear()
 
 
-def reseal() -> bool:
-    """Seal the key anew unless the present DATA_KEY has; return whether that was done.
+def reencrypt_key() -> bool:
+    """Encrypt the key with the current DATA_KEY, and return whether that was necessary.
 
-    Raises SealBroken, Problem `unavailable`.
+    Raises DecryptionError, Problem `unavailable`.
     """
-    item = table.get(KEY)
+    item = table.get(HASH_KEY_ITEM_KEY)
     if item is None or item["sealed"][:KEY_ID_BYTES] == keyrings.current_key(KeyPurpose.DATA_KEY).id:
         return False
-    sealed = encryption.encrypt(encryption.decrypt(item["sealed"], _CONTEXT), _CONTEXT)
-    table.write_transaction([ItemUpdate(KEY, set={"sealed": sealed}).write()])
+    encrypted = encryption.encrypt(encryption.decrypt(item["sealed"], _CONTEXT), _CONTEXT)
+    table.write_transaction([ItemUpdate(HASH_KEY_ITEM_KEY, set={"sealed": encrypted}).write()])
     return True
 
 
-def _secret() -> bytes:
-    if KEY not in _known:
-        remember(encryption.decrypt((table.get(KEY) or _made())["sealed"], _CONTEXT))
-    return _known[KEY]
+def _load_key() -> bytes:
+    if HASH_KEY_ITEM_KEY not in _known:
+        cache_key(encryption.decrypt((table.get(HASH_KEY_ITEM_KEY) or _create_key())["sealed"], _CONTEXT))
+    return _known[HASH_KEY_ITEM_KEY]
 
 
-def _made() -> Item:
-    """Make the key, unless another process does at this moment, and return the item that holds it."""
-    pk, sk = KEY
+def _create_key() -> Item:
+    """Create the key, unless another process does so concurrently, and return its item."""
+    pk, sk = HASH_KEY_ITEM_KEY
     item: Item = {"pk": pk, "sk": sk, "sealed": encryption.encrypt(os.urandom(_KEY_BYTES), _CONTEXT)}
     try:
         table.write_transaction([writes.put_new(item)])
     except TransactionCancelled:
-        return table.get(KEY) or _made()
+        return table.get(HASH_KEY_ITEM_KEY) or _create_key()
     return item

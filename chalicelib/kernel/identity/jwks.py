@@ -1,6 +1,6 @@
-"""The public keys of the users' issuer: a JSON Web Key Set (RFC 7517), kept by each process and read again at times.
+"""The public keys of the token issuer, a JSON Web Key Set (RFC 7517), cached by each process.
 
-A set that can't be read changes nothing: the keys in hand stay good until a newer set is there.
+If the set cannot be fetched, the cached keys stay valid until a newer set is available.
 """
 
 import json
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from jwt import PyJWK
 
 ALGORITHMS: Final = ("RS256", "ES256", "EdDSA", "Ed25519")
-"""What `alg` of a token may be. `Ed25519` (RFC 9864) and `EdDSA` (RFC 8037) are two names of one algorithm here."""
+"""Accepted values of a token's `alg`. `Ed25519` (RFC 9864) and `EdDSA` (RFC 8037) are equivalent here."""
 
 TIMEOUT_SECONDS: Final = 2.0
-"""What one fetch may take in all: name resolution, connection, TLS, headers and body."""
+"""Time limit of a fetch: name resolution, connection, TLS, headers and body."""
 
 MAX_BYTES: Final = 262_144
 MAX_SEARCHES: Final = 5
-"""Fetches for key ids that are not in hand, within `SEARCH_WINDOW_MS`: enough for several rotations in a row."""
+"""Fetches for unknown key ids within `SEARCH_WINDOW_MS`: sufficient for several rotations in a row."""
 
 SEARCH_WINDOW_MS: Final = 300_000
 
@@ -47,11 +47,11 @@ log = logging.getLogger(__name__)
 
 
 class IssuerKeys:
-    """The keys of one issuer, by the URL or the file of its key set.
+    """The keys of one issuer, from the URL or file of its key set.
 
-    The set is fetched when it is first needed, after ten minutes, and for a key id that is not in it, but for that at
-    most `MAX_SEARCHES` times in five minutes. After a failure it is fetched again a minute later, or a second later
-    while there are no keys. One thread fetches at a time; threads that can go on with the keys in hand do not wait.
+    The set is fetched on first use, after ten minutes, and for an unknown key id, but for the latter at most
+    `MAX_SEARCHES` times in five minutes. After a failure it is fetched again a minute later, or a second later if there
+    are no keys. One thread fetches at a time. Threads that can continue with the cached keys do not wait.
     """
 
     def __init__(self, source: str) -> None:
@@ -63,13 +63,13 @@ class IssuerKeys:
         self._searches: deque[int] = deque(maxlen=MAX_SEARCHES)
 
     def find(self, kid: str | None, algorithm: str) -> "PyJWK | None":
-        """Return the key of that id for that one of `ALGORITHMS`; without an id the only one there is, else None.
+        """Return the key with an id for one of `ALGORITHMS`; without an id, the only key there is, or None.
 
-        Raises Problem `unavailable` if there are no keys in hand and none can be fetched.
+        Raises Problem `unavailable` if no keys are cached and none can be fetched.
         """
         self._refresh()
-        if kid is not None and not self._knows(kid):
-            self._search(kid)
+        if kid is not None and not self._has_key(kid):
+            self._refetch_for(kid)
         fitting = [key for key in self._keys if algorithm in algorithms_of(key) and kid in (None, key.key_id)]
         return None if not fitting or (kid is None and len(fitting) > 1) else fitting[0]
 
@@ -81,25 +81,25 @@ class IssuerKeys:
             finally:
                 self._fetching.release()
         if not self._keys:
-            raise unavailable("The keys of the token's issuer can't be fetched.")
+            raise unavailable("The keys of the token's issuer cannot be fetched.")
 
-    def _search(self, kid: str) -> None:
+    def _refetch_for(self, kid: str) -> None:
         seen = self._fetches
         with self._fetching:
-            # A fetch that ended while this thread waited has looked for this key as well.
-            if seen == self._fetches and not self._knows(kid) and self._may_search():
+            # Another thread may have fetched the set while this one waited.
+            if seen == self._fetches and not self._has_key(kid) and self._may_search():
                 self._searches.append(now_ms())
                 self._fetch()
 
     def _may_search(self) -> bool:
         return len(self._searches) < MAX_SEARCHES or now_ms() >= self._searches[0] + SEARCH_WINDOW_MS
 
-    def _knows(self, kid: str) -> bool:
+    def _has_key(self, kid: str) -> bool:
         return any(key.key_id == kid for key in self._keys)
 
     def _fetch(self) -> None:
         try:
-            self._keys = _usable_keys(_content(self._source))
+            self._keys = _usable_keys(_load(self._source))
             self._next_fetch = now_ms() + _FRESH_MS
         except (OSError, HTTPException, ValueError, RecursionError) as error:
             log.warning("AUTH_JWKS could not be read, %d keys stay: %s", len(self._keys), error)
@@ -109,7 +109,7 @@ class IssuerKeys:
 
 
 def algorithms_of(key: "PyJWK") -> tuple[str, ...]:
-    """Return the values of `alg` that a token signed by a key may carry."""
+    """Return the values of `alg` for tokens signed by a key."""
     return _ED25519 if key.algorithm_name in _ED25519 else (key.algorithm_name,)
 
 
@@ -119,16 +119,16 @@ def issuer_keys(source: str) -> IssuerKeys:
     return IssuerKeys(source)
 
 
-def _content(source: str) -> bytes:
+def _load(source: str) -> bytes:
     scheme = urlsplit(source).scheme
     return _download(source) if scheme in {"http", "https"} else Path(source).read_bytes()
 
 
 def _download(url: str) -> bytes:
-    """Return what is at the URL itself: a redirect is a failure, since it could lead to anybody's keys.
+    """Return the response body of a URL. A redirect is an error, since it could lead to anybody's keys.
 
-    A thread of its own does the work, because no time-out of a socket covers name resolution or headers that arrive
-    byte by byte. Raises TimeoutError after `TIMEOUT_SECONDS`, and then ends that thread by its connection.
+    A separate thread does the work, because no socket time-out covers name resolution, or headers that arrive byte by
+    byte. Raises TimeoutError after `TIMEOUT_SECONDS`, and then ends the thread through its connection.
     """
     parts = urlsplit(url)
     connect = HTTPSConnection if parts.scheme == "https" else HTTPConnection
@@ -144,7 +144,7 @@ def _download(url: str) -> bytes:
 
 
 class _Download:
-    """One request for the key set, made by a thread of its own; `content` is what comes of it."""
+    """A request for the key set in a separate thread. `content` is its result."""
 
     def __init__(self, connection: HTTPConnection, path: str) -> None:
         self.content: Future[bytes] = Future()
@@ -153,25 +153,25 @@ class _Download:
         self._socket: socket.socket | None = None
 
     def run(self) -> None:
-        """Set `content` to the body of the answer, or to what went wrong."""
+        """Set `content` to the response body or to the exception."""
         try:
             self._connection.connect()
-            # The connection forgets its socket where the answer ends with it.
+            # The connection drops its socket when the response ends.
             self._socket = self._connection.sock
-            self.content.set_result(_requested(self._connection, self._path))
-        except Exception as error:  # noqa: BLE001 - the thread that waits for the content raises it
+            self.content.set_result(_request(self._connection, self._path))
+        except Exception as error:  # noqa: BLE001 - re-raised in the waiting thread
             self.content.set_exception(error)
         finally:
             self._connection.close()
 
     def abort(self) -> None:
-        """End the connection that the thread reads from: closing it would leave the thread waiting."""
+        """Shut down the connection. Closing it would leave the thread waiting."""
         if self._socket is not None:
             with suppress(OSError):
                 self._socket.shutdown(socket.SHUT_RDWR)
 
 
-def _requested(connection: HTTPConnection, path: str) -> bytes:
+def _request(connection: HTTPConnection, path: str) -> bytes:
     connection.request("GET", path, headers={"Accept": "application/json", "User-Agent": "atrium"})
     with closing(connection.getresponse()) as response:
         if response.status != _HTTP_OK:
@@ -189,7 +189,7 @@ def _usable_keys(content: bytes) -> "tuple[PyJWK, ...]":
     entries = key_set.get("keys") if isinstance(key_set, dict) else None
     keys = [key for entry in entries if (key := _usable_key(entry))] if isinstance(entries, list) else []
     if not keys:
-        raise ValueError("the key set holds no public key to verify tokens by")
+        raise ValueError("the key set contains no public key to verify tokens")
     return tuple(keys)
 
 
@@ -202,7 +202,7 @@ def _usable_key(entry: object) -> "PyJWK | None":
         return None
     members = {name: entry[name] for name in _PUBLIC_MEMBERS if isinstance(entry.get(name), str)}
     if members.get("alg") == "Ed25519":
-        # PyJWT knows the algorithm by its former name alone.
+        # PyJWT only supports the former name of the algorithm.
         members["alg"] = "EdDSA"
     try:
         key = PyJWK(members)

@@ -1,4 +1,4 @@
-"""Who a user is: the JSON Web Token (RFC 7519) that an OpenID Connect issuer has signed for them."""
+"""Verification of JSON Web Tokens (RFC 7519) from an OpenID Connect issuer."""
 
 import re
 from dataclasses import dataclass
@@ -30,47 +30,47 @@ if TYPE_CHECKING:
 MAX_TOKEN_CHARACTERS: Final = 10_240
 SKEW_SECONDS: Final = 60
 OPERATORS: Final = "operators"
-_KNOWN: Final = 512
-"""Tokens that a process remembers: to read one and look at its signature takes a quarter of a read's processor time."""
+_MAX_CACHED_TOKENS: Final = 512
+"""Verified tokens that a process caches. Verifying one takes a quarter of a read's processor time."""
 
 _SHAPE: Final = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+")
 
 MAX_LABEL_CHARACTERS: Final = 255
-"""What is kept of a name."""
-_Moment = int | Annotated[float, Field(allow_inf_nan=False)]
+"""Length of a stored name."""
+_NumericDate = int | Annotated[float, Field(allow_inf_nan=False)]
 
 
-def _or_nothing(value: object, validated: ValidatorFunctionWrapHandler) -> object:
-    """Return the valid value, or None: what a token need not say can't make it a wrong one."""
+def _none_if_invalid(value: object, validated: ValidatorFunctionWrapHandler) -> object:
+    """Return the valid value, or None. An optional claim cannot make a token invalid."""
     try:
         return validated(value)
     except ValidationError:
         return None
 
 
-def _cut(value: object) -> object:
+def _truncate(value: object) -> object:
     return value[:MAX_LABEL_CHARACTERS] if isinstance(value, str) else value
 
 
 def _is_true(value: object) -> bool:
-    # Amazon Cognito and others send it as text.
+    # Amazon Cognito and others send text.
     return value is True or value == "true"
 
 
-_Optional = WrapValidator(_or_nothing)
-# The length is looked at also because that finds what is no Unicode, such as half a surrogate pair.
-_Shown = Annotated[str, Field(max_length=MAX_LABEL_CHARACTERS), AfterValidator(require_visible)]
-_Label = Annotated[_Shown | None, BeforeValidator(_cut), _Optional]
+_Optional = WrapValidator(_none_if_invalid)
+# The length constraint also rejects invalid Unicode, such as a lone surrogate.
+_VisibleText = Annotated[str, Field(max_length=MAX_LABEL_CHARACTERS), AfterValidator(require_visible)]
+_Label = Annotated[_VisibleText | None, BeforeValidator(_truncate), _Optional]
 _Groups = Annotated[str | list[Any] | None, _Optional]
 _Text = Annotated[str | None, _Optional]
 
 TOKEN_TYPES: Final = ("jwt", "at+jwt")
-"""What the header `typ` may be, in lower case and without `application/` (RFC 7515, section 4.1.9; RFC 9068)."""
+"""Accepted values of the header `typ`, in lower case and without `application/` (RFC 7515, section 4.1.9; RFC 9068)."""
 
 
 @dataclass(frozen=True)
 class User:
-    """A person as their issuer knows them; `id` is a UUID in lower case, `email` is in lower case."""
+    """A user as the issuer describes them. `id` is a UUID in lower case, `email` is in lower case."""
 
     id: str
     username: str | None
@@ -81,19 +81,19 @@ class User:
 
     @property
     def actor(self) -> dict[str, str | None]:
-        """The user as an entry of a log names them."""
+        """Return the actor for log entries."""
         return {"type": "user", "id": self.id, "name": self.name or self.username or self.email}
 
 
 class _Claims(BaseModel):
-    """The claims that are read (RFC 7519, OpenID Connect Core 1.0). Those a token can do without never refuse it."""
+    """The claims that are used (RFC 7519, OpenID Connect Core 1.0). Invalid optional claims are ignored."""
 
     model_config = ConfigDict(strict=True, frozen=True, defer_build=True)
 
     iss: str
     sub: str = Field(min_length=1, max_length=MAX_LABEL_CHARACTERS)
-    exp: _Moment
-    nbf: _Moment | None = None
+    exp: _NumericDate
+    nbf: _NumericDate | None = None
     aud: str | list[str] | None = None
     client_id: _Text = None
     azp: _Text = None
@@ -117,7 +117,7 @@ class _Claims(BaseModel):
     cognito_groups: _Groups = Field(None, alias="cognito:groups")
 
     def is_in(self, group: str) -> bool:
-        """Tell whether the issuer counts the user to a group; a single one may be named by itself."""
+        """Return whether the issuer lists the user in a group. A single group can be a string."""
         return any(
             group == named or (isinstance(named, list) and group in named)
             for named in (self.groups, self.cognito_groups)
@@ -125,36 +125,37 @@ class _Claims(BaseModel):
 
     @property
     def is_id_token(self) -> bool:
-        """Whether it tells a client who signed in (OpenID Connect Core 1.0, section 2), and is no access token."""
-        said = "id" in (self.token_use, ascii_lower(self.typ or ""))
-        bound = self.at_hash is not None or self.c_hash is not None
-        return said or bound or (self.nonce is not None and self.scope is None and self.scp is None)
+        """Return whether it is an ID token (OpenID Connect Core 1.0, section 2) and not an access token."""
+        is_marked = "id" in (self.token_use, ascii_lower(self.typ or ""))
+        has_hash = self.at_hash is not None or self.c_hash is not None
+        return is_marked or has_hash or (self.nonce is not None and self.scope is None and self.scp is None)
 
     @property
-    def is_of_a_client(self) -> bool:
-        """Whether a program got it for itself, by client credentials (RFC 6749, section 4.4): it is no person's.
+    def is_client_credentials(self) -> bool:
+        """Return whether a program obtained it for itself by client credentials (RFC 6749, section 4.4).
 
-        RFC 9068 has the client's id as `sub` then. Auth0 says it by `gty` and an id that ends in `@clients`, Entra ID
-        by `idtyp`, Keycloak by the name of the client's service account.
+        RFC 9068 puts the client's id in `sub`. Auth0 uses `gty` and an id that ends in `@clients`, Entra ID `idtyp`,
+        Keycloak the name of the client's service account.
         """
         clients = {client for client in (self.client_id, self.azp) if client}
-        said = self.gty == "client-credentials" or self.idtyp == "app"
+        is_marked = self.gty == "client-credentials" or self.idtyp == "app"
         subjects = clients | {f"{client}@clients" for client in clients}
         accounts = {ascii_lower(f"service-account-{client}") for client in clients}
-        return said or self.sub in subjects or ascii_lower(self.preferred_username or "") in accounts
+        return is_marked or self.sub in subjects or ascii_lower(self.preferred_username or "") in accounts
 
 
 def verify_token(token: str) -> User:
-    """Return the user whose token it is: signed by the issuer, for this service, and valid now within 60 seconds.
+    """Return the user of a token that the issuer signed for this service and that is valid now, within 60 seconds.
 
     The user's id is `sub` if that is a UUID, else UUIDv5(UUIDv5(NAMESPACE_URL, issuer), `sub`) (RFC 9562). The headers
-    `jku`, `jwk`, `x5u` and `x5c` mean nothing here: keys come from the setting AUTH_JWKS alone (RFC 8725, section 3).
-    Raises Problem `token_expired`, `unauthenticated` for all else that is wrong with the token, or `unavailable` if
-    the issuer's keys can't be fetched.
+    `jku`, `jwk`, `x5u` and `x5c` are ignored: keys come only from the setting AUTH_JWKS (RFC 8725, section 3).
 
-    It has to be an access token of a person. An ID token is one for the client that the person signed in to; it is
-    accepted only where the setting AUTH_ACCEPT_ID_TOKENS says so. Refused are tokens of programs, security event and
-    logout tokens (RFC 8417), and tokens that are bound to a key (`cnf`, RFC 7800), since no proof of it is verified.
+    Raises Problem `token_expired`, `unauthenticated` for any other invalid token, or `unavailable` if the issuer's keys
+    cannot be fetched.
+
+    The token must be an access token of a person. ID tokens are meant for the client that the person signed in to, and
+    are accepted only with the setting AUTH_ACCEPT_ID_TOKENS. Tokens of programs, security event and logout tokens (RFC
+    8417), and tokens bound to a key (`cnf`, RFC 7800) are rejected, since no proof of possession is verified.
     """
     if not (settings().auth_jwks and settings().auth_issuer and settings().auth_audience):
         raise unauthenticated(
@@ -167,17 +168,17 @@ def verify_token(token: str) -> User:
     claims = _claims(token, key, settings().auth_issuer)
     _check_time(claims)
     _check_audience(claims)
-    _check_kind(claims)
-    return _user(claims)
+    _check_type(claims)
+    return _to_user(claims)
 
 
-@lru_cache(_KNOWN)
+@lru_cache(_MAX_CACHED_TOKENS)
 def _header(token: str) -> tuple[str | None, str]:
-    """Return the token's key id and algorithm, which nobody has vouched for yet."""
+    """Return the token's key id and algorithm, which are not verified yet."""
     from jwt import PyJWTError, get_unverified_header
 
     if len(token) > MAX_TOKEN_CHARACTERS:
-        raise unauthenticated(f"The token is too long: {MAX_TOKEN_CHARACTERS} characters are the most.")
+        raise unauthenticated(f"The token is too long. The maximum is {MAX_TOKEN_CHARACTERS} characters.")
     if not _SHAPE.fullmatch(token):
         raise unauthenticated("The credential is neither an API key nor a JSON Web Token.")
     try:
@@ -185,18 +186,18 @@ def _header(token: str) -> tuple[str | None, str]:
     except PyJWTError:
         raise unauthenticated("The token's header is not valid.") from None
     if "crit" in header:
-        raise unauthenticated("The token's header demands extensions that are not known here.")
+        raise unauthenticated("The token's header requires unsupported extensions.")
     if header.get("alg") not in ALGORITHMS:
         raise unauthenticated(f"The token's algorithm is not one of {', '.join(ALGORITHMS)}.")
     kind = header.get("typ", TOKEN_TYPES[0])
     if not isinstance(kind, str) or ascii_lower(kind).removeprefix("application/") not in TOKEN_TYPES:
-        raise unauthenticated("The token is no access token: its header `typ` is neither `JWT` nor `at+jwt`.")
+        raise unauthenticated("The token is not an access token: its header `typ` is neither `JWT` nor `at+jwt`.")
     return header.get("kid"), header["alg"]
 
 
-@lru_cache(_KNOWN)
+@lru_cache(_MAX_CACHED_TOKENS)
 def _claims(token: str, key: "PyJWK", issuer: str) -> _Claims:
-    """Return what the issuer has signed. That does not change while the key is the issuer's, so it is remembered."""
+    """Return the signed claims. The result is cached, since it does not change while the key is valid."""
     import jwt
 
     _register_ed25519()
@@ -217,70 +218,68 @@ def _claims(token: str, key: "PyJWK", issuer: str) -> _Claims:
         )
         return _Claims.model_validate(claims)
     except jwt.PyJWTError as error:
-        raise unauthenticated(_reason(error)) from None
+        raise unauthenticated(_describe_error(error)) from None
     except ValidationError as error:
-        wrong = ", ".join(sorted({str(fault["loc"][0]) for fault in error.errors()}))
+        wrong = ", ".join(sorted({str(each["loc"][0]) for each in error.errors()}))
         raise unauthenticated(f"The token has claims that are missing or not valid: {wrong}.") from None
 
 
 def _check_time(claims: _Claims) -> None:
-    moment = datetime.now(UTC).timestamp()
-    if claims.exp <= moment - SKEW_SECONDS:
+    now_seconds = datetime.now(UTC).timestamp()
+    if claims.exp <= now_seconds - SKEW_SECONDS:
         raise unauthenticated("The token has expired. Sign in again for a new one.", "token_expired")
-    if claims.nbf is not None and claims.nbf > moment + SKEW_SECONDS:
+    if claims.nbf is not None and claims.nbf > now_seconds + SKEW_SECONDS:
         raise unauthenticated("The token is not valid yet.")
 
 
 def _check_audience(claims: _Claims) -> None:
-    """Raise Problem unless the token is for this service; access tokens of Amazon Cognito have no `aud`."""
+    """Raise Problem unless the token is for this service. Access tokens of Amazon Cognito lack `aud`."""
     audiences = [claims.aud] if isinstance(claims.aud, str) else claims.aud
     if audiences is None:
         audiences = [claims.client_id] if claims.client_id else []
     if settings().auth_audience not in audiences:
-        raise unauthenticated("The token is for another service: its audience is not the one expected here.")
+        raise unauthenticated("The token is for another service: it has another audience.")
 
 
-def _check_kind(claims: _Claims) -> None:
-    """Raise Problem unless it is a token that a person's client may call this service with."""
+def _check_type(claims: _Claims) -> None:
+    """Raise Problem unless it is a token with which a person's client can call the service."""
     if claims.cnf is not None:
         raise unauthenticated(
-            "The token is bound to a key (`cnf`), and proofs of that are not verified here. Ask the issuer for a plain "
-            "bearer token."
+            "The token is bound to a key (`cnf`), and proofs of possession are not supported. Ask the issuer for a "
+            "plain bearer token."
         )
     if claims.events is not None:
-        raise unauthenticated("The token tells of an event (RFC 8417); it is no access token.")
-    if claims.is_of_a_client:
+        raise unauthenticated("The token is a security event token (RFC 8417), not an access token.")
+    if claims.is_client_credentials:
         raise unauthenticated(
-            "The token is a program's own (client credentials), not a person's. Programs use an API key."
+            "The token belongs to a program (client credentials), not to a person. Programs use an API key."
         )
     if claims.is_id_token and not settings().auth_accept_id_tokens:
-        raise unauthenticated(
-            "The token is an ID token, which is meant for the client that somebody signed in to. Send the access token."
-        )
+        raise unauthenticated("The token is an ID token, which is meant for the client. Send the access token.")
 
 
 @lru_cache(maxsize=1)
 def _register_ed25519() -> None:
-    """Let PyJWT know Ed25519 by the name that RFC 9864 gave it, beside `EdDSA`."""
+    """Register Ed25519 in PyJWT by the name from RFC 9864, in addition to `EdDSA`."""
     from jwt import register_algorithm
     from jwt.algorithms import OKPAlgorithm
 
     register_algorithm("Ed25519", OKPAlgorithm())
 
 
-def _reason(error: Exception) -> str:
+def _describe_error(error: Exception) -> str:
     import jwt
 
     match error:
         case jwt.InvalidSignatureError():
-            return "The token's signature is wrong."
+            return "The token's signature is invalid."
         case jwt.InvalidIssuerError() | jwt.MissingRequiredClaimError():
-            return "The token is not from the issuer that is trusted here."
+            return "The token is not from the trusted issuer."
         case _:
             return "The token's claims are not valid."
 
 
-def _user(claims: _Claims) -> User:
+def _to_user(claims: _Claims) -> User:
     return User(
         id=ascii_lower(claims.sub) if re.fullmatch(UUID_PATTERN, ascii_lower(claims.sub)) else _id_at_issuer(claims),
         username=claims.preferred_username or claims.cognito_username or None,

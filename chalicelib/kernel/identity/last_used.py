@@ -1,4 +1,4 @@
-"""When an API key was last used, to the minute: written beside the request, never on its way."""
+"""The time at which an API key was last used, to the minute, written in the background."""
 
 from threading import Thread
 from typing import Final
@@ -11,17 +11,17 @@ from chalicelib.kernel.storage.entity import ItemKey
 from chalicelib.kernel.storage.table import TransactionCancelled
 from chalicelib.kernel.storage.writes import ItemUpdate
 
-_MINUTE: Final = len("2026-11-20T09:30")
-_noted: dict[str, str] = {}
+_MINUTE_LENGTH: Final = len("2026-11-20T09:30")
+_written_minutes: dict[str, str] = {}
 
 
 def note_last_used(principal: Principal) -> None:
-    """Note that an API key is in use, once a minute and process; the caller doesn't wait for it."""
+    """Store that an API key is in use, once per minute and process, without delaying the request."""
     if not isinstance(principal, ApiKeyPrincipal):
         return
-    minute = now()[:_MINUTE] + ":00.000Z"
-    if (principal.credential.last_used_at or "") < minute and _noted.get(principal.id) != minute:
-        _noted[principal.id] = minute
+    minute = now()[:_MINUTE_LENGTH] + ":00.000Z"
+    if (principal.credential.last_used_at or "") < minute and _written_minutes.get(principal.id) != minute:
+        _written_minutes[principal.id] = minute
         Thread(target=_write, args=(principal.record, minute), daemon=True).start()
 
 
@@ -30,4 +30,4 @@ def _write(key: ItemKey, minute: str) -> None:
     try:
         table.write_transaction([used])
     except (TransactionCancelled, Problem):
-        _noted.clear()  # The next request tries again.
+        _written_minutes.clear()  # The next request retries.

@@ -1,1 +1,1 @@
-"""What leaves the service: connections to servers of others, DNS, e-mail."""
+"""Connections to external servers: webhooks, DNS, e-mail."""

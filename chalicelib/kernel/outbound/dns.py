@@ -1,48 +1,48 @@
-"""Questions to DNS (RFC 1034): what a name holds at the moment.
+"""DNS queries (RFC 1034).
 
-They are asked of the servers that `DNS_NAMESERVERS` says, and of nothing else: no file of hosts, no search list.
+They are sent only to the servers in `DNS_NAMESERVERS`, if set. Hosts files and search lists are not used.
 """
 
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from chalicelib.kernel.core.case_folding import ascii_lower
-from chalicelib.kernel.core.ip_networks import dns_servers
+from chalicelib.kernel.core.ip_networks import parse_dns_servers
 from chalicelib.kernel.core.settings import settings
 
 if TYPE_CHECKING:
     from dns.resolver import Resolver
 
-Question = Literal["A", "AAAA", "CNAME", "TXT"]
+RecordType = Literal["A", "AAAA", "CNAME", "TXT"]
 
 NO_SUCH_NAME: Final[list[str]] = []
-"""What is answered where DNS says that there is no such name (NXDOMAIN): this very list, which stays empty."""
+"""The result if DNS says that the name does not exist (NXDOMAIN): this very list, which stays empty."""
 
-_ONE_TRY_SECONDS: Final = 1.0
+_ATTEMPT_SECONDS: Final = 1.0
 
 
 class DnsError(Exception):
-    """Nobody knows what a name holds. `timed_out` tells whether its servers have just not answered in time."""
+    """The query failed. `timed_out` tells whether the servers did not respond in time."""
 
     def __init__(self, *, timed_out: bool) -> None:
         super().__init__("no answer in time" if timed_out else "no answer that says something")
         self.timed_out = timed_out
 
 
-def query_dns(name: str, question: Question, seconds: float) -> list[str]:
-    """Return what a name holds; `NO_SUCH_NAME` if there is none. Raises Unanswered, after so many seconds."""
+def query_dns(name: str, record_type: RecordType, timeout_seconds: float) -> list[str]:
+    """Return the records of a name, or `NO_SUCH_NAME`. Raises DnsError, at the latest after the time-out."""
     from dns.exception import DNSException, Timeout
     from dns.resolver import NXDOMAIN
 
     try:
-        answer = _resolver(settings().dns_nameservers).resolve(
-            name, question, lifetime=seconds, search=False, raise_on_no_answer=False
+        response = _resolver(settings().dns_nameservers).resolve(
+            name, record_type, lifetime=timeout_seconds, search=False, raise_on_no_answer=False
         )
     except NXDOMAIN:
         return NO_SUCH_NAME
     except DNSException as error:
         raise DnsError(timed_out=isinstance(error, Timeout)) from error
-    return [_text(record) for record in answer.rrset or ()]
+    return [_text(record) for record in response.rrset or ()]
 
 
 def _text(record: Any) -> str:
@@ -60,6 +60,6 @@ def _resolver(nameservers: str) -> "Resolver":
 
     resolver = Resolver(configure=not nameservers)
     if nameservers:
-        resolver.nameservers = [Do53Nameserver(address, port) for address, port in dns_servers(nameservers)]
-    resolver.timeout = _ONE_TRY_SECONDS
+        resolver.nameservers = [Do53Nameserver(address, port) for address, port in parse_dns_servers(nameservers)]
+    resolver.timeout = _ATTEMPT_SECONDS
     return resolver

@@ -1,4 +1,4 @@
-"""Addresses of strangers' servers: which are public, and which a name has at the moment."""
+"""Public IP addresses, and the resolution of host names."""
 
 from ipaddress import IPv4Address, IPv4Network, IPv6Network, ip_address
 from time import monotonic
@@ -33,10 +33,10 @@ _SPECIAL_IPV4: Final = tuple(
         ),
     )
 )
-"""The IPv4 Special-Purpose Address Registry of IANA (RFC 6890) and multicast (RFC 5771), whole."""
+"""IANA's IPv4 Special-Purpose Address Registry (RFC 6890) and multicast (RFC 5771)."""
 
 _GLOBAL_UNICAST: Final = IPv6Network("2000::/3")
-"""All that IANA gives away of IPv6 (RFC 4291). What leads to IPv4 by another name is outside: mapped, NAT64."""
+"""All IPv6 unicast addresses that IANA allocates (RFC 4291). Mapped and NAT64 addresses are outside of it."""
 
 _SPECIAL_IPV6: Final = tuple(
     map(
@@ -50,19 +50,19 @@ _SPECIAL_IPV6: Final = tuple(
         ),
     )
 )
-"""What the IPv6 Special-Purpose Address Registry has of it: Teredo, 6to4 and documentation among them."""
+"""The part of IANA's IPv6 Special-Purpose Address Registry in it, such as Teredo, 6to4 and documentation."""
 
 NOT_PUBLIC: Final = "an address that is not public"
 _LOOPBACK: Final = ("127.0.0.1", "::1")
-_QUESTIONS: Final[tuple[dns.Question, ...]] = ("A", "AAAA")
-_SECOND_QUESTION_SECONDS: Final = 0.5
-"""How long more addresses are waited for once there are some: some servers never answer for IPv6."""
+_RECORD_TYPES: Final[tuple[dns.RecordType, ...]] = ("A", "AAAA")
+_SECOND_QUERY_SECONDS: Final = 0.5
+"""Time to wait for further addresses when some are known. Some servers never respond to AAAA queries."""
 
 
 class HostNotResolved(Exception):
-    """A name has no address; says why. `timed_out` tells whether its servers have just not answered in time.
+    """A name has no address, for the reason in the message. `timed_out`: the servers did not respond in time.
 
-    `no_such_name`: whether they said that the name does not exist.
+    `no_such_name`: they responded that the name does not exist.
     """
 
     def __init__(self, why: str, *, timed_out: bool = False, no_such_name: bool = False) -> None:
@@ -72,20 +72,22 @@ class HostNotResolved(Exception):
 
 
 def is_public(address: str) -> bool:
-    """Return whether an address is one of the public Internet. What is no address, or has a zone, is not."""
+    """Return whether an address is public. Invalid addresses and those with a zone are not."""
     try:
-        known = ip_address(address)
+        parsed = ip_address(address)
     except ValueError:
         return False
-    if isinstance(known, IPv4Address):
-        return not any(known in network for network in _SPECIAL_IPV4)
+    if isinstance(parsed, IPv4Address):
+        return not any(parsed in network for network in _SPECIAL_IPV4)
     return (
-        known.scope_id is None and known in _GLOBAL_UNICAST and not any(known in network for network in _SPECIAL_IPV6)
+        parsed.scope_id is None
+        and parsed in _GLOBAL_UNICAST
+        and not any(parsed in network for network in _SPECIAL_IPV6)
     )
 
 
-def public_only(address: str) -> str:
-    """Return an address as callers may see it: one that is not public tells of the network that the service is in.
+def mask_private_address(address: str) -> str:
+    """Return an address that callers may see. Private addresses would disclose the service's network.
 
     On the local stage, loopback addresses are shown as well.
     """
@@ -94,34 +96,34 @@ def public_only(address: str) -> str:
 
 
 def is_local_name(host: str) -> bool:
-    """Return whether a name always means the machine itself (RFC 6761, section 6.3)."""
+    """Return whether a name always refers to the machine itself (RFC 6761, section 6.3)."""
     return f".{ascii_lower(host).rstrip('.')}".endswith(".localhost")
 
 
-def resolve_host(host: str, until: float) -> list[str]:
-    """Return the addresses of a host, IPv4 first; a literal address has itself. `until` is a moment of `monotonic`.
+def resolve_host(host: str, deadline: float) -> list[str]:
+    """Return the addresses of a host, IPv4 first. A literal address is returned itself. `deadline`: by `monotonic`.
 
-    Raises Unresolved.
+    Raises HostNotResolved.
     """
     try:
         return [str(ip_address(host))]
     except ValueError:
-        return list(_LOOPBACK) if is_local_name(host) else _asked(host, until)
+        return list(_LOOPBACK) if is_local_name(host) else _query_addresses(host, deadline)
 
 
-def _asked(host: str, until: float) -> list[str]:
-    found: list[str] = []
+def _query_addresses(host: str, deadline: float) -> list[str]:
+    addresses: list[str] = []
     timed_out = no_such_name = False
-    for question in _QUESTIONS:
-        left = until - monotonic()
+    for record_type in _RECORD_TYPES:
+        left = deadline - monotonic()
         try:
-            answer = dns.query_dns(host, question, min(left, _SECOND_QUESTION_SECONDS) if found else left)
-            found += answer
-            no_such_name = no_such_name or answer is dns.NO_SUCH_NAME
+            records = dns.query_dns(host, record_type, min(left, _SECOND_QUERY_SECONDS) if addresses else left)
+            addresses += records
+            no_such_name = no_such_name or records is dns.NO_SUCH_NAME
         except dns.DnsError as error:
             timed_out = timed_out or error.timed_out
-    if not found and timed_out:
-        raise HostNotResolved("The name's servers did not answer in time.", timed_out=True)
-    if not found:
-        raise HostNotResolved("The name can't be resolved.", no_such_name=no_such_name)
-    return found
+    if not addresses and timed_out:
+        raise HostNotResolved("The name's DNS servers did not respond in time.", timed_out=True)
+    if not addresses:
+        raise HostNotResolved("The name cannot be resolved.", no_such_name=no_such_name)
+    return addresses

@@ -1,4 +1,4 @@
-"""Requests to strangers' servers: one POST, which ends in time and reads little, whatever the other side does."""
+"""HTTP requests to webhooks: a single POST with a time limit, which reads only the beginning of the response."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -15,22 +15,22 @@ if TYPE_CHECKING:
     from chalicelib.kernel.outbound.egress import Exchange
 
 TOTAL_SECONDS: Final = 15.0
-"""What one request may take: connection, request and answer together."""
+"""Time limit of a request: connection, request and response together."""
 
 MAX_BODY_BYTES: Final = 1024
-"""Bytes of an answer that are read and kept."""
+"""Bytes of a response that are read and stored."""
 
-_CLOSED: Final = "It closed the connection without an answer."
-_BROKEN: Final = "What it answered is not HTTP, or broke off before the status."
+_CLOSED_ERROR: Final = "The server closed the connection without a response."
+_INVALID_RESPONSE_ERROR: Final = "The response is not HTTP, or ended before the status."
 
 
 @dataclass(frozen=True)
 class WebhookResponse:
-    """What came of a request. `body`: the first KiB of the answer as text. `retry_after`: in seconds, if it was said.
+    """The result of a request. `body`: the first KiB of the response as text. `retry_after`: in seconds.
 
-    `error` says in words why there is no `status`; `timed_out` whether it took too long, be it that the body did.
-    `misconfigured`: whether the target's name does not exist, or its certificate is not valid. `earlier`: what came of
-    the same request on connections that were kept and turned out to be dead, the first one first.
+    `error` explains why there is no `status`. `timed_out`: the request, or only the response body, took too long.
+    `misconfigured`: the host does not exist, or its certificate is not valid. `earlier_attempts`: results of the same
+    request on pooled connections that turned out to be dead, in order.
     """
 
     status: int | None
@@ -40,78 +40,77 @@ class WebhookResponse:
     retry_after: int | None = None
     timed_out: bool = False
     misconfigured: bool = False
-    earlier: tuple["WebhookResponse", ...] = ()
+    earlier_attempts: tuple["WebhookResponse", ...] = ()
 
     @property
     def succeeded(self) -> bool:
-        """Whether the other side took what it was sent (2xx)."""
+        """Return whether the status is 2xx."""
         return self.status is not None and 200 <= self.status < 300  # noqa: PLR2004
 
 
 def post_webhook(url: str, body: bytes, headers: Mapping[str, str], seconds: float | None = None) -> WebhookResponse:
-    """Send a body to a target (see kernel/targets) and return what came of it; redirects are not followed.
+    """Send a body to a target URL and return the result. Redirects are not followed.
 
-    `seconds`: what all of it may take, if not `TOTAL_SECONDS`. Never raises for what the other side does.
+    `seconds`: the time limit, by default `TOTAL_SECONDS`. It does not raise for failures of the other side.
     """
     from httpcore import NetworkError, RemoteProtocolError, TimeoutException
 
     from chalicelib.kernel.outbound.egress import Unreachable, guarded_exchange
 
-    begun = monotonic()
-    most = TOTAL_SECONDS if seconds is None else seconds
-    answer: WebhookResponse
-    earlier: list[WebhookResponse] = []
-    with guarded_exchange(most) as present:
+    started = monotonic()
+    time_limit = TOTAL_SECONDS if seconds is None else seconds
+    response: WebhookResponse
+    earlier_attempts: list[WebhookResponse] = []
+    with guarded_exchange(time_limit) as exchange:
         try:
-            answer = _sent(present, url, body, headers, earlier)
+            response = _send(exchange, url, body, headers, earlier_attempts)
         except Unreachable as error:
-            answer = replace(_failure(str(error), timed_out=error.timed_out), misconfigured=error.misconfigured)
+            response = replace(_failure(str(error), timed_out=error.timed_out), misconfigured=error.misconfigured)
         except TimeoutException:
-            answer = _failure(f"It did not answer within {most:g} s.", timed_out=True)
+            response = _failure(f"The server did not respond within {time_limit:g} s.", timed_out=True)
         except (NetworkError, RemoteProtocolError):
-            answer = _failure(_BROKEN if present.received else _CLOSED)
-    took_ms = round((monotonic() - begun) * 1000) - sum(each.duration_ms for each in earlier)
-    return replace(answer, duration_ms=max(took_ms, 0), earlier=tuple(earlier))
+            response = _failure(_INVALID_RESPONSE_ERROR if exchange.received_bytes else _CLOSED_ERROR)
+    took_ms = round((monotonic() - started) * 1000) - sum(each.duration_ms for each in earlier_attempts)
+    return replace(response, duration_ms=max(took_ms, 0), earlier_attempts=tuple(earlier_attempts))
 
 
-def _sent(
-    present: "Exchange", url: str, body: bytes, headers: Mapping[str, str], earlier: list[WebhookResponse]
+def _send(
+    exchange: "Exchange", url: str, body: bytes, headers: Mapping[str, str], earlier_attempts: list[WebhookResponse]
 ) -> WebhookResponse:
-    """Send, once more if a connection that was kept turns out to be dead; then at last a new one is made.
+    """Send the request, again if a pooled connection turns out to be dead, and finally on a new connection.
 
-    Nobody knows whether a server took what was written to such a connection. So each of these requests, if a byte of it
-    was written, is added to what was sent `earlier`.
+    The server may have received a request on such a connection. If any byte was written, the attempt is added to
+    `earlier_attempts`.
     """
     from httpcore import NetworkError, RemoteProtocolError
 
     while True:
-        begun, present.sent = monotonic(), 0
+        started, exchange.sent_bytes = monotonic(), 0
         try:
-            return _sent_once(url, body, headers)
+            return _send_once(url, body, headers)
         except (NetworkError, RemoteProtocolError):
-            if present.connected or present.received:
+            if exchange.connected or exchange.received_bytes:
                 raise
-            if present.sent:
-                earlier.append(replace(_failure(_CLOSED), duration_ms=round((monotonic() - begun) * 1000)))
+            if exchange.sent_bytes:
+                earlier_attempts.append(
+                    replace(_failure(_CLOSED_ERROR), duration_ms=round((monotonic() - started) * 1000))
+                )
 
 
-def _sent_once(url: str, body: bytes, headers: Mapping[str, str]) -> WebhookResponse:
-    from chalicelib.kernel.outbound.egress import pool
+def _send_once(url: str, body: bytes, headers: Mapping[str, str]) -> WebhookResponse:
+    from chalicelib.kernel.outbound.egress import get_pool
 
-    usual = {"Host": urlsplit(url).netloc, "User-Agent": f"Atrium/{VERSION}", "Accept-Encoding": "identity"}
-    sent = [*{**headers, **usual}.items()]
-    with pool().stream("POST", url, headers=sent, content=body) as response:
-        said = {name.lower(): value.decode("latin-1") for name, value in reversed(response.headers)}
-        asked = parse_retry_after(said.get(b"retry-after", ""))
-        read, timed_out = _first_bytes(response)
-        return WebhookResponse(response.status, None, _text(read), 0, asked, timed_out)
+    default_headers = {"Host": urlsplit(url).netloc, "User-Agent": f"Atrium/{VERSION}", "Accept-Encoding": "identity"}
+    all_headers = [*{**headers, **default_headers}.items()]
+    with get_pool().stream("POST", url, headers=all_headers, content=body) as response:
+        response_headers = {name.lower(): value.decode("latin-1") for name, value in reversed(response.headers)}
+        retry_after = parse_retry_after(response_headers.get(b"retry-after", ""))
+        read, timed_out = _read_beginning(response)
+        return WebhookResponse(response.status, None, _text(read), 0, retry_after, timed_out)
 
 
-def _first_bytes(response: "Response") -> tuple[bytes, bool]:
-    """Return the beginning of an answer, or of what has come of it: its status counts, even if it breaks off.
-
-    And whether it took too long to come.
-    """
+def _read_beginning(response: "Response") -> tuple[bytes, bool]:
+    """Return the beginning of a response, and whether reading it timed out. A truncated response counts."""
     from httpcore import NetworkError, RemoteProtocolError, TimeoutException
 
     read = b""
@@ -128,7 +127,7 @@ def _first_bytes(response: "Response") -> tuple[bytes, bool]:
 
 
 def _text(data: bytes) -> str:
-    """Return text of at most so many bytes: what stands for bytes that are none has three where they had one."""
+    """Return text of at most `MAX_BODY_BYTES` bytes. Replacement characters take three bytes each."""
     return data.decode(errors="replace").encode()[:MAX_BODY_BYTES].decode(errors="ignore")
 
 

@@ -1,6 +1,6 @@
-"""URLs that people give for the service to send to: read strictly, so that nobody reads another host in them.
+"""Strict validation of webhook URLs, so that no other parser reads another host in them.
 
-What a browser would mend (the URL Standard of WHATWG does) is refused here, with what is wrong with it.
+What browsers correct (WHATWG URL Standard) is rejected with an explanation.
 """
 
 import re
@@ -16,46 +16,46 @@ from chalicelib.kernel.outbound.ip_addresses import is_local_name, is_public
 
 MAX_URL_CHARACTERS: Final = 2_000
 PORTS: Final = (443, 8443)
-"""Where servers are sent to outside of the local stage."""
+"""Permitted ports outside of the local stage."""
 
 _PARTS: Final = re.compile(r"(https?)://([^/?]*)((?:/[^?]*)?(?:\?.*)?)", re.IGNORECASE)
 _AUTHORITY: Final = re.compile(r"(\[[^\]]*\]|[^:\[\]]*)(?::([1-9][0-9]{0,4}))?")
 _MAX_PORT: Final = 65_535
-_NEVER: Final = re.compile(r"[\x00-\x20\x7f\\<>\"{}|^`]|\s")
+_FORBIDDEN_CHARACTERS: Final = re.compile(r"[\x00-\x20\x7f\\<>\"{}|^`]|\s")
 _NAME: Final = re.compile(
     r"(?=.{1,253}$)(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
 )
 _NUMBER: Final = re.compile(r"(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)")
-"""What some read as an IPv4 address: its last part is a number (URL Standard, section 3.5)."""
+"""Hosts that some parsers read as an IPv4 address, because the last label is a number (URL Standard, section 3.5)."""
 
 
-def _target(text: str) -> str:
-    """Return a URL with scheme and host in lower case, the host as ASCII. Raises ValueError with what is wrong."""
-    if _NEVER.search(text):
-        raise ValueError('must not hold blanks, control characters or any of \\ < > " { } | ^ `')
+def _normalize_target(text: str) -> str:
+    """Return a URL with scheme and host in lower case, the host as ASCII. Raises ValueError with the reason."""
+    if _FORBIDDEN_CHARACTERS.search(text):
+        raise ValueError('must not contain spaces, control characters or any of \\ < > " { } | ^ `')
     if "#" in text:
-        raise ValueError("must not have a fragment (`#…`): it would never be sent")
+        raise ValueError("must not have a fragment (`#…`), because it would not be sent")
     parts = _PARTS.fullmatch(text)
     if not parts or not parts[3].isascii():
-        raise ValueError("must be a URL such as https://example.com/hooks, with all but its host in ASCII")
-    scheme, (host, port) = ascii_lower(parts[1]), _authority(parts[2])
+        raise ValueError("must be a URL such as https://example.com/hooks, in ASCII except for its host")
+    scheme, (host, port) = ascii_lower(parts[1]), _parse_authority(parts[2])
     _check_stage(scheme, port)
-    _check_reach(host)
+    _check_host(host)
     return f"{scheme}://{f'[{host}]' if ':' in host else host}{port and f':{port}'}{parts[3]}"
 
 
-def _authority(text: str) -> tuple[str, str]:
-    """Return the host, an IPv6 address without brackets, and the port, or an empty text if there is none."""
+def _parse_authority(text: str) -> tuple[str, str]:
+    """Return the host, an IPv6 address without brackets, and the port or an empty text."""
     if "@" in text:
-        raise ValueError("must not hold a user name or password")
+        raise ValueError("must not contain a user name or password")
     parts = _AUTHORITY.fullmatch(text)
     if not parts or int(parts[2] or 1) > _MAX_PORT:
-        raise ValueError("must have a host, and after it at most a port from 1 to 65535")
-    host = _ipv6(parts[1][1:-1]) if parts[1].startswith("[") else _name(parts[1])
+        raise ValueError("must have a host and, optionally, a port from 1 to 65535")
+    host = _parse_ipv6(parts[1][1:-1]) if parts[1].startswith("[") else _normalize_host(parts[1])
     return host, parts[2] or ""
 
 
-def _ipv6(text: str) -> str:
+def _parse_ipv6(text: str) -> str:
     try:
         address = IPv6Address(text)
     except ValueError:
@@ -65,8 +65,8 @@ def _ipv6(text: str) -> str:
     return str(address)
 
 
-def _name(text: str) -> str:
-    name = ascii_lower(_ascii(text)).removesuffix(".")
+def _normalize_host(text: str) -> str:
+    name = ascii_lower(_to_ascii(text)).removesuffix(".")
     if _NUMBER.fullmatch(name):
         try:
             return str(IPv4Address(name))
@@ -77,8 +77,8 @@ def _name(text: str) -> str:
     return name
 
 
-def _ascii(name: str) -> str:
-    """Return an internationalized name as DNS knows it (RFC 5891, mapped by UTS 46)."""
+def _to_ascii(name: str) -> str:
+    """Return an internationalized name as in DNS (RFC 5891, mapped by UTS 46)."""
     if name.isascii() and "xn--" not in ascii_lower(name):
         return name
     import idna
@@ -98,12 +98,12 @@ def _check_stage(scheme: str, port: str) -> None:
         raise ValueError("must have port 443 or 8443, or none")
 
 
-def _check_reach(host: str) -> None:
+def _check_host(host: str) -> None:
     if settings().webhook_allow_private:
         return
     literal = ":" in host or _NUMBER.fullmatch(host)
     if not is_public(host) if literal else is_local_name(host) or "." not in host:
-        raise ValueError(f"must lead to a public address, and {host} is none")
+        raise ValueError(f"must have a public address, which {host} is not")
 
 
 def url_host(url: str) -> str:
@@ -114,6 +114,6 @@ def url_host(url: str) -> str:
 TargetUrl = Annotated[
     str,
     StringConstraints(min_length=1, max_length=MAX_URL_CHARACTERS),
-    AfterValidator(_target),
+    AfterValidator(_normalize_target),
     Field(json_schema_extra={"format": "uri"}),
 ]

@@ -1,1 +1,1 @@
-"""Roles, scopes and grants, and how a change of them reaches requests in flight."""
+"""Roles, scopes and grants, and how changes of them reach requests in flight."""

@@ -1,20 +1,20 @@
-"""Access epochs: how a request in flight learns at its commit that rights were lowered since it was admitted.
+"""Access epochs: how a request in flight learns at its commit that rights were revoked since it was authorized.
 
-Whoever may do something in an organization has an access epoch there, a user as well as an API key, and there is one of
-everyone. Whatever lowers somebody's rights sets a new epoch of theirs in its own transaction, and whatever closes a
-place one of everyone: see `lowered`. A mutation that leaves access behind reads its caller's and everyone's along with
-what decides access, and its transaction checks that they are the same still; else it is admitted anew.
+Each user and API key of an organization has an access epoch there, and one more epoch stands for everyone. A change
+that lowers somebody's rights sets a new epoch in its own transaction, and a change that closes a container sets a new
+epoch of everyone (`lowered_subjects`). A mutation that grants access reads the epochs of its caller and of everyone
+with its authorization, and its transaction requires them to be unchanged. Otherwise it is authorized again.
 
-An epoch stands in a few items (shards), and a check looks at one of them, any. For two transactions that include one
-item at a time conflict, condition checks included: with the membership, the key or the place itself as the condition,
-all requests of one caller would wait for each other.
+An epoch is stored in several items (shards), and a check uses a random one of them. Two transactions that include the
+same item conflict, even with condition checks only. If the condition were on the membership, the key or the container,
+all requests of a caller would wait for each other.
 
-What was read together may be of different moments: a membership of before a removal, the epoch of after it. So an epoch
-counts alone only once it is older than any request and any transaction can be. Until then the records that decided are
-conditions as well: `Epoch.is_settled`. A day later the table removes its shards: no shard is an epoch, too.
+Items read together may be from different times: a membership from before a removal, the epoch from after it. So an
+epoch is sufficient only once it is older than any request and transaction can be. Until then the authorizing records
+are conditions as well (`Epoch.is_settled`). A day later the table removes the shards. A missing shard is an epoch, too.
 
-Its keys hold a digest of whose it is: an erasure must leave no person's id, but may end no epoch that a request in
-flight is still to meet.
+The keys contain a digest of the subject, because an erasure must not leave a person's id, and must not end an epoch
+that a request in flight still has to check.
 """
 
 import hashlib
@@ -35,59 +35,63 @@ from chalicelib.kernel.storage.writes import Write
 
 SHARDS: Final = 3
 EVERYONE: Final = "everyone"
-"""Whose epoch it is that changes when a place closes, or many lose rights at once."""
+"""The subject whose epoch changes when a container closes, or when many subjects lose rights at once."""
 MAX_SUBJECTS: Final = 2
-"""Whose rights a transaction lowers by an epoch of their own: that of more is everyone's, so that it holds them all."""
+"""Subjects whose rights a transaction lowers individually.
+
+For more, the epoch of everyone changes, so that the transaction has room for the writes.
+"""
 
 SETTLED_SECONDS: Final = 120
-"""No request takes so long from its first read to its last, and no transaction from its making to its end."""
+"""Longer than any request between its first and last read, and longer than any transaction."""
 
 _RETENTION_SECONDS: Final = 24 * 3600
 _CLOSING_SECONDS: Final = 2
 
 
 class Subject(NamedTuple):
-    """Whose epoch it is: a user or an API key, by id, or `EVERYONE`; in the partition of an organization."""
+    """The subject of an epoch in an organization's partition: a user or an API key by id, or `EVERYONE`."""
 
     pk: str
     id: str
 
     @property
     def shards(self) -> list[ItemKey]:
-        """Where its shards stand."""
+        """Return the item keys of its shards."""
         return [(self.pk, f"EPOCH#{self._digest}#{shard}") for shard in range(SHARDS)]
 
     @property
     def closing_mark_key(self) -> ItemKey:
-        """Where it stands that somebody is about to set a new epoch."""
+        """Return the key of the item that announces a new epoch."""
         return self.pk, f"CLOSING-EPOCH#{self._digest}"
 
     @property
     def keys(self) -> list[ItemKey]:
-        """Where to look to know the epoch: at one of the shards, which is left to chance, and at the mark."""
+        """Return the item keys that determine the epoch: a random shard, and the announcement."""
         return [secrets.choice(self.shards), self.closing_mark_key]
 
     @property
     def _digest(self) -> str:
-        """What stands for whose it is, in this organization only."""
+        """Return the digest that stands for the subject in this organization."""
         return hashlib.sha256(f"{self.pk}#{self.id}".encode()).hexdigest()[:32]
 
 
 def log_partition(organization_id: str) -> str:
-    """Return the partition of an organization, in which the epochs of all who are in it stand."""
+    """Return the partition of an organization, which contains the epochs of its subjects."""
     return f"O#{organization_id}"
 
 
 def log_from_partition(pk: str) -> str:
-    """Return the log of the organization whose partition it is."""
+    """Return the log id of the organization with a partition."""
     return pk.removeprefix(log_partition(""))
 
 
 @dataclass(frozen=True)
 class Epoch:
-    """An epoch as it was read: None if nothing was lowered lately. `since`: when it was set.
+    """An epoch that was read. `value` is None if nothing was lowered recently; `since` is when it was set.
 
-    `closing`: until when nobody checks it, since somebody is about to end it and needs all shards free at one moment.
+    `closing`: the time until which nobody checks the epoch, because a transaction is about to change it and needs all
+    shards at once.
     """
 
     subject: Subject
@@ -97,44 +101,48 @@ class Epoch:
 
     @classmethod
     def read(cls, subject: Subject, items: Mapping[ItemKey, Item]) -> Self:
-        """Return the epoch that some shard says, among what was read; without one, nothing was lowered."""
+        """Return the epoch of a subject from the items that were read."""
         shard = next((items[key] for key in subject.shards if key in items), {})
         closing = items.get(subject.closing_mark_key, {}).get("until", "")
         return cls(subject, shard.get("epoch"), shard.get("since", ""), closing)
 
-    def is_settled(self, moment: str) -> bool:
-        """Return whether all that a request read, which is under way at a moment, is of after the epoch was set."""
-        return not self.since or after(self.since, seconds=SETTLED_SECONDS) < moment
+    def is_settled(self, timestamp: str) -> bool:
+        """Return whether everything that a current request read is newer than the epoch."""
+        return not self.since or after(self.since, seconds=SETTLED_SECONDS) < timestamp
 
     def condition_write(self) -> Write:
-        """Return the condition that it holds still: of one shard, any."""
-        same, values = self._same()
+        """Return the condition that the epoch is unchanged, on a random shard."""
+        condition, values = self._unchanged_condition()
         key = secrets.choice(self.subject.shards)
-        return Write("ConditionCheck", key, condition=same, names=["epoch"], values=values or None)
+        return Write("ConditionCheck", key, condition=condition, names=["epoch"], values=values or None)
 
-    def renewal(self) -> list[Write]:
-        """Return the writes that set a new epoch in all shards, on condition that it holds still."""
-        same, values = self._same()
+    def renewal_writes(self) -> list[Write]:
+        """Return the writes that set a new epoch in all shards, on condition that it is unchanged."""
+        condition, values = self._unchanged_condition()
         return [
-            Write("Put", (item["pk"], item["sk"]), item=item, condition=same, names=["epoch"], values=values or None)
+            Write(
+                "Put", (item["pk"], item["sk"]), item=item, condition=condition, names=["epoch"], values=values or None
+            )
             for item in _new_shards(self.subject)
         ]
 
-    def _same(self) -> tuple[str, dict[str, str]]:
+    def _unchanged_condition(self) -> tuple[str, dict[str, str]]:
         if self.value is None:
             return "attribute_not_exists(#epoch)", {}
         return "#epoch = :epoch", {"epoch": self.value}
 
 
 def epoch_writes(epochs: Mapping[Subject, Epoch], lowered: Iterable[Subject]) -> list[Write]:
-    """Return the checks of epochs, and the writes that set new ones for those whose rights are lowered."""
+    """Return the checks of epochs, and the writes that set new epochs for subjects whose rights are lowered."""
     subjects = {*lowered}
-    renewals = [epochs[each].renewal() if each in epochs else _renewal(each) for each in sorted(subjects)]
+    renewals = [
+        epochs[each].renewal_writes() if each in epochs else _unconditional_renewal(each) for each in sorted(subjects)
+    ]
     checks = [epoch.condition_write() for subject, epoch in epochs.items() if subject not in subjects]
     return [*checks, *(write for renewal in renewals for write in renewal)]
 
 
-def _renewal(subject: Subject) -> list[Write]:
+def _unconditional_renewal(subject: Subject) -> list[Write]:
     return [Write("Put", (item["pk"], item["sk"]), item=item) for item in _new_shards(subject)]
 
 
@@ -148,26 +156,26 @@ def _ttl() -> int:
 
 
 def lowered_subjects(changes: Iterable[tuple[Entity | None, Entity | None]]) -> set[Subject]:
-    """Return whose epochs end with some changes of records: everyone's where they are many."""
-    found = {
-        Subject(log_partition(record.log), whose)
+    """Return the subjects whose epochs end with changes of records, or `EVERYONE` if there are many."""
+    subjects = {
+        Subject(log_partition(record.log), subject_id)
         for before, changed in changes
-        if (whose := subjects_lowered_by(before, changed)) and (record := before or changed)
+        if (subject_id := subjects_lowered_by(before, changed)) and (record := before or changed)
     }
-    for pk in {subject.pk for subject in found}:
-        if len(many := {subject for subject in found if subject.pk == pk}) > MAX_SUBJECTS:
-            found = found - many | {Subject(pk, EVERYONE)}
-    return found
+    for pk in {subject.pk for subject in subjects}:
+        if len(many := {subject for subject in subjects if subject.pk == pk}) > MAX_SUBJECTS:
+            subjects = subjects - many | {Subject(pk, EVERYONE)}
+    return subjects
 
 
 def subjects_lowered_by(before: Entity | None, changed: Entity | None) -> str | None:
-    """Return the id of whose rights a change of a record lowers, or `EVERYONE`; None if it does not."""
+    """Return the id of the subject whose rights a change of a record lowers, `EVERYONE`, or None."""
     if changed and changed is not before and changed.ends_access:
         return EVERYONE
     match before:
         case Membership():
-            kept = isinstance(changed, Membership) and Role(changed.role).includes(Role(before.role))
-            return None if kept else before.user_id
+            keeps_role = isinstance(changed, Membership) and Role(changed.role).includes(Role(before.role))
+            return None if keeps_role else before.user_id
         case Credential():
             return None if isinstance(changed, Credential) and _allows_as_much(before, changed) else before.id
         case Container():
@@ -179,15 +187,17 @@ def subjects_lowered_by(before: Entity | None, changed: Entity | None) -> str | 
     return None
 
 
-def unfenced_records(changes: Sequence[tuple[Entity | None, Entity | None]], epochs: Collection[Subject]) -> set[str]:
-    """Return the kinds of records that give access and change with no regard to these epochs.
+def unfenced_record_kinds(
+    changes: Sequence[tuple[Entity | None, Entity | None]], epochs: Collection[Subject]
+) -> set[str]:
+    """Return the kinds of records that grant access and change without a check of these epochs.
 
-    What gives access to a place that is made with it needs none, nor what the service itself notes of such a record.
+    A container created in the same transaction needs no check, nor do the service's own notes on a record.
     """
-    made = {
+    new_logs = {
         changed.log for before, changed in changes if isinstance(changed, Container) and _is_new_root(before, changed)
     }
-    giving = [
+    granting_records = [
         record
         for before, changed in changes
         if (record := changed or before)
@@ -196,8 +206,8 @@ def unfenced_records(changes: Sequence[tuple[Entity | None, Entity | None]], epo
     ]
     return {
         record.kind
-        for record in giving
-        if record.log not in made and Subject(log_partition(record.log), EVERYONE) not in epochs
+        for record in granting_records
+        if record.log not in new_logs and Subject(log_partition(record.log), EVERYONE) not in epochs
     }
 
 
@@ -206,24 +216,24 @@ def _is_new_root(before: Entity | None, changed: Container) -> bool:
 
 
 def _allows_as_much(before: Credential, changed: Credential) -> bool:
-    same = ("scopes", "revoked_at", "expires_at", "allowed_ips")
-    as_before = all(getattr(before, name) == getattr(changed, name) for name in same)
+    fields = ("scopes", "revoked_at", "expires_at", "allowed_ips")
+    as_before = all(getattr(before, name) == getattr(changed, name) for name in fields)
     return as_before and _is_live(before) <= _is_live(changed)
 
 
 def _is_live(credential: Credential) -> set[str]:
-    moment = now()
-    return {digest for digest, ends in credential.digests.items() if ends is None or ends > moment}
+    timestamp = now()
+    return {digest for digest, ends in credential.digests.items() if ends is None or ends > timestamp}
 
 
 def close_epochs(subjects: Iterable[Subject]) -> None:
-    """Let nobody check these epochs for a moment, so that whoever sets new ones is not kept from it by them.
+    """Announce new epochs, so that no request checks the present ones for a moment.
 
-    Nothing depends on that it succeeds: it only keeps requests from getting into the way.
+    It is optional: it only prevents conflicts with the transaction that sets the new epochs.
     """
-    until = after(now(), seconds=_CLOSING_SECONDS)
+    closing_until = after(now(), seconds=_CLOSING_SECONDS)
     marks = [each.closing_mark_key for each in sorted(subjects)]
-    items = [{"pk": pk, "sk": sk, "until": until, "ttl": _ttl()} for pk, sk in marks]
+    items = [{"pk": pk, "sk": sk, "until": closing_until, "ttl": _ttl()} for pk, sk in marks]
     with suppress(TransactionCancelled):
         if marks:
             table.write_transaction([Write("Put", key, item=item) for key, item in zip(marks, items, strict=True)])

@@ -1,4 +1,4 @@
-"""Records that give rights: what a user is at a place, and what an API key may do, as the pipeline sees them."""
+"""Records that grant rights: memberships and API keys."""
 
 from dataclasses import field
 from typing import ClassVar
@@ -8,7 +8,7 @@ from chalicelib.kernel.storage.entity import Collection, Container, Entity
 
 
 class Membership(Entity):
-    """A user's role at a place."""
+    """A user's role in a container."""
 
     gives_access = True
 
@@ -17,7 +17,7 @@ class Membership(Entity):
 
 
 class DescendantMembership(Membership):
-    """A user's role at a container that lies below the one with the log."""
+    """A user's role in a container below the one that has the log."""
 
     container_type: ClassVar[type[Container]]
     of_user: ClassVar[Collection]
@@ -25,12 +25,12 @@ class DescendantMembership(Membership):
 
     @classmethod
     def row_prefix(cls, user_id: str) -> str:
-        """Return the beginning of the sort keys, in the ancestor's partition, of the items that list a user's."""
+        """Return the sort key prefix, in the ancestor's partition, of the items that list a user's memberships."""
         raise NotImplementedError
 
 
 class Credential(Entity):
-    """An API key as the pipeline sees it. `digests` maps the SHA-256 of each live secret to when it ends, or null."""
+    """An API key. `digests` maps the SHA-256 of each secret to its expiry, or None."""
 
     gives_access = True
 
@@ -45,7 +45,7 @@ class Credential(Entity):
 
     @property
     def status(self) -> str:
-        """`active`, `revoked` or, by the clock, `expired`."""
+        """Return `active`, `revoked` or, by the clock, `expired`."""
         if self.revoked_at:
             return "revoked"
         return "expired" if self.expires_at and self.expires_at <= now() else "active"

@@ -1,4 +1,4 @@
-"""Roles at a place, scopes of an API key, and which of them satisfy an operation."""
+"""Roles in containers, scopes of API keys, and which of them permit an operation."""
 
 from collections.abc import Iterable
 from enum import StrEnum
@@ -9,7 +9,7 @@ from chalicelib.kernel.permissions.scope_areas import scope_areas
 
 
 class Role(StrEnum):
-    """What a member may do at a place; each role may do all that the ones before it may."""
+    """A member's role. Each role includes the rights of the roles before it."""
 
     MEMBER = "member"
     EDITOR = "editor"
@@ -18,7 +18,7 @@ class Role(StrEnum):
 
     @property
     def rank(self) -> int:
-        """The role's position, from 0."""
+        """Return the role's rank, from 0."""
         return _ORDER.index(self)
 
     def includes(self, needed: "Role") -> bool:
@@ -29,7 +29,7 @@ class Role(StrEnum):
 _ORDER: Final = tuple(Role)
 
 GENERAL_SCOPES: Final = ("read", "write", "admin")
-"""Scopes over all areas; each implies those before it."""
+"""Scopes for all areas. Each implies those before it."""
 
 
 @cache
@@ -39,7 +39,7 @@ def all_scopes() -> tuple[str, ...]:
 
 
 def expand_scopes(scopes: Iterable[str]) -> frozenset[str]:
-    """Return the scopes together with all that they imply."""
+    """Return the scopes with all scopes that they imply."""
     held = set(scopes)
     for scope in scopes:
         if scope in GENERAL_SCOPES:
@@ -52,7 +52,7 @@ def expand_scopes(scopes: Iterable[str]) -> frozenset[str]:
 
 
 def role_for_scopes(scopes: Iterable[str]) -> Role:
-    """Return the role a key acts as: `admin` as admin, `write` as editor, anything else as member."""
+    """Return the role that an API key has by its scopes: `admin` admin, `write` editor, otherwise member."""
     held = expand_scopes(scopes)
     if "admin" in held:
         return Role.ADMIN
@@ -60,9 +60,9 @@ def role_for_scopes(scopes: Iterable[str]) -> Role:
 
 
 def readable_areas(scopes: Iterable[str] | None) -> list[str] | None:
-    """Return the areas of which somebody may read all there is, or None for every one, now and later.
+    """Return the areas that can be read completely with some scopes, or None for all present and future areas.
 
-    A person who asks has no scopes (None) and is an admin. `read` and `write` read the areas that are open to members.
+    `scopes` is None for a user, who must be an admin. `read` and `write` read the areas that are open to all members.
     """
     held = expand_scopes(scopes) if scopes is not None else {"admin"}
     if "admin" in held:
@@ -73,15 +73,15 @@ def readable_areas(scopes: Iterable[str] | None) -> list[str] | None:
 
 
 def grantable_scopes(role: Role) -> tuple[str, ...]:
-    """Return the scopes that somebody with a role may give: one over all areas, or every one as an admin."""
+    """Return the scopes that a role can grant."""
     return {Role.MEMBER: ("read",), Role.EDITOR: ("write",)}.get(role, ("admin",))
 
 
 def scopes_allow(scopes: Iterable[str], scope: str, needed: Role) -> bool:
-    """Return whether a key with these scopes may perform an operation of that scope that needs that role.
+    """Return whether an API key's scopes permit an operation with a scope and a required role.
 
-    An area's own scope satisfies its operations whatever the role; `read` and `write` satisfy those up to member and
-    editor; the rest needs `admin`.
+    The scope of an area permits its operations for any role. `read` and `write` permit those up to member and editor.
+    The others need `admin`.
     """
     held = expand_scopes(scopes)
     if scope in held:
@@ -92,9 +92,9 @@ def scopes_allow(scopes: Iterable[str], scope: str, needed: Role) -> bool:
 
 
 def ungrantable_scopes(scopes: Iterable[str], held: Iterable[str]) -> list[str]:
-    """Return, in order, the scopes that whoever holds `held` can't give away.
+    """Return, in order, the scopes that a holder of `held` cannot grant.
 
-    `write` holds no area's own scope: that satisfies operations for admins, which `write` does not.
+    `write` does not include the scopes of areas, which permit operations of admins.
     """
-    given = expand_scopes(held)
-    return [scope for scope in scopes if scope not in given]
+    grantable = expand_scopes(held)
+    return [scope for scope in scopes if scope not in grantable]

@@ -1,1 +1,1 @@
-"""How many requests a caller, an organization or a host may get in a time."""
+"""Rate limits of callers, organizations and hosts."""

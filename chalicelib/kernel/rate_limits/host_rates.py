@@ -1,7 +1,7 @@
-"""Rates: how many requests an organization sends to one host in a second, by all webhooks and workers together.
+"""Rate limit of requests to one host by all webhooks of an organization and all workers together.
 
-Who wants to send takes turns from the table first: one write for a lot of requests, and never a read. What gets no turn
-is not refused, but has to wait; who asks says where.
+Before sending, a worker acquires slots from the table, with one write for many requests and no read. Requests without a
+slot are not rejected but wait.
 """
 
 from dataclasses import dataclass
@@ -10,37 +10,37 @@ from urllib.parse import urlsplit
 
 from chalicelib.kernel.core.clock import now_ms, timestamp
 from chalicelib.kernel.core.settings import settings
-from chalicelib.kernel.rate_limits.buckets import digest
+from chalicelib.kernel.rate_limits.buckets import subject_digest
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import ItemKey
 
-_KEPT_SECONDS: Final = 3600
+_RETENTION_SECONDS: Final = 3600
 _MAX_WAIT_SECONDS: Final = 60
-"""Who waits asks again after that at the latest: others may have gone away meanwhile."""
+"""Maximum time before a waiting request asks again, because others may have gone away."""
 
 
 @dataclass(frozen=True)
 class SendSlots:
-    """How many requests may be sent now of those that were asked for, and when the others may ask again."""
+    """How many of the wanted requests can be sent now, and when the others can ask again."""
 
     granted: int
     next_at: str
 
 
 def acquire_slots(organization_id: str, url: str, wanted: int) -> SendSlots:
-    """Take so many turns to send to a URL's host, or what is left of them in this second.
+    """Acquire slots for requests to a URL's host in the current second.
 
-    Raises Problem `unavailable`; then nothing may be sent.
+    Raises Problem `unavailable`. Then nothing may be sent.
     """
     rate, second = settings().webhook_requests_per_second, now_ms() // 1000
     host = (urlsplit(url).hostname or "").rstrip(".")
-    key = second_key(digest(f"{organization_id} {host}"), second)
-    asked = table.increment(key, "used", wanted, ttl=second + _KEPT_SECONDS)
+    key = slot_counter_key(subject_digest(f"{organization_id} {host}"), second)
+    asked = table.increment(key, "used", wanted, ttl=second + _RETENTION_SECONDS)
     granted = max(0, min(wanted, rate - (asked - wanted)))
     seconds = min(1 + max(0, asked - rate) // rate, _MAX_WAIT_SECONDS)
     return SendSlots(granted, timestamp((second + seconds) * 1000))
 
 
-def second_key(whose: str, second: object) -> ItemKey:
-    """Return where the requests of an organization to a host are counted, whose digest it is, in a second."""
-    return f"Y#sends#{whose}", str(second)
+def slot_counter_key(host_digest: str, second: object) -> ItemKey:
+    """Return the key of the item that counts an organization's requests to a host in a second."""
+    return f"Y#sends#{host_digest}", str(second)

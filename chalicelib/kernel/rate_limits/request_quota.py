@@ -1,10 +1,10 @@
-"""Leases: how a process counts all requests of a principal, together with the other processes.
+"""Quota of all requests of a principal, counted across processes.
 
-Requests that are nobody's, or whose API key is refused, are counted by the network of their client in the same way.
+Requests without a valid credential, or with a rejected API key, are counted by client network in the same way.
 
-Counting must not cost what it protects. A process counts in its memory, and takes from the table in batches what it may
-let through: a write for twenty requests of a principal at most, and never a read. Those before the first write nobody
-else knows of, so of P processes each may let up to 19 more through than the budget says.
+Counting must be cheap. A process counts in memory and reserves batches from the table: at most one write per twenty
+requests of a principal, and no read. Other processes do not know of the requests before the first write, so each of P
+processes can exceed the limit by up to 19 requests.
 """
 
 from collections import OrderedDict
@@ -15,195 +15,196 @@ from typing import Final
 from chalicelib.kernel.core.clock import now_ms, timestamp
 from chalicelib.kernel.core.logs import add_fields, best_effort
 from chalicelib.kernel.core.settings import settings
-from chalicelib.kernel.rate_limits.buckets import RateLimit, RateLimitState, digest, rate_limited
+from chalicelib.kernel.rate_limits.buckets import RateLimit, RateLimitState, rate_limited, subject_digest
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import ItemKey
 
-BATCH: Final = 20
-SECONDS: Final = 60
-_MS: Final = SECONDS * 1000
-_KNOWN: Final = 1000
+BATCH_SIZE: Final = 20
+WINDOW_SECONDS: Final = 60
+_WINDOW_MS: Final = WINDOW_SECONDS * 1000
+_MAX_COUNTERS: Final = 1000
 REQUESTS: Final = "requests"
 _ANONYMOUS: Final = "anonymous-requests"
 _REFUSED: Final = "refused-credentials"
 _REFUSED_ONE: Final = "refused-credential"
 NETWORK_LIMITS: Final = (_ANONYMOUS, _REFUSED, _REFUSED_ONE)
-"""What is counted of clients' networks."""
+"""Names of the limits that count by client network."""
 
-_SECRETS: Final = 5
-"""Into how many parts what a network may send of refused API keys is divided: one that is sent again and again, by a
-program that nobody told, leaves the others theirs."""
+_SHARES_PER_NETWORK: Final = 5
+"""A single rejected API key can use one of so many shares of its network's limit.
 
-_counts: dict[str, OrderedDict[str, "_WindowCounter"]] = {}
-_finding: Final = Lock()
+A program that repeats a revoked key does not exhaust the limit for others.
+"""
+
+_counters: dict[str, OrderedDict[str, "_WindowCounter"]] = {}
+_counters_lock: Final = Lock()
 
 
 def check_request_rate(principal: str) -> RateLimitState | None:
-    """Count a request of a principal, by id, and return what they have left; None: the setting is off.
+    """Count a request of a principal and return the state of its bucket, or None if the setting is off.
 
-    Raises Problem `rate_limited` if they have nothing left. Goes on uncounted where the table does not answer.
+    Raises Problem `rate_limited` if it is exhausted. If the table is unavailable, requests are not counted.
     """
-    budget = _of_principals()
+    budget = _principal_limit()
     if budget is None:
         return None
-    share = _of(budget, principal).take(budget)
+    share = _counter_for(budget, principal).consume(budget)
     if share.used >= budget.limit:
         add_fields(limited=principal)
         raise share.problem
     return share
 
 
-def give_back(principal: str) -> None:
-    """Take back that a request was counted: it turned out not to be the principal's."""
-    if budget := _of_principals():
-        _of(budget, principal).give_back()
+def refund(principal: str) -> None:
+    """Undo the counting of a request that turned out not to be the principal's."""
+    if budget := _principal_limit():
+        _counter_for(budget, principal).refund()
 
 
 def check_anonymous_rate(network: str) -> None:
-    """Count a request without a valid credential, by its client's network.
+    """Count a request without a valid credential by its client network.
 
-    Raises Problem `rate_limited` if that network has nothing left.
+    Raises Problem `rate_limited` if the network's bucket is exhausted.
     """
-    if budget := _of_networks(_ANONYMOUS):
-        share = _of(budget, network).take(budget)
+    if budget := _network_limit(_ANONYMOUS):
+        share = _counter_for(budget, network).consume(budget)
         if share.used >= budget.limit:
             add_fields(limited="network")
             raise share.problem
 
 
-def count_refused(secret: str, network: str) -> None:
-    """Count a request whose API key was refused: by the secret, by its digest, and by the client's network."""
-    for budget, whose in _refused(secret, network):
-        _of(budget, whose).take(budget)
+def count_rejected_key(secret: str, network: str) -> None:
+    """Count a request with a rejected API key by the digest of the secret and by the client network."""
+    for budget, whose in _rejected_key_limits(secret, network):
+        _counter_for(budget, whose).consume(budget)
 
 
-def check_unproven(secret: str, network: str) -> None:
-    """Refuse to look up an API key that this process has not accepted, where too many were refused this minute.
+def check_rejected_key_rate(secret: str, network: str) -> None:
+    """Reject the lookup of an API key that this process has not accepted, if too many were rejected in this window.
 
     It counts nothing. Raises Problem `rate_limited`.
     """
-    for budget, whose in _refused(secret, network):
-        share = _of(budget, whose).look(budget)
+    for budget, whose in _rejected_key_limits(secret, network):
+        share = _counter_for(budget, whose).peek(budget)
         if share.used >= budget.limit:
             add_fields(limited="network")
-            detail = (
-                f"Too many requests came with an API key that is refused. Try again in {share.reset_after_seconds} s."
-            )
-            raise rate_limited(budget.name, budget.limit, SECONDS, share.reset_after_seconds, detail)
+            detail = f"Too many requests were sent with a rejected API key. Try again in {share.reset_after_seconds} s."
+            raise rate_limited(budget.name, budget.limit, WINDOW_SECONDS, share.reset_after_seconds, detail)
 
 
-def minute_key(name: str, whose: str, end: str) -> ItemKey:
-    """Return where requests are counted of whoever has this digest, in the minute that ends then."""
+def window_counter_key(name: str, whose: str, end: str) -> ItemKey:
+    """Return the key of the item that counts a subject's requests in a window."""
     return f"Y#{name}#{whose}", end
 
 
 def reset() -> None:
-    """Forget all counts, as a new process has none."""
-    _counts.clear()
+    """Clear all counters, as in a new process."""
+    _counters.clear()
 
 
-def _of_principals() -> RateLimit | None:
+def _principal_limit() -> RateLimit | None:
     most = settings().requests_per_minute
-    return RateLimit(REQUESTS, limit=most, seconds=SECONDS, per="principal") if most else None
+    return RateLimit(REQUESTS, limit=most, seconds=WINDOW_SECONDS, per="principal") if most else None
 
 
-def _of_networks(name: str, share: int = 1) -> RateLimit | None:
+def _network_limit(name: str, share: int = 1) -> RateLimit | None:
     most = settings().network_requests_per_minute
-    return RateLimit(name, limit=max(1, most // share), seconds=SECONDS, per="network") if most else None
+    return RateLimit(name, limit=max(1, most // share), seconds=WINDOW_SECONDS, per="network") if most else None
 
 
-def _refused(secret: str, network: str) -> list[tuple[RateLimit, str]]:
-    """Return what limits requests whose API key is refused, and by what each is counted.
+def _rejected_key_limits(secret: str, network: str) -> list[tuple[RateLimit, str]]:
+    """Return the limits of requests with a rejected API key, each with its subject.
 
-    The secret counts within the network only: whoever holds it rightfully may be in another.
+    A secret counts within its network only, because its rightful owner may be in another.
     """
-    by_secret, by_network = _of_networks(_REFUSED_ONE, _SECRETS), _of_networks(_REFUSED)
+    by_secret, by_network = _network_limit(_REFUSED_ONE, _SHARES_PER_NETWORK), _network_limit(_REFUSED)
     return [(by_secret, f"{secret}#{network}"), (by_network, network)] if by_secret and by_network else []
 
 
-def _of(budget: RateLimit, whose: str) -> "_WindowCounter":
-    with _finding:
-        known = _counts.setdefault(budget.name, OrderedDict())
-        found = known.get(whose) or known.setdefault(whose, _WindowCounter(budget.name, digest(whose)))
+def _counter_for(rate_limit: RateLimit, whose: str) -> "_WindowCounter":
+    with _counters_lock:
+        known = _counters.setdefault(rate_limit.name, OrderedDict())
+        found = known.get(whose) or known.setdefault(whose, _WindowCounter(rate_limit.name, subject_digest(whose)))
         known.move_to_end(whose)
-        if len(known) > _KNOWN:
+        if len(known) > _MAX_COUNTERS:
             known.popitem(last=False)
         return found
 
 
 @dataclass
 class _WindowCounter:
-    """What this process knows of somebody's requests in the minute that ends at `until`, in milliseconds.
+    """This process's counts for a subject in the window that ends at `ends_at_ms`.
 
-    `asked`: how many there were, also refused ones and those of earlier minutes, since it last wrote. `taken`: what all
-    processes took, as the table said then; `left`: what of that is left to this one. `untold`: what it let through that
-    the table does not know of.
+    `seen`: requests since the last write, including rejected ones and those of earlier windows. `reserved`: the total
+    of all processes at the last write; `remaining`: this process's unused part of it. `unreported`: requests that were
+    allowed without a reservation.
     """
 
     name: str
-    whose: str
-    until: int = 0
-    asked: int = 0
-    taken: int = 0
-    left: int = 0
-    untold: int = 0
+    subject_digest: str
+    ends_at_ms: int = 0
+    seen: int = 0
+    reserved: int = 0
+    remaining: int = 0
+    unreported: int = 0
     lock: Lock = field(default_factory=Lock)
 
     @property
     def used(self) -> int:
-        """How many requests are used up, as far as this process knows."""
-        return self.taken + self.untold - self.left
+        """Return the number of used requests as far as this process knows."""
+        return self.reserved + self.unreported - self.remaining
 
-    def take(self, budget: RateLimit) -> RateLimitState:
-        """Return what is left, and let one request through if anything is."""
+    def consume(self, rate_limit: RateLimit) -> RateLimitState:
+        """Return the state of the bucket, and use one request if any is left."""
         with self.lock:
             moment = now_ms()
-            self._turn_to(moment)
-            self.asked += 1
-            if not self.left and self.asked >= BATCH and self.used < budget.limit:
-                self._lease(budget)
-            share = RateLimitState(budget, self._key, timestamp(moment), self.used, timestamp(self.until))
-            if self.left:
-                self.left -= 1
-            elif share.used < budget.limit:
-                self.untold += 1
-            return share
+            self._roll_window(moment)
+            self.seen += 1
+            if not self.remaining and self.seen >= BATCH_SIZE and self.used < rate_limit.limit:
+                self._reserve_batch(rate_limit)
+            state = RateLimitState(rate_limit, self._key, timestamp(moment), self.used, timestamp(self.ends_at_ms))
+            if self.remaining:
+                self.remaining -= 1
+            elif state.used < rate_limit.limit:
+                self.unreported += 1
+            return state
 
-    def look(self, budget: RateLimit) -> RateLimitState:
-        """Return what is left, as far as this process knows."""
+    def peek(self, rate_limit: RateLimit) -> RateLimitState:
+        """Return the state of the bucket as far as this process knows."""
         with self.lock:
             moment = now_ms()
-            self._turn_to(moment)
-            return RateLimitState(budget, self._key, timestamp(moment), self.used, timestamp(self.until))
+            self._roll_window(moment)
+            return RateLimitState(rate_limit, self._key, timestamp(moment), self.used, timestamp(self.ends_at_ms))
 
-    def give_back(self) -> None:
-        """Let one request more through than there would be: one that was let through did not count."""
+    def refund(self) -> None:
+        """Return a request that was used but does not count."""
         with self.lock:
-            if self.untold:
-                self.untold -= 1
+            if self.unreported:
+                self.unreported -= 1
             else:
-                self.left += 1
+                self.remaining += 1
 
-    def _turn_to(self, moment: int) -> None:
-        # Each principal's minutes begin at a second of their own: not all are refilled at once.
-        offset = int(self.whose, 16) % _MS
-        until = moment - (moment - offset) % _MS + _MS
-        if until != self.until:
-            self.until, self.taken, self.left, self.untold = until, 0, 0, 0
+    def _roll_window(self, moment: int) -> None:
+        # Each subject's windows start at a different second, so that not all reset at once.
+        offset = int(self.subject_digest, 16) % _WINDOW_MS
+        until = moment - (moment - offset) % _WINDOW_MS + _WINDOW_MS
+        if until != self.ends_at_ms:
+            self.ends_at_ms, self.reserved, self.remaining, self.unreported = until, 0, 0, 0
 
-    def _lease(self, budget: RateLimit) -> None:
-        """Tell the table what was let through, and take a batch; it may be less, or nothing.
+    def _reserve_batch(self, rate_limit: RateLimit) -> None:
+        """Report the unreported requests and reserve a batch, which may be smaller or empty.
 
-        If that fails the next twenty pass untold. If it was done all the same, they were taken twice.
+        If that fails, the next batch stays unreported. If it succeeded although the response was lost, the batch is
+        counted twice.
         """
-        self.asked = 0
-        batch = min(BATCH, budget.limit - self.used)
+        self.seen = 0
+        batch = min(BATCH_SIZE, rate_limit.limit - self.used)
         with best_effort("uncounted"):
-            ttl = self.until // 1000 + SECONDS
-            total = table.increment(self._key, "used", self.untold + batch, ttl=ttl)
-            self.taken, self.untold = min(total, budget.limit), 0
-            self.left = max(0, min(batch, budget.limit - (total - batch)))
+            ttl = self.ends_at_ms // 1000 + WINDOW_SECONDS
+            total = table.increment(self._key, "used", self.unreported + batch, ttl=ttl)
+            self.reserved, self.unreported = min(total, rate_limit.limit), 0
+            self.remaining = max(0, min(batch, rate_limit.limit - (total - batch)))
 
     @property
     def _key(self) -> ItemKey:
-        return minute_key(self.name, self.whose, timestamp(self.until))
+        return window_counter_key(self.name, self.subject_digest, timestamp(self.ends_at_ms))

@@ -1,1 +1,1 @@
-"""How records are stored: entities, the table, files and what they have in common."""
+"""Storage of records: entities, the table, files and trees."""

@@ -1,5 +1,5 @@
-"""What a write raises that lost a race."""
+"""The exception for concurrent modifications."""
 
 
 class ConcurrentModification(Exception):
-    """Another request changed a record after it was read. Read it again, and decide again."""
+    """Another request changed a record after it was read. Read it again and retry."""

@@ -147,7 +147,7 @@ class Entity:
     json_fields: ClassVar[frozenset[str]] = frozenset()
     """Fields that are stored as JSON in a single attribute value (`kernel/storage/json_documents.py`)."""
     attribute_names: ClassVar[Mapping[str, str]] = {}
-    """Stored attribute of each field whose attribute is named differently."""
+    """Stored attribute of each field whose attribute is named differently. Subclasses inherit the entries."""
     ends_access: ClassVar[bool] = False
     """Whether the existence of such a record revokes the access of several principals."""
     gives_access: ClassVar[bool] = False
@@ -171,6 +171,8 @@ class Entity:
         cls.collections = {n: c for n, c in declared.items() if isinstance(c, Collection)}
         cls.facets = {n: f for n, f in declared.items() if isinstance(f, Facet)}
         cls.uniques = {n: u for n, u in declared.items() if isinstance(u, Unique)}
+        inherited = [vars(base).get("attribute_names", {}) for base in reversed(cls.__mro__)]
+        cls.attribute_names = {field_name: name for names in inherited for field_name, name in names.items()}
         cls._stored_fields = tuple(f.name for f in fields(cls) if f.name not in cls.computed_fields)
         schema_versions.check_upcasters(cls.__name__, cls.schema_version, cls.upcasters)
         if "kind" in vars(cls):

@@ -1,4 +1,4 @@
-"""Files in S3: large ones made part by part, small ones written once. A bucket is named by its setting."""
+"""Files in S3: large ones uploaded in parts, small ones in one request."""
 
 from collections.abc import Collection, Iterator
 from typing import Any, Final
@@ -8,7 +8,7 @@ from botocore.exceptions import ClientError
 from chalicelib.kernel.core import aws
 
 MIN_PART_BYTES: Final = 5 * 1024 * 1024
-"""What every part of a file but the last has to have (S3)."""
+"""Minimum size of all parts but the last (S3)."""
 
 _MISSING: Final = frozenset({"404", "NoSuchKey", "NoSuchUpload"})
 _THERE: Final = frozenset({"PreconditionFailed", "ConditionalRequestConflict"})
@@ -16,24 +16,24 @@ _CHUNK: Final = 1024 * 1024
 
 
 class FileNotFound(Exception):
-    """There is no such file, or it is no longer being made."""
+    """The file or the upload does not exist."""
 
 
 def start_upload(bucket: str, key: str, content_type: str) -> str:
-    """Begin a file that is made part by part, and return the upload's id."""
+    """Start a multipart upload, and return its id."""
     answer = _call("create_multipart_upload", Bucket=bucket, Key=key, ContentType=content_type)
     return str(answer["UploadId"])
 
 
 def upload_part(bucket: str, key: str, upload: str, number: int, data: bytes) -> None:
-    """Put a part, numbered from 1 to 10,000. Raises NoFile."""
+    """Upload a part, numbered from 1 to 10,000. Raises FileNotFound."""
     _call("upload_part", Bucket=bucket, Key=key, UploadId=upload, PartNumber=number, Body=data)
 
 
 def complete_upload(bucket: str, key: str, upload: str, numbers: Collection[int]) -> None:
-    """Make the file of these parts, in the order of their numbers.
+    """Complete a file from its parts, in the order of their numbers.
 
-    Raises NoFile if a part is gone, and if it is no longer being made: because it is complete already, for one.
+    Raises FileNotFound if a part or the upload does not exist, for example because the upload is complete already.
     """
     parts: list[dict[str, Any]] = []
     page: dict[str, Any] = {"IsTruncated": True}
@@ -47,14 +47,14 @@ def complete_upload(bucket: str, key: str, upload: str, numbers: Collection[int]
 
 
 def write_file(bucket: str, key: str, data: bytes) -> None:
-    """Put a small file, in the place of one of that name."""
+    """Write a small file, replacing an existing one."""
     _call("put_object", Bucket=bucket, Key=key, Body=data)
 
 
 def write_file_once(bucket: str, key: str, data: bytes) -> bool:
-    """Put a small file if there is none of that name; return whether there was none."""
+    """Write a small file unless it exists. Return whether it was written."""
     try:
-        # S3 takes nothing without a checksum that it is to lock.
+        # S3 requires a checksum for objects with a lock.
         _call("put_object", Bucket=bucket, Key=key, Body=data, IfNoneMatch="*", ChecksumAlgorithm="CRC32")
     except ClientError as error:
         if error.response["Error"]["Code"] in _THERE:
@@ -64,20 +64,20 @@ def write_file_once(bucket: str, key: str, data: bytes) -> bool:
 
 
 def find_first_key(bucket: str, prefix: str) -> str | None:
-    """Return the name of the first file, in the order of names, that begins so; None if there is none."""
+    """Return the first key with a prefix, in lexicographic order, or None."""
     answer = _call("list_objects_v2", Bucket=bucket, Prefix=prefix, MaxKeys=1)
     return next((str(found["Key"]) for found in answer.get("Contents", [])), None)
 
 
 def read_file(bucket: str, key: str) -> Iterator[bytes]:
-    """Yield a file's bytes, a megabyte or so at a time. Raises NoFile."""
+    """Yield the bytes of a file in chunks of about 1 MB. Raises FileNotFound."""
     stream = _call("get_object", Bucket=bucket, Key=key)["Body"]
     with aws.translate_errors("file store"):
         yield from stream.iter_chunks(_CHUNK)
 
 
 def delete_prefix(bucket: str, prefix: str) -> None:
-    """Remove every file whose name begins so, and whatever is still being made of one."""
+    """Delete all files with a prefix, and abort their uploads."""
     while found := _call("list_multipart_uploads", Bucket=bucket, Prefix=prefix).get("Uploads"):
         for upload in found:
             _call("abort_multipart_upload", Bucket=bucket, Key=upload["Key"], UploadId=upload["UploadId"])
@@ -87,13 +87,13 @@ def delete_prefix(bucket: str, prefix: str) -> None:
 
 
 def presign_url(bucket: str, key: str, *, name: str, seconds: int) -> str:
-    """Return a URL by which anybody can fetch the file as `name`, for so many seconds. Asks S3 for nothing."""
-    asked = {"Bucket": bucket, "Key": key, "ResponseContentDisposition": f'attachment; filename="{name}"'}
-    return str(aws.client("s3").generate_presigned_url("get_object", Params=asked, ExpiresIn=seconds))
+    """Return a URL from which anybody can download the file as `name`, for some seconds. It takes no request."""
+    parameters = {"Bucket": bucket, "Key": key, "ResponseContentDisposition": f'attachment; filename="{name}"'}
+    return str(aws.client("s3").generate_presigned_url("get_object", Params=parameters, ExpiresIn=seconds))
 
 
 def _part_entry(part: dict[str, Any]) -> dict[str, Any]:
-    # Where S3 was given a checksum of each part, it wants to hear them again.
+    # If parts were uploaded with checksums, S3 requires them again.
     return {name: part[name] for name in ("PartNumber", "ETag", "ChecksumCRC32") if name in part}
 
 

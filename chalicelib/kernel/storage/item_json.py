@@ -1,4 +1,4 @@
-"""Items in DynamoDB's own JSON, and as plain values."""
+"""Conversion between items and DynamoDB's JSON."""
 
 from base64 import b64decode
 from collections.abc import Mapping
@@ -8,12 +8,12 @@ from chalicelib.kernel.storage.entity import Item
 
 
 def to_wire(item: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an item in DynamoDB's own JSON."""
+    """Return an item in DynamoDB's JSON."""
     return {name: value_to_wire(value) for name, value in item.items()}
 
 
-def value_to_wire(value: Any) -> dict[str, Any]:  # noqa: PLR0911 - one line a type
-    """Return a value in DynamoDB's own JSON."""
+def value_to_wire(value: Any) -> dict[str, Any]:  # noqa: PLR0911 - one return per type
+    """Return a value in DynamoDB's JSON."""
     if isinstance(value, str):
         return {"S": str(value)}
     if isinstance(value, bool):
@@ -32,16 +32,16 @@ def value_to_wire(value: Any) -> dict[str, Any]:  # noqa: PLR0911 - one line a t
 
 
 def from_wire(item: Mapping[str, Any]) -> Item:
-    """Return an item of DynamoDB's own JSON as plain values: str, int, float, bool, None, bytes, list, dict, set."""
+    """Return an item from DynamoDB's JSON as str, int, float, bool, None, bytes, list, dict and frozenset."""
     return {name: _value_from_wire(value) for name, value in item.items()}
 
 
-def _value_from_wire(value: Mapping[str, Any]) -> Any:  # noqa: PLR0911 - one line a type
+def _value_from_wire(value: Mapping[str, Any]) -> Any:  # noqa: PLR0911 - one return per type
     ((tag, content),) = value.items()
     match tag:
         case "S" | "BOOL":
             return content
-        case "B":  # In base64 as it is sent, unless botocore has read it.
+        case "B":  # Base64 as sent, unless botocore has decoded it.
             return content if isinstance(content, bytes) else b64decode(content)
         case "N":
             return int(content) if content.lstrip("-").isdigit() else float(content)

@@ -1,7 +1,7 @@
-"""Documents: fields of a record that are large and free in form, stored as one value each.
+"""Large free-form fields of records, stored as a single JSON value.
 
-DynamoDB's own JSON has a type for each value inside, which takes some twenty times as long to read as plain JSON does.
-A long document is compressed too, because what a read costs follows from the size of the whole item.
+DynamoDB's JSON has a type for each nested value, which takes about twenty times as long to parse as plain JSON. A long
+document is also compressed, because the cost of a read depends on the size of the item.
 """
 
 import zlib
@@ -10,17 +10,17 @@ from typing import Any, Final
 from pydantic_core import from_json, to_json
 
 _MAX_PLAIN_BYTES: Final = 1024
-_LEVEL: Final = 6
+_COMPRESSION_LEVEL: Final = 6
 
 
 def pack(document: Any) -> str | bytes:
-    """Return a document as it is stored: JSON, and compressed if it is long."""
+    """Return a document in its stored form: JSON, compressed if it is long."""
     text = to_json(document)
-    return zlib.compress(text, _LEVEL) if len(text) > _MAX_PLAIN_BYTES else text.decode()
+    return zlib.compress(text, _COMPRESSION_LEVEL) if len(text) > _MAX_PLAIN_BYTES else text.decode()
 
 
 def unpack(stored: Any) -> Any:
-    """Return the document that a stored value is; one from before documents were packed is one already."""
+    """Return the document of a stored value. Older documents were stored unpacked."""
     if isinstance(stored, bytes):
         return from_json(zlib.decompress(stored))
     return from_json(stored) if isinstance(stored, str) else stored

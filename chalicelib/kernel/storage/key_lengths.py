@@ -1,7 +1,7 @@
-"""How long the keys of items may be. DynamoDB refuses longer ones: nothing stands at them, and nothing is put there.
+"""Maximum lengths of the keys of items. DynamoDB rejects longer keys.
 
-Input is bounded long before by the patterns of path parameters and the fields of models; this is the last line of
-defence, so that what slipped through is not found, or refused as a fault of the request, and never an error of ours.
+Patterns of path parameters and fields of models bound the input before. This is the last line of defence: a value that
+was missed is not found, or rejected as invalid, and never an internal error.
 """
 
 from collections.abc import Mapping
@@ -20,19 +20,16 @@ _LIMITS: Final = {
 
 
 def key_fits(partition_key: str, sort_key: str | None = None) -> bool:
-    """Return whether an item, or with `sort_key` None a partition, can have a key: not empty, nor too long in UTF-8."""
-    of_sort_key = sort_key is None or _is_within_limit(sort_key, MAX_SORT_KEY_BYTES)
-    return of_sort_key and _is_within_limit(partition_key, MAX_PARTITION_KEY_BYTES)
+    """Return whether a key is possible: not empty and not too long. With `sort_key` None only a partition is meant."""
+    sort_key_fits = sort_key is None or _is_within_limit(sort_key, MAX_SORT_KEY_BYTES)
+    return sort_key_fits and _is_within_limit(partition_key, MAX_PARTITION_KEY_BYTES)
 
 
 def check_key_lengths(attributes: Mapping[str, Any]) -> None:
-    """Refuse attributes of which one is a key of the table or an index that no item can have.
-
-    Raises Problem `validation_failed`.
-    """
+    """Raise Problem `validation_failed` if an attribute is a key of the table or an index and too long."""
     for name, limit in _LIMITS.items():
         if name in attributes and not _is_within_limit(attributes[name], limit):
-            detail = f"A value is too long to be stored by: {limit} bytes in UTF-8, with what stands around it."
+            detail = f"A value is too long for a key, which has at most {limit} bytes in UTF-8 with its fixed parts."
             raise ValidationProblem([FieldError("", "too_long", f"{detail} Send a shorter one.")])
 
 
@@ -40,4 +37,4 @@ def _is_within_limit(key: str, limit: int) -> bool:
     try:
         return 0 < len(key) <= limit and len(key.encode()) <= limit
     except UnicodeEncodeError:
-        return False  # Half of a surrogate pair is no text: it can't be sent.
+        return False  # A lone surrogate cannot be encoded.

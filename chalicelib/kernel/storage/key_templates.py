@@ -1,4 +1,4 @@
-"""Templates: the keys of records as `str.format` writes them, with a record's fields in braces."""
+"""Templates of keys: format strings with the fields of a record."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def render(template: str, values: Mapping[str, Any]) -> str | None:
-    """Return the template with its fields filled in, or None if one of them is missing."""
+    """Return the template with its fields, or None if a field is missing."""
     if any(values.get(name) is None for name in fields_of(template)):
         return None
     return template.format_map(values)

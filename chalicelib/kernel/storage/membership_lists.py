@@ -1,9 +1,9 @@
-"""Groups: a list over everything a caller is a member of, read a bounded number of memberships at a time.
+"""Lists over all organizations of a caller, which read a bounded number of memberships at a time.
 
-What belongs to an organization is listed in a partition of that organization, so a list over many organizations is a
-Query of each. One request reads those of one group: at most 25 memberships that follow each other. The cursor names the
-group and where its list continues; behind the end of a group the next one begins. So items are in order within a group,
-and groups are in the order of the memberships.
+The records of an organization are listed in a partition of it, so a list over many organizations takes a query for
+each. A request reads one group of at most 25 successive memberships. The cursor names the group and the position in its
+list. After the end of a group the next one starts. So items are ordered within a group, and groups are in the order of
+the memberships.
 """
 
 from collections.abc import Sequence
@@ -14,15 +14,15 @@ from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, Partition
 
 MAX_MEMBERSHIPS: Final = 25
-"""Memberships of one group: a request makes a Query for each of them, at the same time."""
+"""Memberships in one group. A request queries all of them in parallel."""
 
 
 @dataclass(frozen=True)
 class MembershipGroup:
-    """Memberships that follow each other, whose lists one request reads.
+    """Successive memberships whose lists one request reads.
 
     `after`: the sort key of the last membership before the group, "" for the first group. `until`: the sort key of its
-    last membership, "" for the last group. `position`: where the list of the group continues, None at its beginning.
+    last membership, "" for the last group. `position`: where the group's list continues, None at its beginning.
     """
 
     memberships: Sequence[Item] = ()
@@ -32,36 +32,39 @@ class MembershipGroup:
 
     @property
     def is_first(self) -> bool:
-        """Whether no group comes before it: what is listed beside the memberships belongs to it."""
+        """Return whether it is the first group, which includes records outside of organizations."""
         return not self.after
 
     def belongs_to_later_group(self, sort_key: str) -> bool:
-        """Return whether a membership with this sort key comes in a group behind this one."""
+        """Return whether a membership with this sort key is in a later group."""
         return bool(self.until) and sort_key > self.until
 
     def query_merged(self, partitions: Sequence[str | Partition], *, limit: int, **words: Any) -> table.QueryResult:
-        """Return a page of the lists of the group, oldest first. `last` leads on, within the group or to the next."""
-        found = table.query_merged(partitions, limit=limit, after=self.position, newest_first=False, **words)
-        if found.last_evaluated_key:
-            return table.QueryResult(found.items, self._parse_position(found.last_evaluated_key))
-        behind = {"after": self.until} if self.until else None
-        return table.QueryResult(found.items, behind)
+        """Return a page of the group's lists, oldest first.
+
+        `last_evaluated_key` continues in the group or the next one.
+        """
+        result = table.query_merged(partitions, limit=limit, after=self.position, newest_first=False, **words)
+        if result.last_evaluated_key:
+            return table.QueryResult(result.items, self._parse_position(result.last_evaluated_key))
+        next_position = {"after": self.until} if self.until else None
+        return table.QueryResult(result.items, next_position)
 
     def _parse_position(self, position: Item) -> Item:
         return {name: key for name, key in (("after", self.after), ("until", self.until)) if key} | position
 
 
 def read_membership_group(memberships: Partition, position: Item | None) -> MembershipGroup:
-    """Return the group at a position of a list, by one Query. `memberships`: those of the caller, in an index.
+    """Return the group at a position of a list, with one query. `memberships`: the caller's, in an index.
 
-    The group that a position names is read up to its end, so that who leaves an organization between two pages shifts
-    no other one out of it. Who enters so many meanwhile that they are more than a group holds finds the last of them in
-    the next one.
+    The group in a position is read up to its stored end, so leaving an organization between two pages does not shift
+    others out of it. If the caller joins more organizations than fit into the group, the last of its memberships move
+    to the next group.
     """
-    at = position or {}
-    after, until = at.get("after", ""), at.get("until", "")
-    found = table.query(
+    state = position or {}
+    after, until = state.get("after", ""), state.get("until", "")
+    result = table.query(
         memberships, since=table.just_after(after) if after else None, until=until or None, limit=MAX_MEMBERSHIPS
     )
-    end = str(found.items[-1][table.sort_key_of(memberships)]) if found.last_evaluated_key and found.items else until
-    return MembershipGroup(found.items, after, end, {"at": at["at"]} if "at" in at else None)
+    end = str(result.items[-1][table.sort_key_of(memberships)]) if result.last_evaluated_key and result.items else until
+    return MembershipGroup(result.items, after, end, {"at": state["at"]} if "at" in state else None)

@@ -1,8 +1,8 @@
-"""Person: somebody who is to be forgotten, by all that identifies them, and where they stand in text.
+"""Personal data: the identifiers of a person to erase, and their occurrences in text.
 
-An address stands in text that is nothing but that address, or in text of another kind, whatever surrounds it there: in
-`Mail: ada@example.com.` it does, in `nada@example.com`, `ada@example.com.au` and `o'ada@example.com` it doesn't. What
-begins with a slash is a path, though it could be an address (RFC 5322).
+An address matches a text that is nothing but the address, or any other text that contains it as a whole: it matches in
+`Mail: ada@example.com.`, but not in `nada@example.com`, `ada@example.com.au` and `o'ada@example.com`. Text after a
+slash is a path, although it could be an address (RFC 5322).
 """
 
 import json
@@ -17,8 +17,8 @@ from chalicelib.kernel.core.case_folding import lower
 REDACTED: Final = "…"
 
 _WORD: Final = r"[\w\u0300-\u036f]"
-_BEFORE: Final = rf"(?<!{_WORD})(?<!{_WORD}[.+'\u2019-])"
-_BEHIND: Final = r"(?!-*[^\W_]|\.[^\W_])"
+_NOT_AFTER_WORD: Final = rf"(?<!{_WORD})(?<!{_WORD}[.+'\u2019-])"
+_NOT_BEFORE_WORD: Final = r"(?!-*[^\W_]|\.[^\W_])"
 _ATOM: Final = rf"(?:{_WORD}|[!#$%&'*+/=?^`{{|}}~-])"
 _ADDRESS: Final = re.compile(rf"(?!/){_ATOM}(?:{_ATOM}|\.)*@[\w-]+(?:\.[\w-]+)*")
 _NOTHING: Final = "(?!)"
@@ -26,37 +26,37 @@ _NOTHING: Final = "(?!)"
 
 @dataclass(frozen=True)
 class PersonalData:
-    """Somebody by the ids they have as a user and by their e-mail addresses, in lower case."""
+    """A person by their user ids and e-mail addresses, in lower case."""
 
     user_ids: frozenset[str]
     emails: frozenset[str]
 
     def appears_in(self, text: str) -> bool:
-        """Return whether a text names them."""
+        """Return whether a text contains the person."""
         return self.redact(text) != text
 
     def may_appear_in(self, text: str) -> bool:
-        """Return whether JSON in its canonical form (RFC 8785) is worth a closer look: where not, it names nobody."""
+        """Return whether canonical JSON (RFC 8785) may contain the person. If not, it does not."""
         lowered = lower(text)
         return any(mark in lowered for mark in self._marks)
 
     def appears_in_value(self, value: Any) -> bool:
-        """Return whether a value as JSON has them names them, in any text, also by what a member is called."""
-        return any(map(self.appears_in, _texts(value)))
+        """Return whether a JSON value contains the person, also in the names of members."""
+        return any(map(self.appears_in, _iter_texts(value)))
 
     def redact(self, text: str) -> str:
-        """Return a text that names them no more."""
+        """Return a text without the person."""
         if lower(text) in self.emails:
             return REDACTED
-        named = self._user_named if _ADDRESS.fullmatch(text) else self._named
-        return named.sub(REDACTED, text)
+        pattern = self._user_named if _ADDRESS.fullmatch(text) else self._named
+        return pattern.sub(REDACTED, text)
 
     def redact_all(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return those of some texts, or other JSON, that name them, as they have to be that they name them no more."""
+        """Return the values that contain the person, without the person."""
         return {name: self.redact_value(value) for name, value in values.items() if self.appears_in_value(value)}
 
     def redact_value(self, value: Any) -> Any:
-        """Return JSON that names them no more, in any text, also by what a member is called."""
+        """Return a JSON value without the person, also in the names of members."""
         if isinstance(value, str):
             return self.redact(value)
         if isinstance(value, dict):
@@ -69,32 +69,32 @@ class PersonalData:
 
     @cached_property
     def _user_named(self) -> re.Pattern[str]:
-        return _any_of(map(_in_any_case, sorted(self.user_ids)))
+        return _match_any(map(_ignore_case, sorted(self.user_ids)))
 
     @cached_property
     def _named(self) -> re.Pattern[str]:
-        emails = (f"{_BEFORE}{_in_any_case(email)}{_BEHIND}" for email in sorted(self.emails))
-        return _any_of([*emails, self._user_named.pattern])
+        emails = (f"{_NOT_AFTER_WORD}{_ignore_case(email)}{_NOT_BEFORE_WORD}" for email in sorted(self.emails))
+        return _match_any([*emails, self._user_named.pattern])
 
 
-def _any_of(patterns: Iterable[str]) -> re.Pattern[str]:
+def _match_any(patterns: Iterable[str]) -> re.Pattern[str]:
     return re.compile("|".join(patterns) or _NOTHING)
 
 
-def _in_any_case(text: str) -> str:
-    """Return what matches text in whatever case, without the letters that Unicode takes for ASCII ones."""
+def _ignore_case(text: str) -> str:
+    """Return the pattern of a text that ignores case, without other letters that Unicode folds to ASCII."""
     return "".join(
         f"[{c}{chr(ord(c) - 32)}]" if "a" <= c <= "z" else re.escape(c) if c.isascii() else f"(?i:{c})" for c in text
     )
 
 
-def _texts(value: Any) -> Iterator[str]:
+def _iter_texts(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
         for name, member in value.items():
             yield name
-            yield from _texts(member)
+            yield from _iter_texts(member)
     elif isinstance(value, list):
         for element in value:
-            yield from _texts(element)
+            yield from _iter_texts(element)

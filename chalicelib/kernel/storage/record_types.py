@@ -1,8 +1,8 @@
-"""Kinds of records by their names.
+"""Record types by kind.
 
-A process imports a feature when a request first needs it. A read can therefore return a record whose class is not
-imported yet: no module of the webhooks imports the members, and a caller's membership decides whether they may change a
-webhook. The functions here import such a class, so that no request depends on what others have imported before.
+A process imports a feature when a request first needs it, so a read can return a record whose class is not imported
+yet. For example, no module of the webhooks imports the members, but a caller's membership decides whether they can
+change a webhook. These functions import the class, so that no request depends on earlier imports.
 """
 
 from collections.abc import Mapping
@@ -17,16 +17,16 @@ _targets: Final[dict[str, str]] = {}
 
 
 class UnknownRecordType(LookupError):
-    """No kind of record has the name."""
+    """There is no record type of this kind."""
 
 
 def register_types(targets: Mapping[str, str]) -> None:
-    """Register where the kinds of records are defined: `module:Class` by the kind's name."""
+    """Register the record types: `module:Class` by kind."""
     _targets.update(targets)
 
 
 def find_record_type(name: str) -> type[Entity] | None:
-    """Return the class of records of a kind, or None if no kind has the name."""
+    """Return the record type of a kind, or None."""
     if name not in KINDS and name in _targets:
         module, _, class_name = _targets[name].partition(":")
         KINDS[name] = getattr(import_module(module), class_name)
@@ -34,34 +34,34 @@ def find_record_type(name: str) -> type[Entity] | None:
 
 
 def record_type(name: str) -> type[Entity]:
-    """Return the class of records of a kind. Raises UnknownRecordType."""
+    """Return the record type of a kind. Raises UnknownRecordType."""
     if kind := find_record_type(name):
         return kind
     raise UnknownRecordType(f"no kind of record is named {name!r}; if it is new, run `make generate`")
 
 
 def record_subtype(name: str, base: type[E]) -> type[E]:
-    """Return the class of records of a kind, which is a subclass of `base`.
+    """Return the record type of a kind, a subclass of `base`.
 
-    A feature that must not import another one declares the base class itself and finds the subclass by the kind's name.
-    Raises UnknownRecordType if no kind has the name, and TypeError if its class is not a subclass of `base`.
+    A feature that must not import another one declares the base class itself and finds the subclass by kind. Raises
+    UnknownRecordType, and TypeError if the type is not a subclass of `base`.
     """
-    found = record_type(name)
-    if not issubclass(found, base):
+    subtype = record_type(name)
+    if not issubclass(subtype, base):
         raise TypeError(f"{name!r} is not a kind of {base.__name__}")
-    return found
+    return subtype
 
 
 def all_record_types() -> list[type[Entity]]:
-    """Return the classes of all kinds of records."""
+    """Return all record types."""
     return [record_type(name) for name in sorted({*KINDS, *_targets})]
 
 
 def child_types(place: type[Container]) -> list[type[Container]]:
-    """Return the kinds of place that lie in a kind of place."""
+    """Return the types of the containers in a container of this type."""
     return [kind for kind in all_record_types() if issubclass(kind, Container) and kind.parent_type is place]
 
 
 def record_from_item(item: Item) -> Entity:
-    """Return the record that an item is, of whatever kind it says. Raises UnknownRecordType."""
+    """Return the record in an item, of its own type. Raises UnknownRecordType."""
     return record_type(item["kind"]).from_item(item)

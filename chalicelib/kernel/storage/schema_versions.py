@@ -1,12 +1,12 @@
-"""Shapes: a record that was stored before its fields were what they are now is read as if it were stored today.
+"""Schema versions: records that were stored with an older schema are read in the current one.
 
     class Parcel(Entity):
-        shape = 2
-        upcasts = {1: lambda item: {"grams": item.pop("weight") * 1000, **item}}  # from shape 1 to 2
+        schema_version = 2
+        upcasters = {1: lambda item: {"grams": item.pop("weight") * 1000, **item}}  # from version 1 to 2
 
-Nothing has to be rewritten for that: the first change of a record stores it in today's shape. An upcast gets a copy,
-takes out what no field holds any more, and gives every field its value. It changes no key of the table, no unique value
-and no companion; these take a migration.
+Nothing has to be rewritten: the first change of a record stores it in the current schema. An upcaster gets a copy of
+the item, removes attributes that no field has any more, and sets the value of each field. It must not change keys,
+unique values and derived items. These changes need a migration.
 """
 
 import re
@@ -20,40 +20,40 @@ Upcasts = Mapping[int, Callable[[Item], Item]]
 T = TypeVar("T")
 
 _MARKS: Final = re.compile(r"(?:index[0-9]|due)[ps]k|facet[0-9]pk|task")
-"""What puts an item into indexes: it follows from the record."""
+"""Attributes of index keys, which follow from the record."""
 
 
-def version_of(item: Item) -> int:
-    """Return the shape of an item; one that says none has the first."""
+def schema_version_of(item: Item) -> int:
+    """Return the schema version of an item, 1 by default."""
     return int(item.get("shape", 1))
 
 
 def check_upcasters(kind: str, shape: int, upcasts: Upcasts) -> None:
-    """Raise TypeError unless there is a way from every older shape to that of today."""
+    """Raise TypeError unless there is an upcaster from every older version."""
     if {*upcasts} != {*range(1, shape)}:
         raise TypeError(f"{kind} has the shape {shape}: it takes an upcast from each of 1 to {shape - 1}")
 
 
 def upcast(item: Item, shape: int, upcasts: Upcasts) -> Item:
-    """Return an item in today's shape. Raises Problem `unavailable` if newer code wrote it: nobody here can read it."""
-    if version_of(item) > shape:
-        raise unavailable("A newer version of the service has written this, and it is being put into service.")
-    for older in range(version_of(item), shape):
+    """Return an item in the current schema. Raises Problem `unavailable` if a newer release wrote it."""
+    if schema_version_of(item) > shape:
+        raise unavailable("A newer release of the service, which is being deployed, has written this record.")
+    for older in range(schema_version_of(item), shape):
         item = upcasts[older](dict(item))
     return item
 
 
 def attach_legacy_item(record: T, older: Item | None) -> T:
-    """Return a record that knows the item it was read from, if that is of an older shape."""
+    """Return a record with the item it was read from, if that has an older schema version."""
     if older is not None:
-        object.__setattr__(record, "legacy_item", older)  # It is no field: two records that say the same are the same.
+        object.__setattr__(record, "legacy_item", older)  # It is not a field, so it does not affect equality.
     return record
 
 
 def migrated_quota_fields(older: Item, today: Item, item: Item) -> Item:
-    """Return what a record accounts for of an item of an older shape.
+    """Return the attributes of an older item that the record accounts for.
 
-    `today`: that item, upcast. `item`: the record as it would be stored today. What is neither consumed by the upcasts
-    nor the record's own is a mark that something else has put there, and stays.
+    `today`: the upcast item. `item`: the record as it would be stored now. Other attributes were added by something
+    else, and stay.
     """
     return {name: v for name, v in older.items() if name not in today or name in item or _MARKS.fullmatch(name)}

@@ -1,19 +1,19 @@
-"""Words: how the keys of rows begin that lead to records by what they are called; those of one word stand together."""
+"""Keys of items that find records by name, by prefix or exactly."""
 
 from typing import Final
 
 _MAX_CHARACTERS: Final = 200
 _END: Final = "#"
-"""Ends a word in a key. In a word a sign stands for it that no folded text holds."""
+"""Ends a name in a key. In a name it is replaced by a character that no folded text contains."""
 
 _FULL_WIDTH: Final = "\uff03"
 
 
 def prefix_key(kind: str, word: str) -> str:
-    """Return how the keys of all words begin that begin so."""
+    """Return the common prefix of the keys of all names with a prefix."""
     return kind + word[:_MAX_CHARACTERS].replace(_END, _FULL_WIDTH)
 
 
 def exact_key(kind: str, word: str) -> str:
-    """Return how the keys of a word begin."""
+    """Return the common prefix of the keys of a name."""
     return prefix_key(kind, word) + _END

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar
 from botocore.exceptions import ClientError
 
 from chalicelib.kernel.core import aws
-from chalicelib.kernel.core.clock import backoff_seconds
+from chalicelib.kernel.core.clock import back_off
 from chalicelib.kernel.core.problems import unavailable
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.storage import key_lengths
@@ -46,8 +46,8 @@ class TransactionCancelled(Exception):
     whether another transaction was in progress on the same items.
     """
 
-    failed: Mapping[int, Item | None]
-    contended: bool
+    failed_items: Mapping[int, Item | None]
+    is_contended: bool
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ def _get_batch(keys: list[dict[str, Any]], projection: Mapping[str, Any]) -> dic
         keys = answer.get("UnprocessedKeys", {}).get(name, {}).get("Keys", [])
         if not keys:
             return found
-        backoff_seconds(attempt)
+        back_off(attempt)
     raise unavailable("The database is busy.")
 
 
@@ -130,7 +130,7 @@ def query(
     return QueryResult([from_wire(item) for item in answer["Items"]], from_wire(last) if last else None)
 
 
-def read_current(items: Iterable[Item], where: Partition | None = None) -> list[Item]:
+def read_current(items: Iterable[Item], partition: Partition | None = None) -> list[Item]:
     """Return the current state of items that were read from an eventually consistent index, without deleted ones.
 
     `partition`: the index partition that was read; items that have left it are dropped as well.
@@ -138,7 +138,7 @@ def read_current(items: Iterable[Item], where: Partition | None = None) -> list[
     keys = [(item["pk"], item["sk"]) for item in items]
     present = get_all(keys)
     found = [present[key] for key in keys if key in present]
-    return [item for item in found if where is None or item.get(_key_names(where.index)[0]) == where.pk]
+    return [item for item in found if partition is None or item.get(_key_names(partition.index)[0]) == partition.pk]
 
 
 def query_merged(
@@ -182,10 +182,10 @@ def query_merged(
 
 def query_filtered(
     partitions: Sequence[str | Partition],
-    passes: Callable[[Item], bool],
+    predicate: Callable[[Item], bool],
     *,
     limit: int,
-    most: int,
+    max_scanned: int,
     after: Item | None = None,
     since: str | None = None,
     until: str | None = None,
@@ -195,22 +195,22 @@ def query_filtered(
     The partitions are all of the table, or all of one index. As with `query_merged`, a page may be short or empty
     although the list continues.
     """
-    found = query_merged(partitions, limit=most, after=after, since=since, until=until)
-    passing = [item for item in found.items if passes(item)]
+    found = query_merged(partitions, limit=max_scanned, after=after, since=since, until=until)
+    passing = [item for item in found.items if predicate(item)]
     if len(passing) <= limit:
         return QueryResult(passing, found.last_evaluated_key)
     return QueryResult(passing[:limit], {"at": passing[limit - 1][sort_key_of(partitions[0])]})
 
 
-def gather(ask: Callable[[T], R], about: Sequence[T]) -> list[R]:
+def gather(function: Callable[[T], R], arguments: Sequence[T]) -> list[R]:
     """Return the results of calling a function with each argument, in parallel threads."""
-    if len(about) <= 1:
-        return [ask(each) for each in about]
+    if len(arguments) <= 1:
+        return [function(each) for each in arguments]
     from concurrent.futures import ThreadPoolExecutor
 
-    with ThreadPoolExecutor(min(len(about), _MAX_THREADS), MAX_PARALLEL_READS) as threads:
+    with ThreadPoolExecutor(min(len(arguments), _MAX_THREADS), MAX_PARALLEL_READS) as threads:
         # Run in the context of the request, so that the calls are counted towards it.
-        answers = [threads.submit(copy_context().run, ask, each) for each in about]
+        answers = [threads.submit(copy_context().run, function, each) for each in arguments]
     return [answer.result() for answer in answers]
 
 
@@ -223,11 +223,11 @@ def just_after(sort_key: str) -> str:
     return sort_key + " "
 
 
-def iter_pages(where: str | Partition, **words: Any) -> Iterator[list[Item]]:
+def iter_pages(partition: str | Partition, **words: Any) -> Iterator[list[Item]]:
     """Yield the items of `query` page by page, to the end. There is at least one page, possibly empty."""
     last = None
     while True:
-        found = query(where, after=last, **words)
+        found = query(partition, after=last, **words)
         yield found.items
         if (last := found.last_evaluated_key) is None:
             return
@@ -238,31 +238,31 @@ def query_all(pk: str, prefix: str) -> list[Item]:
     return [item for items in iter_pages(pk, prefix=prefix) for item in items]
 
 
-def count_items(where: str | Partition, *, since: str | None = None, until: str | None = None) -> int:
+def count_items(partition: str | Partition, *, since: str | None = None, until: str | None = None) -> int:
     """Return the number of items of a partition within the first 1 MB."""
-    if _is_empty(where, "", since, until):
+    if _is_empty(partition, "", since, until):
         return 0
-    answer = _call("query", Select="COUNT", **_key_condition(where, "", since, until))
+    answer = _call("query", Select="COUNT", **_key_condition(partition, "", since, until))
     return int(answer["Count"])
 
 
-def _is_empty(where: str | Partition, begins: str, since: str | None, until: str | None) -> bool:
+def _is_empty(partition: str | Partition, prefix: str, since: str | None, until: str | None) -> bool:
     """Return whether the range cannot contain items and DynamoDB would reject the request.
 
     This is the case for keys that are too long and for a lower bound above the upper one.
     """
     backwards = since is not None and until is not None and since > until
-    return backwards or not key_lengths.key_fits(_partition(where).pk, begins or None)
+    return backwards or not key_lengths.key_fits(_to_partition(partition).pk, prefix or None)
 
 
-def _key_condition(where: str | Partition, begins: str, since: str | None, until: str | None) -> dict[str, Any]:
+def _key_condition(where: str | Partition, prefix: str, since: str | None, until: str | None) -> dict[str, Any]:
     """Return the arguments of a Query that select a partition and a range of sort keys."""
-    partition = _partition(where)
+    partition = _to_partition(where)
     pk_name, sk_name = _key_names(partition.index)
     names, values = {"#pk": pk_name}, {":pk": partition.pk}
     condition = "#pk = :pk"
-    if begins:
-        condition, values[":sk"] = f"{condition} AND begins_with(#sk, :sk)", begins
+    if prefix:
+        condition, values[":sk"] = f"{condition} AND begins_with(#sk, :sk)", prefix
     elif since is not None or until is not None:
         condition = f"{condition} AND #sk BETWEEN :since AND :until"
         values |= {":since": since or " ", ":until": until or _HIGHEST}
@@ -277,13 +277,13 @@ def _key_condition(where: str | Partition, begins: str, since: str | None, until
     return arguments | ({"IndexName": partition.index} if partition.index else {"ConsistentRead": True})
 
 
-def _partition(where: str | Partition) -> Partition:
+def _to_partition(where: str | Partition) -> Partition:
     return Partition(where) if isinstance(where, str) else where
 
 
-def sort_key_of(where: str | Partition) -> str:
+def sort_key_of(partition: str | Partition) -> str:
     """Return the name of the sort key attribute of a partition."""
-    return _key_names(_partition(where).index)[1]
+    return _key_names(_to_partition(partition).index)[1]
 
 
 def delete_batch(pk: str) -> bool:
@@ -309,7 +309,7 @@ def write_transaction(writes: Sequence[Write]) -> None:
             reasons = error.response["CancellationReasons"]
             if not any(aws.is_throttle(reason["Code"]) for reason in reasons):
                 raise _cancellation_error(reasons, error) from error
-            backoff_seconds(attempt)
+            back_off(attempt)
         else:
             return
     raise unavailable("The database is busy.")
@@ -335,7 +335,7 @@ def _cancellation_error(reasons: list[dict[str, Any]], error: Exception) -> Exce
         for position, reason in enumerate(reasons)
         if reason["Code"] == "ConditionalCheckFailed"
     }
-    return TransactionCancelled(failed, contended="TransactionConflict" in codes)
+    return TransactionCancelled(failed, is_contended="TransactionConflict" in codes)
 
 
 def is_expired(item: Item) -> bool:
@@ -360,7 +360,7 @@ def _call(method: str, **arguments: Any) -> Any:
         except ClientError as error:
             if error.response["Error"]["Code"] not in _CONFLICTS:
                 raise
-        backoff_seconds(attempt)
+        back_off(attempt)
     raise unavailable("The database is busy.")
 
 

@@ -1,12 +1,12 @@
-"""Trees: from a node up to its root, read by hints, verified by pointers, and of one state of the tree.
+"""Trees of nodes: reading a node with its ancestors, in one consistent state of the tree.
 
-A node points to its parent. It also keeps its `lineage`: the ids of all its ancestors as of when it was moved last.
-That is a hint only, by which they are read at once; where an ancestor was moved since, the pointers lead on.
+A node contains the id of its parent, and in `lineage` the ids of all its ancestors as of its last move. The latter are
+only a hint to read the ancestors at once; if an ancestor has moved since, the parents are followed.
 
-What is read in one call is not of one moment. So the tree says which nodes were placed anew last (`moved`: node id to
-the tree's version then), and a node says of itself the version that it was `placed` with. Where the tree and all nodes
-of a chain agree, the chain is as it was at that version of the tree: nothing that was never true is shown. That fails
-only if more nodes than `moved` holds were placed anew between two parts of one answer.
+Items in one read may be from different times. So the state of the tree lists the recently moved nodes (`moved`: node id
+→ version of the tree after the move), and a node contains the version of its own last move (`placed`). If the state
+agrees with all nodes of a chain, the chain existed at that version of the tree, and no state is shown that never
+existed. That fails only if more nodes than `moved` can list move between two reads of one request.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,166 +19,166 @@ from chalicelib.kernel.storage.entity import Item, ItemKey
 
 NODE: Final = "N#{id}"
 STATE: Final = "N~"
-"""Behind all nodes: who reads a partition to its end reads the state of the tree last."""
+"""Sort key of the state. It sorts after all nodes, so reading a whole partition reads the state last."""
 
 MAX_REMEMBERED_MOVES: Final = 64
-KEEP_MOVING: Final = "Others keep moving what is in this tree."
+CONCURRENT_MOVES: Final = "Other requests keep moving nodes of this tree."
 _MAX_TRIES: Final = 5
 _MAX_WHOLE_TREE_TRIES: Final = 3
 
 
 @dataclass(frozen=True)
 class Tree:
-    """A tree whose nodes stand in one partition, by their ids, and with them what is known of it as a whole."""
+    """A tree whose nodes and state are in one partition."""
 
     partition: str
 
     @property
     def state_key(self) -> ItemKey:
-        """Where it stands which version the tree has, and which nodes were placed anew last."""
+        """Return the key of the item with the tree's version and recent moves."""
         return self.partition, STATE
 
-    def key(self, node_id: str) -> ItemKey:
-        """Return where a node stands."""
+    def node_key(self, node_id: str) -> ItemKey:
+        """Return the item key of a node."""
         return self.partition, NODE.format(id=node_id)
 
 
 def add_move(moved: Mapping[str, int], version: int, nodes: Iterable[str]) -> dict[str, int]:
-    """Return which nodes were placed anew last, once some of them are so with a version."""
+    """Return the recent moves after nodes move with a version."""
     latest = sorted(moved.items(), key=lambda one: one[1], reverse=True)
     now = dict.fromkeys(nodes, version)
-    kept = [one for one in latest if one[0] not in now][: MAX_REMEMBERED_MOVES - len(now)]
-    return {**now, **dict(kept)}
+    earlier = [one for one in latest if one[0] not in now][: MAX_REMEMBERED_MOVES - len(now)]
+    return {**now, **dict(earlier)}
 
 
 def is_settled(node: Mapping[str, Any], node_id: str, state: Mapping[str, Any]) -> bool:
-    """Return whether a node and the state of its tree agree on when it was placed anew last."""
+    """Return whether a node and the state of its tree agree on the node's last move."""
     placed: int = node["placed"]
     return bool(placed == state.get("moved", {}).get(node_id, placed) and placed <= state.get("version", 0))
 
 
 @dataclass
 class TreeReader:
-    """What was read of a tree's nodes and its state. `asked`: all keys that were looked at, be there something."""
+    """Reads nodes and the state of a tree. `asked`: all keys that were read, even without an item."""
 
     tree: Tree
     items: dict[ItemKey, Item] = field(default_factory=dict)
     asked: set[ItemKey] = field(default_factory=set)
 
     @classmethod
-    def of(cls, tree: Tree, items: dict[ItemKey, Item]) -> "TreeReader":
-        """Return what some items hold; what is read more is added to them."""
+    def from_items(cls, tree: Tree, items: dict[ItemKey, Item]) -> "TreeReader":
+        """Return a reader of items that were read before. Further items are added to them."""
         return cls(tree, items, {*items})
 
     @property
     def state(self) -> Item:
-        """What is known of the tree as a whole; nothing if there is no tree yet."""
+        """Return the state of the tree, empty if there is no tree yet."""
         return self.items.get(self.tree.state_key, {})
 
     def node(self, node_id: str) -> Item | None:
-        """Return a node that was read and is not felled."""
-        item = self.items.get(self.tree.key(node_id))
+        """Return a node that was read and is not deleted."""
+        item = self.items.get(self.tree.node_key(node_id))
         return item if item and item.get("listed") else None
 
-    def read(self, keys: Iterable[ItemKey]) -> None:
-        """Read what stands at some keys, again if it was read before; and the state of the tree with it."""
-        wanted = {self.tree.state_key, *keys}
-        found = table.get_all(sorted(wanted))  # In an order, so that the same is asked the same way.
-        for key in wanted - found.keys():
+    def load(self, keys: Iterable[ItemKey]) -> None:
+        """Read the items at some keys, again if they were read before, with the state of the tree."""
+        wanted_keys = {self.tree.state_key, *keys}
+        items = table.get_all(sorted(wanted_keys))  # Sorted, so that equal reads make equal requests.
+        for key in wanted_keys - items.keys():
             self.items.pop(key, None)
-        self.items.update(found)
-        self.asked |= wanted
+        self.items.update(items)
+        self.asked |= wanted_keys
 
     def add_items(self, items: Iterable[Item]) -> None:
-        """Take over what was read otherwise."""
+        """Add items that were read otherwise."""
         for item in items:
             key = item["pk"], item["sk"]
             self.items[key] = item
             self.asked.add(key)
 
     def load_ancestors(self, nodes: Sequence[str]) -> None:
-        """Read what is missing of the chains of some nodes, until it is of one state."""
-        again = False
+        """Read the missing ancestors of nodes until everything is from one state of the tree."""
+        is_retry = False
         for _ in range(_MAX_TRIES):
-            while lacking := {key for node_id in nodes for key in self._lacking(node_id)}:
-                self.read(lacking)
-            if all(self._agree(node_id, again=again) for node_id in nodes):
+            while lacking := {key for node_id in nodes for key in self._missing_keys(node_id)}:
+                self.load(lacking)
+            if all(self._is_consistent(node_id, is_retry=is_retry) for node_id in nodes):
                 return
-            again = True
-            self.read(key for key in self.asked if key[0] == self.tree.partition and key[1].startswith(NODE[:2]))
-        raise unavailable(KEEP_MOVING)
+            is_retry = True
+            self.load(key for key in self.asked if key[0] == self.tree.partition and key[1].startswith(NODE[:2]))
+        raise unavailable(CONCURRENT_MOVES)
 
     def chain(self, node_id: str) -> list[Item] | None:
-        """Return the nodes from the root to one, which is complete; None if it or an ancestor is gone."""
-        chain = [*self._upwards(node_id)]
+        """Return the nodes from the root to a node, or None if the node or an ancestor is gone."""
+        chain = [*self._iter_upwards(node_id)]
         return chain[::-1] if chain and not chain[-1].get("parent_id") else None
 
     def unsettled_keys(self) -> list[ItemKey]:
-        """Return where nodes stand that were read before the tree says they were placed anew, or after."""
-        return [key for key, item in self.items.items() if "placed" in item and not self._settled(item)]
+        """Return the keys of nodes that disagree with the state of the tree."""
+        return [key for key, item in self.items.items() if "placed" in item and not self._is_settled(item)]
 
     def covers_version(self, version: int) -> bool:
-        """Return whether the tree still says all that was placed anew since a version of it."""
+        """Return whether the state still lists all moves since a version of the tree."""
         moved = self.state.get("moved", {})
         return len(moved) < MAX_REMEMBERED_MOVES or min(moved.values()) <= version
 
-    def _upwards(self, node_id: str | None) -> Iterator[Item]:
-        """Yield a node and its ancestors as far as they were read; what was read between two moves may be a ring."""
+    def _iter_upwards(self, node_id: str | None) -> Iterator[Item]:
+        """Yield a node and its ancestors that were read. Items from different times can form a cycle."""
         seen: set[str] = set()
         while node_id and node_id not in seen and (item := self.node(node_id)):
             yield item
             seen.add(node_id)
             node_id = item.get("parent_id")
 
-    def _lacking(self, node_id: str) -> set[ItemKey]:
-        above: str | None = node_id
+    def _missing_keys(self, node_id: str) -> set[ItemKey]:
+        parent_id: str | None = node_id
         hints: Sequence[str] = ()
         levels = 0
-        for item in self._upwards(node_id):
-            above, hints, levels = item.get("parent_id"), item["lineage"], levels + 1
-        wanted = {self.tree.state_key} if levels > 1 else set[ItemKey]()
-        if above is not None and self.tree.key(above) not in self.asked:
-            wanted |= {self.tree.key(above), *map(self.tree.key, hints)}
-        return wanted - self.asked
+        for item in self._iter_upwards(node_id):
+            parent_id, hints, levels = item.get("parent_id"), item["lineage"], levels + 1
+        keys = {self.tree.state_key} if levels > 1 else set[ItemKey]()
+        if parent_id is not None and self.tree.node_key(parent_id) not in self.asked:
+            keys |= {self.tree.node_key(parent_id), *map(self.tree.node_key, hints)}
+        return keys - self.asked
 
-    def _agree(self, node_id: str, *, again: bool) -> bool:
-        """Return whether all that was read of a chain is of one state of the tree."""
-        line = [*self._upwards(node_id)]
+    def _is_consistent(self, node_id: str, *, is_retry: bool) -> bool:
+        """Return whether all items of a chain are from one state of the tree."""
+        chain = [*self._iter_upwards(node_id)]
         if self.tree.state_key not in self.asked:
-            return True  # It is a root: nothing above it can have changed.
-        if not all(map(self._settled, line)):
+            return True  # It is a root, which has no ancestors that could have moved.
+        if not all(map(self._is_settled, chain)):
             return False
-        above = line[-1].get("parent_id") if line else node_id
-        end = self.items.get(self.tree.key(above)) if above else None
-        # A node that is felled says so. One that is gone is looked for again, once: it went just now, it may be, and
-        # what was below it is elsewhere since.
-        return above is None or (self._settled(end) if end else again)
+        parent_id = chain[-1].get("parent_id") if chain else node_id
+        parent = self.items.get(self.tree.node_key(parent_id)) if parent_id else None
+        # A deleted node is marked. A missing node is read again once, because it may have been removed concurrently
+        # while its children moved elsewhere.
+        return parent_id is None or (self._is_settled(parent) if parent else is_retry)
 
-    def _settled(self, item: Item) -> bool:
+    def _is_settled(self, item: Item) -> bool:
         return is_settled(item, item["id"], self.state)
 
 
-def children(tree: Tree, node_id: str) -> list[Item]:
-    """Return the nodes right below one, from the table itself: a Query for each megabyte of the tree.
+def read_children(tree: Tree, node_id: str) -> list[Item]:
+    """Return the children of a node from the table: a query for each megabyte of the tree.
 
-    An index would find them sooner, but lags.
+    An index would be faster, but lags.
     """
     nodes = (item for page in table.iter_pages(tree.partition, prefix=STATE[0]) for item in page)
     return [node for node in nodes if node.get("listed") and node.get("parent_id") == node_id]
 
 
 def read_tree(tree: Tree, version: int) -> TreeReader:
-    """Return all nodes of a tree as they were at one moment, read since it had a version: a Query for each megabyte.
+    """Return all nodes of a tree in one state at or after a version: a query for each megabyte.
 
-    Those that were placed anew meanwhile are read once more. Raises Problem `unavailable` if that does not end.
+    Nodes that move meanwhile are read once more. Raises Problem `unavailable` if that does not succeed.
     """
     for _ in range(_MAX_WHOLE_TREE_TRIES):
         reading = TreeReader(tree)
         for page in table.iter_pages(tree.partition, prefix=STATE[0]):
             reading.add_items(page)
         if unsettled := reading.unsettled_keys():
-            reading.read(unsettled)
+            reading.load(unsettled)
         if reading.covers_version(version) and not reading.unsettled_keys():
             return reading
         version = reading.state.get("version", 0)
-    raise unavailable(KEEP_MOVING)
+    raise unavailable(CONCURRENT_MOVES)

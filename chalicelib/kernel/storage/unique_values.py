@@ -1,4 +1,4 @@
-"""Values that one record only may have, as entities declare them; `guards.py` writes what stands for them."""
+"""Declarations of unique values. `unique_items.py` writes the items that reserve them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,20 +9,21 @@ MAX_FORMER_NAMES: Final = 5
 
 
 FormerName = dict[str, str]
-"""The `name` that a record had, and `until` when nobody else can have it."""
+"""A former `name` of a record, reserved `until` a time."""
 
 
 @dataclass(frozen=True)
 class Unique:
-    """A value that one record only may have.
+    """A unique value of a record.
 
-    `taken` is the problem of whoever wants it too, and `advice` what they can do; without one the work is done again.
-    `lapses`: the field with the moment from which on the value is free by itself. `holds`: whether a record needs it.
-    `refers`: the field by which the value leads to the record; `tells`: what else of the record stands with the value.
-
-    `former`: the field that lists the record's former values, `FormerName`s, which lead to it and are nobody else's for
-    90 days: the last 5 of them, whatever becomes of the record. `served`: whether a record that goes leaves its present
-    value to them, because somebody may still come to it.
+    - `namespace` and `key`: templates of the reserved value. `field`: the public field, for problems.
+    - `error_code`: the problem if the value is taken, with `advice`. Without a code the request is retried.
+    - `expires_at_field`: field that holds the time after which the value may be reused. `applies_to`: whether a record
+      needs the value.
+    - `ref_field`: field stored in the reservation that identifies the record. `projected_fields`: further stored
+      fields.
+    - `former_values_field`: field with the record's former values (`FormerName`), which stay reserved for 90 days, the
+      last 5 of them. `keeps_value_on_delete`: whether a deleted record's value becomes a former one.
     """
 
     namespace: str

@@ -1,1 +1,1 @@
-"""The unit of work, and the items that a transaction writes beside its records."""
+"""The unit of work, and the items that a transaction writes in addition to records."""

@@ -1,4 +1,4 @@
-"""Changes: the unit of work. A handler says what becomes of records; one transaction makes it so, or nothing."""
+"""The unit of work. A handler declares changes of records, and one transaction writes all of them or none."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -6,7 +6,7 @@ from typing import Any, Final, TypeVar
 
 from chalicelib.kernel.audit_log.entries import Event
 from chalicelib.kernel.audit_log.mac_chains import Chains
-from chalicelib.kernel.core.clock import after, backoff_seconds
+from chalicelib.kernel.core.clock import after, back_off
 from chalicelib.kernel.core.json_equality import json_equal
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.permissions import access_epochs
@@ -32,19 +32,19 @@ _PAUSE_SECONDS: Final = 0.02
 @dataclass
 class _PendingWrite:
     before: Entity | None
-    now: Entity | None
+    after: Entity | None
     on_conflict: Problem | None = None
     replaces_expired: bool = False
     unconditional: bool = False
-    unguarded: frozenset[str] = frozenset()
+    ignored_fields: frozenset[str] = frozenset()
     ended: bool = False
 
 
 @dataclass
 class UnitOfWork:
-    """What is to become of records. Nothing happens before `commit`.
+    """Changes of records. Nothing is written before `commit`.
 
-    `chains`: those of the log that were read with what decides access.
+    `chains`: the chains of the log that were read with the authorization.
     """
 
     now: str
@@ -56,208 +56,216 @@ class UnitOfWork:
     _epochs: dict[Subject, Epoch] = field(default_factory=dict)
     _event_subject: ItemKey | None = None
     _diff_base: Entity | None = None
-    _whole: tuple[RecordSet, RecordSet] | None = None
-    starts: list[tuple[str, ItemKey]] = field(default_factory=list)
-    """Tasks to be started after the commit, and the records they are about."""
+    _record_sets: tuple[RecordSet, RecordSet] | None = None
+    tasks_after_commit: list[tuple[str, ItemKey]] = field(default_factory=list)
+    """Tasks to start after the commit, with the keys of their records."""
 
     def create(self, record: R, *, on_conflict: Problem | None = None) -> R:
-        """Put a new record. `refusal` answers if one with its key exists; without it the work is done again."""
-        self._begin(record, _PendingWrite(None, record, on_conflict))
+        """Create a record. If its key exists, `on_conflict` is raised or, without it, the request is retried."""
+        self._add(record, _PendingWrite(None, record, on_conflict))
         self._event_subject = self._event_subject or record.item_key
         return record
 
     def update(self, record: R, **changed: Any) -> R:
-        """Change fields of a record; what changes nothing is not written. Returns the record as it will be.
+        """Change fields of a record, and return the changed record. Without a difference nothing is written.
 
-        A second update of one record takes what the first returned.
+        A second update of a record takes the result of the first.
         """
         change = self._change(record)
         if all(json_equal(getattr(record, name), value) for name, value in changed.items()):
             return record
         self._event_subject = self._event_subject or record.item_key
-        return self._renew(change, record, changed)
+        return self._apply(change, record, changed)
 
     def replace_set(
         self,
-        place: Container,
-        present: Sequence[R],
+        container: Container,
+        existing: Sequence[R],
         wanted: Sequence[R],
-        whole: Callable[[Container, Sequence[R]], RecordSet],
+        create_set: Callable[[Container, Sequence[R]], RecordSet],
     ) -> list[R]:
-        """Let a set of a place's records, which holds the `present` ones, hold the `wanted` ones, and return them.
+        """Replace a set of a container's records, and return the new ones in order of creation.
 
-        They come in the order in which they were made. What is wanted where a record is present changes that. The entry
-        is about the `whole` of them.
+        A wanted record with the key of an existing one updates it. The log entry is about the set, created by
+        `create_set`.
         """
-        left = {record.item_key: record for record in present}
-        kept = [self._put(record, left.pop(record.item_key, None)) for record in wanted]
-        kept.sort(key=lambda record: record.id)
-        for record in left.values():
+        remaining = {record.item_key: record for record in existing}
+        records = [self._create_or_update(record, remaining.pop(record.item_key, None)) for record in wanted]
+        records.sort(key=lambda record: record.id)
+        for record in remaining.values():
             self.delete(record)
         if not self.is_empty:
-            self.set_event_diff(whole(place, present), whole(self.touch_if_changed(place), kept))
-        return kept
+            self.set_event_diff(create_set(container, existing), create_set(self.touch_if_changed(container), records))
+        return records
 
     def set_event_diff(self, before: RecordSet, now: RecordSet) -> None:
-        """Let the entry be about a set of records: how it was, and how it is now."""
-        self._whole = before, now
+        """Make a set of records the subject of the log entry, with its state before and after."""
+        self._record_sets = before, now
 
-    def touch_if_changed(self, place: P) -> P:
-        """Let a place have another version if anything changes: one of its sets does. So no two change it at once."""
-        return place if self.is_empty else self._renew(self._change(place), place, {})
+    def touch_if_changed(self, container: P) -> P:
+        """Raise the version of a container if anything else changes, so that its sets cannot change concurrently."""
+        return container if self.is_empty else self._apply(self._change(container), container, {})
 
     def bump_version(self, record: R, **changed: Any) -> R:
-        """Change a record without an entry about it, be it only that it has another version."""
-        return self._renew(self._change(record), record, changed)
+        """Raise the version of a record, optionally changing fields, without a log entry about it."""
+        return self._apply(self._change(record), record, changed)
 
     def replace(self, ended: Entity, record: R) -> R:
-        """Put a new record in the place of one that holds no longer."""
-        self._begin(record, _PendingWrite(ended, record, replaces_expired=True))
+        """Replace an ended record by a new one with the same key."""
+        self._add(record, _PendingWrite(ended, record, replaces_expired=True))
         self._event_subject = self._event_subject or record.item_key
         return record
 
     def upsert(self, record: Entity) -> None:
-        """Put a record of what only the service itself knows, whatever stands in its place."""
-        self._begin(record, _PendingWrite(None, record, unconditional=True))
+        """Write an internal record, replacing any existing one."""
+        self._add(record, _PendingWrite(None, record, unconditional=True))
 
     def update_untracked(self, record: R, **changed: Any) -> R:
-        """Change what only the service itself knows of a record: no version, no entry. Returns it as it will be."""
+        """Change internal fields of a record, without a new version or log entry. Return the changed record."""
         if all(json_equal(getattr(record, name), value) for name, value in changed.items()):
             return record
-        settled = replace(record, **changed)
-        self._begin(record, _PendingWrite(record, settled))
-        return settled
+        updated = replace(record, **changed)
+        self._add(record, _PendingWrite(record, updated))
+        return updated
 
-    def mark(self, record: R, **changed: Any) -> R:
-        """Settle fields whatever others settled them to meanwhile, so that those who mark a record don't contend.
+    def set_marker(self, record: R, **changed: Any) -> R:
+        """Set internal fields regardless of their stored values, so that concurrent markers do not conflict.
 
-        Who guards a record by these fields sees each mark, though: a mark is a value that no other one has.
+        Transactions that guard the record by these fields detect each marker, because its value is unique.
         """
         marked = replace(record, **changed)
-        self._begin(record, _PendingWrite(record, marked, unguarded=frozenset(changed)))
+        self._add(record, _PendingWrite(record, marked, ignored_fields=frozenset(changed)))
         return marked
 
     def delete(self, record: Entity, *, ended: bool = False) -> None:
-        """Remove a record, and what its uniqueness held. `ended`: it gave nobody any right any more."""
-        self._begin(record, _PendingWrite(record, None, ended=ended))
+        """Delete a record and its reservations. `ended`: it granted no access any more."""
+        self._add(record, _PendingWrite(record, None, ended=ended))
         self._event_subject = self._event_subject or record.item_key
 
     def set_event_subject(self, record: Entity) -> None:
-        """Let there be an entry about a record that callers see no change of, be it the only thing that is written."""
+        """Make a record the subject of the log entry, even if nothing of it changes."""
         self._records.setdefault(record.item_key, _PendingWrite(record, record))
         self._event_subject = self._event_subject or record.item_key
 
-    def set_diff_base(self, told: Entity) -> None:
-        """Let the entry say what changed since one before it told of the record like this; else since it was read.
+    def set_diff_base(self, base: Entity) -> None:
+        """Compute the changes in the log entry from this state, instead of from the state that was read.
 
-        For what the service itself changed meanwhile without an entry, and for what a record shows by the clock.
+        Use it if the service has changed the record without a log entry, or if its public fields depend on the clock.
         """
-        self._diff_base = told
+        self._diff_base = base
 
     def enqueue_after_commit(self, task: str, record: Entity) -> None:
-        """Let a task begin once the changes are committed. The record's due mark starts it if its message is lost."""
-        self.starts.append((task, record.item_key))
+        """Start a task after the commit. If its message is lost, the record's schedule starts it."""
+        self.tasks_after_commit.append((task, record.item_key))
 
     def _change(self, record: Entity) -> _PendingWrite:
         change = self._records.setdefault(record.item_key, _PendingWrite(record, record))
-        if not isinstance(change.now, type(record)) or change.now is not record:
+        if not isinstance(change.after, type(record)) or change.after is not record:
             raise ValueError(f"{record.kind} {record.id} was changed from another state")
         return change
 
-    def _renew(self, change: _PendingWrite, record: R, changed: dict[str, Any]) -> R:
+    def _apply(self, change: _PendingWrite, record: R, changed: dict[str, Any]) -> R:
         if change.before is record:
             changed["updated_at"] = max(self.now, after(record.updated_at, seconds=0.001))
             changed["version"] = record.version + 1
         now = replace(record, **changed)
-        former = unique_items.former_names(change.before, now, self.now) if change.before else {}
-        change.now = now = replace(now, **former) if former else now
+        former = unique_items.former_name_fields(change.before, now, self.now) if change.before else {}
+        change.after = now = replace(now, **former) if former else now
         return now
 
-    def _put(self, record: R, present: R | None) -> R:
+    def _create_or_update(self, record: R, present: R | None) -> R:
         return self.create(record) if present is None else self.update(present, **record.domain_fields)
 
-    def _begin(self, record: Entity, change: _PendingWrite) -> None:
+    def _add(self, record: Entity, change: _PendingWrite) -> None:
         if record.item_key in self._records:
             raise ValueError(f"{record.kind} {record.id} is changed already")
         self._records[record.item_key] = change
 
     def require_unchanged(self, record: Entity) -> None:
-        """Let the transaction fail if the record changes before it."""
+        """Make the transaction fail if the record changes before the commit."""
         self._checks[record.item_key] = record
 
     def fence(self, epoch: Epoch) -> None:
-        """Let the transaction fail if an access epoch ends before it."""
+        """Make the transaction fail if an access epoch changes before the commit."""
         self._epochs[epoch.subject] = epoch
 
     @property
-    def unfenced(self) -> set[str]:
-        """The kinds of records that give access and change, with no regard to whether the epoch of everyone holds."""
-        return access_epochs.unfenced_records([(c.before, c.now) for c in self._records.values()], self._epochs)
+    def unfenced_kinds(self) -> set[str]:
+        """Return the kinds of records that grant access and change without a check of the epoch of everyone."""
+        return access_epochs.unfenced_record_kinds([(c.before, c.after) for c in self._records.values()], self._epochs)
 
     @property
-    def lowered(self) -> set[Subject]:
-        """Whose access epochs end with it."""
-        return access_epochs.lowered_subjects((c.before, c.now) for c in self._records.values() if not c.ended)
+    def lowered_subjects(self) -> set[Subject]:
+        """Return the subjects whose access epochs change with the commit."""
+        return access_epochs.lowered_subjects((c.before, c.after) for c in self._records.values() if not c.ended)
 
     def add_write(self, write: Write, on_conflict: Problem | None = None) -> None:
-        """Add a write that is no record of its own: a pointer, a mark. `refusal` answers if its condition fails."""
+        """Add a write that is not a record's.
+
+        If its condition fails, `on_conflict` is raised or the request is retried.
+        """
         self._extra_writes.append((write, on_conflict))
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing would be written, not even an entry."""
+        """Return whether nothing would be written, not even a log entry."""
         return (
             self._event_subject is None
             and not self._extra_writes
-            and all(change.before is change.now for change in self._records.values())
+            and all(change.before is change.after for change in self._records.values())
         )
 
     @property
     def size(self) -> int:
-        """How many writes it takes, beside those of the pipeline."""
+        """Return the number of writes, without those of the pipeline."""
         return len(self._writes()) + len(self._extra_writes)
 
     @property
     def event_subject(self) -> tuple[Entity | None, Entity | None]:
-        """The record the entry is about, before, as told, and after; None where it didn't or doesn't exist."""
-        if self._whole:
-            return self._whole
+        """Return the subject of the log entry before and after, None where it does not exist."""
+        if self._record_sets:
+            return self._record_sets
         if self._event_subject is None:
             raise ValueError("nothing was changed")
         change = self._records[self._event_subject]
         before = None if change.replaces_expired else change.before
-        return self._diff_base or before, change.now
+        return self._diff_base or before, change.after
 
     @property
     def effective_at(self) -> str:
-        """When it happens: never before the last change of any record that changes."""
-        moments = [change.now.updated_at for change in self._records.values() if change.now]
-        removed = [after(c.before.updated_at, seconds=0.001) for c in self._records.values() if c.before and not c.now]
-        return max([self.now, *moments, *removed])
+        """Return the time of the changes, after the last change of all records involved."""
+        timestamps = [change.after.updated_at for change in self._records.values() if change.after]
+        removed = [
+            after(c.before.updated_at, seconds=0.001) for c in self._records.values() if c.before and not c.after
+        ]
+        return max([self.now, *timestamps, *removed])
 
     def commit(self, idempotency_write: Write | None = None, event: Event | None = None) -> None:
-        """Make it so, in one transaction, with the pipeline's own `first` and the entry of an event.
+        """Write all changes in one transaction, with the pipeline's `idempotency_write` and the log entry of an event.
 
-        Raises Problem if a value is taken or a limit reached, ConcurrentModification if a record changed meanwhile,
-        and Taken if the condition of `first` failed.
+        Raises Problem if a value is taken or a quota is exceeded, ConcurrentModification if a record changed
+        concurrently, and IdempotencyKeyConflict if the condition of `idempotency_write` failed.
         """
-        if any(epoch.closing > self.now for epoch in self._epochs.values()) and not self.lowered:
-            raise ConcurrentModification  # It would fail, and stand in the way.
+        if any(epoch.closing > self.now for epoch in self._epochs.values()) and not self.lowered_subjects:
+            raise ConcurrentModification  # It would fail, and conflict with the transaction that sets the epochs.
         closed = False
         for attempt in range(_MAX_TRIES):
             try:
                 return self._write(idempotency_write, event)
             except TransactionCancelled as cancelled:
-                if cancelled.contended and attempt and not closed:
+                if cancelled.is_contended and attempt and not closed:
                     access_epochs.close_epochs(
-                        self.lowered
-                    )  # What lowers rights comes before what leaves access behind.
+                        self.lowered_subjects
+                    )  # Revocations take precedence over mutations that grant access.
                     closed = True
-                backoff_seconds(attempt, first=_PAUSE_SECONDS)
+                back_off(attempt, first_seconds=_PAUSE_SECONDS)
         raise ConcurrentModification
 
     def _write(self, idempotency_write: Write | None, event: Event | None) -> None:
-        """Try it once. Raises what `commit` does, and Cancelled if only another transaction was in the way."""
+        """Try to commit once.
+
+        Raises as `commit` does, and TransactionCancelled if only another transaction conflicted.
+        """
         planned: list[tuple[Write, Problem | None]] = [(idempotency_write, None)] if idempotency_write else []
         planned += [*self._writes(), *self._extra_writes]
         entry = event.writes(self._chains) if event else []
@@ -265,87 +273,98 @@ class UnitOfWork:
         try:
             table.write_transaction([write for write, _ in planned])
         except TransactionCancelled as cancelled:
-            if entry and _is_there(cancelled, len(planned) - len(entry)):
-                return  # The answer of an earlier try was lost: it is this very change that stands in its own way.
-            failed = {*cancelled.failed} - ({self._turn_chain(cancelled, len(planned) - 1)} if entry else set())
+            if entry and _entry_exists(cancelled, len(planned) - len(entry)):
+                return  # An earlier attempt succeeded, but its response was lost.
+            failed = {*cancelled.failed_items} - (
+                {self._use_other_chain(cancelled, len(planned) - 1)} if entry else set()
+            )
             if not failed:
                 raise
             if idempotency_write and 0 in failed:
-                raise IdempotencyKeyConflict(cancelled.failed[0]) from cancelled
-            refusals = [planned[position][1] for position in sorted(failed)]
-            # What was decided on what is not so any more refuses nothing: it is decided again.
-            final = all(refusals) and next(iter(refusals), None)
+                raise IdempotencyKeyConflict(cancelled.failed_items[0]) from cancelled
+            problems = [planned[position][1] for position in sorted(failed)]
+            # Unless all failures are final, the decision was based on outdated records and is repeated.
+            final = all(problems) and next(iter(problems), None)
             raise final or ConcurrentModification() from cancelled
 
     def starts_log(self, log: str) -> bool:
-        """Return whether an organization is created whose log it is: so nothing of the log is there."""
-        changed = [change.now for change in self._records.values() if change.before is None]
+        """Return whether the organization of this log is created, so that the log is empty."""
+        changed = [change.after for change in self._records.values() if change.before is None]
         return any(isinstance(now, Container) and now.parent_type is None and now.log == log for now in changed)
 
     @property
     def _chains(self) -> Chains:
         if self.chains is None:
-            raise ValueError("an entry is in one of its log's chains: these were not read")
+            raise ValueError("the chains of the log were not read")
         return self.chains
 
-    def _turn_chain(self, cancelled: TransactionCancelled, position: int) -> int:
-        """Let the next try extend another chain; return the position of the one that this try was to extend."""
-        self._chains.retry(*([cancelled.failed[position]] if position in cancelled.failed else []))
+    def _use_other_chain(self, cancelled: TransactionCancelled, position: int) -> int:
+        """Extend another chain in the next attempt. Return the position of the failed write."""
+        self._chains.use_other_chain(
+            *([cancelled.failed_items[position]] if position in cancelled.failed_items else [])
+        )
         return position
 
     def _writes(self) -> list[tuple[Write, Problem | None]]:
         writes: list[tuple[Write, Problem | None]] = []
         counts: Counts = {}
         for change in self._records.values():
-            if change.before is change.now:
+            if change.before is change.after:
                 continue
             writes.append((_write(change), change.on_conflict))
-            writes += unique_items.unique_item_writes(change.before, change.now, self.now)
-            count_change(change.before, change.now, counts)
-            writes += [(write, None) for write in derived_item_writes(change.before, change.now)]
+            writes += unique_items.unique_item_writes(change.before, change.after, self.now)
+            count_change(change.before, change.after, counts)
+            writes += [(write, None) for write in derived_item_writes(change.before, change.after)]
         writes += [counter_write(limit, pk, delta) for (limit, pk), delta in counts.items() if delta]
         writes += [
-            (unchanged_condition("ConditionCheck", r), None) for key, r in self._checks.items() if self._unwritten(key)
+            (unchanged_condition("ConditionCheck", r), None)
+            for key, r in self._checks.items()
+            if self._is_unwritten(key)
         ]
-        writes += [(write, None) for write in access_epochs.epoch_writes(self._epochs, self.lowered)]
-        return _handed_over(writes)
+        writes += [(write, None) for write in access_epochs.epoch_writes(self._epochs, self.lowered_subjects)]
+        return _merge_transfers(writes)
 
-    def _unwritten(self, key: ItemKey) -> bool:
+    def _is_unwritten(self, key: ItemKey) -> bool:
         change = self._records.get(key)
-        return change is None or change.before is change.now
+        return change is None or change.before is change.after
 
 
 @dataclass
 class IdempotencyKeyConflict(Exception):
-    """Another request holds the item that the transaction wanted to put first."""
+    """Another request holds the item for the idempotency key."""
 
     item: Item | None
 
 
-def _is_there(cancelled: TransactionCancelled, position: int) -> bool:
-    return cancelled.failed.get(position) is not None
+def _entry_exists(cancelled: TransactionCancelled, position: int) -> bool:
+    return cancelled.failed_items.get(position) is not None
 
 
 def _write(change: _PendingWrite) -> Write:
-    before, now = change.before, change.now
+    before, now = change.before, change.after
     if before is None and now is not None:
         return Write("Put", now.item_key, item=now.item()) if change.unconditional else writes.put_new(now.item())
     if before is not None and now is None:
         return unchanged_condition("Delete", before)
-    assert before is not None and now is not None  # noqa: S101, PT018 - `_writes` left out what is neither
-    return update_write(before, now, change.unguarded)
+    assert before is not None and now is not None  # noqa: S101, PT018 - `_writes` omits unchanged records
+    return update_write(before, now, change.ignored_fields)
 
 
-def _handed_over(writes: list[tuple[Write, Problem | None]]) -> list[tuple[Write, Problem | None]]:
-    """Let what one record gives up and another takes pass from hand to hand: a transaction writes no item twice."""
-    given_up = {write.key: write for write, _ in writes if write.kind == "Delete"}
-    passed = {write.key for write, _ in writes if write.kind == "Put" and write.key in given_up}
-    if not passed:
+def _merge_transfers(writes: list[tuple[Write, Problem | None]]) -> list[tuple[Write, Problem | None]]:
+    """Merge the deletion of an item by one record and its creation by another.
+
+    A transaction can write an item only once.
+    """
+    deleted = {write.key: write for write, _ in writes if write.kind == "Delete"}
+    transferred = {write.key for write, _ in writes if write.kind == "Put" and write.key in deleted}
+    if not transferred:
         return writes
-    kept = [(write, refusal) for write, refusal in writes if write.kind != "Delete" or write.key not in passed]
+    remaining = [
+        (write, problem) for write, problem in writes if write.kind != "Delete" or write.key not in transferred
+    ]
     return [
-        (replace(given_up[write.key], kind="Put", item=write.item), refusal)
-        if write.kind == "Put" and write.key in passed
-        else (write, refusal)
-        for write, refusal in kept
+        (replace(deleted[write.key], kind="Put", item=write.item), problem)
+        if write.kind == "Put" and write.key in transferred
+        else (write, problem)
+        for write, problem in remaining
     ]

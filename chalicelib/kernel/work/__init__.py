@@ -1,1 +1,1 @@
-"""Work after the response: outbox, queues, tasks, jobs and the scheduler."""
+"""Background work: outbox, queues, tasks, jobs and the scheduler."""

@@ -1,12 +1,13 @@
-"""Jobs: work that outlives a request, done in turns by whichever worker takes the next.
+"""Jobs: background work that is longer than one invocation, done in slices by any worker.
 
-A job is a record. Its message says only where it stands; whoever moves `turn_at` holds it until then, and every step
-is stored on condition that nobody moved it since. So a message that is lost, doubled or late, and a worker that dies,
-change nothing: the job is due again when its turn is over, and goes on with what was kept.
+A job is a record. Its message contains only the record's key. The worker that moves `lease_until` holds the job until
+then, and every step is stored on condition that the lease is unchanged. So lost, repeated and late messages and crashed
+workers are harmless: the job is due again when the lease ends, and continues from the stored progress.
 """
 
 import random
 import time
+from collections.abc import Mapping
 from typing import Any, ClassVar, Final, TypeVar
 
 from chalicelib.kernel.core.clock import after, now
@@ -16,102 +17,103 @@ from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from chalicelib.kernel.work import queues, tasks
 
 LEASE_SECONDS: Final = 180
-"""How long a worker holds a job without keeping anything of it."""
+"""Time for which a worker holds a job without storing progress."""
 
 MAX_FAILURES: Final = 5
-"""Turns that came to nothing before a job should be given up."""
+"""Slices without progress after which a job should be given up."""
 
 _SLICE_SECONDS: Final = 60
-"""How long a worker goes on with one job before others have their turn."""
+"""Duration of a slice, after which other jobs get their turn."""
 
-_PAUSES: Final = (60, 300, 1_800, 7_200, 21_600)
-"""Seconds between turns that come to nothing; the last of them from then on."""
+_RETRY_DELAYS_SECONDS: Final = (60, 300, 1_800, 7_200, 21_600)
+"""Delays between slices without progress. The last one is repeated."""
 
 _JITTER: Final = 0.2
 
 
 class Job(Entity):
-    """Work in turns. `turn_at`: from when on a worker may take it, None once nothing is left to be done.
+    """Work in slices. `lease_until`: when the next worker can claim it, None if it is done.
 
-    `failures` counts the turns since anything was kept, this one included. `status` is for callers, if there are any.
+    `failures` counts the slices since the last progress, including the current one. `status` is for callers.
     """
 
     task: ClassVar[str]
-    version_fields: ClassVar[tuple[str, ...]] = ("version", "turn_at")
+    attribute_names: ClassVar[Mapping[str, str]] = {"lease_until": "turn_at"}
+    version_fields: ClassVar[tuple[str, ...]] = ("version", "lease_until")
 
-    turn_at: str | None = None
+    lease_until: str | None = None
     failures: int = 0
     status: str | None = None
 
     @property
     def scheduled_task(self) -> ScheduledTask | None:
-        """Its next turn."""
-        return ScheduledTask(self.task, self.turn_at) if self.turn_at else None
+        """Return the start of the next slice."""
+        return ScheduledTask(self.task, self.lease_until) if self.lease_until else None
 
 
 J = TypeVar("J", bound=Job)
 
 
 def claim(kind: type[J], message: dict[str, Any]) -> J | None:
-    """Return the job that a message names, held for this worker; None if it is gone, done or another's just now."""
+    """Return the job in a message, claimed for this worker; None if it is gone, done or held by another worker."""
     job = tasks.load_record(kind, message)
-    if job is None or job.turn_at is None or job.turn_at > now():
+    if job is None or job.lease_until is None or job.lease_until > now():
         return None
     try:
-        return _store(job, turn_at=after(now(), seconds=LEASE_SECONDS), failures=job.failures + 1)
+        return _store(job, lease_until=after(now(), seconds=LEASE_SECONDS), failures=job.failures + 1)
     except ConcurrentModification:
         return None
 
 
 def checkpoint(job: J, changes: UnitOfWork | None = None, **progress: Any) -> J:
-    """Store how far a job is, and hold it for longer; `changes` are committed with that or not at all.
+    """Store the progress of a job and extend the lease, together with `changes` or not at all.
 
-    Raises ConcurrentModification if the job is another's by now, or what `changes` are about was changed.
+    Raises ConcurrentModification if another worker holds the job, or if a record in `changes` has changed.
     """
-    return _store(job, changes, turn_at=after(now(), seconds=LEASE_SECONDS), failures=0, **progress)
+    return _store(job, changes, lease_until=after(now(), seconds=LEASE_SECONDS), failures=0, **progress)
 
 
 def finish(job: J, changes: UnitOfWork | None = None, **result: Any) -> J:
-    """Store what came of a job, which nobody takes again. Raises what `keep` raises."""
-    return _store(job, changes, turn_at=None, **result)
+    """Store the result of a job, which is done then. Raises as `checkpoint` does."""
+    return _store(job, changes, lease_until=None, **result)
 
 
 def remove(job: Job) -> None:
-    """Remove a job that is done and that nobody asks for. Raises ConcurrentModification if it is another's by now."""
+    """Remove a finished job without a public result. Raises ConcurrentModification if another worker holds it."""
     changes = UnitOfWork(now())
     changes.delete(job)
     changes.commit()
 
 
 def release(job: J, *, seconds: float = 0, **progress: Any) -> J:
-    """End the turn, and let the next begin so much later. Raises ConcurrentModification if another worker has it."""
+    """End the slice, and start the next one after a delay. Raises ConcurrentModification if another worker holds it."""
     failures = 0 if progress else job.failures
-    passed = _store(job, turn_at=after(now(), seconds=seconds), failures=failures, **progress)
+    released = _store(job, lease_until=after(now(), seconds=seconds), failures=failures, **progress)
     if not seconds:
-        queues.enqueue(job.task, passed.item_key)
-    return passed
+        queues.enqueue(job.task, released.item_key)
+    return released
 
 
 def retry_later(job: Job) -> None:
-    """End a turn that came to nothing, for a reason that passes; each pause is longer than the one before.
+    """End a slice without progress after a temporary failure. Delays increase.
 
-    Raises ConcurrentModification if the job is another's by now.
+    Raises ConcurrentModification if another worker holds the job.
     """
-    failures = max(job.failures, 1)  # What was kept in this turn has set them back.
-    pause = _PAUSES[min(failures, len(_PAUSES)) - 1]
-    release(job, seconds=pause * random.uniform(1 - _JITTER, 1 + _JITTER))  # noqa: S311 - jitter is no secret
+    failures = max(job.failures, 1)  # Progress in this slice has reset the count.
+    delay_seconds = _RETRY_DELAYS_SECONDS[min(failures, len(_RETRY_DELAYS_SECONDS)) - 1]
+    release(job, seconds=delay_seconds * random.uniform(1 - _JITTER, 1 + _JITTER))  # noqa: S311 - jitter is no secret
 
 
 def slice_ends_at() -> float:
-    """Return when a turn that begins now should be over, by `time.monotonic`."""
+    """Return when a slice that starts now should end, by `time.monotonic`."""
     return time.monotonic() + _SLICE_SECONDS
 
 
 def _store(job: J, changes: UnitOfWork | None = None, **changed: Any) -> J:
     changes = changes or UnitOfWork(now())
     if changed.get("status", job.status) != job.status:
-        settled = changes.update(job, **changed)  # Callers see it, so it has a version of its own.
+        stored = changes.update(job, **changed)  # Callers see the status, so the version changes.
     else:
-        settled = changes.update_untracked(job, **changed)
+        stored = changes.update_untracked(job, **changed)
     changes.commit()
-    return settled
+    return stored

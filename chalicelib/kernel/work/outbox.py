@@ -1,10 +1,10 @@
-"""The outbox: commits changes together with the entry about them, then wakes the log's ledger."""
+"""The outbox: commits changes with their log entry, then triggers the log's ledger."""
 
 from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from chalicelib.kernel.audit_log.entries import Event, differences
+from chalicelib.kernel.audit_log.entries import Event, diff_fields
 from chalicelib.kernel.audit_log.mac_chains import Chains
 from chalicelib.kernel.core.ids import new_id
 from chalicelib.kernel.core.logs import add_fields, best_effort
@@ -17,9 +17,9 @@ from chalicelib.kernel.work import queues, tasks
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a change came from: who made it, by which operation, in which request.
+    """The origin of a change: actor, operation and request.
 
-    `emits`: the events that the operation, or the task, says it can emit.
+    `emits`: the events that the operation or task declares.
     """
 
     actor: Mapping[str, str | None]
@@ -31,7 +31,7 @@ class Origin:
 
     @classmethod
     def system(cls, task: str) -> "Origin":
-        """Return the origin of what the service does by itself, in a task. Raises UnknownTask."""
+        """Return the origin of changes that a task makes. Raises UnknownTask."""
         return cls({"type": "system", "id": None, "name": None}, task, tasks.get_task(task).emits)
 
     def context(self) -> dict[str, str | None]:
@@ -44,26 +44,25 @@ class Origin:
         }
 
 
-def commit(changes: UnitOfWork, event_type: str, origin: Origin, first: Write | None = None) -> None:
-    """Commit changes and their entry in one transaction. Raises what `Changes.commit` raises.
+def commit(changes: UnitOfWork, event_type: str, origin: Origin, idempotency_write: Write | None = None) -> None:
+    """Commit changes and their log entry in one transaction. Raises as `UnitOfWork.commit` does.
 
-    Raises ValueError if nobody who listens for events can know of this one: its origin does not declare it.
+    Raises ValueError if the origin does not declare the event.
 
-    Once that is done nothing fails any more: if the ledger can't be woken, for whatever reason, the sweep finds the
-    entry, and what was to be started.
+    After the commit nothing fails: if the ledger cannot be triggered, the sweep finds the entry and the tasks to start.
     """
     if event_type not in origin.emits:
         raise ValueError(f"{origin.operation_id} does not say that it emits {event_type!r}")
-    event = _event(changes, event_type, origin)
+    event = _build_event(changes, event_type, origin)
     if changes.chains is None or changes.chains.log != event.log:
         changes.chains = Chains(event.log) if changes.starts_log(event.log) else Chains.read(event.log)
-    changes.commit(first, event)
+    changes.commit(idempotency_write, event)
     add_fields(event=event.type, eventId=event.id)
     with best_effort("wake"):
-        queues.notify_ledger(event.log, event.id, changes.starts)
+        queues.notify_ledger(event.log, event.id, changes.tasks_after_commit)
 
 
-def _event(changes: UnitOfWork, event_type: str, origin: Origin) -> Event:
+def _build_event(changes: UnitOfWork, event_type: str, origin: Origin) -> Event:
     before, now = changes.event_subject
     record = now or before
     if record is None:
@@ -77,7 +76,7 @@ def _event(changes: UnitOfWork, event_type: str, origin: Origin) -> Event:
         actor=origin.actor,
         target={"type": record.kind, "id": record.id, "name": record.log_label},
         context=origin.context(),
-        changes=differences(_public_fields(before), _public_fields(now), record.untracked_fields)
+        changes=diff_fields(_public_fields(before), _public_fields(now), record.untracked_fields)
         if before and now
         else [],
         data=public,
@@ -89,6 +88,6 @@ def _public_fields(record: Entity) -> Mapping[str, Any]:
 
 
 def public_view(record: Entity) -> Mapping[str, Any]:
-    """Return the public record: what an entry and its event say, and what a merge patch is merged into."""
+    """Return the public record, as in log entries and events, and as the target of a merge patch."""
     public: Mapping[str, Any] = record.output_model.of(record).model_dump(mode="json", by_alias=True)
     return public

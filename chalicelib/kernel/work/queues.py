@@ -1,6 +1,6 @@
-"""The queues: what is to be done after the answer. A message only says what to look at, never what is true.
+"""The queues. A message only says which record to process, never its state.
 
-It also names the requests that it is there for (`requestIds`), unless nobody asked for it: so that logs can tell.
+It also contains the ids of the requests that caused it (`requestIds`), so that logs can be correlated.
 """
 
 import json
@@ -19,33 +19,33 @@ from chalicelib.kernel.storage.entity import ItemKey
 Message = dict[str, Any]
 
 MAX_DELAY_SECONDS: Final = 900
-"""For so long SQS holds a message back (its DelaySeconds)."""
+"""Maximum delay of a message (SQS DelaySeconds)."""
 
 _MAX_BATCH: Final = 10
 
 
-def notify_ledger(log: str, deduplication: str, then: Iterable[tuple[str, ItemKey]] = ()) -> None:
-    """Tell the ledger worker that a log has entries to append; in the queue each log is a group of its own.
+def notify_ledger(log: str, deduplication_id: str, tasks: Iterable[tuple[str, ItemKey]] = ()) -> None:
+    """Tell the ledger worker that a log has pending entries. Each log is a message group.
 
-    The worker starts the tasks of `then` afterwards: so a request sends one message, whatever it leads to.
+    The worker starts the `tasks` afterwards, so a request sends a single message.
     """
-    starts = [_message(task, record) for task, record in then]
+    starts = [_message(task, record) for task, record in tasks]
     with aws.translate_errors("queue"):
         aws.client("sqs").send_message(
             QueueUrl=settings().events_queue_url,
-            MessageBody=_body({"log": log, "then": starts} if starts else {"log": log}),
+            MessageBody=_to_json({"log": log, "then": starts} if starts else {"log": log}),
             MessageGroupId=log,
-            MessageDeduplicationId=deduplication,
+            MessageDeduplicationId=deduplication_id,
         )
 
 
 def enqueue(task: str, record: ItemKey) -> None:
-    """Queue a task by its name, for the record it is about."""
+    """Queue a task for a record."""
     forward(_message(task, record))
 
 
 def enqueue_at(task: str, record: ItemKey, at: str) -> None:
-    """Let SQS bring a task at its time, if that is soon; else, or if that fails, the record's due mark does."""
+    """Queue a task with a delay if its time is soon. Otherwise, or if that fails, the record's schedule starts it."""
     seconds = math.ceil((timestamp_ms(at) - now_ms()) / 1000)
     if seconds <= MAX_DELAY_SECONDS:
         with best_effort("startAt"):
@@ -53,23 +53,23 @@ def enqueue_at(task: str, record: ItemKey, at: str) -> None:
 
 
 def forward(message: Message, *, seconds: int = 0) -> None:
-    """Queue a task by its message, to be delivered so much later."""
+    """Queue the message of a task with a delay."""
     with aws.translate_errors("queue"):
         aws.client("sqs").send_message(
-            QueueUrl=settings().jobs_queue_url, MessageBody=_body(message), DelaySeconds=seconds
+            QueueUrl=settings().jobs_queue_url, MessageBody=_to_json(message), DelaySeconds=seconds
         )
 
 
 def enqueue_deliveries(messages: Sequence[tuple[str, Message]]) -> None:
-    """Queue tasks that send something out of the service, each with the group it belongs to.
+    """Queue delivery tasks, each with its message group.
 
-    Those of a group are done one after the other, in this order; groups don't wait for each other.
+    The tasks of a group run one after the other, in order. Groups are independent.
     """
     for start in range(0, len(messages), _MAX_BATCH):
         entries = [
             {
                 "Id": str(number),
-                "MessageBody": _body(message),
+                "MessageBody": _to_json(message),
                 "MessageGroupId": group,
                 "MessageDeduplicationId": new_id(now()),
             }
@@ -78,35 +78,35 @@ def enqueue_deliveries(messages: Sequence[tuple[str, Message]]) -> None:
         with aws.translate_errors("queue"):
             answer = aws.client("sqs").send_message_batch(QueueUrl=settings().deliveries_queue_url, Entries=entries)
         if answer.get("Failed"):
-            raise unavailable("The queue did not take all messages.")
+            raise unavailable("The queue did not accept all messages.")
 
 
 def enqueue_slow(message: Message) -> None:
-    """Queue a task that sends to somebody who may not answer: there it keeps nobody else waiting."""
+    """Queue a delivery to a slow recipient, where it does not delay others."""
     with aws.translate_errors("queue"):
-        aws.client("sqs").send_message(QueueUrl=settings().deliveries_slow_queue_url, MessageBody=_body(message))
+        aws.client("sqs").send_message(QueueUrl=settings().deliveries_slow_queue_url, MessageBody=_to_json(message))
 
 
 def _message(task: str, record: ItemKey) -> Message:
     return {"task": task, "pk": record[0], "sk": record[1]}
 
 
-def _body(message: Message) -> str:
+def _to_json(message: Message) -> str:
     return json.dumps({"requestIds": current_request_ids(), **message} if current_request_ids() else message)
 
 
 def ping(url: str) -> None:
-    """Reach a queue. Raises Problem `unavailable`."""
+    """Send a request to a queue. Raises Problem `unavailable`."""
     with aws.translate_errors("queue"):
         aws.client("sqs").get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])
 
 
 def queue_urls() -> Mapping[str, str]:
-    """Return the address of each queue by its name."""
-    known = settings()
+    """Return the URL of each queue by name."""
+    config = settings()
     return {
-        "events": known.events_queue_url,
-        "jobs": known.jobs_queue_url,
-        "deliveries": known.deliveries_queue_url,
-        "deliveries-slow": known.deliveries_slow_queue_url,
+        "events": config.events_queue_url,
+        "jobs": config.jobs_queue_url,
+        "deliveries": config.deliveries_queue_url,
+        "deliveries-slow": config.deliveries_slow_queue_url,
     }

@@ -1,7 +1,7 @@
-"""The sweep: what is due is queued. It finds what a lost message, a crash or time itself left to be done.
+"""The scheduler (sweep): queues due tasks, including those whose message was lost.
 
-An item is claimed by moving its mark: two sweeps at once queue it once, and what isn't done until the mark's new time
-is queued again.
+An item is claimed by moving its due time, so concurrent sweeps queue it once. If the task is not done by the new time,
+it is queued again.
 """
 
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from botocore.exceptions import ClientError
 
 from chalicelib.kernel.audit_log.entries import APPEND_TASK
 from chalicelib.kernel.core.clock import after, now, now_ms, timestamp, timestamp_ms
-from chalicelib.kernel.core.ids import new_id, timestamp_of
+from chalicelib.kernel.core.ids import new_id, timestamp_ms_of_id
 from chalicelib.kernel.core.logs import add_fields, add_metrics
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import SCHEDULE_SHARDS, Item, Partition, ScheduledTask, schedule_attributes
@@ -22,111 +22,113 @@ from chalicelib.kernel.storage.writes import ItemUpdate
 from chalicelib.kernel.work import queues
 
 _LEASE_SECONDS: Final = 60
-_PAGES: Final = 20
-_MAX_NAMED_CHARACTERS: Final = 200
-_REFUSED_VALUES: Final = ("ValidationException", "InvalidParameterValue", "InvalidParameterValueException")
-"""What AWS answers if a key or a name is not what it takes."""
+_MAX_PAGES: Final = 20
+_MAX_KEY_CHARACTERS: Final = 200
+_INVALID_VALUE_CODES: Final = ("ValidationException", "InvalidParameterValue", "InvalidParameterValueException")
+"""Error codes of AWS for an invalid key or name."""
 
 
 @dataclass
 class _SweepStats:
-    """What a sweep has seen so far: the logs it woke, how much it queued, and what was oldest, in milliseconds."""
+    """The results of a sweep: notified logs, number of queued tasks, and the largest lags in milliseconds."""
 
-    began: int
-    woken: set[str] = field(default_factory=set)
-    queued: int = 0
+    started_ms: int
+    notified_logs: set[str] = field(default_factory=set)
+    enqueued: int = 0
     due_lag: int = 0
     ledger_lag: int | None = None
 
-    def add_unreadable(self, item: Item) -> None:
-        self.due_lag = max(self.due_lag, self.began - timestamp_ms(_since(item)))
+    def add_lag(self, item: Item) -> None:
+        self.due_lag = max(self.due_lag, self.started_ms - timestamp_ms(_due_at(item)))
         if "leaf" in item:
-            self.ledger_lag = max(self.ledger_lag or 0, self.began - timestamp_of(item["sk"]))
+            self.ledger_lag = max(self.ledger_lag or 0, self.started_ms - timestamp_ms_of_id(item["sk"]))
 
 
 def enqueue_due() -> int:
-    """Queue all that is due, and return how much that was.
+    """Queue all due tasks, and return their number.
 
-    Measures DueLag, how long the longest due has been so, and LedgerLag if entries still wait for their place.
+    Adds the metrics DueLag, the age of the oldest due task, and LedgerLag if entries are pending.
     """
-    swept = _SweepStats(now_ms())
+    stats = _SweepStats(now_ms())
     for shard in range(SCHEDULE_SHARDS):
-        _sweep_shard(shard, swept)
-    add_metrics(DueLag=swept.due_lag, **({} if swept.ledger_lag is None else {"LedgerLag": swept.ledger_lag}))
-    return swept.queued
+        _sweep_shard(shard, stats)
+    add_metrics(DueLag=stats.due_lag, **({} if stats.ledger_lag is None else {"LedgerLag": stats.ledger_lag}))
+    return stats.enqueued
 
 
 @dataclass(frozen=True)
 class Backlog:
-    """What has been due for longest, and which committed entry has waited for longest for its place in its log."""
+    """The times of the oldest due task and of the oldest pending entry."""
 
     due_since: str | None
     entry_since: str | None
 
 
 def oldest_pending() -> Backlog:
-    """Return what is left to be done, by the first hundred marks of each shard.
+    """Return the backlog, from the first hundred due items of each shard.
 
-    An entry that waits has a mark that is at most a lease ahead, however often it is moved: its id says its age.
+    The due time of a pending entry is at most one lease ahead, however often it was moved. Its id tells its age.
     """
-    until, moment = after(now(), seconds=_LEASE_SECONDS), now()
-    firsts = table.gather(lambda shard: _due(shard, until, None, 100).items, range(SCHEDULE_SHARDS))
-    shown = [item for items in firsts for item in items if _is_readable(item)]
-    late = [item for item in shown if "leaf" in item or _since(item) <= moment]
-    # The index lags: what is done by now is no backlog.
-    marks = [
-        item for item in table.read_current(late) if "duesk" in item and _is_readable(item) and _since(item) <= until
+    lease_end, current_time = after(now(), seconds=_LEASE_SECONDS), now()
+    pages = table.gather(lambda shard: _query_due(shard, lease_end, None, 100).items, range(SCHEDULE_SHARDS))
+    readable = [item for items in pages for item in items if _is_readable(item)]
+    overdue = [item for item in readable if "leaf" in item or _due_at(item) <= current_time]
+    # The index lags. Completed tasks are no backlog.
+    due_items = [
+        item
+        for item in table.read_current(overdue)
+        if "duesk" in item and _is_readable(item) and _due_at(item) <= lease_end
     ]
-    due = min(map(_since, marks), default="~")
-    waiting = [timestamp_of(mark["sk"]) for mark in marks if "leaf" in mark]
-    return Backlog(due if due <= moment else None, timestamp(min(waiting)) if waiting else None)
+    due = min(map(_due_at, due_items), default="~")
+    entry_times = [timestamp_ms_of_id(item["sk"]) for item in due_items if "leaf" in item]
+    return Backlog(due if due <= current_time else None, timestamp(min(entry_times)) if entry_times else None)
 
 
 def _is_readable(item: Item) -> bool:
-    """Return whether a mark says since when it is due, and that of an entry how old it is, as the service writes it."""
+    """Return whether a due item has a valid due time and, for an entry, a valid id."""
     try:
-        return timestamp_ms(_since(item)) > 0 and ("leaf" not in item or timestamp_of(item["sk"]) > 0)
+        return timestamp_ms(_due_at(item)) > 0 and ("leaf" not in item or timestamp_ms_of_id(item["sk"]) > 0)
     except ValueError:
         return False
 
 
-def _since(item: Item) -> str:
+def _due_at(item: Item) -> str:
     return str(item["duesk"]).partition("#")[0]
 
 
-def _sweep_shard(shard: int, swept: _SweepStats) -> None:
-    moment, position = now(), None
-    for _ in range(_PAGES):
-        found = _due(shard, moment, position, 100)
-        for item in found.items:
-            with _unless_unreadable(item):
-                if _claim(item):  # What the index shows may be done: it lags.
-                    swept.queued += _queue(item, swept.woken)
-                    swept.add_unreadable(item)
-        position = found.last_evaluated_key
+def _sweep_shard(shard: int, stats: _SweepStats) -> None:
+    current_time, position = now(), None
+    for _ in range(_MAX_PAGES):
+        page = _query_due(shard, current_time, position, 100)
+        for item in page.items:
+            with _skip_unreadable(item):
+                if _claim(item):  # The index lags, so the task may be done.
+                    stats.enqueued += _enqueue_item(item, stats.notified_logs)
+                    stats.add_lag(item)
+        position = page.last_evaluated_key
         if position is None:
             break
 
 
 @contextmanager
-def _unless_unreadable(item: Item) -> Iterator[None]:
-    """Let a mark that the service did not write so keep no other from being queued; the line names it."""
+def _skip_unreadable(item: Item) -> Iterator[None]:
+    """Skip an invalid due item, so that it does not block others, and add its key to the log record."""
     try:
         yield
     except (KeyError, TypeError, ValueError):
-        add_fields(unreadable=f"{item['pk']} {item['sk']}"[:_MAX_NAMED_CHARACTERS])
+        add_fields(unreadable=f"{item['pk']} {item['sk']}"[:_MAX_KEY_CHARACTERS])
     except ClientError as error:
-        if error.response["Error"]["Code"] not in _REFUSED_VALUES:
+        if error.response["Error"]["Code"] not in _INVALID_VALUE_CODES:
             raise
-        add_fields(unreadable=f"{item['pk']} {item['sk']}"[:_MAX_NAMED_CHARACTERS])
+        add_fields(unreadable=f"{item['pk']} {item['sk']}"[:_MAX_KEY_CHARACTERS])
 
 
-def _due(shard: int, moment: str, position: Item | None, limit: int) -> table.QueryResult:
+def _query_due(shard: int, moment: str, position: Item | None, limit: int) -> table.QueryResult:
     return table.query(Partition(f"DUE#{shard}", "due"), until=f"{moment}~", after=position, limit=limit)
 
 
-def _queue(item: Item, woken: set[str]) -> bool:
-    # All are claimed, though one message wakes a log for all its entries: a log that is stuck moves out of the way.
+def _enqueue_item(item: Item, woken: set[str]) -> bool:
+    # All entries are claimed, although one message triggers their log, so that a stuck log does not block the sweep.
     if item["task"] == APPEND_TASK and str(item["log"]) in woken:
         return False
     if item["task"] == APPEND_TASK:

@@ -1,4 +1,4 @@
-"""Tasks: work after the answer, by name. A task's message may come twice, late, or after its work is done."""
+"""Tasks: background work by name. A task's message can arrive twice, late, or after the work is done."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -9,24 +9,24 @@ from chalicelib.kernel.storage.entity import Entity
 from chalicelib.kernel.storage.record_types import find_record_type, record_type
 
 E = TypeVar("E", bound=Entity)
-Work = Callable[[dict[str, Any]], None]
+TaskFunction = Callable[[dict[str, Any]], None]
 
 
 @dataclass(frozen=True)
 class Task:
     """A function that a queue message names.
 
-    `event_records` maps each event that it can emit to the class of the record that the event is about, or to the name
-    of its kind where the class belongs to a feature that may not be imported.
+    `event_records` maps each event that it can emit to the class of the record that the event is about, or to the kind
+    if the class belongs to a feature that must not be imported.
     """
 
     name: str
-    work: Work
+    function: TaskFunction
     event_records: Mapping[str, type[Entity] | str] = field(default_factory=dict)
 
     @property
     def emits(self) -> Mapping[str, type[Entity]]:
-        """The events that it can emit, each with the class of the record that it is about."""
+        """Return the events that it can emit, with the class of the record."""
         return {
             event: record_type(record) if isinstance(record, str) else record
             for event, record in self.event_records.items()
@@ -37,14 +37,14 @@ _tasks: Final[dict[str, Task]] = {}
 
 
 class UnknownTask(Exception):
-    """A message names no task of this service."""
+    """A message names no task of the service."""
 
 
-def task(name: str, *, emits: Mapping[str, type[Entity] | str] | None = None) -> Callable[[Work], Work]:
-    """Declare a task: a function of a message's arguments, which may run more than once."""
+def task(name: str, *, emits: Mapping[str, type[Entity] | str] | None = None) -> Callable[[TaskFunction], TaskFunction]:
+    """Register a function as a task. It is called with the message, and may run more than once."""
 
-    def declare(work: Work) -> Work:
-        if _tasks.setdefault(name, Task(name, work, emits or {})).work is not work:
+    def declare(work: TaskFunction) -> TaskFunction:
+        if _tasks.setdefault(name, Task(name, work, emits or {})).function is not work:
             raise ValueError(f"two tasks are named {name!r}")
         return work
 
@@ -52,26 +52,26 @@ def task(name: str, *, emits: Mapping[str, type[Entity] | str] | None = None) ->
 
 
 def all_tasks() -> tuple[Task, ...]:
-    """Return every task whose module is imported, by its name."""
+    """Return all tasks whose modules are imported, by name."""
     return tuple(_tasks[name] for name in sorted(_tasks))
 
 
 def get_task(name: str) -> Task:
-    """Return a task by its name. Raises UnknownTask."""
+    """Return a task by name. Raises UnknownTask."""
     if name not in _tasks:
         raise UnknownTask(f"no task is named {name!r}")
     return _tasks[name]
 
 
 def load_record(kind: type[E], message: dict[str, Any]) -> E | None:
-    """Return the record that a message is about, as it is now; None if it is gone, or another kind of record."""
+    """Return the current record of a message, or None if it is gone or of another type."""
     item = table.get((message["pk"], message["sk"]))
     if item is None:
         return None
-    found = kind if item["kind"] == kind.kind else find_record_type(item["kind"]) or Entity
-    return found.from_item(item) if issubclass(found, kind) else None
+    record_class = kind if item["kind"] == kind.kind else find_record_type(item["kind"]) or Entity
+    return record_class.from_item(item) if issubclass(record_class, kind) else None
 
 
 def run_task(message: dict[str, Any]) -> None:
-    """Run the task that a message names. Raises UnknownTask."""
-    get_task(str(message.get("task"))).work(message)
+    """Run the task in a message. Raises UnknownTask."""
+    get_task(str(message.get("task"))).function(message)

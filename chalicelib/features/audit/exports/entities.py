@@ -29,11 +29,11 @@ class AuditExport(Job):
         "running audit exports",
         "O#{organization_id}",
         MAX_RUNNING_EXPORTS,
-        lambda export: export.turn_at is not None,
+        lambda export: export.lease_until is not None,
         "Wait until one has ended.",
     )
     output_model = AuditExportOut
-    version_fields = ("version", "turn_at", "handed")
+    version_fields = ("version", "lease_until", "handed")
 
     organization_id: str
     format: ExportFormat
@@ -88,7 +88,7 @@ class AuditExport(Job):
     @property
     def scheduled_task(self) -> ScheduledTask | None:
         """The next slice of work and, after the last one, the deletion of the files."""
-        if self.turn_at:
+        if self.lease_until:
             return super().scheduled_task
         return ScheduledTask("audit_exports.clear", self.clear_at) if self.clear_at else None
 
@@ -98,7 +98,7 @@ class AuditExport(Job):
         changed_fields: dict[str, Any] = {"handed": handed} if handed != self.handed else {}
         if redacted := person.redact_all(self.filters):
             timestamp = now()
-            expired_fields = {"status": "expired", "turn_at": None, "expires_at": timestamp}
+            expired_fields = {"status": "expired", "lease_until": None, "expires_at": timestamp}
             expired_fields["clear_at"] = after(timestamp, seconds=LEASE_SECONDS)  # A worker may still be writing.
             changed_fields |= {"filters": {**self.filters, **redacted}, **expired_fields}
         return changed_fields

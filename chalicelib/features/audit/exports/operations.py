@@ -62,7 +62,11 @@ def start_audit_export(ctx: Context, organization: Organization, body: AuditExpo
     """
     filters = (body.filters or EntrySelection()).model_dump(by_alias=True)
     export = AuditExport(
-        **ctx.new_record_fields(), organization_id=organization.id, format=body.format, filters=filters, turn_at=ctx.now
+        **ctx.new_record_fields(),
+        organization_id=organization.id,
+        format=body.format,
+        filters=filters,
+        lease_until=ctx.now,
     )
     ctx.changes.enqueue_after_commit(AuditExport.task, ctx.changes.create(export))
     return AuditExportOut.of(export)

@@ -82,7 +82,7 @@ def _make_file(export: AuditExport, deadline: float) -> None:
 
 def _start(export: AuditExport) -> AuditExport:
     """Return the export with the current head of the log and a new upload. Raises BrokenHead."""
-    head = Head.of(table.get(head_key(export.organization_id)))
+    head = Head.from_item(table.get(head_key(export.organization_id)))
     provable = export.format == "ndjson"
     return jobs.checkpoint(
         export,
@@ -128,6 +128,6 @@ def _fail(export: AuditExport, error: str) -> None:
 
 def _end_export(export: AuditExport, status: str, **result_fields: Any) -> None:
     changes = UnitOfWork(now())
-    changes.update(export, status=status, turn_at=None, omitted=None, **result_fields)
+    changes.update(export, status=status, lease_until=None, omitted=None, **result_fields)
     changes.set_diff_base(export.requested_state)
     outbox.commit(changes, f"organization.audit_export.{status}", Origin.system(AuditExport.task))

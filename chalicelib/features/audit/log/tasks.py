@@ -52,8 +52,8 @@ def anchor_log(message: dict[str, Any]) -> None:
         return
     try:
         # The anchor is read before the head, so an intact log is never shorter than its anchor.
-        latest_head = anchors.load_latest_anchor(log_id) or Head.of(None)
-        head = Head.of(table.get(ledger.head_key(log_id)))
+        latest_head = anchors.load_latest_anchor(log_id) or Head.from_item(None)
+        head = Head.from_item(table.get(ledger.head_key(log_id)))
     except (BrokenAnchor, BrokenHead):
         _report_refusal(Fault("bad_signature", None))
         return

@@ -52,7 +52,7 @@ def _load_open_lead(ctx: Context, email_address: str) -> Lead | None:
         return None
     lead_id = email_item["ref"]
     key = Lead.make_item_key(id=lead_id)
-    ctx.changes.chains, items = Chains.read_beside(system_log(lead_id), [key])
+    ctx.changes.chains, items = Chains.read_with(system_log(lead_id), [key])
     return Lead.from_item(items[key]) if key in items else None
 
 

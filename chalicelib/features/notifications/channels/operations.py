@@ -151,7 +151,7 @@ def test_integration_channel(ctx: Context, channel: IntegrationChannel) -> Trial
     A success clears the status `needs_attention`. A permanent failure sets it, with the reason in `lastError`.
     """
     content = MessageContent.create_test(ctx.principal.actor, channel, ctx.now)
-    response = ctx.once(lambda: send_message(channel, content, TEST_TIMEOUT_SECONDS))
+    response = ctx.run_once(lambda: send_message(channel, content, TEST_TIMEOUT_SECONDS))
     apply_response(ctx.changes, channel, response)
     ctx.changes.set_event_subject(channel)
     return TrialOut(

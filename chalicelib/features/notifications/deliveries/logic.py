@@ -26,7 +26,7 @@ def list_deliveries(
         [facet.partition(**key_values) if facet else WebhookDelivery.pk.format_map(key_values)],
         lambda item: _is_visible_match(filters, WebhookDelivery.from_item(item)),
         limit=filters.limit,
-        most=max(filters.limit, _FILTERED_PAGE_SIZE) if has_both_filters else filters.limit,
+        max_scanned=max(filters.limit, _FILTERED_PAGE_SIZE) if has_both_filters else filters.limit,
         after=after_position,
         **_id_range(filters.since, filters.until),
     )

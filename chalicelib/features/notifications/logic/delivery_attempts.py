@@ -11,7 +11,7 @@ from chalicelib.features.notifications.entities import Delivery, Subscriber, red
 from chalicelib.features.notifications.logic import batches
 from chalicelib.features.notifications.models.schemas import DeliveryStatus
 from chalicelib.kernel.audit_log.entries import EntryItem
-from chalicelib.kernel.core.clock import after, backoff_seconds, now, now_ms, timestamp_ms
+from chalicelib.kernel.core.clock import after, back_off, now, now_ms, timestamp_ms
 from chalicelib.kernel.core.logs import add_fields, best_effort, correlate, log_event
 from chalicelib.kernel.outbound.webhook_client import WebhookResponse
 from chalicelib.kernel.storage import table
@@ -127,7 +127,7 @@ def load_deferred(subscriber: Subscriber) -> list[Delivery]:
             try:
                 table.write_transaction([_delete_deferral(deferral) for deferral in obsolete])
             except TransactionCancelled:  # One of them was deferred again meanwhile.
-                backoff_seconds(conflicts)
+                back_off(conflicts)
                 conflicts += 1
         if due or not deferrals:
             return sorted(due.values(), key=lambda delivery: delivery.sequence)
@@ -157,7 +157,7 @@ def update_subscriber(subscriber: S, apply_change: Callable[[UnitOfWork, S], S])
             if not changes.is_empty:
                 changes.commit()
         except ConcurrentModification:
-            backoff_seconds(attempt)
+            back_off(attempt)
             item = table.get(subscriber.item_key)
             present = type(subscriber).from_item(item) if item else None
             if present is None or present.endpoint != subscriber.endpoint:
@@ -251,7 +251,7 @@ def record_attempt(changes: UnitOfWork, delivery: Delivery, response: WebhookRes
 def _append_attempts(delivery: Delivery, last_response: WebhookResponse, now: str) -> list[dict[str, Any]]:
     """Return the attempts of a delivery with one added for each request that was sent."""
     last_number, attempts = delivery.attempts[-1]["number"] if delivery.attempts else 0, list[dict[str, Any]]()
-    responses = [*last_response.earlier, last_response]
+    responses = [*last_response.earlier_attempts, last_response]
     ms_ago = sum(response.duration_ms for response in responses)
     for number, response in enumerate(responses, last_number + 1):
         attempts.append(

@@ -13,7 +13,7 @@ from chalicelib.features.notifications.logic import batches
 from chalicelib.features.notifications.logic.log_consumer import ConsumerOffset
 from chalicelib.features.notifications.logic.subscriptions import SubscriptionSet, subscriptions_key
 from chalicelib.kernel.audit_log.ledger import head_key, sequence_key
-from chalicelib.kernel.core.clock import backoff_seconds, now, now_ms
+from chalicelib.kernel.core.clock import back_off, now, now_ms
 from chalicelib.kernel.core.logs import add_fields, add_request_ids, best_effort, correlate
 from chalicelib.kernel.storage import table, writes
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
@@ -68,7 +68,7 @@ def fan_out(log_id: str, deadline_ms: int) -> None:
             tries += 1
             if tries == _MAX_ATTEMPTS:
                 raise ConcurrentModification from cancelled
-            backoff_seconds(tries)
+            back_off(tries)
 
 
 def _next_entries(log_id: str, offset: ConsumerOffset, size: int) -> list[StoredEntry]:

@@ -25,7 +25,7 @@ class Replay(Job):
         "running replays",
         "O#{organization_id}",
         MAX_RUNNING_REPLAYS,
-        lambda replay: replay.turn_at is not None,
+        lambda replay: replay.lease_until is not None,
         "Wait until one has ended.",
     )
     output_model = ReplayOut

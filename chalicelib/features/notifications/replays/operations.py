@@ -37,7 +37,7 @@ def replay_webhook_deliveries(ctx: Context, webhook: Webhook, body: ReplayCreate
         **ctx.new_record_fields(),
         organization_id=webhook.organization_id,
         webhook_id=webhook.id,
-        turn_at=ctx.now,
+        lease_until=ctx.now,
         since=body.since,
         until=until,
         delivery_status=body.status,

@@ -28,10 +28,10 @@ _GIVEN_UP_ERROR: Final = "It could not be finished. What it has queued is sent; 
 def replay_deliveries(message: dict[str, Any]) -> None:
     """Queue the deliveries of a time range that have a selected status again, oldest first."""
     replay, ends_at = jobs.claim(Replay, message), jobs.slice_ends_at()
-    while replay and replay.turn_at:
+    while replay and replay.lease_until:
         given_up = replay.failures > jobs.MAX_FAILURES
         replay = _end_replay(replay, _GIVEN_UP_ERROR) if given_up else _advance(replay)
-        if replay.turn_at and time.monotonic() > ends_at:
+        if replay.lease_until and time.monotonic() > ends_at:
             jobs.release(replay)
             return
 

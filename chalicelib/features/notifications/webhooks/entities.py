@@ -132,7 +132,10 @@ class DisabledNotice(Job):
         """Return the notice about a webhook that is disabled now."""
         organization_id = webhook.organization_id
         return cls(
-            **new_record_fields(timestamp), turn_at=timestamp, organization_id=organization_id, webhook_id=webhook.id
+            **new_record_fields(timestamp),
+            lease_until=timestamp,
+            organization_id=organization_id,
+            webhook_id=webhook.id,
         )
 
 
@@ -157,7 +160,7 @@ class DisableJob(Job):
         organization_id = webhook.organization_id
         return cls(
             **new_record_fields(timestamp),
-            turn_at=timestamp,
+            lease_until=timestamp,
             organization_id=organization_id,
             webhook_id=webhook.id,
             failing_since=failing_since,
@@ -190,7 +193,7 @@ class ExhaustionJob(Job):
         """Return the job that records a failed delivery in the log."""
         return cls(
             **new_record_fields(timestamp),
-            turn_at=timestamp,
+            lease_until=timestamp,
             organization_id=failed.organization_id,
             webhook_id=failed.subscriber_id,
             delivery_id=failed.id,

@@ -153,7 +153,7 @@ def test_webhook(ctx: Context, organization: Organization, webhook: Webhook) -> 
     """
     body = _test_body(webhook, organization, ctx.now)
     headers = webhook_secrets.signed_headers(webhook, new_id(ctx.now), body, ctx.now)
-    response = ctx.once(lambda: _send_test(webhook, body, headers))
+    response = ctx.run_once(lambda: _send_test(webhook, body, headers))
     if response.succeeded and not webhook.backlog_drained:  # The backlog can be sent now.
         ctx.changes.update_untracked(webhook, responsive=True, consecutive_timeouts=0, probe_at=ctx.now)
         ctx.changes.enqueue_after_commit(PROBE_TASK, webhook)

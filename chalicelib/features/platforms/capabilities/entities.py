@@ -40,5 +40,5 @@ class CapabilitySet(RecordSet):
     """All capabilities of a space."""
 
     kind = "space.capabilities"
-    keyed_by = "capabilityKey"
+    item_key_field = "capabilityKey"
     output_model = CapabilitySetOut

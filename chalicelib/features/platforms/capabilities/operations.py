@@ -50,7 +50,7 @@ def replace_space_capabilities(ctx: Context, space: Space, body: CapabilitiesPut
     """
     wanted = ctx.new_records(Capability, [write.fields() for write in body.capabilities], **space.ancestor_ids)
     CapabilitySet.check_size(wanted)
-    stored = ctx.changes.replace_set(space, _stored_capabilities(ctx), wanted, CapabilitySet.of)
+    stored = ctx.changes.replace_set(space, _stored_capabilities(ctx), wanted, CapabilitySet.create)
     return ListPage([CapabilityOut.of(capability) for capability in stored], None)
 
 

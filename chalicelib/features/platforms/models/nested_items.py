@@ -7,7 +7,7 @@ from pydantic import AfterValidator
 from pydantic_core import to_json
 
 from chalicelib.kernel.core.problems import FieldError, ValidationProblem
-from chalicelib.kernel.http.fields import out_of_range
+from chalicelib.kernel.http.fields import out_of_range_error
 
 MOST_BYTES: Final = 64 * 1024
 """Of a document as JSON: a record carries it."""
@@ -45,7 +45,7 @@ def refuse_large(noun: str, document: Any) -> None:
 
 def _not_deeper(children: list[Any]) -> list[Any]:
     if children:
-        raise out_of_range("must be empty: a navigation is at most 3 levels deep")
+        raise out_of_range_error("must be empty: a navigation is at most 3 levels deep")
     return children
 
 

@@ -34,9 +34,9 @@ class ModuleSet(RecordSet):
     """The modules of a platform, including those of the catalogue without stored settings."""
 
     kind = "platform.modules"
-    most = 100
+    max_items = 100
     advice = "Remove the settings of another first: send null for its enabled, locked and settings."
-    keyed_by = "moduleId"
+    item_key_field = "moduleId"
     output_model = ModuleSetOut
 
 
@@ -70,5 +70,5 @@ class ModuleOverrideSet(RecordSet):
     """All module overrides of a space."""
 
     kind = "space.module_overrides"
-    keyed_by = "moduleId"
+    item_key_field = "moduleId"
     output_model = OverrideSetOut

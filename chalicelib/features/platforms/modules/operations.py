@@ -57,7 +57,7 @@ def update_platform_modules(ctx: Context, platform: Platform, body: ModulesPatch
     ModuleSet.check_size(wanted)
 
     def module_set(container: Container, modules: Sequence[PlatformModule]) -> ModuleSet:
-        return ModuleSet.of(container, configured_modules(modules))
+        return ModuleSet.create(container, configured_modules(modules))
 
     stored = ctx.changes.replace_set(platform, present, wanted, module_set)
     return ListPage([ModuleOut.of(module) for module in configured_modules(stored)], None)
@@ -131,7 +131,7 @@ def replace_module_overrides(ctx: Context, space: Space, body: OverridesPut) -> 
     """
     wanted = ctx.new_records(ModuleOverride, [write.fields() for write in body.overrides], **space.ancestor_ids)
     ModuleOverrideSet.check_size(wanted)
-    stored = ctx.changes.replace_set(space, _overrides(ctx), wanted, ModuleOverrideSet.of)
+    stored = ctx.changes.replace_set(space, _overrides(ctx), wanted, ModuleOverrideSet.create)
     return ListPage([OverrideOut.of(override) for override in stored], None)
 
 

@@ -37,7 +37,7 @@ class ProjectBlockSet(RecordSet):
     """All project blocks of a platform, by position."""
 
     kind = "platform.project_blocks"
-    keyed_by = "projectBlockId"
+    item_key_field = "projectBlockId"
     output_model = ProjectBlockSetOut
 
 

@@ -51,7 +51,7 @@ def update_project_blocks(ctx: Context, platform: Platform, body: ProjectBlocksP
     ProjectBlockSet.check_size(wanted)
 
     def block_set(container: Container, blocks: Sequence[ProjectBlock]) -> ProjectBlockSet:
-        return ProjectBlockSet.of(container, sort_by_position(blocks))
+        return ProjectBlockSet.create(container, sort_by_position(blocks))
 
     stored = ctx.changes.replace_set(platform, present, wanted, block_set)
     return ListPage([ProjectBlockOut.of(block) for block in sort_by_position(stored)], None)

@@ -66,7 +66,7 @@ class Erasure(Job):
     @property
     def is_over(self) -> bool:
         """Return whether nothing is left to do."""
-        return self.turn_at is None
+        return self.lease_until is None
 
     @property
     def known_identities(self) -> set[Identity]:

@@ -50,7 +50,7 @@ def erase_person(ctx: Context, organization: Organization, body: ErasureCreate) 
     erasure = Erasure(
         **ctx.new_record_fields(),
         organization_id=organization.id,
-        turn_at=ctx.now,
+        lease_until=ctx.now,
         step="accounts" if body.email else "addresses",
         user_ids=[body.user_id] if body.user_id else [],
         emails=emails,

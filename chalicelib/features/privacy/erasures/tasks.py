@@ -196,7 +196,7 @@ def _redact_entries(erasure: Erasure) -> Erasure | None:
         for write in (
             w
             for entry in batch
-            for w in redaction.redact_entry(log, entry.item, proven=has_valid_entry_mac(log, entry))
+            for w in redaction.redact_entry(log, entry.item, is_authentic=has_valid_entry_mac(log, entry))
         ):
             changes.add_write(write)
         erasure = jobs.checkpoint(erasure, changes, erased_entries=erasure.erased_entries + len(batch))

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator, Field, StringConstraints
 
-from chalicelib.kernel.http.fields import DateTime, Timestamp, matching, out_of_range
+from chalicelib.kernel.http.fields import DateTime, Timestamp, matching, out_of_range_error
 from chalicelib.kernel.http.models import ListQuery, Output, Query
 
 _CountryId = Annotated[
@@ -35,7 +35,7 @@ def _attribution(*sources: str) -> Any:
 
 def _check_year(timestamp: str) -> str:
     if not _START <= timestamp < _END:
-        raise out_of_range("must be within 2000 to 2037, UTC: there are no data for other years")
+        raise out_of_range_error("must be within 2000 to 2037, UTC: there are no data for other years")
     return timestamp
 
 

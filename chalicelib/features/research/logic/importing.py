@@ -6,7 +6,7 @@ from typing import Any, Final
 from chalicelib.features.research.entities import Artefact, ResearchJob
 from chalicelib.features.research.logic.record_rules import content_hash, first_researchers
 from chalicelib.features.research.logic.sources import SourceRecord
-from chalicelib.kernel.core.clock import backoff_seconds, now
+from chalicelib.kernel.core.clock import back_off, now
 from chalicelib.kernel.core.ids import new_record_fields
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
@@ -36,14 +36,14 @@ def store_records(job: ResearchJob, records: Sequence[SourceRecord]) -> Research
             job = reload_held_job(job)
             if (attempt := attempt + 1) == _MAX_ATTEMPTS:
                 raise
-            backoff_seconds(attempt)
+            back_off(attempt)
     return job
 
 
 def reload_held_job(job: ResearchJob) -> ResearchJob:
     """Return the current job if this worker still holds it. Raises ConcurrentModification otherwise."""
     item = table.get(job.item_key)
-    if item is None or item.get("turn_at") != job.turn_at:
+    if item is None or item.get("turn_at") != job.lease_until:
         raise ConcurrentModification
     return ResearchJob.from_item(item)
 

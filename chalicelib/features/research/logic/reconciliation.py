@@ -21,7 +21,7 @@ from chalicelib.features.research.entities import (
 from chalicelib.features.research.logic import record_rules
 from chalicelib.features.research.logic.importing import reload_held_job
 from chalicelib.features.research.models.identifiers import match_keys
-from chalicelib.kernel.core.clock import backoff_seconds, now
+from chalicelib.kernel.core.clock import back_off, now
 from chalicelib.kernel.core.ids import new_record_fields
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
@@ -65,7 +65,7 @@ def reconcile_next(job: ResearchJob) -> ResearchJob | None:
             return _reconcile_artefact(job, stale[0]["id"])
         except ConcurrentModification:
             job = reload_held_job(job)
-            backoff_seconds(attempt)
+            back_off(attempt)
     raise ConcurrentModification
 
 

@@ -14,7 +14,7 @@ from urllib.parse import urlencode, urljoin, urlsplit
 from pydantic_core import from_json
 
 from chalicelib.features.research.logic import throttle
-from chalicelib.kernel.core.clock import backoff_seconds
+from chalicelib.kernel.core.clock import back_off
 from chalicelib.kernel.core.version import VERSION
 from chalicelib.kernel.outbound.retry_after import parse_retry_after
 
@@ -100,7 +100,7 @@ def _get_json(source: Source, url: str) -> Any:
         except RetryLater:
             if attempt == _MAX_ATTEMPTS - 1:
                 raise
-            backoff_seconds(attempt, first=0.2, most=MAX_WAIT_SECONDS)
+            back_off(attempt, first_seconds=0.2, max_seconds=MAX_WAIT_SECONDS)
             continue
         if response.status in (_FORBIDDEN, _TOO_MANY_REQUESTS) or response.status >= _SERVER_ERROR:
             _wait_before_retry(source, response, last=attempt == _MAX_ATTEMPTS - 1, attempt=attempt)
@@ -114,10 +114,10 @@ def _wait_before_retry(source: Source, response: SourceResponse, *, last: bool, 
     seconds = response.retry_after
     if last or (seconds or 0) > MAX_WAIT_SECONDS:
         if seconds:
-            throttle.back_off(source.name, seconds)
+            throttle.suspend(source.name, seconds)
         raise RetryLater(f"{source.name} answered {response.status}.", seconds)
     if seconds is None:
-        backoff_seconds(attempt, first=0.2, most=MAX_WAIT_SECONDS)
+        back_off(attempt, first_seconds=0.2, max_seconds=MAX_WAIT_SECONDS)
     else:
         time.sleep(seconds)
 

@@ -7,7 +7,7 @@ conditional write.
 import time
 from typing import Final
 
-from chalicelib.kernel.core.clock import after, backoff_seconds, now, timestamp, timestamp_ms
+from chalicelib.kernel.core.clock import after, back_off, now, timestamp, timestamp_ms
 from chalicelib.kernel.core.problems import unavailable
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import ItemKey
@@ -48,14 +48,14 @@ def acquire(name: str, requests_per_second: float, *, max_wait_seconds: float) -
                 [_claim_write(name, item["free_at"] if item else None, after(slot_at, seconds=1 / requests_per_second))]
             )
         except TransactionCancelled:
-            backoff_seconds(attempt)
+            back_off(attempt)
         else:
             time.sleep(seconds)
             return
     raise unavailable(f"Too many ask {name} at once.")
 
 
-def back_off(name: str, seconds: float) -> None:
+def suspend(name: str, seconds: float) -> None:
     """Leave no free slot for some seconds, as the service requested."""
     free_at = timestamp(timestamp_ms(now()) + round(seconds * 1000))
     item = table.get(throttle_key(name))

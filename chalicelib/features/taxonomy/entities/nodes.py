@@ -140,7 +140,7 @@ class TaxonomyNode(Entity):
 
         Loads the ancestors of the other prefetched nodes in the same reads.
         """
-        reading = TreeReader.of(taxonomy_tree(self.platform_id), read)
+        reading = TreeReader.from_items(taxonomy_tree(self.platform_id), read)
         reading.load_ancestors([item["id"] for item in read.values() if item.get("kind") == self.kind])
         return self.from_reading(reading, self.id)
 
@@ -176,7 +176,7 @@ class SystemTagSet(RecordSet):
     """The system tags of a platform."""
 
     kind = "taxonomy.system_tags"
-    keyed_by = "slug"
+    item_key_field = "slug"
     output_model = SystemTagSetOut
 
 

@@ -41,7 +41,7 @@ def load_matches(reading: TreeReader, rows: list[Item]) -> list[str]:
     """Read the nodes to which some index rows refer, and their ancestors. Return the ids of the nodes."""
     node_ids = [row["node_id"] for row in rows]
     if rows:
-        reading.read(reading.tree.key(node_id) for row in rows for node_id in (row["node_id"], *row["lineage"]))
+        reading.load(reading.tree.node_key(node_id) for row in rows for node_id in (row["node_id"], *row["lineage"]))
     return node_ids
 
 

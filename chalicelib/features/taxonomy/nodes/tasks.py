@@ -10,7 +10,7 @@ from chalicelib.features.taxonomy.nodes.logic.node_changes import delete_leaf
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
-from chalicelib.kernel.storage.trees import children
+from chalicelib.kernel.storage.trees import read_children
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from chalicelib.kernel.work import jobs
 from chalicelib.kernel.work.tasks import task
@@ -64,7 +64,9 @@ def _some_children(node: TaxonomyNode) -> list[TaxonomyNode]:
     partition = TaxonomyNode.among_siblings.partition(platform_id=node.platform_id, sibling_list=node.id)
     listed_ids = [item["id"] for item in table.query(partition, limit=_BATCH_SIZE).items]
     present = [child for child in _load_nodes(node.platform_id, listed_ids).values() if child.parent_id == node.id]
-    return present or [*map(TaxonomyNode.from_item, children(taxonomy_tree(node.platform_id), node.id)[:_BATCH_SIZE])]
+    return present or [
+        *map(TaxonomyNode.from_item, read_children(taxonomy_tree(node.platform_id), node.id)[:_BATCH_SIZE])
+    ]
 
 
 def _remove_child(child: TaxonomyNode, parent: TaxonomyNode) -> TaxonomyNode:

@@ -6,8 +6,8 @@ from pydantic import AfterValidator, Field
 
 from chalicelib.features.tenancy.models.memberships import RevokedKeyOut
 from chalicelib.kernel.core.clock import now
-from chalicelib.kernel.core.ip_networks import network
-from chalicelib.kernel.http.fields import DateTime, Name, Timestamp, out_of_range
+from chalicelib.kernel.core.ip_networks import parse_network
+from chalicelib.kernel.http.fields import DateTime, Name, Timestamp, out_of_range_error
 from chalicelib.kernel.http.models import Input, Output, RecordOutput
 from chalicelib.kernel.permissions.roles import all_scopes
 
@@ -19,12 +19,12 @@ Scope = Literal[_SCOPES]  # type: ignore[valid-type]
 
 def _require_future(timestamp: str) -> str:
     if timestamp <= now():
-        raise out_of_range("must lie in the future")
+        raise out_of_range_error("must lie in the future")
     return timestamp
 
 
 def _normalize_network(cidr: str) -> str:
-    return str(network(cidr))
+    return str(parse_network(cidr))
 
 
 def _deduplicate(values: list[str]) -> list[str]:

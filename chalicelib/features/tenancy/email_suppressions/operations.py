@@ -88,7 +88,7 @@ def _load_suppression(ctx: Context, query: UnsubscribeQuery) -> EmailSuppression
 
 def _build_response(ctx: Context, *, unsubscribed: bool) -> SubscriptionOut | RawResponse:
     ctx.headers |= {"Vary": "Accept"}
-    if not ctx.request.prefers("text/html", to="application/json"):
+    if not ctx.request.prefers("text/html", other_type="application/json"):
         return SubscriptionOut(unsubscribed=unsubscribed)
     page = "done.html" if unsubscribed else "ask.html"
     headers = {

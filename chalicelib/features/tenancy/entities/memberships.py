@@ -103,7 +103,6 @@ class Member(ContainerMember):
     by_email = Facet("O#{organization_id}#E#{email}", "facet1")
 
     attribute_names: ClassVar[Mapping[str, str]] = {
-        **ContainerMember.attribute_names,
         "last_key_issuance_id": "keys_mark",
         "list_name": "shelf",
     }
@@ -152,5 +151,5 @@ class RevocationMarker(Job):
         return cls(
             **{**record_fields, **container_ids},
             user_id=user_id,
-            turn_at=after(record_fields["created_at"], seconds=INDEX_LAG_SECONDS),
+            lease_until=after(record_fields["created_at"], seconds=INDEX_LAG_SECONDS),
         )

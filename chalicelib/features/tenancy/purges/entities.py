@@ -34,6 +34,6 @@ def purge_container(changes: UnitOfWork, container: Container) -> None:
         organization_id=container.log,
         container_kind=container.kind,
         container_id=container.id,
-        turn_at=changes.now,
+        lease_until=changes.now,
     )
     changes.enqueue_after_commit(Purge.task, changes.create(job))

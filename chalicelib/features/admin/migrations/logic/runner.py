@@ -14,7 +14,7 @@ from chalicelib.features.admin.migrations.entities import MigrationLease, Migrat
 from chalicelib.features.admin.migrations.logic import migration_history
 from chalicelib.features.admin.migrations.logic.checksums import CHECKSUM_CHANGED_ERROR, checksum_changed
 from chalicelib.features.admin.migrations.logic.migration_catalogue import MIGRATIONS, Migration
-from chalicelib.kernel.core.clock import after, backoff_seconds, now
+from chalicelib.kernel.core.clock import after, back_off, now
 from chalicelib.kernel.core.logs import logger
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
@@ -127,7 +127,7 @@ class _Runner:
                 return self._store_progress(changes, migration, record, next_position, None, started_at_monotonic)
             except ConcurrentModification:
                 self._check_lease()
-                backoff_seconds(attempt)
+                back_off(attempt)
             except Exception as failure:  # noqa: BLE001 - outermost handler: the record gets the reason, the log the traceback
                 logger().exception("migration", extra={"migration": migration.id})
                 error = _describe_failure(failure)

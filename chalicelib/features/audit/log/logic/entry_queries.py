@@ -11,7 +11,7 @@ from chalicelib.features.audit.log.models import EntryFilters
 from chalicelib.kernel.audit_log import redaction
 from chalicelib.kernel.audit_log.authenticity import is_authentic
 from chalicelib.kernel.audit_log.entries import EntryItem, body_key, canonical_json
-from chalicelib.kernel.audit_log.ledger import sealed_ids, sequence_key
+from chalicelib.kernel.audit_log.ledger import find_entry_ids, sequence_key
 from chalicelib.kernel.core import ids
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Facet, Item, ItemKey, Partition, organization_id_from_log
@@ -52,7 +52,7 @@ def list_entries(
         ],
         lambda item: _is_visible_match(log_ids, filters, item),
         limit=limit,
-        most=limit if is_fully_indexed else max(limit, _FILTERED_PAGE_SIZE),
+        max_scanned=limit if is_fully_indexed else max(limit, _FILTERED_PAGE_SIZE),
         after=after_position,
         **ids.id_range(filters.since, filters.until),
     )
@@ -163,7 +163,7 @@ def _query_index(log_id: str, after_sequence: int, last_sequence: int) -> list[I
 
 def _load_from_table(log_id: str, after_sequence: int, last_sequence: int) -> list[Item]:
     """Return the next consecutive entries, located by the ledger's batches."""
-    ids_by_sequence = sealed_ids(log_id, after_sequence, min(last_sequence, after_sequence + _BATCH_SIZE))
+    ids_by_sequence = find_entry_ids(log_id, after_sequence, min(last_sequence, after_sequence + _BATCH_SIZE))
     keys = {
         sequence: EntryItem.make_item_key(log_id=log_id, id=entry_id) for sequence, entry_id in ids_by_sequence.items()
     }

@@ -96,7 +96,7 @@ def _failure(log_id: str, sequence: int, entry: StoredEntry, chained_since_size:
     if sealed_sequence != sequence:
         return "reordered" if sealed_sequence else "modified"
     try:
-        decoded = EntryItem.of(log_id, body)
+        decoded = EntryItem.create(log_id, body)
     except (ValueError, KeyError, TypeError):
         return "modified"
     expected = decoded.item() | sequence_attributes(log_id, sequence, size) | {"seal": seal}

@@ -12,8 +12,8 @@ from chalicelib.features.audit.log.logic.entry_verification import Fault, Verifi
 from chalicelib.kernel.audit_log.entries import EntryItem
 from chalicelib.kernel.audit_log.entry_macs import public_keys
 from chalicelib.kernel.audit_log.ledger import BrokenHead, Head, Outbox, count_pending, head_key, origin, sequence_key
-from chalicelib.kernel.audit_log.mac_chains import End, Link, chain_key, chain_keys, links_of
-from chalicelib.kernel.audit_log.signed_statements import BrokenStatement, Missing, Statement
+from chalicelib.kernel.audit_log.mac_chains import ChainEnd, Link, chain_key, chain_keys, links_of
+from chalicelib.kernel.audit_log.signed_statements import BrokenStatement, MissingLinks, Statement
 from chalicelib.kernel.core.logs import add_fields
 from chalicelib.kernel.core.problems import FieldError, ValidationProblem
 from chalicelib.kernel.crypto import checkpoints
@@ -127,7 +127,7 @@ def _start(log_id: str, outbox: Outbox) -> tuple[VerificationProgress, Fault | N
     if anchor_fault := anchor_fault or (find_head_fault(log_id, head) if progress.head_size else None):
         return progress, anchor_fault
     try:
-        statement = head.stated(log_id) or (None if progress.head_size else Statement())
+        statement = head.read_statement(log_id) or (None if progress.head_size else Statement())
     except BrokenStatement:
         return progress, forged_fault
     since = statement.since if statement else progress.head_size
@@ -142,31 +142,31 @@ def _count_suppressed(log_id: str, statement: Statement, outbox: Outbox) -> int:
     """
     missing = _missing_links(log_id, statement, outbox)
     for seconds in _RECHECK_SECONDS:
-        if not missing.number:
+        if not missing.count:
             break
         time.sleep(seconds)
         outbox_now = Outbox.read(log_id)
         statement_now = _load_statement(log_id)
-        missing = missing.confirmed_by(_missing_links(log_id, statement_now, outbox_now)) if statement_now else missing
-    return statement.lost + missing.number
+        missing = missing.intersect(_missing_links(log_id, statement_now, outbox_now)) if statement_now else missing
+    return statement.lost + missing.count
 
 
 def _load_statement(log_id: str) -> Statement | None:
     try:
         head = _load_head(log_id)
-        return head.stated(log_id) or Statement() if head else None
+        return head.read_statement(log_id) or Statement() if head else None
     except BrokenStatement:
         return None
 
 
-def _missing_links(log_id: str, statement: Statement, outbox: Outbox) -> Missing:
+def _missing_links(log_id: str, statement: Statement, outbox: Outbox) -> MissingLinks:
     """Return the missing chain links; none if the outbox was not read completely."""
     if not outbox.complete:
-        return Missing()
-    lagging_shards = statement.ahead_of(outbox.ends)
+        return MissingLinks()
+    lagging_shards = statement.chains_behind(outbox.ends)
     items = table.get_all(chain_keys(log_id, lagging_shards)) if lagging_shards else {}
-    current_ends = {shard: End.of(items.get(chain_key(log_id, shard))) for shard in lagging_shards}
-    return statement.missing(outbox.ends, _pending_links(log_id, statement, outbox), current_ends)
+    current_ends = {shard: ChainEnd.from_item(items.get(chain_key(log_id, shard))) for shard in lagging_shards}
+    return statement.find_missing(outbox.ends, _pending_links(log_id, statement, outbox), current_ends)
 
 
 def _pending_links(log_id: str, statement: Statement, outbox: Outbox) -> set[Link]:
@@ -179,7 +179,7 @@ def _pending_links(log_id: str, statement: Statement, outbox: Outbox) -> set[Lin
     links_to_check = {
         link: EntryItem.make_item_key(log_id=log_id, id=pointer["sk"])
         for link, pointer in pointers.items()
-        if "duesk" not in pointer or statement.reached(link.shard).lacks(link.number)
+        if "duesk" not in pointer or statement.chain_state(link.shard).is_missing(link.number)
     }
     entries = table.get_all(links_to_check.values(), ("pk", "sk", "sequence")) if links_to_check else {}
     return {
@@ -192,7 +192,7 @@ def _pending_links(log_id: str, statement: Statement, outbox: Outbox) -> set[Lin
 def _load_head(log_id: str) -> Head | None:
     """Return the head of a log, or None if it is invalid."""
     try:
-        return Head.of(table.get(head_key(log_id)))
+        return Head.from_item(table.get(head_key(log_id)))
     except BrokenHead:
         return None
 

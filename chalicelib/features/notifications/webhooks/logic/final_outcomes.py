@@ -16,7 +16,7 @@ from chalicelib.features.notifications.webhooks.entities import (
     Webhook,
     WebhookDelivery,
 )
-from chalicelib.kernel.core.clock import backoff_seconds, now
+from chalicelib.kernel.core.clock import back_off, now
 from chalicelib.kernel.core.logs import best_effort
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.storage import table
@@ -73,7 +73,7 @@ def commit_disable(message: dict[str, Any]) -> None:
             else:
                 _commit_disable_job(job, webhook)
         except ConcurrentModification:
-            backoff_seconds(attempt)
+            back_off(attempt)
         else:
             return
     raise ConcurrentModification

@@ -17,7 +17,7 @@ _QUERY_TIMEOUT_SECONDS: Final = 2.0
 _CHAIN_TIMEOUT_SECONDS: Final = 4.0
 """Time limit for all queries of a CNAME chain together."""
 _MAX_CHAIN_LENGTH: Final = 8
-_ADDRESS_TYPES: Final[tuple[dns.Question, ...]] = ("A", "AAAA")
+_ADDRESS_TYPES: Final[tuple[dns.RecordType, ...]] = ("A", "AAAA")
 _THREADS: Final = 6
 """One thread for each query. The queries of a CNAME chain share one, as they run one after the other."""
 
@@ -54,7 +54,7 @@ def _merge(first: DnsAnswer, second: DnsAnswer) -> DnsAnswer:
     return DnsAnswer((*first.values, *second.values), first.error or second.error)
 
 
-def _query(name: str, record_type: dns.Question, deadline: float = inf) -> DnsAnswer:
+def _query(name: str, record_type: dns.RecordType, deadline: float = inf) -> DnsAnswer:
     timeout_seconds = min(_QUERY_TIMEOUT_SECONDS, deadline - monotonic())
     try:
         return DnsAnswer(tuple(sorted(dns.query_dns(name, record_type, timeout_seconds))))

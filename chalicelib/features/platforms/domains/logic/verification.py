@@ -13,7 +13,7 @@ from chalicelib.kernel.core.clock import after, timestamp_ms
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.crypto import signatures
 from chalicelib.kernel.outbound.domain_names import registrable_domain
-from chalicelib.kernel.outbound.ip_addresses import public_only
+from chalicelib.kernel.outbound.ip_addresses import mask_private_address
 
 MAX_PENDING_DAYS: Final = 7
 LAPSE_AFTER_HOURS: Final = 72
@@ -195,7 +195,7 @@ def _observed_values(record_type: str, observation: DnsObservation, *, is_ok: bo
     version = {"A": 4, "AAAA": 6}.get(record_type) if is_ok else None
     addresses = [each for each in observation.addresses.values if version in (None, _ip_version(each))]
     service_addresses = _service_addresses()
-    displayed = [each if each in service_addresses else public_only(each) for each in addresses]
+    displayed = [each if each in service_addresses else mask_private_address(each) for each in addresses]
     values = observation.ownership.values if record_type == "TXT" else observation.cname_chain.values or displayed
     for value in [*dict.fromkeys(values)][:MAX_OBSERVED_VALUES]:
         yield value if len(value) <= MAX_OBSERVED_VALUE_CHARACTERS else f"{value[: MAX_OBSERVED_VALUE_CHARACTERS - 1]}…"

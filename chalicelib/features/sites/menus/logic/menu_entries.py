@@ -44,7 +44,7 @@ def menu_prefetch_keys(request: Request) -> list[ItemKey]:
     items = request.unvalidated_body.get("items")
     ids = [each for each in _page_ids(items, _MAX_LEVELS) if re.fullmatch(UUID_PATTERN, each)]
     trees = [page_tree(request.parameters["site_id"], name) for name in (PUBLISHED_TREE, DRAFT_TREE)]
-    return [key for tree in trees for key in (tree.state_key, *map(tree.key, dict.fromkeys(ids[:MAX_MENU_ITEMS])))]
+    return [key for tree in trees for key in (tree.state_key, *map(tree.node_key, dict.fromkeys(ids[:MAX_MENU_ITEMS])))]
 
 
 def _page_ids(items: object, levels: int) -> Iterator[str]:
@@ -92,7 +92,7 @@ class PagePathReader:
 
     def _load_positions(self, page_ids: Iterable[str]) -> None:
         """Read the positions of pages and the states of the trees, unless they were read before."""
-        keys = {tree.tree.key(page_id) for tree in self._trees for page_id in page_ids}
+        keys = {tree.tree.node_key(page_id) for tree in self._trees for page_id in page_ids}
         if unknown := sorted({*keys, *(tree.tree.state_key for tree in self._trees)} - self._asked):
             self._items |= table.get_all(unknown)
             self._asked |= {*unknown}

@@ -182,7 +182,7 @@ class Page(PageTarget):
     @property
     def draft_position(self) -> Item:
         """Return its item in the tree of drafts."""
-        pk, sk = page_tree(self.site_id, DRAFT_TREE).key(self.id)
+        pk, sk = page_tree(self.site_id, DRAFT_TREE).node_key(self.id)
         return {
             "pk": pk,
             "sk": sk,
@@ -197,7 +197,7 @@ class Page(PageTarget):
     @property
     def published_position(self) -> Item:
         """Return its item in the tree of published pages, with the revision if it is published itself."""
-        pk, sk = page_tree(self.site_id, PUBLISHED_TREE).key(self.id)
+        pk, sk = page_tree(self.site_id, PUBLISHED_TREE).node_key(self.id)
         return {
             "pk": pk,
             "sk": sk,
@@ -236,11 +236,11 @@ class Page(PageTarget):
         `items` is what was read before, and further items are added to it. `extra_keys` are read together with the
         ancestors.
         """
-        reading = TreeReader.of(page_tree(self.site_id, DRAFT_TREE), items)
+        reading = TreeReader.from_items(page_tree(self.site_id, DRAFT_TREE), items)
         reading.add_items([self.draft_position])
-        keys = [*extra_keys, *(reading.tree.key(ancestor_id) for ancestor_id in self.ancestor_ids)]
+        keys = [*extra_keys, *(reading.tree.node_key(ancestor_id) for ancestor_id in self.ancestor_ids)]
         if {*keys, reading.tree.state_key} - items.keys():
-            reading.read(keys)
+            reading.load(keys)
         reading.load_ancestors([self.id])
         breadcrumbs = reading.chain(self.id)
         if breadcrumbs is None:

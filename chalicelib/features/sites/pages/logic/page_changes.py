@@ -44,7 +44,7 @@ from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.entity import Item, ItemKey
-from chalicelib.kernel.storage.trees import children
+from chalicelib.kernel.storage.trees import read_children
 
 MAX_CHILDREN_OF_NEW_HOME: Final = 1000
 
@@ -239,7 +239,7 @@ def _reject_slug_conflicts(trees: SiteTreesUnitOfWork, tree_name: TreeName, page
     if number > MAX_CHILDREN_OF_NEW_HOME:
         detail = f"The page has {number} children. A new home page can have at most {MAX_CHILDREN_OF_NEW_HOME}."
         raise Problem.for_field("/isHome", "limit_exceeded", f"{detail} Move some first.")
-    slugs = sorted(str(seat["slug"]) for seat in children(page_tree(trees.site_id, tree_name), page.id))
+    slugs = sorted(str(seat["slug"]) for seat in read_children(page_tree(trees.site_id, tree_name), page.id))
     if len(slugs) != number:
         raise ConcurrentModification  # A child was added or removed concurrently.
     guard_keys = {slug: slug_guard_key(trees.site_id, tree_name, None, slug) for slug in slugs}
@@ -265,7 +265,7 @@ def delete_page(ctx: Context, site: Site, page: Page, *, cascade: bool) -> None:
     if site.home_page_id == page.id:
         ctx.changes.update_untracked(site, home_page_id=None)
     trees.write()
-    removal = PageRemoval(**ctx.new_record_fields(), **page.site_ids, page_id=page.id, turn_at=ctx.now)
+    removal = PageRemoval(**ctx.new_record_fields(), **page.site_ids, page_id=page.id, lease_until=ctx.now)
     ctx.changes.enqueue_after_commit(PageRemoval.task, ctx.changes.create(removal))
 
 

@@ -66,7 +66,7 @@ def find_moved(site_id: str, path: str, items: dict[ItemKey, Item]) -> PageLocat
     if slugs is None:
         return None
     tree = page_tree(site_id, PUBLISHED_TREE)
-    resolver, reading = PathResolver(site_id, tree, slugs, items), TreeReader.of(tree, items)
+    resolver, reading = PathResolver(site_id, tree, slugs, items), TreeReader.from_items(tree, items)
     for number, page_id in enumerate(resolver.resolve_former()):
         if number >= _MAX_CANDIDATES:
             break
@@ -165,10 +165,10 @@ def list_pages(ctx: Context, site_id: str, query: PagesQuery) -> PageOfList[Page
 def with_breadcrumbs(site_id: str, pages: Iterable[Page], items: Mapping[ItemKey, Item]) -> list[Page]:
     """Return pages with their breadcrumbs, without their blocks. Pages with a missing ancestor are omitted."""
     listed = [*pages]
-    reading = TreeReader.of(page_tree(site_id, DRAFT_TREE), dict(items))
+    reading = TreeReader.from_items(page_tree(site_id, DRAFT_TREE), dict(items))
     reading.add_items(page.draft_position for page in listed)
-    if ancestor_keys := {reading.tree.key(each) for page in listed for each in page.ancestor_ids} - reading.asked:
-        reading.read(ancestor_keys)
+    if ancestor_keys := {reading.tree.node_key(each) for page in listed for each in page.ancestor_ids} - reading.asked:
+        reading.load(ancestor_keys)
     reading.load_ancestors([page.id for page in listed])
     chains = ((page, reading.chain(page.id)) for page in listed)
     return [

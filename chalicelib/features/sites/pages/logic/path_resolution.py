@@ -25,7 +25,7 @@ from chalicelib.features.sites.pages.entities.slug_index import (
 from chalicelib.kernel.core.problems import unavailable
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, ItemKey
-from chalicelib.kernel.storage.trees import KEEP_MOVING, Tree, is_settled
+from chalicelib.kernel.storage.trees import CONCURRENT_MOVES, Tree, is_settled
 
 _MAX_STEPS: Final = 200
 """Pages visited along a former path: current children and former children, on each level."""
@@ -77,7 +77,7 @@ class PathResolver:
             ):
                 return breadcrumbs
             self._read |= table.get_all(slug_index_keys(self._tree, self._slugs))
-        raise unavailable(KEEP_MOVING)
+        raise unavailable(CONCURRENT_MOVES)
 
     def resolve_former(self) -> Iterator[str]:
         """Yield the ids of the pages that the path may have led to, if each slug can be a current or former one.
@@ -163,7 +163,7 @@ class PathResolver:
         """Return the child of a page with a slug, by the item that reserves the slug. It takes two further reads."""
         tree_name: TreeName = PUBLISHED_TREE if self._tree.partition.endswith(PUBLISHED_TREE) else DRAFT_TREE
         guard = self._get_item(slug_guard_key(self._site_id, tree_name, parent_id, slug))
-        position = self._get_item(self._tree.key(guard["ref"])) if guard else None
+        position = self._get_item(self._tree.node_key(guard["ref"])) if guard else None
         return {guard["ref"]: position} if guard and position and position["slug"] == slug else {}
 
     def _get_item(self, key: ItemKey) -> Item | None:

@@ -35,7 +35,7 @@ class PagePublisher:
 
     def __init__(self, trees: SiteTreesUnitOfWork, page: Page, timestamp: str) -> None:
         self._trees, self._page, self._timestamp = trees, page, timestamp
-        self._reading = TreeReader.of(trees.tree(PUBLISHED_TREE), trees.read)
+        self._reading = TreeReader.from_items(trees.tree(PUBLISHED_TREE), trees.read)
         self._breadcrumbs: dict[str, list[Item]] = {}
 
     def publish(self, revision: Revision | Page, since: str | None = None) -> Page:

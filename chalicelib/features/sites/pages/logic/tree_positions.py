@@ -30,8 +30,8 @@ class EditablePage(Page):
         """Yield the item keys of the ancestors of its positions and of pages that were read, and of the slug index."""
         drafts, live = page_tree(self.site_id, DRAFT_TREE), page_tree(self.site_id, PUBLISHED_TREE)
         others = [item for item in read.values() if item.get("kind") == Page.kind and item["id"] != self.id]
-        yield from (drafts.key(each) for other in others for each in other["lineage"])
-        yield from (live.key(each) for each in {*self.ancestor_ids, *self.published_ancestor_ids})
+        yield from (drafts.node_key(each) for other in others for each in other["lineage"])
+        yield from (live.node_key(each) for each in {*self.ancestor_ids, *self.published_ancestor_ids})
         yield from (
             self.make_item_key(site_id=self.site_id, id=each)
             for each in {self.parent_id, self.published_parent_id}

@@ -7,7 +7,7 @@ from pydantic import AfterValidator, ConfigDict, Field, PlainValidator
 from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
 
 from chalicelib.kernel.core.case_folding import ascii_lower
-from chalicelib.kernel.http.fields import ElementId, JsonObject, Link, LongText, Name, WebUrl, out_of_range
+from chalicelib.kernel.http.fields import ElementId, JsonObject, Link, LongText, Name, WebUrl, out_of_range_error
 from chalicelib.kernel.http.models import Input, Output
 
 BlockType = Literal[
@@ -195,7 +195,7 @@ def _validate_blocks(blocks: list[_Block]) -> list[_Block]:
             errors.append(InitErrorDetails(type=PydanticCustomError("repeated", ""), loc=(*path, "id"), input=block.id))
         block_ids.add(block.id)
         if isinstance(block, ColumnsBlock) and path.count("columns") == MAX_COLUMN_DEPTH:
-            deep = out_of_range(f"is not allowed here: columns are at most {MAX_COLUMN_DEPTH} levels deep")
+            deep = out_of_range_error(f"is not allowed here: columns are at most {MAX_COLUMN_DEPTH} levels deep")
             errors.append(InitErrorDetails(type=deep, loc=path, input=None))
     count = sum(1 for _ in _iter_blocks(blocks))
     if count > MAX_BLOCKS:

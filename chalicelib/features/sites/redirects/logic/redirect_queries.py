@@ -27,7 +27,7 @@ def with_destinations(site_id: str, redirects: Sequence[Redirect]) -> list[Redir
     page_ids = [redirect.page_id for redirect in redirects if redirect.page_id]
     reading = TreeReader(page_tree(site_id, PUBLISHED_TREE))
     if page_ids:
-        reading.read(reading.tree.key(page_id) for page_id in page_ids)
+        reading.load(reading.tree.node_key(page_id) for page_id in page_ids)
         reading.load_ancestors([page_id for page_id in page_ids if reading.node(page_id)])
     return [redirect.replace(to_path=_destination(reading, redirect)) for redirect in redirects]
 

@@ -30,7 +30,7 @@ VARY_BY_ACCEPT: Final = "Accept, Authorization"
 
 def wants_html(request: Request) -> bool:
     """Return whether a request prefers HTML."""
-    return request.prefers("text/html", to="application/json")
+    return request.prefers("text/html", other_type="application/json")
 
 
 def render_page(ctx: Context, site: Site, page: Page, revision_id: str | None, *, preview: bool = False) -> RawResponse:

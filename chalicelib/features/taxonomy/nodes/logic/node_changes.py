@@ -44,7 +44,7 @@ from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.entity import ItemKey
 from chalicelib.kernel.storage.trees import TreeReader
-from chalicelib.kernel.storage.trees import children as children_in
+from chalicelib.kernel.storage.trees import read_children as children_in
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 
 MAX_REPARENTED_CHILDREN: Final = 25
@@ -177,7 +177,7 @@ def _delete_with_subtree(
         last_position=max([tree.last_position, *root_positions]),
         pending_removals=tree.pending_removals + 1,
     )
-    job = NodeRemovalJob(**ctx.new_record_fields(), **node.ids, node_id=node.id, turn_at=ctx.now)
+    job = NodeRemovalJob(**ctx.new_record_fields(), **node.ids, node_id=node.id, lease_until=ctx.now)
     ctx.changes.enqueue_after_commit(NodeRemovalJob.task, ctx.changes.create(job))
 
 
@@ -256,7 +256,7 @@ def _parent(node: TaxonomyNode) -> TaxonomyNode | None:
 def _load_parent(ctx: Context, platform_id: str, parent_id: str | None) -> TaxonomyNode | None:
     if parent_id is None:
         return None
-    reading = TreeReader.of(taxonomy_tree(platform_id), dict(ctx.access.prefetched))
+    reading = TreeReader.from_items(taxonomy_tree(platform_id), dict(ctx.access.prefetched))
     reading.load_ancestors([parent_id])
     parent = TaxonomyNode.from_reading(reading, parent_id)
     if parent is None:

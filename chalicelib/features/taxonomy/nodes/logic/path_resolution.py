@@ -22,7 +22,7 @@ from chalicelib.kernel.http.fields import SLUG_PATTERN, fold_text
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, ItemKey
 from chalicelib.kernel.storage.search_keys import exact_key
-from chalicelib.kernel.storage.trees import KEEP_MOVING, TreeReader
+from chalicelib.kernel.storage.trees import CONCURRENT_MOVES, TreeReader
 from chalicelib.kernel.transactions.unique_items import guard_key
 
 _MAX_LABEL_MATCHES: Final = 25
@@ -76,7 +76,7 @@ def find_by_path(platform_id: str, path: str, prefetched: dict[ItemKey, Item]) -
         if match or resolver.reading.state.get("version") == version:
             return match
         prefetched = table.get_all([resolver.reading.tree.state_key, *slug_index_keys(platform_id, path)])
-    raise unavailable(KEEP_MOVING)
+    raise unavailable(CONCURRENT_MOVES)
 
 
 class NodePathResolver:
@@ -84,14 +84,14 @@ class NodePathResolver:
 
     def __init__(self, platform_id: str, slugs: list[str], prefetched: dict[ItemKey, Item]) -> None:
         self.platform_id, self.slugs = platform_id, slugs
-        self.reading = TreeReader.of(taxonomy_tree(platform_id), prefetched)
+        self.reading = TreeReader.from_items(taxonomy_tree(platform_id), prefetched)
         self._indexed_ids = [indexed_node_ids(prefetched.get(slug_index_key(platform_id, slug))) for slug in slugs]
         self._visited: set[tuple[str | None, int]] = set()
 
     def find_current(self) -> NodeMatch | None:
         """Return the node that has the path now, if there is one."""
-        node_keys = (self.reading.tree.key(node_id) for ids in self._indexed_ids for node_id in ids or ())
-        self.reading.read([*node_keys, *self._candidate_keys(self._slug_key, overflowed_only=True)])
+        node_keys = (self.reading.tree.node_key(node_id) for ids in self._indexed_ids for node_id in ids or ())
+        self.reading.load([*node_keys, *self._candidate_keys(self._slug_key, overflowed_only=True)])
         parent_id: str | None = None
         for level in range(len(self.slugs)):
             parent_id = self._child_id(parent_id, level)
@@ -105,7 +105,7 @@ class NodePathResolver:
 
         On each level the current node takes precedence over the former one.
         """
-        self.reading.read(self._candidate_keys(self._former_position_key))
+        self.reading.load(self._candidate_keys(self._former_position_key))
         node = next(self._end_nodes(None, 0), None)
         return (node, "path" if node.path == "/".join(self.slugs) else "formerPath") if node else None
 
@@ -151,7 +151,7 @@ class NodePathResolver:
             slug_key = self._slug_key(parent_id, slug)
             self._read_missing(slug_key)
             node_ids = frozenset({str(self.reading.items.get(slug_key, {}).get("ref"))})
-            self._read_missing(*map(self.reading.tree.key, node_ids))
+            self._read_missing(*map(self.reading.tree.node_key, node_ids))
         for node_id in node_ids:
             node = self.reading.node(node_id)
             if node and (node.get("parent_id"), node["slug"]) == (parent_id, slug):
@@ -160,7 +160,7 @@ class NodePathResolver:
 
     def _read_missing(self, *keys: ItemKey) -> None:
         if missing := {*keys} - self.reading.asked:
-            self.reading.read(missing)
+            self.reading.load(missing)
 
     def _load(self, node_id: str | None) -> TaxonomyNode | None:
         if node_id is None:

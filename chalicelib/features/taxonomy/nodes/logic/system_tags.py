@@ -59,7 +59,7 @@ def _add_tags(
     items: dict[ItemKey, Item],
 ) -> None:
     """Add new tags to the tree. Also touches the platform, so that concurrent requests conflict."""
-    ctx.derived = True  # If another node takes a slug meanwhile, the request is retried and finds it.
+    ctx.has_derived_slug = True  # If another node takes a slug meanwhile, the request is retried and finds it.
     tags = {**present, **new}
     fields: dict[str, Any] = {"tags": {slug: node.id for slug, node in tags.items()}}
     fields["last_position"] = max(node.position for node in new.values())
@@ -74,7 +74,7 @@ def _add_tags(
         ctx.changes.create(Taxonomy(**ctx.new_record_fields(), **platform.ancestor_ids, **fields))
     before, after = (_outputs(each) for each in (present, tags))
     ctx.changes.set_event_diff(
-        SystemTagSet.of(platform, before), SystemTagSet.of(ctx.changes.touch_if_changed(platform), after)
+        SystemTagSet.create(platform, before), SystemTagSet.create(ctx.changes.touch_if_changed(platform), after)
     )
 
 

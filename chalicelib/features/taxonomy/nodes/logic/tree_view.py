@@ -67,7 +67,7 @@ def _read_part(
         if any(len(children.get(node.id, ())) != node.child_count for node in level):
             raise _InconsistentPart
         level = next_level
-    reading.read([])
+    reading.load([])
     if reading.unsettled_keys() or not reading.covers_version(version):
         raise _InconsistentPart
     return roots, children

@@ -54,6 +54,6 @@ def record_issuance(ctx: Context, issuer: ApiKey | Member, grantor_ids: Sequence
 
     The transaction fails if the issuer is revoked concurrently. `grantor_ids`: the key's grantors so far.
     """
-    ctx.changes.mark(issuer, last_key_issuance_id=new_id(ctx.now))
+    ctx.changes.set_marker(issuer, last_key_issuance_id=new_id(ctx.now))
     own = [issuer.user_id] if isinstance(issuer, Member) else [*(issuer.grantor_ids or ()), issuer.id]
     return [*dict.fromkeys([*(grantor_ids or ()), *own])]

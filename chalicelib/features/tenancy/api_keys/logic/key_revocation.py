@@ -8,7 +8,7 @@ from chalicelib.features.tenancy.api_keys.entities import KEY_DEPENDENCY_PREFIX,
 from chalicelib.features.tenancy.api_keys.models import RevocationReason
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.core.ids import new_record_fields
-from chalicelib.kernel.identity.auth import ending_keys_key
+from chalicelib.kernel.identity.auth import revoked_keys_key
 from chalicelib.kernel.permissions.roles import ungrantable_scopes
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item
@@ -40,7 +40,7 @@ class KeyRevocationPlan:
         The other keys are listed for a task.
         """
         at_once, later = self.keys[:MAX_KEYS_PER_TRANSACTION], self.keys[MAX_KEYS_PER_TRANSACTION:]
-        marker = ending_keys_key(KeyRevocation.make_item_key(organization_id=self.organization_id))
+        marker = revoked_keys_key(KeyRevocation.make_item_key(organization_id=self.organization_id))
         item_keys = [ApiKey.make_item_key(organization_id=self.organization_id, id=key["id"]) for key in at_once]
         items = table.get_all([*item_keys, *([marker] if later else [])]) if at_once else {}
         for key in (ApiKey.from_item(items[each]) for each in item_keys if each in items):
@@ -62,10 +62,14 @@ class KeyRevocationPlan:
         """List keys as revoked, in addition to those that are listed already."""
         if stored_item:
             existing = KeyRevocation.from_item(stored_item)
-            listed = changes.update_untracked(existing, reasons={**existing.reasons, **reasons}, turn_at=changes.now)
+            listed = changes.update_untracked(
+                existing, reasons={**existing.reasons, **reasons}, lease_until=changes.now
+            )
         else:
             new = new_record_fields(changes.now)
-            listed = KeyRevocation(**new, organization_id=self.organization_id, reasons=reasons, turn_at=changes.now)
+            listed = KeyRevocation(
+                **new, organization_id=self.organization_id, reasons=reasons, lease_until=changes.now
+            )
             changes.create(listed)
         changes.enqueue_after_commit(KeyRevocation.task, listed)
 

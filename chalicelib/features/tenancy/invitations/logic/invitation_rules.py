@@ -19,7 +19,7 @@ from chalicelib.kernel.core.clock import after, timestamp_ms
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.core.settings import section, settings
 from chalicelib.kernel.crypto import signatures
-from chalicelib.kernel.identity.email_hashes import keyed_hash
+from chalicelib.kernel.identity.email_hashes import hash_email
 from chalicelib.kernel.identity.jwt import User
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.rate_limits.buckets import RateLimit, RateLimitBucket, rate_limited
@@ -68,7 +68,7 @@ def build_send_fields(
 
 def recipient_mail_buckets(email_address: str) -> list[RateLimitBucket]:
     """Return the rate limit buckets that count the invitation mails to an address."""
-    recipient = keyed_hash(email_address).hex()
+    recipient = hash_email(email_address).hex()
     return [rate_limit.bucket_for(recipient) for rate_limit in _RECIPIENT_MAIL_LIMITS]
 
 

@@ -22,7 +22,7 @@ from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.crypto import signatures
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.request import Request
-from chalicelib.kernel.identity.email_hashes import keyed_hash
+from chalicelib.kernel.identity.email_hashes import hash_email
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, ItemKey
@@ -104,8 +104,8 @@ def dispatch_invitation(ctx: Context, invitation: Invitation) -> InvitationOut:
             invitation_id=invitation.id,
             send_count=invitation.send_count,
             token_key_id=signatures.key_id_of(token),
-            turn_at=ctx.now,
-            recipient_hash=keyed_hash(invitation.email).hex(),
+            lease_until=ctx.now,
+            recipient_hash=hash_email(invitation.email).hex(),
         )
         ctx.changes.enqueue_after_commit(InvitationMail.task, ctx.changes.create(mail))
     return InvitationOut.of(invitation, accept_url=build_accept_url(token))

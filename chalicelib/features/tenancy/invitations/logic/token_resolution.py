@@ -149,7 +149,7 @@ def _resolve_invitation(invitation: Invitation, user_id: str) -> ResolvedInvitat
     pk = log_partition(invitation.organization_id)
     epochs = [key for each in subjects for key in Subject(pk, each).keys]
     membership_keys = [key for user in user_ids for key in membership_view_keys(user, container_key, ancestor_keys)]
-    chains, items = Chains.read_beside(
+    chains, items = Chains.read_with(
         invitation.organization_id, [container_key, *ancestor_keys, *membership_keys, *epochs]
     )
     container_items = [
