@@ -12,7 +12,7 @@ from botocore.exceptions import ClientError
 from infrastructure.account import client
 from infrastructure.deployed_functions import functions
 from infrastructure.names import Stage
-from infrastructure.resources import LOGS_KEPT_DAYS
+from infrastructure.resources import LOG_RETENTION_DAYS
 
 ROLE: Final = "atrium-gateway-logs"
 
@@ -86,7 +86,7 @@ def make_log_groups(stage: Stage) -> None:
     for group in (stage.access_log, *map(stage.log_group, functions(app))):
         with suppress(logs.exceptions.ResourceAlreadyExistsException):
             logs.create_log_group(logGroupName=group)
-        logs.put_retention_policy(logGroupName=group, retentionInDays=LOGS_KEPT_DAYS)
+        logs.put_retention_policy(logGroupName=group, retentionInDays=LOG_RETENTION_DAYS)
 
 
 def patches(stage: Stage) -> list[dict[str, Any]]:

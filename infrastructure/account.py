@@ -74,9 +74,9 @@ def explained() -> Iterator[None]:
 
 def _why(error: ClientError) -> str:
     code, call = error.response["Error"]["Code"], error.operation_name
-    said = f"AWS refused {call}: {code}. {error.response['Error'].get('Message', '')}".rstrip()
+    text = f"AWS refused {call}: {code}. {error.response['Error'].get('Message', '')}".rstrip()
     advice = " Check whose credentials these are: `aws sts get-caller-identity`." if code in _REFUSALS else ""
-    return said + advice
+    return text + advice
 
 
 @cache

@@ -46,13 +46,13 @@ def bootstrap(name: str, given: Mapping[str, str], *, alarms_to: str | None = No
     would be wrong; then nothing was made.
     """
     known = configuration.variables(name)
-    said = {ARGUMENTS[argument]: value for argument, value in given.items()}
-    _need({**known, **said})
-    _check(said.get("AUTH_JWKS"), alarms_to)
-    if "AUTH_JWKS" not in (said if "AUTH_ISSUER" in said else known | said):
-        said["AUTH_JWKS"] = jwks_of({**known, **said}["AUTH_ISSUER"])
-    stage = _stage(name, known, said)
-    wanted = places(stage) | said
+    answers = {ARGUMENTS[argument]: value for argument, value in given.items()}
+    _need({**known, **answers})
+    _check(answers.get("AUTH_JWKS"), alarms_to)
+    if "AUTH_JWKS" not in (answers if "AUTH_ISSUER" in answers else known | answers):
+        answers["AUTH_JWKS"] = jwks_of({**known, **answers}["AUTH_ISSUER"])
+    stage = _stage(name, known, answers)
+    wanted = places(stage) | answers
     validate_settings({key.lower(): value for key, value in (known | _NOT_MADE_YET | wanted).items()})
     found = _made(stage, (known | wanted).get("MAIL_FROM", ""), alarms_to)
     _write(stage, known | wanted | found | _former_seals(known))
@@ -87,9 +87,9 @@ def _check(jwks: str | None, alarms_to: str | None) -> None:
         raise Refused(f"ALARMS_TO must be an e-mail address, such as ops@example.com; {alarms_to} is none.")
 
 
-def _stage(name: str, known: Mapping[str, str], said: Mapping[str, str]) -> Stage:
+def _stage(name: str, known: Mapping[str, str], answers: Mapping[str, str]) -> Stage:
     here = stage_here(name)
-    stage = configuration.kept_in(here, {**known, **said})
+    stage = configuration.stored_in(here, {**known, **answers})
     former = known.get("EVENTS_QUEUE_URL")
     if former and former != stage.queue_url("events.fifo"):
         raise Refused(

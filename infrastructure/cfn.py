@@ -9,7 +9,7 @@ HERE: Final = Stage("${Stage}", "${AWS::AccountId}", "${AWS::Region}", "${AWS::P
 """The stage that the stack is made for: its names hold what `sub` leaves to CloudFormation."""
 
 
-KEPT: Final = {"DeletionPolicy": "Retain", "UpdateReplacePolicy": "Retain"}
+RETAINED: Final = {"DeletionPolicy": "Retain", "UpdateReplacePolicy": "Retain"}
 """What a resource has that outlives its stack."""
 
 
@@ -49,5 +49,5 @@ def policy(*statements: dict[str, Any]) -> dict[str, Any]:
 
 
 def _statement(effect: str, who: Any, actions: list[str], resource: Any, condition: dict[str, Any]) -> dict[str, Any]:
-    said = {"Effect": effect, "Principal": who, "Action": actions, "Resource": resource}
-    return said | ({"Condition": condition} if condition else {})
+    statement = {"Effect": effect, "Principal": who, "Action": actions, "Resource": resource}
+    return statement | ({"Condition": condition} if condition else {})

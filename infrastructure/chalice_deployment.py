@@ -99,8 +99,8 @@ def _answer_as_the_service(stage: Stage, params: dict[str, Any], **_: object) ->
 
 def _record(stage: Stage, config: Config, project: Path) -> None:
     file = _file(stage, project)
-    kept = _file(stage, PROJECT)
-    former = json.loads(kept.read_text())["resources"] if kept.exists() else []
+    record = _file(stage, PROJECT)
+    former = json.loads(record.read_text())["resources"] if record.exists() else []
     with explained():
         resources = deployed_functions.resources(stage, config, former)
     write_whole(file, {"resources": resources, "schema_version": "2.0", "backend": "api"})

@@ -82,9 +82,11 @@ def _updated(name: str, template: str, parameters: Mapping[str, str], former: Ma
             f"{_events(name, former)}"
         )
     declared = json.loads(template).get("Parameters", {})
-    kept = [p["ParameterKey"] for p in former.get("Parameters", [])]
+    unchanged = [p["ParameterKey"] for p in former.get("Parameters", [])]
     same = [
-        {"ParameterKey": key, "UsePreviousValue": True} for key in kept if key in declared and key not in parameters
+        {"ParameterKey": key, "UsePreviousValue": True}
+        for key in unchanged
+        if key in declared and key not in parameters
     ]
     try:
         client("cloudformation").update_stack(

@@ -49,9 +49,9 @@ def begin(stage: str, like: str) -> None:
     whole = _whole()
     if stage not in whole["stages"]:
         text = json.dumps(whole["stages"][like]).replace(f'"policies/{like}/', f'"policies/{stage}/')
-        begun = whole["stages"][stage] = json.loads(text)
-        del begun[_VARIABLES]
-        for function in begun["lambda_functions"].values():
+        stage_settings = whole["stages"][stage] = json.loads(text)
+        del stage_settings[_VARIABLES]
+        for function in stage_settings["lambda_functions"].values():
             function.pop("reserved_concurrency", None)  # An account has enough for one such stage, as a rule.
         write_whole(FILE, whole)
 
@@ -70,10 +70,10 @@ def deployed(name: str) -> Stage:
     data = queue.removeprefix("atrium-").removesuffix("-events.fifo")
     host = str(address.hostname).split(".")
     stage = Stage(name, account, host[1], _partition(host), data_of="" if data == name else data)
-    return kept_in(stage, known)
+    return stored_in(stage, known)
 
 
-def kept_in(stage: Stage, known: Mapping[str, str]) -> Stage:
+def stored_in(stage: Stage, known: Mapping[str, str]) -> Stage:
     """Return a stage with the table and the bucket of anchors that its settings name, if they are not the stack's."""
     table, anchors = known.get("TABLE_NAME", ""), known.get("ANCHORS_BUCKET", "")
     return replace(

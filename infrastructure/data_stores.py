@@ -3,11 +3,11 @@
 from typing import Any, Final
 
 from chalicelib.kernel.crypto.keyrings import KEY_CONTEXT
-from infrastructure.cfn import HERE, KEPT, allow, deny, of, policy, ref, sub, titled
+from infrastructure.cfn import HERE, RETAINED, allow, deny, of, policy, ref, sub, titled
 from infrastructure.resources import (
     ANCHORS_LOCKED_YEARS,
-    DEAD_LETTERS_KEPT_SECONDS,
-    EXPORTS_KEPT_DAYS,
+    DEAD_LETTER_RETENTION_SECONDS,
+    EXPORT_RETENTION_DAYS,
     EXPORTS_MADE_WITHIN_DAYS,
     MAX_RECEIVES,
     QUEUES,
@@ -46,9 +46,9 @@ def stores() -> Resources:
     found = {"Table": _table(), "Key": _key(), **_queues(), "ExportsBucket": _exports(), "AnchorsBucket": _anchors()}
     alias = {"AliasName": sub(HERE.key_alias), "TargetKeyId": ref("Key")}
     return {
-        **{name: resource | KEPT for name, resource in found.items()},
-        "KeyAlias": {"Type": "AWS::KMS::Alias", "Properties": alias} | KEPT,
-        **{f"{purpose.title()}BucketPolicy": _bucket_policy(purpose) | KEPT for purpose in _PURPOSES},
+        **{name: resource | RETAINED for name, resource in found.items()},
+        "KeyAlias": {"Type": "AWS::KMS::Alias", "Properties": alias} | RETAINED,
+        **{f"{purpose.title()}BucketPolicy": _bucket_policy(purpose) | RETAINED for purpose in _PURPOSES},
     }
 
 
@@ -100,7 +100,7 @@ def _dead_letter_queue(queue: str, attributes: dict[str, str]) -> dict[str, Any]
     return {
         "QueueName": sub(queue_name(HERE.prefix, dead_letter_queue(queue))),
         **({"FifoQueue": True} if "FifoQueue" in attributes else {}),
-        "MessageRetentionPeriod": DEAD_LETTERS_KEPT_SECONDS,
+        "MessageRetentionPeriod": DEAD_LETTER_RETENTION_SECONDS,
         "RedriveAllowPolicy": {"redrivePermission": "byQueue", "sourceQueueArns": [source]},
     }
 
@@ -114,7 +114,7 @@ def _exports() -> dict[str, Any]:
     rule = {
         "Id": "expired",
         "Status": "Enabled",
-        "ExpirationInDays": EXPORTS_MADE_WITHIN_DAYS + EXPORTS_KEPT_DAYS + 1,
+        "ExpirationInDays": EXPORTS_MADE_WITHIN_DAYS + EXPORT_RETENTION_DAYS + 1,
         "AbortIncompleteMultipartUpload": {"DaysAfterInitiation": EXPORTS_MADE_WITHIN_DAYS},
     }
     return _bucket("exports", {"LifecycleConfiguration": {"Rules": [rule]}})

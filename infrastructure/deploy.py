@@ -44,7 +44,7 @@ def deploy(name: str) -> None:
     _bound_former_seals(stage, present)
     resources = chalice_deployment.deploy(stage, stage_project(name, package=zipped))
     url = resources["rest_api"]["rest_api_url"].rstrip("/")
-    if _is_to_be_told(configuration.variables(name).get("PUBLIC_URL"), url):
+    if _needs_notice(configuration.variables(name).get("PUBLIC_URL"), url):
         print(f"The API has its address now: {url}. Telling the functions, by a second deployment.", flush=True)
         configuration.write(name, {"PUBLIC_URL": url})
         resources = chalice_deployment.deploy(stage, stage_project(name, package=zipped))
@@ -104,7 +104,7 @@ def _bound_former_seals(stage: Stage, present: Sequence[Mapping[str, str]]) -> N
         configuration.write(stage.name, {FORMER_SEALS: min(times)} if times else {})
 
 
-def _is_to_be_told(public: str | None, url: str) -> bool:
+def _needs_notice(public: str | None, url: str) -> bool:
     # An API that is made anew has another address; a domain's is somebody's choice.
     return public is None or (".execute-api." in public and public != url)
 
@@ -157,7 +157,7 @@ def _migrate(stage: Stage) -> None:
     if "FunctionError" in answer:
         raise Refused(f"The function migrate failed: {outcomes.get('errorMessage', outcomes)}. {_AGAIN}")
     for outcome in outcomes:
-        print(f"  {_said(outcome)}")
+        print(f"  {_report(outcome)}")
     if any(outcome["state"] != "applied" for outcome in outcomes):
         raise Refused(f"Not every migration was applied. {_AGAIN}")
     if not outcomes:
@@ -167,6 +167,6 @@ def _migrate(stage: Stage) -> None:
 _AGAIN: Final = "The new code is deployed. Read the log of that function, then try again: make deploy"
 
 
-def _said(outcome: Mapping[str, Any]) -> str:
+def _report(outcome: Mapping[str, Any]) -> str:
     reason = f" {outcome['error']}" if outcome.get("error") else ""
     return f"{outcome['id'] or 'migrations'}: {outcome['state']}.{reason}"

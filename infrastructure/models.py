@@ -50,14 +50,19 @@ def _regions(endpoints: Json) -> Json:
 def _cut(model: Json, calls: Iterable[str]) -> Json:
     """Return a model of these calls only, and of what they send and answer; without documentation."""
     operations = {name: model["operations"][name] for name in calls}
-    told = [fields for each in operations.values() for fields in (each.get("input"), each.get("output")) if fields]
-    told += [error for each in operations.values() for error in each.get("errors", [])]
+    fields_used = [
+        fields for each in operations.values() for fields in (each.get("input"), each.get("output")) if fields
+    ]
+    fields_used += [error for each in operations.values() for error in each.get("errors", [])]
     needed: dict[str, Json] = {}
-    while told:
-        name = told.pop()["shape"]
+    while fields_used:
+        name = fields_used.pop()["shape"]
         if name not in needed:
             shape = needed[name] = model["shapes"][name]
-            told += [*shape.get("members", {}).values(), *(shape[k] for k in ("member", "key", "value") if k in shape)]
+            fields_used += [
+                *shape.get("members", {}).values(),
+                *(shape[k] for k in ("member", "key", "value") if k in shape),
+            ]
     cut: Json = _undocumented({**model, "operations": operations, "shapes": needed})
     return cut
 

@@ -219,8 +219,8 @@ def _shorten(about: Path) -> None:
     for file in [file for file in about.rglob("*") if file.is_file()]:
         if not any(file.match(pattern) for pattern in _LICENCES):
             file.unlink()
-    kept = [(name, value) for name, value in headers.items() if name in ("Metadata-Version", "Name", "Version")]
-    (about / "METADATA").write_text("".join(f"{name}: {value}\n" for name, value in kept))
+    remaining = [(name, value) for name, value in headers.items() if name in ("Metadata-Version", "Name", "Version")]
+    (about / "METADATA").write_text("".join(f"{name}: {value}\n" for name, value in remaining))
 
 
 def _without_symbols(library: bytes) -> bytes:

@@ -41,12 +41,12 @@ QUEUES: Final = {
 
 MAX_RECEIVES: Final = 5
 
-DEAD_LETTERS_KEPT_SECONDS: Final = 14 * 24 * 60 * 60
+DEAD_LETTER_RETENTION_SECONDS: Final = 14 * 24 * 60 * 60
 
 RECOVERY_DAYS: Final = 35
 """For so long the table can be restored as it was in any second; DynamoDB offers no more."""
 
-EXPORTS_KEPT_DAYS: Final = 7
+EXPORT_RETENTION_DAYS: Final = 7
 """What callers are promised of an export, from when it is complete."""
 
 EXPORTS_MADE_WITHIN_DAYS: Final = 7
@@ -54,7 +54,7 @@ EXPORTS_MADE_WITHIN_DAYS: Final = 7
 
 ANCHORS_LOCKED_YEARS: Final = 10
 
-LOGS_KEPT_DAYS: Final = 30
+LOG_RETENTION_DAYS: Final = 30
 
 
 def table(name: str) -> dict[str, Any]:

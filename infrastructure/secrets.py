@@ -46,7 +46,7 @@ def days(wait: timedelta) -> str:
 Step = Literal["begin", "switch", "finish", "return"]
 
 _CREATED: Final = "created"
-_BEGUN: Final = "begun"
+_STARTED: Final = "begun"
 _SWITCHED: Final = "switched"
 _FINISHED: Final = "finished"
 _RESEALED: Final = "sealed anew"
@@ -58,7 +58,7 @@ def create(stage: Stage) -> list[str]:
     The stage's KMS key has to be there. It may be repeated, die half way and run twice at once: only what was kept
     first counts.
     """
-    return [secret for secret in SECRETS if _kept_first(stage, secret)]
+    return [secret for secret in SECRETS if _stored_first(stage, secret)]
 
 
 def read(stage: Stage) -> dict[str, str]:
@@ -91,10 +91,10 @@ def rotate(stage: Stage, secret: str, step: Step, *, at_once: bool = False) -> s
     deployed. `at_once`: don't wait for what the former key has made to end. Raises Refused if the step is not the next,
     or somebody else rotates at the same time.
     """
-    kept = _kept(stage, secret)
+    stored = _load_secret(stage, secret)
     if step == "finish":
-        return _finish(stage, kept, at_once=at_once)
-    return {"begin": _begin, "switch": _switch, "return": _return}[step](stage, kept)
+        return _finish(stage, stored, at_once=at_once)
+    return {"begin": _begin, "switch": _switch, "return": _return}[step](stage, stored)
 
 
 def note_resealed(stage: Stage, secret: str = KeyPurpose.DATA_KEY.value) -> None:
@@ -102,20 +102,20 @@ def note_resealed(stage: Stage, secret: str = KeyPurpose.DATA_KEY.value) -> None
 
     Raises Refused if no rotation of that key waits for that.
     """
-    kept = _kept(stage, secret)
-    if kept.state == _SWITCHED:
-        _keep(stage, kept, kept.keys, _RESEALED)
-    elif kept.state != _RESEALED:
-        raise Refused(f"No former {secret.replace('-', ' ')} of {stage.name} waits to be dropped: {kept.standing}")
+    stored = _load_secret(stage, secret)
+    if stored.state == _SWITCHED:
+        _store_secret(stage, stored, stored.keys, _RESEALED)
+    elif stored.state != _RESEALED:
+        raise Refused(f"No former {secret.replace('-', ' ')} of {stage.name} waits to be dropped: {stored.standing}")
 
 
 def awaits_resealing(stage: Stage, secret: str) -> bool:
     """Return whether `finish` of a secret waits until what the former key has made is made anew. Raises Refused."""
-    return _kept(stage, secret).state == _SWITCHED
+    return _load_secret(stage, secret).state == _SWITCHED
 
 
 @dataclass(frozen=True)
-class _Kept:
+class _StoredSecret:
     """A secret as its parameter holds it: its keys, how far its rotation is and since when; the key dropped last."""
 
     secret: str
@@ -131,69 +131,69 @@ class _Kept:
         since = f"since {self.since:%Y-%m-%d %H:%M} UTC"
         return {
             _CREATED: f"{self.secret} has one key {since}, and was never rotated.",
-            _BEGUN: f"a new key of {self.secret} is listed {since} and not used yet; next is `switch`.",
+            _STARTED: f"a new key of {self.secret} is listed {since} and not used yet; next is `switch`.",
             _SWITCHED: f"the new key of {self.secret} is used {since}, the former still listed; next is `finish`.",
             _RESEALED: f"all is sealed by the new key of {self.secret} {since}; next is `finish`.",
             _FINISHED: f"{self.secret} has one key {since}; no rotation is under way.",
         }[self.state]
 
 
-def _begin(stage: Stage, kept: _Kept) -> str:
-    if kept.state in (_SWITCHED, _RESEALED):
-        raise Refused(f"A rotation is under way: {kept.standing}")
-    if kept.state != _BEGUN:
-        _keep(stage, kept, [*kept.keys, _new_key(stage, kept.secret)], _BEGUN)
-    return f"Begun: a new key of {kept.secret} is listed. {_deploy(stage)} and then `switch`."
+def _begin(stage: Stage, stored: _StoredSecret) -> str:
+    if stored.state in (_SWITCHED, _RESEALED):
+        raise Refused(f"A rotation is under way: {stored.standing}")
+    if stored.state != _STARTED:
+        _store_secret(stage, stored, [*stored.keys, _new_key(stage, stored.secret)], _STARTED)
+    return f"Begun: a new key of {stored.secret} is listed. {_deploy(stage)} and then `switch`."
 
 
-def _switch(stage: Stage, kept: _Kept) -> str:
-    if kept.state in (_CREATED, _FINISHED):
-        raise Refused(f"There is nothing to switch to: {kept.standing} Begin with `begin`.")
-    if kept.state == _BEGUN:
-        _keep(stage, kept, kept.keys[::-1], _SWITCHED)
-    wait, what = WAITS[kept.secret]
+def _switch(stage: Stage, stored: _StoredSecret) -> str:
+    if stored.state in (_CREATED, _FINISHED):
+        raise Refused(f"There is nothing to switch to: {stored.standing} Begin with `begin`.")
+    if stored.state == _STARTED:
+        _store_secret(stage, stored, stored.keys[::-1], _SWITCHED)
+    wait, what = WAITS[stored.secret]
     until = f" It waits {days(wait)}, for {what}." if what else ""
-    command, _ = ANEW.get(kept.secret, ("", ""))
+    command, _ = ANEW.get(stored.secret, ("", ""))
     again = f" Then seal anew: `.venv/bin/python -m local {command} --stage {stage.name}`." if command else ""
-    return f"Switched: the new key of {kept.secret} is used. {_deploy(stage)}.{again} At last `finish`.{until}"
+    return f"Switched: the new key of {stored.secret} is used. {_deploy(stage)}.{again} At last `finish`.{until}"
 
 
-def _finish(stage: Stage, kept: _Kept, *, at_once: bool) -> str:
-    if kept.state == _FINISHED:
-        return f"Finished already: {kept.standing} {_deploy(stage)}, unless you have."
-    if kept.state in (_CREATED, _BEGUN):
-        raise Refused(f"There is nothing to finish: {kept.standing}")
-    command, why = ANEW.get(kept.secret, ("", ""))
-    if command and kept.state != _RESEALED:
-        raise Refused(f"{why}: {kept.standing} First run `.venv/bin/python -m local {command} --stage {stage.name}`.")
-    wait, what = WAITS[kept.secret]
-    over = kept.since + wait
+def _finish(stage: Stage, stored: _StoredSecret, *, at_once: bool) -> str:
+    if stored.state == _FINISHED:
+        return f"Finished already: {stored.standing} {_deploy(stage)}, unless you have."
+    if stored.state in (_CREATED, _STARTED):
+        raise Refused(f"There is nothing to finish: {stored.standing}")
+    command, why = ANEW.get(stored.secret, ("", ""))
+    if command and stored.state != _RESEALED:
+        raise Refused(f"{why}: {stored.standing} First run `.venv/bin/python -m local {command} --stage {stage.name}`.")
+    wait, what = WAITS[stored.secret]
+    over = stored.since + wait
     if datetime.now(UTC) < over and not at_once:
         raise Refused(
             f"The former key has made what still holds: {what}. Finish after {over:%Y-%m-%d %H:%M} UTC or, if the key "
             "leaked, now with --at-once: then these end."
         )
-    if kept.secret == KeyPurpose.AUDIT_SIGNING_KEY:
-        _keep_public_key(stage, kept.keys[1])
-    _keep(stage, kept, kept.keys[:1], _FINISHED)
-    return f"Finished: the former key of {kept.secret} is dropped. {_deploy(stage)}."
+    if stored.secret == KeyPurpose.AUDIT_SIGNING_KEY:
+        _keep_public_key(stage, stored.keys[1])
+    _store_secret(stage, stored, stored.keys[:1], _FINISHED)
+    return f"Finished: the former key of {stored.secret} is dropped. {_deploy(stage)}."
 
 
-def _return(stage: Stage, kept: _Kept) -> str:
-    if kept.state == _BEGUN:
-        raise Refused(f"A rotation is under way: {kept.standing} Go on to `finish` first.")
-    if kept.state in (_CREATED, _FINISHED):
-        if kept.dropped is None:
-            raise Refused(f"There is no key to return to: {kept.standing}")
-        _keep(stage, kept, [*kept.keys, kept.dropped], _SWITCHED)
-    return f"Returned: the former key of {kept.secret} is listed again. {_deploy(stage)}. It goes by `finish`."
+def _return(stage: Stage, stored: _StoredSecret) -> str:
+    if stored.state == _STARTED:
+        raise Refused(f"A rotation is under way: {stored.standing} Go on to `finish` first.")
+    if stored.state in (_CREATED, _FINISHED):
+        if stored.dropped is None:
+            raise Refused(f"There is no key to return to: {stored.standing}")
+        _store_secret(stage, stored, [*stored.keys, stored.dropped], _SWITCHED)
+    return f"Returned: the former key of {stored.secret} is listed again. {_deploy(stage)}. It goes by `finish`."
 
 
 def _deploy(stage: Stage) -> str:
     return f"Now `make bootstrap STAGE={stage.name}` and `make deploy STAGE={stage.name}`"
 
 
-def _kept(stage: Stage, secret: str) -> _Kept:
+def _load_secret(stage: Stage, secret: str) -> _StoredSecret:
     """Return a secret with how far it is, which stands in the description of its parameter's present version."""
     ssm, name = client("ssm"), stage.parameter(secret)
     try:
@@ -203,19 +203,19 @@ def _kept(stage: Stage, secret: str) -> _Kept:
         raise Refused(f"There is no parameter {name}. Run `make bootstrap STAGE={stage.name}`.") from None
     last = versions[-1]
     keys, state = last["Value"].split(","), last.get("Description")
-    if len(keys) != {_CREATED: 1, _BEGUN: 2, _SWITCHED: 2, _RESEALED: 2, _FINISHED: 1}.get(state):
+    if len(keys) != {_CREATED: 1, _STARTED: 2, _SWITCHED: 2, _RESEALED: 2, _FINISHED: 1}.get(state):
         raise Refused(f"{name} was changed by another hand. Put its last version back that says how far it is.")
     former = [each["Value"].split(",")[-1] for each in versions if each.get("Description") == _SWITCHED]
     since = last["LastModifiedDate"].astimezone(UTC)
-    return _Kept(secret, keys, former[-1] if former else None, state, since, last["Version"])
+    return _StoredSecret(secret, keys, former[-1] if former else None, state, since, last["Version"])
 
 
-def _keep(stage: Stage, kept: _Kept, keys: list[str], state: str) -> None:
+def _store_secret(stage: Stage, stored: _StoredSecret, keys: list[str], state: str) -> None:
     answer = client("ssm").put_parameter(
-        Name=stage.parameter(kept.secret), Value=",".join(keys), Type="String", Description=state, Overwrite=True
+        Name=stage.parameter(stored.secret), Value=",".join(keys), Type="String", Description=state, Overwrite=True
     )
-    if answer["Version"] != kept.version + 1:
-        raise Refused(f"Somebody else rotated {kept.secret} at the same time. See where it stands: run it again.")
+    if answer["Version"] != stored.version + 1:
+        raise Refused(f"Somebody else rotated {stored.secret} at the same time. See where it stands: run it again.")
 
 
 def _keep_public_key(stage: Stage, former: str) -> None:
@@ -234,7 +234,7 @@ def _public_half(signing: str) -> bytes:
     return public_key(seed["Plaintext"])
 
 
-def _kept_first(stage: Stage, secret: str) -> bool:
+def _stored_first(stage: Stage, secret: str) -> bool:
     ssm = client("ssm")
     name = stage.parameter(secret)
     if ssm.get_parameters(Names=[name])["Parameters"]:

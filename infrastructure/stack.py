@@ -4,12 +4,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from infrastructure.alarms import alarms
-from infrastructure.cfn import HERE, KEPT, allow, of, policy, ref, sub, titled
+from infrastructure.cfn import HERE, RETAINED, allow, of, policy, ref, sub, titled
 from infrastructure.dashboard import dashboard
 from infrastructure.data_stores import Resources, resource_of, stores
 from infrastructure.names import NAMES
 from infrastructure.queries import QUERIES
-from infrastructure.resources import LOGS_KEPT_DAYS, QUEUES, queue_setting
+from infrastructure.resources import LOG_RETENTION_DAYS, QUEUES, queue_setting
 
 LARGEST_BYTES: Final = 51_200
 """What CloudFormation takes of a template that is sent with the request."""
@@ -77,7 +77,7 @@ def _mail() -> Resources:
     }
     # Kept: who sends from the domain already would be without, and its records in DNS would be for nothing.
     identity = {"Type": "AWS::SES::EmailIdentity", "Condition": "SendsMail", "Properties": properties}
-    return {"MailIdentity": identity | KEPT}
+    return {"MailIdentity": identity | RETAINED}
 
 
 def _topic() -> Resources:
@@ -107,8 +107,8 @@ def _logs(functions: Iterable[str]) -> Resources:
     return {
         name: {
             "Type": "AWS::Logs::LogGroup",
-            "Properties": {"LogGroupName": sub(group), "RetentionInDays": LOGS_KEPT_DAYS},
-            **KEPT,
+            "Properties": {"LogGroupName": sub(group), "RetentionInDays": LOG_RETENTION_DAYS},
+            **RETAINED,
         }
         for name, group in (
             ("AccessLog", HERE.access_log),

@@ -40,23 +40,23 @@ def compared(bench: Bench, url: str) -> list[tuple[str, str, Units, Units]]:
 
 
 def _consumed(url: str, call: Call) -> Units:
-    told = {"TableName": PREFIX, "ReturnConsumedCapacity": "INDEXES"}
+    request = {"TableName": PREFIX, "ReturnConsumedCapacity": "INDEXES"}
     if not call.items:
         return _units(_ask(url, call.name, {**call.asked, "ReturnConsumedCapacity": "INDEXES"}))
     answers = []
     for before, after in call.items:
         if after:
-            answers.append(_ask(url, "PutItem", told | {"Item": cloud.on_the_wire(after)}))
+            answers.append(_ask(url, "PutItem", request | {"Item": cloud.on_the_wire(after)}))
         elif before:
             key = cloud.on_the_wire({name: before[name] for name in ("pk", "sk")})
-            answers.append(_ask(url, "DeleteItem", told | {"Key": key}))
+            answers.append(_ask(url, "DeleteItem", request | {"Key": key}))
     of_table, of_indexes = zip(*map(_units, answers), strict=True)
     return sum(of_table), sum(of_indexes)
 
 
 def _units(answer: Mapping[str, Any]) -> Units:
-    told = answer["ConsumedCapacity"]
-    tables = told if isinstance(told, list) else [told]
+    capacity = answer["ConsumedCapacity"]
+    tables = capacity if isinstance(capacity, list) else [capacity]
     indexes = [index for table in tables for index in table.get("GlobalSecondaryIndexes", {}).values()]
     return sum(t.get("Table", {}).get("CapacityUnits", 0) for t in tables), sum(i["CapacityUnits"] for i in indexes)
 

@@ -145,14 +145,14 @@ def _compared(results: Results) -> tuple[str, str]:
         for operation, name, ours, theirs in results["compared"]
     ]
     same = sum(row[2] == row[3] for row in rows)
-    said = f"""\
+    text = f"""\
 The calls of some operations, sent to Amazon's DynamoDB Local, onto the same items: units of the table, and of its
 indexes, as they are reckoned here and as it says it consumed. {same} of {len(rows)} are the same. What a transaction
 wrote is compared as one plain write an item, half of what a transaction takes of the table: DynamoDB Local (of 2020)
 says four units of a transaction with one small item, and also of one with two. And it takes nothing for an item that a
 BatchGetItem asks for and that isn't there, which DynamoDB's reference says counts as one unit.
 """
-    return said, table(("operation", "call", "reckoned", "DynamoDB Local"), rows)
+    return text, table(("operation", "call", "reckoned", "DynamoDB Local"), rows)
 
 
 def _money(each: float) -> str:

@@ -47,9 +47,9 @@ class _Turn:
 class _Watched:
     """The Chalice app and its handlers, each call of which is metered."""
 
-    def __init__(self, app: Any, said: io.StringIO) -> None:
+    def __init__(self, app: Any, output: io.StringIO) -> None:
         self.turns: list[_Turn] = []
-        self._app, self._said = app, said
+        self._app, self._output = app, output
         self.event_sources = app.event_sources
         self.handler_map = {name: self._handler(name, handler) for name, handler in app.handler_map.items()}
 
@@ -60,10 +60,10 @@ class _Watched:
         return lambda event, context: self._metered(name, event, lambda: handler(event, context))
 
     def _metered(self, name: str, event: Any, call: Callable[[], Any]) -> Any:
-        before = self._said.tell()
+        before = self._output.tell()
         with metered() as spent:
             answer = call()
-        self.turns.append(_Turn(name, len(event.get("Records", [])), spent, self._said.tell() - before))
+        self.turns.append(_Turn(name, len(event.get("Records", [])), spent, self._output.tell() - before))
         return answer
 
 
@@ -111,12 +111,12 @@ class Bench:
         if given:
             given()
             self._world.met()
-        kept = _kept()
+        stored_bytes = _stored_bytes()
         self._watched.turns.clear()
         act()
         self._world.workers.deliver()
         turns = [turn.record() for turn in self._watched.turns]
-        return {"turns": turns, "cpu": sum(turn["cpu"] for turn in turns), "stored": _kept() - kept}
+        return {"turns": turns, "cpu": sum(turn["cpu"] for turn in turns), "stored": _stored_bytes() - stored_bytes}
 
     def _perform(self, operation: Operation, **words: Any) -> Answer:
         answer = registry.perform(operation, self._world, **words)
@@ -144,9 +144,9 @@ def bench() -> Iterator[Bench]:
     """Let the bench be there within the block; what the service logs is counted, not shown."""
     from app import app
 
-    said = io.StringIO()
-    with redirect_stdout(said), standing_alone() as world:
-        watched = _Watched(app, said)
+    output = io.StringIO()
+    with redirect_stdout(output), standing_alone() as world:
+        watched = _Watched(app, output)
         world.api._app = watched  # noqa: SLF001 - the one place by which a request reaches the service
         world.workers = Workers(watched)  # type: ignore[arg-type]
         yield Bench(world, watched)
@@ -157,5 +157,5 @@ def calls(record: Record) -> list[list[str]]:
     return [[turn["function"], *turn["waits"]] for turn in record["turns"]]
 
 
-def _kept() -> int:
+def _stored_bytes() -> int:
     return sum(sizes.stored_bytes(item) for item in snapshots.stored().values())

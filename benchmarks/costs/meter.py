@@ -117,7 +117,7 @@ def _before(model: Any, params: Mapping[str, Any], **_: object) -> None:
     service, body = model.service_model.service_name, params["body"]
     _here.call = f"{service}:{model.name}"
     _here.asked = json.loads(body) if service in ("dynamodb", "sqs") and body else {}
-    _here.beside = current_thread().name.startswith(MAX_PARALLEL_READS)
+    _here.is_parallel = current_thread().name.startswith(MAX_PARALLEL_READS)
     _here.stored = [_standing(action) for action in _here.asked.get("TransactItems", ())]
     _here.sent = None
     _apart.append(time.thread_time() - began)
@@ -139,8 +139,8 @@ def _after(parsed: Mapping[str, Any], **_: object) -> None:
     began = time.thread_time()
     with _one_at_a_time:
         spent, call = _meter[-1], _here.call
-        if not (_here.beside and spent.waits and spent.waits[-1] == f"{call} beside"):
-            spent.waits.append(f"{call} beside" if _here.beside else call)
+        if not (_here.is_parallel and spent.waits and spent.waits[-1] == f"{call} beside"):
+            spent.waits.append(f"{call} beside" if _here.is_parallel else call)
         one = Spent()
         _count(one, call, _here.asked, parsed)
         spent.add(one)

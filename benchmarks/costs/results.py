@@ -16,15 +16,15 @@ Results = dict[str, Any]
 
 def keep(**found: Any) -> Results:
     """Keep what was found beside what is kept, in place of former figures of the same name; return all."""
-    kept = (read() if FILE.exists() else {}) | found
-    FILE.write_text(json.dumps(kept, separators=(",", ":")).replace('},"', '},\n"') + "\n")
-    return kept
+    results = (read() if FILE.exists() else {}) | found
+    FILE.write_text(json.dumps(results, separators=(",", ":")).replace('},"', '},\n"') + "\n")
+    return results
 
 
 def read() -> Results:
     """Return all that is kept."""
-    kept: Results = json.loads(FILE.read_text())
-    return kept
+    results: Results = json.loads(FILE.read_text())
+    return results
 
 
 def of_class(results: Mapping[str, Any], name: str) -> dict[str, Any]:

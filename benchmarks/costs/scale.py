@@ -74,7 +74,12 @@ def idle(results: Results) -> str:
 def storage(results: Results) -> str:
     """Return what requests leave in the table."""
     rows = [
-        (name, f"{record['stored'] / _KB:.1f}", f"{record['stored'] / 1e3:.1f}", f"{_kept(record['stored'] * 1e6):.2f}")
+        (
+            name,
+            f"{record['stored'] / _KB:.1f}",
+            f"{record['stored'] / 1e3:.1f}",
+            f"{_stored_text(record['stored'] * 1e6):.2f}",
+        )
         for name, record in typicals(results).items()
         if record["stored"] > 0
     ]
@@ -104,7 +109,7 @@ def _column(figures: Mapping[str, Mapping[str, Any]], times: int) -> dict[str, s
         * _MONTH_HOURS
         / _USED
     )
-    kept = sum(rate * _MONTH_SECONDS * figures[name]["stored"] for name, rate in rates.items())
+    stored_bytes = sum(rate * _MONTH_SECONDS * figures[name]["stored"] for name, rate in rates.items())
     return {
         "read units": f"{read:,.0f}",
         "write units": f"{written:,.0f}",
@@ -118,7 +123,7 @@ def _column(figures: Mapping[str, Mapping[str, Any]], times: int) -> dict[str, s
         "SQS": f"{of.queues:,.0f}",
         "logs": f"{of.logs:,.0f}",
         "S3, SES, KMS": f"{of.others:,.0f}",
-        "storage, for each month that is kept": f"{_kept(kept):,.0f}",
+        "storage, for each month that is kept": f"{_stored_text(stored_bytes):,.0f}",
         "**in all, without storage**": f"**{of.total:,.0f}**",
     }
 
@@ -137,5 +142,5 @@ def _per_second(rates: Mapping[str, float], figures: Mapping[str, Any], *names: 
     return sum(rate * sums(figures[name], *names) for name, rate in rates.items())
 
 
-def _kept(size: float) -> float:
+def _stored_text(size: float) -> float:
     return size / 1e9 * (prices.DYNAMODB_GB_MONTH + prices.DYNAMODB_RECOVERY_GB_MONTH)

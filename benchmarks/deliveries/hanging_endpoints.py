@@ -208,9 +208,9 @@ class Simulation:
                 return
             what()
 
-    def _at(self, moment: float, what: Callable[[], object]) -> None:
+    def _at(self, time: float, what: Callable[[], object]) -> None:
         self._order += 1
-        heappush(self._coming, (moment, self._order, what))
+        heappush(self._coming, (time, self._order, what))
 
     def _happen(self) -> None:
         webhook = self._events.choice(self.webhooks)
@@ -284,14 +284,14 @@ class Simulation:
     def _timed_out(self, delivery: Delivery) -> None:
         self.timeouts += 1
         delivery.tries += 1
-        moment, webhook = after(_BEGIN, seconds=self.now), delivery.webhook
+        time, webhook = after(_BEGIN, seconds=self.now), delivery.webhook
         webhook.silences += 1
-        next_at = next_attempt_at(delivery.tries, moment, self._chance.uniform(-1, 1))
+        next_at = next_attempt_at(delivery.tries, time, self._chance.uniform(-1, 1))
         if next_at:
             self._at(_seconds(next_at), partial(self._queue, self.fast, delivery))
         if self.design.parking:
             webhook.answers = False
-            self._park(webhook, _seconds(next_probe_at(next_at, webhook.silences, moment)))
+            self._park(webhook, _seconds(next_probe_at(next_at, webhook.silences, time)))
             if next_at:
                 webhook.waiting.append((_seconds(next_at), self._order, delivery))
 
@@ -322,8 +322,8 @@ class Batch:
     open: int
 
 
-def _seconds(moment: str) -> float:
-    return (timestamp_ms(moment) - timestamp_ms(_BEGIN)) / 1000
+def _seconds(time: str) -> float:
+    return (timestamp_ms(time) - timestamp_ms(_BEGIN)) / 1000
 
 
 def figures(load: Load) -> dict[str, Any]:

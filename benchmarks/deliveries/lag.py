@@ -32,7 +32,7 @@ _DEAD_ONE_IN: Final = 10
 _FIRST_SECONDS: Final = 60
 _STUCK_SECONDS: Final = 120
 _LOOK_SECONDS: Final = 0.5
-_TOLD_EVENTS: Final = 50
+_EVENTS_PER_REPORT: Final = 50
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def _measure(ada: Caller, receiver: Receiver, events: int, webhooks: int, pause:
     for number in range(events):
         time.sleep(max(0, began + number * pause - time.monotonic()))
         ada.patch(organization, json={"name": f"Engine {number}"}).raise_for_status()
-        if not (number + 1) % _TOLD_EVENTS:
+        if not (number + 1) % _EVENTS_PER_REPORT:
             print(f"{number + 1} of {events} events, {len(receiver.requests)} requests arrived", flush=True)
     happened = time.monotonic() - began
     arrivals = _arrivals(receiver, living, events)

@@ -25,7 +25,7 @@ from benchmarks.log_scale.stage import stage
 from tests.harness.callers import Person
 
 _SMALLEST: Final = 1_000
-_TOLD_SECONDS: Final = 30
+_REPORT_INTERVAL_SECONDS: Final = 30
 
 MEASURES: Final[Mapping[str, Callable[[Log, Person], Any]]] = {
     "pages": listing.pages,
@@ -63,11 +63,11 @@ def _sizes(most: int) -> list[int]:
 
 def _fill(log: Log, owner: Person) -> None:
     log.found(owner)
-    began = told = time.monotonic()
+    began = reported_at = time.monotonic()
     for size in log.fill():
-        if time.monotonic() - told > _TOLD_SECONDS:
-            told = time.monotonic()
-            print(f"{size:,} of {log.entries:,} entries after {told - began:.0f} s", flush=True)
+        if time.monotonic() - reported_at > _REPORT_INTERVAL_SECONDS:
+            reported_at = time.monotonic()
+            print(f"{size:,} of {log.entries:,} entries after {reported_at - began:.0f} s", flush=True)
 
 
 if __name__ == "__main__":

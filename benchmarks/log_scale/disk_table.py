@@ -60,14 +60,14 @@ class DiskTable:
         """Return one item, read consistently."""
         found = self._read(_key(Key))
         size = wire_size(found or {})
-        return _told("GetItem", read_units(size), {"Item": found} if found else {}, size)
+        return _report("GetItem", read_units(size), {"Item": found} if found else {}, size)
 
     def batch_get_item(self, *, RequestItems: Wire) -> Wire:  # noqa: N803
         """Return those of the items that exist, read consistently."""
         ((table, asked),) = RequestItems.items()
         items = [item for key in asked["Keys"] if (item := self._read(_key(key)))]
         units = sum(read_units(wire_size(item)) for item in items) + len(asked["Keys"]) - len(items)
-        return _told("BatchGetItem", units, {"Responses": {table: items}}, sum(map(wire_size, items)))
+        return _report("BatchGetItem", units, {"Responses": {table: items}}, sum(map(wire_size, items)))
 
     def query(
         self,
@@ -106,7 +106,7 @@ class DiskTable:
         answer: Wire = {"Count": len(items)} | ({} if Select == "COUNT" else {"Items": items})
         if last:
             answer["LastEvaluatedKey"] = {name: last[name] for name in ("pk", "sk", pk_name, sk_name)}
-        return _told("Query", read_units(read) / (1 if ConsistentRead else 2), answer, 0 if Select else read)
+        return _report("Query", read_units(read) / (1 if ConsistentRead else 2), answer, 0 if Select else read)
 
     def transact_write_items(self, *, TransactItems: list[Wire]) -> Wire:  # noqa: N803
         """Do all the actions, or none."""
@@ -126,7 +126,7 @@ class DiskTable:
             for key, item, (kind, details) in zip(keys, before, actions, strict=True):
                 if kind != "ConditionCheck":
                     self._replace(key, item, _after(kind, details, item))
-        return _told("TransactWriteItems", 0, {}, 0)
+        return _report("TransactWriteItems", 0, {}, 0)
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -160,9 +160,9 @@ class DiskTable:
             )
 
 
-def _told(name: str, units: float, answer: Wire, returned: int) -> Wire:
-    for told in watching:
-        told(name, units, returned)
+def _report(name: str, units: float, answer: Wire, returned: int) -> Wire:
+    for watcher in watching:
+        watcher(name, units, returned)
     return answer
 
 

@@ -138,7 +138,7 @@ def _rows(logs: Logs, measure: str, columns: Mapping[str, str]) -> str:
 
 
 def _of(logs: Logs, measure: str) -> dict[str, Any]:
-    return {entries: kept[measure]["figures"] for entries, kept in logs.items() if measure in kept}
+    return {entries: log[measure]["figures"] for entries, log in logs.items() if measure in log}
 
 
 def _compared(logs: Logs, others: Logs) -> str:
@@ -151,19 +151,19 @@ def _compared(logs: Logs, others: Logs) -> str:
 
 
 def _spent(logs: Logs, entries: str) -> list[tuple[str, float]]:
-    kept = logs[entries]
+    log = logs[entries]
     return [
-        ("a page by any filter", max(page["units"] for page in kept["pages"]["figures"])),
-        ("a page of a hundred", kept["walk"]["figures"]["mostUnits"]),
-        ("a request that verifies", kept["verify"]["figures"]["mostUnits"]),
+        ("a page by any filter", max(page["units"] for page in log["pages"]["figures"])),
+        ("a page of a hundred", log["walk"]["figures"]["mostUnits"]),
+        ("a request that verifies", log["verify"]["figures"]["mostUnits"]),
     ]
 
 
 def _circumstances(results: Results) -> str:
     measured: dict[tuple[str, ...], list[str]] = {}
     for name, logs in results.items():
-        for entries, kept in logs.items():
-            for taken in kept.values():
+        for entries, log in logs.items():
+            for taken in log.values():
                 where = (taken["of"]["day"], taken["of"]["machine"], taken["of"]["python"], name)
                 logs_there = measured.setdefault(where, [])
                 logs_there += [] if f"{int(entries):,}" in logs_there else [f"{int(entries):,}"]

@@ -63,10 +63,10 @@ def _run(log: Log, owner: Person, export_id: str) -> Taken:
 def _verify(folder: Path, record: dict[str, Any]) -> dict[str, Any]:
     file, checkpoint = folder / "export.ndjson.gz", folder / "checkpoint"
     checkpoint.write_text(record["checkpoint"])
-    with httpx.stream("GET", record["downloadUrl"]) as answer, file.open("wb") as kept:
+    with httpx.stream("GET", record["downloadUrl"]) as answer, file.open("wb") as stored:
         answer.raise_for_status()
         for piece in answer.iter_bytes():
-            kept.write(piece)
+            stored.write(piece)
     public_key = base64.b64encode(entry_macs.public_keys()[0]).decode()
     arguments = [str(file), "--checkpoint", str(checkpoint), "--public-key", public_key]
     began = time.monotonic()
@@ -75,5 +75,5 @@ def _verify(folder: Path, record: dict[str, Any]) -> dict[str, Any]:
     )
     if ended.returncode:
         raise SystemExit(f"The verifier found: {ended.stdout}{ended.stderr}")
-    *said, most = ended.stdout.splitlines()
-    return {"seconds": round(time.monotonic() - began, 1), "mostMiB": int(most), "said": " ".join(said)}
+    *details, most = ended.stdout.splitlines()
+    return {"seconds": round(time.monotonic() - began, 1), "mostMiB": int(most), "said": " ".join(details)}

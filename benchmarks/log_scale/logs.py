@@ -95,18 +95,18 @@ class Log:
 
     def found(self, owner: Person) -> None:
         """Put the organization and its owner into the table."""
-        name, moment = f"log-of-{self.entries}", at(0)
+        name, timestamp = f"log-of-{self.entries}", at(0)
         organization = Organization(
-            id=self.id, created_at=moment, updated_at=moment, name=name, slug=name, owner_id=owner.id
+            id=self.id, created_at=timestamp, updated_at=timestamp, name=name, slug=name, owner_id=owner.id
         )
-        put([organization, Member.create_for_organization(beginning(moment), self.id, owner.user(), Role.OWNER)])
+        put([organization, Member.create_for_organization(beginning(timestamp), self.id, owner.user(), Role.OWNER)])
 
     def fill(self) -> Iterator[int]:
         """Commit the entries that lack, in a process beside this, and let the ledger append them; yield the sizes."""
         ledger.append_pending(self.id)  # What an earlier run committed and didn't append comes first.
         size = self.size
-        with ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=prepare) as beside:
-            committed = beside.submit(_commit, self.id, size, self.entries)
+        with ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=prepare) as extra:
+            committed = extra.submit(_commit, self.id, size, self.entries)
             while size < self.entries and not (committed.done() and committed.exception()):
                 ledger.append_pending(self.id, now_ms() + _APPENDED_MS)
                 time.sleep(_PAUSE_SECONDS)
@@ -122,14 +122,14 @@ def _commit(log: str, first: int, end: int) -> None:
 
 def event(log: str, number: int) -> Event:
     """Return what happened as the log's entry of this number, from 0 on."""
-    chance, moment = Random(number), at(number)  # noqa: S311 - made up, not secret
+    chance, time = Random(number), at(number)  # noqa: S311 - made up, not secret
     (kind,) = chance.choices(list(KINDS), list(KINDS.values()))
     actor, target = actor_id(int(PEOPLE * chance.random() ** 2)), target_id(chance.randrange(TARGETS))
-    data, changes = _record(chance, number, target, moment)
+    data, changes = _record(chance, number, target, time)
     return Event(
-        id=new_id(moment),
+        id=new_id(time),
         type=kind,
-        occurred_at=moment,
+        occurred_at=time,
         log=log,
         actor={"type": "user", "id": actor, "name": f"Person {actor[:4]}"},
         target={"type": kind.rpartition(".")[0], "id": target, "name": data["name"]},
@@ -144,14 +144,14 @@ def event(log: str, number: int) -> Event:
     )
 
 
-def _record(chance: Random, number: int, target: str, moment: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+def _record(chance: Random, number: int, target: str, timestamp: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Return a record and how it was changed; one in forty is so long that its entry's bytes are stored apart."""
     long = number % ONE_LONG_IN == 0
     before, now = (_text(chance, 400 if long else 12) for _ in range(2))
     data = {
         "id": target,
         "createdAt": at(0),
-        "updatedAt": moment,
+        "updatedAt": timestamp,
         "version": number + 1,
         "name": _text(chance, 3),
         "description": _text(chance, chance.randrange(5, 60)),

@@ -20,16 +20,16 @@ Results = dict[str, Any]
 
 def keep(table: str, entries: int, measure: str, figures: Any) -> None:
     """Keep the figures of one measure of the log of so many entries in such a table, in place of former ones."""
-    kept = read()
-    kept.setdefault(table, {}).setdefault(str(entries), {})[measure] = {"of": circumstances(), "figures": figures}
+    results = read()
+    results.setdefault(table, {}).setdefault(str(entries), {})[measure] = {"of": circumstances(), "figures": figures}
     FILE.parent.mkdir(exist_ok=True)
-    FILE.write_text(json.dumps(kept, indent=2) + "\n")
+    FILE.write_text(json.dumps(results, indent=2) + "\n")
 
 
 def read() -> Results:
     """Return all that was kept: by the table, the number of entries and the measure."""
-    kept: Results = json.loads(FILE.read_text()) if FILE.exists() else {}
-    return kept
+    results: Results = json.loads(FILE.read_text()) if FILE.exists() else {}
+    return results
 
 
 def circumstances() -> dict[str, str]:

@@ -36,13 +36,13 @@ def stage(dynamodb: str | None) -> Iterator[Person]:
     import_module("tests.conftest")  # It gives this process the settings of tests.
     with TemporaryDirectory() as folder:
         port, issuer = free_port(), Issuer(Path(folder))
-        told = environment(port, Path(folder) / "aws")
-        emulator = start("emulator", COMMAND, Path(folder) / "emulator.log", told)
+        variables = environment(port, Path(folder) / "aws")
+        emulator = start("emulator", COMMAND, Path(folder) / "emulator.log", variables)
         try:
             until(lambda: answers(port, "/_ministack/health"), READY_SECONDS)
-            _tell(f"http://127.0.0.1:{port}", dynamodb)
+            _report(f"http://127.0.0.1:{port}", dynamodb)
             os.environ |= {} if dynamodb else {_TABLE_FILE: str(Path(folder) / "table.sqlite")}
-            os.environ.update({name: told[name] for name in _CREDENTIAL} | issuer.settings())
+            os.environ.update({name: variables[name] for name in _CREDENTIAL} | issuer.settings())
             os.environ.update({name.upper(): value for name, value in provision(PREFIX).items()})
             settings.cache_clear()
             prepare()
@@ -51,7 +51,7 @@ def stage(dynamodb: str | None) -> Iterator[Person]:
             stop([emulator], _STOP_SECONDS)
 
 
-def _tell(emulator: str, dynamodb: str | None) -> None:
+def _report(emulator: str, dynamodb: str | None) -> None:
     # The service knows one emulator for everything; botocore knows one for each of its services.
     addresses = {"DYNAMODB": dynamodb or emulator, "SQS": emulator, "S3": emulator}
     os.environ.update({f"AWS_ENDPOINT_URL_{service}": address for service, address in addresses.items()})

@@ -27,7 +27,7 @@ from jwt import PyJWTError
 from pydantic import ValidationError
 
 from benchmarks.peers.models import BODIES, NOUNS, PATCHES, SHOWN, Model, SpaceCreate, SpaceOut, SpacePage
-from benchmarks.peers.records import META, ROLES, Item, beside, highest, member_keys, new_space
+from benchmarks.peers.records import META, ROLES, Item, extra_items, highest, member_keys, new_space
 from benchmarks.peers.tokens import verified
 
 _TABLE: Final = os.environ["TABLE"]
@@ -46,7 +46,7 @@ app.register_middleware(ConvertToMiddleware(metrics.log_metrics(capture_cold_sta
 
 
 @app.middleware("http")
-def told(event: Any, get_response: Any) -> Any:
+def report(event: Any, get_response: Any) -> Any:
     """Log each request, and count it."""
     response = get_response(event)
     logger.info("request", extra={"method": event.method, "path": event.path, "status": response.status_code})
@@ -94,7 +94,7 @@ def create_space() -> Response:
     platform = _platform(user, str(body.platform_id), "editor")
     position = body.position if body.position is not None else _next_position(platform)
     space = new_space(body, platform, position)
-    items = [space, *beside(space, user, app.current_request.context["requestId"])]
+    items = [space, *extra_items(space, user, app.current_request.context["requestId"])]
     try:
         dynamodb.transact_write_items(
             TransactItems=[

@@ -52,10 +52,10 @@ def cloud(folder: Path) -> Iterator[Cloud]:
         queue = _of_peers(origin, ada)
         stand_in = StandIn(origin, issuer.jwks.read_bytes(), authority.server("127.0.0.1"))
         with serving(stand_in):
-            yield Cloud(stand_in, {**made, **_told(stand_in, authority, folder), "QUEUE_URL": queue}, ada)
+            yield Cloud(stand_in, {**made, **_report(stand_in, authority, folder), "QUEUE_URL": queue}, ada)
 
 
-def _told(stand_in: StandIn, authority: Authority, folder: Path) -> dict[str, str]:
+def _report(stand_in: StandIn, authority: Authority, folder: Path) -> dict[str, str]:
     # As many authorities as there are on Lambda: to read them is a part of a cold start.
     trusted = folder / "trusted.pem"
     trusted.write_text(Path(certifi.where()).read_text() + authority.written(folder).read_text())

@@ -18,7 +18,7 @@ from jwt import PyJWTError
 from mangum import Mangum
 
 from benchmarks.peers.models import BODIES, NOUNS, PATCHES, SHOWN, SpaceCreate, SpaceOut, SpacePage
-from benchmarks.peers.records import META, ROLES, Item, beside, highest, member_keys, new_space
+from benchmarks.peers.records import META, ROLES, Item, extra_items, highest, member_keys, new_space
 from benchmarks.peers.tokens import verified
 
 _TABLE: Final = os.environ["TABLE"]
@@ -76,7 +76,7 @@ def create_space(body: SpaceCreate, user: User, request: Request) -> Item:
     """Create a space in a platform."""
     platform = _platform(user, str(body.platform_id), "editor")
     space = new_space(body, platform, body.position if body.position is not None else _next_position(platform))
-    items = [space, *beside(space, user, request.scope["aws.context"].aws_request_id)]
+    items = [space, *extra_items(space, user, request.scope["aws.context"].aws_request_id)]
     client = table.meta.client
     try:
         client.transact_write_items(

@@ -29,7 +29,7 @@ class Context:
 def main() -> None:
     """Measure."""
     plan = json.load(sys.stdin)
-    told = os.fdopen(os.dup(1), "w")
+    output = os.fdopen(os.dup(1), "w")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     sys.path.insert(0, os.getcwd())  # noqa: PTH109 - pathlib is not loaded yet
     first = plan["calls"][plan["first"]]["event"]
@@ -44,7 +44,7 @@ def main() -> None:
     answers = {name: _called(handler, call["event"], call["warmUp"])[1] for name, call in plan["calls"].items()}
     gc.collect()
     found["cpuMs"] = {name: _called(handler, call["event"], call["times"])[0] for name, call in plan["calls"].items()}
-    json.dump({**found, "answers": answers}, told)
+    json.dump({**found, "answers": answers}, output)
 
 
 def _called(handler: Any, event: Any, times: int) -> tuple[float, Any]:

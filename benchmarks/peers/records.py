@@ -65,7 +65,7 @@ def new_space(body: SpaceCreate, platform: Mapping[str, Any], position: int) -> 
     }
 
 
-def beside(space: Mapping[str, Any], user: Mapping[str, Any], request_id: str) -> tuple[Item, Item, Item]:
+def extra_items(space: Mapping[str, Any], user: Mapping[str, Any], request_id: str) -> tuple[Item, Item, Item]:
     """Return what is committed with a new space: the guard of its slug, its creator's membership, the audit entry."""
     guard = {"pk": f"SLUG#{space['platformId']}#{space['slug']}", "sk": META, "spaceId": space["id"]}
     member = {

@@ -53,8 +53,10 @@ def _bar(measure: Measure, peer: str, taken: float, top: int) -> str:
     bar = f'<rect class="{peer}" x="{_LEFT}" y="{top}" width="{_x(taken) - _LEFT}" height="{_BAR - 3}" rx="2"/>'
     goals = [_x(measure.goals[peer][0])] if peer in measure.goals else []
     free = _x(taken) if all(goal < _x(taken) for goal in goals) else max(goals)
-    said = f'<text class="small" x="{free + 6}" y="{top + 11}">{taken:.2f}</text>'
-    return bar + said + "".join(f'<line class="goal" x1="{x}" x2="{x}" y1="{top - 2}" y2="{top + 15}"/>' for x in goals)
+    label = f'<text class="small" x="{free + 6}" y="{top + 11}">{taken:.2f}</text>'
+    return (
+        bar + label + "".join(f'<line class="goal" x1="{x}" x2="{x}" y1="{top - 2}" y2="{top + 15}"/>' for x in goals)
+    )
 
 
 def _x(taken: float) -> int:

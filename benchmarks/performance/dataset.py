@@ -21,7 +21,7 @@ LOGS: Final = ("audit.log", "admin.status")
 BOUNDED: Final = ("platforms.capabilities", "admin.migrations", "platforms.modules")
 """Features that have as many records as a set may have, or as the program has: there are no more of them."""
 
-_BESIDE: Final = {
+_NEIGHBORS: Final = {
     "platforms.configuration": "platforms.spaces",
     "sites.previews": "sites.pages",
     "sites.visits": "sites.pages",
@@ -47,7 +47,7 @@ def among(few: Snapshot, alone: Snapshot, feature: str, world: World, number: in
         return snapshots.taken()
     snapshots.put_back(alone)
     before = set(snapshots.stored())
-    crowd_of(_BESIDE.get(feature, feature), world, FEW)
+    crowd_of(_NEIGHBORS.get(feature, feature), world, FEW)
     held: Any = cloud.table().items
     keys = [(pk, sk) for pk in held for sk in held[pk] if (pk.value, sk.value) not in before]
     put = [held[pk][sk] for pk, sk in keys if _OF_A_SET not in sk.value]

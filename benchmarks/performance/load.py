@@ -187,8 +187,8 @@ def proven(tenant: Tenant, receiver: Receiver) -> None:
 
 def without_their_entry(names: Sequence[str], entries: Sequence[Entry]) -> list[str]:
     """Return those of the names for which there is not just one entry that says so."""
-    said = Counter(entry["data"]["name"] for entry in entries)
-    return [name for name in names if said[name] != 1]
+    counts = Counter(entry["data"]["name"] for entry in entries)
+    return [name for name in names if counts[name] != 1]
 
 
 def _check_order(sequences: Sequence[int]) -> None:

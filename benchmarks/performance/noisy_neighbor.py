@@ -126,7 +126,7 @@ class Turn:
         return [
             asked
             for asked in self.calm
-            if any(asked.due - _NEAR_SECONDS < moment < asked.done + _NEAR_SECONDS for moment in moments)
+            if any(asked.due - _NEAR_SECONDS < time < asked.done + _NEAR_SECONDS for time in moments)
         ]
 
 
@@ -148,14 +148,14 @@ def main() -> None:
 def services(stage: Stage, setting: int) -> Iterator[Sequence[int]]:
     """Let processes of the service run within the block that let so many requests through, and give their ports."""
     ports = [free_port() for _ in range(_PROCESSES)]
-    told = environment(
+    variables = environment(
         stage.state, SETTINGS_FILE=str(stage.settings_file), REQUESTS_PER_MINUTE=str(setting), LOG_LEVEL="ERROR"
     )
     children: list[Child] = []
     try:
         for port in ports:
             command = [sys.executable, "-m", "local.server.api", str(port)]
-            children.append(start("service", command, stage.state / f"service-{port}.log", told))
+            children.append(start("service", command, stage.state / f"service-{port}.log", variables))
         until(lambda: all(answers(port, "/status") for port in ports), _START_SECONDS)
         yield ports
     finally:

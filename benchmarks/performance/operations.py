@@ -83,7 +83,7 @@ def figures(operation: Operation, world: World, table: Snapshot) -> Figures:
 
 def _trips(made: Iterable[calls.Call]) -> int:
     """Return how often something was waited for: once for all that is asked side by side."""
-    return sum(1 if beside else len([*run]) for beside, run in groupby(made, lambda call: call.beside))
+    return sum(1 if parallel else len([*run]) for parallel, run in groupby(made, lambda call: call.beside))
 
 
 if __name__ == "__main__":

@@ -70,9 +70,9 @@ def _row(name: str, sizes: Sequence[Figures]) -> list[str]:
 
 def _differing(sizes: Sequence[Figures]) -> str:
     """Return in words what is another number beside more neighbours."""
-    said, last = [], sizes[0]
+    names, last = [], sizes[0]
     for number, figures in zip(("1,000", "10,000"), sizes[1:], strict=False):
         if changed := [f"{figures[kind]:g} {word}" for kind, word in _WORDS.items() if figures[kind] != last[kind]]:
-            said.append(f"{number}: {', '.join(changed)}")
+            names.append(f"{number}: {', '.join(changed)}")
         last = figures
-    return "; ".join(said)
+    return "; ".join(names)

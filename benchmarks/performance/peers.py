@@ -17,7 +17,7 @@ from benchmarks.peers import calls
 from benchmarks.peers.cloud import cloud
 from benchmarks.peers.stacks import Stack, stacks
 from benchmarks.performance import chart, document
-from benchmarks.performance.peers_section import told
+from benchmarks.performance.peers_section import describe
 
 _SECONDS: Final = 120
 _FEWEST_ROUNDS: Final = 3
@@ -31,7 +31,7 @@ def main() -> None:
     parser.add_argument("--only-show", action="store_true", help="keep nothing")
     wanted = parser.parse_args()
     results = {"of": circumstances(), "stacks": measured(wanted.seconds, wanted.rounds)}
-    print(told(results))
+    print(describe(results))
     if not wanted.only_show:
         document.keep("peers", results)
         chart.draw(results)

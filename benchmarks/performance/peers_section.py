@@ -73,7 +73,7 @@ def written(results: Results) -> str:
     return "\n".join(
         (
             _ABOUT.format(processes=len(results["stacks"][ATRIUM])),
-            f"{told(results)}\n",
+            f"{describe(results)}\n",
             _COMPILED_TEXT,
             f"{_compiled(results)}\n",
             f"Measured on {of['day']}, {of['machine']}, Python {of['python']}.\n",
@@ -81,7 +81,7 @@ def written(results: Results) -> str:
     )
 
 
-def told(results: Results) -> str:
+def describe(results: Results) -> str:
     """Return the table."""
     heads = ("", ATRIUM, USUAL, POPULAR, "of usual", "goal (beyond)", "of popular", "goal (beyond)")
     rows = [

@@ -86,8 +86,8 @@ class Soak:
         versions = [tenant.settle() for tenant in self._tenants]
         settled = checks.wait_until(self._is_settled, _SETTLE_SECONDS)
         exported = checks.wait_until(lambda: not any(map(checks.unfinished, self._tenants)), _EXPORTS_SECONDS)
-        kept = self._history.kept
-        replayed = self._chance.sample(kept, min(_REPLAYED, len(kept)))
+        stored = self._history.stored_records
+        replayed = self._chance.sample(stored, min(_REPLAYED, len(stored)))
         for tenant in self._tenants:
             tenant.replay([one for one in replayed if one.tenant == tenant.number])
         return self._found(versions) | {
@@ -140,15 +140,15 @@ class Soak:
             arrived = checks.arrived(self._receiver, url.partition(str(self._receiver.port))[2])
             # What happened before the webhook was there, it is not told.
             made = next(e["sequence"] for e in entries if e["target"]["id"] == webhook) or 0
-            told = [entry for entry in entries if (entry["sequence"] or 0) > made]
-            found += assertions.untold(told, arrived, checks.explained(tenant, webhook))
+            delivered = [entry for entry in entries if (entry["sequence"] or 0) > made]
+            found += assertions.untold(delivered, arrived, checks.explained(tenant, webhook))
         return found
 
     def _found(self, versions: Sequence[Mapping[str, int]]) -> dict[str, Any]:
         entries = {tenant.organization: entries_of(tenant.caller, tenant.organization) for tenant in self._tenants}
         history = self._history
         broken = {
-            "acknowledged": assertions.acknowledged_without_entry(history.told, entries),
+            "acknowledged": assertions.acknowledged_without_entry(history.received_events, entries),
             "whole": [
                 line
                 for tenant, had in zip(self._tenants, versions, strict=True)
@@ -172,7 +172,7 @@ class Soak:
             "entries": sum(map(len, entries.values())),
             "asked": dict(history.asked),
             "answers": dict(history.answers),
-            "acknowledged": len(history.told),
+            "acknowledged": len(history.received_events),
             "abandoned": history.abandoned,
             "triedAgain": history.tried_again,
             "kills": self._mishaps.kills,
@@ -191,8 +191,8 @@ class Soak:
         found = []
         for tenant in self._tenants:
             arrived = checks.arrived(self._receiver, f"/well/{tenant.number}")
-            told = [entry for entry in entries[tenant.organization] if entry["id"] in arrived]
-            found += [min(arrived[entry["id"]]) - timestamp_ms(entry["occurredAt"]) / 1000 for entry in told]
+            delivered = [entry for entry in entries[tenant.organization] if entry["id"] in arrived]
+            found += [min(arrived[entry["id"]]) - timestamp_ms(entry["occurredAt"]) / 1000 for entry in delivered]
         return found
 
     def _unbounded(self) -> list[str]:

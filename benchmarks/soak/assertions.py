@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from benchmarks.soak.journal import Told
+from benchmarks.soak.journal import ReceivedEvent
 
 Entry = Mapping[str, Any]
 
@@ -16,12 +16,12 @@ _WORKED_ON: Final = ("organization.audit_export", "organization.invitation")
 """What workers change without a word: that an export is running, that an invitation was sent."""
 
 
-def acknowledged_without_entry(told: Iterable[Told], entries: Mapping[str, Sequence[Entry]]) -> list[str]:
+def acknowledged_without_entry(events: Iterable[ReceivedEvent], entries: Mapping[str, Sequence[Entry]]) -> list[str]:
     """Return each acknowledged version of a record that its organization's log does not have exactly once."""
     had = Counter(
         (log, entry["target"]["id"], _version(entry)) for log in entries for entry in entries[log] if not _ends(entry)
     )
-    wanted = {(one.organization, one.target, one.version): one for one in told if one.target and one.version}
+    wanted = {(one.organization, one.target, one.version): one for one in events if one.target and one.version}
     return [
         f"{one.method} {one.path} was answered {one.status}, and the log has version {version} {had[place]} times"
         for place, one in wanted.items()
@@ -51,18 +51,18 @@ def torn(entries: Iterable[Entry], versions: Mapping[str, int], gone: Collection
 
     `versions`: of the records that are there, by id.
     """
-    said: dict[str, int] = {}
+    logged_versions: dict[str, int] = {}
     ended = set()
     for entry in entries:
         target = entry["target"]["id"]
-        said[target] = max(said.get(target, 0), _version(entry))
+        logged_versions[target] = max(logged_versions.get(target, 0), _version(entry))
         if _ends(entry):
             ended.add(target)
     return [
         *(
-            f"{target} has version {version}, and its log {said.get(target)}"
+            f"{target} has version {version}, and its log {logged_versions.get(target)}"
             for target, version in versions.items()
-            if said.get(target) != version
+            if logged_versions.get(target) != version
         ),
         *(f"{target} is there, and its log says that it is deleted" for target in versions if target in ended),
         *(f"{target} is gone, and its log does not say so" for target in gone if target not in ended),

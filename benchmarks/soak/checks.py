@@ -58,8 +58,8 @@ def verified(tenant: Tenant) -> list[str]:
 
 def _reports(tenant: Tenant) -> Iterable[dict[str, Any]]:
     path = f"/organizations/{tenant.organization}/audit-log/verify-integrity"
-    for kept in ("", *tenant.checkpoints):
-        asked = {"checkpoint": encoded(kept)} if kept else {}
+    for checkpoint in ("", *tenant.checkpoints):
+        asked = {"checkpoint": encoded(checkpoint)} if checkpoint else {}
         while True:
             report = tenant.caller.get(path, params=asked).json()
             yield report

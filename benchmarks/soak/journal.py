@@ -12,7 +12,7 @@ MUTATING: Final = ("POST", "PATCH", "PUT", "DELETE")
 
 
 @dataclass(frozen=True)
-class Told:
+class ReceivedEvent:
     """An answer to a change, as it was told: `target` and `version` are those of the record in it, if it has one."""
 
     organization: str
@@ -24,7 +24,7 @@ class Told:
 
 
 @dataclass(frozen=True)
-class Kept:
+class StoredRecord:
     """A POST whose answer can be asked for again by its Idempotency-Key: by whom, and the answer's bytes."""
 
     tenant: int
@@ -38,8 +38,8 @@ class Kept:
 class History:
     """What happened, as its callers saw it. Threads write to it at once."""
 
-    told: list[Told] = field(default_factory=list)
-    kept: list[Kept] = field(default_factory=list)
+    received_events: list[ReceivedEvent] = field(default_factory=list)
+    stored_records: list[StoredRecord] = field(default_factory=list)
     asked: "Counter[str]" = field(default_factory=Counter)
     answers: "Counter[str]" = field(default_factory=Counter)
     abandoned: int = 0

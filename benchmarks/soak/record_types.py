@@ -18,7 +18,7 @@ class Kind:
     found_at: str
     listed_at: str
     named_by: str
-    also: Mapping[str, Any]
+    extra_fields: Mapping[str, Any]
 
     def body(self, name: str, places: Mapping[str, str]) -> dict[str, Any]:
         """Return what makes one of that name."""
@@ -26,7 +26,7 @@ class Kind:
             self.named_by: name,
             **{
                 field: value.format_map(places) if isinstance(value, str) else value
-                for field, value in self.also.items()
+                for field, value in self.extra_fields.items()
             },
         }
 

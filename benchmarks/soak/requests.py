@@ -8,7 +8,7 @@ from uuid import UUID
 
 import httpx
 
-from benchmarks.soak.journal import MUTATING, History, Kept, Told
+from benchmarks.soak.journal import MUTATING, History, ReceivedEvent, StoredRecord
 from tests.emulator.people import Caller
 
 _MOST_TRIES: Final = 40
@@ -55,17 +55,17 @@ class Asking:
         self._history.is_wrong(f"{method} {path}: no answer in {_MOST_TRIES} tries")
         return None
 
-    def again(self, kept: Kept) -> None:
+    def again(self, stored: StoredRecord) -> None:
         """Ask once more for what was answered, by its Idempotency-Key: the answer has to be the same."""
         for _ in range(_MOST_TRIES):
-            answer = self._once("POST", kept.path, kept.body, {"Idempotency-Key": kept.key})
+            answer = self._once("POST", stored.path, stored.body, {"Idempotency-Key": stored.key})
             if answer is not None and answer.status_code != _UNAVAILABLE:
                 self._history.count("replay", answer.status_code)
-                if answer.content != kept.answer or answer.headers.get("Idempotency-Replayed") != "true":
-                    self._history.is_wrong(f"POST {kept.path} was answered anew: {answer.status_code} {answer.text}")
+                if answer.content != stored.answer or answer.headers.get("Idempotency-Replayed") != "true":
+                    self._history.is_wrong(f"POST {stored.path} was answered anew: {answer.status_code} {answer.text}")
                 return
             time.sleep(_PAUSE_SECONDS)
-        self._history.is_wrong(f"POST {kept.path}: no answer to a replay")
+        self._history.is_wrong(f"POST {stored.path}: no answer to a replay")
 
     def _once(self, method: str, path: str, body: Any, headers: Mapping[str, str]) -> httpx.Response | None:
         try:
@@ -82,8 +82,10 @@ class Asking:
         if method not in MUTATING or not answer.is_success:
             return
         record = answer.json() if answer.content else {}
-        self._history.told.append(
-            Told(self.organization, method, path, answer.status_code, record.get("id"), record.get("version"))
+        self._history.received_events.append(
+            ReceivedEvent(self.organization, method, path, answer.status_code, record.get("id"), record.get("version"))
         )
         if method == "POST" and self._tenant is not None:
-            self._history.kept.append(Kept(self._tenant, path, body or {}, sent["Idempotency-Key"], answer.content))
+            self._history.stored_records.append(
+                StoredRecord(self._tenant, path, body or {}, sent["Idempotency-Key"], answer.content)
+            )

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from httpx import Response
 
-from benchmarks.soak.journal import History, Kept
+from benchmarks.soak.journal import History, StoredRecord
 from benchmarks.soak.record_types import KINDS, Kind
 from benchmarks.soak.requests import Asking
 from tests.emulator.outside import items_of
@@ -60,9 +60,9 @@ class Tenant:
         """Make the places, and webhooks that are told of everything."""
         self.organization = self.caller.makes_organization(f"Tenant {self.number}")
         self.asking.organization = self._guest_asking.organization = self.organization
-        told = {"events": ["*"]}
+        subscription = {"events": ["*"]}
         hooks = f"/organizations/{self.organization}/webhooks"
-        self.webhooks = {url: self._made(hooks, {"url": url, **told}) for url in endpoints}
+        self.webhooks = {url: self._made(hooks, {"url": url, **subscription}) for url in endpoints}
         platform = self._made("/platforms", {"organizationId": self.organization, "name": f"Platform {self.number}"})
         site = self._made(f"/organizations/{self.organization}/sites", {"name": f"Site {self.number}"})
         self.asking.ask("publish", "PATCH", f"/sites/{site}", {"status": "published"}, surely=True)
@@ -93,9 +93,9 @@ class Tenant:
         for record in [record for record in self._records if record.doubt == ""]:
             self._look(record)
 
-    def replay(self, kept: Sequence[Kept]) -> None:
+    def replay(self, stored: Sequence[StoredRecord]) -> None:
         """Ask once more for what was answered, unless it was about a record that is gone: that is 404 from then on."""
-        for one in kept:
+        for one in stored:
             if self.gone.isdisjoint(one.path.split("/")):
                 self.asking.again(one)
 
@@ -230,7 +230,7 @@ class Tenant:
             self._expected(left.status_code, (_NO_CONTENT,), "leaving", left.text)
 
     def _replay_one(self) -> None:
-        mine = [kept for kept in list(self._history.kept) if kept.tenant == self.number]
+        mine = [stored for stored in list(self._history.stored_records) if stored.tenant == self.number]
         self.settle_deletions()
         self.replay(self._chance.sample(mine, min(1, len(mine))))
 

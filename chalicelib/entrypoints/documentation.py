@@ -84,8 +84,8 @@ def get_docs_asset(
     if asset not in _ASSETS:
         raise not_found()
     text = _text(_ASSETS[asset])
-    kept = "public, max-age=31536000, immutable" if query.v == _fingerprint(asset) else "no-cache"
-    headers = {"Cache-Control": kept, "X-Content-Type-Options": "nosniff"}
+    cache_control = "public, max-age=31536000, immutable" if query.v == _fingerprint(asset) else "no-cache"
+    headers = {"Cache-Control": cache_control, "X-Content-Type-Options": "nosniff"}
     return RawResponse(text, _TYPES[_ASSETS[asset].suffix], headers)
 
 

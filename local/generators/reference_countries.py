@@ -19,7 +19,7 @@ _NEWER_CURRENCIES: Final = {"BG": "EUR"}
 """What has changed since CLDR 47: Bulgaria has had the euro since January 2026."""
 _CALLING_CODES: Final = {"AQ": "+672", "GS": "+500", "PN": "+64", "TF": "+262", "VA": "+39"}
 """What GeoNames lacks, or has otherwise than it is dialled."""
-_ALSO_CALLED: Final[Mapping[str, tuple[str, ...]]] = {
+_OTHER_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "AE": ("UAE",),
     "CD": ("DRC",),
     "CI": ("Ivory Coast",),
@@ -72,7 +72,7 @@ def _turned_round(name: str) -> str:
 
 def _searched(country: Any) -> Iterator[str]:
     yield from (country.alpha_2, country.alpha_3, country.numeric, country.name)
-    yield from _ALSO_CALLED.get(country.alpha_2, ())
+    yield from _OTHER_NAMES.get(country.alpha_2, ())
     for tag in ("en", *get_global("territory_languages").get(country.alpha_2, {})):
         with suppress(UnknownLocaleError):
             yield Locale.parse(tag).territories.get(country.alpha_2, "")

@@ -82,8 +82,8 @@ def main() -> None:
     """Write the file, and say how large it is."""
     file = dataset_path(LATEST_VERSION)
     made = write_dataset(file, about(), sets())
-    for name, said in made.heading["sets"].items():
-        print(f"{name:18}{said['records']:8} records{said['bytes']:10} bytes")
+    for name, names in made.heading["sets"].items():
+        print(f"{name:18}{names['records']:8} records{names['bytes']:10} bytes")
     print(f"{os.path.relpath(file)}: {file.stat().st_size} bytes, {_items(made)} items of the table")
 
 

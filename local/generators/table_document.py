@@ -175,9 +175,16 @@ def _uniques() -> _Rows:
         for unique in entity.uniques.values():
             pk, sk = _guard(unique)
             held = f"the last {MAX_FORMER_NAMES} lead here for {FORMER_NAME_DAYS} days"
-            kept = held if unique.former_values_field else "is free at once"
+            availability = held if unique.former_values_field else "is free at once"
             lapses = f"; the present one is free from `{unique.expires_at_field}` on" if unique.expires_at_field else ""
-            yield code(entity.kind), code(unique.field), code(pk), code(sk), code(unique.error_code), kept + lapses
+            yield (
+                code(entity.kind),
+                code(unique.field),
+                code(pk),
+                code(sk),
+                code(unique.error_code),
+                availability + lapses,
+            )
 
 
 def _guard(unique: Unique) -> ItemKey:

@@ -109,8 +109,8 @@ class Caller:
             try:
                 answer = self.http.request(method, path, params=query, json=body, headers=self.headers)
             except httpx.TransportError as error:
-                told = f"{type(error).__name__}: {error}"
-                raise NotSeeded(f"No service answers at {self.http.base_url} ({told}). Start `make run`.") from error
+                message = f"{type(error).__name__}: {error}"
+                raise NotSeeded(f"No service answers at {self.http.base_url} ({message}). Start `make run`.") from error
             if answer.is_success or (or_missing and answer.status_code == _NOT_FOUND):
                 return answer
             if tries == _MOST_WAITS or not _wait(answer):

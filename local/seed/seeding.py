@@ -46,10 +46,10 @@ def seed(service: Service) -> str:
     leads.gather(service)
     library.fill(service, company)
     organization.export_log(company)
-    return _told(service, company, site, receiver)
+    return _report(service, company, site, receiver)
 
 
-def _told(service: Service, company: organization.Company, site: sites.Site, receiver: str) -> str:
+def _report(service: Service, company: organization.Company, site: sites.Site, receiver: str) -> str:
     url = str(service.http.base_url).rstrip("/")
     roles = {username: invitation["role"] for username, invitation in MEMBERS.items()}
     people = ", ".join(f"{username} ({role})" for username, role in {OWNER: "owner", **roles}.items())

@@ -45,7 +45,7 @@ def _let_have_page(editor: Caller, path: str, pages: dict[str, Json], content: J
     slug = fields.get("slug") or fields["title"].lower().replace(" ", "-")
     where = "/" if fields.get("isHome") else f"{parent['path'] if parent else ''}/{slug}"
     if where not in pages:
-        place = {"slug": slug, "parentId": parent["id"] if parent else None, "publishAt": _moment(content)}
+        place = {"slug": slug, "parentId": parent["id"] if parent else None, "publishAt": _publication_time(content)}
         pages[where] = editor.post(f"{path}/pages", {**fields, **place})
     page = pages[where]
     if page["status"] == "draft" and not content.get("draft"):
@@ -56,7 +56,7 @@ def _let_have_page(editor: Caller, path: str, pages: dict[str, Json], content: J
         _let_have_page(editor, path, pages, child, page)
 
 
-def _moment(content: Json) -> str | None:
+def _publication_time(content: Json) -> str | None:
     """Return when a page is to be published by itself."""
     days = content.get("published_in_days")
     return (datetime.now(UTC) + timedelta(days=days)).isoformat(timespec="seconds") if days else None

@@ -14,7 +14,7 @@ def grow(company: Company, platform: Platform, content: Json) -> dict[str, str]:
     _let_have_tags(company.owner, platform)
     nodes = {node["path"]: node for node in curator.items(f"{platform.path}/taxonomy-nodes")}
     for root in content["taxonomy"]:
-        _plant(curator, platform, nodes, root, None)
+        _create_node(curator, platform, nodes, root, None)
     return {path: node["id"] for path, node in nodes.items()}
 
 
@@ -37,7 +37,7 @@ def _let_have_tags(owner: Caller, platform: Platform) -> None:
         owner.post(f"{platform.path}/taxonomy-system-tags")
 
 
-def _plant(curator: Caller, platform: Platform, nodes: dict[str, Json], term: Any, parent: Json | None) -> None:
+def _create_node(curator: Caller, platform: Platform, nodes: dict[str, Json], term: Any, parent: Json | None) -> None:
     """Let a term be there, below its parent, and all that is below it."""
     fields = {name: value for name, value in term.items() if name != "children"}
     slug = term["name"].lower().replace(" ", "-")
@@ -46,4 +46,4 @@ def _plant(curator: Caller, platform: Platform, nodes: dict[str, Json], term: An
         where = {"platformId": platform.record["id"], "parentId": parent["id"] if parent else None, "slug": slug}
         nodes[path] = curator.post("/taxonomy-nodes", {**fields, **where})
     for child in term.get("children", []):
-        _plant(curator, platform, nodes, child, nodes[path])
+        _create_node(curator, platform, nodes, child, nodes[path])

@@ -34,8 +34,10 @@ class Child:
         """Raise Fallen, with the end of its log, if the process has ended."""
         code = self.process.poll()
         if code is not None:
-            said = self.log.read_text(errors="replace").splitlines()[-_LINES_SHOWN:]
-            raise Fallen("\n  ".join([f"The {self.name} ended by itself (exit code {code}). {self.log} ends:", *said]))
+            last_lines = self.log.read_text(errors="replace").splitlines()[-_LINES_SHOWN:]
+            raise Fallen(
+                "\n  ".join([f"The {self.name} ended by itself (exit code {code}). {self.log} ends:", *last_lines])
+            )
 
 
 def start(

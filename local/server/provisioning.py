@@ -12,7 +12,7 @@ from botocore.exceptions import ClientError
 from chalicelib.kernel.core.aws import client
 from chalicelib.kernel.core.settings import settings
 from infrastructure.resources import (
-    DEAD_LETTERS_KEPT_SECONDS,
+    DEAD_LETTER_RETENTION_SECONDS,
     MAX_RECEIVES,
     QUEUES,
     TTL_ATTRIBUTE,
@@ -70,9 +70,9 @@ def _add_missing_indexes(wanted: Mapping[str, Any]) -> None:
 
 def _provision_queue(prefix: str, queue: str) -> str:
     attributes = QUEUES[queue]
-    kept = {"MessageRetentionPeriod": str(DEAD_LETTERS_KEPT_SECONDS)}
+    retention = {"MessageRetentionPeriod": str(DEAD_LETTER_RETENTION_SECONDS)}
     fifo = {"FifoQueue": "true"} if "FifoQueue" in attributes else {}
-    dead = _queue(queue_name(prefix, dead_letter_queue(queue)), fifo | kept)
+    dead = _queue(queue_name(prefix, dead_letter_queue(queue)), fifo | retention)
     target = client("sqs").get_queue_attributes(QueueUrl=dead, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
     redrive = {"deadLetterTargetArn": target, "maxReceiveCount": MAX_RECEIVES}
     return _queue(queue_name(prefix, queue), attributes | {"RedrivePolicy": json.dumps(redrive)})

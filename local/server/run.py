@@ -140,8 +140,8 @@ def _address(port: int) -> str:
 
 
 def _start_emulator(port: int, folder: Path, lock: int) -> Child:
-    told = environment(port, folder / "emulator")
-    return start("emulator", COMMAND, folder / "emulator.log", told, keep_open=[lock])
+    variables = environment(port, folder / "emulator")
+    return start("emulator", COMMAND, folder / "emulator.log", variables, keep_open=[lock])
 
 
 def _start(name: str, module: Sequence[str], folder: Path) -> Child:

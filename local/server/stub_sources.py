@@ -166,8 +166,8 @@ class Sources:
 
     def _orcid(self, orcid: str) -> Reply:
         if orcid not in {person.orcid for person in self._people()}:
-            told = {"response-code": 404, "developer-message": "404 Not Found", "error-code": 9016}
-            return Reply(404, told)
+            body = {"response-code": 404, "developer-message": "404 Not Found", "error-code": 9016}
+            return Reply(404, body)
         own = [work for work in self.works if work.put_code and orcid in {each.orcid for each in work.authors}]
         groups = [
             {

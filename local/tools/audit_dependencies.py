@@ -49,7 +49,7 @@ def findings(libraries: list[dict[str, Any]]) -> Findings:
     return Findings(len(known), vulnerable, [each["name"] for each in libraries if each not in known])
 
 
-def told(name: str, found: Findings) -> list[str]:
+def report(name: str, found: Findings) -> list[str]:
     """Return the lines to say of a list."""
     lines = [f"{name}: VULNERABLE: {each}" for each in found.vulnerable]
     if found.unaudited:
@@ -69,7 +69,7 @@ def main() -> int:
             print(f"{name}: NOT AUDITED: {error}")
         else:
             fine = fine and not found.vulnerable and not found.unaudited
-            print(*told(name, found), sep="\n")
+            print(*report(name, found), sep="\n")
     return 0 if fine else 1
 
 

@@ -30,8 +30,8 @@ class Sent:
     html: str
 
     def __str__(self) -> str:
-        moment = datetime.fromtimestamp(self.at).astimezone()
-        head = f"Date:    {moment:%Y-%m-%d %H:%M:%S}\nFrom:    {self.sender}\nTo:      {self.to}"
+        time = datetime.fromtimestamp(self.at).astimezone()
+        head = f"Date:    {time:%Y-%m-%d %H:%M:%S}\nFrom:    {self.sender}\nTo:      {self.to}"
         return f"{head}\nSubject: {self.subject}\n\n{self.text}"
 
 

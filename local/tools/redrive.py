@@ -26,7 +26,7 @@ from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.work import queues, tasks
-from infrastructure.resources import DEAD_LETTERS_KEPT_SECONDS, dead_letter_queue
+from infrastructure.resources import DEAD_LETTER_RETENTION_SECONDS, dead_letter_queue
 
 _AT_ONCE: Final = 10
 _NAMED: Final = 3
@@ -53,21 +53,21 @@ class Letter:
     @classmethod
     def of(cls, message: Mapping[str, Any]) -> "Letter":
         """Return the letter that SQS handed out."""
-        told = message["Attributes"]
+        attributes = message["Attributes"]
         return cls(
             message["Body"],
             message["ReceiptHandle"],
-            int(told["SentTimestamp"]) / 1000,
-            int(told["ApproximateReceiveCount"]),
-            told.get("MessageGroupId", ""),
+            int(attributes["SentTimestamp"]) / 1000,
+            int(attributes["ApproximateReceiveCount"]),
+            attributes.get("MessageGroupId", ""),
         )
 
-    def line(self, moment: float) -> str:
+    def line(self, now_seconds: float) -> str:
         """Return what it is about, for which requests, how old it is, how long it is kept, and whether to send it."""
-        age = moment - self.sent_at
-        kept = _span(max(0, DEAD_LETTERS_KEPT_SECONDS - age))
-        told = f"{about(self.body)}{_requests(self.body)}"
-        return f"{told}; {_span(age)} old, kept for {kept}, received {self.received} times"
+        age = now_seconds - self.sent_at
+        remaining_time = _span(max(0, DEAD_LETTER_RETENTION_SECONDS - age))
+        subject = f"{about(self.body)}{_requests(self.body)}"
+        return f"{subject}; {_span(age)} old, kept for {remaining_time}, received {self.received} times"
 
 
 @dataclass(frozen=True)
@@ -169,18 +169,18 @@ def redrive(names: Sequence[str], *, send: bool, most: int) -> None:
 def _shown(dead: DeadLetters, most: int) -> int:
     count = dead.count()
     print(f"{dead.name}: {count}")
-    letters, moment = dead.look(most) if count else [], time.time()
+    letters, now_seconds = dead.look(most) if count else [], time.time()
     for letter in letters:
-        print(f"  {letter.line(moment)}")
+        print(f"  {letter.line(now_seconds)}")
     if count > len(letters):
         print(f"  … and {count - len(letters)} that were not looked at")
     return count
 
 
 def _sent(dead: DeadLetters) -> int:
-    sent, left, moment = Counter[str](), Counter[str](), time.time()
+    sent, left, now_seconds = Counter[str](), Counter[str](), time.time()
     try:
-        with closing(dead.send_back(moment)) as letters:
+        with closing(dead.send_back(now_seconds)) as letters:
             for letter, was_sent in letters:
                 (sent if was_sent else left)[_kind(letter.body)] += 1
     finally:

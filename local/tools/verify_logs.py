@@ -34,7 +34,7 @@ _SCAN: Final[dict[str, Any]] = {
     "ExpressionAttributeValues": {":outbox": {"S": _OUTBOX}},
 }
 _AT_ONCE: Final = 8
-_TOLD_SECONDS: Final = 20
+_REPORT_INTERVAL_SECONDS: Final = 20
 _BEHIND_SLASH: Final = "0"
 
 
@@ -70,9 +70,9 @@ def verify_logs(after: str = "", bucket: str | None = None) -> bool:
         raise
     if not (done.logs or after):
         raise NotVerified("There is no log: this is another table than you meant, or an empty one. Look at TABLE_NAME.")
-    whose = f"the anchors in {settings().anchors_bucket}" if settings().anchors_bucket else "their heads; no anchors"
+    source = f"the anchors in {settings().anchors_bucket}" if settings().anchors_bucket else "their heads; no anchors"
     found = f"{done.failed} failed" if done.failed else "all are as they were signed"
-    print(f"{done.logs} logs of {done.entries:,} entries, held against {whose}: {found}.")
+    print(f"{done.logs} logs of {done.entries:,} entries, held against {source}: {found}.")
     return not done.failed
 
 
@@ -92,12 +92,12 @@ class Turn:
 
     def verify(self, logs: Iterator[Place]) -> None:
         """Verify the logs, some at the same time, in their order."""
-        told = time.monotonic()
+        reported_at = time.monotonic()
         while batch := list(islice(logs, _AT_ONCE)):
             for place, outcomes in zip(batch, table.gather(lambda p: outcomes_of(p.log), batch), strict=True):
                 self._count(place, outcomes)
-            if time.monotonic() - told > _TOLD_SECONDS:
-                told = time.monotonic()
+            if time.monotonic() - reported_at > _REPORT_INTERVAL_SECONDS:
+                reported_at = time.monotonic()
                 print(f"{self.logs} logs so far. {self.how_to_go_on}", file=sys.stderr, flush=True)
 
     def _count(self, place: Place, outcomes: Sequence[VerificationResult]) -> None:

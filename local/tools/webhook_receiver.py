@@ -31,7 +31,7 @@ class _Conversation(BaseHTTPRequestHandler):
 def _line(body: bytes) -> str:
     """Return what an event says in a line; of a channel's message, and all else, the beginning."""
     try:
-        told = json.loads(body)
-        return f"{told['type']} {json.dumps(told['data'], ensure_ascii=False)}"
+        payload = json.loads(body)
+        return f"{payload['type']} {json.dumps(payload['data'], ensure_ascii=False)}"
     except (ValueError, TypeError, KeyError):
         return body.decode(errors="replace")

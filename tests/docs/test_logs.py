@@ -11,7 +11,7 @@ import pytest
 from chalicelib.kernel.core.logs import _IN_MILLISECONDS
 from infrastructure import access_log
 from infrastructure.queries import QUERIES, REQUEST_ID, TENANT
-from infrastructure.resources import LOGS_KEPT_DAYS
+from infrastructure.resources import LOG_RETENTION_DAYS
 from local.paths import ROOT
 from tests.conftest import Configure
 from tests.harness.api import Api
@@ -63,7 +63,7 @@ def _names(node: ast.AST) -> Iterator[str]:
 
 
 def test_it_says_how_long_logs_are_kept() -> None:
-    assert f"kept for {LOGS_KEPT_DAYS} days" in (ROOT / "docs/operations/logs.md").read_text()
+    assert f"kept for {LOG_RETENTION_DAYS} days" in (ROOT / "docs/operations/logs.md").read_text()
 
 
 class TestFields:

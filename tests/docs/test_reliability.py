@@ -6,9 +6,9 @@ from typing import Any, Final
 import pytest
 
 from benchmarks.soak import assertions, document
-from benchmarks.soak.journal import Told
+from benchmarks.soak.journal import ReceivedEvent
 
-_TOLD: Final = Told("o", "PATCH", "/spaces/s", 200, "s", 2)
+_TOLD: Final = ReceivedEvent("o", "PATCH", "/spaces/s", 200, "s", 2)
 
 
 def entry(sequence: int, version: int, kind: str = "space.updated", target: str = "s") -> dict[str, Any]:

@@ -303,8 +303,8 @@ class TestGetErasure:
         assert (completed.json["status"], completed.json["error"]) == ("completed", None)
         assert looked_again.json == completed.json | {
             "error": (
-                "The second search, for records in flight at the completion, failed. Verify the log, then start it "  # noqa: E501
-                "again."
+                "The second search, for records in flight at the completion, failed. Verify the log, then create the "
+                "erasure again."
             )
         }
         assert looked_again.etag != completed.etag

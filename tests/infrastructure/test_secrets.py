@@ -145,7 +145,7 @@ def test_a_public_key_is_kept_before_its_key_is_dropped_and_those_before_it_stay
         dropped.insert(0, to_base64(public_key(unwrapped(read(stage)["AUDIT_SIGNING_KEY"], "audit-signing-key"))))
         rotate(stage, "audit-signing-key", "begin")
         rotate(stage, "audit-signing-key", "switch")
-        with patch.object(secrets, "_keep", side_effect=KeyboardInterrupt), pytest.raises(KeyboardInterrupt):
+        with patch.object(secrets, "_store_secret", side_effect=KeyboardInterrupt), pytest.raises(KeyboardInterrupt):
             rotate(stage, "audit-signing-key", "finish")
         assert dropped[0] in read(stage)["AUDIT_FORMER_PUBLIC_KEYS"]
         rotate(stage, "audit-signing-key", "finish")
@@ -185,15 +185,15 @@ def test_a_key_that_was_dropped_counts_again_and_goes_as_before(stage: Stage, se
 
 def test_whoever_rotates_at_the_same_time_is_told(stage: Stage) -> None:
     create(stage)
-    real = secrets._kept  # noqa: SLF001
+    real = secrets._load_secret  # noqa: SLF001
 
     def overtaken(*given: Any) -> Any:
         found = real(*given)
-        with patch.object(secrets, "_kept", real):
+        with patch.object(secrets, "_load_secret", real):
             rotate(stage, "token-key", "begin")
         return found
 
-    with patch.object(secrets, "_kept", overtaken), pytest.raises(Refused, match="at the same time"):
+    with patch.object(secrets, "_load_secret", overtaken), pytest.raises(Refused, match="at the same time"):
         rotate(stage, "token-key", "begin")
     assert len(read(stage)["TOKEN_KEY"].split(",")) == 2
 

@@ -18,7 +18,7 @@ from infrastructure.names import Stage
 from infrastructure.policies import GRANTS
 from infrastructure.queries import QUERIES
 from infrastructure.resources import (
-    EXPORTS_KEPT_DAYS,
+    EXPORT_RETENTION_DAYS,
     EXPORTS_MADE_WITHIN_DAYS,
     INDEX_KEYS,
     QUEUES,
@@ -178,7 +178,7 @@ def test_everything_has_the_name_that_the_stage_gives_it() -> None:
 
 
 def test_exports_go_a_little_after_their_time_and_buckets_are_nobody_elses() -> None:
-    assert EXPORTS_KEPT_DAYS == RETENTION_DAYS
+    assert EXPORT_RETENTION_DAYS == RETENTION_DAYS
     buckets = of_type("S3::Bucket")
     (rule,) = buckets["ExportsBucket"]["LifecycleConfiguration"]["Rules"]
     assert (

@@ -51,7 +51,7 @@ _FORMATS: Final[Mapping[str, str]] = {
     "email": "ada@example.com",
     "uri": "https://example.com/engines",
 }
-_MOMENT: Final = "01a1f84a-95c0"
+_EXAMPLE_ID_PREFIX: Final = "01a1f84a-95c0"
 """The first 48 bits of every example's UUIDv7: 2026-11-20T09:30:00.000Z."""
 
 
@@ -101,4 +101,4 @@ def uuid_of(name: str) -> str:
     """Return the example id of what a field or a record's name means: `organizationId` and `Organization` are one."""
     noun = re.sub(r"[^a-z]", "", name.lower()).removesuffix("id")
     digest = hashlib.sha256(noun.encode()).hexdigest()
-    return f"{_MOMENT}-7{digest[:3]}-8{digest[3:6]}-{digest[6:18]}"
+    return f"{_EXAMPLE_ID_PREFIX}-7{digest[:3]}-8{digest[3:6]}-{digest[6:18]}"

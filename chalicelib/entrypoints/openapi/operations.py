@@ -9,7 +9,7 @@ from chalicelib.entrypoints.openapi import schemas
 from chalicelib.entrypoints.openapi.examples import example_of
 from chalicelib.entrypoints.openapi.headers import Headers, with_common
 from chalicelib.entrypoints.openapi.problems import problems_of
-from chalicelib.entrypoints.openapi.records import begun, secrets
+from chalicelib.entrypoints.openapi.records import example_record_fields, secrets
 from chalicelib.kernel.http.fields import UUID_PATTERN
 from chalicelib.kernel.http.forms import FORMS
 from chalicelib.kernel.http.models import Patch, RecordOutput
@@ -67,8 +67,8 @@ def _description(operation: Operation) -> str:
 
 
 def _budget(budget: RateLimit) -> str:
-    whose = "client network" if budget.per == "network" else budget.per
-    return f"{budget.limit} times in {budget.seconds} s for each {whose}"
+    scope_name = "client network" if budget.per == "network" else budget.per
+    return f"{budget.limit} times in {budget.seconds} s for each {scope_name}"
 
 
 def _security(operation: Operation) -> list[dict[str, list[str]]]:
@@ -170,7 +170,7 @@ def _successes(operation: Operation, components: Components) -> dict[str, Any]:
     if has_etag(operation) and operation.method == "GET":
         responses["304"] = {
             "description": "It has not changed: use the one in hand.",
-            "headers": with_common("ETag", *_kept(operation)),
+            "headers": with_common("ETag", *_cache_headers(operation)),
         }
     for status in _moves(operation):
         responses[str(status)] = {"description": "It has moved.", "headers": with_common("Location")}
@@ -198,7 +198,7 @@ def _success(operation: Operation, components: Components) -> dict[str, Any]:
     if operation.method == "POST":
         example |= secrets(operation.response_model)
     if operation.success == HTTPStatus.ACCEPTED:
-        example |= begun(operation.response_model)
+        example |= example_record_fields(operation.response_model)
     others = {media_type: _DOCUMENTS[media_type] for media_type in media_types(operation)}
     return response | {"content": {"application/json": {"schema": schema, "example": example}, **others}}
 
@@ -215,14 +215,14 @@ def _outcome(operation: Operation) -> str:
 def _success_headers(operation: Operation) -> Headers:
     return with_common(
         *(["ETag"] if has_etag(operation) else []),
-        *_kept(operation),
+        *_cache_headers(operation),
         *(["Location"] if operation.creates else []),
         *(["Link"] if operation.is_list else []),
         *(["Idempotency-Replayed"] if operation.method == "POST" else []),
     )
 
 
-def _kept(operation: Operation) -> list[str]:
+def _cache_headers(operation: Operation) -> list[str]:
     return ["Cache-Control"] if operation.cache_control else []
 
 

@@ -20,14 +20,14 @@ def secrets(model: type[Output]) -> dict[str, Any]:
     }
 
 
-def begun(model: type[Output]) -> dict[str, Any]:
+def example_record_fields(model: type[Output]) -> dict[str, Any]:
     """Return examples of the fields that tell how far work is, before it begins: what is stored or shown by default."""
     stored = {field.name: field.default for kind in _kinds(model) for field in fields(kind)}
     shown = {name: stored.get(name, field.default) for name, field in model.model_fields.items()}
     return _aliased(model, {name: value for name, value in shown.items() if value not in (MISSING, PydanticUndefined)})
 
 
-def told(model: type[Output], event: str) -> dict[str, Any]:
+def example_event(model: type[Output], event: str) -> dict[str, Any]:
     """Return what an event shows otherwise: nothing that no record stores, and the record as it is afterwards.
 
     Its status is the event's own word, where that is one: an expired invitation's. `Output.after` says the rest.

@@ -33,13 +33,13 @@ class _Generator(GenerateJsonSchema):
         return {**found, "additionalProperties": False} if "patternProperties" in found else found
 
 
-def components(operations: Iterable[Operation], told: Iterable[type[Output]] = ()) -> dict[str, Schema]:
+def components(operations: Iterable[Operation], extra_models: Iterable[type[Output]] = ()) -> dict[str, Schema]:
     """Return the schema of every model that the operations accept or answer, and of those that events are told by.
 
     Raises ValueError if two models would have the same name.
     """
     operations = list(operations)
-    found = [*(m for o in operations for m in (o.body, o.response_model, o.list_metadata) if m), *told]
+    found = [*(m for o in operations for m in (o.body, o.response_model, o.list_metadata) if m), *extra_models]
     # Sorted and without duplicates: the same operations always make the same document.
     models = sorted(set(found), key=lambda m: (m.__name__, m.__module__))
     modes: list[tuple[Any, Literal["validation", "serialization"]]] = [
@@ -54,7 +54,7 @@ def components(operations: Iterable[Operation], told: Iterable[type[Output]] = (
             raise ValueError(f"Two models are called {name}; rename one")
         schemas[name] = tidy(_as_patch(schema) if key in patches else schema)
     lists = {
-        list_name(o.response_model): _with_beside(list_of(o.response_model), o, schemas)
+        list_name(o.response_model): _add_list_metadata(list_of(o.response_model), o, schemas)
         for o in operations
         if o.is_list and o.response_model
     }
@@ -94,15 +94,15 @@ def list_of(item: type[Output]) -> Schema:
     }
 
 
-def _with_beside(listed: Schema, operation: Operation, schemas: dict[str, Schema]) -> Schema:
+def _add_list_metadata(listed: Schema, operation: Operation, schemas: dict[str, Schema]) -> Schema:
     """Return the schema of a page with what an operation tells beside its items: as they do, what they tell too."""
     if operation.list_metadata is None:
         return listed
-    beside = schemas[public_name(operation.list_metadata.__name__)]
+    metadata = schemas[public_name(operation.list_metadata.__name__)]
     items = schemas[public_name(operation.response_model.__name__)]["properties"] if operation.response_model else {}
-    told = {name: items.get(name, field) for name, field in beside["properties"].items()}
-    properties = {**listed["properties"], **told}
-    return {**listed, "properties": properties, "required": [*listed["required"], *beside["required"]]}
+    metadata_properties = {name: items.get(name, field) for name, field in metadata["properties"].items()}
+    properties = {**listed["properties"], **metadata_properties}
+    return {**listed, "properties": properties, "required": [*listed["required"], *metadata["required"]]}
 
 
 def of_type(annotation: Any) -> Schema:

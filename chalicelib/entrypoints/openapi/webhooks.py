@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from chalicelib.entrypoints.openapi import schemas
 from chalicelib.entrypoints.openapi.examples import example_of
-from chalicelib.entrypoints.openapi.records import begun, told
+from chalicelib.entrypoints.openapi.records import example_event, example_record_fields
 from chalicelib.features.notifications.models.event_types import EVENT_TYPES
 from chalicelib.kernel.http.models import Output
 from chalicelib.kernel.operations.access_rules import RequireRole
@@ -121,14 +121,14 @@ def _message(event: str, emitters: list[Emitter], components: Mapping[str, Schem
 def _shown(event: str, emitters: Iterable[Emitter], model: type[Output]) -> dict[str, Any]:
     """Return what the record shows after an event otherwise than in the example of an answer."""
     begins = all(isinstance(e, Operation) and e.success == HTTPStatus.ACCEPTED for e in emitters)
-    return (begun(model) if begins else {}) | told(model, event)
+    return (example_record_fields(model) if begins else {}) | example_event(model, event)
 
 
 def _after(emitters: Iterable[Emitter]) -> str:
     operations = [emitter.id for emitter in emitters if isinstance(emitter, Operation)]
     by_itself = ["by the service itself"] if any(isinstance(emitter, Task) for emitter in emitters) else []
-    said = ", or ".join([*(["after " + " or ".join(operations)] if operations else []), *by_itself])
-    return said[0].upper() + said[1:]
+    text = ", or ".join([*(["after " + " or ".join(operations)] if operations else []), *by_itself])
+    return text[0].upper() + text[1:]
 
 
 def _body(event: str, records: list[str]) -> Schema:

@@ -17,7 +17,7 @@ from chalicelib.kernel.storage.writes import ItemUpdate, Write
 
 _PURPOSE: Final = b"atrium erased entry\n"
 _UNSIGNED: Final = b"\x00"
-_KEPT_ATTRIBUTES: Final = ("id", "created_at", "updated_at", "type", "leaf")
+_REMAINING_ATTRIBUTES: Final = ("id", "created_at", "updated_at", "type", "leaf")
 _REMOVED_ATTRIBUTES: Final = (
     "body",
     "actor",
@@ -53,7 +53,7 @@ def is_intact(log: str, sequence: int, item: Item) -> bool:
     size, signature = item.get("tree_size"), item["erased"]
     if not (isinstance(size, int) and isinstance(signature, bytes)):
         return False
-    remaining = EntryItem(**{name: item[name] for name in _KEPT_ATTRIBUTES}, log_id=log, erased=signature)
+    remaining = EntryItem(**{name: item[name] for name in _REMAINING_ATTRIBUTES}, log_id=log, erased=signature)
     expected = remaining.item() | ledger.sequence_attributes(log, sequence, size)
     return expected == item and _is_signed(_signed_content(log, item), signature)
 

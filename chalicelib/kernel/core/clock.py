@@ -17,10 +17,10 @@ def now_ms() -> int:
 def timestamp(ms: int) -> str:
     """Return a time as `2026-11-20T09:30:00.000Z`. Raises ValueError outside of the years 1 to 9999."""
     seconds, rest = divmod(ms, 1000)
-    moment = time.gmtime(seconds)
-    if not MINYEAR <= moment.tm_year <= MAXYEAR:
+    utc = time.gmtime(seconds)
+    if not MINYEAR <= utc.tm_year <= MAXYEAR:
         raise ValueError("is not within the years 1 to 9999")
-    return f"{moment.tm_year:04d}{time.strftime('-%m-%dT%H:%M:%S', moment)}.{rest:03d}Z"
+    return f"{utc.tm_year:04d}{time.strftime('-%m-%dT%H:%M:%S', utc)}.{rest:03d}Z"
 
 
 def now() -> str:

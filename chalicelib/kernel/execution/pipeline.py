@@ -64,8 +64,8 @@ def _execute(operation: Operation, request: Request, usage: RateLimitUsage) -> R
     reject_principal_type(operation, caller, request.ip)
     once = IdempotentRequest.of(request, caller.id)
     once = once if operation.mutates else None  # What changes nothing can as well be asked for again.
-    whose: dict[Scope, str] = {"principal": caller.id, "network": ip_networks.client_network(request.ip)}
-    known = _rate_limit_buckets(operation, whose)  # That of the organization follows from the place.
+    subjects: dict[Scope, str] = {"principal": caller.id, "network": ip_networks.client_network(request.ip)}
+    known = _rate_limit_buckets(operation, subjects)  # That of the organization follows from the place.
     began, attempt, effect = time.monotonic(), 0, ExternalEffect()
     while True:
         access = authorize(operation, request, caller, [each.key for each in (once, *known) if each])
@@ -75,15 +75,15 @@ def _execute(operation: Operation, request: Request, usage: RateLimitUsage) -> R
             return stored
         last_used.note_last_used(access.principal)
         ctx = _context(operation, request, access, attempt, effect)
-        purses = _rate_limit_buckets(operation, {**whose, "organization": access.tenant})
-        shares = effect.rate_limit_states or [
-            purse.state(access.prefetched.get(purse.key), ctx.now) for purse in purses
+        buckets = _rate_limit_buckets(operation, {**subjects, "organization": access.tenant})
+        states = effect.rate_limit_states or [
+            bucket.state(access.prefetched.get(bucket.key), ctx.now) for bucket in buckets
         ]
         try:
-            response = _execute_handler(ctx, access, shares)
-            for share in shares:
-                response.headers = merge_rate_limit_headers(response.headers, share)
-            _commit(ctx, response, once, [] if operation.has_external_effects else shares)
+            response = _execute_handler(ctx, access, states)
+            for state in states:
+                response.headers = merge_rate_limit_headers(response.headers, state)
+            _commit(ctx, response, once, [] if operation.has_external_effects else states)
         except ConcurrentModification:
             attempt += 1
             _wait(began, attempt)
@@ -109,9 +109,9 @@ def _context(operation: Operation, request: Request, access: Access, attempt: in
     return ctx
 
 
-def _rate_limit_buckets(operation: Operation, whose: Mapping[Scope, str]) -> list[RateLimitBucket]:
+def _rate_limit_buckets(operation: Operation, subjects: Mapping[Scope, str]) -> list[RateLimitBucket]:
     """Return where an operation's requests are counted, as far as it is known whose they are."""
-    return [budget.bucket_for(whose[budget.per]) for budget in operation.rate_limits if budget.per in whose]
+    return [budget.bucket_for(subjects[budget.per]) for budget in operation.rate_limits if budget.per in subjects]
 
 
 def _check_version(request: Request) -> None:
@@ -273,8 +273,8 @@ def _serialize_page(ctx: Context, page: ListPage[Any]) -> Response:
         if ready
         else _serialize_items(operation.response_model).dump_json(page.items, by_alias=True)
     )
-    beside = b"," + page.metadata.model_dump_json(by_alias=True).encode()[1:-1] if page.metadata else b""
-    body = b'{"items":' + listed + b',"nextCursor":' + to_json(page.next_cursor) + beside + b"}"
+    metadata = b"," + page.metadata.model_dump_json(by_alias=True).encode()[1:-1] if page.metadata else b""
+    body = b'{"items":' + listed + b',"nextCursor":' + to_json(page.next_cursor) + metadata + b"}"
     headers = {"Content-Type": "application/json", **ctx.headers}
     if operation.response_model and operation.response_model.no_store:
         headers["Cache-Control"] = "no-store"
@@ -291,17 +291,17 @@ def _serialize_items(item: type[Output] | None) -> TypeAdapter[Any]:
 
 
 def _commit(ctx: Context, response: Response, once: IdempotentRequest | None, shares: Sequence[RateLimitState]) -> None:
-    first, told = once.write(response) if once else None, not ctx.changes.is_empty
-    if first and not told and len(response.body) > _MAX_STORED_BYTES:
-        first = None  # It changed nothing: it can as well be asked for again.
+    idempotency_write, has_changes = once.write(response) if once else None, not ctx.changes.is_empty
+    if idempotency_write and not has_changes and len(response.body) > _MAX_STORED_BYTES:
+        idempotency_write = None  # It changed nothing: it can as well be asked for again.
     for share in shares:
         ctx.changes.add_write(share.write())
-    if told:
+    if has_changes:
         if kinds := ctx.changes.unfenced_kinds:
             raise ValueError(f"{ctx.operation.id} changes {sorted(kinds)}: declare `grants_access=True`")
-        outbox.commit(ctx.changes, ctx.changes.event or ctx.operation.emits[0], ctx.origin, first)
-    elif first or shares:
-        ctx.changes.commit(first)
+        outbox.commit(ctx.changes, ctx.changes.event or ctx.operation.emits[0], ctx.origin, idempotency_write)
+    elif idempotency_write or shares:
+        ctx.changes.commit(idempotency_write)
 
 
 def _wait(began: float, attempt: int) -> None:

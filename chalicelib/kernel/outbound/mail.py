@@ -110,8 +110,8 @@ def _environment(*, html: bool) -> "Environment":
 
 def _format_time(timestamp: str) -> str:
     """Return a timestamp such as `20 November 2026, 09:30 UTC`."""
-    moment = datetime.fromisoformat(timestamp)
-    return f"{moment.day} {moment:%B %Y, %H:%M} UTC"
+    time = datetime.fromisoformat(timestamp)
+    return f"{time.day} {time:%B %Y, %H:%M} UTC"
 
 
 def _sanitize(text: str) -> str:

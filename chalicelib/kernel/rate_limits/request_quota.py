@@ -75,8 +75,8 @@ def check_anonymous_rate(network: str) -> None:
 
 def count_rejected_key(secret: str, network: str) -> None:
     """Count a request with a rejected API key by the digest of the secret and by the client network."""
-    for budget, whose in _rejected_key_limits(secret, network):
-        _counter_for(budget, whose).consume(budget)
+    for rate_limit, subject in _rejected_key_limits(secret, network):
+        _counter_for(rate_limit, subject).consume(rate_limit)
 
 
 def check_rejected_key_rate(secret: str, network: str) -> None:
@@ -84,17 +84,17 @@ def check_rejected_key_rate(secret: str, network: str) -> None:
 
     It counts nothing. Raises Problem `rate_limited`.
     """
-    for budget, whose in _rejected_key_limits(secret, network):
-        share = _counter_for(budget, whose).peek(budget)
-        if share.used >= budget.limit:
+    for rate_limit, subject in _rejected_key_limits(secret, network):
+        state = _counter_for(rate_limit, subject).peek(rate_limit)
+        if state.used >= rate_limit.limit:
             add_fields(limited="network")
-            detail = f"Too many requests were sent with a rejected API key. Try again in {share.reset_after_seconds} s."
-            raise rate_limited(budget.name, budget.limit, WINDOW_SECONDS, share.reset_after_seconds, detail)
+            detail = f"Too many requests were sent with a rejected API key. Try again in {state.reset_after_seconds} s."
+            raise rate_limited(rate_limit.name, rate_limit.limit, WINDOW_SECONDS, state.reset_after_seconds, detail)
 
 
-def window_counter_key(name: str, whose: str, end: str) -> ItemKey:
+def window_counter_key(name: str, subject_hash: str, end: str) -> ItemKey:
     """Return the key of the item that counts a subject's requests in a window."""
-    return f"Y#{name}#{whose}", end
+    return f"Y#{name}#{subject_hash}", end
 
 
 def reset() -> None:
@@ -121,11 +121,13 @@ def _rejected_key_limits(secret: str, network: str) -> list[tuple[RateLimit, str
     return [(by_secret, f"{secret}#{network}"), (by_network, network)] if by_secret and by_network else []
 
 
-def _counter_for(rate_limit: RateLimit, whose: str) -> "_WindowCounter":
+def _counter_for(rate_limit: RateLimit, subject: str) -> "_WindowCounter":
     with _counters_lock:
         known = _counters.setdefault(rate_limit.name, OrderedDict())
-        found = known.get(whose) or known.setdefault(whose, _WindowCounter(rate_limit.name, subject_digest(whose)))
-        known.move_to_end(whose)
+        found = known.get(subject) or known.setdefault(
+            subject, _WindowCounter(rate_limit.name, subject_digest(subject))
+        )
+        known.move_to_end(subject)
         if len(known) > _MAX_COUNTERS:
             known.popitem(last=False)
         return found
@@ -157,12 +159,14 @@ class _WindowCounter:
     def consume(self, rate_limit: RateLimit) -> RateLimitState:
         """Return the state of the bucket, and use one request if any is left."""
         with self.lock:
-            moment = now_ms()
-            self._roll_window(moment)
+            now_milliseconds = now_ms()
+            self._roll_window(now_milliseconds)
             self.seen += 1
             if not self.remaining and self.seen >= BATCH_SIZE and self.used < rate_limit.limit:
                 self._reserve_batch(rate_limit)
-            state = RateLimitState(rate_limit, self._key, timestamp(moment), self.used, timestamp(self.ends_at_ms))
+            state = RateLimitState(
+                rate_limit, self._key, timestamp(now_milliseconds), self.used, timestamp(self.ends_at_ms)
+            )
             if self.remaining:
                 self.remaining -= 1
             elif state.used < rate_limit.limit:
@@ -172,9 +176,11 @@ class _WindowCounter:
     def peek(self, rate_limit: RateLimit) -> RateLimitState:
         """Return the state of the bucket as far as this process knows."""
         with self.lock:
-            moment = now_ms()
-            self._roll_window(moment)
-            return RateLimitState(rate_limit, self._key, timestamp(moment), self.used, timestamp(self.ends_at_ms))
+            now_milliseconds = now_ms()
+            self._roll_window(now_milliseconds)
+            return RateLimitState(
+                rate_limit, self._key, timestamp(now_milliseconds), self.used, timestamp(self.ends_at_ms)
+            )
 
     def refund(self) -> None:
         """Return a request that was used but does not count."""
@@ -184,10 +190,10 @@ class _WindowCounter:
             else:
                 self.remaining += 1
 
-    def _roll_window(self, moment: int) -> None:
+    def _roll_window(self, now_milliseconds: int) -> None:
         # Each subject's windows start at a different second, so that not all reset at once.
         offset = int(self.subject_digest, 16) % _WINDOW_MS
-        until = moment - (moment - offset) % _WINDOW_MS + _WINDOW_MS
+        until = now_milliseconds - (now_milliseconds - offset) % _WINDOW_MS + _WINDOW_MS
         if until != self.ends_at_ms:
             self.ends_at_ms, self.reserved, self.remaining, self.unreported = until, 0, 0, 0
 

@@ -32,8 +32,8 @@ def unique_item_writes(
     """Yield the writes of the reservations of a record that changes, each with the problem if the value is taken."""
     record = after or before
     for unique in type(record).uniques.values() if record else ():
-        old = guard_key(unique, before) if before and _needs_value(unique, before, timestamp) else None
-        new = guard_key(unique, after) if after and _needs_value(unique, after, timestamp) else None
+        old = guard_key(unique, before) if before and _requires_value(unique, before, timestamp) else None
+        new = guard_key(unique, after) if after and _requires_value(unique, after, timestamp) else None
         if new and after and (new != old or _expiry(unique, after) != _expiry(unique, before)):
             yield _reserve(new, unique, after, timestamp), _taken_problem(unique, after) if unique.error_code else None
         if old and new != old and before:
@@ -95,7 +95,7 @@ def _value_field(unique: Unique) -> str:
     return fields_of(unique.key)[0]
 
 
-def _needs_value(unique: Unique, record: Entity, now: str) -> bool:
+def _requires_value(unique: Unique, record: Entity, now: str) -> bool:
     # Another record may have an expired value.
     return unique.applies_to(record) and not (
         unique.expires_at_field and getattr(record, unique.expires_at_field) <= now

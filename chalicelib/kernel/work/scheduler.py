@@ -123,8 +123,8 @@ def _skip_unreadable(item: Item) -> Iterator[None]:
         add_fields(unreadable=f"{item['pk']} {item['sk']}"[:_MAX_KEY_CHARACTERS])
 
 
-def _query_due(shard: int, moment: str, position: Item | None, limit: int) -> table.QueryResult:
-    return table.query(Partition(f"DUE#{shard}", "due"), until=f"{moment}~", after=position, limit=limit)
+def _query_due(shard: int, due_before: str, position: Item | None, limit: int) -> table.QueryResult:
+    return table.query(Partition(f"DUE#{shard}", "due"), until=f"{due_before}~", after=position, limit=limit)
 
 
 def _enqueue_item(item: Item, woken: set[str]) -> bool:

@@ -47,7 +47,7 @@ def positions_of_slug(item: Item | None) -> Mapping[str, Position] | None:
     """Return the positions of all pages that have a slug by page id, or None if the item overflows."""
     if item and item.get(_OVERFLOW):
         return None
-    return {name: seat for name, seat in (item or {}).items() if name not in _META_ATTRIBUTES}
+    return {name: position for name, position in (item or {}).items() if name not in _META_ATTRIBUTES}
 
 
 def former_children(item: Item | None, parent_id: str | None) -> list[tuple[str, Position]]:

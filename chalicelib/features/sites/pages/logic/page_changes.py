@@ -239,7 +239,7 @@ def _reject_slug_conflicts(trees: SiteTreesUnitOfWork, tree_name: TreeName, page
     if number > MAX_CHILDREN_OF_NEW_HOME:
         detail = f"The page has {number} children. A new home page can have at most {MAX_CHILDREN_OF_NEW_HOME}."
         raise Problem.for_field("/isHome", "limit_exceeded", f"{detail} Move some first.")
-    slugs = sorted(str(seat["slug"]) for seat in read_children(page_tree(trees.site_id, tree_name), page.id))
+    slugs = sorted(str(position["slug"]) for position in read_children(page_tree(trees.site_id, tree_name), page.id))
     if len(slugs) != number:
         raise ConcurrentModification  # A child was added or removed concurrently.
     guard_keys = {slug: slug_guard_key(trees.site_id, tree_name, None, slug) for slug in slugs}

@@ -70,8 +70,8 @@ def palette(theme: Mapping[str, Any], scheme: str) -> dict[str, str]:
     text = _first_readable(
         (theirs.get("text"), ours["text"], _LIGHT["text"], _DARK["text"], _BLACK, _WHITE), (background,)
     )
-    beside = _tint(background, text) if "background" in theirs else ours["surface"]
-    surface = _first_readable((theirs.get("surface"), beside, background), (text,))
+    tinted = _tint(background, text) if "background" in theirs else ours["surface"]
+    surface = _first_readable((theirs.get("surface"), tinted, background), (text,))
     both = (background, surface)
     links = (theirs.get("link"), theirs.get("primary"), ours["link"], _LIGHT["link"], _DARK["link"], text)
     primary = _first_readable((theirs.get("primary"), ours["primary"], text), (background,), _MIN_NON_TEXT_CONTRAST)

@@ -5,5 +5,5 @@ from typing import Final
 RENDERER: Final = "31365661cae525dc"
 """Of what blocks become."""
 
-LAYOUT: Final = "76b1c65abd4d2c75"
+LAYOUT: Final = "3fda09dcb1037382"
 """Of that, and of what is around it."""

@@ -61,7 +61,7 @@ def hidden_entities(ctx: Context, entities: Iterable[EntityRef]) -> set[EntityRe
     }
     accessible = {entity: item for entity, item in existing.items() if _is_accessible(ctx, entity, item)}
     private = {
-        each: item for each, item in accessible.items() if each[0] == Space.kind and _needs_membership(ctx, item)
+        each: item for each, item in accessible.items() if each[0] == Space.kind and _requires_membership(ctx, item)
     }
     return {*keys_by_entity} - ({*accessible} - {*private}) - _joined_spaces(ctx, private)
 
@@ -81,7 +81,7 @@ def _is_accessible(ctx: Context, entity: EntityRef, item: Item) -> bool:
     return platform_id == ctx.container.id or _role_in_organization(ctx) is not None
 
 
-def _needs_membership(ctx: Context, space: Item) -> bool:
+def _requires_membership(ctx: Context, space: Item) -> bool:
     """Return whether the caller sees a space only as a member: it is private, and they are not an admin."""
     role = _role_in_organization(ctx)
     is_in_platform = ctx.container is not None and space["platform_id"] == ctx.container.id

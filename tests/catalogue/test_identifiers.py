@@ -1,0 +1,94 @@
+"""Identifiers contain no everyday words in a private sense.
+
+CONTRIBUTING.md asks for the field's standard terms. The words here once had meanings that only this project knew.
+"""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from local.paths import ROOT
+
+BANNED_WORDS: Final = {
+    "afresh": "replaces_expired",
+    "also": "extra_keys, prefetch",
+    "begun": "started, new_record_fields",
+    "beside": "extra_keys, metadata",
+    "judged": "verify, validate",
+    "kept": "stored, retained",
+    "moment": "timestamp, now",
+    "purse": "bucket",
+    "said": "values, payload, content",
+    "seat": "position",
+    "told": "public_fields, reported",
+    "uproot": "delete",
+    "whose": "subject",
+}
+"""Each word with terms to use instead."""
+
+SOURCES: Final = ("app.py", "benchmarks", "chalicelib", "infrastructure", "local")
+
+_WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+
+
+def source_files() -> Iterator[Path]:
+    """Yield the Python files outside of the tests."""
+    for source in SOURCES:
+        path = ROOT / source
+        yield from sorted(path.rglob("*.py")) if path.is_dir() else [path]
+
+
+def identifiers_in(source: str) -> Iterator[tuple[int, str]]:
+    """Yield the names that a source defines, with their lines."""
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                yield node.lineno, node.name
+            case ast.arg():
+                yield node.lineno, node.arg
+            case ast.Name(ctx=ast.Store()):
+                yield node.lineno, node.id
+            case ast.Attribute(ctx=ast.Store()):
+                yield node.lineno, node.attr
+
+
+def banned_words_in(source: str) -> list[str]:
+    """Return a finding for each identifier of a source that contains a banned word."""
+    return [
+        f"line {line}: {name} contains {word!r}; use terms such as {BANNED_WORDS[word]}"
+        for line, name in identifiers_in(source)
+        for word in {part.lower() for part in _WORD.findall(name)} & BANNED_WORDS.keys()
+    ]
+
+
+def test_no_identifier_contains_a_banned_word() -> None:
+    findings = [
+        f"{path.relative_to(ROOT)}, {finding}"
+        for path in source_files()
+        for finding in banned_words_in(path.read_text())
+    ]
+    assert findings == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def said(): ...",
+        "class KeptThing: ...",
+        "def read(*, beside): ...",
+        "what_was_told = 1",
+        "self._purse = 1",
+        "for moment in (): ...",
+        "SEAT = 1",
+    ],
+)
+def test_a_banned_word_is_found_wherever_a_name_is_defined(source: str) -> None:
+    assert len(banned_words_in(source)) == 1
+
+
+def test_a_word_that_only_begins_like_a_banned_one_is_not_found() -> None:
+    assert banned_words_in("seating_plan = unsaid = keptness = 1") == []
