@@ -10,11 +10,11 @@ from typing import Final
 
 from chalicelib.kernel.audit_log.mac_chains import Chains
 from chalicelib.kernel.authorization import ancestor_cache, descendants, request_target
+from chalicelib.kernel.authorization.effective_role import effective_role
 from chalicelib.kernel.authorization.memberships import (
     MembershipView,
     membership_view,
     membership_view_keys,
-    role_at,
 )
 from chalicelib.kernel.authorization.request_target import NIL_UUID, RequestTarget
 from chalicelib.kernel.authorization.tenant_reads import TenantReads
@@ -33,7 +33,7 @@ from chalicelib.kernel.identity.jwt import User
 from chalicelib.kernel.operations.access_rules import Caller, RequireRecordToken, RequireRole
 from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.permissions.access_epochs import EVERYONE
-from chalicelib.kernel.permissions.roles import Role, expand_scopes, scopes_allow
+from chalicelib.kernel.permissions.roles import Role, scopes_allow
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Container, Entity, Item, ItemKey
 from chalicelib.kernel.storage.record_types import record_from_item
@@ -173,7 +173,7 @@ def _authorize_at(
     subject_id = request_target.subject_user_id(operation, request, records_found)
     with _constant_time_not_found(operation, request, principal, target, is_missing=target.container not in items):
         containers = _load_ancestors(rule, reads, request, target, items)
-        effective = _effective_role(rule, operation, request, principal, containers, records_found, subject_id, items)
+        effective = effective_role(rule, operation, request, principal, containers, records_found, subject_id, items)
         _reject_hidden_container(rule, request, containers, effective.role)
     container = containers[-1]
     subject_memberships = membership_view(
@@ -257,96 +257,10 @@ def _load_ancestors(
     return [*(_load_container(kind, ancestor_keys[kind], items) for kind in reversed([*ancestor_keys])), container]
 
 
-@dataclass(frozen=True)
-class _EffectiveRole:
-    """The caller's role in a container, the role for the operation, and the descendants that grant it."""
-
-    memberships: MembershipView
-    role: Role | None
-    scope_role: Role | None
-    descendants: tuple[Container, ...]
-
-
-def _effective_role(
-    rule: RequireRole,
-    operation: Operation,
-    request: Request,
-    principal: Principal,
-    containers: list[Container],
-    records: list[Item],
-    subject_id: str,
-    items: dict[ItemKey, Item],
-) -> _EffectiveRole:
-    """Return the caller's role in the last container or, if the operation allows it, in a descendant of it.
-
-    Descendants are read only if the role in the container is insufficient, or if a subject's memberships are needed.
-    """
-    memberships = _caller_memberships(containers, principal, items)
-    role, scope_role = memberships.roles.get(type(containers[-1])), memberships.roles.get(rule.role_scope)
-    user_id_without_role = principal.id if isinstance(principal, User) and not _role_suffices(scope_role, rule) else ""
-    if rule.allow_descendant_role is None or not (user_id_without_role or subject_id):
-        return _EffectiveRole(memberships, role, scope_role, ())
-    user_ids = [user_id for user_id in (user_id_without_role, subject_id) if user_id]
-    ids = descendants.descendant_ids(
-        rule.allow_descendant_role, operation, request, containers[-1], records, user_id_without_role
-    )
-    descendant_containers = (
-        descendants.load_descendants(rule.allow_descendant_role, containers[-1], ids, user_ids, items)
-        if ids or subject_id
-        else []
-    )
-    memberships_below = [
-        (each, membership_view(user_id_without_role, [*containers, each], items))
-        for each in descendant_containers
-        if user_id_without_role
-    ]
-    admitting = [
-        (each, own_memberships)
-        for each, own_memberships in memberships_below
-        if _role_suffices(own_memberships.roles.get(type(each)), rule)
-    ]
-    if not admitting or containers[-1].is_deleted:
-        return _EffectiveRole(memberships, role, scope_role, tuple(descendant_containers))
-    nearest, memberships = admitting[0]
-    role = memberships.roles[type(nearest)]
-    return _EffectiveRole(memberships, role, role, tuple(each for each, _ in admitting))
-
-
-def _role_suffices(role: Role | None, rule: RequireRole) -> bool:
-    return rule.role is None or (role is not None and role.includes(rule.role))
-
-
 def _load_container(container_type: type[Container], key: ItemKey | None, items: Mapping[ItemKey, Item]) -> Container:
     if key is None or key not in items:
         raise not_found()
     return container_type.from_item(items[key])
-
-
-def _caller_memberships(
-    containers: list[Container], principal: Principal, items: Mapping[ItemKey, Item]
-) -> MembershipView:
-    """Return the caller's memberships of each container, outermost first."""
-    if isinstance(principal, User):
-        return membership_view(principal.id, containers, items)
-    memberships = MembershipView()
-    if isinstance(principal, ApiKeyPrincipal):
-        for container in containers:
-            parent_role = memberships.roles.get(container.parent_type) if container.parent_type else None
-            if role := role_at(container, _api_key_role(container, principal), parent_role):
-                memberships.roles[type(container)] = role
-    return memberships
-
-
-def _api_key_role(place: Container, principal: ApiKeyPrincipal) -> Role | None:
-    """Return the role of an API key in a container: the same in its whole organization, except private containers."""
-    if place.log != principal.credential.organization_id:
-        return None
-    return None if place.is_private and not may_see_private(type(place), principal) else principal.role
-
-
-def may_see_private(container_type: type[Container], principal: ApiKeyPrincipal) -> bool:
-    """Return whether an API key sees private containers of a type: with `admin`, or with the scope of that type."""
-    return f"{container_type.scope_area}:read" in expand_scopes(principal.credential.scopes)
 
 
 def _reject_hidden_container(

@@ -1,6 +1,5 @@
 """Operations on the integration channels of an organization, including test messages."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from chalicelib.features.notifications.channels.entities import IntegrationChannel, encrypted_url_fields
@@ -95,24 +94,13 @@ def update_integration_channel(ctx: Context, channel: IntegrationChannel, body: 
     enabled. After a creation or change by an API key, the channel receives only events within the areas that the key
     may read.
     """
-    requested_url = body.config.webhook_url
-    url = channel.url if requested_url == channel.masked_url else requested_url
-    url_changes: dict[str, Any] = (
-        {**encrypted_url_fields(channel.id, url), "free_at": None} if url != channel.url else {}
-    )
-    if has_new_target := bool(url_changes) or body.provider != channel.provider:
-        _check_url(body.provider, url)
-    status_changes: Mapping[str, Any] = (
-        HEALTHY_FIELDS if has_new_target or (body.enabled and not channel.enabled) else {}
-    )
     changed = ctx.changes.update(
         channel,
         provider=body.provider,
         name=body.name,
         events=body.events,
         enabled=body.enabled,
-        **url_changes,
-        **status_changes,
+        **_target_fields(channel, body),
     )
     return ChannelOut.of(limit_to_caller_areas(ctx, changed, channel))
 
@@ -160,6 +148,18 @@ def test_integration_channel(ctx: Context, channel: IntegrationChannel) -> Trial
         error=failure_reason(channel.provider, response),
         duration_ms=response.duration_ms,
     )
+
+
+def _target_fields(channel: IntegrationChannel, body: ChannelPatch) -> dict[str, Any]:
+    """Return the fields for the URL and the status after a change. Raises ValidationProblem for an unsuitable URL."""
+    requested_url = body.config.webhook_url
+    url = channel.url if requested_url == channel.masked_url else requested_url
+    has_new_target = url != channel.url or body.provider != channel.provider
+    if has_new_target:
+        _check_url(body.provider, url)
+    url_fields = {**encrypted_url_fields(channel.id, url), "free_at": None} if url != channel.url else {}
+    is_reset = has_new_target or (body.enabled and not channel.enabled)
+    return {**url_fields, **(HEALTHY_FIELDS if is_reset else {})}
 
 
 def _check_url(provider: Provider, url: str) -> None:

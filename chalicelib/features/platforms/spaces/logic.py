@@ -6,7 +6,7 @@ from typing import Any
 from chalicelib.features.platforms.entities import Platform
 from chalicelib.features.platforms.spaces.entities import Space, SpaceMember
 from chalicelib.features.platforms.spaces.models import SpaceOut
-from chalicelib.kernel.authorization.access import may_see_private
+from chalicelib.kernel.authorization.effective_role import may_see_private
 from chalicelib.kernel.authorization.memberships import is_current_membership, membership_key, revocation_marker_key
 from chalicelib.kernel.execution.context import Context, Records
 from chalicelib.kernel.http.models import ListQuery

@@ -1,0 +1,100 @@
+"""The caller's role in the container of a request, or in a descendant of it that the operation accepts."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from chalicelib.kernel.authorization import descendants
+from chalicelib.kernel.authorization.memberships import MembershipView, membership_view, role_at
+from chalicelib.kernel.http.request import Request
+from chalicelib.kernel.identity.auth import ApiKeyPrincipal, Principal
+from chalicelib.kernel.identity.jwt import User
+from chalicelib.kernel.operations.access_rules import RequireRole
+from chalicelib.kernel.operations.operation import Operation
+from chalicelib.kernel.permissions.roles import Role, expand_scopes
+from chalicelib.kernel.storage.entity import Container, Item, ItemKey
+
+
+@dataclass(frozen=True)
+class EffectiveRole:
+    """The caller's role in a container, the role for the operation, and the descendants that grant it."""
+
+    memberships: MembershipView
+    role: Role | None
+    scope_role: Role | None
+    descendants: tuple[Container, ...]
+
+
+def effective_role(
+    rule: RequireRole,
+    operation: Operation,
+    request: Request,
+    principal: Principal,
+    containers: list[Container],
+    records: list[Item],
+    subject_id: str,
+    items: dict[ItemKey, Item],
+) -> EffectiveRole:
+    """Return the caller's role in the last container or, if the operation allows it, in a descendant of it.
+
+    Descendants are read only if the role in the container is insufficient, or if a subject's memberships are needed.
+    """
+    memberships = _caller_memberships(containers, principal, items)
+    role, scope_role = memberships.roles.get(type(containers[-1])), memberships.roles.get(rule.role_scope)
+    user_id_without_role = principal.id if isinstance(principal, User) and not _role_suffices(scope_role, rule) else ""
+    if rule.allow_descendant_role is None or not (user_id_without_role or subject_id):
+        return EffectiveRole(memberships, role, scope_role, ())
+    user_ids = [user_id for user_id in (user_id_without_role, subject_id) if user_id]
+    ids = descendants.descendant_ids(
+        rule.allow_descendant_role, operation, request, containers[-1], records, user_id_without_role
+    )
+    descendant_containers = (
+        descendants.load_descendants(rule.allow_descendant_role, containers[-1], ids, user_ids, items)
+        if ids or subject_id
+        else []
+    )
+    memberships_below = [
+        (each, membership_view(user_id_without_role, [*containers, each], items))
+        for each in descendant_containers
+        if user_id_without_role
+    ]
+    admitting = [
+        (each, own_memberships)
+        for each, own_memberships in memberships_below
+        if _role_suffices(own_memberships.roles.get(type(each)), rule)
+    ]
+    if not admitting or containers[-1].is_deleted:
+        return EffectiveRole(memberships, role, scope_role, tuple(descendant_containers))
+    nearest, memberships = admitting[0]
+    role = memberships.roles[type(nearest)]
+    return EffectiveRole(memberships, role, role, tuple(each for each, _ in admitting))
+
+
+def _role_suffices(role: Role | None, rule: RequireRole) -> bool:
+    return rule.role is None or (role is not None and role.includes(rule.role))
+
+
+def _caller_memberships(
+    containers: list[Container], principal: Principal, items: Mapping[ItemKey, Item]
+) -> MembershipView:
+    """Return the caller's memberships of each container, outermost first."""
+    if isinstance(principal, User):
+        return membership_view(principal.id, containers, items)
+    memberships = MembershipView()
+    if isinstance(principal, ApiKeyPrincipal):
+        for container in containers:
+            parent_role = memberships.roles.get(container.parent_type) if container.parent_type else None
+            if role := role_at(container, _api_key_role(container, principal), parent_role):
+                memberships.roles[type(container)] = role
+    return memberships
+
+
+def _api_key_role(container: Container, principal: ApiKeyPrincipal) -> Role | None:
+    """Return the role of an API key in a container: the same in its whole organization, except private containers."""
+    if container.log != principal.credential.organization_id:
+        return None
+    return None if container.is_private and not may_see_private(type(container), principal) else principal.role
+
+
+def may_see_private(container_type: type[Container], principal: ApiKeyPrincipal) -> bool:
+    """Return whether an API key sees private containers of a type: with `admin`, or with the scope of that type."""
+    return f"{container_type.scope_area}:read" in expand_scopes(principal.credential.scopes)
