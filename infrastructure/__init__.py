@@ -1,1 +1,1 @@
-"""What the service needs of AWS; not deployed itself."""
+"""The AWS resources of a stage, and the commands that manage them. This package is not deployed."""

@@ -1,4 +1,4 @@
-"""`python -m infrastructure`: bootstrap, package, deploy, template, rotate, delete."""
+"""Command line `python -m infrastructure`: bootstrap, package, deploy, template, rotate, delete."""
 
 import argparse
 import os
@@ -9,12 +9,12 @@ from infrastructure.names import first_of, named
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Carry out one command and return the exit code."""
+    """Run one command and return the exit code."""
     from chalicelib.kernel.core.settings import SettingsError
     from infrastructure.account import Refused
 
     chosen = _parser().parse_args(arguments)
-    if region := os.environ.get("AWS_REGION"):  # The AWS CLI takes either name, this one first; boto3 the other only.
+    if region := os.environ.get("AWS_REGION"):  # boto3 reads only AWS_DEFAULT_REGION. The AWS CLI reads both.
         os.environ["AWS_DEFAULT_REGION"] = region
     try:
         exit_code: int = chosen.command(chosen)
@@ -22,7 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(error, file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print("\nInterrupted. What was made stays; the same command goes on from there.", file=sys.stderr)
+        print("\nInterrupted. Resources that were created remain. Run the same command to continue.", file=sys.stderr)
         return 130
     return exit_code
 
@@ -31,23 +31,23 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m infrastructure", description="Atrium on AWS.")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
-    package = commands.add_parser("package", help="build the zip that is deployed; print its path, size and SHA-256")
-    package.add_argument("--python", metavar="VERSION", help="which it is for, such as 3.13 (default: the one at work)")
+    package = commands.add_parser("package", help="build the deployment package; print its path, size and SHA-256")
+    package.add_argument("--python", metavar="VERSION", help="Python version, such as 3.13 (default: the running one)")
     package.set_defaults(command=_package)
 
-    _add_bootstrap(commands.add_parser("bootstrap", help="make what a stage keeps its data in, and its configuration"))
+    _add_bootstrap(commands.add_parser("bootstrap", help="create a stage's data resources and its configuration"))
 
-    deploy = commands.add_parser("deploy", help="bring functions and API up to date, and apply migrations")
+    deploy = commands.add_parser("deploy", help="deploy functions and API, and apply migrations")
     _add_stage(deploy)
     deploy.set_defaults(command=_deploy)
 
-    template = commands.add_parser("template", help="write functions and API as a template, for pipelines")
+    template = commands.add_parser("template", help="write functions and API as a CloudFormation template")
     _add_stage(template)
     template.set_defaults(command=_template)
 
-    _add_rotate(commands.add_parser("rotate", help="let a new key follow a secret, in three steps"))
+    _add_rotate(commands.add_parser("rotate", help="replace a secret by a new key, in three steps"))
 
-    delete = commands.add_parser("delete", help="take functions, roles and API away; what holds data stays")
+    delete = commands.add_parser("delete", help="delete functions, roles and API; data resources remain")
     _add_stage(delete)
     delete.set_defaults(command=_delete)
     return parser
@@ -55,28 +55,28 @@ def _parser() -> argparse.ArgumentParser:
 
 def _add_bootstrap(bootstrap: argparse.ArgumentParser) -> None:
     _add_stage(bootstrap)
-    bootstrap.add_argument("--issuer", type=_text, help="what your users' tokens carry as iss")
-    bootstrap.add_argument("--audience", type=_text, help="what they carry as aud or client_id")
-    bootstrap.add_argument("--domain", type=_text, help="a domain of yours; each platform has its own below it")
-    bootstrap.add_argument("--mail-from", type=_text, help="sender of mail (default: none is sent)")
-    bootstrap.add_argument("--alarms-to", type=_text, help="e-mail address that alarms go to (default: nobody)")
-    bootstrap.add_argument("--public-url", type=_text, help="where callers reach it (default: the API's own address)")
-    bootstrap.add_argument("--jwks", type=_text, help="where the issuer's keys are (default: as the issuer says)")
-    bootstrap.add_argument("--table", type=_text, help="another table, after a restore (default: the stack's)")
-    bootstrap.add_argument("--anchors", type=_text, help="another bucket of anchors, likewise")
+    bootstrap.add_argument("--issuer", type=_text, help="`iss` of your users' tokens")
+    bootstrap.add_argument("--audience", type=_text, help="`aud` or `client_id` of your users' tokens")
+    bootstrap.add_argument("--domain", type=_text, help="your domain; each platform gets a subdomain of it")
+    bootstrap.add_argument("--mail-from", type=_text, help="sender of mail (default: no mail)")
+    bootstrap.add_argument("--alarms-to", type=_text, help="e-mail address for alarms (default: none)")
+    bootstrap.add_argument("--public-url", type=_text, help="base URL for callers (default: the URL of the API)")
+    bootstrap.add_argument("--jwks", type=_text, help="URL of the issuer's key set (default: from OpenID discovery)")
+    bootstrap.add_argument("--table", type=_text, help="name of a restored table (default: the stack's table)")
+    bootstrap.add_argument("--anchors", type=_text, help="name of a restored anchors bucket (default: the stack's)")
     bootstrap.set_defaults(command=_bootstrap)
 
 
 def _add_rotate(rotate: argparse.ArgumentParser) -> None:
     _add_stage(rotate)
     rotate.add_argument("secret", choices=("audit-signing-key", "seal-key", "entry-key", "data-key", "token-key"))
-    rotate.add_argument("step", choices=("begin", "switch", "finish", "return"), help="deploy after each")
-    rotate.add_argument("--at-once", action="store_true", help="finish before what the former key has made ends")
+    rotate.add_argument("step", choices=("begin", "switch", "finish", "return"), help="deploy after each step")
+    rotate.add_argument("--at-once", action="store_true", help="do not wait until the previous key's data expires")
     rotate.set_defaults(command=_rotate)
 
 
 def _add_stage(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--stage", type=named, required=True, help="dev, prod, or a second one such as prod-green")
+    command.add_argument("--stage", type=named, required=True, help="dev, prod, or a secondary one such as prod-green")
 
 
 def _package(chosen: argparse.Namespace) -> int:
@@ -87,7 +87,7 @@ def _package(chosen: argparse.Namespace) -> int:
 
 
 def _text(text: str) -> str | None:
-    return text.strip() or None  # make hands over what was not given, too.
+    return text.strip() or None  # make passes omitted arguments as empty texts.
 
 
 def _bootstrap(chosen: argparse.Namespace) -> int:
@@ -98,7 +98,9 @@ def _bootstrap(chosen: argparse.Namespace) -> int:
     if first_of(chosen.stage) == chosen.stage:
         bootstrap(chosen.stage, given, alarms_to=chosen.alarms_to)
     elif given or chosen.alarms_to:
-        raise Refused(f"{chosen.stage} takes its settings from {first_of(chosen.stage)}: give these to that one.")
+        raise Refused(
+            f"{chosen.stage} uses the settings of {first_of(chosen.stage)}. Pass these arguments to that stage."
+        )
     else:
         second(chosen.stage)
     return 0
@@ -123,7 +125,7 @@ def _rotate(chosen: argparse.Namespace) -> int:
     from infrastructure.secrets import rotate
 
     with explained():
-        stage = stage_here(first_of(chosen.stage))  # A second stage has the secrets of the first.
+        stage = stage_here(first_of(chosen.stage))  # A secondary stage uses the secrets of the primary one.
         print(rotate(stage, chosen.secret, chosen.step, at_once=chosen.at_once))
     return 0
 

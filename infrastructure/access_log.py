@@ -1,6 +1,6 @@
-"""What API Gateway writes about each request that it takes, the refused ones too, as lines of JSON.
+"""The access log of the API: API Gateway writes a JSON line for each request, including rejected ones.
 
-Writing takes a role that belongs to the account and region, not to an API: whoever comes first makes it.
+API Gateway writes logs with one IAM role for each account and region. The first stage creates it.
 """
 
 import json
@@ -33,7 +33,7 @@ FORMAT: Final = json.dumps(
         "userAgent": "$context.identity.userAgent",
     }
 )
-"""A line of the access log; it has neither query nor headers, where a secret could be."""
+"""Format of a line of the access log. It omits the query and the headers, because they can contain secrets."""
 
 _TRUST: Final = {
     "Version": "2012-10-17",
@@ -42,14 +42,14 @@ _TRUST: Final = {
     ],
 }
 ADVICE: Final = (
-    "API Gateway may not write logs in this account and region yet ({}). `make deploy` goes on without. It is tried"
-    " again by every `make bootstrap` and `make deploy`; docs/guides/deployment.md says what it takes."
+    "API Gateway cannot write logs in this account and region yet ({}). The deployment continues without an access log."
+    " Every `make bootstrap` and `make deploy` tries again. docs/guides/deployment.md lists the requirements."
 )
-"""What is said where logs can't be written, with the reason."""
+"""Message if API Gateway cannot write logs. The placeholder is the reason."""
 
 
 def make_role(stage: Stage) -> None:
-    """Make the role, unless the account's gateway has one; where that is refused, `allow` says so."""
+    """Create the role unless API Gateway has one. `allow` reports a failure."""
     with suppress(ClientError):
         if client("apigateway").get_account().get("cloudwatchRoleArn"):
             return
@@ -65,9 +65,9 @@ def make_role(stage: Stage) -> None:
 
 
 def allow(stage: Stage) -> None:
-    """Let API Gateway write logs in this account and region, unless it may; where that is refused, say so and go on.
+    """Configure API Gateway to write logs in this account and region. Print a message if AWS rejects that.
 
-    A role that was made a moment ago is not taken yet.
+    AWS rejects a role that was created moments ago.
     """
     role = f"arn:{stage.partition}:iam::{stage.account}:role/{ROLE}"
     patch = [{"op": "replace", "path": "/cloudwatchRoleArn", "value": role}]
@@ -79,7 +79,7 @@ def allow(stage: Stage) -> None:
 
 
 def make_log_groups(stage: Stage) -> None:
-    """Make the log groups of a second stage's functions and API; those of a first one come with its stack."""
+    """Create the log groups of a secondary stage. The stack contains those of a primary one."""
     from app import app
 
     logs = client("logs")
@@ -90,7 +90,7 @@ def make_log_groups(stage: Stage) -> None:
 
 
 def patches(stage: Stage) -> list[dict[str, Any]]:
-    """Return the operations of UpdateStage that turn a stage's access log on."""
+    """Return the patch operations of UpdateStage that enable a stage's access log."""
     destination = stage.arn("logs", f"log-group:{stage.access_log}")
     values = {"destinationArn": destination, "format": FORMAT}
     return [{"op": "replace", "path": f"/accessLogSettings/{key}", "value": value} for key, value in values.items()]

@@ -1,4 +1,4 @@
-"""The AWS account and region that a command works on: whose they are, and their clients."""
+"""The AWS account and region of a command, and its AWS clients."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,26 +26,26 @@ _REFUSALS: Final = frozenset(
 
 
 class Refused(Exception):
-    """A command can't be done: says what is wrong, where, and what to do."""
+    """A command cannot be carried out. The message says what is wrong, where, and what to do."""
 
 
 @cache
 def client(service: str) -> Any:
-    """Return the client of a service; what AWS throttles is asked again, ever more slowly."""
+    """Return the client of a service. It retries throttled calls with increasing delays."""
     config = Config(retries={"mode": "adaptive", "total_max_attempts": 10}, connect_timeout=10)
     return _session().client(service, config=config)
 
 
 @cache
 def patient_client(service: str) -> Any:
-    """Return a client that waits for one answer as long as a function may run, and asks once."""
-    # Kept alive: networks forget a connection on which nothing was sent for a few minutes, and the answer is lost.
+    """Return a client that waits for a response as long as a function can run, and does not retry."""
+    # Networks drop connections that are idle for minutes, so keep-alive packets are necessary.
     config = Config(retries={"total_max_attempts": 1}, read_timeout=910, tcp_keepalive=True)
     return _session().client(service, config=config)
 
 
 def stage_here(name: str) -> Stage:
-    """Return a stage in the account and region that the environment leads to. Raises Refused if it leads nowhere."""
+    """Return a stage in the account and region of the environment. Raises Refused if there are none."""
     with explained():
         sts = _session().client("sts", config=Config(retries={"total_max_attempts": 2}, connect_timeout=5))
         who = sts.get_caller_identity()
@@ -55,15 +55,15 @@ def stage_here(name: str) -> Stage:
 
 @contextmanager
 def explained() -> Iterator[None]:
-    """Raise what AWS and its client refuse as Refused, with what to do about it."""
+    """Translate exceptions of boto3 into Refused, with advice."""
     try:
         yield
     except NoCredentialsError:
         raise Refused(
-            "No credentials of AWS were found. Sign in (`aws sso login`, `aws configure`) or set AWS_PROFILE."
+            "No AWS credentials were found. Sign in (`aws sso login`, `aws configure`) or set AWS_PROFILE."
         ) from None
     except NoRegionError:
-        raise Refused("No region was found. Set AWS_REGION, such as AWS_REGION=eu-central-1.") from None
+        raise Refused("No region was found. Set AWS_REGION, for example AWS_REGION=eu-central-1.") from None
     except EndpointConnectionError as error:
         raise Refused(f"{error} Check AWS_REGION and the network.") from None
     except ClientError as error:
@@ -74,8 +74,8 @@ def explained() -> Iterator[None]:
 
 def _why(error: ClientError) -> str:
     code, call = error.response["Error"]["Code"], error.operation_name
-    text = f"AWS refused {call}: {code}. {error.response['Error'].get('Message', '')}".rstrip()
-    advice = " Check whose credentials these are: `aws sts get-caller-identity`." if code in _REFUSALS else ""
+    text = f"AWS rejected {call}: {code}. {error.response['Error'].get('Message', '')}".rstrip()
+    advice = " Check the credentials: `aws sts get-caller-identity`." if code in _REFUSALS else ""
     return text + advice
 
 

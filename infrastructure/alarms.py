@@ -1,7 +1,7 @@
-"""What wakes somebody up: each alarm, with what it means. docs/operations/running.md says what to do about it.
+"""The CloudWatch alarms of a stage. docs/operations/running.md describes what to do about each.
 
-A rate has a floor of what it is made of: one failure of two requests at night is no alarm. Where nothing is measured,
-nothing is wrong, but for schedules, which always measure.
+Rates require a minimum number of failures, so that a single failure at night raises no alarm. Missing data is healthy,
+except for schedules, which always report data.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,18 +18,18 @@ FIVE_MINUTES: Final = 300
 HOUR: Final = 3600
 
 OLDEST_SECONDS: Final = {"events.fifo": 120, "deliveries.fifo": 900, "deliveries-slow": 900, "jobs": 3600}
-"""How old a message of each queue may get. One of `jobs` may be held back for 15 minutes, and take as long."""
+"""Maximum age of a message in each queue. In `jobs`, a message can be delayed by 15 minutes and run as long."""
 
 _ONCE_A_WHILE: Final = ("anchor", "migrate")
 _CALLS: Final = ("BatchGetItem", "Query", "TransactWriteItems")
-"""What requests are made of."""
+"""The calls that requests consist of."""
 
 _PERCENT: Final = "IF(failed >= 5, 100 * failed / all, 0)"
 
 
 @dataclass(frozen=True)
 class Metric:
-    """A statistic of a metric of CloudWatch; names in its dimensions may hold what `sub` fills in."""
+    """A statistic of a CloudWatch metric. Its dimensions can contain variables that `sub` substitutes."""
 
     namespace: str
     name: str
@@ -39,9 +39,9 @@ class Metric:
 
 @dataclass(frozen=True)
 class Alarm:
-    """When more than `threshold` (or less, if `below`) is measured in `times` of `window` periods, of so many seconds.
+    """An alarm on more than `threshold` (less if `below`) in `times` of `window` periods of `period` seconds.
 
-    Several metrics are put together by the expression, by their names.
+    `expression` combines several metrics by their names in `metrics`.
     """
 
     means: str
@@ -57,12 +57,12 @@ class Alarm:
 
 
 def alarms(functions: Iterable[str]) -> Resources:
-    """Return the alarms as resources of the template; `functions` are the app's."""
+    """Return the alarms as template resources. `functions`: the names of the app's functions."""
     return {f"{titled(name)}Alarm": _resource(name, alarm) for name, alarm in known_alarms([*functions]).items()}
 
 
 def known_alarms(functions: list[str]) -> Mapping[str, Alarm]:
-    """Return all alarms by their names, to which the stage's prefix is put."""
+    """Return all alarms by their names without the stage's prefix."""
     return {**_of_api(), **_of_functions(functions), **_of_table(), **_of_queues(), **_of_work(), **_of_mail()}
 
 
@@ -77,7 +77,7 @@ def function(of: str, name: str, statistic: str = "Sum") -> Metric:
 
 
 def queue(of: str, name: str) -> Metric:
-    """Return a metric of a queue: at its greatest."""
+    """Return the maximum of a metric of a queue."""
     return Metric("AWS/SQS", name, "Maximum", {"QueueName": queue_name(HERE.prefix, of)})
 
 
@@ -87,7 +87,7 @@ def table(name: str, **more: str) -> Metric:
 
 
 def ours(name: str, statistic: str, kind: str = "") -> Metric:
-    """Return a measure that the service writes itself: of the stage, or of one kind of its lines."""
+    """Return a metric that the service writes itself, optionally only for one kind of log record."""
     return Metric("Atrium", name, statistic, {"stage": HERE.name, **({"kind": kind} if kind else {})})
 
 
@@ -95,14 +95,14 @@ def _of_api() -> dict[str, Alarm]:
     most = THROTTLE["ThrottlingRateLimit"]
     return {
         "api-5xx": Alarm(
-            "More than 1 % of requests failed for a reason of ours, and at least 5.",
+            "More than 1 % of requests, and at least 5, failed with a server error.",
             {"failed": api("5XXError", "Sum"), "all": api("Count", "Sum")},
             1,
             _PERCENT,
             FIVE_MINUTES,
         ),
         "api-latency": Alarm(
-            "The slowest 1 % of requests took more than 3 s, of at least 100 in 5 minutes.",
+            "The slowest 1 % of at least 100 requests in 5 minutes took more than 3 s.",
             {"p99": api("Latency", "p99"), "all": api("Count", "Sum")},
             3000,
             "IF(all >= 100, p99, 0)",
@@ -111,7 +111,7 @@ def _of_api() -> dict[str, Alarm]:
             window=3,
         ),
         "api-near-limit": Alarm(
-            f"More than 80 % of the {most} requests a second that the API lets through.",
+            f"Traffic exceeds 80 % of the API's limit of {most} requests per second.",
             {"all": api("Count", "Sum")},
             0.8 * most * MINUTE,
         ),
@@ -122,7 +122,7 @@ def _of_functions(functions: list[str]) -> dict[str, Alarm]:
     throttled = {f"f{number}": function(name, "Throttles") for number, name in enumerate(functions)}
     return {
         "functions-throttled": Alarm(
-            "Lambda refused to run a function: the account, or what is reserved for it, is used up.",
+            "Lambda throttled a function: its reserved or the account's concurrency is exhausted.",
             throttled,
             0,
             _sum(throttled),
@@ -137,7 +137,7 @@ def _errors(name: str) -> str:
 
 
 def _of_errors(name: str) -> Alarm:
-    means = f"The function {name} crashed, ran out of time or memory, or did not start."
+    means = f"The function {name} crashed, exceeded its time or memory, or did not start."
     times, window = (1, 1) if name in _ONCE_A_WHILE else (2, 3)
     return Alarm(means, {"errors": function(name, "Errors")}, 0, period=FIVE_MINUTES, times=times, window=window)
 
@@ -145,14 +145,14 @@ def _of_errors(name: str) -> Alarm:
 def _of_table() -> dict[str, Alarm]:
     events = ("ReadThrottleEvents", "WriteThrottleEvents")
     indexes = [table("WriteThrottleEvents", GlobalSecondaryIndexName=index) for index in INDEX_KEYS]
-    # Nothing but queries reads an index, and this is of the table and its indexes in one: a metric for the reads of
-    # each would be more than a formula may have. A query of the table counts twice.
+    # Only queries read indexes. This metric covers the table and all indexes, because an expression cannot contain
+    # enough metrics for one per index. A throttled query of the table counts twice.
     queries = table("ThrottledRequests", Operation="Query")
     throttled = {f"t{number}": metric for number, metric in enumerate([*map(table, events), *indexes, queries])}
     failed = {f"c{number}": table("SystemErrors", Operation=call) for number, call in enumerate(_CALLS)}
     return {
         "table-throttled": Alarm(
-            "DynamoDB put off reads or writes of the table or of an index, again and again.",
+            "DynamoDB repeatedly throttled reads or writes of the table or an index.",
             throttled,
             10,
             _sum(throttled),
@@ -160,7 +160,9 @@ def _of_table() -> dict[str, Alarm]:
             times=2,
             window=3,
         ),
-        "table-errors": Alarm("DynamoDB itself fails.", failed, 10, _sum(failed), FIVE_MINUTES, times=2, window=3),
+        "table-errors": Alarm(
+            "DynamoDB returned server errors.", failed, 10, _sum(failed), FIVE_MINUTES, times=2, window=3
+        ),
     }
 
 
@@ -169,17 +171,17 @@ def _of_queues() -> dict[str, Alarm]:
     for name in QUEUES:
         short, seconds = name.removesuffix(".fifo"), OLDEST_SECONDS[name]
         found[f"oldest-{short}"] = Alarm(
-            f"A message waits in the queue {short} for more than {seconds} s.",
+            f"A message is in the queue {short} for more than {seconds} s.",
             {"age": queue(name, "ApproximateAgeOfOldestMessage")},
             seconds,
             times=3,
             window=3,
         )
         found[f"dead-letters-{short}"] = Alarm(
-            f"A message of the queue {short} was tried in vain and put aside.",
+            f"A message of the queue {short} failed at every attempt.",
             {"waiting": queue(dead_letter_queue(name), "ApproximateNumberOfMessagesVisible")},
             0,
-            missing="ignore",  # SQS stops measuring a queue that nobody touches for hours; its letters still wait.
+            missing="ignore",  # SQS stops reporting an unused queue after hours; its messages remain.
         )
     return found
 
@@ -188,7 +190,7 @@ def _of_work() -> dict[str, Alarm]:
     failed = {"failed": ours("Errors", "Sum", "message"), "all": ours("Errors", "SampleCount", "message")}
     return {
         "messages-failing": Alarm(
-            "More than 10 % of the messages of all queues fail, and at least 5. They are tried again, then put aside.",
+            "More than 10 % of the messages in all queues, and at least 5, fail.",
             failed,
             10,
             _PERCENT,
@@ -197,21 +199,21 @@ def _of_work() -> dict[str, Alarm]:
             window=3,
         ),
         "ledger-lag": Alarm(
-            "A committed entry waited for its place in its log for more than 2 minutes.",
+            "A committed entry waited more than 2 minutes to be appended to its log.",
             {"lag": ours("LedgerLag", "Maximum")},
             120_000,
             times=3,
             window=5,
         ),
         "due-lag": Alarm(
-            "Something is overdue by more than 5 minutes.",
+            "A scheduled task is overdue by more than 5 minutes.",
             {"lag": ours("DueLag", "Maximum")},
             300_000,
             times=3,
             window=3,
         ),
         "sweep-missing": Alarm(
-            "The sweep did not come to its end for 5 minutes: what was lost is not found, what is due does not happen.",
+            "No sweep completed for 5 minutes. Scheduled tasks do not run, and lost messages are not recovered.",
             {"sweeps": ours("DueLag", "SampleCount")},
             1,
             times=5,
@@ -220,7 +222,7 @@ def _of_work() -> dict[str, Alarm]:
             missing="breaching",
         ),
         "anchor-missing": Alarm(
-            "For 3 hours the function that has the logs anchored was not called.",
+            "The function that anchors the logs was not invoked for 3 hours.",
             {"runs": function("anchor", "Invocations")},
             1,
             period=HOUR,
@@ -230,13 +232,13 @@ def _of_work() -> dict[str, Alarm]:
             missing="breaching",
         ),
         "forged-entries": Alarm(
-            "Something lay in a log's outbox that no function of the service had committed, and was set aside.",
+            "An entry in an outbox was not committed by the service. It was quarantined.",
             {"forged": ours("ForgedEntries", "Sum")},
             0,
             period=FIVE_MINUTES,
         ),
         "anchors-refused": Alarm(
-            "A log does not lead on from its last anchor: it was cut off, forked or altered.",
+            "A log is inconsistent with its last anchor: it was truncated, forked or altered.",
             {"refused": ours("AnchorsRefused", "Sum")},
             0,
             period=HOUR,
@@ -248,13 +250,13 @@ def _of_mail() -> dict[str, Alarm]:
     words: dict[str, Any] = {"period": HOUR, "missing": "ignore", "condition": "SendsMail"}
     return {
         "mail-bounces": Alarm(
-            "More than 5 % of the account's mail can't be delivered; at 10 % SES may stop sending.",
+            "More than 5 % of the account's mail bounces. At 10 %, SES can suspend sending.",
             {"rate": Metric("AWS/SES", "Reputation.BounceRate", "Average")},
             0.05,
             **words,
         ),
         "mail-complaints": Alarm(
-            "More than 0.1 % of the account's mail is called spam; at 0.5 % SES may stop sending.",
+            "More than 0.1 % of the account's mail is reported as spam. At 0.5 %, SES can suspend sending.",
             {"rate": Metric("AWS/SES", "Reputation.ComplaintRate", "Average")},
             0.001,
             **words,
@@ -263,13 +265,13 @@ def _of_mail() -> dict[str, Alarm]:
 
 
 def _sum(metrics: Mapping[str, Metric]) -> str:
-    return f"SUM([{','.join(metrics)}])"  # Unlike +, it takes what was not measured for nothing.
+    return f"SUM([{','.join(metrics)}])"  # Unlike +, SUM treats missing data as 0.
 
 
 def _resource(name: str, alarm: Alarm) -> dict[str, Any]:
     properties = {
         "AlarmName": sub(f"{HERE.prefix}-{name}"),
-        "AlarmDescription": alarm.means,  # docs/operations/running.md has a section of the alarm's name.
+        "AlarmDescription": alarm.means,  # docs/operations/running.md has a section with this name.
         "AlarmActions": [ref("Alarms")],
         "OKActions": [ref("Alarms")],
         "ComparisonOperator": "LessThanThreshold" if alarm.below else "GreaterThanThreshold",

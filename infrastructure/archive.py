@@ -1,6 +1,6 @@
-"""A zip of a folder that depends on nothing but what the folder holds: APPNOTE.TXT of PKWARE, compressed by libdeflate.
+"""Reproducible zip files: equal folders give equal bytes. Format: PKWARE APPNOTE.TXT. Compression: libdeflate.
 
-Python's own zip files differ from one version of zlib to the other, and are four hundredths larger.
+The output of Python's zipfile depends on the version of zlib, and is 4 % larger.
 """
 
 import struct
@@ -20,7 +20,7 @@ _EVERYONE_READS: Final = 0o100644 << 16
 
 
 def write(folder: Path, file: Path) -> None:
-    """Write a zip of all files of a folder, sorted by name, as of 1 January 1980, readable by everyone."""
+    """Write a zip of all files in a folder, sorted by name, with the date 1 January 1980 and mode 644."""
     entries, index = bytearray(), bytearray()
     names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
     for name in names:

@@ -1,4 +1,4 @@
-"""`make bootstrap`: what a stage needs before its first deployment, made once, and its configuration written."""
+"""The command `make bootstrap`: create a stage's data resources, and write its settings and policies."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -24,15 +24,15 @@ ARGUMENTS: Final = {
     "table": "TABLE_NAME",
     "anchors": "ANCHORS_BUCKET",
 }
-"""Each argument that becomes a setting, and which."""
+"""The setting for each argument."""
 
 _NEEDED: Final = {
-    "AUTH_ISSUER": "ISSUER=https://...  the `iss` that your users' tokens carry",
-    "AUTH_AUDIENCE": "AUDIENCE=...        the `aud` that they carry",
-    "PLATFORMS_DOMAIN": "DOMAIN=...          a domain of yours, below which each platform has its own",
+    "AUTH_ISSUER": "ISSUER=https://...  the `iss` of your users' tokens",
+    "AUTH_AUDIENCE": "AUDIENCE=...        the `aud` of your users' tokens",
+    "PLATFORMS_DOMAIN": "DOMAIN=...          your domain; each platform gets a subdomain of it",
 }
 _MADE_SECONDS: Final = 900
-"""How long the ledger goes on with them, if nobody says otherwise."""
+"""How long the ledger accepts entry MACs of the signing key, until `make deploy` sets the time."""
 
 _NOT_MADE_YET: Final = dict.fromkeys(secrets.SECRETS.values(), "kms:bm90IG1hZGUgeWV0") | {
     "AUDIT_PUBLIC_KEYS": to_base64(bytes(32))
@@ -40,10 +40,10 @@ _NOT_MADE_YET: Final = dict.fromkeys(secrets.SECRETS.values(), "kms:bm90IG1hZGUg
 
 
 def bootstrap(name: str, given: Mapping[str, str], *, alarms_to: str | None = None) -> None:
-    """Make or bring up to date what a stage keeps its data in, and write its settings and policies.
+    """Create or update a stage's data resources, and write its settings and policies.
 
-    `given` holds ARGUMENTS; what was given once need not be given again. Raises Refused, and SettingsError if a setting
-    would be wrong; then nothing was made.
+    `given`: values of ARGUMENTS. Omitted arguments keep their stored values. Raises Refused, and SettingsError if a
+    setting would be invalid; then nothing was created.
     """
     known = configuration.variables(name)
     answers = {ARGUMENTS[argument]: value for argument, value in given.items()}
@@ -56,14 +56,14 @@ def bootstrap(name: str, given: Mapping[str, str], *, alarms_to: str | None = No
     validate_settings({key.lower(): value for key, value in (known | _NOT_MADE_YET | wanted).items()})
     found = _made(stage, (known | wanted).get("MAIL_FROM", ""), alarms_to)
     _write(stage, known | wanted | found | _former_seals(known))
-    print(f"\nWritten into .chalice/: config.json and policies/{name}/. Keep them: no secret is in them. Next:")
+    print(f"\nWrote .chalice/config.json and .chalice/policies/{name}/. Commit them: they contain no secrets. Next:")
     print(f"    make deploy STAGE={name}")
 
 
 def second(name: str) -> None:
-    """Configure a second stage, such as prod-green, that works on the data of the first: other functions, another API.
+    """Configure a secondary stage such as prod-green: its own functions and API, with the data of the primary stage.
 
-    Raises Refused, and SettingsError if the first one's settings are wrong.
+    Raises Refused, and SettingsError if the settings of the primary stage are invalid.
     """
     data_of = first_of(name)
     known = configuration.variables(data_of)
@@ -72,19 +72,19 @@ def second(name: str) -> None:
     with explained():
         access_log.make_log_groups(stage)
     _write(stage, {key: value for key, value in known.items() if key != "PUBLIC_URL"})
-    print(f"{name} works on the table, the queues and the keys of {data_of}. Next:\n    make deploy STAGE={name}")
+    print(f"{name} uses the table, queues and keys of {data_of}. Next:\n    make deploy STAGE={name}")
 
 
 def _need(known: Mapping[str, str]) -> None:
     if missing := [text for setting, text in _NEEDED.items() if not known.get(setting)]:
-        raise Refused("Not known yet, and needed once:\n  " + "\n  ".join(missing))
+        raise Refused("Missing arguments, which the first bootstrap requires:\n  " + "\n  ".join(missing))
 
 
 def _check(jwks: str | None, alarms_to: str | None) -> None:
     if jwks and not jwks.startswith("https://"):
-        raise Refused(f"JWKS must be an https URL, such as https://login.example.com/keys; {jwks} is none.")
+        raise Refused(f"JWKS must be an https URL such as https://login.example.com/keys; {jwks} is not.")
     if alarms_to and not EMAIL_PATTERN.fullmatch(alarms_to):
-        raise Refused(f"ALARMS_TO must be an e-mail address, such as ops@example.com; {alarms_to} is none.")
+        raise Refused(f"ALARMS_TO must be an e-mail address such as ops@example.com; {alarms_to} is not.")
 
 
 def _stage(name: str, known: Mapping[str, str], answers: Mapping[str, str]) -> Stage:
@@ -93,8 +93,8 @@ def _stage(name: str, known: Mapping[str, str], answers: Mapping[str, str]) -> S
     former = known.get("EVENTS_QUEUE_URL")
     if former and former != stage.queue_url("events.fifo"):
         raise Refused(
-            f"{name} is configured for another place: {former}. These credentials and this region lead to"
-            f" {stage.queue_url('events.fifo')}."
+            f"{name} is configured with the queue {former}. These credentials and this region belong to"
+            f" {stage.queue_url('events.fifo')}. Check AWS_PROFILE and AWS_REGION."
         )
     with explained():
         _look_for(stage)
@@ -103,7 +103,7 @@ def _stage(name: str, known: Mapping[str, str], answers: Mapping[str, str]) -> S
 
 
 def _look_for(stage: Stage) -> None:
-    """Raise Refused if what takes the place of the stack's own is not there."""
+    """Raise Refused if a restored table or bucket does not exist."""
     place = f"in {stage.account}, {stage.region}"
     if stage.restored:
         try:
@@ -119,7 +119,7 @@ def _look_for(stage: Stage) -> None:
 
 
 def places(stage: Stage) -> dict[str, str]:
-    """Return the settings that say where a stage's data are."""
+    """Return the settings that name a stage's data resources."""
     return {
         "STAGE": stage.data,
         "TABLE_NAME": stage.table,
@@ -138,14 +138,14 @@ def _made(stage: Stage, mail_from: str, alarms_to: str | None) -> dict[str, str]
     _say_records(cloudformation.apply(stage.prefix, template, parameters))
     with explained():
         for secret in secrets.create(stage):
-            print(f"Made the secret {secret}; nobody has seen it.")
+            print(f"Created the secret {secret}.")
         access_log.allow(stage)
         found = secrets.read(stage)
         return {**found, "AUDIT_PUBLIC_KEYS": secrets.public_keys(found["AUDIT_SIGNING_KEY"])}
 
 
 def _former_seals(known: Mapping[str, str]) -> dict[str, str]:
-    """Let seals of the signing key count on a stage that has no other yet; until when, `make deploy` says anew."""
+    """Accept entry MACs of the signing key on a stage without SEAL_KEY, until `make deploy` sets the time."""
     begins = "AUDIT_SIGNING_KEY" in known and "SEAL_KEY" not in known
     return {configuration.FORMER_SEALS: after(now(), seconds=_MADE_SECONDS)} if begins else {}
 
@@ -155,7 +155,7 @@ def _say_records(outputs: Mapping[str, str]) -> None:
         f"  {outputs[f'DkimName{n}']} CNAME {outputs[f'DkimValue{n}']}" for n in "123" if f"DkimName{n}" in outputs
     ]
     if records:
-        print("Mail is sent once the DNS of its domain holds these records:", *records, sep="\n")
+        print("To send mail, add these records to the DNS of its domain:", *records, sep="\n")
 
 
 def _write(stage: Stage, found: Mapping[str, str]) -> None:

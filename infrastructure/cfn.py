@@ -1,4 +1,4 @@
-"""What the templates are written with: names that CloudFormation fills in, and references."""
+"""Helpers for CloudFormation templates: intrinsic functions, policies and names with pseudo parameters."""
 
 import re
 from typing import Any, Final
@@ -6,20 +6,19 @@ from typing import Any, Final
 from infrastructure.names import Stage
 
 HERE: Final = Stage("${Stage}", "${AWS::AccountId}", "${AWS::Region}", "${AWS::Partition}")
-"""The stage that the stack is made for: its names hold what `sub` leaves to CloudFormation."""
-
+"""The stage of a template. Its names contain variables that CloudFormation substitutes in `sub`."""
 
 RETAINED: Final = {"DeletionPolicy": "Retain", "UpdateReplacePolicy": "Retain"}
-"""What a resource has that outlives its stack."""
+"""Attributes of a resource that remains when its stack is deleted."""
 
 
 def titled(name: str) -> str:
-    """Return what something is called in the template, where names have letters and digits only: `DueLag`."""
+    """Return a logical id, which has only letters and digits: `due-lag` becomes `DueLag`."""
     return "".join(word.title() for word in re.split("[-_]", name))
 
 
 def sub(text: str) -> dict[str, str]:
-    """Return a text in which CloudFormation fills in its variables, such as a name of HERE."""
+    """Return a text in which CloudFormation substitutes variables, such as a name of HERE."""
     return {"Fn::Sub": text}
 
 
@@ -34,17 +33,17 @@ def of(name: str, attribute: str) -> dict[str, list[str]]:
 
 
 def allow(who: Any, actions: list[str], resource: Any, **condition: Any) -> dict[str, Any]:
-    """Return the statement of a resource's policy that allows something; `condition` by IAM's operators."""
+    """Return a statement of a resource policy that allows actions. `condition`: by IAM condition operator."""
     return _statement("Allow", who, actions, resource, condition)
 
 
 def deny(actions: list[str], resource: Any, **condition: Any) -> dict[str, Any]:
-    """Return the statement of a resource's policy that denies something to everyone."""
+    """Return a statement of a resource policy that denies actions to everyone."""
     return _statement("Deny", "*", actions, resource, condition)
 
 
 def policy(*statements: dict[str, Any]) -> dict[str, Any]:
-    """Return a resource's policy."""
+    """Return a policy document."""
     return {"Version": "2012-10-17", "Statement": list(statements)}
 
 

@@ -1,7 +1,7 @@
-"""A stage's functions, roles and API, which Chalice makes, brings up to date and takes away.
+"""Deploy, package and delete a stage's functions, roles and API with Chalice.
 
-Chalice runs in this process, so that what it has no words for goes along with the very calls it makes: an event source
-never exists that drops failed messages, and no API without its gateway responses.
+Chalice runs in this process, so that hooks can add parameters to its AWS calls. Each event source is created with
+partial batch responses, and the API with its gateway responses.
 """
 
 import json
@@ -27,13 +27,13 @@ _REPORTING_FAILURES: Final = ["ReportBatchItemFailures"]
 
 
 def deploy(stage: Stage, project: Path) -> dict[str, Any]:
-    """Let a stage be as a project's folder says, and return Chalice's record of it, by resource. Raises Refused.
+    """Deploy a stage from a project folder. Return Chalice's record of each resource by name. Raises Refused.
 
-    Whatever a former run has made is found and gone on with, whether or not it came to an end.
+    Resources of an earlier deployment are reused, even if it was interrupted.
     """
     factory, config = _chalice(stage, project)
     _record(stage, config, project)
-    deployer = factory.create_default_deployer(_session(factory, stage), config, UI())  # It reads what is recorded.
+    deployer = factory.create_default_deployer(_session(factory, stage), config, UI())  # It reads the record.
     try:
         _run(partial(deployer.deploy, config, stage.name))
     finally:
@@ -42,7 +42,7 @@ def deploy(stage: Stage, project: Path) -> dict[str, Any]:
 
 
 def delete(stage: Stage) -> None:
-    """Take away what Chalice has made of a stage, also if it was never finished. Raises Refused."""
+    """Delete the resources of a stage, even of an interrupted deployment. Raises Refused."""
     factory, config = _chalice(stage, PROJECT)
     _record(stage, config, PROJECT)
     deployer = factory.create_deletion_deployer(_session(factory, stage), UI())
@@ -53,7 +53,7 @@ def delete(stage: Stage) -> None:
 
 
 def package(stage: Stage, project: Path) -> Path:
-    """Let Chalice write a stage's template beside its package, and return their folder. Raises Refused."""
+    """Write a stage's CloudFormation template and package, and return their folder. Raises Refused."""
     factory, config = _chalice(stage, project)
     out = project / "out"
     merged = str(PROJECT / "infrastructure/template.json")
@@ -63,14 +63,14 @@ def package(stage: Stage, project: Path) -> Path:
 
 
 def reserved(stage: Stage) -> dict[str, int]:
-    """Return how many runs at once the configuration reserves for each of the functions that it does for."""
+    """Return the reserved concurrency of each function that has one."""
     _, config = _chalice(stage, PROJECT)
     scopes = {name: config.scope(stage.name, name) for name in deployed_functions.functions(config.chalice_app)}
     return {name: scope.reserved_concurrency for name, scope in scopes.items() if scope.reserved_concurrency}
 
 
 def _chalice(stage: Stage, project: Path) -> tuple[CLIFactory, Config]:
-    factory = CLIFactory(str(project), environ=os.environ)  # app.py takes the queues' names from there.
+    factory = CLIFactory(str(project), environ=os.environ)  # app.py reads the names of the queues from there.
     return factory, factory.create_config_obj(chalice_stage_name=stage.name)
 
 
@@ -86,7 +86,7 @@ def _session(factory: CLIFactory, stage: Stage) -> Session:
 
 
 def _report_failures(params: dict[str, Any], **_: object) -> dict[str, Any]:
-    # Without this, what a handler answers is ignored: one failed message is lost with its batch.
+    # Otherwise Lambda ignores the handler's response, and one failed message fails its whole batch.
     return params | {"FunctionResponseTypes": _REPORTING_FAILURES}
 
 
@@ -115,4 +115,6 @@ def _run(step: partial[Any]) -> None:
         with explained():
             step()
     except (ChaliceDeploymentError, ChaliceBuildError, RuntimeError) as error:
-        raise Refused(f"Chalice stopped: {error}\nWhat it made until then stays, and the next try goes on.") from error
+        raise Refused(
+            f"Chalice failed: {error}\nCreated resources remain. Run the command again to continue."
+        ) from error

@@ -1,4 +1,4 @@
-"""The Chalice project that a stage is deployed or packaged from: our package, where Chalice looks for its own."""
+"""The Chalice project from which a stage is deployed or packaged. It contains Atrium's own package."""
 
 import shutil
 from pathlib import Path
@@ -12,20 +12,20 @@ from infrastructure.package import build, running
 
 
 def stage_project(stage: str, into: Path | None = None, package: Path | None = None) -> Path:
-    """Make the project of a stage anew, in build/<stage> unless told, and return its folder.
+    """Create the project folder of a stage, by default build/<stage>, and return it.
 
-    It holds .chalice as the project does, what was deployed included. `chalice deploy` and `chalice package` there
-    take `package` byte for byte, which is built unless it is given. Raises Refused.
+    It contains a copy of .chalice with the deployment records. `chalice deploy` and `chalice package` use `package`
+    byte for byte; by default it is built. Raises Refused.
     """
     package = package or build()
     project = into or PROJECT / "build" / stage
     shutil.rmtree(project, ignore_errors=True)
     shutil.copytree(PROJECT / ".chalice", project / ".chalice", ignore=shutil.ignore_patterns("deployments", "venv"))
     with ZipFile(package) as zipped:
-        # Compiled already: importing it writes no files, which would change the digest that Chalice looks for.
+        # It is compiled, so importing it writes no files, which would change the digest that Chalice compares.
         ours = [name for name in zipped.namelist() if name == "app.py" or name.startswith("chalicelib/")]
         zipped.extractall(project, ours)
-    (project / "requirements.txt").touch()  # Chalice is to install nothing.
+    (project / "requirements.txt").touch()  # Chalice must not install anything.
     ready = Path(_packager().deployment_package_filename(str(project), f"python{running()}"))
     ready.parent.mkdir()
     shutil.copy(package, ready)

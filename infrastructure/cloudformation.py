@@ -1,4 +1,4 @@
-"""A stack of CloudFormation: made, brought up to date, and explained when it fails."""
+"""Create and update CloudFormation stacks, and report why they fail."""
 
 import json
 from collections.abc import Mapping
@@ -14,15 +14,15 @@ _UNFINISHED: Final = ("CREATE_FAILED", "UPDATE_FAILED")
 
 
 def apply(name: str, template: str, parameters: Mapping[str, str]) -> Mapping[str, str]:
-    """Let a stack be as the template says, and return its outputs; a parameter that is not given keeps its value.
+    """Create or update a stack, and return its outputs. Omitted parameters keep their values.
 
-    What a failed creation has made stays, and is where the next one goes on; a failed update is taken back. Raises
-    Refused with what CloudFormation said of each resource.
+    A failed creation is not rolled back; the next run continues it. A failed update is rolled back. Raises Refused with
+    CloudFormation's reason for each failed resource.
     """
     with explained():
         former = _found(name)
         if former is None:
-            print(f"Making the stack {name}: a few minutes.", flush=True)
+            print(f"Creating the stack {name}. This takes a few minutes.", flush=True)
             client("cloudformation").create_stack(
                 StackName=name,
                 TemplateBody=_small(template),
@@ -33,7 +33,7 @@ def apply(name: str, template: str, parameters: Mapping[str, str]) -> Mapping[st
             )
             _wait(name, "stack_create_complete")
         elif _updated(name, template, parameters, former):
-            print(f"Bringing the stack {name} up to date.", flush=True)
+            print(f"Updating the stack {name}.", flush=True)
             _wait(name, "stack_update_complete")
         else:
             print(f"The stack {name} is up to date.")
@@ -41,25 +41,26 @@ def apply(name: str, template: str, parameters: Mapping[str, str]) -> Mapping[st
 
 
 def outputs(name: str) -> Mapping[str, str]:
-    """Return what a stack puts out. Raises Refused if there is none."""
+    """Return the outputs of a stack. Raises Refused if it does not exist."""
     with explained():
         found = _found(name)
     if found is None:
-        raise Refused(f"There is no stack {name} in this account and region. `make bootstrap` makes it.")
+        raise Refused(f"The stack {name} does not exist in this account and region. Create it with `make bootstrap`.")
     return _outputs(found)
 
 
 def parameters(name: str) -> Mapping[str, str]:
-    """Return the values of a stack's parameters; none if there is no such stack."""
+    """Return the parameters of a stack. The result is empty if it does not exist."""
     with explained():
         found = _found(name) or {}
     return {p["ParameterKey"]: p["ParameterValue"] for p in found.get("Parameters", [])}
 
 
 def domain_to_make(name: str, domain: str) -> str:
-    """Return the domain that the stack is to make known to SES; none if SES knows it from elsewhere.
+    """Return the domain for which the stack must create an SES identity, or an empty text if one exists elsewhere.
 
-    SES knows a domain once in an account and region. That of another stage or service is used, and left to it.
+    SES has one identity for each domain in an account and region. An identity of another stage or service is used, but
+    not managed.
     """
     if not domain or parameters(name).get("MailDomain") == domain:
         return domain
@@ -68,17 +69,17 @@ def domain_to_make(name: str, domain: str) -> str:
         ses.get_email_identity(EmailIdentity=domain)
     except ses.exceptions.NotFoundException:
         return domain
-    print(f"SES knows {domain} already: it is used as it is.")
+    print(f"SES already has an identity for {domain}, which is used unchanged.")
     return ""
 
 
 def _updated(name: str, template: str, parameters: Mapping[str, str], former: Mapping[str, Any]) -> bool:
     status = former["StackStatus"]
     if status.endswith("_IN_PROGRESS"):
-        raise Refused(f"The stack {name} is being changed ({status}). Wait until that is done, then try again.")
+        raise Refused(f"The stack {name} is being changed ({status}). Wait until it is complete, then try again.")
     if status in ("UPDATE_ROLLBACK_FAILED", "ROLLBACK_COMPLETE", "ROLLBACK_FAILED", "DELETE_FAILED"):
         raise Refused(
-            f"The stack {name} is stuck in {status}: docs/guides/deployment.md says what to do.\n"
+            f"The stack {name} is in status {status}. docs/guides/deployment.md describes what to do.\n"
             f"{_events(name, former)}"
         )
     declared = json.loads(template).get("Parameters", {})
@@ -110,8 +111,8 @@ def _wait(name: str, what: str) -> None:
     except WaiterError:
         stack = _found(name) or {"StackStatus": "deleted"}
         raise Refused(
-            f"The stack {name} was not finished ({stack['StackStatus']}). Once this is mended, try again: it goes on"
-            f" from here.\n{_events(name, stack)}"
+            f"The stack {name} failed ({stack['StackStatus']}). Fix the cause, then run the command again to continue."
+            f"\n{_events(name, stack)}"
         ) from None
 
 
@@ -129,8 +130,8 @@ def _events(name: str, stack: Mapping[str, Any]) -> str:
             "CREATE_IN_PROGRESS",
             "UPDATE_IN_PROGRESS",
         ):
-            break  # What was before is of another attempt.
-    return "\n".join(reversed(failed)) or "  CloudFormation gives no reason."
+            break  # Earlier events belong to another operation.
+    return "\n".join(reversed(failed)) or "  CloudFormation reports no reason."
 
 
 def _found(name: str) -> Mapping[str, Any] | None:

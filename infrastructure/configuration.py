@@ -1,4 +1,4 @@
-"""`.chalice/config.json`: what it says of a stage is read here, and changed where a command knows more."""
+"""Read and update the stages in `.chalice/config.json`."""
 
 import json
 from collections.abc import Mapping
@@ -17,24 +17,24 @@ CHALICE: Final = PROJECT / ".chalice"
 FILE: Final = CHALICE / "config.json"
 
 FORMER_SEALS: Final = "SIGNING_KEY_SEALS_UNTIL"
-"""The setting that a stage has from its first SEAL_KEY until `renew-seals` has done its work; then it is empty."""
+"""Setting of a stage from its first SEAL_KEY until `renew-seals` is done; afterwards it is empty."""
 
 _VARIABLES: Final = "environment_variables"
 _QUEUE: Final = "EVENTS_QUEUE_URL"
 
 
 def variables(stage: str) -> dict[str, str]:
-    """Return the environment variables of a stage; none if there is no such stage yet."""
+    """Return the environment variables of a stage. The result is empty if the stage does not exist."""
     return dict(_stages().get(stage, {}).get(_VARIABLES, {}))
 
 
 def gateway_stage(stage: str) -> str:
-    """Return what API Gateway calls a stage: the last part of its API's address."""
+    """Return the name of the API Gateway stage: the last segment of the API's URL."""
     return str(_stages()[stage]["api_gateway_stage"])
 
 
 def write(stage: str, found: Mapping[str, str]) -> bool:
-    """Give a stage these variables, and return whether that changes the file; what else stands there stays."""
+    """Add or replace environment variables of a stage. Return whether the file changed."""
     whole = _whole()
     former = deepcopy(whole)
     known = whole["stages"].setdefault(stage, {})
@@ -45,24 +45,24 @@ def write(stage: str, found: Mapping[str, str]) -> bool:
 
 
 def begin(stage: str, like: str) -> None:
-    """Let a stage that is not there yet begin as another one is: memory, time-outs and all."""
+    """Add a stage with the configuration of another one, without its environment variables."""
     whole = _whole()
     if stage not in whole["stages"]:
         text = json.dumps(whole["stages"][like]).replace(f'"policies/{like}/', f'"policies/{stage}/')
         stage_settings = whole["stages"][stage] = json.loads(text)
         del stage_settings[_VARIABLES]
         for function in stage_settings["lambda_functions"].values():
-            function.pop("reserved_concurrency", None)  # An account has enough for one such stage, as a rule.
+            function.pop("reserved_concurrency", None)  # Most accounts can reserve it once.
         write_whole(FILE, whole)
 
 
 def deployed(name: str) -> Stage:
-    """Return where a stage is, by what `bootstrap` has written. Raises Refused, and SettingsError if that is wrong."""
+    """Return a stage as `bootstrap` wrote it. Raises Refused if it is missing, SettingsError if it is invalid."""
     known = variables(name)
     if _QUEUE not in known:
         raise Refused(
-            f"The stage {name} is not known in .chalice/{FILE.name}. Begin with: make bootstrap STAGE={name}. If"
-            " somebody else has done that, fetch the file that was committed then."
+            f"The stage {name} is missing in .chalice/{FILE.name}. Run: make bootstrap STAGE={name}. If somebody ran it"
+            " already, get the file that they committed."
         )
     validate_settings({key.lower(): value for key, value in known.items()})
     address = urlsplit(known[_QUEUE])
@@ -74,7 +74,7 @@ def deployed(name: str) -> Stage:
 
 
 def stored_in(stage: Stage, known: Mapping[str, str]) -> Stage:
-    """Return a stage with the table and the bucket of anchors that its settings name, if they are not the stack's."""
+    """Return a stage with the restored table and anchors bucket that its settings name, if any."""
     table, anchors = known.get("TABLE_NAME", ""), known.get("ANCHORS_BUCKET", "")
     return replace(
         stage,
@@ -84,18 +84,18 @@ def stored_in(stage: Stage, known: Mapping[str, str]) -> Stage:
 
 
 def here(name: str) -> Stage:
-    """Return a stage as it was configured, if the credentials lead there. Raises Refused if they lead elsewhere."""
+    """Return a configured stage. Raises Refused if the credentials are for another account or region."""
     stage, found = deployed(name), stage_here(name)
     if (stage.account, stage.region) != (found.account, found.region):
         raise Refused(
-            f"{name} is in account {stage.account}, region {stage.region}. These credentials and this region lead to"
+            f"{name} is in account {stage.account}, region {stage.region}. The current credentials and region are"
             f" {found.account}, {found.region}: set AWS_PROFILE or AWS_REGION."
         )
     return stage
 
 
 def write_whole(file: Path, content: Mapping[str, Any]) -> None:
-    """Write a file of JSON, whole or not at all."""
+    """Write a JSON file atomically."""
     file.parent.mkdir(parents=True, exist_ok=True)
     draft = file.with_name(f"{file.name}.draft")
     draft.write_text(json.dumps(content, indent=2) + "\n")

@@ -1,4 +1,4 @@
-"""The dashboard of a stage: what its callers get, what its functions, table and queues do, and how late its work is."""
+"""The CloudWatch dashboard of a stage: requests, functions, table, queues and lags."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -17,7 +17,7 @@ _COLUMNS: Final = 24 // _WIDTH
 
 
 def dashboard(functions: Iterable[str]) -> Resources:
-    """Return the dashboard as a resource of the template; `functions` are the app's."""
+    """Return the dashboard as a template resource. `functions`: the names of the app's functions."""
     widgets = [
         _widget(title, metrics, number) for number, (title, metrics) in enumerate(known_graphs([*functions]).items())
     ]
@@ -27,7 +27,7 @@ def dashboard(functions: Iterable[str]) -> Resources:
 
 
 def known_graphs(functions: list[str]) -> Mapping[str, list[Metric]]:
-    """Return what each graph shows, by its title."""
+    """Return the metrics of each graph by its title."""
     dead = [dead_letter_queue(name) for name in QUEUES]
     return {
         "Requests": [api("Count", "Sum"), api("4XXError", "Sum"), api("5XXError", "Sum")],
@@ -38,12 +38,12 @@ def known_graphs(functions: list[str]) -> Mapping[str, list[Metric]]:
         "Dead letters": [queue(name, "ApproximateNumberOfMessagesVisible") for name in dead],
         "Messages waiting": [queue(name, "ApproximateNumberOfMessagesVisible") for name in QUEUES],
         "Invocations": [function(name, "Invocations") for name in functions],
-        "Concurrent runs": [function(name, "ConcurrentExecutions", "Maximum") for name in functions],
+        "Concurrent executions": [function(name, "ConcurrentExecutions", "Maximum") for name in functions],
         "Errors and throttles of functions": [
             function(name, metric) for metric in ("Errors", "Throttles") for name in functions
         ],
         "Capacity of the table": [table("ConsumedReadCapacityUnits"), table("ConsumedWriteCapacityUnits")],
-        "Throttles, as seen by the service": [ours("Throttles", "Sum", kind) for kind in KINDS],
+        "Throttles counted by the service": [ours("Throttles", "Sum", kind) for kind in KINDS],
     }
 
 
@@ -70,7 +70,7 @@ def _widget(title: str, metrics: list[Metric], number: int) -> dict[str, Any]:
 
 
 def _named(metric: Metric, former: Metric | None) -> list[str]:
-    """Return what a metric is called; a dot stands for what the one before it has in the same place."""
+    """Return a metric as in dashboard JSON, where a dot repeats the value of the previous metric."""
     words = _words(metric)
     return [("." if former and word == _words(former)[at] else word) for at, word in enumerate(words)]
 

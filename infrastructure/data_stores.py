@@ -1,4 +1,4 @@
-"""The resources of the stack that hold data: table, queues, buckets and the key. None is deleted with the stack."""
+"""The data resources of the stack: table, queues, buckets and the KMS key. They remain if the stack is deleted."""
 
 from typing import Any, Final
 
@@ -42,7 +42,7 @@ _PURPOSES: Final = ("exports", "anchors")
 
 
 def stores() -> Resources:
-    """Return the resources by their names in the template."""
+    """Return the data resources by logical id."""
     found = {"Table": _table(), "Key": _key(), **_queues(), "ExportsBucket": _exports(), "AnchorsBucket": _anchors()}
     alias = {"AliasName": sub(HERE.key_alias), "TargetKeyId": ref("Key")}
     return {
@@ -53,7 +53,7 @@ def stores() -> Resources:
 
 
 def resource_of(queue: str) -> str:
-    """Return what a queue, or a dead-letter queue, is called in the template: `EventsDeadQueue`."""
+    """Return the logical id of a queue or dead-letter queue: `EventsDeadQueue`."""
     return titled(queue.removesuffix(".fifo")) + "Queue"
 
 
@@ -66,8 +66,8 @@ def _table() -> dict[str, Any]:
             "RecoveryPeriodInDays": RECOVERY_DAYS,
         },
         "TimeToLiveSpecification": {"AttributeName": TTL_ATTRIBUTE, "Enabled": True},
-        # By the key that AWS manages for DynamoDB. With the stage's own, each function would have to be allowed to
-        # unwrap whatever that key has wrapped; and what is secret is sealed before it gets here.
+        # With DynamoDB's AWS managed key. With the stage's key, every function would need permission to use it.
+        # The service encrypts secrets before it stores them.
         "SSESpecification": {"SSEEnabled": True},
         "DeletionProtectionEnabled": True,
     }
@@ -95,7 +95,7 @@ def _queue(queue: str, attributes: dict[str, str]) -> dict[str, Any]:
 
 
 def _dead_letter_queue(queue: str, attributes: dict[str, str]) -> dict[str, Any]:
-    # By its name: a reference would make a circle with the one above.
+    # By name, because a reference would create a cycle with the redrive policy above.
     source = sub(HERE.queue_arn(queue))
     return {
         "QueueName": sub(queue_name(HERE.prefix, dead_letter_queue(queue))),
@@ -110,7 +110,7 @@ def _typed(text: str) -> bool | int | str:
 
 
 def _exports() -> dict[str, Any]:
-    # The service removes them at their time; this is for what it could not. S3 counts from when a file was begun.
+    # A fallback: the service itself deletes expired exports. S3 counts from the start of an upload.
     rule = {
         "Id": "expired",
         "Status": "Enabled",
@@ -135,7 +135,7 @@ def _anchors() -> dict[str, Any]:
 
 def _bucket(purpose: str, more: dict[str, Any]) -> dict[str, Any]:
     closed = ("BlockPublicAcls", "BlockPublicPolicy", "IgnorePublicAcls", "RestrictPublicBuckets")
-    by_s3 = {"ServerSideEncryptionByDefault": {"SSEAlgorithm": "AES256"}}  # For the table's reasons.
+    by_s3 = {"ServerSideEncryptionByDefault": {"SSEAlgorithm": "AES256"}}  # For the same reasons as the table.
     properties = {
         "BucketName": sub(HERE.bucket(purpose)),
         "PublicAccessBlockConfiguration": dict.fromkeys(closed, True),
@@ -150,7 +150,7 @@ def _bucket_policy(purpose: str) -> dict[str, Any]:
     bucket = f"{purpose.title()}Bucket"
     files = sub(f"${{{bucket}.Arn}}/*")
     statements = [deny(["s3:*"], [of(bucket, "Arn"), files], Bool={"aws:SecureTransport": "false"})]
-    if purpose == "anchors":  # A lock keeps a file; a delete marker would hide it all the same.
+    if purpose == "anchors":  # Object lock retains a file, but a delete marker could hide it.
         statements.append(deny(["s3:DeleteObject", "s3:DeleteObjectVersion"], files))
     return {
         "Type": "AWS::S3::BucketPolicy",
@@ -163,10 +163,10 @@ def _key() -> dict[str, Any]:
     using = ["kms:Decrypt", "kms:GenerateDataKeyWithoutPlaintext", "kms:ReEncrypt*"]
     statements = [
         allow(_ACCOUNT, _MANAGING, "*"),
-        # As the account's own policies grant it; but nobody is ever shown a new key.
+        # The account's IAM policies grant these. No statement allows a call that returns a new key in plaintext.
         allow(_ACCOUNT, using, "*", StringEquals=context),
-        # To tell an encrypted topic of an alarm: alarms can't use the key that AWS manages for SNS. Whose they are is
-        # up to the topic's policy: AWS does not say that KMS is told, and without it every alarm would be silent.
+        # Alarms publish to the encrypted topic, and cannot use the AWS managed key of SNS. The key policy admits only
+        # CloudWatch alarms; the topic's policy restricts them to this account, which KMS may not be able to check.
         allow(
             {"Service": "cloudwatch.amazonaws.com"},
             ["kms:Decrypt", "kms:GenerateDataKey*"],
@@ -175,7 +175,7 @@ def _key() -> dict[str, Any]:
         ),
     ]
     properties = {
-        "Description": sub("What wraps the secrets of Atrium, stage ${Stage}"),
+        "Description": sub("Encrypts the secrets of Atrium, stage ${Stage}"),
         "EnableKeyRotation": True,
         "PendingWindowInDays": 30,
         "KeyPolicy": policy(*statements),

@@ -1,4 +1,4 @@
-"""`make deploy`: a stage's functions and its API as this checkout has them, ready to be called."""
+"""The commands `make deploy`, `make template` and `make delete`: a stage's functions, roles and API."""
 
 import json
 import os
@@ -20,19 +20,19 @@ from infrastructure.package import build
 _UNAUTHENTICATED: Final = "UNAUTHENTICATED_ENTRIES_UNTIL"
 _SEAL_KEY: Final = "SEAL_KEY"
 _COMMITTING: Final = ("api_handler", "jobs", "events")
-"""Functions that commit entries, seal or verify them."""
+"""Functions that commit log entries, or create or verify entry MACs."""
 
 _REPLACED_SECONDS: Final = 900
-"""How long a function of the release before may still run."""
+"""How long a function of the previous release can still run."""
 
 UNRESERVED: Final = 100
-"""So many concurrent runs AWS keeps for functions that reserve none."""
+"""Concurrent executions that AWS keeps unreserved in each account."""
 
 
 def deploy(name: str) -> None:
-    """Bring a stage up to date, apply its migrations and say where it is. Raises Refused, and SettingsError.
+    """Deploy a stage, apply its migrations and print its URL. Raises Refused, and SettingsError.
 
-    It may be repeated, also after it was interrupted: what is there is found and gone on with.
+    The command can be repeated and interrupted: it continues with existing resources.
     """
     stage = configuration.here(name)
     check_room(stage)
@@ -45,33 +45,31 @@ def deploy(name: str) -> None:
     resources = chalice_deployment.deploy(stage, stage_project(name, package=zipped))
     url = resources["rest_api"]["rest_api_url"].rstrip("/")
     if _needs_notice(configuration.variables(name).get("PUBLIC_URL"), url):
-        print(f"The API has its address now: {url}. Telling the functions, by a second deployment.", flush=True)
+        print(f"The API has a new URL: {url}. Deploying again, to give it to the functions.", flush=True)
         configuration.write(name, {"PUBLIC_URL": url})
         resources = chalice_deployment.deploy(stage, stage_project(name, package=zipped))
     _set_stage(stage, resources["rest_api"]["rest_api_id"])
     _migrate(stage)
-    print(f"\n{name} is at {url}. Try it:\n    curl {url}/status")
+    print(f"\n{name} is deployed at {url}. Try it:\n    curl {url}/status")
 
 
 def package(name: str) -> None:
     """Write a stage's template for CloudFormation beside the package. Raises Refused, and SettingsError."""
     stage = configuration.deployed(name)
-    os.environ["AWS_DEFAULT_REGION"] = stage.region  # Chalice wants one, though it asks AWS for nothing here.
+    os.environ["AWS_DEFAULT_REGION"] = stage.region  # Chalice requires a region, although it makes no AWS call here.
     out = chalice_deployment.package(stage, stage_project(name))
     folder = out.relative_to(configuration.PROJECT)
-    print(f"{folder}/ has sam.json and deployment.zip. docs/guides/deployment.md says how to go on.")
+    print(f"{folder}/ contains sam.json and deployment.zip. docs/guides/deployment.md describes the next steps.")
 
 
 def delete(name: str) -> None:
-    """Take away a stage's functions, roles and API; its table, queues, buckets and keys stay. Raises Refused."""
+    """Delete a stage's functions, roles and API. Its table, queues, buckets and keys remain. Raises Refused."""
     chalice_deployment.delete(configuration.here(name))
-    print(
-        f"The functions, the roles and the API of {name} are gone. Its table, queues, buckets and keys are still there."
-    )
+    print(f"Deleted the functions, roles and API of {name}. Its table, queues, buckets and keys remain.")
 
 
 def _present(stage: Stage) -> list[dict[str, str]]:
-    """Return the environment variables of the functions that this deployment replaces, or works beside."""
+    """Return the environment variables of the functions that this deployment replaces or runs beside."""
     known = [deployed_functions.variables(stage, name) for name in _COMMITTING]
     known += [
         deployed_functions.variables(replace(stage, name=stage.data), name) for name in _COMMITTING if stage.data_of
@@ -80,9 +78,9 @@ def _present(stage: Stage) -> list[dict[str, str]]:
 
 
 def _bound_unauthenticated_entries(stage: Stage, present: Sequence[Mapping[str, str]]) -> None:
-    """Let the ledger take entries without a MAC for 15 minutes, if this deployment replaces functions that make such.
+    """Accept entries without a MAC for 15 minutes if this deployment replaces functions that commit them.
 
-    It is said once: what is deployed already keeps its time. A stage that has no functions yet has no such entries.
+    Functions that are already deployed keep their time. A stage without functions has no such entries.
     """
     times = [variables[_UNAUTHENTICATED] for variables in present if _UNAUTHENTICATED in variables]
     if times and len(times) == len(present):
@@ -93,9 +91,9 @@ def _bound_unauthenticated_entries(stage: Stage, present: Sequence[Mapping[str, 
 
 
 def _bound_former_seals(stage: Stage, present: Sequence[Mapping[str, str]]) -> None:
-    """Let the ledger seal as before for 15 minutes, if this deployment replaces functions that know no SEAL_KEY.
+    """Create entry MACs with the signing key for 15 minutes if this deployment replaces functions without SEAL_KEY.
 
-    From then on such seals count until `renew-seals` has made them anew. A stage that has no functions yet has none.
+    Such MACs stay valid until `renew-seals` replaces them. A stage without functions has none.
     """
     if any(_SEAL_KEY not in variables for variables in present):
         configuration.write(stage.name, {FORMER_SEALS: after(now(), seconds=_REPLACED_SECONDS)})
@@ -105,23 +103,23 @@ def _bound_former_seals(stage: Stage, present: Sequence[Mapping[str, str]]) -> N
 
 
 def _needs_notice(public: str | None, url: str) -> bool:
-    # An API that is made anew has another address; a domain's is somebody's choice.
+    # A new API has another URL. A custom domain was chosen by the operator and stays.
     return public is None or (".execute-api." in public and public != url)
 
 
 def check_room(stage: Stage) -> None:
-    """Raise Refused if the account has not as many concurrent runs left as the stage reserves."""
+    """Raise Refused if the account has less unreserved concurrency than the stage reserves."""
     wanted = chalice_deployment.reserved(stage)
     try:
         free = client("lambda").get_account_settings()["AccountLimit"]["UnreservedConcurrentExecutions"]
         held = sum(_held(stage.function(name)) for name in wanted)
     except ClientError:
-        return  # Who may not ask is told by Lambda itself.
+        return  # Without this permission, Lambda itself reports a lack of concurrency.
     if wanted and free + held - sum(wanted.values()) < UNRESERVED:
         raise Refused(
-            f"{stage.name} reserves {sum(wanted.values())} concurrent runs of functions. This account has {free + held}"
-            f" to reserve in {stage.region}, of which {UNRESERVED} stay for all. Ask for more (Service Quotas: Lambda,"
-            " Concurrent executions, L-B99A9384), or take `reserved_concurrency` of this stage out of"
+            f"{stage.name} reserves {sum(wanted.values())} concurrent executions. This account has {free + held} in"
+            f" {stage.region}, of which {UNRESERVED} must stay unreserved. Request more (Service Quotas: Lambda,"
+            " Concurrent executions, L-B99A9384), or remove `reserved_concurrency` of this stage from"
             " .chalice/config.json."
         )
 
@@ -161,10 +159,10 @@ def _migrate(stage: Stage) -> None:
     if any(outcome["state"] != "applied" for outcome in outcomes):
         raise Refused(f"Not every migration was applied. {_AGAIN}")
     if not outcomes:
-        print("  Nothing was left to be applied.")
+        print("  No migrations are pending.")
 
 
-_AGAIN: Final = "The new code is deployed. Read the log of that function, then try again: make deploy"
+_AGAIN: Final = "The new code is deployed. Read the log of the function, then run `make deploy` again."
 
 
 def _report(outcome: Mapping[str, Any]) -> str:

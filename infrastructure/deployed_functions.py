@@ -1,7 +1,7 @@
-"""What Chalice has made of a stage, found on AWS by its names.
+"""The resources of a stage that Chalice deployed, found on AWS by their names.
 
-Chalice keeps that in a file, which it writes at the end of a deployment. One that was interrupted writes none, a fresh
-checkout may lack it: a second API would be made then, and event sources that are there already refused.
+Chalice records them in a file at the end of a deployment. After an interrupted deployment, or in a fresh checkout, the
+file is missing; Chalice would then create a second API, and fail at existing event sources.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -25,14 +25,14 @@ def functions(app: Chalice) -> list[str]:
 
 
 def description(stage: Stage) -> str:
-    """Return what the API of a stage is known by: all of them have the same name."""
+    """Return the description that identifies the API of a stage. All APIs have the same name."""
     return f"Stage {stage.name} of Atrium."
 
 
 def resources(stage: Stage, config: Config, former: Iterable[Resource]) -> list[Resource]:
-    """Return what there is of a stage as Chalice records it, in the order in which it is made.
+    """Return the deployed resources of a stage in Chalice's format, in the order of their creation.
 
-    Of the `former` record it keeps what the app no longer has: Chalice takes that away.
+    Resources in the `former` record that the app no longer has are included, so that Chalice deletes them.
     """
     app = config.chalice_app
     known = {name for function in functions(app) for name in _names(function)} | {_API}
@@ -47,7 +47,7 @@ def resources(stage: Stage, config: Config, former: Iterable[Resource]) -> list[
 
 
 def variables(stage: Stage, name: str) -> dict[str, str] | None:
-    """Return the environment variables that a function of a stage has now; None if it is not there."""
+    """Return the environment variables of a deployed function, or None if it does not exist."""
     made = _asked("lambda", "get_function", "ResourceNotFoundException", FunctionName=stage.function(name))
     return dict(made["Configuration"].get("Environment", {}).get("Variables", {})) if made else None
 

@@ -1,6 +1,6 @@
-"""What API Gateway answers by itself, before the service sees a request, as the service's own problems (RFC 9457).
+"""Gateway responses: API Gateway's own error responses, in the service's problem format (RFC 9457).
 
-API Gateway names each of its answers by a type; the texts are filled in with its own variables, never with its words.
+Each response type of API Gateway maps to one problem. API Gateway fills in only the request's path and id.
 """
 
 import json
@@ -12,7 +12,7 @@ from chalicelib.kernel.core.version import API_VERSION
 from chalicelib.kernel.http.request import EXPOSED_HEADERS
 
 THROTTLE: Final = {"ThrottlingRateLimit": 10_000, "ThrottlingBurstLimit": 5_000}
-"""Requests a second, and at once, that a stage lets through: what `RateLimit-Policy` says."""
+"""Requests per second and burst that a stage admits. `RateLimit-Policy` reports them."""
 
 _REFUSED: Final = "The gateway refused the request before the service saw it."
 _NOT_UNDERSTOOD: Final = Problem("invalid_header", f"{_REFUSED} Check its headers and its parameters.")
@@ -43,7 +43,7 @@ PROBLEMS: Final[Mapping[str, Problem]] = {
     "INTEGRATION_FAILURE": _LATE,
     "INTEGRATION_TIMEOUT": _LATE,
     "INVALID_API_KEY": _FORBIDDEN,
-    # On a path that does not exist, API Gateway takes any credential for one of its own, and a wrong one.
+    # For an unknown path, API Gateway treats any credential as an invalid IAM signature.
     "INVALID_SIGNATURE": not_found(),
     "MISSING_AUTHENTICATION_TOKEN": not_found(),
     "QUOTA_EXCEEDED": _TOO_MANY,
@@ -54,7 +54,7 @@ PROBLEMS: Final[Mapping[str, Problem]] = {
     "UNSUPPORTED_MEDIA_TYPE": Problem("unsupported_media_type", "Send `Content-Type: application/json`."),
     "WAF_FILTERED": _FORBIDDEN,
 }
-"""Every type of answer that API Gateway has, and the problem it becomes."""
+"""The problem for each gateway response type."""
 
 
 def responses() -> dict[str, Any]:
@@ -78,7 +78,7 @@ def extension() -> dict[str, Any]:
 
 
 def headers_of(problem: Problem) -> dict[str, str]:
-    """Return the headers that a problem of the gateway carries, but for `X-Request-Id`."""
+    """Return the headers of a gateway response except `X-Request-Id`."""
     return {
         "Content-Type": "application/problem+json",
         "Cache-Control": "no-store",
@@ -91,11 +91,11 @@ def headers_of(problem: Problem) -> dict[str, str]:
 
 def _response(problem: Problem) -> dict[str, Any]:
     document = problem.document(instance="$context.path", request_id="$context.requestId")
-    # API Gateway takes its own variables bare, all else in single quotes.
+    # API Gateway expects single quotes around literals, and none around its variables.
     headers = {name: f"'{text}'" for name, text in headers_of(problem).items()}
     return {
         "StatusCode": problem.status,
         "ResponseParameters": {"Headers": headers | {"X-Request-Id": "context.requestId"}},
-        # The template is chosen by this type, whatever the answer's own type is.
+        # This media type selects the template. The response has its own Content-Type header.
         "ResponseTemplates": {"application/json": json.dumps(document)},
     }

@@ -1,8 +1,8 @@
-"""What the package tells botocore of AWS: its own models of services, cut down to the calls that the service makes.
+"""Reduced botocore service models for the package: only the API actions that the service calls.
 
-Of DynamoDB and SQS botocore reads a megabyte of JSON at each start, and of all regions of all services another one. Of
-that the service needs a twentieth: the rest takes 23 ms of processor time and 11 MB. What is not here botocore reads as
-ever from its own folder, such as the models of S3, SES and KMS, which few functions need.
+botocore parses 1 MB of JSON for DynamoDB and SQS at each start, and 1 MB more for the regions of all services. The
+service needs a twentieth of that; the rest takes 23 ms of CPU time and 11 MB of memory. botocore loads other models,
+such as those of S3, SES and KMS, from its own folder.
 """
 
 import json
@@ -16,15 +16,15 @@ CALLS: Final[Mapping[str, frozenset[str]]] = {
     "dynamodb": frozenset({"BatchGetItem", "GetItem", "Query", "TransactWriteItems", "UpdateItem"}),
     "sqs": frozenset({"GetQueueAttributes", "SendMessage", "SendMessageBatch"}),
 }
-"""The calls of a service that functions make."""
+"""The API actions of each service that the functions call."""
 _REGIONS_OF: Final = ("dynamodb", "email", "kms", "s3", "sqs", "sts")
-"""Services as the list of regions names them."""
+"""Services whose endpoints are kept, as endpoints.json names them."""
 
 Json = dict[str, Any]
 
 
 def write(folder: Path) -> None:
-    """Write the models into a folder that is laid out as botocore's own."""
+    """Write the models into a folder with the layout of botocore's own data folder."""
     loader = Loader()
     _put(folder / "endpoints.json", _regions(loader.load_data("endpoints")))
     for service, calls in CALLS.items():
@@ -48,7 +48,7 @@ def _regions(endpoints: Json) -> Json:
 
 
 def _cut(model: Json, calls: Iterable[str]) -> Json:
-    """Return a model of these calls only, and of what they send and answer; without documentation."""
+    """Return a model with only these operations and the shapes that they use, without documentation."""
     operations = {name: model["operations"][name] for name in calls}
     fields_used = [
         fields for each in operations.values() for fields in (each.get("input"), each.get("output")) if fields

@@ -1,4 +1,4 @@
-"""Where a stage is on AWS, and what each of its resources is called there."""
+"""A deployed stage, and the names of its AWS resources."""
 
 import re
 from argparse import ArgumentTypeError
@@ -8,27 +8,27 @@ from typing import Final
 from infrastructure.resources import queue_name
 
 NAMES: Final = "(dev|prod)(-[a-z0-9]{1,10})?"
-"""What a deployed stage can be called: `prod`, or `prod-green` for a second one on its data."""
+"""Pattern of stage names: `prod`, or `prod-green` for a secondary stage that uses the data of `prod`."""
 
 
 def named(text: str) -> str:
-    """Return the name of a deployed stage as it was typed. Raises ArgumentTypeError if none is called so."""
+    """Return a stage name from the command line. Raises ArgumentTypeError if it is invalid."""
     if not re.fullmatch(NAMES, text):
-        raise ArgumentTypeError("must be dev or prod, or a second one on its data such as prod-green")
+        raise ArgumentTypeError("must be dev, prod, or a secondary stage such as prod-green")
     return text
 
 
 def first_of(name: str) -> str:
-    """Return the stage whose data a stage works on: of `prod-green` it is `prod`, of `prod` itself."""
+    """Return the name of the primary stage, whose data a stage uses: `prod` for `prod-green` and for `prod`."""
     return name.partition("-")[0]
 
 
 @dataclass(frozen=True)
 class Stage:
-    """A deployed stage's place. `account` has 12 digits; several stages share an account, told apart by their names.
+    """A deployed stage in an AWS account (12 digits) and region. An account can contain several stages.
 
-    `data_of` names the stage whose table, queues, buckets and keys it works on, if these are not its own; `restored`
-    and `anchors` the table and the bucket of anchors, if others were put in the place of those that the stack made.
+    `data_of`: the primary stage, if this is a secondary one; it owns the table, queues, buckets and keys. `restored`
+    and `anchors`: the table and the anchors bucket that replace those of the stack.
     """
 
     name: str
@@ -41,12 +41,12 @@ class Stage:
 
     @property
     def data(self) -> str:
-        """The stage that the data belong to: as a rule this one."""
+        """The name of the stage that owns the data."""
         return self.data_of or self.name
 
     @property
     def prefix(self) -> str:
-        """What the names of the resources begin with that hold data: `atrium-prod`."""
+        """The prefix of the names of data resources: `atrium-prod`."""
         return f"atrium-{self.data}"
 
     @property
@@ -61,7 +61,7 @@ class Stage:
 
     @property
     def dns_suffix(self) -> str:
-        """What the addresses of AWS's services end in."""
+        """The domain suffix of AWS services."""
         return "amazonaws.com.cn" if self.partition == "aws-cn" else "amazonaws.com"
 
     def arn(self, service: str, resource: str) -> str:
@@ -73,32 +73,32 @@ class Stage:
         return self.arn("sqs", queue_name(self.prefix, queue))
 
     def queue_url(self, queue: str) -> str:
-        """Return the address of one of QUEUES."""
+        """Return the URL of one of QUEUES."""
         return f"https://sqs.{self.region}.{self.dns_suffix}/{self.account}/{queue_name(self.prefix, queue)}"
 
     def bucket(self, purpose: str) -> str:
-        """Return the name of the bucket of `exports` or `anchors`; names of buckets are unique in the whole world."""
+        """Return the globally unique name of the bucket for `exports` or `anchors`."""
         own = f"{self.prefix}-{purpose}-{self.account}-{self.region}"
         return self.anchors or own if purpose == "anchors" else own
 
     def function(self, name: str) -> str:
-        """Return the name of one of the app's functions, as Chalice names it: of `api_handler` it is `atrium-prod`."""
+        """Return the name of a function, as Chalice names it: `atrium-prod` for `api_handler`."""
         return f"atrium-{self.name}" if name == "api_handler" else f"atrium-{self.name}-{name}"
 
     def log_group(self, function: str) -> str:
-        """Return the name of the log group of one of the app's functions, as Lambda demands it."""
+        """Return the name of a function's log group, as Lambda requires it."""
         return f"/aws/lambda/{self.function(function)}"
 
     @property
     def access_log(self) -> str:
-        """The name of the log group of what reaches the API: `/atrium/prod/access`."""
+        """The name of the log group of the API's access log: `/atrium/prod/access`."""
         return f"/atrium/{self.name}/access"
 
     def parameter(self, secret: str) -> str:
-        """Return the name of the parameter that holds a secret, wrapped: `/atrium/prod/data-key`."""
+        """Return the name of the parameter with an encrypted secret: `/atrium/prod/data-key`."""
         return f"/atrium/{self.data}/{secret}"
 
     @property
     def key_alias(self) -> str:
-        """The alias of the KMS key that wraps the stage's secrets."""
+        """The alias of the KMS key that encrypts the stage's secrets."""
         return f"alias/{self.prefix}"

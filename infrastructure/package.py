@@ -1,8 +1,8 @@
-"""Builds what is deployed: app and pinned libraries, compiled, in one zip that is the same wherever it is made.
+"""Build the deployment package: the app and its pinned libraries, compiled, in a reproducible zip.
 
-The libraries are those of requirements.txt, as wheels for Lambda's Linux; boto3 is the runtime's. Python files are
-there compiled only: nothing is compiled when a function starts, and it takes half the room. docs/guides/deployment.md
-says more.
+The libraries are those of requirements.txt, as wheels for Lambda's Linux; boto3 is part of the Lambda runtime. The
+package contains only compiled Python files, so functions start faster and the package is half the size.
+docs/guides/deployment.md has details.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ FOLDER: Final = PROJECT / "build" / "package"
 LAMBDA_PYTHONS: Final = ("3.11", "3.12", "3.13")
 MOST_BYTES: Final = 12_000_000
 
-_PLATFORM: Final = "x86_64-manylinux2014"  # Python 3.11 has glibc 2.26 on Lambda, later ones 2.34.
+_PLATFORM: Final = "x86_64-manylinux2014"  # On Lambda, Python 3.11 has glibc 2.26, and later versions have 2.34.
 _TASK: Final = "/var/task"
 _LEFT_OUT: Final = (
     "bin",
@@ -37,10 +37,10 @@ _LEFT_OUT: Final = (
     "**/*.h",
     "**/tests",
     ".lock",
-    # They make bindings of C; cryptography loads what is made, by `_cffi_backend` alone.
+    # Only necessary to build C bindings; cryptography loads built ones through `_cffi_backend`.
     "cffi",
     "pycparser*",
-    # What Atrium imports never leads there.
+    # No import of Atrium reaches these.
     "annotated_types/test_cases.py",
     "cryptography/fernet.py",
     "cryptography/hazmat/asn1",
@@ -57,7 +57,7 @@ _LEFT_OUT: Final = (
     "dns/e164.py",
     "dns/namedict.py",
     "dns/quic/_[!_]*.py",
-    # Records of these types would be read as generic ones; only A, AAAA, CNAME and TXT are asked for.
+    # dnspython reads records of these types as generic ones. Atrium queries A, AAAA, CNAME and TXT.
     "dns/rdtypes/ANY/[!CDNOPST_]*.py",
     "dns/rdtypes/IN/[DIKNPW]*.py",
     "dns/tsigkeyring.py",
@@ -121,14 +121,14 @@ _LICENCES: Final = ("LICEN[CS]E*", "COPYING*", "NOTICE*", "AUTHORS*")
 
 
 def running() -> str:
-    """Return the version of the Python at work, such as 3.11."""
+    """Return the version of the running Python, such as 3.11."""
     return f"{sys.version_info.major}.{sys.version_info.minor}"
 
 
 def build(python_version: str | None = None, into: Path = FOLDER) -> Path:
-    """Build the package for a version of Python, or for the one at work, and return its zip.
+    """Build the package for a version of Python, by default the running one, and return the zip file.
 
-    Raises Refused if that Python or a library can't be had, or if the package is too large.
+    Raises Refused if that Python or a library is not available, or if the package is too large.
     """
     version = python_version or running()
     python = interpreter(version)
@@ -142,33 +142,33 @@ def build(python_version: str | None = None, into: Path = FOLDER) -> Path:
         file = into / f"atrium-python{version}.zip"
         archive.write(task, file)
     if file.stat().st_size > MOST_BYTES:
-        raise Refused(f"{file} has {file.stat().st_size} bytes, more than {MOST_BYTES}: leave out what nobody needs.")
+        raise Refused(f"{file} has {file.stat().st_size} bytes, more than {MOST_BYTES}. Exclude unused files.")
     return file
 
 
 def described(file: Path) -> str:
-    """Return a line about a package: where it is, its size in bytes, its SHA-256."""
+    """Return a line with a package's path, size in bytes and SHA-256."""
     return f"{file}  {file.stat().st_size} bytes  sha256 {hashlib.sha256(file.read_bytes()).hexdigest()}"
 
 
 def interpreter(version: str) -> str:
-    """Return where the Python of a version is on this machine. Raises Refused if Lambda or this machine hasn't it."""
+    """Return the path of a Python version. Raises Refused if Lambda or this machine does not have it."""
     if version not in LAMBDA_PYTHONS:
-        raise Refused(f"Atrium runs on Python {', '.join(LAMBDA_PYTHONS)} of AWS Lambda, not on {version}.")
+        raise Refused(f"AWS Lambda runs Atrium on Python {', '.join(LAMBDA_PYTHONS)}, not on {version}.")
     if version == running():
         return sys.executable
     folders = [os.environ.get("PATH", ""), *map(str, _of_pyenv())]
     found = _uv("python", "find", "--system", "--no-python-downloads", version, PATH=os.pathsep.join(folders))
     if found.returncode != 0:
         raise Refused(
-            f"There is no Python {version} on this machine, which has to compile what it is to run:"
-            f" install it, or let `.venv/bin/uv python install {version}` or `pyenv install {version}` do so."
+            f"Python {version} is not installed on this machine, but must compile the package. Install it, for"
+            f" example with `.venv/bin/uv python install {version}` or `pyenv install {version}`."
         )
     return found.stdout.strip()
 
 
 def _of_pyenv() -> list[Path]:
-    # uv looks on the path and at its own; pyenv puts there what it was told to use here, and often nothing at all.
+    # uv searches PATH and its own installations. Often pyenv has none of its versions in PATH.
     root = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
     return sorted(root.glob("versions/*/bin"))
 
@@ -200,7 +200,7 @@ def _install(task: Path, version: str) -> None:
         "--no-config",
     )
     if done.returncode != 0:
-        raise Refused(f"The libraries for Python {version} can't be had.\n{done.stderr}")
+        raise Refused(f"The libraries for Python {version} cannot be installed.\n{done.stderr}")
 
 
 def _leave_out(task: Path) -> None:
@@ -214,7 +214,7 @@ def _leave_out(task: Path) -> None:
 
 
 def _shorten(about: Path) -> None:
-    """Leave a library's name and version, for whoever looks for vulnerable ones, and the licences that demand it."""
+    """Remove a library's metadata except its name and version, for vulnerability scanners, and its licences."""
     headers = BytesHeaderParser().parsebytes((about / "METADATA").read_bytes())
     for file in [file for file in about.rglob("*") if file.is_file()]:
         if not any(file.match(pattern) for pattern in _LICENCES):
@@ -224,7 +224,7 @@ def _shorten(about: Path) -> None:
 
 
 def _without_symbols(library: bytes) -> bytes:
-    """Return a shared library without symbols for debuggers: zeros take no room in a zip, and it loads as before."""
+    """Return a shared library with its debugging symbols set to zeros, which compress well."""
     cleared = bytearray(library)
     for section in ELFFile(BytesIO(library)).iter_sections():
         if section.name in (".symtab", ".strtab"):
@@ -239,15 +239,12 @@ def _add_ours(task: Path) -> None:
     shutil.copy(PROJECT / "app.py", task)
     models.write(task / "aws_models")
     (task / "chalice").mkdir()
-    for name in ("__init__.py", "app.py"):  # As Chalice's own packager does: it is nothing else at run time.
+    for name in ("__init__.py", "app.py"):  # Chalice's own packager includes the same files.
         shutil.copy(Path(chalice.__file__).with_name(name), task / "chalice")
 
 
 def _compile(task: Path, python: str) -> None:
-    """Put what a Python makes of each module in its place.
-
-    It leaves out docstrings, asserts, and the columns of lines, which show nothing without the source.
-    """
+    """Replace each module by its bytecode, without docstrings, assertions and column numbers."""
     done = subprocess.run(  # noqa: S603 (fixed arguments)
         [
             python,
@@ -275,7 +272,7 @@ def _compile(task: Path, python: str) -> None:
         check=False,
     )
     if done.returncode != 0:
-        raise Refused(f"{python} can't compile what is to be packaged.\n{done.stdout}{done.stderr}")
+        raise Refused(f"{python} cannot compile the package.\n{done.stdout}{done.stderr}")
     for source in list(task.rglob("*.py")):
-        if source != task / "app.py":  # Whoever deploys looks for it; where both are, Python takes the source.
+        if source != task / "app.py":  # Chalice requires app.py, and Python prefers a source file.
             source.unlink()

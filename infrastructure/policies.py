@@ -1,6 +1,6 @@
-"""What each function may do on AWS: policies of least privilege, each with the exact resources of a stage.
+"""The IAM policy of each function: least privilege, with the exact resources of a stage.
 
-A test holds them against all that the code asks of AWS: nothing is missing, and nothing is allowed that is not needed.
+A test compares them with all AWS calls of the code. It fails if a permission is missing or unused.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,9 +13,9 @@ from infrastructure.resources import FACETS, INDEX_KEYS, INDEXES, QUEUES
 
 
 class Grant(NamedTuple):
-    """Actions of a service on resources; `why` is the statement's name.
+    """Actions of a service on resources. `why`: the id of the statement.
 
-    `purposes` are those of the secrets to unwrap, `prefixes` what the partition keys of items begin with.
+    `purposes`: purposes of the secrets to decrypt. `prefixes`: prefixes of the items' partition keys.
     """
 
     why: str
@@ -34,7 +34,7 @@ def _list(*indexes: str) -> Grant:
 
 
 def _write(*actions: str, to: Sequence[str]) -> Grant:
-    # For all actions alike, so that it makes no difference whether IAM sees the keys of one or of a whole transaction.
+    # All actions have the same prefixes, because IAM may check the keys of a whole transaction at once.
     return Grant("WriteRecords", [f"dynamodb:{action}" for action in actions], ["table"], prefixes=to)
 
 
@@ -47,13 +47,13 @@ def _unwrap(*purposes: KeyPurpose) -> Grant:
 
 
 def _take(queue: str) -> Grant:
-    """Return what Lambda asks for in the name of a function that a queue calls."""
+    """Return the permissions that Lambda needs to invoke a function with messages of a queue."""
     actions = ["sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ReceiveMessage"]
     return Grant("TakeMessages", actions, [f"queue {queue}"])
 
 
 _DUE: Final = ("N#", "O#", "P#", "Q#", "RJ#", "V#", "W#", "Z#")
-"""Where what is due has its mark."""
+"""Prefixes of items with a scheduled task."""
 
 _OF_EVENTS: Final = ("A#", "F#", "N#", "Q#", "QUARANTINE#", "V#")
 _OF_THE_API: Final = (
@@ -176,9 +176,9 @@ def mail_domain(sender: str) -> str:
 
 
 def policies(stage: Stage, key: str, mail_from: str = "") -> Mapping[str, Any]:
-    """Return the policy of each function, by its name.
+    """Return the policy of each function by name.
 
-    `key` is the ARN of the KMS key that wraps the stage's secrets, `mail_from` the setting: none sends no mail.
+    `key`: the ARN of the KMS key that encrypts the stage's secrets. `mail_from`: the setting; empty disables mail.
     """
     arns = _arns(stage, key, mail_domain(mail_from))
     return {function: _policy(arns, stage, function) for function in GRANTS}
@@ -186,7 +186,7 @@ def policies(stage: Stage, key: str, mail_from: str = "") -> Mapping[str, Any]:
 
 def _policy(arns: Mapping[str, str], stage: Stage, function: str) -> dict[str, Any]:
     granted = [grant for grant in GRANTS[function] if all(name in arns for name in grant.resources)]
-    # The group is made beforehand, so that what it keeps ends; its streams are Lambda's to name.
+    # The log group exists before, with a retention period. Lambda chooses the names of its streams.
     log = Grant("WriteItsLog", ["logs:CreateLogStream", "logs:PutLogEvents"], ["log"])
     streams = stage.arn("logs", f"log-group:{stage.log_group(function)}:log-stream:*")
     statements = [_statement(grant, {**arns, "log": streams}) for grant in (*granted, log)]
@@ -198,7 +198,7 @@ def _statement(grant: Grant, arns: Mapping[str, str]) -> dict[str, Any]:
     statement = {"Sid": grant.why, "Effect": "Allow", "Action": [*grant.actions], "Resource": resources}
     if grant.prefixes:
         patterns = [f"{prefix}*" for prefix in grant.prefixes]
-        # All of no keys match: so there has to be one.
+        # ForAllValues also matches requests without keys, so require one.
         return statement | {
             "Condition": {
                 "ForAllValues:StringLike": {"dynamodb:LeadingKeys": patterns},
@@ -220,7 +220,7 @@ def _arns(stage: Stage, key: str, sends_from: str) -> dict[str, str]:
         **{f"index {index}": f"{stage.table_arn}/index/{index}" for index in INDEX_KEYS},
         **{f"queue {queue}": stage.queue_arn(queue) for queue in QUEUES},
         **{f"bucket {purpose}": arn for purpose, arn in buckets.items()},
-        # Names of files begin with the organization's id or the log's.
+        # File names begin with the id of an organization or a log.
         **{f"files {purpose}": f"{arn}/*" for purpose, arn in buckets.items()},
         "key": key,
         **({"identity": stage.arn("ses", f"identity/{sends_from}")} if sends_from else {}),

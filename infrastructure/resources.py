@@ -1,20 +1,20 @@
-"""What the service needs of AWS, as literals: the local stage provisions it, and a template can be made of it."""
+"""The table, queues and buckets of a stage as literals, for the local stage and for the templates."""
 
 from collections.abc import Mapping
 from typing import Any, Final
 
 INDEXES: Final = ("index1", "index2")
-"""Overloaded indexes that carry whole items: `<name>pk`, `<name>sk`."""
+"""Overloaded indexes that project all attributes: `<name>pk`, `<name>sk`."""
 
 FACETS: Final = ("facet1", "facet2", "facet3")
-"""Overloaded indexes that carry whole items, one for each filter of a list: `<name>pk`, with `sk` as sort key."""
+"""Overloaded indexes for the filters of lists, which project all attributes: `<name>pk`, with the sort key `sk`."""
 
 INDEX_KEYS: Final[Mapping[str, tuple[str, str]]] = {
     **{name: (f"{name}pk", f"{name}sk") for name in INDEXES},
     **{name: (f"{name}pk", "sk") for name in FACETS},
     "due": ("duepk", "duesk"),
 }
-"""Every index, with the attributes that are its partition key and its sort key; `due` is over what falls due."""
+"""The partition key and the sort key of each index. `due` contains the scheduled tasks."""
 
 TTL_ATTRIBUTE: Final = "ttl"
 """Seconds since 1970 after which DynamoDB may delete an item."""
@@ -23,7 +23,7 @@ QUEUES: Final = {
     "events.fifo": {
         "FifoQueue": "true",
         "ContentBasedDeduplication": "false",
-        "DeduplicationScope": "messageGroup",  # with the next: 300 messages a second for each log, not for them all
+        "DeduplicationScope": "messageGroup",  # with the next line: 300 messages/s per log
         "FifoThroughputLimit": "perMessageGroupId",
         "VisibilityTimeout": "60",
     },
@@ -37,20 +37,20 @@ QUEUES: Final = {
     "deliveries-slow": {"VisibilityTimeout": "120"},
     "jobs": {"VisibilityTimeout": "960"},
 }
-"""Each queue has a dead-letter queue `<name>-dead` (`events-dead.fifo`) after MAX_RECEIVES tries."""
+"""Attributes of each queue. After MAX_RECEIVES attempts, messages go to `<name>-dead` (`events-dead.fifo`)."""
 
 MAX_RECEIVES: Final = 5
 
 DEAD_LETTER_RETENTION_SECONDS: Final = 14 * 24 * 60 * 60
 
 RECOVERY_DAYS: Final = 35
-"""For so long the table can be restored as it was in any second; DynamoDB offers no more."""
+"""Period of point-in-time recovery: DynamoDB's maximum."""
 
 EXPORT_RETENTION_DAYS: Final = 7
-"""What callers are promised of an export, from when it is complete."""
+"""How long a completed export is available."""
 
 EXPORTS_MADE_WITHIN_DAYS: Final = 7
-"""An export that is not complete by then never will be."""
+"""Time after which an incomplete export has failed."""
 
 ANCHORS_LOCKED_YEARS: Final = 10
 
@@ -81,7 +81,7 @@ def dead_letter_queue(queue: str) -> str:
 
 
 def queue_setting(queue: str) -> str:
-    """Return the setting that holds a queue's address: `events_queue_url`."""
+    """Return the setting with a queue's URL: `events_queue_url`."""
     return f"{queue.removesuffix('.fifo').replace('-', '_')}_queue_url"
 
 
@@ -91,7 +91,7 @@ def exports_bucket(prefix: str) -> str:
 
 
 def anchors_bucket(prefix: str) -> str:
-    """Return the name of the bucket of the logs' anchors; it is made with object lock."""
+    """Return the name of the bucket of the logs' anchors, which has object lock."""
     return f"{prefix}-anchors"
 
 

@@ -1,7 +1,7 @@
-"""The secrets of a stage: made once without being seen by anybody, kept as parameters, rotated in three steps.
+"""The secrets of a stage: AWS KMS generates them encrypted, parameters store them, three steps rotate them.
 
-Each is a key that AWS KMS made and wrapped at once (GenerateDataKeyWithoutPlaintext). A parameter holds it as the
-setting takes it: `kms:<ciphertext>`, several separated by commas. Who has the parameter has nothing without KMS.
+Each is a key from GenerateDataKeyWithoutPlaintext. Its parameter has the form of the setting: `kms:<ciphertext>`,
+several separated by commas. A parameter is useless without access to KMS.
 """
 
 from collections.abc import Mapping
@@ -17,25 +17,31 @@ from infrastructure.account import Refused, client
 from infrastructure.names import Stage
 
 SECRETS: Final[Mapping[str, str]] = {purpose.value: purpose.setting.upper() for purpose in KeyPurpose}
-"""Each secret, and the setting that takes it: `data-key`, `DATA_KEY`."""
+"""The setting of each secret: `DATA_KEY` for `data-key`."""
 
 FORMER_PUBLIC_KEYS: Final = "audit-former-public-keys"
-"""The parameter with the public halves of signing keys that were dropped; there is none before the first was."""
+"""The parameter with the public keys of retired signing keys. It is created with the first of them."""
 
 WAITS: Final[Mapping[str, tuple[timedelta, str]]] = {
     "audit-signing-key": (timedelta(0), ""),
     "seal-key": (timedelta(0), ""),
-    "entry-key": (timedelta(days=1), "entries that wait for their place in a log that stands still"),
-    "data-key": (timedelta(days=2), "stored answers of an Idempotency-Key, which are kept for a day"),
-    "token-key": (timedelta(days=91), "tokens of leads, which hold for 90 days; all others end before"),
+    "entry-key": (timedelta(days=1), "pending entries of a log that is not processed"),
+    "data-key": (timedelta(days=2), "stored responses of an Idempotency-Key, which expire after a day"),
+    "token-key": (timedelta(days=91), "tokens of leads, which are valid for 90 days; all other tokens expire earlier"),
 }
-"""How long `finish` waits after `switch`, and for what that the former key has made. A day is for the deployment."""
+"""How long `finish` waits after `switch`, and for which data of the previous key. Includes a day to deploy."""
 
 ANEW: Final[Mapping[str, tuple[str, str]]] = {
-    "data-key": ("reseal", "Webhooks and channels may still be sealed by the former key, and would be lost with it"),
-    "seal-key": ("renew-seals", "Entries may still be sealed by the former key, and would look altered without it"),
+    "data-key": (
+        "reseal",
+        "Secrets of webhooks and channels may still be encrypted with the previous key, and would be lost",
+    ),
+    "seal-key": ("renew-seals", "Entries may still have MACs of the previous key, and would be reported as altered"),
 }
-"""What the former key has made and lasts: the command that makes it anew, without which `finish` refuses, and why."""
+"""The command that replaces permanent data of the previous key, which `finish` requires, and the reason."""
+
+
+_LOCAL: Final = ".venv/bin/python -m local"
 
 
 def days(wait: timedelta) -> str:
@@ -53,25 +59,22 @@ _RESEALED: Final = "sealed anew"
 
 
 def create(stage: Stage) -> list[str]:
-    """Make the secrets that a stage lacks, and return their names; what is there stays as it is.
+    """Create the missing secrets of a stage, and return their names. Existing secrets stay unchanged.
 
-    The stage's KMS key has to be there. It may be repeated, die half way and run twice at once: only what was kept
-    first counts.
+    The stage's KMS key must exist. The function can be repeated, interrupted and run concurrently: the first stored
+    value of a secret wins.
     """
     return [secret for secret in SECRETS if _stored_first(stage, secret)]
 
 
 def read(stage: Stage) -> dict[str, str]:
-    """Return the settings that hold a stage's secrets, wrapped as they are, by their names in the environment.
-
-    Raises Refused with the names of those that were never created.
-    """
+    """Return the encrypted secrets of a stage by environment variable. Raises Refused if any are missing."""
     names = {stage.parameter(secret): setting for secret, setting in SECRETS.items()}
     former = stage.parameter(FORMER_PUBLIC_KEYS)
     answer = client("ssm").get_parameters(Names=[*names, former])
     values = {found["Name"]: str(found["Value"]) for found in answer["Parameters"]}
     if missing := sorted(names.keys() - values):
-        raise Refused(f"There is no parameter {', '.join(missing)}. Run `make bootstrap STAGE={stage.name}`.")
+        raise Refused(f"Missing parameters: {', '.join(missing)}. Run `make bootstrap STAGE={stage.name}`.")
     return {
         **{setting: values[name] for name, setting in names.items()},
         "AUDIT_FORMER_PUBLIC_KEYS": values.get(former, ""),
@@ -79,17 +82,17 @@ def read(stage: Stage) -> dict[str, str]:
 
 
 def public_keys(signing_keys: str) -> str:
-    """Return the setting AUDIT_PUBLIC_KEYS, of the setting that holds the keys: each is unwrapped for that."""
+    """Return the value of AUDIT_PUBLIC_KEYS for encrypted signing keys, each of which is decrypted."""
     return ",".join(to_base64(_public_half(key)) for key in signing_keys.split(","))
 
 
 def rotate(stage: Stage, secret: str, step: Step, *, at_once: bool = False) -> str:
-    """Do a step of a secret's rotation, and return what it did and what is next. What was done is not done again.
+    """Perform a step of a secret's rotation, and return a message with the next step. Steps can be repeated.
 
-    `begin` puts a new key behind the present one, `switch` in front of it, `finish` drops the former one; `return` puts
-    the one that was dropped last behind the present one again, as it was before `finish`. After each the stage is to be
-    deployed. `at_once`: don't wait for what the former key has made to end. Raises Refused if the step is not the next,
-    or somebody else rotates at the same time.
+    `begin` adds a new key after the current one, `switch` moves it to the front, and `finish` drops the previous one.
+    `return` adds the key that was dropped last again, as before `finish`. The stage must be deployed after each step.
+    `at_once`: do not wait until data of the previous key expires. Raises Refused if the step is not the next one, or if
+    another rotation runs concurrently.
     """
     stored = _load_secret(stage, secret)
     if step == "finish":
@@ -98,25 +101,25 @@ def rotate(stage: Stage, secret: str, step: Step, *, at_once: bool = False) -> s
 
 
 def note_resealed(stage: Stage, secret: str = KeyPurpose.DATA_KEY.value) -> None:
-    """Keep in mind that nothing is left in the table that the former key of ANEW has made: it may be dropped.
+    """Record that the table contains no more data of the previous key, so that `finish` can drop it.
 
-    Raises Refused if no rotation of that key waits for that.
+    Raises Refused if no rotation of that secret waits for this.
     """
     stored = _load_secret(stage, secret)
     if stored.state == _SWITCHED:
         _store_secret(stage, stored, stored.keys, _RESEALED)
     elif stored.state != _RESEALED:
-        raise Refused(f"No former {secret.replace('-', ' ')} of {stage.name} waits to be dropped: {stored.standing}")
+        raise Refused(f"No previous {secret.replace('-', ' ')} of {stage.name} can be dropped: {stored.standing}")
 
 
 def awaits_resealing(stage: Stage, secret: str) -> bool:
-    """Return whether `finish` of a secret waits until what the former key has made is made anew. Raises Refused."""
+    """Return whether `finish` of a secret requires its data to be replaced first. Raises Refused."""
     return _load_secret(stage, secret).state == _SWITCHED
 
 
 @dataclass(frozen=True)
 class _StoredSecret:
-    """A secret as its parameter holds it: its keys, how far its rotation is and since when; the key dropped last."""
+    """A stored secret: its keys, the state of its rotation and since when, and the key that was dropped last."""
 
     secret: str
     keys: list[str]
@@ -127,74 +130,74 @@ class _StoredSecret:
 
     @property
     def standing(self) -> str:
-        """Where its rotation stands, as a sentence."""
+        """The state of the rotation, as a sentence."""
         since = f"since {self.since:%Y-%m-%d %H:%M} UTC"
         return {
-            _CREATED: f"{self.secret} has one key {since}, and was never rotated.",
-            _STARTED: f"a new key of {self.secret} is listed {since} and not used yet; next is `switch`.",
-            _SWITCHED: f"the new key of {self.secret} is used {since}, the former still listed; next is `finish`.",
-            _RESEALED: f"all is sealed by the new key of {self.secret} {since}; next is `finish`.",
-            _FINISHED: f"{self.secret} has one key {since}; no rotation is under way.",
+            _CREATED: f"{self.secret} has had one key {since}, and was never rotated.",
+            _STARTED: f"a new key of {self.secret} has been listed, but not used, {since}. The next step is `switch`.",
+            _SWITCHED: f"the new key of {self.secret} has been used {since}. The next step is `finish`.",
+            _RESEALED: f"all data has used the new key of {self.secret} {since}. The next step is `finish`.",
+            _FINISHED: f"{self.secret} has had one key {since}. No rotation is in progress.",
         }[self.state]
 
 
 def _begin(stage: Stage, stored: _StoredSecret) -> str:
     if stored.state in (_SWITCHED, _RESEALED):
-        raise Refused(f"A rotation is under way: {stored.standing}")
+        raise Refused(f"A rotation is in progress: {stored.standing}")
     if stored.state != _STARTED:
         _store_secret(stage, stored, [*stored.keys, _new_key(stage, stored.secret)], _STARTED)
-    return f"Begun: a new key of {stored.secret} is listed. {_deploy(stage)} and then `switch`."
+    return f"Added a new key of {stored.secret}. {_deploy(stage)}, then `switch`."
 
 
 def _switch(stage: Stage, stored: _StoredSecret) -> str:
     if stored.state in (_CREATED, _FINISHED):
-        raise Refused(f"There is nothing to switch to: {stored.standing} Begin with `begin`.")
+        raise Refused(f"There is no new key to switch to: {stored.standing} Start with `begin`.")
     if stored.state == _STARTED:
         _store_secret(stage, stored, stored.keys[::-1], _SWITCHED)
     wait, what = WAITS[stored.secret]
-    until = f" It waits {days(wait)}, for {what}." if what else ""
+    until = f" It waits {days(wait)} for {what}." if what else ""
     command, _ = ANEW.get(stored.secret, ("", ""))
-    again = f" Then seal anew: `.venv/bin/python -m local {command} --stage {stage.name}`." if command else ""
-    return f"Switched: the new key of {stored.secret} is used. {_deploy(stage)}.{again} At last `finish`.{until}"
+    again = f" Then run `{_LOCAL} {command} --stage {stage.name}`." if command else ""
+    return f"Switched to the new key of {stored.secret}. {_deploy(stage)}.{again} The last step is `finish`.{until}"
 
 
 def _finish(stage: Stage, stored: _StoredSecret, *, at_once: bool) -> str:
     if stored.state == _FINISHED:
-        return f"Finished already: {stored.standing} {_deploy(stage)}, unless you have."
+        return f"Already finished: {stored.standing} {_deploy(stage)}, unless it is done."
     if stored.state in (_CREATED, _STARTED):
-        raise Refused(f"There is nothing to finish: {stored.standing}")
+        raise Refused(f"No rotation can be finished: {stored.standing}")
     command, why = ANEW.get(stored.secret, ("", ""))
     if command and stored.state != _RESEALED:
-        raise Refused(f"{why}: {stored.standing} First run `.venv/bin/python -m local {command} --stage {stage.name}`.")
+        raise Refused(f"{why}: {stored.standing} First run `{_LOCAL} {command} --stage {stage.name}`.")
     wait, what = WAITS[stored.secret]
     over = stored.since + wait
     if datetime.now(UTC) < over and not at_once:
         raise Refused(
-            f"The former key has made what still holds: {what}. Finish after {over:%Y-%m-%d %H:%M} UTC or, if the key "
-            "leaked, now with --at-once: then these end."
+            f"Data of the previous key is still valid: {what}. Finish after {over:%Y-%m-%d %H:%M} UTC. If the key"
+            " leaked, finish now with --at-once, which invalidates this data."
         )
     if stored.secret == KeyPurpose.AUDIT_SIGNING_KEY:
         _keep_public_key(stage, stored.keys[1])
     _store_secret(stage, stored, stored.keys[:1], _FINISHED)
-    return f"Finished: the former key of {stored.secret} is dropped. {_deploy(stage)}."
+    return f"Finished: the previous key of {stored.secret} is dropped. {_deploy(stage)}."
 
 
 def _return(stage: Stage, stored: _StoredSecret) -> str:
     if stored.state == _STARTED:
-        raise Refused(f"A rotation is under way: {stored.standing} Go on to `finish` first.")
+        raise Refused(f"A rotation is in progress: {stored.standing} Continue to `finish` first.")
     if stored.state in (_CREATED, _FINISHED):
         if stored.dropped is None:
-            raise Refused(f"There is no key to return to: {stored.standing}")
+            raise Refused(f"No key was dropped, so none can return: {stored.standing}")
         _store_secret(stage, stored, [*stored.keys, stored.dropped], _SWITCHED)
-    return f"Returned: the former key of {stored.secret} is listed again. {_deploy(stage)}. It goes by `finish`."
+    return f"Returned: the previous key of {stored.secret} is listed again. {_deploy(stage)}. `finish` drops it."
 
 
 def _deploy(stage: Stage) -> str:
-    return f"Now `make bootstrap STAGE={stage.name}` and `make deploy STAGE={stage.name}`"
+    return f"Now run `make bootstrap STAGE={stage.name}` and `make deploy STAGE={stage.name}`"
 
 
 def _load_secret(stage: Stage, secret: str) -> _StoredSecret:
-    """Return a secret with how far it is, which stands in the description of its parameter's present version."""
+    """Return a stored secret. The description of its parameter contains the state of the rotation."""
     ssm, name = client("ssm"), stage.parameter(secret)
     try:
         pages = ssm.get_paginator("get_parameter_history").paginate(Name=name)
@@ -204,7 +207,9 @@ def _load_secret(stage: Stage, secret: str) -> _StoredSecret:
     last = versions[-1]
     keys, state = last["Value"].split(","), last.get("Description")
     if len(keys) != {_CREATED: 1, _STARTED: 2, _SWITCHED: 2, _RESEALED: 2, _FINISHED: 1}.get(state):
-        raise Refused(f"{name} was changed by another hand. Put its last version back that says how far it is.")
+        raise Refused(
+            f"{name} was not changed by this command. Restore its last version with a description of the state."
+        )
     former = [each["Value"].split(",")[-1] for each in versions if each.get("Description") == _SWITCHED]
     since = last["LastModifiedDate"].astimezone(UTC)
     return _StoredSecret(secret, keys, former[-1] if former else None, state, since, last["Version"])
@@ -215,11 +220,13 @@ def _store_secret(stage: Stage, stored: _StoredSecret, keys: list[str], state: s
         Name=stage.parameter(stored.secret), Value=",".join(keys), Type="String", Description=state, Overwrite=True
     )
     if answer["Version"] != stored.version + 1:
-        raise Refused(f"Somebody else rotated {stored.secret} at the same time. See where it stands: run it again.")
+        raise Refused(
+            f"Another rotation of {stored.secret} ran at the same time. Run the command again to see the state."
+        )
 
 
 def _keep_public_key(stage: Stage, former: str) -> None:
-    """List the public half of a signing key that is dropped: what it has signed counts for good."""
+    """List the public key of a dropped signing key, because its signatures stay valid."""
     key, name = to_base64(_public_half(former)), stage.parameter(FORMER_PUBLIC_KEYS)
     found = client("ssm").get_parameters(Names=[name])["Parameters"]
     listed = found[0]["Value"].split(",") if found else []
@@ -238,7 +245,7 @@ def _stored_first(stage: Stage, secret: str) -> bool:
     ssm = client("ssm")
     name = stage.parameter(secret)
     if ssm.get_parameters(Names=[name])["Parameters"]:
-        return False  # Asked first, so that a repeated `bootstrap` makes no key for nothing.
+        return False  # Checked first, so that a repeated `bootstrap` generates no unused keys.
     try:
         ssm.put_parameter(Name=name, Type="String", Value=_new_key(stage, secret), Description=_CREATED)
     except ssm.exceptions.ParameterAlreadyExists:

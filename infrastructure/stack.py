@@ -1,4 +1,4 @@
-"""The stack `atrium-<stage>`: what holds data, and what watches over it. Functions, roles and API are no part of it."""
+"""The template of the stack `atrium-<stage>`: data resources and monitoring, without functions, roles and API."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
@@ -12,36 +12,36 @@ from infrastructure.queries import QUERIES
 from infrastructure.resources import LOG_RETENTION_DAYS, QUEUES, queue_setting
 
 LARGEST_BYTES: Final = 51_200
-"""What CloudFormation takes of a template that is sent with the request."""
+"""Maximum size of a template that is sent in the request."""
 
 _DKIM_TOKENS: Final = (1, 2, 3)
 _PARAMETERS: Final = {
     "Stage": {
         "Type": "String",
         "AllowedPattern": NAMES,
-        "Description": "Name of the stage, part of every name here. The anchors of prod can't be unlocked by anyone.",
+        "Description": "Name of the stage, part of every resource name. Nobody can unlock the anchors of prod.",
     },
     "MailDomain": {
         "Type": "String",
         "Default": "",
         "AllowedPattern": "([a-z0-9-]+\\.)+[a-z]{2,}|",
-        "Description": "Domain that mail is sent from, to be verified with SES by DKIM; empty makes no identity.",
+        "Description": "Sender domain of mail, verified in SES by DKIM. Empty: no identity.",
     },
     "AlarmEmail": {
         "Type": "String",
         "Default": "",
         "AllowedPattern": "[^@ ]+@[^@ ]+\\.[^@ ]+|",
-        "Description": "Address that is told of alarms, once it has confirmed that; empty subscribes nobody.",
+        "Description": "E-mail address for alarms, which must confirm the subscription. Empty: none.",
     },
 }
 
 
 def stack(functions: Iterable[str]) -> dict[str, Any]:
-    """Return the template; `functions` are the app's, by the names that they have there."""
+    """Return the template. `functions`: the names of the app's functions."""
     named = [*functions]
     return {
         "AWSTemplateFormatVersion": "2010-09-09",
-        "Description": "Atrium: what holds a stage's data, and what watches over it.",
+        "Description": "Atrium: data resources and monitoring of a stage.",
         "Parameters": _PARAMETERS,
         "Conditions": {
             "IsProd": {"Fn::Equals": [ref("Stage"), "prod"]},
@@ -62,7 +62,7 @@ def stack(functions: Iterable[str]) -> dict[str, Any]:
 
 
 def log_of(function: str) -> str:
-    """Return what the log group of a function is called in the template."""
+    """Return the logical id of a function's log group."""
     return f"{titled(function)}Log"
 
 
@@ -75,7 +75,7 @@ def _mail() -> Resources:
         "EmailIdentity": ref("MailDomain"),
         "DkimSigningAttributes": {"NextSigningKeyLength": "RSA_2048_BIT"},
     }
-    # Kept: who sends from the domain already would be without, and its records in DNS would be for nothing.
+    # Retained, because other senders may use the identity, and new DNS records would be necessary.
     identity = {"Type": "AWS::SES::EmailIdentity", "Condition": "SendsMail", "Properties": properties}
     return {"MailIdentity": identity | RETAINED}
 
@@ -124,7 +124,7 @@ def _queries(functions: Iterable[str]) -> Resources:
         f"{titled(name)}Query": {
             "Type": "AWS::Logs::QueryDefinition",
             "Properties": {
-                "Name": sub(f"{HERE.prefix}/{name}"),  # What stands before the slash is shown as a folder.
+                "Name": sub(f"{HERE.prefix}/{name}"),  # The console shows the part before the slash as a folder.
                 "QueryString": query.text,
                 "LogGroupNames": reads[query.log_groups],
             },

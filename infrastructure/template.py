@@ -1,6 +1,6 @@
-"""What `chalice package` can't say by itself, as the template it merges into its own (`--merge-template`).
+"""The template that `chalice package` merges into its own (`--merge-template`), for what Chalice cannot express.
 
-One file is for every stage: the parameter `Stage` has no default, so that a deployment which forgets it fails at once.
+One file serves every stage. The parameter `Stage` has no default, so a deployment without it fails at once.
 """
 
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ from infrastructure.names import NAMES
 _STAGE: Final = {
     "Type": "String",
     "AllowedPattern": NAMES,
-    "Description": "The stage that was packaged; functions have it in their names, as with chalice deploy.",
+    "Description": "The packaged stage, which is part of the names of functions, as with chalice deploy.",
 }
 
 
@@ -45,7 +45,7 @@ def _api() -> dict[str, Any]:
             "GatewayResponses": responses(),
             "MethodSettings": [every_method | THROTTLE],
             "AccessLogSetting": {"DestinationArn": destination, "Format": access_log.FORMAT},
-            "OpenApiVersion": "2.0",  # Without it, AWS SAM makes a stage called Stage beside ours.
+            "OpenApiVersion": "2.0",  # Otherwise AWS SAM creates an additional stage named Stage.
         }
     }
 
@@ -59,6 +59,6 @@ def _function(name: str) -> dict[str, Any]:
 
 
 def _reporting_failures(name: str, function: dict[str, Any]) -> dict[str, Any]:
-    # Without this, what a handler answers is ignored: one failed message returns the whole batch, or is lost with it.
+    # Otherwise Lambda ignores the handler's response, and one failed message fails its whole batch.
     source = {"Properties": {"FunctionResponseTypes": ["ReportBatchItemFailures"]}}
     return {"Properties": function["Properties"] | {"Events": {f"{name}SqsEventSource": source}}}
