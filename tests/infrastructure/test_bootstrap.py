@@ -57,10 +57,10 @@ def test_an_issuer_says_where_its_keys_are(issuer: tuple[str, Document]) -> None
 @pytest.mark.parametrize(
     ("said", "reason"),
     [
-        ({}, "answers 404 and no document of OpenID Connect Discovery"),
-        ({"issuer": "https://another.example.com"}, "of the issuer 'https://another.example.com'"),
-        ({"issuer": "{address}"}, "names no key set by https"),
-        ({"issuer": "{address}", "jwks_uri": "http://example.com/keys"}, "names no key set by https"),
+        ({}, "responds with status 404 and no OpenID Connect Discovery document"),
+        ({"issuer": "https://another.example.com"}, "names the issuer 'https://another.example.com' instead of"),
+        ({"issuer": "{address}"}, "contains no https URL of a key set"),
+        ({"issuer": "{address}", "jwks_uri": "http://example.com/keys"}, "contains no https URL of a key set"),
     ],
 )
 def test_an_issuer_that_does_not_say_so_is_refused_with_a_reason(
@@ -122,7 +122,7 @@ def test_a_stack_that_fails_is_explained_by_what_failed_first(stack: Stubber) ->
     failed(stack, "ExportsBucket", "The bucket name is taken.")
     with pytest.raises(Refused) as refused:
         cloudformation.apply("atrium-prod", TEMPLATE, {"Stage": "prod"})
-    assert str(refused.value).endswith("goes on from here.\n  ExportsBucket: The bucket name is taken.")
+    assert str(refused.value).endswith("to continue.\n  ExportsBucket: The bucket name is taken.")
 
 
 def test_a_stack_that_was_not_finished_is_gone_on_with_and_keeps_its_parameters(stack: Stubber) -> None:
@@ -148,13 +148,13 @@ def test_a_stack_that_was_not_finished_is_gone_on_with_and_keeps_its_parameters(
 def test_a_stack_that_is_stuck_is_left_alone(status: str, stack: Stubber) -> None:
     described(stack, status)
     failed(stack, "Table", "It can't be replaced.")
-    with pytest.raises(Refused, match=rf"stuck in {status}[^\n]*\n  Table: It can't be replaced\."):
+    with pytest.raises(Refused, match=rf"is in status {status}[^\n]*\n  Table: It can't be replaced\."):
         cloudformation.apply("atrium-prod", TEMPLATE, {"Stage": "prod"})
 
 
 def test_a_stack_that_is_being_changed_is_waited_for(stack: Stubber) -> None:
     described(stack, "UPDATE_IN_PROGRESS")
-    with pytest.raises(Refused, match="Wait until that is done"):
+    with pytest.raises(Refused, match="Wait until it is complete"):
         cloudformation.apply("atrium-prod", TEMPLATE, {"Stage": "prod"})
 
 
@@ -197,7 +197,7 @@ def has_room_for(functions: Stubber, free: int) -> None:
 @pytest.mark.parametrize("free", [10, 674])
 def test_an_account_that_has_no_room_is_told_before_anything_is_made(free: int, functions: Stubber) -> None:
     has_room_for(functions, free)
-    with pytest.raises(Refused, match="reserves 875 concurrent runs of functions"):
+    with pytest.raises(Refused, match="reserves 875 concurrent executions"):
         deploy.check_room(Stage("prod", "123456789012", "eu-central-1"))
 
 

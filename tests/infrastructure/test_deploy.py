@@ -75,12 +75,12 @@ def test_bootstrap_lists_all_that_it_lacks_at_once_and_makes_nothing(cloud: Clou
     ("words", "told", "reason"),
     [
         (("--domain", "no domain"), {}, "PLATFORMS_DOMAIN: must be a domain name"),
-        (("--jwks", ""), {}, "can't be reached"),
+        (("--jwks", ""), {}, "cannot be reached"),
         (("--jwks", "http://login.example.com/keys"), {}, "JWKS must be an https URL"),
         (("--jwks", "app.py"), {}, "JWKS must be an https URL"),
         (("--public-url", "api.example.com"), {}, "PUBLIC_URL: must be an https URL"),
         (("--alarms-to", "ops"), {}, "ALARMS_TO must be an e-mail address"),
-        ((), {"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": ""}, "No credentials of AWS were found"),
+        ((), {"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": ""}, "No AWS credentials were found"),
         ((), {"AWS_REGION": "", "AWS_DEFAULT_REGION": ""}, "No region was found"),
         ((), {"AWS_ENDPOINT_URL": "http://127.0.0.1:9"}, "Check AWS_REGION and the network"),
     ],
@@ -306,7 +306,7 @@ def told(cloud: Cloud) -> str:
 def test_a_second_deployment_makes_nothing_new(deployed: Cloud) -> None:
     before = deployed.made()
     deployed.migrates([])
-    assert "Nothing was left to be applied." in deployed.printed("deploy", "--stage", "prod")
+    assert "No migrations are pending." in deployed.printed("deploy", "--stage", "prod")
     after = deployed.made()
     assert {kind: set(found) for kind, found in after.items()} == {kind: set(found) for kind, found in before.items()}
     assert all(m["FunctionResponseTypes"] == ["ReportBatchItemFailures"] for m in after["mappings"].values())
@@ -339,7 +339,7 @@ def test_a_stage_is_not_deployed_into_another_account_or_region(deployed: Cloud)
     said = deployed.refused("deploy", "--stage", "prod", AWS_REGION="us-east-1", AWS_DEFAULT_REGION="us-east-1")
     assert "set AWS_PROFILE or AWS_REGION" in said
     said = deployed.refused("bootstrap", "--stage", "prod", AWS_REGION="us-east-1", AWS_DEFAULT_REGION="us-east-1")
-    assert "prod is configured for another place" in said
+    assert "prod is configured with the queue" in said
 
 
 def test_a_second_stage_works_on_the_same_data_beside_the_first(deployed: Cloud) -> None:

@@ -54,7 +54,7 @@ def unwrapped(text: str, purpose: str) -> bytes:
 
 
 def test_each_is_made_once_and_for_its_purpose(stage: Stage) -> None:
-    with pytest.raises(Refused, match=f"no parameter .*token-key. Run `make bootstrap STAGE={stage.name}`"):
+    with pytest.raises(Refused, match=f"Missing parameters: .*token-key. Run `make bootstrap STAGE={stage.name}`"):
         read(stage)
     assert create(stage) == list(SECRETS)
     made = read(stage)
@@ -103,17 +103,17 @@ def test_three_steps_lead_to_another_key_and_each_may_be_repeated(stage: Stage, 
     def listed() -> list[str]:
         return read(stage)[setting].split(",")
 
-    for step, message in (("switch", "nothing to switch to"), ("finish", "nothing to finish")):
+    for step, message in (("switch", "no new key to switch to"), ("finish", "No rotation can be finished")):
         with pytest.raises(Refused, match=message):
             rotate(stage, secret, step)  # type: ignore[arg-type]
     assert rotate(stage, secret, "begin") == rotate(stage, secret, "begin")
     assert listed()[0] == former
     newer = listed()[1]
-    with pytest.raises(Refused, match="nothing to finish"):
+    with pytest.raises(Refused, match="No rotation can be finished"):
         rotate(stage, secret, "finish")
     assert rotate(stage, secret, "switch") == rotate(stage, secret, "switch")
     assert listed() == [newer, former]
-    with pytest.raises(Refused, match=r"A rotation is under way: .*next is `finish`"):
+    with pytest.raises(Refused, match=r"A rotation is in progress: .*next step is `finish`"):
         rotate(stage, secret, "begin")
     if secret in ANEW:
         with pytest.raises(Refused, match=f"local {ANEW[secret][0]} --stage {stage.name}"):
@@ -126,15 +126,15 @@ def test_three_steps_lead_to_another_key_and_each_may_be_repeated(stage: Stage, 
         with pytest.raises(Refused, match="now with --at-once"):
             rotate(stage, secret, "finish")
     assert "Finished" in rotate(stage, secret, "finish", at_once=True)
-    assert "Finished already" in rotate(stage, secret, "finish")
+    assert "Already finished" in rotate(stage, secret, "finish")
     now = read(stage)
     assert now[setting] == newer
     assert {name: now[name] for name in others} == {name: before[name] for name in others}
     kept = to_base64(public_key(unwrapped(former, secret))) if secret == "audit-signing-key" else ""
     assert now["AUDIT_FORMER_PUBLIC_KEYS"] == kept
-    with pytest.raises(Refused, match="No former data key"):
+    with pytest.raises(Refused, match="No previous data key"):
         note_resealed(stage)
-    with pytest.raises(Refused, match="No former seal key"):
+    with pytest.raises(Refused, match="No previous seal key"):
         note_resealed(stage, "seal-key")
 
 
@@ -166,10 +166,10 @@ def test_public_keys_are_those_of_the_keys_that_sign_in_their_order(stage: Stage
 def test_a_key_that_was_dropped_counts_again_and_goes_as_before(stage: Stage, secret: str) -> None:
     create(stage)
     first = read(stage)[SECRETS[secret]]
-    with pytest.raises(Refused, match="There is no key to return to"):
+    with pytest.raises(Refused, match="No key was dropped"):
         rotate(stage, secret, "return")
     rotate(stage, secret, "begin")
-    with pytest.raises(Refused, match="A rotation is under way"):
+    with pytest.raises(Refused, match="A rotation is in progress"):
         rotate(stage, secret, "return")
     for _ in range(2):
         rotate(stage, secret, "switch")
@@ -202,7 +202,7 @@ def test_what_another_hand_has_changed_is_left_alone(stage: Stage) -> None:
     create(stage)
     name = stage.parameter("data-key")
     account.client("ssm").put_parameter(Name=name, Value="kms:AAAA,kms:BBBB", Type="String", Overwrite=True)
-    with recorded() as calls, pytest.raises(Refused, match=f"{name} was changed by another hand"):
+    with recorded() as calls, pytest.raises(Refused, match=f"{name} was not changed by this command"):
         rotate(stage, "data-key", "begin")
     assert calls.names == []
 
@@ -229,5 +229,5 @@ def test_the_commands_lead_to_another_data_key(
         assert rotated("finish") == 0
     said = capsys.readouterr()
     assert "0 webhooks and channels were sealed anew; nothing is left" in said.out
-    assert "would be lost with it" in said.err
+    assert "would be lost" in said.err
     assert "kms:" not in said.out + said.err
