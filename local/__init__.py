@@ -1,1 +1,1 @@
-"""The local stage: an emulator of AWS, what it needs in it, a pump and a development issuer. Never deployed."""
+"""The local stage: emulators of AWS, a development issuer, commands and generators. Never deployed."""

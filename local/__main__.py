@@ -1,4 +1,4 @@
-"""`python -m local`: run, seed, token, mail, dns, receive, tick, migrate, redrive, verify, reseal and more."""
+"""Command line `python -m local`: run, seed, token, mail, dns, receive, tick, migrate, redrive, verify and more."""
 
 import argparse
 import sys
@@ -11,11 +11,11 @@ from local.server.issuer import TWELVE_HOURS
 
 _PORTS: Final = range(1, 65_536)
 _INTERRUPTED: Final = 130
-"""What a shell says of a command that Ctrl-C ended."""
+"""Exit code of a command that Ctrl-C ended."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Carry out one command and return the exit code."""
+    """Run one command and return the exit code."""
     chosen = _parser().parse_args(arguments)
     exit_code: int = chosen.command(chosen)
     return exit_code
@@ -26,62 +26,64 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     run = commands.add_parser("run", help="run everything until Ctrl-C")
-    run.add_argument("--port", type=_port, default=8000, help="where the service listens (default: 8000)")
-    run.add_argument("--fresh", action="store_true", help="forget what former runs on this port have stored")
-    run.add_argument("--seed", action="store_true", help="fill it with a company, and listen to its webhooks")
-    run.add_argument("--revive", action="store_true", help="start the service and the pump anew when they end")
+    run.add_argument("--port", type=_port, default=8000, help="port of the service (default: 8000)")
+    run.add_argument("--fresh", action="store_true", help="delete the stored data of earlier runs on this port")
+    run.add_argument("--seed", action="store_true", help="add the sample company, and receive its webhooks")
+    run.add_argument("--revive", action="store_true", help="restart the service and the pump when they end")
     run.set_defaults(command=_run)
 
-    seed = commands.add_parser("seed", help="fill a run with a company that could be real; what is there stays")
+    seed = commands.add_parser("seed", help="add the sample company to a run; existing data stays")
     seed.add_argument("--port", type=_port, help="of which run (default: of the one that was started last)")
     seed.set_defaults(command=_seed)
 
     token = commands.add_parser("token", help="print a user's token")
-    token.add_argument("--name", required=True, help="who it is; a name always means the same user")
-    token.add_argument("--email", help="their verified e-mail address (default: NAME@example.com)")
-    token.add_argument("--sub", type=UUID, help="their user id (default: made from the name)")
-    token.add_argument("--full-name", help="what people call them (default: NAME)")
-    token.add_argument("--operator", action="store_true", help="make them an operator of the service")
+    token.add_argument("--name", required=True, help="name of the user; equal names mean the same user")
+    token.add_argument("--email", help="verified e-mail address (default: NAME@example.com)")
+    token.add_argument("--sub", type=UUID, help="user id (default: derived from the name)")
+    token.add_argument("--full-name", help="full name (default: NAME)")
+    token.add_argument("--operator", action="store_true", help="make the user an operator of the service")
     token.add_argument("--expires-in", type=int, default=TWELVE_HOURS, metavar="SECONDS", help="default: 12 hours")
     token.set_defaults(command=_token)
 
-    mail = commands.add_parser("mail", help="print the mail that a run has sent, the newest first")
+    mail = commands.add_parser("mail", help="print the mail of a run, newest first")
     mail.add_argument("--port", type=_port, help="of which run (default: of the one that was started last)")
-    mail.add_argument("--html", action="store_true", help="print what the newest one looks like, for a browser")
+    mail.add_argument("--html", action="store_true", help="print the HTML of the newest message")
     mail.set_defaults(command=_mail)
 
-    _add_dns(commands.add_parser("dns", help="say what the DNS of a run holds, for custom domains"))
+    _add_dns(commands.add_parser("dns", help="change the DNS records of a run, for custom domains"))
 
-    receive = commands.add_parser("receive", help="print what webhooks are sent, until Ctrl-C")
-    receive.add_argument("--port", type=_port, default=9471, help="where they are sent to (default: %(default)s)")
+    receive = commands.add_parser("receive", help="receive webhooks and print them, until Ctrl-C")
+    receive.add_argument("--port", type=_port, default=9471, help="port to listen on (default: %(default)s)")
     receive.set_defaults(command=_receive)
 
-    tick = commands.add_parser("tick", help="let a schedule of a run tick now: sweep, anchor")
-    tick.add_argument("schedule", help="its name in app.py")
+    tick = commands.add_parser("tick", help="run a schedule now: sweep, anchor")
+    tick.add_argument("schedule", help="name of the schedule in app.py")
     tick.add_argument("--port", type=_port, help="of which run (default: of the one that was started last)")
     tick.set_defaults(command=_tick)
 
-    migrate = commands.add_parser("migrate", help="apply the migrations of a run that are pending")
+    migrate = commands.add_parser("migrate", help="apply the pending migrations of a run")
     migrate.add_argument("--port", type=_port, help="of which run (default: of the one that was started last)")
     migrate.set_defaults(command=_migrate)
 
-    _add_redrive(commands.add_parser("redrive", help="show dead letters, of a run or a stage; --send: send them back"))
-    _add_verify(commands.add_parser("verify", help="verify every log of a run or a stage against its anchors"))
+    _add_redrive(commands.add_parser("redrive", help="show dead letters of a run or a stage, or send them back"))
+    _add_verify(commands.add_parser("verify", help="verify every log of a run or a stage"))
 
     for name, command, text in (
-        ("reseal", _reseal, "seal anew what a former DATA_KEY of a run or a stage has sealed"),
-        ("renew-seals", _renew_seals, "make anew the seals of entries that the present SEAL_KEY has not made"),
-        ("reanchor", _reanchor, "let every log without an anchor in its bucket wait for one"),
+        ("reseal", _reseal, "encrypt secrets with the current DATA_KEY"),
+        ("renew-seals", _renew_seals, "replace entry MACs with ones of the current SEAL_KEY"),
+        ("reanchor", _reanchor, "schedule an anchor for every log without one"),
     ):
         renewing = commands.add_parser(name, help=text)
         _add_place(renewing)
         renewing.set_defaults(command=command)
 
-    provision = commands.add_parser("provision", help="make table, queues and buckets in an emulator that is up")
-    provision.add_argument("--endpoint", default="http://127.0.0.1:4566", help="the emulator (default: %(default)s)")
+    provision = commands.add_parser("provision", help="create table, queues and buckets in a running emulator")
+    provision.add_argument(
+        "--endpoint", default="http://127.0.0.1:4566", help="URL of the emulator (default: %(default)s)"
+    )
     provision.set_defaults(command=_provision)
 
-    routes = commands.add_parser("routes", help="list the operations and where each is")
+    routes = commands.add_parser("routes", help="list the operations with file and line")
     routes.add_argument("query", nargs="?", default="", help="part of a path, a method or a function's name")
     routes.set_defaults(command=_routes)
     return parser
@@ -92,35 +94,39 @@ def _add_dns(dns: argparse.ArgumentParser) -> None:
     dns.add_argument("--port", type=_port, help="of which run (default: of the one that was started last)")
     dns.set_defaults(command=_dns)
     actions = dns.add_subparsers(required=True, metavar="ACTION", dest="action")
-    put = actions.add_parser("set", help="let a name hold these values of a type, and no others of it")
+    put = actions.add_parser("set", help="replace the records of a name and type")
     put.add_argument("name")
     put.add_argument("type", choices=types, type=str.upper)
     put.add_argument("values", nargs="+", metavar="value")
-    remove = actions.add_parser("remove", help="let a name hold nothing of a type, or nothing at all")
+    remove = actions.add_parser("remove", help="remove the records of a name, optionally of one type")
     remove.add_argument("name")
     remove.add_argument("type", choices=types, type=str.upper, nargs="?")
-    actions.add_parser("list", help="print what was said, a line a record")
+    actions.add_parser("list", help="print all records")
 
 
 def _add_redrive(redrive: argparse.ArgumentParser) -> None:
     _add_place(redrive)
     queues = ("events", "jobs", "deliveries", "deliveries-slow")
-    redrive.add_argument("--queue", choices=queues, action="append", help="of this queue only; may be repeated")
-    redrive.add_argument("--most", type=int, default=20, help="show so many of each queue (default: %(default)s)")
-    redrive.add_argument("--send", action="store_true", help="send them back to their queues; else nothing is changed")
+    redrive.add_argument("--queue", choices=queues, action="append", help="only this queue; can be repeated")
+    redrive.add_argument(
+        "--most", type=int, default=20, help="number of messages to show per queue (default: %(default)s)"
+    )
+    redrive.add_argument("--send", action="store_true", help="send the messages back to their queues")
     redrive.set_defaults(command=_redrive)
 
 
 def _add_verify(verify: argparse.ArgumentParser) -> None:
     _add_place(verify)
-    verify.add_argument("--anchors", metavar="BUCKET", help="where the anchors are, if not where the settings say")
-    verify.add_argument("--after", default="", metavar="PLACE", help="go on after the place that a former turn named")
+    verify.add_argument("--anchors", metavar="BUCKET", help="bucket of the anchors (default: from the settings)")
+    verify.add_argument(
+        "--after", default="", metavar="PLACE", help="continue after the position that an earlier call printed"
+    )
     verify.set_defaults(command=_verify)
 
 
 def _add_place(parser: argparse.ArgumentParser) -> None:
     place = parser.add_mutually_exclusive_group()
-    place.add_argument("--stage", type=named, help="of a stage on AWS, as .chalice/config.json has it; else of a run")
+    place.add_argument("--stage", type=named, help="a deployed stage in .chalice/config.json (default: a run)")
     place.add_argument("--port", type=_port, help="of which run (default: of the one that was started last)")
 
 
@@ -174,7 +180,7 @@ def _mail(chosen: argparse.Namespace) -> int:
         print(error, file=sys.stderr)
         return 1
     if not mails:
-        print("No mail was sent yet.", file=sys.stderr)
+        print("No mail has been sent yet.", file=sys.stderr)
         return 1
     print(mails[0].html if chosen.html else printed(mails))
     return 0
@@ -260,7 +266,7 @@ def _reanchor(chosen: argparse.Namespace) -> int:
 
 
 def _worked(chosen: argparse.Namespace, work: Callable[[], None], refused: type[Exception]) -> int:
-    """Do work on a run or a stage that goes on where it was interrupted, and return the exit code."""
+    """Run resumable work on a run or a stage, and return the exit code."""
     from chalicelib.kernel.core.settings import SettingsError
     from infrastructure.account import Refused
 
@@ -271,7 +277,7 @@ def _worked(chosen: argparse.Namespace, work: Callable[[], None], refused: type[
         print(error, file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print("Interrupted. Nothing is lost: the same command goes on with what is left.", file=sys.stderr)
+        print("Interrupted. Run the same command to continue.", file=sys.stderr)
         return _INTERRUPTED
     return 0
 
@@ -292,9 +298,9 @@ def _verify(chosen: argparse.Namespace) -> int:
 
 
 def _use_place(chosen: argparse.Namespace) -> None:
-    """Make the settings of a run or a stage this process's own.
+    """Use the settings of a run or a stage in this process.
 
-    Raises SettingsError, and Refused if there are no credentials, or they lead elsewhere than to the stage.
+    Raises SettingsError, and CommandError without credentials for the stage's account.
     """
     from infrastructure.configuration import here
     from local.server.configuration import use_place

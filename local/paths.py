@@ -1,10 +1,10 @@
-"""Where the local stage keeps things.
+"""Paths of the local stage.
 
 .local/issuer/          the development issuer's key, shared by all runs
-.local/<port>/          one run: its settings, the emulator's state, what its DNS holds, the logs
-.local/settings.json    the settings of the run or provisioning that came last, for `chalice local --stage local`
+.local/<port>/          one run: its settings, the emulator's state, its DNS zone, its logs
+.local/settings.json    the settings of the last run or provisioning, for `chalice local --stage local`
 
-`LOCAL_STATE` names another folder than `.local`: tests keep away from a developer's.
+`LOCAL_STATE` replaces `.local`, so that tests do not use a developer's state.
 """
 
 import os
@@ -16,12 +16,12 @@ STATE: Final = Path(os.environ.get("LOCAL_STATE") or ROOT / ".local").absolute()
 
 
 def settings_of_run(port: int | None) -> Path:
-    """Return where the settings of the run on a port are, or of the run or provisioning that came last."""
+    """Return the settings file of the run on a port, by default of the last run or provisioning."""
     return (STATE / str(port) if port else STATE) / "settings.json"
 
 
 def write_private(file: Path, text: str) -> None:
-    """Write a file that only its owner can read, whole or not at all."""
+    """Write a file atomically, readable only by its owner."""
     file.parent.mkdir(parents=True, exist_ok=True)
     draft = file.with_name(f"{file.name}.draft")
     draft.unlink(missing_ok=True)

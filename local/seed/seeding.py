@@ -26,7 +26,7 @@ def address_of_run(port: int | None) -> str:
         return f"http://127.0.0.1:{port}"
     file = settings_of_run(None)
     if not file.exists():
-        raise NotSeeded("Nothing runs there. Start `make run`.")
+        raise NotSeeded("No run was found. Start `make run`.")
     return str(json.loads(file.read_text())["public_url"])
 
 

@@ -1,4 +1,4 @@
-"""Serves the app over HTTP: `python -m local.server.api <port>`."""
+"""Serve the app over HTTP: `python -m local.server.api <port>`."""
 
 import logging
 import sys
@@ -10,6 +10,6 @@ from local.server.http_server import serve
 
 if __name__ == "__main__":
     logging.basicConfig(level=logging.INFO, format="%(message)s")
-    # The stage's variables stay in a copy of the environment, so that SETTINGS_FILE is this run's, not the last one's.
+    # Chalice adds the stage's variables to a copy of the environment, so SETTINGS_FILE stays that of this run.
     config = CLIFactory(str(ROOT)).create_config_obj("local")
     serve(config.chalice_app, config, int(sys.argv[1]))

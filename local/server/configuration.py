@@ -1,4 +1,4 @@
-"""The settings that the local stage gives the service."""
+"""The settings of the service on the local stage."""
 
 import json
 import os
@@ -19,7 +19,7 @@ from local.server.issuer import Issuer
 
 PREFIX: Final = "atrium"
 SENDER: Final = "Atrium <mail@atrium.test>"
-"""Whom mail comes from, unless the environment says otherwise; the emulator delivers none."""
+"""Default sender of mail. The emulator delivers no mail."""
 
 _KEYS: Final = ("audit_signing_key", "seal_key", "entry_key", "data_key", "token_key")
 
@@ -35,20 +35,20 @@ _DECIDED_HERE: Final = (
 
 
 def forget_the_cloud() -> None:
-    """Drop from the environment what would lead the service past the emulator; every other variable passes through.
+    """Remove variables from the environment that refer to real AWS resources.
 
-    Raises SettingsError if it means another stage: who asks for that one must not get this.
+    Raises SettingsError if STAGE names a deployed stage.
     """
     if os.environ.get("STAGE", "local") != "local":
-        raise SettingsError("STAGE: must be local, or not set; this machine runs no other stage.")
+        raise SettingsError("STAGE: must be `local` or unset on the local stage.")
     for name in _DECIDED_HERE:
         os.environ.pop(name, None)
 
 
 def configure(folder: Path, *, endpoint: str, public_url: str) -> Path:
-    """Write the settings of a stage into its folder, make them this process's own, and return their file.
+    """Write the settings of a run into its folder, use them in this process, and return the file.
 
-    Keys stay what they were. Raises SettingsError if the environment says otherwise of one, but wrongly.
+    Existing keys are kept. Raises SettingsError if the environment contains an invalid setting.
     """
     file = folder / "settings.json"
     former = json.loads(file.read_text()) if file.exists() else {}
@@ -75,7 +75,7 @@ def configure(folder: Path, *, endpoint: str, public_url: str) -> Path:
 
 
 def _public_halves(signing_keys: str) -> str:
-    """Return the public halves of signing keys; of what is none, what the settings refuse with it."""
+    """Return the public keys of signing keys, or an empty text for invalid keys, which the settings reject later."""
     try:
         return ",".join(to_base64(public_key(from_base64(key.strip()))) for key in signing_keys.split(","))
     except ValueError:
@@ -83,20 +83,20 @@ def _public_halves(signing_keys: str) -> str:
 
 
 def use_place(stage: str | None, port: int | None) -> None:
-    """Make the settings of a deployed stage this process's own, or those of a run. Raises SettingsError."""
+    """Use the settings of a deployed stage or of a run in this process. Raises SettingsError."""
     if stage:
         use_stage(stage)
         return
     forget_the_cloud()
     if not use_run(port):
-        raise SettingsError("Nothing runs there. Start `make run`, or name a deployed stage by --stage.")
+        raise SettingsError("No run was found. Start `make run`, or pass a deployed stage with --stage.")
 
 
 def use_stage(name: str) -> None:
-    """Make what `.chalice/config.json` says of a deployed stage this process's own settings.
+    """Use the settings of a deployed stage from `.chalice/config.json` in this process.
 
-    Whose AWS account that is, the environment says (`AWS_PROFILE`, …); the region is that of the stage's queues. Raises
-    SettingsError if it was not bootstrapped, or something there is wrong.
+    The environment supplies the AWS credentials (`AWS_PROFILE`, …); the region is that of the stage's queues. Raises
+    SettingsError if the stage was not bootstrapped or its settings are invalid.
     """
     try:
         place = deployed(name)
@@ -104,7 +104,7 @@ def use_stage(name: str) -> None:
         raise SettingsError(str(refused)) from refused
     for setting in ("SETTINGS_FILE", *(field.upper() for field in settings_model().model_fields)):
         os.environ.pop(setting, None)
-    # boto3 goes by the second name of the region, the service by the first.
+    # The service reads AWS_REGION, and boto3 reads AWS_DEFAULT_REGION.
     os.environ.update(variables(name), AWS_REGION=place.region, AWS_DEFAULT_REGION=place.region)
     settings.cache_clear()
     reset_clients()
@@ -112,10 +112,7 @@ def use_stage(name: str) -> None:
 
 
 def use_run(port: int | None) -> bool:
-    """Make the settings of the run on a port, or of the one that came last, this process's own.
-
-    Return whether there are any.
-    """
+    """Use the settings of the run on a port, by default of the last run. Return whether they exist."""
     file = settings_of_run(port)
     _use(file)
     return file.exists()
@@ -127,16 +124,16 @@ def _use(file: Path) -> None:
 
 
 def stand_ins(sources: str) -> dict[str, Any]:
-    """Return the settings that lead to what stands in for each public source of research, but for those named already.
+    """Return settings that replace the public sources of research by stubs, unless the environment configures them.
 
-    It may be asked as often as one likes.
+    The stubs have high rate limits.
     """
     names = [name for name in ("orcid", "openalex", "dblp") if f"{name.upper()}_BASE_URL" not in os.environ]
     return {f"{name}_base_url": sources for name in names} | {f"{name}_rate": 100 for name in names}
 
 
 def complete(file: Path, found: Mapping[str, Any]) -> None:
-    """Add what was found out since, and let `chalice local --stage local` find the settings."""
+    """Add settings to a file, and copy it for `chalice local --stage local`."""
     text = json.dumps(json.loads(file.read_text()) | dict(found), indent=2)
     write_private(file, text)
     write_private(settings_of_run(None), text)

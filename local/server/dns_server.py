@@ -1,8 +1,8 @@
-"""The DNS of the local stage: `python -m local.server.dns_server <port> <file>` answers what the file says.
+"""The DNS server of the local stage: `python -m local.server.dns_server <port> <zone file>`.
 
-The file is read for each question; `python -m local dns` changes it. Of other names the machine's own DNS servers are
-asked, but for those that nobody can have: all below `localhost` are this machine (RFC 6761), and there is nothing
-below `example`, `test`, `example.com` and the like until the file says so.
+It reads the zone file for each query; `python -m local dns` changes the file. Queries for other names are forwarded to
+the machine's DNS servers, except reserved names: names below `localhost` resolve to this machine (RFC 6761), and names
+below `example`, `test`, `example.com` and similar ones do not exist unless the zone contains them.
 """
 
 import json
@@ -20,7 +20,7 @@ from dns import exception, message, query, rcode, rdatatype, resolver, rrset
 from dns.flags import Flag
 
 Held = Mapping[str, Sequence[str]]
-"""What a name holds, by type."""
+"""The values of a name by record type."""
 Answer = Callable[[message.Message], message.Message | None]
 
 TYPES: Final = ("A", "AAAA", "CNAME", "TXT")
@@ -43,13 +43,13 @@ _UDP_BYTES: Final = 512
 _TEXT_CHARACTERS: Final = 255
 _PORT: Final = 53
 _FORWARD_SECONDS: Final = 3.0
-"""How long one of the machine's own servers is waited for."""
+"""Timeout for each of the machine's DNS servers."""
 
 
 class Nameserver:
-    """A DNS server (RFC 1034) on a port of this machine, 0 takes a free one: by UDP and, for long answers, by TCP.
+    """A DNS server (RFC 1034) on a port of this machine, over UDP and TCP. Port 0 selects a free one.
 
-    `answer` makes the answer to a question; None is silence.
+    `answer` returns the response to a query; for None, the server does not respond.
     """
 
     def __init__(self, answer: Answer, port: int = 0) -> None:
@@ -57,19 +57,19 @@ class Nameserver:
         self.address = f"127.0.0.1:{self._udp.server_address[1]}"
 
     def start(self) -> None:
-        """Begin to answer."""
+        """Start to respond."""
         for server in (self._tcp, self._udp):
             Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
 
     def stop(self) -> None:
-        """Answer no more."""
+        """Stop to respond."""
         for server in (self._tcp, self._udp):
             server.shutdown()
             server.server_close()
 
 
 def _bound(answer: Answer, port: int) -> tuple["_Tcp", "_Udp"]:
-    """Return the servers of a port; where it is free for TCP only, of another if any will do. Raises OSError."""
+    """Return servers bound to the same TCP and UDP port. For port 0, try several. Raises OSError."""
     for _ in range(_TRIES):
         tcp = _Tcp(answer, port)
         try:
@@ -112,12 +112,12 @@ class _Connection(StreamRequestHandler):
 
 
 def _answered(server: BaseServer, question: message.Message) -> message.Message | None:
-    answer: Answer = server.answer  # type: ignore[attr-defined]  # both of them have it
+    answer: Answer = server.answer  # type: ignore[attr-defined]  # both server classes have it
     return answer(question)
 
 
 def _fitting(question: message.Message, answer: message.Message) -> bytes:
-    """Return an answer as a datagram holds it, or one that says that it is too long: TCP is asked then."""
+    """Return a response that fits into a datagram, or a truncated one, so that the client repeats the query by TCP."""
     try:
         return answer.to_wire(max_size=_UDP_BYTES)
     except exception.TooBig:
@@ -127,7 +127,7 @@ def _fitting(question: message.Message, answer: message.Message) -> bytes:
 
 
 def answered(question: message.Message, known: Callable[[str], Held | None]) -> message.Message:
-    """Return the answer of a resolver that knows what names hold, and follows those that are called otherwise."""
+    """Return a resolver's response from known values, following CNAME records."""
     answer = message.make_response(question, recursion_available=True)
     name, kind = asked(question)
     for _ in range(_MOST_LINKS):
@@ -145,26 +145,26 @@ def answered(question: message.Message, known: Callable[[str], Held | None]) -> 
 
 
 def asked(question: message.Message) -> tuple[str, str]:
-    """Return which name is asked for, in lower case, and for what."""
+    """Return the name of a query in lower case, and its type."""
     [wanted] = question.question
     return wanted.name.to_text(omit_final_dot=True).lower(), rdatatype.to_text(wanted.rdtype)
 
 
 def records(name: str, kind: str, values: Sequence[str]) -> rrset.RRset:
-    """Return records of a name. Raises DNSException if a value can't be one."""
+    """Return records of a name. Raises DNSException for an invalid value."""
     written = {"TXT": _quoted, "CNAME": lambda value: f"{value.rstrip('.')}."}.get(kind, str)
     return rrset.from_text(f"{name}.", 0, "IN", kind, *map(written, values))
 
 
 def _quoted(text: str) -> str:
-    """Return a text as a master file has it: in pieces, because one of them holds only so much."""
+    """Return a text as quoted strings of limited length, as in a zone file."""
     escaped = [character if character not in '"\\' else f"\\{character}" for character in text]
     pieces = (escaped[start : start + _TEXT_CHARACTERS] for start in range(0, max(len(escaped), 1), _TEXT_CHARACTERS))
     return " ".join(f'"{"".join(piece)}"' for piece in pieces)
 
 
 def of_file(file: Path) -> Answer:
-    """Return what answers as a file says."""
+    """Return a function that responds from a zone file."""
 
     def answer(question: message.Message) -> message.Message:
         name, _ = asked(question)
@@ -181,13 +181,13 @@ def _is_local(name: str) -> bool:
 
 
 def read(file: Path) -> dict[str, dict[str, list[str]]]:
-    """Return what a file says, which is nothing if there is none."""
+    """Return the records of a zone file. A missing file is an empty zone."""
     known: dict[str, dict[str, list[str]]] = json.loads(file.read_text()) if file.exists() else {}
     return known
 
 
 def _forwarded(question: message.Message) -> message.Message:
-    """Return what the first of the machine's own servers says that answers; if none does, that it can't be told."""
+    """Return the response of the first of the machine's servers that responds, or SERVFAIL."""
     for server in _own_servers():
         try:
             answer, _ = query.udp_with_fallback(question, server, _FORWARD_SECONDS, _PORT)

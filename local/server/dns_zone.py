@@ -1,4 +1,4 @@
-"""What the DNS of a run says of names: `python -m local dns set shop.example.com CNAME cname.atrium.localhost`."""
+"""Read and change the DNS zone of a run: `python -m local dns set shop.example.com CNAME cname.atrium.localhost`."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -12,36 +12,36 @@ from local.server.dns_server import read, records
 
 
 class NoRecord(Exception):
-    """It can't be said; says why."""
+    """A record is invalid, or no run was found. The message says why."""
 
 
 def zone_of_run(port: int | None) -> Path:
-    """Return where it stands what the DNS of a run says, or of the one that was started last. Raises NoRecord."""
+    """Return the zone file of a run, by default of the last one. Raises NoRecord."""
     settings = settings_of_run(port)
     if not settings.exists():
-        raise NoRecord("Nothing runs there. Start `make run`.")
+        raise NoRecord("No run was found. Start `make run`.")
     last: int | None = urlsplit(json.loads(settings.read_text())["public_url"]).port
     return zone_at(port or last or 0)
 
 
 def zone_at(port: int) -> Path:
-    """Return where it stands what the DNS of the run on a port says."""
+    """Return the zone file of the run on a port."""
     return settings_of_run(port).with_name("dns.json")
 
 
 def put(file: Path, name: str, kind: str, values: Sequence[str]) -> None:
-    """Let a name hold these values of a type, and no others of it. Raises NoRecord."""
+    """Replace the values of a name and type. Raises NoRecord."""
     try:
         records(_plain(name), kind, values)
     except (DNSException, ValueError) as error:
-        raise NoRecord(f"{name} can't have such a record of type {kind}: {error}.") from error
+        raise NoRecord(f"Invalid record of type {kind} for {name}: {error}.") from error
     zone = read(file)
     zone.setdefault(_plain(name), {})[kind] = list(values)
     write_private(file, json.dumps(zone, indent=2))
 
 
 def remove(file: Path, name: str, kind: str | None) -> None:
-    """Let a name hold nothing of a type, or nothing at all."""
+    """Remove the records of a name, optionally of one type."""
     zone = read(file)
     held = zone.pop(_plain(name), {})
     left = {each: values for each, values in held.items() if kind and each != kind}
@@ -49,7 +49,7 @@ def remove(file: Path, name: str, kind: str | None) -> None:
 
 
 def listed(file: Path) -> Iterator[str]:
-    """Yield what the file says, a line a record."""
+    """Yield a line for each record."""
     for name, held in sorted(read(file).items()):
         for kind, values in held.items():
             yield from (f"{name} {kind} {value}" for value in values)

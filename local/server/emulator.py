@@ -1,4 +1,4 @@
-"""The emulator of AWS, in an environment of its own. It saves its state only when it is stopped gracefully."""
+"""The AWS emulator, in a virtual environment of its own. It saves its state only at a graceful stop."""
 
 import os
 from collections.abc import Mapping
@@ -13,14 +13,14 @@ COMMAND: Final = (str(PYTHON), "-m", "ministack")
 
 
 def environment(port: int, folder: Path) -> Mapping[str, str]:
-    """Return all that the emulator is told. What the service is told would mean something else to it (`LOG_LEVEL`)."""
+    """Return the emulator's environment. It does not inherit the service's variables, such as `LOG_LEVEL`."""
     folder.mkdir(parents=True, exist_ok=True)
     return {
         "PATH": os.environ.get("PATH", os.defpath),
         "TMPDIR": str(folder),
         "BIND_HOST": "127.0.0.1",
         "GATEWAY_PORT": str(port),
-        # By these it checks addresses that were signed for anybody: they are what the service signs with.
+        # The service signs presigned URLs with these credentials, and the emulator verifies them.
         "AWS_ACCESS_KEY_ID": "local",
         "AWS_SECRET_ACCESS_KEY": "local",
         "PERSIST_STATE": "1",
@@ -28,7 +28,7 @@ def environment(port: int, folder: Path) -> Mapping[str, str]:
         "S3_PERSIST": "1",
         "S3_DATA_DIR": str(folder / "s3"),
         "LOG_LEVEL": "WARNING",
-        # Listeners on fixed ports, which a second run would meet, and containers: Atrium needs neither.
+        # Disable listeners on fixed ports, which would conflict between runs, and containers.
         "IOT_MTLS_ENABLED": "0",
         "SFTP_ENABLED": "0",
         "DOCKER_HOST": f"unix://{folder / 'no-docker'}",
@@ -36,7 +36,7 @@ def environment(port: int, folder: Path) -> Mapping[str, str]:
 
 
 def answers(port: int, path: str) -> bool:
-    """Return whether a server on this machine answers a GET at all."""
+    """Return whether a server on this machine responds to a GET request."""
     connection = HTTPConnection("127.0.0.1", port, timeout=5)
     try:
         connection.request("GET", path)

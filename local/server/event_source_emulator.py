@@ -1,6 +1,6 @@
-"""Does on the local stage what Lambda's event sources do on AWS: `python -m local.server.event_source_emulator`.
+"""Emulate Lambda's event sources on the local stage: `python -m local.server.event_source_emulator`.
 
-The handlers are those that the Chalice app has registered; a new one needs nothing here.
+It invokes all queue and schedule handlers that are registered in the Chalice app.
 """
 
 import importlib
@@ -29,7 +29,7 @@ Handler = Callable[[dict[str, Any], LambdaContext], Any]
 Message = Mapping[str, Any]
 
 SCHEDULE_SECONDS: Final = 5
-"""Every schedule fires so soon; one of a minute also again: nobody waits a minute at a desk. Others keep their rate."""
+"""Delay of the first run of every schedule, and interval of schedules with a rate of a minute."""
 
 _RATE: Final = re.compile(r"rate\((\d+) (minute|hour|day)s?\)")
 _UNITS: Final = {"minute": 60, "hour": 60 * 60, "day": 24 * 60 * 60}
@@ -50,7 +50,7 @@ _log = logging.getLogger("pump")
 
 @dataclass(frozen=True)
 class Consumer:
-    """A queue and the handler that takes its messages, so many at a time."""
+    """A queue and the handler of its messages."""
 
     name: str
     handle: Handler
@@ -61,9 +61,9 @@ class Consumer:
     timeout_seconds: int
 
     def poll(self, wait_seconds: int) -> None:
-        """Hand over the next batch, if there is one, and delete the messages that were done.
+        """Receive a batch, invoke the handler, and delete the messages that it processed.
 
-        The others return to the queue when their visibility time-out is over, in the order they had.
+        The others return to the queue after their visibility timeout, in the same order.
         """
         messages = sqs().receive_message(
             QueueUrl=self.queue_url,
@@ -79,7 +79,7 @@ class Consumer:
         event = {"Records": [_record(message, self.queue_arn) for message in batch]}
         try:
             answer = self.handle(event, _context(self.name, self.timeout_seconds))
-        except Exception:  # noqa: BLE001 - as Lambda does: whatever a handler raises, its messages come back
+        except Exception:  # noqa: BLE001 - as on Lambda, any exception returns the messages to the queue
             _log.exception("%s failed with a batch of %d", self.name, len(batch))
             return []
         failed = _failures(answer, {message["MessageId"] for message in batch})
@@ -95,25 +95,25 @@ class Consumer:
 
 @dataclass(frozen=True)
 class Schedule:
-    """A handler that is called again and again."""
+    """A handler with a fixed rate."""
 
     name: str
     handle: Handler
     seconds: int
 
     def tick(self) -> Any:
-        """Call the handler as EventBridge would, and return its answer. Raises what it raises."""
+        """Invoke the handler as EventBridge does, and return its result. Its exceptions pass through."""
         return self.handle(_tick(self.name), _context(self.name, _SCHEDULE_TIMEOUT_SECONDS))
 
     def fire(self) -> None:
-        """Call the handler, whatever comes of it."""
+        """Invoke the handler, and log its exceptions."""
         try:
             self.tick()
-        except Exception:  # noqa: BLE001 - as Lambda does: whatever a handler raises, its schedule goes on
+        except Exception:  # noqa: BLE001 - as on Lambda, the schedule continues after any exception
             _log.exception("%s failed", self.name)
 
     def keep_firing(self, stopped: Event) -> None:
-        """Fire again and again until told to stop."""
+        """Fire periodically until stopped."""
         pause: float = SCHEDULE_SECONDS
         while not stopped.wait(pause):
             self.fire()
@@ -122,13 +122,13 @@ class Schedule:
 
 @cache
 def sqs() -> Any:
-    """Return a client that outlasts a long poll: the service's own gives up sooner, since it only sends."""
+    """Return a client for long polling. The service's own client has a shorter timeout."""
     config = Config(connect_timeout=1, read_timeout=_WAIT_SECONDS + _ANSWER_SECONDS)
     return aws.session().client("sqs", endpoint_url=settings().aws_endpoint_url, config=config)
 
 
 def consumers(app: Chalice) -> Iterator[Consumer]:
-    """Yield what consumes the queues that the app's handlers name."""
+    """Yield a consumer for each of the app's queue handlers."""
     for source in app.event_sources:
         if isinstance(source, SQSEventConfig):
             yield _consumer(source, app.handler_map[source.name])
@@ -142,7 +142,7 @@ def schedules(app: Chalice) -> Iterator[Schedule]:
 
 
 def pump(app: Chalice, stopped: Event) -> None:
-    """Keep every queue and schedule of the app going until told to stop."""
+    """Serve every queue and schedule of the app until stopped."""
     polling = [Thread(target=_keep_polling, args=(c, stopped)) for c in consumers(app) for _ in range(c.pollers)]
     firing = [Thread(target=s.keep_firing, args=(stopped,)) for s in schedules(app)]
     threads = [*polling, *firing]
@@ -159,16 +159,16 @@ def _keep_polling(consumer: Consumer, stopped: Event) -> None:
         try:
             consumer.poll(_WAIT_SECONDS)
         except (BotoCoreError, ClientError):
-            _log.exception("%s can't reach its queue", consumer.name)
+            _log.exception("%s cannot reach its queue", consumer.name)
             stopped.wait(_PAUSE_SECONDS)
 
 
 def _seconds(expression: str | ScheduleExpression) -> int:
-    """Return how long it is from one time to the next. Raises ValueError if that is no rate."""
+    """Return the interval of a rate expression. Raises ValueError for other expressions."""
     text = expression if isinstance(expression, str) else expression.to_string()
     rate = _RATE.fullmatch(text)
     if not rate:
-        raise ValueError(f"the local stage knows rates only, and not {text}")
+        raise ValueError(f"the local stage supports only rate expressions, not {text}")
     return int(rate[1]) * _UNITS[rate[2]]
 
 
@@ -185,13 +185,13 @@ def _consumer(source: SQSEventConfig, handle: Handler) -> Consumer:
         queue_arn=attributes["QueueArn"],
         batch_size=min(source.batch_size, _BATCH_LIMIT),
         pollers=min(source.maximum_concurrency or _POLLERS, _MOST_POLLERS),
-        # A handler has to be done before its messages return to the queue.
+        # A handler must finish before its messages return to the queue.
         timeout_seconds=int(attributes["VisibilityTimeout"]),
     )
 
 
 def _failures(answer: object, sent: Collection[str]) -> Collection[str]:
-    """Return the ids that a partial batch response names; an id that was not sent means, as on AWS, all of them."""
+    """Return the failed ids in a partial batch response. As on AWS, an unknown id means that all failed."""
     if not isinstance(answer, Mapping):
         return ()
     failed = {failure.get("itemIdentifier") for failure in answer.get("batchItemFailures") or ()}

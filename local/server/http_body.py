@@ -1,4 +1,4 @@
-"""The body of an HTTP/1.1 request, however its headers say where it ends (RFC 9112, section 6)."""
+"""Read the body of an HTTP/1.1 request (RFC 9112, section 6)."""
 
 import re
 from email.message import Message
@@ -13,16 +13,16 @@ MAX_BODY_BYTES: Final = 10_000_000
 _CHUNK_SIZE: Final = re.compile(rb"([0-9A-Fa-f]{1,8})[ \t]*(?:;[^\n]*)?\r?\n")
 _ENDS_OF_LINE: Final = (b"\r\n", b"\n")
 _LONGEST_LINE: Final = 65_536
-_NOT_A_LENGTH: Final = "Content-Length has to be one whole number."
-_NOT_CHUNKED: Final = "Transfer-Encoding has to be `chunked`, without Content-Length, and the body in chunks."
+_NOT_A_LENGTH: Final = "Content-Length must be one whole number."
+_NOT_CHUNKED: Final = "Transfer-Encoding must be `chunked`, without Content-Length, and the body in chunks."
 _CUT_OFF: Final = "The body is shorter than its headers say."
 
 
 def read_body(headers: Message, stream: BufferedIOBase) -> bytes:
     """Return the body that follows these headers.
 
-    Raises Problem `payload_too_large`, or `invalid_header` if the body is not as the headers say. Nobody knows then
-    where in the stream the next request begins.
+    Raises Problem `payload_too_large`, or `invalid_header` if the body does not match the headers. Then the start of
+    the next request in the stream is unknown.
     """
     if "Transfer-Encoding" in headers:
         if headers["Transfer-Encoding"].strip().lower() != "chunked" or "Content-Length" in headers:
@@ -41,7 +41,7 @@ def _chunks(stream: BufferedIOBase) -> bytes:
         count = int(size[1], 16)
         if not count:
             while stream.readline(_LONGEST_LINE) not in (*_ENDS_OF_LINE, b""):
-                pass  # A trailer, which nobody reads.
+                pass  # Trailer fields are ignored.
             return bytes(body)
         body += _exactly(count, stream, before=len(body))
         if stream.readline(len("\r\n")) not in _ENDS_OF_LINE:

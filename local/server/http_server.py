@@ -1,4 +1,4 @@
-"""Chalice's development server, made to speak HTTP/1.1 (RFC 9112) as the deployed gateway does."""
+"""Chalice's development server, extended to speak HTTP/1.1 (RFC 9112) like API Gateway."""
 
 import json
 import re
@@ -35,9 +35,9 @@ _NOT_HTTP: Final = Problem("invalid_header", "This is not a request of HTTP/1.1.
 
 
 class Server(ThreadedHTTPServer):
-    """Serves each connection in a thread of its own, and knows how many requests are under way."""
+    """Serve each connection in its own thread, and count the requests in progress."""
 
-    # With the default of 5, a sixth connection at the same moment is tried again only after a second.
+    # With the default of 5, a sixth simultaneous connection is retried only after a second.
     request_queue_size = 128
 
     def __init__(self, *words: Any) -> None:
@@ -47,7 +47,7 @@ class Server(ThreadedHTTPServer):
 
     @contextmanager
     def under_way(self) -> Iterator[None]:
-        """Count a request until it is answered."""
+        """Count a request as in progress within the context."""
         with self._changed:
             self._under_way += 1
         try:
@@ -58,7 +58,7 @@ class Server(ThreadedHTTPServer):
                 self._changed.notify_all()
 
     def finish(self) -> None:
-        """Take no more connections, and wait for a few seconds until every request is answered."""
+        """Close the socket, and wait up to PATIENCE_SECONDS until no request is in progress."""
         self.stopping = True
         self.server_close()
         with self._changed:
@@ -66,14 +66,14 @@ class Server(ThreadedHTTPServer):
 
 
 class Handler(ChaliceRequestHandler):
-    """Reads any body, answers HEAD without one, and whatever the service never sees with a problem."""
+    """Handle requests: read any body, respond to HEAD without one, and send problems for invalid requests."""
 
-    # Without this each answer on a kept connection waits 44 ms for an acknowledgement.
+    # Otherwise each response on a keep-alive connection is delayed by 44 ms.
     disable_nagle_algorithm = True
     server: Server
 
     def __getattr__(self, name: str) -> Any:
-        """Hand every method to the service, which knows those it has."""
+        """Pass every HTTP method to the service."""
         if name.startswith("do_"):
             return self._generic_handle
         raise AttributeError(name)
@@ -84,7 +84,7 @@ class Handler(ChaliceRequestHandler):
                 super()._generic_handle()
             except Problem as problem:
                 self._refuse(problem)
-            except UnicodeEncodeError:  # Chalice repeats the credential that came to a path which does not exist.
+            except UnicodeEncodeError:  # For an unknown path, Chalice repeats the credential in its error.
                 self._send_problem(PROBLEMS["INVALID_SIGNATURE"])
             self.wfile.flush()
             self.close_connection |= self.server.stopping
@@ -99,20 +99,22 @@ class Handler(ChaliceRequestHandler):
         self._send_problem(PROBLEMS["MISSING_AUTHENTICATION_TOKEN" if unknown else "DEFAULT_5XX"])
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the library's
-        """Log without queries: one may hold an invitation's token."""
+        """Log without queries, because they can contain tokens."""
         super().log_message("%s", _QUERY.sub("?…", format % args))
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """Answer with a problem what is not even a request."""
+        """Send a problem for data that is not an HTTP request."""
         self.log_error("code %d, message %s, %s", code, message, explain)
-        self.request_version = self.protocol_version  # Of a broken request it is HTTP/0.9, which has no status.
+        self.request_version = (
+            self.protocol_version
+        )  # After a malformed request it is HTTP/0.9, which has no status line.
         self._refuse(_NOT_HTTP)
 
     def _refuse(self, problem: Problem) -> None:
-        """Answer with a problem, and close the connection: nobody knows where in it the next request would begin."""
+        """Send a problem and close the connection, because the beginning of the next request is unknown."""
         self.close_connection = True
         self._send_problem(problem)
-        # A client that still sends would lose the answer if the connection ended with something unread.
+        # A client that still sends would not receive the response if unread data remained.
         with suppress(OSError):
             self.connection.shutdown(socket.SHUT_WR)
             self.connection.settimeout(1)
@@ -138,14 +140,14 @@ class Handler(ChaliceRequestHandler):
 
 
 def server_of(app: Chalice, config: Config, port: int) -> LocalDevServer:
-    """Return the server of an app at a port of this machine's own address; port 0 takes one that is free."""
-    # On Lambda a process has one request at a time, and Chalice keeps it in the app; here each thread has its own.
+    """Return the server of an app on 127.0.0.1. Port 0 selects a free port."""
+    # On Lambda, a process handles one request at a time, which Chalice stores in the app. Here each thread has one.
     app.__class__ = LocalChalice
     return LocalDevServer(app, config, "127.0.0.1", port, handler_cls=Handler, server_cls=Server)
 
 
 def serve(app: Chalice, config: Config, port: int) -> None:
-    """Serve an app on this machine's own address until SIGTERM; requests under way are answered before it ends."""
+    """Serve an app on 127.0.0.1 until SIGTERM. Requests in progress are completed first."""
     server = server_of(app, config, port)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     try:

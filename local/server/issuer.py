@@ -1,4 +1,4 @@
-"""The development issuer: a key under `.local/issuer/` whose tokens the local stage trusts."""
+"""The development token issuer, which the local stage trusts. Its key is in `.local/issuer/`."""
 
 import json
 import time
@@ -29,7 +29,7 @@ _PEOPLE: Final = uuid5(NAMESPACE_DNS, "issuer.atrium.test")
 
 @dataclass(frozen=True)
 class Person:
-    """Whom a token is about. A name alone always means the same person; `full_name` is what people call them."""
+    """The subject of a token. The user id is derived from `name` unless `sub` is set."""
 
     name: str
     email: str | None = None
@@ -51,16 +51,16 @@ class Person:
 
 @dataclass(frozen=True)
 class Issuer:
-    """Signs tokens by the key in its folder, which is made when it is first needed."""
+    """Sign tokens with the key in a folder, which is created at the first use."""
 
     folder: Path = field(default_factory=lambda: STATE / "issuer")
 
     def settings(self) -> Mapping[str, str]:
-        """Return the settings by which the service trusts this issuer."""
+        """Return the settings that make the service trust this issuer."""
         return {"auth_jwks": str(self._made() / "jwks.json"), "auth_issuer": ISSUER, "auth_audience": AUDIENCE}
 
     def token(self, person: Person, expires_in: int = TWELVE_HOURS) -> str:
-        """Return a JWT about a person, good for so many seconds."""
+        """Return a JWT for a person. `expires_in`: seconds."""
         folder = self._made()
         now = int(time.time())
         claims = {"iss": ISSUER, "aud": AUDIENCE, "iat": now, "exp": now + expires_in, **person.claims()}
@@ -76,7 +76,7 @@ class Issuer:
         return self.folder
 
     def _keep_first(self, made: Path) -> None:
-        # Renaming is atomic: when several runs make a key at the same time, all go on with the first.
+        # Renaming is atomic: if several runs create a key concurrently, all use the first.
         try:
             made.rename(self.folder)
         except OSError:

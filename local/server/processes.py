@@ -1,4 +1,4 @@
-"""The processes of a run: started so that none outlives it, and stopped gracefully."""
+"""Start and stop the processes of a run. No process outlives the run."""
 
 import ctypes
 import os
@@ -18,12 +18,12 @@ _LINES_SHOWN: Final = 15
 
 
 class Fallen(Exception):
-    """A process of the run ended though nobody asked it to."""
+    """A process of the run ended unexpectedly."""
 
 
 @dataclass(frozen=True)
 class Child:
-    """A process of the run; what it says goes to its log. `began_anew` starts the same once more, and returns it."""
+    """A process of the run and its log file. `began_anew` starts it again, and returns the new process."""
 
     name: str
     log: Path
@@ -36,14 +36,16 @@ class Child:
         if code is not None:
             last_lines = self.log.read_text(errors="replace").splitlines()[-_LINES_SHOWN:]
             raise Fallen(
-                "\n  ".join([f"The {self.name} ended by itself (exit code {code}). {self.log} ends:", *last_lines])
+                "\n  ".join(
+                    [f"The {self.name} ended unexpectedly (exit code {code}). Last lines of {self.log}:", *last_lines]
+                )
             )
 
 
 def start(
     name: str, command: Sequence[str], log: Path, environment: Mapping[str, str], keep_open: Sequence[int] = ()
 ) -> Child:
-    """Start a process that Ctrl-C does not reach, and that gets SIGTERM when this one is gone."""
+    """Start a process that does not receive Ctrl-C, and that receives SIGTERM when this process ends."""
     log.parent.mkdir(parents=True, exist_ok=True)
     log.unlink(missing_ok=True)
     return _begin(name, command, log, environment, keep_open)
@@ -68,7 +70,7 @@ def _begin(
 
 
 def stop(children: Sequence[Child], seconds: float) -> None:
-    """Ask processes to end, all at once, and end those that haven't after so many seconds."""
+    """Send SIGTERM to all processes, and kill those that do not end in time."""
     for child in children:
         child.process.terminate()
     deadline = time.monotonic() + seconds
@@ -76,18 +78,18 @@ def stop(children: Sequence[Child], seconds: float) -> None:
         try:
             child.process.wait(max(0.0, deadline - time.monotonic()))
         except subprocess.TimeoutExpired:
-            print(f"The {child.name} did not stop within {seconds:.0f} s; killing it.", file=sys.stderr)
+            print(f"The {child.name} did not stop within {seconds:.0f} s and is killed.", file=sys.stderr)
             child.process.kill()
             child.process.wait()
 
 
 def _tie_to(parent: int) -> Callable[[], None]:
-    """Return what asks Linux to send the new process SIGTERM when its parent dies (prctl(2))."""
+    """Return a function for the new process that requests SIGTERM when its parent dies (prctl(2))."""
     prctl = ctypes.CDLL(None).prctl
 
     def tie() -> None:
         prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGTERM)
-        if os.getppid() != parent:  # It died before it could be watched.
+        if os.getppid() != parent:  # The parent died before the request.
             os._exit(1)
 
     return tie

@@ -1,4 +1,4 @@
-"""Makes in the emulator what `infrastructure/resources.py` lists: adds what is missing, and leaves what is there."""
+"""Create the resources of `infrastructure/resources.py` in the emulator. Existing ones stay."""
 
 import json
 from collections.abc import Mapping
@@ -28,9 +28,9 @@ _OFTEN: Final = {"Delay": 1, "MaxAttempts": 60}
 
 
 def provision(prefix: str) -> Mapping[str, str]:
-    """Make the table, the queues and the buckets of a prefix, and return the settings that name them.
+    """Create the table, queues and buckets of a prefix, and return the settings that name them.
 
-    The sender of mail, if one is set, is verified with SES.
+    If a sender of mail is set, its SES identity is created.
     """
     _provision_table(prefix)
     exports, anchors = exports_bucket(prefix), anchors_bucket(prefix)
@@ -59,7 +59,7 @@ def _add_missing_indexes(wanted: Mapping[str, Any]) -> None:
     found = dynamodb.describe_table(TableName=name)["Table"].get("GlobalSecondaryIndexes", [])
     known = {index["IndexName"] for index in found}
     for index in wanted["GlobalSecondaryIndexes"]:
-        if index["IndexName"] not in known:  # DynamoDB makes one index at a time.
+        if index["IndexName"] not in known:  # DynamoDB creates one index at a time.
             dynamodb.update_table(
                 TableName=name,
                 AttributeDefinitions=wanted["AttributeDefinitions"],
@@ -87,7 +87,7 @@ def _queue(name: str, attributes: Mapping[str, str]) -> str:
     else:
         changeable = {key: value for key, value in attributes.items() if key != "FifoQueue"}
         sqs.set_queue_attributes(QueueUrl=address, Attributes=changeable)
-    # A stored queue keeps the host and port that the emulator had when it was made.
+    # The URL of a stored queue contains the host and port of the run that created it.
     return f"{sqs.meta.endpoint_url}{urlsplit(address).path}"
 
 

@@ -1,4 +1,4 @@
-"""`make run`: the emulator, what it needs in it, the nameserver, the pump and the service, and their end."""
+"""The command `make run`: start the emulator, its resources, and the processes of the service."""
 
 import fcntl
 import os
@@ -30,24 +30,25 @@ READY_SECONDS: Final = 60
 _STOP_SECONDS: Final = 10
 _SAVE_SECONDS: Final = 60
 _MORTAL: Final = ("pump", "service")
-"""What holds nothing that is not in the emulator."""
+"""Processes without state, which can be restarted."""
 
 
 class Refused(Exception):
-    """The run can't even begin; says why and what to do."""
+    """The run cannot start. The message says why and what to do."""
 
 
 class Stopped(Exception):
-    """Somebody asked the run to end."""
+    """The run received SIGINT or SIGTERM."""
 
 
 def run(port: int, *, fresh: bool, seeded: bool, reviving: bool = False) -> None:
-    """Run the local stage on a port until SIGINT or SIGTERM; `seeded`: with a company in it, and who it tells.
+    """Run the local stage on a port until SIGINT or SIGTERM.
 
-    `reviving`: the service and the pump begin anew when they end, as Lambda does it, whatever ended them.
+    `seeded`: add the sample company and a receiver of its webhooks. `reviving`: restart the service and the pump when
+    they end, as Lambda does.
 
-    Raises Refused or SettingsError before anything is started, NotMigrated before the service is, Fallen if a process
-    of the run ends by itself, NotSeeded if it could not be filled.
+    Raises Refused or SettingsError before a process is started, NotMigrated before the service is started, Fallen if a
+    process ends unexpectedly, and NotSeeded if the sample company cannot be added.
     """
     began = time.monotonic()
     signal.signal(signal.SIGTERM, _raise_stopped)
@@ -66,7 +67,7 @@ def run(port: int, *, fresh: bool, seeded: bool, reviving: bool = False) -> None
         _until(lambda: answers(emulator_port, _HEALTH), children)
         complete(settings_file, provision(PREFIX))
         apply()
-        # Not before: a connection of the migrations may take a port that nobody listens on.
+        # Selected late, because a connection of the migrations could occupy a free port.
         dns_port, sources_port = free_port(), free_port()
         stood_in = stand_ins(_address(sources_port))
         complete(settings_file, {"dns_nameservers": f"127.0.0.1:{dns_port}", **stood_in})
@@ -83,7 +84,7 @@ def run(port: int, *, fresh: bool, seeded: bool, reviving: bool = False) -> None
             print(seed(Service.at(_address(port))), flush=True)
         _watch(children, _MORTAL if reviving else ())
     except Stopped:
-        print("Stopping; the emulator saves its state.", flush=True)
+        print("Stopping. The emulator saves its state.", flush=True)
     finally:
         _end(children)
 
@@ -93,7 +94,7 @@ def _raise_stopped(*_: object) -> NoReturn:
 
 
 def _lock(port: int) -> int:
-    """Take the port's state for this run and its emulator, which may go on saving when this process is gone already."""
+    """Lock the port's state for this run and its emulator, which can still save after this process has ended."""
     if not PYTHON.exists():
         raise Refused("The emulator is not installed. Run `make run`, or `make .venv-emulator/installed` once.")
     STATE.mkdir(parents=True, exist_ok=True)
@@ -103,29 +104,29 @@ def _lock(port: int) -> int:
         _bind(port)
     except OSError:
         raise Refused(
-            f"Port {port} is taken, or its last run is still saving. Try `make run PORT={port + 1}`."
+            f"Port {port} is in use, or its last run is still saving. Try `make run PORT={port + 1}`."
         ) from None
     return lock
 
 
 def _refuse_taken(port: int) -> None:
-    """Refuse to seed a run whose webhooks somebody else would be told of."""
+    """Raise Refused if another program listens on the port of the webhook receiver."""
     try:
         _bind(port)
     except OSError:
-        detail = f"Port {port} is taken, where the run would listen to its webhooks. End what listens there,"
-        raise Refused(f"{detail} or take another `make run SEED=1 PORT=`.") from None
+        detail = f"Port {port} is in use, where this run would receive webhooks. Stop the program that uses it,"
+        raise Refused(f"{detail} or select another port: `make run SEED=1 PORT=`.") from None
 
 
 def _bind(port: int) -> None:
-    """Listen on a port, and stop again. Raises OSError if somebody else does."""
+    """Raise OSError if a port is in use."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         probe.bind(("127.0.0.1", port))
 
 
 def free_port() -> int:
-    """Return a port of this machine that nobody listens on, by TCP or UDP."""
+    """Return a port that is free for TCP and UDP."""
     while True:
         with socket.socket() as probe, socket.socket(type=socket.SOCK_DGRAM) as other:
             probe.bind(("127.0.0.1", 0))
@@ -149,16 +150,16 @@ def _start(name: str, module: Sequence[str], folder: Path) -> Child:
 
 
 def _until(reached: Callable[[], bool], children: Sequence[Child]) -> None:
-    """Wait until something is so, as long as every process lives."""
+    """Wait until a condition is true. Raises Fallen if a process ends, or after READY_SECONDS."""
     deadline = time.monotonic() + READY_SECONDS
     while not reached():
         _check(children)
         if time.monotonic() > deadline:
-            raise Fallen(f"The {children[-1].name} gave no answer within {READY_SECONDS} s; see {children[-1].log}.")
+            raise Fallen(f"The {children[-1].name} did not respond within {READY_SECONDS} s. See {children[-1].log}.")
 
 
 def _watch(children: list[Child], mortal: Collection[str]) -> NoReturn:
-    """Wait for a signal, as long as every process lives but those that may die: they begin anew."""
+    """Wait for a signal. Restart processes that may end; raise Fallen for the others."""
     while True:
         for at, child in enumerate(children):
             if child.name in mortal and child.process.poll() is not None:
@@ -173,7 +174,7 @@ def _check(children: Sequence[Child]) -> None:
 
 
 def _end(children: Sequence[Child]) -> None:
-    """Stop the emulator last, so that it saves all that the others did."""
+    """Stop the emulator last, so that it saves all changes."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     stop(children[1:], _STOP_SECONDS)
@@ -181,7 +182,7 @@ def _end(children: Sequence[Child]) -> None:
 
 
 def ready(port: int, folder: Path, seconds: float) -> str:
-    """Return what is printed when all is up: where, and a first try by hand."""
+    """Return the message with URLs and a first request, which is printed when the run is ready."""
     url = _address(port)
     create = f"curl -s {url}/organizations -H \"Authorization: Bearer $TOKEN\" -H 'Content-Type: application/json'"
     return f"""
@@ -198,12 +199,12 @@ Atrium is ready after {seconds:.1f} s.
   curl -s {url}/organizations -H "Authorization: Bearer $TOKEN"
   curl -s {url}/organizations/$ID/audit-log/verify-integrity -H "Authorization: Bearer $TOKEN"
 
-Ctrl-C stops everything and saves the emulator's state; `make run FRESH=1` starts from nothing.
+Ctrl-C stops everything and saves the emulator's state. `make run FRESH=1` starts empty.
 """
 
 
 def _token() -> str:
-    """Return where a token comes from: the development issuer's are worth nothing when another one is trusted."""
+    """Return a shell expression for a token, or a placeholder if another issuer is configured."""
     known, own = settings(), Issuer().settings()
     trusted = {name: getattr(known, name) for name in own} == own
     return "$(.venv/bin/python -m local token --name demo)" if trusted else f"<a token of {known.auth_issuer}>"

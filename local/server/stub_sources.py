@@ -1,4 +1,4 @@
-"""Small stand-ins of ORCID, OpenAlex and DBLP: they answer about a handful of works, in the formats of the real ones.
+"""Stubs of ORCID, OpenAlex and DBLP, which return a few sample works in the original formats.
 
 Written from the public documentation:
 
@@ -27,7 +27,7 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class Researcher:
-    """A person as the sources know them; `pid` is DBLP's."""
+    """A person with the ids of the sources. `pid`: the id at DBLP."""
 
     name: str
     orcid: str | None = None
@@ -37,7 +37,7 @@ class Researcher:
 
 @dataclass(frozen=True)
 class Work:
-    """A work; what is empty the sources don't know. `put_code`, `openalex`, `dblp`: what each of them calls it."""
+    """A work with its ids at the sources (`put_code` at ORCID). A source without an id does not have the work."""
 
     title: str
     year: int | None
@@ -54,7 +54,7 @@ class Work:
 
 
 def orcid_summary(work: Work, orcid: str) -> Json:
-    """Return a work as ORCID summarizes it."""
+    """Return a work summary in the format of ORCID."""
     known = {"doi": work.doi, "arxiv": work.arxiv, "pmid": work.pmid}
     return {
         "put-code": work.put_code,
@@ -85,7 +85,7 @@ def _external_id(kind: str, value: str | None) -> Json:
 
 
 def openalex_work(work: Work) -> Json:
-    """Return a work as OpenAlex lists it."""
+    """Return a work in the format of OpenAlex."""
     doi = f"https://doi.org/{work.doi}" if work.doi else None
     ids = {"openalex": f"https://openalex.org/{work.openalex}", "doi": doi}
     ids["pmid"] = f"https://pubmed.ncbi.nlm.nih.gov/{work.pmid}" if work.pmid else None
@@ -112,7 +112,7 @@ def _authorship(person: Researcher) -> Json:
 
 
 def dblp_hit(work: Work) -> Json:
-    """Return a work as DBLP finds it: a single author stands alone, and a title ends with a full stop."""
+    """Return a work as a search hit of DBLP. A single author is not a list, and the title ends with a full stop."""
     authors = [{"@pid": person.pid, "text": person.name} for person in work.authors]
     info = {
         "authors": {"author": authors[0] if len(authors) == 1 else authors},
@@ -129,7 +129,7 @@ def dblp_hit(work: Work) -> Json:
 
 @dataclass(frozen=True)
 class Reply:
-    """What a source answers."""
+    """A response of a source."""
 
     status: int
     body: Any
@@ -138,9 +138,9 @@ class Reply:
 
 @dataclass
 class Sources:
-    """The three at one address: their paths differ. `merged` says into whom OpenAlex merged an author.
+    """The three sources on one server; their paths differ.
 
-    Pages hold what is asked for, but no more than `page_size`.
+    `merged`: ids of merged OpenAlex authors and their replacements. `page_size`: maximum size of a page.
     """
 
     works: Sequence[Work]
@@ -148,7 +148,7 @@ class Sources:
     page_size: int = 100
 
     def reply(self, address: str) -> Reply:
-        """Return the answer to a GET."""
+        """Return the response to a GET request."""
         path, query = urlsplit(address).path, dict(parse_qsl(urlsplit(address).query))
         match path.strip("/").split("/"):
             case ["v3.0", orcid, "works"]:
@@ -278,14 +278,14 @@ SAMPLES: Final = Sources(
     merged={"A5000000096": "A5000000097"},
     page_size=2,
 )
-"""What stands in on `make run`."""
+"""The sample works of `make run`."""
 
 
 class _Conversation(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_GET(self) -> None:
-        """Answer from the samples."""
+        """Respond from the samples."""
         reply = SAMPLES.reply(self.path)
         body = json.dumps(reply.body).encode()
         self.send_response(HTTPStatus(reply.status))
@@ -297,7 +297,7 @@ class _Conversation(BaseHTTPRequestHandler):
 
 
 def serve(port: int) -> None:
-    """Answer on this machine's own address until SIGTERM."""
+    """Serve on 127.0.0.1 until SIGTERM."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     with ThreadingHTTPServer(("127.0.0.1", port), _Conversation) as server:
         server.serve_forever()

@@ -44,7 +44,7 @@ def sent(port: int | None = None) -> list[Sent]:
         endpoint = json.loads(settings_of_run(port).read_text())["aws_endpoint_url"]
         found = list(_taken(endpoint))
     except (OSError, HTTPException):
-        raise NoEmulator("Nothing runs there. Start `make run`, which keeps its mail until it ends.") from None
+        raise NoEmulator("No run was found. Start `make run`, which keeps its mail until it ends.") from None
     return sorted(found, key=lambda mail: mail.at, reverse=True)
 
 

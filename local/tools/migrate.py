@@ -16,7 +16,7 @@ def migrate(port: int | None = None) -> None:
     """
     forget_the_cloud()
     if not use_run(port):
-        raise NotMigrated("Nothing runs there. Start `make run`.")
+        raise NotMigrated("No run was found. Start `make run`.")
     if not apply():
         print("Nothing was left to be applied.")
 

@@ -30,4 +30,4 @@ def tick(name: str, port: int | None = None) -> Any:
                 return known[name].tick()
     except Problem as problem:
         raise NoTick(problem.detail) from problem
-    raise NoTick("Nothing runs there. Start `make run`.")
+    raise NoTick("No run was found. Start `make run`.")

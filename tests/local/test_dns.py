@@ -88,7 +88,7 @@ class TestTheCommand:
         self, record: tuple[str, str, str], capsys: pytest.CaptureFixture[str]
     ) -> None:
         assert main(["dns", "set", *record]) == 1
-        assert f"{record[0]} can't have such a record of type {record[1]}" in capsys.readouterr().err
+        assert f"Invalid record of type {record[1]} for {record[0]}" in capsys.readouterr().err
 
     @pytest.mark.usefixtures("state")
     def test_without_a_run_it_says_what_to_do(self, capsys: pytest.CaptureFixture[str]) -> None:

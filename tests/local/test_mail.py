@@ -78,7 +78,7 @@ class TestMail:
     @pytest.mark.parametrize("how", [[], ["--html"]])
     def test_none_is_said(self, how: list[str], capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["mail", *how]) == 1
-        assert capsys.readouterr() == ("", "No mail was sent yet.\n")
+        assert capsys.readouterr() == ("", "No mail has been sent yet.\n")
 
     def test_another_run_is_named_by_its_port(
         self, state: Path, run: str, taken: list[dict[str, Any]], capsys: pytest.CaptureFixture[str]

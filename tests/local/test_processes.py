@@ -42,7 +42,7 @@ def lives(pid: int) -> bool:
 def test_one_that_falls_is_named_with_its_last_words(tmp_path: Path) -> None:
     child = python("print('last words'); raise SystemExit(3)", tmp_path)
     child.process.wait(10)
-    with pytest.raises(Fallen, match=r"(?s)The child ended by itself \(exit code 3\).*last words"):
+    with pytest.raises(Fallen, match=r"(?s)The child ended unexpectedly \(exit code 3\).*last words"):
         child.check()
 
 

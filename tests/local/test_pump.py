@@ -191,7 +191,7 @@ def test_a_schedule_fires_soon_and_then_at_its_rate_or_every_few_seconds(rate: s
 def test_what_is_no_rate_is_refused_at_the_start(expression: str) -> None:
     app = Chalice("test")
     app.schedule(expression)(lambda _: None)
-    with pytest.raises(ValueError, match="knows rates only"):
+    with pytest.raises(ValueError, match="supports only rate expressions"):
         list(schedules(app))
 
 
@@ -229,7 +229,7 @@ def test_a_queue_out_of_reach_is_tried_again(
 
     def mend() -> None:
         deadline = time.monotonic() + 10
-        while "can't reach its queue" not in caplog.text and time.monotonic() < deadline:
+        while "cannot reach its queue" not in caplog.text and time.monotonic() < deadline:
             time.sleep(0.01)
         client("sqs").create_queue(QueueName="atrium-jobs")
         send(url, json.dumps({}))
@@ -240,4 +240,4 @@ def test_a_queue_out_of_reach_is_tried_again(
     mender.start()
     pump(app, stopped)
     mender.join()
-    assert "can't reach its queue" in caplog.text
+    assert "cannot reach its queue" in caplog.text

@@ -151,7 +151,7 @@ class TestSending:
         assert main(["redrive", "--send"]) == 130
         told = capsys.readouterr()
         assert "atrium-jobs-dead: 2 sent back (2 of erasures.run)" in told.out
-        assert "Nothing is lost" in told.err
+        assert "Run the same command to continue" in told.err
         assert set(bodies("jobs")) | {message.body for message in messages("jobs-dead")} == wanted
         assert said(capsys, "--send")[-1] == "3 sent back. What fails again is given up again."
         assert set(bodies("jobs")) == wanted
@@ -199,7 +199,7 @@ def test_a_stage_is_used_by_what_its_configuration_says(
     monkeypatch.setattr(configuration, "FILE", file)
     monkeypatch.setattr(module, "_WAIT_SECONDS", 0)
     assert main(["redrive", "--stage", "prod"]) == 1
-    assert "The stage prod is not known in .chalice/config.json. Begin with: make" in capsys.readouterr().err
+    assert "The stage prod is missing in .chalice/config.json. Run: make" in capsys.readouterr().err
     enqueue("erasures.run", GONE)
     give_up("jobs")
     with patch.dict(os.environ):
@@ -223,8 +223,8 @@ def refused_without_credentials(command: str) -> bool:
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (["--stage", "local"], "must be dev or prod"),
-        (["--stage", "production"], "must be dev or prod"),
+        (["--stage", "local"], "must be dev, prod, or a secondary stage"),
+        (["--stage", "production"], "must be dev, prod, or a secondary stage"),
         (["--stage", "prod", "--port", "8000"], "not allowed with argument --stage"),
     ],
 )

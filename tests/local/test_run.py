@@ -39,7 +39,7 @@ def test_a_seed_whose_receiver_could_not_listen_is_refused(
 ) -> None:
     monkeypatch.setattr(run_module, "receiver_port", lambda _: taken)
     assert main(["run", "--port", "8999", "--seed"]) == 1
-    assert f"Port {taken} is taken, where the run would listen to its webhooks" in capsys.readouterr().err
+    assert f"Port {taken} is in use, where this run would receive webhooks" in capsys.readouterr().err
 
 
 def test_state_that_an_emulator_still_saves_is_left_alone(state: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -70,7 +70,7 @@ def test_an_emulator_that_falls_ends_the_run_by_name(
     monkeypatch.setattr(run_module, "COMMAND", (sys.executable, "-c", "raise SystemExit('no room')"))
     assert main(["run", "--port", "8999"]) == 1
     said = capsys.readouterr().err
-    assert "The emulator ended by itself" in said
+    assert "The emulator ended unexpectedly" in said
     assert "no room" in said
 
 
@@ -81,7 +81,7 @@ def test_an_emulator_that_gives_no_answer_is_ended(
     monkeypatch.setattr(run_module, "COMMAND", (sys.executable, "-c", program))
     monkeypatch.setattr(run_module, "READY_SECONDS", 1)
     assert main(["run", "--port", "8999"]) == 1
-    assert "The emulator gave no answer within 1 s" in capsys.readouterr().err
+    assert "The emulator did not respond within 1 s" in capsys.readouterr().err
     with pytest.raises(ProcessLookupError):
         os.kill(int((state / "pid").read_text()), 0)
 

@@ -50,7 +50,7 @@ def test_a_schedule_that_is_none_is_refused_by_those_that_are(capsys: pytest.Cap
 @pytest.mark.usefixtures("state")
 def test_without_a_run_it_says_what_to_do(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["tick", "anchor"]) == 1
-    assert capsys.readouterr().err == "Nothing runs there. Start `make run`.\n"
+    assert capsys.readouterr().err == "No run was found. Start `make run`.\n"
 
 
 def test_a_run_that_is_over_does_not_answer(state: Path, capsys: pytest.CaptureFixture[str]) -> None:
