@@ -19,6 +19,8 @@ SCOPE_AREAS: tuple[ScopeArea, ...] = (
 """Areas that scopes cover, in their public order."""
 
 SETTINGS_SECTIONS: tuple[str, ...] = (
+    "chalicelib.features.notifications.webhooks.models.settings:WebhookSettings",
+    "chalicelib.features.platforms.models.settings:PlatformSettings",
     "chalicelib.features.research.models.settings:ResearchSettings",
     "chalicelib.features.tenancy.models.settings:TenancySettings",
 )

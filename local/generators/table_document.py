@@ -6,6 +6,7 @@ from typing import Final
 
 from chalicelib.entrypoints import catalogue
 from chalicelib.features.notifications.logic.subscriptions import subscriptions_key
+from chalicelib.features.notifications.webhooks.logic import host_rate_limit
 from chalicelib.features.platforms.members.entities import platform_membership_sort_key
 from chalicelib.features.research.entities import (
     COMPARISON_PARTITION,
@@ -31,7 +32,7 @@ from chalicelib.kernel.audit_log.mac_chains import chain_key
 from chalicelib.kernel.authorization import ancestor_cache
 from chalicelib.kernel.identity import auth, email_hashes
 from chalicelib.kernel.permissions.access_epochs import log_partition
-from chalicelib.kernel.rate_limits import host_rates, request_quota
+from chalicelib.kernel.rate_limits import request_quota
 from chalicelib.kernel.storage.entity import SCHEDULE_SHARDS, Entity, ItemKey, Quota
 from chalicelib.kernel.storage.record_sets import RecordSet
 from chalicelib.kernel.storage.trees import Tree
@@ -327,7 +328,7 @@ def _others() -> list[tuple[str, ItemKey, str]]:
         ),
         (
             "turns",
-            host_rates.slot_counter_key("{sha256 of the organization and the host}", "{second}"),
+            host_rate_limit.slot_counter_key("{sha256 of the organization and the host}", "{second}"),
             "how many requests an organization's webhooks have sent to a host in a second, or wanted to",
         ),
         (

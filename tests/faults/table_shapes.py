@@ -3,9 +3,9 @@
 from collections import Counter
 from typing import Any, Final
 
+from chalicelib.features.notifications.webhooks.logic.host_rate_limit import slot_counter_key
 from chalicelib.kernel.audit_log.ledger import HEAD, head_key
 from chalicelib.kernel.audit_log.mac_chains import shard_of
-from chalicelib.kernel.rate_limits.host_rates import slot_counter_key
 from chalicelib.kernel.storage.entity import SYSTEM_LOGS
 from tests.catalogue.evidence import Items
 from tests.harness.api import Json

@@ -8,9 +8,9 @@ from typing import Final
 import pytest
 
 from chalicelib.entrypoints.catalogue import operations
+from chalicelib.features.notifications.webhooks.logic.host_rate_limit import slot_counter_key
 from chalicelib.kernel.execution import pipeline
 from chalicelib.kernel.operations.operation import Operation
-from chalicelib.kernel.rate_limits.host_rates import slot_counter_key
 from tests.catalogue import evidence
 from tests.catalogue.conftest import Begin
 from tests.catalogue.examples.registry import example_of, perform

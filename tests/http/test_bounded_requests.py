@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
+from chalicelib.features.notifications.webhooks.logic import host_rate_limit
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.outbound import webhook_client
 from chalicelib.kernel.outbound.webhook_client import WebhookResponse
-from chalicelib.kernel.rate_limits import host_rates
 from tests.conftest import Configure
 from tests.harness.api import Api
 from tests.harness.clock import Clock
@@ -126,12 +126,12 @@ class TestRequestsToOneHost:
     def test_of_another_organization_are_counted_apart(self, api: Api, organization: Founded) -> None:
         other = found(api, organization.owner)
         turns = [
-            host_rates.acquire_slots(each.id, url, 10)
+            host_rate_limit.acquire_slots(each.id, url, 10)
             for each in (organization, other)
             for url in (URL, URL + "?again")
         ]
         assert [each.granted for each in turns] == [10, 0, 10, 0]
-        assert host_rates.acquire_slots(organization.id, "https://elsewhere.example.com", 10).granted == 10
+        assert host_rate_limit.acquire_slots(organization.id, "https://elsewhere.example.com", 10).granted == 10
 
 
 class TestATargetThatCanNotBeRight:

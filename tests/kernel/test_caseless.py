@@ -8,9 +8,10 @@ from typing import Final
 
 import pytest
 
+from chalicelib.features.platforms.models.domain_names import normalize_domain_name
 from chalicelib.features.sites.models.url_paths import normalize_path
 from chalicelib.kernel.core import case_folding
-from chalicelib.kernel.outbound.domain_names import host_name, normalize_domain_name
+from chalicelib.kernel.outbound.domain_names import host_name
 from chalicelib.kernel.storage.pii import PersonalData
 
 ROOT: Final = Path(__file__).parents[2] / "chalicelib"

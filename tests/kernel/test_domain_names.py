@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from chalicelib.kernel.outbound.domain_names import (
+from chalicelib.features.platforms.models.domain_names import (
     MAX_NAME_CHARACTERS,
     DomainName,
     is_within,

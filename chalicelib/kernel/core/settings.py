@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping
 from email.utils import getaddresses
 from functools import lru_cache
 from importlib import import_module
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Final, Literal, TypeVar, cast
 
@@ -25,7 +24,6 @@ from pydantic import (
     field_validator,
 )
 
-from chalicelib.kernel.core.case_folding import ascii_lower
 from chalicelib.kernel.core.clock import timestamp, timestamp_ms
 from chalicelib.kernel.core.encoding import from_base64, require_32_byte_key
 from chalicelib.kernel.core.ip_networks import parse_dns_servers
@@ -45,10 +43,6 @@ URL: Final = re.compile(r"https?://[^/?#]+")
 """Beginning of an http or https URL with a host."""
 
 _LOOPBACK_URL: Final = re.compile(r"http://(?:127\.0\.0\.1|\[::1\]|localhost)(?:[:/]|$)")
-_DOMAIN: Final = re.compile(
-    r"(?=.{1,200}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?"
-)
-
 EMAIL_PATTERN: Final = re.compile(r"[^@\s]+@[^@\s.]+(?:\.[^@\s.]+)+")
 """Pattern of an operator's e-mail address."""
 
@@ -89,12 +83,6 @@ class Settings(SettingsSection):
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="Minimum level of log records.")
     requests_per_minute: int = Field(
         600, ge=0, le=1_000_000, description="Requests per minute of each user and API key. 0: unlimited."
-    )
-    webhook_requests_per_second: int = Field(
-        200,
-        ge=1,
-        le=100_000,
-        description="Requests per second to one host by an organization's webhooks. Further ones wait.",
     )
     network_requests_per_minute: int = Field(
         3000,
@@ -170,19 +158,6 @@ class Settings(SettingsSection):
             "DNS servers for webhook hosts and custom domains, separated by commas. Empty: those of the machine."
         ),
     )
-    platforms_domain: str = Field(
-        "atrium.localhost",
-        description=(
-            "The service's own domain. Platforms get subdomains of it, and custom domains point to `cname.` below it."
-        ),
-    )
-    platforms_addresses: str = Field(
-        "",
-        description=(
-            "Addresses to which an apex custom domain can point by A and AAAA records, separated by commas. Empty:"
-            " only those of `cname.`, by ALIAS."
-        ),
-    )
 
     @field_validator("public_url")
     @classmethod
@@ -238,24 +213,6 @@ class Settings(SettingsSection):
     def _validate_dns_servers(cls, value: str) -> str:
         parse_dns_servers(value)
         return value
-
-    @field_validator("platforms_domain")
-    @classmethod
-    def _validate_domain(cls, value: str, info: ValidationInfo) -> str:
-        name = ascii_lower(value).removesuffix(".")
-        if (not name or name.endswith(".localhost")) and info.data.get("stage") != "local":
-            raise ValueError("must be set on a deployed stage, to a domain of yours")
-        if not _DOMAIN.fullmatch(name):
-            raise ValueError("must be a domain name such as atrium.example.com")
-        return name
-
-    @field_validator("platforms_addresses")
-    @classmethod
-    def _normalize_ip_addresses(cls, value: str) -> str:
-        try:
-            return ",".join(str(ip_address(address.strip())) for address in value.split(",") if value)
-        except ValueError:
-            raise ValueError("must be addresses separated by commas, such as 192.0.2.7,2001:db8::7") from None
 
     @field_validator("auth_jwks")
     @classmethod

@@ -10,7 +10,7 @@ from chalicelib.features.notifications.logic.event_access import authorize_event
 from chalicelib.features.notifications.logic.retry_schedule import TEST_RATE_LIMITS, TEST_TIMEOUT_SECONDS
 from chalicelib.features.notifications.models.schemas import TrialOut
 from chalicelib.features.notifications.webhooks.entities import MAX_ACTIVE_SECRETS, PROBE_TASK, Webhook
-from chalicelib.features.notifications.webhooks.logic import webhook_secrets
+from chalicelib.features.notifications.webhooks.logic import host_rate_limit, webhook_secrets
 from chalicelib.features.notifications.webhooks.logic.circuit_breaker import closed_circuit_fields, failure_reason
 from chalicelib.features.notifications.webhooks.models import standard_webhooks
 from chalicelib.features.notifications.webhooks.models.schemas import (
@@ -31,7 +31,6 @@ from chalicelib.kernel.outbound import webhook_client
 from chalicelib.kernel.outbound.webhook_client import WebhookResponse
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.permissions.scope_areas import ScopeArea
-from chalicelib.kernel.rate_limits import host_rates
 
 routes = RouteGroup("organizations", scope_areas=(ScopeArea("webhooks"),))
 
@@ -179,7 +178,7 @@ def _test_body(webhook: Webhook, organization: Organization, timestamp: str) -> 
 
 def _send_test(webhook: Webhook, body: bytes, headers: Mapping[str, str]) -> WebhookResponse:
     """Send a test message. It does not wait for the rate limit of its host, but counts against it."""
-    host_rates.acquire_slots(webhook.organization_id, webhook.url, 1)
+    host_rate_limit.acquire_slots(webhook.organization_id, webhook.url, 1)
     return webhook_client.post_webhook(webhook.url, body, headers, TEST_TIMEOUT_SECONDS)
 
 

@@ -18,7 +18,7 @@ from chalicelib.features.notifications.webhooks.entities import (
     Webhook,
     WebhookDelivery,
 )
-from chalicelib.features.notifications.webhooks.logic import final_outcomes, webhook_secrets
+from chalicelib.features.notifications.webhooks.logic import final_outcomes, host_rate_limit, webhook_secrets
 from chalicelib.features.notifications.webhooks.logic.circuit_breaker import (
     find_disable_reason,
     half_open_circuit_fields,
@@ -33,7 +33,6 @@ from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.outbound import mail, webhook_client
 from chalicelib.kernel.outbound.webhook_client import WebhookResponse
 from chalicelib.kernel.permissions.roles import Role
-from chalicelib.kernel.rate_limits import host_rates
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from chalicelib.kernel.work import jobs, queues, tasks
@@ -66,7 +65,7 @@ class _HostAllowance:
     def try_acquire(self, webhook: Webhook) -> bool:
         """Return whether one more request may be sent now. Raises Problem `unavailable`."""
         if self._remaining < 0:
-            turns = host_rates.acquire_slots(webhook.organization_id, webhook.url, self._requested)
+            turns = host_rate_limit.acquire_slots(webhook.organization_id, webhook.url, self._requested)
             self._remaining, self.next_at = turns.granted, turns.next_at
         if self._remaining == 0:
             self.exhausted = True

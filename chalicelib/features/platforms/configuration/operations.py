@@ -16,11 +16,12 @@ from chalicelib.features.platforms.domains.entities import CustomDomain
 from chalicelib.features.platforms.entities import Platform, require_platform_role
 from chalicelib.features.platforms.logic.navigation_targets import space_slug_in_path
 from chalicelib.features.platforms.logic.navigation_visibility import NavigationVisibility
+from chalicelib.features.platforms.models.settings import PlatformSettings
 from chalicelib.features.platforms.modules.entities import ModuleOverride
 from chalicelib.features.platforms.spaces.entities import Space
 from chalicelib.features.platforms.spaces.logic import space_visibility_keys, visible_space_or_none
 from chalicelib.kernel.core.problems import not_found
-from chalicelib.kernel.core.settings import settings
+from chalicelib.kernel.core.settings import section
 from chalicelib.kernel.execution.context import Context, Records
 from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.operations.route_groups import RouteGroup
@@ -103,7 +104,7 @@ def resolve_platform_config(ctx: Context, platform: Platform, body: ResolveReque
 def _match_host(platform: Platform, host: str | None, records: Records) -> HostMatch | None:
     """Return which domain of a platform a host is. `records` includes the custom domain of the platform."""
     custom_domain = next(iter(records.instances_of(CustomDomain)), None)
-    return match_host(host, platform, custom_domain, settings().platforms_domain)
+    return match_host(host, platform, custom_domain, section(PlatformSettings).platforms_domain)
 
 
 def _load_records(

@@ -5,9 +5,9 @@ from typing import Any, ClassVar, Final, Literal
 
 from pydantic import Field
 
+from chalicelib.features.platforms.models.domain_names import DomainName
 from chalicelib.kernel.http.fields import Timestamp, Uuid
 from chalicelib.kernel.http.models import Input, ListQuery, Output, RecordOutput
-from chalicelib.kernel.outbound.domain_names import DomainName
 
 VerificationStatus = Literal["none", "pending", "verified", "failed", "lapsed"]
 RecordPurpose = Literal["ownership", "routing"]

@@ -5,10 +5,11 @@ from dataclasses import field
 from typing import Any, ClassVar, Final, Literal
 
 from chalicelib.features.platforms.entities import SITE_KIND, LinkTarget
+from chalicelib.features.platforms.models.settings import PlatformSettings
 from chalicelib.features.sites.models.intervals import compact, last_end
 from chalicelib.features.sites.models.schemas import RobotsIn, SiteOut
 from chalicelib.features.tenancy.entities.organizations import Organization
-from chalicelib.kernel.core.settings import settings
+from chalicelib.kernel.core.settings import section
 from chalicelib.kernel.operations.access_rules import RequireRole
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage import trees
@@ -141,7 +142,7 @@ def tree_state_keys(site_id: str) -> list[ItemKey]:
 
 def sites_domain() -> str:
     """Return the domain below which every site has a host name."""
-    return f"sites.{settings().platforms_domain}"
+    return f"sites.{section(PlatformSettings).platforms_domain}"
 
 
 def require_site_role(role: Role | None, *, if_published: bool = False, public_label: str = "") -> RequireRole:

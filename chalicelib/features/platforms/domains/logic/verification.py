@@ -8,11 +8,12 @@ from typing import Any, Final
 
 from chalicelib.features.platforms.domains.entities import CustomDomain
 from chalicelib.features.platforms.domains.models import VerificationError
+from chalicelib.features.platforms.models.domain_names import registrable_domain
+from chalicelib.features.platforms.models.settings import PlatformSettings
 from chalicelib.kernel.core.case_folding import ascii_lower
 from chalicelib.kernel.core.clock import after, timestamp_ms
-from chalicelib.kernel.core.settings import settings
+from chalicelib.kernel.core.settings import section
 from chalicelib.kernel.crypto import signatures
-from chalicelib.kernel.outbound.domain_names import registrable_domain
 from chalicelib.kernel.outbound.ip_addresses import mask_private_address
 
 MAX_PENDING_DAYS: Final = 7
@@ -98,7 +99,7 @@ def challenge_name(domain: str) -> str:
 
 def cname_target() -> str:
     """Return the name that custom domains point to."""
-    return f"cname.{settings().platforms_domain}"
+    return f"cname.{section(PlatformSettings).platforms_domain}"
 
 
 def required_records(domain: str, proof: str) -> list[DnsRecord]:
@@ -128,7 +129,7 @@ def _apex_routes() -> list[tuple[str, str]]:
 
 
 def _service_addresses() -> list[str]:
-    text = settings().platforms_addresses
+    text = section(PlatformSettings).platforms_addresses
     return text.split(",") if text else []
 
 

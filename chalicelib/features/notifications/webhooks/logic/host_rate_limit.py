@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
 
+from chalicelib.features.notifications.webhooks.models.settings import WebhookSettings
 from chalicelib.kernel.core.clock import now_ms, timestamp
-from chalicelib.kernel.core.settings import settings
+from chalicelib.kernel.core.settings import section
 from chalicelib.kernel.rate_limits.buckets import subject_digest
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import ItemKey
@@ -32,7 +33,7 @@ def acquire_slots(organization_id: str, url: str, wanted: int) -> SendSlots:
 
     Raises Problem `unavailable`. Then nothing may be sent.
     """
-    rate, second = settings().webhook_requests_per_second, now_ms() // 1000
+    rate, second = section(WebhookSettings).webhook_requests_per_second, now_ms() // 1000
     host = (urlsplit(url).hostname or "").rstrip(".")
     key = slot_counter_key(subject_digest(f"{organization_id} {host}"), second)
     asked = table.increment(key, "used", wanted, ttl=second + _RETENTION_SECONDS)
