@@ -1,4 +1,4 @@
-"""`docs/operations/reliability.md`: what is promised though machines fail, who holds it, and what a soak has found."""
+"""Write `docs/operations/reliability.md`: the guarantees under failures, their tests, and the last soak's results."""
 
 import json
 from collections.abc import Mapping
@@ -11,20 +11,19 @@ FILE: Final = ROOT / "docs" / "operations" / "reliability.md"
 _RESULTS: Final = ROOT / "benchmarks" / "results" / "soak.json"
 
 PROMISES: Final = {
-    "acknowledged": "What was acknowledged is there: each version that an answer named is in its log, exactly once.",
-    "whole": "Every record that an answer named is of the version that its log says, and no other, or gone and its log "
-    "says so.",
-    "complete": "What was not acknowledged is there wholly or not at all: lists and logs say the same of all records.",
-    "ordered": "No log and no record's history leaves anything out.",
-    "verified": "Every log verifies, and each checkpoint that was kept along the way is one of its beginnings.",
-    "told": "Every event reached every webhook, or its delivery says why not.",
-    "answered": "No answer was other than expected: what was read is what was acknowledged before, a stale change is "
-    "refused, a repeated `Idempotency-Key` is answered with the same bytes.",
-    "exported": "Every export of a log is completed, and its file is what its digest says.",
-    "bounded": "No process took more than 512 MiB or had more than 512 files open.",
+    "acknowledged": "Every acknowledged change is in the log: each version in a response has exactly one entry.",
+    "whole": "Every record in a response has the version that its log shows, or is deleted and its log shows that.",
+    "complete": "A change without a response is stored completely or not at all: lists and logs agree on all records.",
+    "ordered": "No log and no history of a record has a gap.",
+    "verified": "Every log verifies, and every checkpoint from the run is a prefix of its log.",
+    "told": "Every event reached every webhook, or its delivery gives the reason.",
+    "answered": "Every response was as expected: reads return acknowledged changes, changes of an outdated version are "
+    "rejected, and a repeated `Idempotency-Key` gets the same bytes.",
+    "exported": "Every export of a log is completed, and its file matches its digest.",
+    "bounded": "No process used more than 512 MiB or more than 512 open files.",
     "struck": "The service and the workers were killed, each at least once.",
 }
-"""What is held against what the callers were told, in words."""
+"""The promises that a soak checks, in words."""
 
 
 def keep(results: Mapping[str, Any]) -> None:
@@ -50,14 +49,14 @@ def written(found: Mapping[str, Any]) -> str:
             service=found["kills"]["service"],
             workers=found["kills"]["workers"],
             letters=sum(found["deadLetters"].values()),
-            statuses=", ".join(f"{status} {count:,} times" for status, count in sorted(found["answers"].items())),
+            statuses=", ".join(f"{count:,} with status {status}" for status, count in sorted(found["answers"].items())),
             took=", ".join(
                 f"{name} {mib:.0f} MiB and {found['files'][name]} files"
                 for name, mib in sorted(found["memory"].items())
             ),
         ),
-        table(["asked", "answered, times"], asked),
-        table(["promise", "held"], promises),
+        table(["request", "responses"], asked),
+        table(["promise", "kept"], promises),
         *broken,
         _LIMITS,
     ]
@@ -71,50 +70,51 @@ def _held(broken: list[str]) -> str:
 _SHOWN: Final = 20
 
 _HEAD: Final = """\
-# What holds though machines fail
+# Reliability
 
-A process may be killed at any moment; AWS may throttle, time out before or after it has done what it was asked, lose
-the order of messages, deliver them twice or late. What Atrium promises then:
+A process may be killed at any moment. AWS may throttle, or time out before or after it has done the work. Messages may
+arrive late, twice or in another order. Atrium promises:
 
-- **Acknowledged is present.** A 2xx of a change means that its record, its log entry, its event and its idempotency
-  record were committed in one transaction.
-- **Not acknowledged is all or nothing.** Ask again with the same `Idempotency-Key`, or look.
-- **The log verifies**, and no entry precedes one that was answered before its request was sent.
-- **Every event reaches its subscribers**, at least once, or its delivery says why not.
-- **A repeated `Idempotency-Key` gets the same answer**, for 24 hours, as long as its caller may see what it is about.
+- **An acknowledged change is stored.** A 2xx response to a change means that its record, its log entry, its event and
+  its idempotency record were committed in one transaction.
+- **A change without a response is stored completely or not at all.** Repeat the request with the same
+  `Idempotency-Key`, or read the record.
+- **The log verifies.** No entry precedes an entry that was acknowledged before its request was sent.
+- **Every event reaches its subscribers** at least once, or its delivery gives the reason.
+- **A repeated `Idempotency-Key` gets the same response** for 24 hours, as long as its caller may see the record.
 
-Who holds that:
+These tests check the promises:
 
-- `tests/faults`: every mutation of the catalogue and every task of a queue, and in each of them every call of AWS:
-  throttled, timed out before it was done and after, cancelled, and the end of the process before it and after. Messages
-  are lost, doubled and late.
-- `tests/emulator/test_crashes.py` and `test_crashes_of_workers.py`: real processes that are killed at each of their
-  calls, against an emulator of DynamoDB and SQS. `test_races.py` and its neighbours: many callers at once.
-- `tests/model`: stories that Hypothesis makes up, of several callers, messages that come twice, late, never and in
-  disorder, and a clock that jumps, held against a model of the service.
+- `tests/faults`: every mutation of the catalogue and every task of a queue. Every AWS call in them is throttled,
+  cancelled, or times out before and after its work; the process ends before and after the call. Messages are lost,
+  repeated and late.
+- `tests/emulator/test_crashes.py` and `test_crashes_of_workers.py`: real processes that are killed at each of their AWS
+  calls, with an emulator of DynamoDB and SQS. `test_races.py` and others in that folder test concurrent callers.
+- `tests/model`: stories that Hypothesis generates, compared with a model of the service. They have several callers,
+  messages that arrive late, twice, never or in another order, and a clock that jumps.
 - `make soak`: the whole service under load while its processes are killed.
 """
 
 _SOAK: Final = """\
-## The soak
+## The last soak
 
-`make soak` runs the whole service as `make run` does for {minutes:g} minutes, while {service} times the service's
-process was killed and {workers} times that of all workers, at random (`SEED={seed}`), in the middle of whatever they
-did. Tenants asked {requests:,} times for something ({statuses}). Where a connection was cut they asked again,
-{triedAgain:,} times; {abandoned:,} changes they left as they were, not knowing. A killed service answered again after
-{revived[p50]:g} s in the middle, {revived[max]:g} s at most, which is how long Python takes to start.
+`make soak` ran the whole service, as `make run` does, for {minutes:g} minutes. During that time it killed the service's
+process {service} times and the process of all workers {workers} times, at random moments (`SEED={seed}`). Tenants sent
+{requests:,} requests ({statuses}). After a lost connection they repeated the request, {triedAgain:,} times in all; they
+abandoned {abandoned:,} changes without knowing the outcome. A killed service responded again after {revived[p50]:g} s
+in the median and {revived[max]:g} s at most, the time that Python takes to start.
 
-{acknowledged:,} changes were acknowledged. {entries:,} entries are in the logs, {deliveries:,} requests reached the two
-webhooks of each tenant, one of which fails three times of ten. An event arrived {lag[p50]:g} s after it was committed
-in the middle, after {lag[p99]:g} s in 99 of 100 cases, after {lag[max]:g} s at most: a message that a killed worker
-held comes back when its time is over, or the sweep finds what is due. After the load, {settled:g} s passed until
-nothing waited any more. {exports} exports and {checkpoints} kept checkpoints were looked at. In dead-letter queues were
-{letters} messages: one whose workers are killed five times goes there, and the sweep makes up for it. At most they
-took: {took}.
+{acknowledged:,} changes were acknowledged. The logs contain {entries:,} entries. {deliveries:,} requests reached the
+two webhooks of each tenant, one of which fails three times out of ten. An event arrived {lag[p50]:g} s after its commit
+in the median, {lag[p99]:g} s in the 99th percentile and {lag[max]:g} s at most. The long times occur because a killed
+worker's message returns only after its visibility time-out, or the sweep finds the due work. After the load,
+{settled:g} s passed until nothing was pending. The soak checked {exports} exports and {checkpoints} checkpoints. The
+dead-letter queues contained {letters} messages: a message whose workers are killed five times moves there, and the
+sweep repeats its work. Peak use: {took}.
 
 On {machine}, Python {python}, {day}."""
 
 _LIMITS: Final = """\
-What it can't show: that DynamoDB, SQS and S3 keep what they promise themselves (an emulator stands for them, which is
-not killed), what a network does between them, and months instead of minutes.
+A soak cannot show that DynamoDB, SQS and S3 keep their own promises, because an emulator replaces them and is never
+killed. It also cannot show the effects of a real network, or of months of operation.
 """
