@@ -15,7 +15,7 @@ from tests.harness.invitations import ACCEPTANCE, SOPHIE, accepts, asked_to_invi
 from tests.harness.organizations import Founded, found, joins, make_key
 from tests.harness.workers import Workers
 
-NOBODY = "01939d3c-0000-4000-8000-00000000000a"
+UNKNOWN_ID = "01939d3c-0000-4000-8000-00000000000a"
 
 
 def statuses(api: Api, organization: Founded) -> list[str]:
@@ -23,15 +23,15 @@ def statuses(api: Api, organization: Founded) -> list[str]:
 
 
 class TestInviteToOrganization:
-    def test_an_address_is_enough(self, api: Api, organization: Founded, ada: Person, clock: Clock) -> None:
-        moment = clock.freeze()
+    def test_an_email_address_is_enough(self, api: Api, organization: Founded, ada: Person, clock: Clock) -> None:
+        timestamp = clock.freeze()
         answer = api.post(f"{organization.path}/invite", as_=ada, json={"email": SOPHIE})
         assert answer.status == 201
         invited = answer.json
         assert invited == {
             "id": invited["id"],
-            "createdAt": moment,
-            "updatedAt": moment,
+            "createdAt": timestamp,
+            "updatedAt": timestamp,
             "version": 1,
             "platformId": None,
             "email": SOPHIE,
@@ -39,36 +39,36 @@ class TestInviteToOrganization:
             "message": None,
             "expiresInDays": 7,
             "status": "pending",
-            "sentAt": moment,
+            "sentAt": timestamp,
             "mailWithheld": False,
-            "expiresAt": after(moment, days=7),
+            "expiresAt": after(timestamp, days=7),
             "invitedBy": ada.id,
             "acceptUrl": invited["acceptUrl"],
         }
 
-    def test_it_is_found_where_the_answer_says(self, api: Api, organization: Founded, ada: Person) -> None:
+    def test_the_location_header_leads_to_the_invitation(self, api: Api, organization: Founded, ada: Person) -> None:
         answer = asked_to_invite(api, organization, SOPHIE)
         assert answer.location == f"{organization.path}/invitations/{answer.json['id']}"
         assert api.get(answer.location, as_=ada).json == {**answer.json, "acceptUrl": None}
 
-    def test_everything_listed_is_accepted(self, api: Api, organization: Founded, clock: Clock) -> None:
-        moment = clock.freeze()
+    def test_every_documented_field_is_accepted(self, api: Api, organization: Founded, clock: Clock) -> None:
+        timestamp = clock.freeze()
         message = "Come and join us.\n\nThe Engines"
         invited = invite(api, organization, SOPHIE, role="editor", message=message, expiresInDays=30).record
         assert (invited["role"], invited["message"], invited["expiresInDays"]) == ("editor", message, 30)
-        assert invited["expiresAt"] == after(moment, days=30)
+        assert invited["expiresAt"] == after(timestamp, days=30)
 
-    def test_an_address_is_kept_in_lower_case(self, api: Api, organization: Founded) -> None:
+    def test_the_email_address_is_stored_in_lower_case(self, api: Api, organization: Founded) -> None:
         assert invite(api, organization, " Sophie.Germain@Example.ORG ").record["email"] == "sophie.germain@example.org"
 
-    def test_the_link_leads_to_the_service_and_is_for_nobody_elses_cache(self, api: Api, organization: Founded) -> None:
+    def test_the_link_points_to_the_service_and_is_not_cached(self, api: Api, organization: Founded) -> None:
         answer = asked_to_invite(api, organization, SOPHIE)
         link, token = answer.json["acceptUrl"], token_of(answer.json["acceptUrl"])
         assert link == f"http://127.0.0.1:8000{ACCEPTANCE}?token={token}"
         assert answer.headers["Cache-Control"] == "no-store"
         assert api.get(ACCEPTANCE, query={"token": token}).status == 200
 
-    def test_the_link_leads_to_a_page_of_the_products_own_if_one_is_set(
+    def test_the_link_points_to_the_configured_page_of_the_product(
         self, api: Api, organization: Founded, configure: Configure
     ) -> None:
         for page, separator in (("https://app.example/join", "?"), ("https://app.example/?to=join", "&")):
@@ -77,7 +77,7 @@ class TestInviteToOrganization:
             assert invited.record["acceptUrl"] == f"{page}{separator}token={invited.token}"
             assert api.get(ACCEPTANCE, query={"token": invited.token}).status == 200
 
-    def test_every_link_is_another(self, api: Api, organization: Founded) -> None:
+    def test_every_link_is_unique(self, api: Api, organization: Founded) -> None:
         tokens = {invite(api, organization, f"{n}@example.org").token for n in range(20)}
         assert len(tokens) == 20
 
@@ -108,51 +108,51 @@ class TestInviteToOrganization:
             ("status", "accepted"),
             ("acceptUrl", "x"),
             ("expiresAt", "2099-01-01T00:00:00Z"),
-            ("invitedBy", NOBODY),
+            ("invitedBy", UNKNOWN_ID),
         ],
     )
-    def test_what_makes_no_sense_is_refused(self, api: Api, organization: Founded, field: str, value: object) -> None:
+    def test_an_invalid_field_is_rejected(self, api: Api, organization: Founded, field: str, value: object) -> None:
         body = {"email": SOPHIE, field: value}
         answer = api.post(f"{organization.path}/invite", as_=organization.owner, json=body)
         assert answer.code == "422 validation_failed"
         assert set(answer.faults) == {f"/{field}"}
         assert statuses(api, organization) == []
 
-    def test_null_is_what_was_left_out(self, api: Api, organization: Founded) -> None:
-        made = invite(api, organization, SOPHIE, role=None, message=None, expiresInDays=None).record
-        assert (made["role"], made["message"], made["expiresInDays"]) == ("member", None, 7)
+    def test_null_selects_the_default(self, api: Api, organization: Founded) -> None:
+        invited = invite(api, organization, SOPHIE, role=None, message=None, expiresInDays=None).record
+        assert (invited["role"], invited["message"], invited["expiresInDays"]) == ("member", None, 7)
 
-    def test_an_address_has_to_be_given(self, api: Api, organization: Founded, ada: Person) -> None:
+    def test_an_email_address_is_required(self, api: Api, organization: Founded, ada: Person) -> None:
         bodies: list[Json | None] = [{}, None, {"email": None}]
         for body in bodies:
             answer = api.post(f"{organization.path}/invite", as_=ada, json=body)
             assert answer.faults == {"/email": "required"}
 
-    def test_the_limits_themselves_are_allowed(self, api: Api, organization: Founded) -> None:
+    def test_the_minimum_and_the_maximum_are_accepted(self, api: Api, organization: Founded) -> None:
         for days in (1, 30):
             invited = invite(api, organization, f"{days}@example.org", expiresInDays=days, message="x" * 4000)
             assert invited.record["expiresInDays"] == days
 
-    def test_asked_for_again_with_its_key_it_is_the_same_with_its_link(
+    def test_a_retry_with_the_idempotency_key_returns_the_same_invitation_and_link(
         self, api: Api, organization: Founded, ada: Person
     ) -> None:
         path, once = f"{organization.path}/invite", {"Idempotency-Key": "once"}
-        first, again = (api.post(path, as_=ada, json={"email": SOPHIE}, headers=once) for _ in range(2))
-        assert again.said == first.said
-        assert again.headers["Idempotency-Replayed"] == "true"
-        assert token_of(again.json["acceptUrl"]) not in json.dumps(cloud.stored(), default=repr)
+        first, repeated = (api.post(path, as_=ada, json={"email": SOPHIE}, headers=once) for _ in range(2))
+        assert repeated.said == first.said
+        assert repeated.headers["Idempotency-Replayed"] == "true"
+        assert token_of(repeated.json["acceptUrl"]) not in json.dumps(cloud.stored(), default=repr)
         assert len(statuses(api, organization)) == 1
 
 
 class TestWhoMayInvite:
-    def test_admins_and_the_owner_may_and_lower_roles_may_not(
+    def test_admins_and_the_owner_may_invite_and_lower_roles_may_not(
         self, api: Api, organization: Founded, grace: Person, edith: Person, mary: Person
     ) -> None:
         assert invite(api, organization, SOPHIE, as_=grace).record["invitedBy"] == grace.id
         for person in (edith, mary):
             assert asked_to_invite(api, organization, "x@example.org", as_=person).code == "403 insufficient_role"
 
-    def test_to_strangers_operators_and_rivals_there_is_nothing_here(
+    def test_callers_without_access_to_the_organization_get_not_found(
         self, api: Api, organization: Founded, stranger: Person, operator: Person
     ) -> None:
         rival = make_key(api, found(api, stranger), "admin")
@@ -161,39 +161,41 @@ class TestWhoMayInvite:
         assert api.post(f"{organization.path}/invite", json={"email": SOPHIE}).code == "401 unauthenticated"
 
     @pytest.mark.parametrize("role", ["member", "editor", "admin"])
-    def test_people_grant_roles_up_to_their_own(
+    def test_members_grant_roles_up_to_their_own(
         self, api: Api, organization: Founded, ada: Person, grace: Person, role: str
     ) -> None:
         for n, person in enumerate((ada, grace)):
             assert invite(api, organization, f"{n}@example.org", as_=person, role=role).record["role"] == role
 
     def test_a_key_without_admin_grants_no_role_above_editor(self, api: Api, organization: Founded) -> None:
-        area, full = make_key(api, organization, "members:write"), make_key(api, organization, "admin")
-        refused = asked_to_invite(api, organization, SOPHIE, as_=area, role="admin")
+        limited_key, admin_key = make_key(api, organization, "members:write"), make_key(api, organization, "admin")
+        refused = asked_to_invite(api, organization, SOPHIE, as_=limited_key, role="admin")
         assert (refused.code, refused.faults) == ("403 insufficient_role", {"/role": "insufficient_role"})
-        assert invite(api, organization, SOPHIE, as_=area, role="editor").record["invitedBy"] == area.id
-        assert invite(api, organization, "x@example.org", as_=full, role="admin").record["role"] == "admin"
+        assert invite(api, organization, SOPHIE, as_=limited_key, role="editor").record["invitedBy"] == limited_key.id
+        assert invite(api, organization, "x@example.org", as_=admin_key, role="admin").record["role"] == "admin"
 
     @pytest.mark.parametrize("scope", ["read", "write", "members:read", "api-keys:write"])
-    def test_a_key_needs_the_scope(self, api: Api, organization: Founded, scope: str) -> None:
+    def test_a_key_needs_the_scope_to_write_members(self, api: Api, organization: Founded, scope: str) -> None:
         key = make_key(api, organization, scope)
         assert asked_to_invite(api, organization, SOPHIE, as_=key).code == "403 insufficient_scope"
 
 
-class TestOneOfEachAddress:
-    def test_an_address_has_one_pending_invitation_however_it_is_spelt(self, api: Api, organization: Founded) -> None:
+class TestOneInvitationPerAddress:
+    def test_an_address_has_one_pending_invitation_in_any_spelling(self, api: Api, organization: Founded) -> None:
         invite(api, organization, SOPHIE)
-        for spelt in (SOPHIE, SOPHIE.upper(), "Sophie@Example.Org"):
-            answer = asked_to_invite(api, organization, spelt, role="admin")
+        for spelling in (SOPHIE, SOPHIE.upper(), "Sophie@Example.Org"):
+            answer = asked_to_invite(api, organization, spelling, role="admin")
             assert (answer.code, answer.faults) == ("409 already_exists", {"/email": "already_exists"})
             assert answer.json["detail"].startswith(f"Another invitation has the email '{SOPHIE}'.")
         assert statuses(api, organization) == ["pending"]
 
-    def test_another_organization_may_invite_it_too(self, api: Api, organization: Founded, grace: Person) -> None:
+    def test_another_organization_may_invite_the_same_address(
+        self, api: Api, organization: Founded, grace: Person
+    ) -> None:
         invite(api, organization, SOPHIE)
         assert invite(api, found(api, grace), SOPHIE).record["status"] == "pending"
 
-    def test_one_that_is_revoked_or_declined_makes_room(
+    def test_a_revoked_or_declined_invitation_frees_the_address(
         self, api: Api, organization: Founded, ada: Person, stranger: Person
     ) -> None:
         api.delete(invite(api, organization, stranger).path, as_=ada)
@@ -201,7 +203,7 @@ class TestOneOfEachAddress:
         invite(api, organization, stranger)
         assert statuses(api, organization) == ["revoked", "declined", "pending"]
 
-    def test_an_expired_one_makes_room_before_anybody_noticed(
+    def test_an_expired_invitation_frees_the_address_before_the_sweep(
         self, api: Api, organization: Founded, clock: Clock, workers: Workers
     ) -> None:
         invite(api, organization, SOPHIE)
@@ -213,7 +215,9 @@ class TestOneOfEachAddress:
         assert asked_to_invite(api, organization, SOPHIE).code == "409 already_exists"
         assert api.delete(later.path, as_=organization.owner).status == 204
 
-    def test_one_makes_room_in_the_very_moment_it_expires(self, api: Api, organization: Founded, clock: Clock) -> None:
+    def test_an_invitation_frees_the_address_at_the_instant_it_expires(
+        self, api: Api, organization: Founded, clock: Clock
+    ) -> None:
         clock.freeze("2026-11-20T09:30:00.400Z")
         invite(api, organization, SOPHIE)
         clock.freeze("2026-11-27T09:30:00.399Z")
@@ -222,29 +226,33 @@ class TestOneOfEachAddress:
         invite(api, organization, SOPHIE)
         assert statuses(api, organization) == ["expired", "pending"]
 
-    def test_a_members_address_is_not_invited(self, api: Api, organization: Founded, ada: Person, mary: Person) -> None:
+    def test_the_address_of_a_member_is_rejected(
+        self, api: Api, organization: Founded, ada: Person, mary: Person
+    ) -> None:
         for address in (mary.email, mary.email.upper(), ada.email):
             answer = asked_to_invite(api, organization, address)
             assert (answer.code, answer.faults) == ("409 already_member", {"/email": "already_member"})
         assert statuses(api, organization) == []
 
-    def test_nor_is_that_of_somebody_who_has_just_accepted(
+    def test_the_address_of_a_member_who_has_just_accepted_is_rejected(
         self, api: Api, organization: Founded, stranger: Person
     ) -> None:
         accepts(api, invite(api, organization, stranger), stranger)
         assert asked_to_invite(api, organization, stranger).code == "409 already_member"
 
-    def test_nor_is_that_of_somebody_who_joined_by_other_means(
+    def test_the_address_of_a_member_who_joined_without_an_invitation_is_rejected(
         self, api: Api, organization: Founded, stranger: Person
     ) -> None:
         joins(organization, stranger, "member")
         assert asked_to_invite(api, organization, stranger).code == "409 already_member"
 
-    def test_a_former_members_is(self, api: Api, organization: Founded, ada: Person, mary: Person) -> None:
+    def test_the_address_of_a_former_member_can_be_invited(
+        self, api: Api, organization: Founded, ada: Person, mary: Person
+    ) -> None:
         api.delete(f"{organization.path}/members/{mary.id}", as_=ada)
         assert accepts(api, invite(api, organization, mary), mary)["membership"]["role"] == "member"
 
-    def test_of_several_at_once_one_is_sent(self, api: Api, organization: Founded) -> None:
+    def test_one_of_several_concurrent_requests_succeeds(self, api: Api, organization: Founded) -> None:
         with ThreadPoolExecutor(5) as threads:
             answers = list(threads.map(lambda _: asked_to_invite(api, organization, SOPHIE), range(5)))
         assert sorted(a.status for a in answers) == [201, 409, 409, 409, 409]
@@ -253,54 +261,60 @@ class TestOneOfEachAddress:
 
 
 @pytest.fixture
-def at_most_three(monkeypatch: pytest.MonkeyPatch) -> None:
+def limit_of_three(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Invitation, "quota", replace(Invitation.quota, limit=3))
 
 
-def three(api: Api, organization: Founded) -> None:
+def invite_up_to_limit(api: Api, organization: Founded) -> None:
     for n in range(3):
         invite(api, organization, f"{n}@example.org", expiresInDays=n + 1)
     assert asked_to_invite(api, organization, SOPHIE).code == "409 limit_exceeded"
 
 
 class TestLimit:
-    def test_100_are_pending_in_an_organization_at_most(self, api: Api, organization: Founded, ada: Person) -> None:
+    def test_an_organization_has_at_most_100_pending_invitations(
+        self, api: Api, organization: Founded, ada: Person
+    ) -> None:
         for n in range(100):
             invite(api, organization, f"{n}@example.org")
         assert asked_to_invite(api, organization, SOPHIE).code == "409 limit_exceeded"
         assert statuses(api, organization) == ["pending"] * 100
         assert invite(api, found(api, ada), SOPHIE).record["status"] == "pending"
 
-    @pytest.mark.usefixtures("at_most_three")
-    def test_revoking_makes_room_for_one_also_when_repeated(self, api: Api, organization: Founded, ada: Person) -> None:
-        three(api, organization)
+    @pytest.mark.usefixtures("limit_of_three")
+    def test_revoking_an_invitation_twice_frees_one_place(self, api: Api, organization: Founded, ada: Person) -> None:
+        invite_up_to_limit(api, organization)
         first, *_ = api.items(f"{organization.path}/invitations", as_=ada)
         for _ in range(2):
             assert api.delete(f"{organization.path}/invitations/{first['id']}", as_=ada).status == 204
         invite(api, organization, SOPHIE)
         assert asked_to_invite(api, organization, "x@example.org").code == "409 limit_exceeded"
 
-    @pytest.mark.usefixtures("at_most_three")
-    def test_an_answer_makes_room(self, api: Api, organization: Founded, stranger: Person, operator: Person) -> None:
-        one, other = (invite(api, organization, person) for person in (stranger, operator))
+    @pytest.mark.usefixtures("limit_of_three")
+    def test_an_accepted_or_declined_invitation_frees_a_place(
+        self, api: Api, organization: Founded, stranger: Person, operator: Person
+    ) -> None:
+        first, second = (invite(api, organization, person) for person in (stranger, operator))
         invite(api, organization, SOPHIE)
         assert asked_to_invite(api, organization, "x@example.org").code == "409 limit_exceeded"
-        accepts(api, one, stranger)
-        declines(api, other, operator)
+        accepts(api, first, stranger)
+        declines(api, second, operator)
         for address in ("x@example.org", "y@example.org"):
             invite(api, organization, address)
         assert asked_to_invite(api, organization, "z@example.org").code == "409 limit_exceeded"
 
-    @pytest.mark.usefixtures("at_most_three")
-    def test_expired_ones_do_not_count(self, api: Api, organization: Founded, clock: Clock, workers: Workers) -> None:
-        three(api, organization)
+    @pytest.mark.usefixtures("limit_of_three")
+    def test_expired_invitations_do_not_count(
+        self, api: Api, organization: Founded, clock: Clock, workers: Workers
+    ) -> None:
+        invite_up_to_limit(api, organization)
         clock.shift(days=1, seconds=1)
         workers.settle()
         invite(api, organization, SOPHIE)
         assert asked_to_invite(api, organization, "x@example.org").code == "409 limit_exceeded"
 
-    @pytest.mark.usefixtures("at_most_three")
-    def test_sending_again_needs_no_room(self, api: Api, organization: Founded, clock: Clock) -> None:
+    @pytest.mark.usefixtures("limit_of_three")
+    def test_resending_needs_no_free_place(self, api: Api, organization: Founded, clock: Clock) -> None:
         for n in range(2):
             invite(api, organization, f"{n}@example.org")
         last = invite(api, organization, SOPHIE)
@@ -308,8 +322,8 @@ class TestLimit:
         assert resend(api, organization, last).id == last.id
         assert asked_to_invite(api, organization, "x@example.org").code == "409 limit_exceeded"
 
-    @pytest.mark.usefixtures("at_most_three")
-    def test_it_holds_when_many_are_sent_at_once(self, api: Api, organization: Founded) -> None:
+    @pytest.mark.usefixtures("limit_of_three")
+    def test_the_limit_holds_for_concurrent_requests(self, api: Api, organization: Founded) -> None:
         with ThreadPoolExecutor(6) as threads:
             answers = list(threads.map(lambda n: asked_to_invite(api, organization, f"{n}@example.org"), range(6)))
         assert sorted(a.status for a in answers) == [201, 201, 201, 409, 409, 409]
@@ -317,7 +331,7 @@ class TestLimit:
 
 
 class TestListInvitations:
-    def test_all_are_listed_in_the_order_they_were_made_whatever_became_of_them(
+    def test_all_are_listed_in_order_of_creation_whatever_their_status(
         self, api: Api, organization: Founded, ada: Person, stranger: Person, operator: Person, clock: Clock
     ) -> None:
         invite(api, organization, "late@example.org", expiresInDays=1)
@@ -328,17 +342,17 @@ class TestListInvitations:
         invite(api, organization, SOPHIE)
         assert statuses(api, organization) == ["expired", "accepted", "declined", "revoked", "pending"]
 
-    def test_none_is_listed_with_its_link(self, api: Api, organization: Founded, ada: Person) -> None:
-        made = [invite(api, organization, f"{name}@example.org").record for name in "cab"]
+    def test_listed_invitations_have_no_link(self, api: Api, organization: Founded, ada: Person) -> None:
+        invitations = [invite(api, organization, f"{name}@example.org").record for name in "cab"]
         listed = api.items(f"{organization.path}/invitations", as_=ada)
-        assert listed == [{**record, "acceptUrl": None} for record in made]
+        assert listed == [{**record, "acceptUrl": None} for record in invitations]
 
-    def test_they_come_page_by_page(self, api: Api, organization: Founded, ada: Person) -> None:
-        made = [invite(api, organization, f"{n}@example.org").id for n in range(5)]
+    def test_invitations_are_listed_page_by_page(self, api: Api, organization: Founded, ada: Person) -> None:
+        ids = [invite(api, organization, f"{n}@example.org").id for n in range(5)]
         pages = api.pages(f"{organization.path}/invitations", as_=ada, query={"limit": 2})
-        assert [[i["id"] for i in page["items"]] for page in pages if page["items"]] == [made[:2], made[2:4], made[4:]]
+        assert [[i["id"] for i in page["items"]] for page in pages if page["items"]] == [ids[:2], ids[2:4], ids[4:]]
 
-    def test_admins_and_keys_that_read_members_see_them_and_nobody_else(
+    def test_only_admins_and_keys_that_read_members_list_invitations(
         self, api: Api, organization: Founded, grace: Person, edith: Person, mary: Person, stranger: Person
     ) -> None:
         path = f"{organization.path}/invitations"
@@ -353,49 +367,51 @@ class TestListInvitations:
 
 
 class TestGetInvitation:
-    def test_it_is_read_without_its_link_and_with_an_etag(
+    def test_an_invitation_is_read_without_its_link_and_with_an_etag(
         self, api: Api, organization: Founded, grace: Person, clock: Clock
     ) -> None:
         invited = invite(api, organization, SOPHIE)
         answer = api.get(invited.path, as_=grace)
         assert answer.json == {**invited.record, "acceptUrl": None}
-        seen = {"If-None-Match": answer.etag}
-        assert api.get(invited.path, as_=grace, headers=seen).status == 304
+        conditions = {"If-None-Match": answer.etag}
+        assert api.get(invited.path, as_=grace, headers=conditions).status == 304
         clock.shift(minutes=2)
         resend(api, organization, invited)
-        assert api.get(invited.path, as_=grace, headers=seen).status == 200
+        assert api.get(invited.path, as_=grace, headers=conditions).status == 200
 
-    def test_its_etag_changes_when_time_ends_it(
-        self, api: Api, organization: Founded, ada: Person, clock: Clock
-    ) -> None:
+    def test_the_etag_changes_at_expiry(self, api: Api, organization: Founded, ada: Person, clock: Clock) -> None:
         invited = invite(api, organization, SOPHIE)
-        seen = {"If-None-Match": api.get(invited.path, as_=ada).etag}
+        conditions = {"If-None-Match": api.get(invited.path, as_=ada).etag}
         clock.shift(days=8)
-        answer = api.get(invited.path, as_=ada, headers=seen)
+        answer = api.get(invited.path, as_=ada, headers=conditions)
         assert (answer.status, answer.json["status"]) == (200, "expired")
 
-    @pytest.mark.parametrize("invitation", [NOBODY, "x", "%20", "acceptance"])
-    def test_what_is_none_is_not_found(self, api: Api, organization: Founded, ada: Person, invitation: str) -> None:
+    @pytest.mark.parametrize("invitation", [UNKNOWN_ID, "x", "%20", "acceptance"])
+    def test_an_unknown_invitation_is_not_found(
+        self, api: Api, organization: Founded, ada: Person, invitation: str
+    ) -> None:
         assert api.get(f"{organization.path}/invitations/{invitation}", as_=ada).code == "404 not_found"
 
-    def test_one_of_another_organization_is_not_found_here(self, api: Api, organization: Founded, ada: Person) -> None:
-        theirs = invite(api, found(api, ada), SOPHIE)
-        path = f"{organization.path}/invitations/{theirs.id}"
+    def test_an_invitation_of_another_organization_is_not_found(
+        self, api: Api, organization: Founded, ada: Person
+    ) -> None:
+        foreign = invite(api, found(api, ada), SOPHIE)
+        path = f"{organization.path}/invitations/{foreign.id}"
         assert api.get(path, as_=ada).code == "404 not_found"
         assert api.delete(path, as_=ada).code == "404 not_found"
         assert api.post(f"{path}/resend", as_=ada).code == "404 not_found"
-        assert api.get(theirs.path, as_=ada).json["status"] == "pending"
+        assert api.get(foreign.path, as_=ada).json["status"] == "pending"
 
-    def test_who_may_read_it(
+    def test_only_admins_and_keys_that_read_members_read_an_invitation(
         self, api: Api, organization: Founded, edith: Person, mary: Person, stranger: Person
     ) -> None:
         invited = invite(api, organization, stranger)
         assert api.get(invited.path, as_=make_key(api, organization, "members:read")).status == 200
         for person in (edith, mary):
             assert api.get(invited.path, as_=person).code == "403 insufficient_role"
-        assert api.get(invited.path, as_=stranger).code == "404 not_found", "to be invited is not to have a part in it"
+        assert api.get(invited.path, as_=stranger).code == "404 not_found", "an invitation gives no access"
 
-    def test_it_is_not_to_be_changed(self, api: Api, organization: Founded, ada: Person) -> None:
+    def test_an_invitation_cannot_be_changed(self, api: Api, organization: Founded, ada: Person) -> None:
         invited = invite(api, organization, SOPHIE)
         for method in ("PATCH", "PUT"):
             answer = api.request(method, invited.path, as_=ada, json={"role": "admin"})

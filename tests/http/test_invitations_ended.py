@@ -25,20 +25,20 @@ from tests.harness.workers import Workers, bodies
 REVOKED, EXPIRED = "410 invitation_revoked", "410 invitation_expired"
 
 
-def accepted(api: Api, organization: Founded, person: Person) -> Invited:
+def create_accepted(api: Api, organization: Founded, person: Person) -> Invited:
     invited = invite(api, organization, person)
     accepts(api, invited, person)
     return invited
 
 
-def declined(api: Api, organization: Founded, person: Person) -> Invited:
+def create_declined(api: Api, organization: Founded, person: Person) -> Invited:
     invited = invite(api, organization, person)
     declines(api, invited, person)
     return invited
 
 
 class TestRevokeInvitation:
-    def test_its_link_is_dead_at_once_for_everyone(
+    def test_the_link_is_rejected_at_once_for_everyone(
         self, api: Api, organization: Founded, grace: Person, stranger: Person
     ) -> None:
         invited = invite(api, organization, stranger)
@@ -49,7 +49,7 @@ class TestRevokeInvitation:
         assert api.get(organization.path, as_=stranger).code == "404 not_found"
         assert status_of(api, organization, invited) == "revoked"
 
-    def test_again_it_changes_nothing(self, api: Api, organization: Founded, ada: Person) -> None:
+    def test_repeating_it_changes_nothing(self, api: Api, organization: Founded, ada: Person) -> None:
         invited = invite(api, organization, SOPHIE)
         api.delete(invited.path, as_=ada)
         before = api.get(invited.path, as_=ada).json
@@ -57,17 +57,17 @@ class TestRevokeInvitation:
         assert api.get(invited.path, as_=ada).json == before
         assert history(api, organization, invited) == ["created", "revoked"]
 
-    def test_what_was_answered_can_not_be_revoked(
+    def test_an_accepted_or_declined_invitation_cannot_be_revoked(
         self, api: Api, organization: Founded, ada: Person, stranger: Person, operator: Person
     ) -> None:
-        for invited, became in (
-            (accepted(api, organization, stranger), "accepted"),
-            (declined(api, organization, operator), "declined"),
+        for invited, status in (
+            (create_accepted(api, organization, stranger), "accepted"),
+            (create_declined(api, organization, operator), "declined"),
         ):
             assert api.delete(invited.path, as_=ada).code == "409 invalid_transition"
-            assert status_of(api, organization, invited) == became
+            assert status_of(api, organization, invited) == status
 
-    def test_nor_can_what_has_expired(
+    def test_an_expired_invitation_cannot_be_revoked(
         self, api: Api, organization: Founded, ada: Person, clock: Clock, workers: Workers
     ) -> None:
         invited = invite(api, organization, SOPHIE)
@@ -76,19 +76,21 @@ class TestRevokeInvitation:
             assert api.delete(invited.path, as_=ada).code == "409 invalid_transition"
             workers.settle()
 
-    def test_only_as_it_was_seen_if_that_is_said(
+    def test_if_match_rejects_a_changed_invitation(
         self, api: Api, organization: Founded, ada: Person, clock: Clock
     ) -> None:
         invited = invite(api, organization, SOPHIE)
-        seen = {"If-Match": api.get(invited.path, as_=ada).etag}
+        conditions = {"If-Match": api.get(invited.path, as_=ada).etag}
         clock.shift(minutes=2)
         later = resend(api, organization, invited)
-        assert api.delete(invited.path, as_=ada, headers=seen).code == "412 precondition_failed"
+        assert api.delete(invited.path, as_=ada, headers=conditions).code == "412 precondition_failed"
         assert opens(api, later).status == 200
-        seen = {"If-Match": api.get(invited.path, as_=ada).etag}
-        assert api.delete(invited.path, as_=ada, headers=seen).status == 204
+        conditions = {"If-Match": api.get(invited.path, as_=ada).etag}
+        assert api.delete(invited.path, as_=ada, headers=conditions).status == 204
 
-    def test_who_may(self, api: Api, organization: Founded, edith: Person, mary: Person, stranger: Person) -> None:
+    def test_only_callers_who_may_write_members_revoke_an_invitation(
+        self, api: Api, organization: Founded, edith: Person, mary: Person, stranger: Person
+    ) -> None:
         invited = invite(api, organization, stranger)
         for person in (edith, mary):
             assert api.delete(invited.path, as_=person).code == "403 insufficient_role"
@@ -99,60 +101,62 @@ class TestRevokeInvitation:
 
 
 class TestResendInvitation:
-    def asked(self, api: Api, invited: Invited, as_: Caller, **headers: str) -> Answer:
+    def post_resend(self, api: Api, invited: Invited, as_: Caller, **headers: str) -> Answer:
         return api.post(f"{invited.path}/resend", as_=as_, headers={n.replace("_", "-"): v for n, v in headers.items()})
 
-    def test_only_by_who_could_invite_so(self, api: Api, organization: Founded, grace: Person, clock: Clock) -> None:
+    def test_resending_needs_the_right_to_grant_the_role(
+        self, api: Api, organization: Founded, grace: Person, clock: Clock
+    ) -> None:
         invited = invite(api, organization, SOPHIE, role="admin")
         clock.shift(minutes=2)
-        answer = self.asked(api, invited, make_key(api, organization, "members:write"))
+        answer = self.post_resend(api, invited, make_key(api, organization, "members:write"))
         assert answer.code == "403 insufficient_role"
         assert answer.json["detail"] == "It offers 'admin'. You can grant roles up to 'editor'."
-        assert self.asked(api, invited, grace).status == 200
+        assert self.post_resend(api, invited, grace).status == 200
 
-    def test_that_somebody_else_changed_it_is_said_before_that_it_is_too_early(
+    def test_a_failed_precondition_takes_precedence_over_the_rate_limit(
         self, api: Api, organization: Founded, ada: Person
     ) -> None:
         invited = invite(api, organization, SOPHIE)
-        assert self.asked(api, invited, ada, If_Match='"another"').code == "412 precondition_failed"
-        assert self.asked(api, invited, ada).code == "429 rate_limited"
+        assert self.post_resend(api, invited, ada, If_Match='"another"').code == "412 precondition_failed"
+        assert self.post_resend(api, invited, ada).code == "429 rate_limited"
 
-    def test_it_is_the_same_with_a_new_link_and_its_full_time(
+    def test_a_resent_invitation_has_a_new_link_and_its_full_lifetime(
         self, api: Api, organization: Founded, grace: Person, clock: Clock
     ) -> None:
         clock.freeze()
         first = invite(api, organization, SOPHIE, role="editor", message="Come.", expiresInDays=3)
         clock.shift(days=2)
-        moment = clock.freeze()
-        answer = self.asked(api, first, grace)
+        timestamp = clock.freeze()
+        answer = self.post_resend(api, first, grace)
         assert answer.status == 200
         assert answer.json == {
             **first.record,
             "version": 2,
-            "updatedAt": moment,
-            "sentAt": moment,
-            "expiresAt": after(moment, days=3),
+            "updatedAt": timestamp,
+            "sentAt": timestamp,
+            "expiresAt": after(timestamp, days=3),
             "acceptUrl": answer.json["acceptUrl"],
         }
         assert answer.headers["Cache-Control"] == "no-store"
         assert api.get(first.path, as_=grace).json == {**answer.json, "acceptUrl": None}
 
-    def test_the_former_links_are_dead_and_the_new_one_works(
+    def test_earlier_links_are_rejected_and_the_new_one_works(
         self, api: Api, organization: Founded, stranger: Person, clock: Clock
     ) -> None:
-        sent = [invite(api, organization, stranger)]
+        sendings = [invite(api, organization, stranger)]
         for _ in range(2):
             clock.shift(minutes=2)
-            sent.append(resend(api, organization, sent[-1]))
-        for former in sent[:-1]:
+            sendings.append(resend(api, organization, sendings[-1]))
+        for earlier in sendings[:-1]:
             for caller in (None, stranger):
-                assert opens(api, former, caller).code == REVOKED
+                assert opens(api, earlier, caller).code == REVOKED
             for decision in ("accept", "decline"):
-                assert decides(api, former, stranger, decision).code == REVOKED
-        assert accepts(api, sent[-1], stranger)["status"] == "accepted"
-        assert decides(api, sent[0], stranger).code == REVOKED
+                assert decides(api, earlier, stranger, decision).code == REVOKED
+        assert accepts(api, sendings[-1], stranger)["status"] == "accepted"
+        assert decides(api, sendings[0], stranger).code == REVOKED
 
-    def test_its_former_end_is_no_end_any_more(
+    def test_the_earlier_expiry_no_longer_applies(
         self, api: Api, organization: Founded, clock: Clock, workers: Workers
     ) -> None:
         invited = invite(api, organization, SOPHIE)
@@ -167,95 +171,100 @@ class TestResendInvitation:
         assert opens(api, later).code == EXPIRED
         assert history(api, organization, later) == ["created", "resent", "expired"]
 
-    def test_at_most_once_a_minute_the_first_time_counted(
+    def test_one_email_per_minute_including_the_first(
         self, api: Api, organization: Founded, ada: Person, clock: Clock
     ) -> None:
         clock.freeze()
         invited = invite(api, organization, SOPHIE)
         for _ in range(2):
-            for passed, left in ((0, 60), (20.5, 40), (39, 1)):
-                clock.shift(seconds=passed)
-                answer = self.asked(api, invited, ada)
+            for elapsed_seconds, remaining_seconds in ((0, 60), (20.5, 40), (39, 1)):
+                clock.shift(seconds=elapsed_seconds)
+                answer = self.post_resend(api, invited, ada)
                 assert answer.code == "429 rate_limited"
-                assert answer.headers["Retry-After"] == str(left)
-                assert answer.headers["RateLimit"] == f'"resend";r=0;t={left}'
+                assert answer.headers["Retry-After"] == str(remaining_seconds)
+                assert answer.headers["RateLimit"] == f'"resend";r=0;t={remaining_seconds}'
                 assert answer.headers["RateLimit-Policy"] == '"resend";q=1;w=60'
             clock.shift(seconds=0.5)
-            assert self.asked(api, invited, ada).status == 200
+            assert self.post_resend(api, invited, ada).status == 200
 
-    def test_what_was_refused_so_has_changed_nothing(self, api: Api, organization: Founded, ada: Person) -> None:
+    def test_a_rate_limited_request_changes_nothing(self, api: Api, organization: Founded, ada: Person) -> None:
         invited = invite(api, organization, SOPHIE)
-        assert self.asked(api, invited, ada).status == 429
+        assert self.post_resend(api, invited, ada).status == 429
         assert opens(api, invited).status == 200
         assert api.get(invited.path, as_=ada).json["version"] == 1
         assert history(api, organization, invited) == ["created"]
 
-    def test_of_another_invitation_that_says_nothing(
+    def test_the_rate_limit_is_separate_for_each_invitation(
         self, api: Api, organization: Founded, ada: Person, clock: Clock
     ) -> None:
-        one = invite(api, organization, SOPHIE)
+        first = invite(api, organization, SOPHIE)
         clock.shift(minutes=2)
         invite(api, organization, "x@example.org")
-        assert self.asked(api, one, ada).status == 200
+        assert self.post_resend(api, first, ada).status == 200
 
-    def test_only_a_pending_one_is_sent_again(
+    def test_only_a_pending_invitation_is_resent(
         self, api: Api, organization: Founded, ada: Person, stranger: Person, operator: Person, clock: Clock
     ) -> None:
         expired = invite(api, organization, SOPHIE, expiresInDays=1)
         clock.shift(days=2)
         revoked = invite(api, organization, SOPHIE)
         api.delete(revoked.path, as_=ada)
-        for invited in (expired, revoked, accepted(api, organization, stranger), declined(api, organization, operator)):
+        for invited in (
+            expired,
+            revoked,
+            create_accepted(api, organization, stranger),
+            create_declined(api, organization, operator),
+        ):
             before = api.get(invited.path, as_=ada).json
-            assert self.asked(api, invited, ada).code == "409 invalid_transition"
+            assert self.post_resend(api, invited, ada).code == "409 invalid_transition"
             clock.shift(minutes=2)
-            assert self.asked(api, invited, ada).code == "409 invalid_transition"
+            assert self.post_resend(api, invited, ada).code == "409 invalid_transition"
             assert api.get(invited.path, as_=ada).json == before
 
-    def test_repeated_with_its_key_it_is_sent_once(
+    def test_a_retry_with_the_idempotency_key_sends_once(
         self, api: Api, organization: Founded, ada: Person, clock: Clock
     ) -> None:
         invited = invite(api, organization, SOPHIE)
         clock.shift(minutes=2)
-        first, again = (self.asked(api, invited, ada, Idempotency_Key="once") for _ in range(2))
+        first, repeated = (self.post_resend(api, invited, ada, Idempotency_Key="once") for _ in range(2))
         assert first.status == 200
-        assert again.said == first.said
-        assert again.headers["Idempotency-Replayed"] == "true"
+        assert repeated.said == first.said
+        assert repeated.headers["Idempotency-Replayed"] == "true"
 
-    def test_only_as_it_was_seen_if_that_is_said(
+    def test_if_match_rejects_a_changed_invitation(
         self, api: Api, organization: Founded, ada: Person, clock: Clock
     ) -> None:
         invited = invite(api, organization, SOPHIE)
-        seen = api.get(invited.path, as_=ada).etag
+        etag = api.get(invited.path, as_=ada).etag
         clock.shift(minutes=2)
-        assert self.asked(api, invited, ada, If_Match=seen).status == 200
+        assert self.post_resend(api, invited, ada, If_Match=etag).status == 200
         clock.shift(minutes=2)
-        assert self.asked(api, invited, ada, If_Match=seen).code == "412 precondition_failed"
+        assert self.post_resend(api, invited, ada, If_Match=etag).code == "412 precondition_failed"
 
-    def test_a_body_it_does_not_need_is_refused_unless_empty(
-        self, api: Api, organization: Founded, ada: Person, clock: Clock
-    ) -> None:
+    def test_a_nonempty_body_is_rejected(self, api: Api, organization: Founded, ada: Person, clock: Clock) -> None:
         invited = invite(api, organization, SOPHIE)
         clock.shift(minutes=2)
         path = f"{invited.path}/resend"
         assert api.post(path, as_=ada, json={"role": "admin"}).faults == {"/role": "unknown_field"}
         assert api.post(path, as_=ada, json={}).status == 200
 
-    def test_who_may(
+    def test_only_callers_who_may_write_members_resend_an_invitation(
         self, api: Api, organization: Founded, edith: Person, mary: Person, stranger: Person, clock: Clock
     ) -> None:
         invited = invite(api, organization, stranger)
         clock.shift(minutes=2)
         for person in (edith, mary):
-            assert self.asked(api, invited, person).code == "403 insufficient_role"
-        assert self.asked(api, invited, stranger).code == "404 not_found"
-        assert self.asked(api, invited, make_key(api, organization, "members:read")).code == "403 insufficient_scope"
-        assert self.asked(api, invited, make_key(api, organization, "members:write")).status == 200
+            assert self.post_resend(api, invited, person).code == "403 insufficient_role"
+        assert self.post_resend(api, invited, stranger).code == "404 not_found"
+        assert (
+            self.post_resend(api, invited, make_key(api, organization, "members:read")).code == "403 insufficient_scope"
+        )
+        assert self.post_resend(api, invited, make_key(api, organization, "members:write")).status == 200
 
 
 class TestExpiry:
     @pytest.mark.parametrize("days", [1, 7, 30])
-    def test_its_link_lives_until_its_time_and_no_longer(
+    def test_the_link_works_until_the_expiry_and_not_afterwards(
         self, api: Api, organization: Founded, stranger: Person, clock: Clock, days: int
     ) -> None:
         clock.freeze()
@@ -269,7 +278,7 @@ class TestExpiry:
             assert decides(api, invited, stranger, decision).code == EXPIRED
         assert status_of(api, organization, invited) == "expired"
 
-    def test_the_sweep_finds_it_and_there_is_one_entry(
+    def test_the_sweep_expires_an_invitation_with_one_entry(
         self, api: Api, organization: Founded, clock: Clock, workers: Workers
     ) -> None:
         invited = invite(api, organization, SOPHIE)
@@ -284,17 +293,20 @@ class TestExpiry:
         assert history(api, organization, invited) == ["created", "expired"]
         assert opens(api, invited).code == EXPIRED
 
-    def test_what_was_answered_in_time_does_not_expire(
+    def test_accepted_and_declined_invitations_do_not_expire(
         self, api: Api, organization: Founded, stranger: Person, operator: Person, clock: Clock, workers: Workers
     ) -> None:
-        yes, no = accepted(api, organization, stranger), declined(api, organization, operator)
+        accepted, declined = create_accepted(api, organization, stranger), create_declined(api, organization, operator)
         clock.shift(days=31)
         workers.settle()
-        assert [status_of(api, organization, invited) for invited in (yes, no)] == ["accepted", "declined"]
-        assert decides(api, yes, stranger).json["membership"]["userId"] == stranger.id
-        assert [history(api, organization, invited)[1:] for invited in (yes, no)] == [["accepted"], ["declined"]]
+        assert [status_of(api, organization, invited) for invited in (accepted, declined)] == ["accepted", "declined"]
+        assert decides(api, accepted, stranger).json["membership"]["userId"] == stranger.id
+        assert [history(api, organization, invited)[1:] for invited in (accepted, declined)] == [
+            ["accepted"],
+            ["declined"],
+        ]
 
-    def test_what_has_ended_is_not_due_any_more(
+    def test_closed_invitations_have_no_scheduled_task(
         self,
         api: Api,
         organization: Founded,
@@ -304,8 +316,8 @@ class TestExpiry:
         clock: Clock,
         workers: Workers,
     ) -> None:
-        accepted(api, organization, stranger)
-        declined(api, organization, operator)
+        create_accepted(api, organization, stranger)
+        create_declined(api, organization, operator)
         api.delete(invite(api, organization, SOPHIE).path, as_=ada)
         invite(api, organization, "late@example.org")
         clock.shift(days=8)
@@ -314,7 +326,7 @@ class TestExpiry:
         workers.sweep()
         assert bodies("jobs") == []
 
-    def test_in_a_deleted_organization_time_goes_on(
+    def test_invitations_expire_in_a_deleted_organization(
         self, api: Api, organization: Founded, ada: Person, stranger: Person, clock: Clock, workers: Workers
     ) -> None:
         invited = invite(api, organization, stranger)
@@ -326,16 +338,21 @@ class TestExpiry:
         assert opens(api, invited, stranger).code == EXPIRED
         assert history(api, organization, invited) == ["created", "expired"]
 
-    def test_a_purge_leaves_nothing_of_it(
+    def test_a_purge_removes_every_item_of_an_invitation(
         self, api: Api, organization: Founded, ada: Person, stranger: Person, clock: Clock, workers: Workers
     ) -> None:
-        pending, answered = invite(api, organization, SOPHIE, expiresInDays=30), accepted(api, organization, stranger)
+        pending, accepted = (
+            invite(api, organization, SOPHIE, expiresInDays=30),
+            create_accepted(api, organization, stranger),
+        )
         clock.shift(days=5)
         api.delete(organization.path, as_=ada)
         clock.shift(days=31)
         workers.settle()
         workers.settle()
-        left = [item for item in cloud.stored() if item["pk"].startswith(("O#", "U#")) and not table.is_expired(item)]
-        assert left == []
-        for invited in (pending, answered):
+        remaining = [
+            item for item in cloud.stored() if item["pk"].startswith(("O#", "U#")) and not table.is_expired(item)
+        ]
+        assert remaining == []
+        for invited in (pending, accepted):
             assert opens(api, invited, stranger).code == "404 not_found"

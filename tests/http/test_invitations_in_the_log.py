@@ -18,42 +18,44 @@ from tests.harness.workers import Workers, bodies
 ADA = "Ada Lovelace"
 
 
-def last_entry(api: Api, organization: Founded) -> Json:
+def get_last_entry(api: Api, organization: Founded) -> Json:
     return log_of(api, organization, limit=1)[0]
 
 
-def told(entry: Json) -> tuple[str, str | None, dict[str, tuple[object, object]]]:
-    """Return what happened, who did it, and what changed."""
+def summarize_entry(entry: Json) -> tuple[str, str | None, dict[str, tuple[object, object]]]:
+    """Return the event, the actor's name and the changed fields."""
     changed = {change["field"]: (change["from"], change["to"]) for change in entry["changes"]}
     return entry["type"].removeprefix("organization."), entry["actor"]["name"], changed
 
 
 class TestEntries:
-    def test_that_of_an_invitation_tells_who_invited_whom(
+    def test_the_entry_of_a_creation_names_the_inviter_and_the_invited_address(
         self, api: Api, organization: Founded, stranger: Person, ada: Person
     ) -> None:
         invited = invite(api, organization, stranger, role="editor", message="Come.")
-        entry = last_entry(api, organization)
-        assert told(entry) == ("invitation.created", ADA, {})
+        entry = get_last_entry(api, organization)
+        assert summarize_entry(entry) == ("invitation.created", ADA, {})
         assert entry["actor"] == {"type": "user", "id": ada.id, "name": ADA}
         assert entry["target"] == {"type": "organization.invitation", "id": invited.id, "name": stranger.email}
         assert entry["data"] == {**invited.record, "acceptUrl": None}
         context = {name: value for name, value in entry["context"].items() if name != "requestId"}
         assert context == {"operationId": "invite_to_organization", "ipAddress": ADDRESS, "userAgent": USER_AGENT}
 
-    def test_that_of_a_key_names_the_key(self, api: Api, organization: Founded, stranger: Person) -> None:
+    def test_the_entry_of_an_invitation_by_a_key_names_the_key(
+        self, api: Api, organization: Founded, stranger: Person
+    ) -> None:
         key = make_key(api, organization, "members:write", name="Directory")
         invite(api, organization, stranger, as_=key)
-        assert last_entry(api, organization)["actor"] == {"type": "api_key", "id": key.id, "name": "Directory"}
+        assert get_last_entry(api, organization)["actor"] == {"type": "api_key", "id": key.id, "name": "Directory"}
 
-    def test_that_of_the_next_sending_tells_until_when_it_holds_now(
+    def test_the_entry_of_a_resend_shows_the_new_expiry(
         self, api: Api, organization: Founded, stranger: Person, clock: Clock
     ) -> None:
         first = invite(api, organization, stranger).record
         clock.shift(days=1)
         later = resend(api, organization, Invited(first, f"{organization.path}/invitations/{first['id']}")).record
-        entry = last_entry(api, organization)
-        assert told(entry) == (
+        entry = get_last_entry(api, organization)
+        assert summarize_entry(entry) == (
             "invitation.resent",
             ADA,
             {
@@ -63,17 +65,17 @@ class TestEntries:
         )
         assert entry["data"] == {**later, "acceptUrl": None}
 
-    def test_that_of_its_end_tells_who_ended_it(
+    def test_the_entry_of_a_final_status_names_the_actor(
         self, api: Api, organization: Founded, ada: Person, stranger: Person, operator: Person
     ) -> None:
         accepts(api, invite(api, organization, stranger), stranger)
-        accepted = last_entry(api, organization)
+        accepted = get_last_entry(api, organization)
         declines(api, invite(api, organization, operator), operator)
-        declined = last_entry(api, organization)
-        revoked_ = invite(api, organization, "x@example.org")
-        api.delete(revoked_.path, as_=ada)
-        revoked = last_entry(api, organization)
-        assert [told(entry) for entry in (accepted, declined, revoked)] == [
+        declined = get_last_entry(api, organization)
+        revoked_invitation = invite(api, organization, "x@example.org")
+        api.delete(revoked_invitation.path, as_=ada)
+        revoked = get_last_entry(api, organization)
+        assert [summarize_entry(entry) for entry in (accepted, declined, revoked)] == [
             ("invitation.accepted", stranger.name, {"status": ("pending", "accepted")}),
             ("invitation.declined", operator.name, {"status": ("pending", "declined")}),
             ("invitation.revoked", ADA, {"status": ("pending", "revoked")}),
@@ -85,22 +87,24 @@ class TestEntries:
             assert entry["data"] == shown
             assert entry["target"]["type"] == "organization.invitation"
 
-    def test_that_of_a_post_names_its_own_operation(self, api: Api, organization: Founded, stranger: Person) -> None:
+    def test_the_entry_of_an_acceptance_by_post_names_its_own_operation(
+        self, api: Api, organization: Founded, stranger: Person
+    ) -> None:
         invited = invite(api, organization, stranger)
         api.post(ACCEPTANCE, as_=stranger, json={"token": invited.token})
-        entry = last_entry(api, organization)
+        entry = get_last_entry(api, organization)
         assert (entry["type"], entry["context"]["operationId"]) == (
             "organization.invitation.accepted",
             "respond_to_invitation",
         )
 
-    def test_when_its_time_is_over_it_is_the_service_that_ends_it(
+    def test_the_service_is_the_actor_of_an_expiry(
         self, api: Api, organization: Founded, stranger: Person, ada: Person, clock: Clock, workers: Workers
     ) -> None:
         invited = invite(api, organization, stranger)
         clock.shift(days=8)
         workers.settle()
-        entry = last_entry(api, organization)
+        entry = get_last_entry(api, organization)
         assert entry["target"]["id"] == invited.id
         assert entry["type"] == "organization.invitation.expired"
         assert entry["changes"] == [{"field": "status", "from": "pending", "to": "expired"}]
@@ -113,7 +117,7 @@ class TestEntries:
         }
         assert entry["data"] == api.get(invited.path, as_=ada).json
 
-    def test_each_change_has_one_and_the_log_is_whole(
+    def test_every_change_has_one_entry_and_the_log_is_valid(
         self,
         api: Api,
         organization: Founded,
@@ -136,7 +140,7 @@ class TestEntries:
         clock.shift(minutes=2)
         workers.settle()
         entries = [e for e in log_of(api, organization) if e["target"]["type"] == "organization.invitation"]
-        assert Counter(told(entry)[0] for entry in entries) == {
+        assert Counter(summarize_entry(entry)[0] for entry in entries) == {
             "invitation.created": 5,
             "invitation.expired": 1,
             "invitation.resent": 1,
@@ -148,51 +152,53 @@ class TestEntries:
 
 
 class TestSecrets:
-    def all_of_it(self, api: Api, organization: Founded, stranger: Person, clock: Clock) -> list[str]:
-        """Let tokens be made, shown, tried, refused and used, and return them."""
-        once = {"Idempotency-Key": "once"}
+    def use_tokens(self, api: Api, organization: Founded, stranger: Person, clock: Clock) -> list[str]:
+        """Create, use and reject tokens in every way, and return them."""
+        idempotency = {"Idempotency-Key": "once"}
         body = {"email": stranger.email}
-        made = api.post(f"{organization.path}/invite", as_=organization.owner, json=body, headers=once)
-        first = Invited(made.json, f"{organization.path}/invitations/{made.json['id']}")
+        created = api.post(f"{organization.path}/invite", as_=organization.owner, json=body, headers=idempotency)
+        first = Invited(created.json, f"{organization.path}/invitations/{created.json['id']}")
         clock.shift(minutes=2)
-        again = api.post(f"{first.path}/resend", as_=organization.owner, headers=once | {"Idempotency-Key": "2"})
-        second = Invited(again.json, first.path)
+        resent = api.post(
+            f"{first.path}/resend", as_=organization.owner, headers=idempotency | {"Idempotency-Key": "2"}
+        )
+        second = Invited(resent.json, first.path)
         for invited in (first, second):
             opens(api, invited)
             opens(api, invited, organization.owner)
             opens(api, invited.token[:-1], stranger)
         body = {"token": second.token}
-        assert api.post(ACCEPTANCE, as_=stranger, json=body, headers=once).status == 200
+        assert api.post(ACCEPTANCE, as_=stranger, json=body, headers=idempotency).status == 200
         return [first.token, second.token]
 
-    def test_no_token_is_in_the_table_nor_in_a_queue(
+    def test_no_token_is_in_the_table_or_in_a_queue(
         self, api: Api, organization: Founded, stranger: Person, clock: Clock, workers: Workers, configure: Configure
     ) -> None:
         configure(mail_from="Engines <engines@example.com>")
-        tokens = self.all_of_it(api, organization, stranger, clock)
-        for sweeps in range(2):
-            if sweeps:
+        tokens = self.use_tokens(api, organization, stranger, clock)
+        for sweep_count in range(2):
+            if sweep_count:
                 workers.sweep()
             everything = json.dumps(cloud.stored(), default=repr)
             for queue in ("events.fifo", "jobs"):
                 everything += json.dumps(bodies(queue))
             assert "organization.invitation" in everything
             for token in tokens:
-                whole = base64.urlsafe_b64decode(f"{token}==")
-                claim_and_key_id, tag = whole[:40], whole[40:]
+                token_bytes = base64.urlsafe_b64decode(f"{token}==")
+                claim_and_key_id, tag = token_bytes[:40], token_bytes[40:]
                 assert (len(claim_and_key_id), len(tag)) == (40, 16)
-                for secret in (token, token[-20:], tag.hex(), repr(tag)[2:-1], base64.b64encode(whole).decode()):
+                for secret in (token, token[-20:], tag.hex(), repr(tag)[2:-1], base64.b64encode(token_bytes).decode()):
                     assert secret not in everything
 
     def test_no_token_is_in_an_entry(self, api: Api, organization: Founded, stranger: Person, clock: Clock) -> None:
-        tokens = self.all_of_it(api, organization, stranger, clock)
+        tokens = self.use_tokens(api, organization, stranger, clock)
         entries = json.dumps(log_of(api, organization))
         assert "organization.invitation.resent" in entries
         for token in tokens:
             assert token[-20:] not in entries
         assert {entry["data"].get("acceptUrl") for entry in log_of(api, organization)} == {None}
 
-    def test_no_token_is_in_what_is_logged(
+    def test_no_token_is_in_the_logs(
         self,
         api: Api,
         organization: Founded,
@@ -203,7 +209,7 @@ class TestSecrets:
         capfd: pytest.CaptureFixture[str],
     ) -> None:
         caplog.set_level(logging.DEBUG, logger="atrium")
-        tokens = self.all_of_it(api, organization, stranger, clock)
+        tokens = self.use_tokens(api, organization, stranger, clock)
         workers.settle()
         printed = capfd.readouterr()
         records = [vars(record) for record in caplog.records if record.name == "atrium"]
@@ -212,7 +218,7 @@ class TestSecrets:
         for token in tokens:
             assert token[-20:] not in logged
 
-    def test_no_token_is_in_what_is_answered_to_its_use(
+    def test_no_token_is_in_a_response_to_its_use(
         self, api: Api, organization: Founded, ada: Person, stranger: Person
     ) -> None:
         invited = invite(api, organization, stranger)

@@ -24,21 +24,21 @@ from tests.harness.workers import Workers
 
 @pytest.fixture
 def invited(api: Api, organization: Founded, grace: Person, stranger: Person) -> Invited:
-    """Sophie's invitation to become an admin, by Grace, who is one."""
+    """Grace, an admin, has invited Sophie to become an admin."""
     return invite(api, organization, stranger, as_=grace, role="admin")
 
 
-def becomes(api: Api, organization: Founded, person: Person, role: str) -> None:
+def set_role(api: Api, organization: Founded, person: Person, role: str) -> None:
     path = f"{organization.path}/members/{person.id}"
     assert api.patch(path, as_=organization.owner, json={"role": role}).status == 200
 
 
-class TestWhatADemotedMemberInvited:
+class TestInvitationsOfADemotedMember:
     @pytest.mark.parametrize("role", ["member", "editor"])
-    def test_above_their_new_role_it_is_dead_at_once(
+    def test_an_invitation_above_the_new_role_is_rejected_at_once(
         self, api: Api, organization: Founded, grace: Person, stranger: Person, invited: Invited, role: str
     ) -> None:
-        becomes(api, organization, grace, role)
+        set_role(api, organization, grace, role)
         before = cloud.stored()
         for caller in (None, stranger, organization.owner):
             assert opens(api, invited, caller).code == REVOKED
@@ -48,16 +48,16 @@ class TestWhatADemotedMemberInvited:
         assert api.get(organization.path, as_=stranger).code == "404 not_found"
         assert cloud.stored() == before
 
-    @pytest.mark.parametrize(("became", "role"), [("member", "member"), ("editor", "member"), ("editor", "editor")])
-    def test_up_to_their_new_role_it_is_alive(
-        self, api: Api, organization: Founded, grace: Person, stranger: Person, became: str, role: str
+    @pytest.mark.parametrize(("new_role", "role"), [("member", "member"), ("editor", "member"), ("editor", "editor")])
+    def test_an_invitation_up_to_the_new_role_stays_valid(
+        self, api: Api, organization: Founded, grace: Person, stranger: Person, new_role: str, role: str
     ) -> None:
         invited = invite(api, organization, stranger, as_=grace, role=role)
-        becomes(api, organization, grace, became)
+        set_role(api, organization, grace, new_role)
         assert opens(api, invited).json["status"] == "pending"
         assert accepts(api, invited, stranger)["membership"]["role"] == role
 
-    def test_it_lives_again_once_they_are_what_they_were(
+    def test_an_invitation_is_valid_again_when_the_role_is_restored(
         self,
         api: Api,
         organization: Founded,
@@ -67,16 +67,16 @@ class TestWhatADemotedMemberInvited:
         clock: Clock,
         workers: Workers,
     ) -> None:
-        becomes(api, organization, grace, "editor")
+        set_role(api, organization, grace, "editor")
         clock.shift(minutes=1)
         workers.settle()
         assert opens(api, invited).code == REVOKED
         assert status_of(api, organization, invited) == "pending"
-        becomes(api, organization, grace, "admin")
+        set_role(api, organization, grace, "admin")
         assert accepts(api, invited, stranger)["membership"]["role"] == "admin"
         assert history(api, organization, invited) == ["created", "accepted"]
 
-    def test_what_a_former_owner_invited_is_alive(
+    def test_the_invitation_of_a_former_owner_stays_valid(
         self, api: Api, organization: Founded, grace: Person, stranger: Person
     ) -> None:
         invited = invite(api, organization, stranger, role="admin")
@@ -84,28 +84,28 @@ class TestWhatADemotedMemberInvited:
         assert api.post(f"{organization.path}/transfer-ownership", as_=organization.owner, json=body).status == 200
         assert accepts(api, invited, stranger)["membership"]["role"] == "admin"
 
-    def test_who_accepted_before_keeps_what_they_were_given(
+    def test_a_member_who_accepted_before_keeps_the_role(
         self, api: Api, organization: Founded, grace: Person, stranger: Person, invited: Invited
     ) -> None:
         first = accepts(api, invited, stranger)
-        becomes(api, organization, grace, "member")
+        set_role(api, organization, grace, "member")
         assert accepts(api, invited, stranger) == first
 
-    def test_who_declined_before_is_answered_so(
+    def test_declining_again_returns_the_same_response(
         self, api: Api, organization: Founded, grace: Person, stranger: Person, invited: Invited
     ) -> None:
         first = declines(api, invited, stranger)
-        becomes(api, organization, grace, "member")
+        set_role(api, organization, grace, "member")
         assert declines(api, invited, stranger) == first
 
-    def test_once_its_time_is_over_that_is_what_is_said(
+    def test_an_expired_invitation_is_reported_as_expired(
         self, api: Api, organization: Founded, grace: Person, invited: Invited, clock: Clock
     ) -> None:
-        becomes(api, organization, grace, "member")
+        set_role(api, organization, grace, "member")
         clock.shift(days=8)
         assert opens(api, invited).code == "410 invitation_expired"
 
-    def test_who_accepts_while_they_are_demoted_comes_too_late(
+    def test_accepting_during_the_demotion_is_rejected(
         self,
         api: Api,
         organization: Founded,
@@ -114,14 +114,14 @@ class TestWhatADemotedMemberInvited:
         invited: Invited,
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
-        before_the_next_write(monkeypatch, lambda: becomes(api, organization, grace, "editor"))
+        before_the_next_write(monkeypatch, lambda: set_role(api, organization, grace, "editor"))
         assert decides(api, invited, stranger).code == REVOKED
         assert api.get(organization.path, as_=stranger).code == "404 not_found"
 
-    def test_it_is_not_sent_again_and_can_be_revoked_and_sent_by_another(
+    def test_an_invalid_invitation_is_not_resent_but_can_be_revoked_and_replaced(
         self, api: Api, organization: Founded, grace: Person, stranger: Person, invited: Invited, clock: Clock
     ) -> None:
-        becomes(api, organization, grace, "editor")
+        set_role(api, organization, grace, "editor")
         clock.shift(minutes=2)
         refused = api.post(f"{invited.path}/resend", as_=organization.owner)
         assert refused.code == "409 invalid_transition"
@@ -129,21 +129,21 @@ class TestWhatADemotedMemberInvited:
         assert api.delete(invited.path, as_=organization.owner).status == 204
         assert accepts(api, invite(api, organization, stranger, role="admin"), stranger)["status"] == "accepted"
 
-    def test_what_they_may_still_give_is_sent_again(
+    def test_an_invitation_up_to_the_new_role_can_be_resent(
         self, api: Api, organization: Founded, grace: Person, stranger: Person, clock: Clock
     ) -> None:
         invited = invite(api, organization, stranger, as_=grace, role="editor")
-        becomes(api, organization, grace, "editor")
+        set_role(api, organization, grace, "editor")
         clock.shift(minutes=2)
         assert accepts(api, resend(api, organization, invited), stranger)["membership"]["role"] == "editor"
 
-    def test_what_a_key_invited_asks_nobody_for_a_role(
+    def test_the_invitation_of_a_key_does_not_depend_on_its_creators_role(
         self, api: Api, organization: Founded, grace: Person, stranger: Person, clock: Clock
     ) -> None:
         key = make_key(api, organization, "admin", as_=grace)
         invited = invite(api, organization, stranger, as_=key, role="admin")
-        becomes(api, organization, grace, "member")
+        set_role(api, organization, grace, "member")
         api.delete(f"{organization.keys}/{key.id}", as_=organization.owner)
         clock.shift(minutes=2)
-        again = resend(api, organization, invited)
-        assert accepts(api, again, stranger)["membership"]["role"] == "admin"
+        resent = resend(api, organization, invited)
+        assert accepts(api, resent, stranger)["membership"]["role"] == "admin"

@@ -23,53 +23,59 @@ from tests.harness.workers import Workers
 
 
 @pytest.fixture
-def twice(api: Api, organization: Founded, grace: Person, stranger: Person) -> tuple[Invited, Invited]:
-    """Two invitations: Grace's and, to the same person's other address, Ada's."""
+def invitations(api: Api, organization: Founded, grace: Person, stranger: Person) -> tuple[Invited, Invited]:
+    """Two invitations: Grace's, and Ada's to another address."""
     return invite(api, organization, stranger, as_=grace), invite(api, organization, SOPHIE)
 
 
-class TestWhatAFormerMemberInvited:
-    @pytest.mark.parametrize("way", ["removed", "left"])
-    def test_it_is_dead_as_soon_as_they_are_gone(
-        self, api: Api, organization: Founded, grace: Person, stranger: Person, twice: tuple[Invited, Invited], way: str
-    ) -> None:
-        if way == "removed":
-            api.delete(f"{organization.path}/members/{grace.id}", as_=organization.owner)
-        else:
-            api.post(f"{organization.path}/leave", as_=grace)
-        graces, adas = twice
-        for caller in (None, stranger):
-            assert opens(api, graces, caller).code == REVOKED
-        assert api.get(organization.path, as_=stranger).code == "404 not_found"
-        assert status_of(api, organization, graces) == "revoked"
-        assert opens(api, adas).json["status"] == "pending"
-
-    def test_its_address_is_free_at_once_and_it_counts_no_more(
-        self, api: Api, organization: Founded, grace: Person, stranger: Person, twice: tuple[Invited, Invited]
-    ) -> None:
-        api.delete(f"{organization.path}/members/{grace.id}", as_=organization.owner)
-        again = invite(api, organization, stranger)
-        assert accepts(api, again, stranger)["membership"]["role"] == "member"
-        assert opens(api, twice[0], stranger).code == REVOKED
-
-    def test_it_stays_dead_though_they_come_back(
+class TestInvitationsOfAFormerMember:
+    @pytest.mark.parametrize("departure", ["removed", "left"])
+    def test_an_invitation_is_rejected_as_soon_as_the_inviter_is_gone(
         self,
         api: Api,
         organization: Founded,
         grace: Person,
         stranger: Person,
-        twice: tuple[Invited, Invited],
+        invitations: tuple[Invited, Invited],
+        departure: str,
+    ) -> None:
+        if departure == "removed":
+            api.delete(f"{organization.path}/members/{grace.id}", as_=organization.owner)
+        else:
+            api.post(f"{organization.path}/leave", as_=grace)
+        by_grace, by_ada = invitations
+        for caller in (None, stranger):
+            assert opens(api, by_grace, caller).code == REVOKED
+        assert api.get(organization.path, as_=stranger).code == "404 not_found"
+        assert status_of(api, organization, by_grace) == "revoked"
+        assert opens(api, by_ada).json["status"] == "pending"
+
+    def test_its_address_is_free_at_once(
+        self, api: Api, organization: Founded, grace: Person, stranger: Person, invitations: tuple[Invited, Invited]
+    ) -> None:
+        api.delete(f"{organization.path}/members/{grace.id}", as_=organization.owner)
+        repeated = invite(api, organization, stranger)
+        assert accepts(api, repeated, stranger)["membership"]["role"] == "member"
+        assert opens(api, invitations[0], stranger).code == REVOKED
+
+    def test_it_stays_rejected_when_the_inviter_returns(
+        self,
+        api: Api,
+        organization: Founded,
+        grace: Person,
+        stranger: Person,
+        invitations: tuple[Invited, Invited],
         clock: Clock,
         workers: Workers,
     ) -> None:
         api.delete(f"{organization.path}/members/{grace.id}", as_=organization.owner)
         joins(organization, grace, "admin")
         for _ in range(2):
-            assert opens(api, twice[0], stranger).code == REVOKED
+            assert opens(api, invitations[0], stranger).code == REVOKED
             clock.shift(minutes=1)
             workers.settle()
 
-    def test_what_they_invite_once_they_are_back_is_alive(
+    def test_an_invitation_sent_after_the_return_is_valid(
         self, api: Api, organization: Founded, grace: Person, stranger: Person, clock: Clock, workers: Workers
     ) -> None:
         api.delete(f"{organization.path}/members/{grace.id}", as_=organization.owner)
@@ -79,39 +85,39 @@ class TestWhatAFormerMemberInvited:
         workers.settle()
         assert accepts(api, invited, stranger)["invitedBy"] == grace.id
 
-    def test_who_accepted_before_stays_a_member(
+    def test_a_member_who_accepted_before_stays_a_member(
         self,
         api: Api,
         organization: Founded,
         grace: Person,
-        twice: tuple[Invited, Invited],
+        invitations: tuple[Invited, Invited],
         stranger: Person,
         clock: Clock,
         workers: Workers,
     ) -> None:
-        accepts(api, twice[0], stranger)
+        accepts(api, invitations[0], stranger)
         api.delete(f"{organization.path}/members/{grace.id}", as_=organization.owner)
         clock.shift(minutes=1)
         workers.settle()
-        assert status_of(api, organization, twice[0]) == "accepted"
-        again = accepts(api, twice[0], stranger)
-        assert (again["membership"]["userId"], again["inviterName"]) == (stranger.id, None)
+        assert status_of(api, organization, invitations[0]) == "accepted"
+        repeated = accepts(api, invitations[0], stranger)
+        assert (repeated["membership"]["userId"], repeated["inviterName"]) == (stranger.id, None)
 
-    def test_however_many_they_are(
+    def test_ninety_invitations_are_all_revoked(
         self, api: Api, organization: Founded, grace: Person, clock: Clock, workers: Workers
     ) -> None:
-        adas = invite(api, organization, SOPHIE)
-        theirs = [invite(api, organization, f"{n}@example.org", as_=grace) for n in range(90)]
+        by_ada = invite(api, organization, SOPHIE)
+        by_grace = [invite(api, organization, f"{n}@example.org", as_=grace) for n in range(90)]
         assert api.delete(f"{organization.path}/members/{grace.id}", as_=organization.owner).status == 204
-        for invited in theirs:
+        for invited in by_grace:
             assert opens(api, invited).code == REVOKED
         clock.shift(minutes=1)
         workers.settle()
         listed = api.items(f"{organization.path}/invitations", as_=organization.owner, query={"limit": 100})
-        assert {i["id"] for i in listed if i["status"] == "pending"} == {adas.id}
-        assert {i["status"] for i in listed if i["id"] != adas.id} == {"revoked"}
+        assert {i["id"] for i in listed if i["status"] == "pending"} == {by_ada.id}
+        assert {i["status"] for i in listed if i["id"] != by_ada.id} == {"revoked"}
 
-    def test_nothing_of_the_departure_is_left(
+    def test_no_item_of_the_departure_remains(
         self, api: Api, organization: Founded, grace: Person, clock: Clock, workers: Workers
     ) -> None:
         invite(api, organization, SOPHIE, as_=grace)
@@ -119,10 +125,12 @@ class TestWhatAFormerMemberInvited:
         api.delete(f"{organization.path}/members/{grace.id}", as_=organization.owner)
         clock.shift(minutes=1)
         workers.settle()
-        kinds = {item["kind"] for item in cloud.stored() if item["pk"] == f"O#{organization.id}" and "kind" in item}
-        assert kinds == {"organization", "organization.member", "organization.invitation"}
+        record_types = {
+            item["kind"] for item in cloud.stored() if item["pk"] == f"O#{organization.id}" and "kind" in item
+        }
+        assert record_types == {"organization", "organization.member", "organization.invitation"}
 
-    def test_what_had_expired_before_is_still_expired(
+    def test_an_expired_invitation_stays_expired(
         self, api: Api, organization: Founded, grace: Person, clock: Clock, workers: Workers
     ) -> None:
         invited = invite(api, organization, SOPHIE, as_=grace)
@@ -134,7 +142,7 @@ class TestWhatAFormerMemberInvited:
             workers.settle()
         assert history(api, organization, invited) == ["created", "expired"]
 
-    def test_what_a_key_invited_lives_on_when_the_key_is_revoked(
+    def test_the_invitation_of_a_revoked_key_stays_valid(
         self, api: Api, organization: Founded, stranger: Person
     ) -> None:
         key = make_key(api, organization, "admin")
@@ -143,75 +151,75 @@ class TestWhatAFormerMemberInvited:
         assert accepts(api, invited, stranger)["inviterName"] is None
 
 
-class TestWhenTheIndexOfThemIsLate:
+class TestWhenTheIndexOfInvitationsLags:
     @pytest.fixture(autouse=True)
-    def _late(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def _empty_index(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(Context, "query_index", lambda *_, **__: [])
 
-    def test_they_are_dead_at_once_all_the_same_and_revoked_soon(
+    def test_invitations_are_rejected_at_once_and_revoked_later(
         self,
         api: Api,
         organization: Founded,
         grace: Person,
         stranger: Person,
-        twice: tuple[Invited, Invited],
+        invitations: tuple[Invited, Invited],
         clock: Clock,
         workers: Workers,
     ) -> None:
-        graces, adas = twice
+        by_grace, by_ada = invitations
         api.delete(f"{organization.path}/members/{grace.id}", as_=organization.owner)
         for caller in (None, stranger):
-            assert opens(api, graces, caller).code == REVOKED
-        assert history(api, organization, graces) == ["created"]
+            assert opens(api, by_grace, caller).code == REVOKED
+        assert history(api, organization, by_grace) == ["created"]
         clock.shift(minutes=1)
         workers.settle()
         workers.settle()
-        assert history(api, organization, graces) == ["created", "revoked"]
-        assert [status_of(api, organization, invited) for invited in (graces, adas)] == ["revoked", "pending"]
+        assert history(api, organization, by_grace) == ["created", "revoked"]
+        assert [status_of(api, organization, invited) for invited in (by_grace, by_ada)] == ["revoked", "pending"]
 
-    def test_the_service_revokes_them_and_says_so(
+    def test_the_service_is_the_actor_of_the_revocation(
         self,
         api: Api,
         organization: Founded,
         grace: Person,
-        twice: tuple[Invited, Invited],
+        invitations: tuple[Invited, Invited],
         clock: Clock,
         workers: Workers,
     ) -> None:
         api.post(f"{organization.path}/leave", as_=grace)
         clock.shift(minutes=1)
         workers.settle()
-        (revoked, _) = log_of(api, organization, targetId=twice[0].id)
+        (revoked, _) = log_of(api, organization, targetId=invitations[0].id)
         assert revoked["actor"] == {"type": "system", "id": None, "name": None}
         assert revoked["context"]["operationId"] == "members.depart"
         assert revoked["changes"] == [{"field": "status", "from": "pending", "to": "revoked"}]
 
-    def test_what_they_invite_once_they_are_back_is_not_among_them(
+    def test_an_invitation_sent_after_the_return_is_not_revoked(
         self,
         api: Api,
         organization: Founded,
         grace: Person,
-        twice: tuple[Invited, Invited],
+        invitations: tuple[Invited, Invited],
         clock: Clock,
         workers: Workers,
     ) -> None:
         api.delete(f"{organization.path}/members/{grace.id}", as_=organization.owner)
         joins(organization, grace, "admin")
-        assert opens(api, twice[0]).code == REVOKED
+        assert opens(api, invitations[0]).code == REVOKED
         later = invite(api, organization, "later@example.org", as_=grace)
         clock.shift(minutes=1)
         workers.settle()
-        assert [status_of(api, organization, invited) for invited in (twice[0], later)] == ["revoked", "pending"]
+        assert [status_of(api, organization, invited) for invited in (invitations[0], later)] == ["revoked", "pending"]
 
-    def test_who_accepts_while_they_leave_comes_too_late(
+    def test_accepting_during_the_departure_is_rejected(
         self,
         api: Api,
         organization: Founded,
         grace: Person,
         stranger: Person,
-        twice: tuple[Invited, Invited],
+        invitations: tuple[Invited, Invited],
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
         before_the_next_write(monkeypatch, lambda: api.post(f"{organization.path}/leave", as_=grace))
-        assert decides(api, twice[0], stranger).code == REVOKED
+        assert decides(api, invitations[0], stranger).code == REVOKED
         assert api.get(organization.path, as_=stranger).code == "404 not_found"

@@ -1,4 +1,4 @@
-"""Webhooks that catch up while indexes are behind: nothing that waited for them is left behind or late."""
+"""Webhooks that catch up while indexes lag: no waiting event is lost or late."""
 
 from collections.abc import Iterator
 
@@ -26,27 +26,27 @@ def lag(request: pytest.FixtureRequest, organization: Founded) -> Iterator[Lag]:
         yield lag
 
 
-def names(receiver: Receiver) -> list[str]:
-    """Return what the organization was called in the events that reached a receiver."""
+def received_names(receiver: Receiver) -> list[str]:
+    """Return the organization's name in each event that reached the receiver."""
     return [told(request)["data"]["name"] for request in receiver.requests]
 
 
-def test_one_that_is_new_gets_all_at_once(
+def test_a_new_webhook_receives_all_events_at_once(
     api: Api, organization: Founded, workers: Workers, receiver: Receiver
 ) -> None:
-    made = hook(api, organization, receiver, events=[UPDATED])
+    webhook = hook(api, organization, receiver, events=[UPDATED])
     for n in range(30):
         rename(api, organization, f"Name {n}")
     workers.deliver()
-    assert names(receiver) == [f"Name {n}" for n in range(30)]
-    assert [len(one["attempts"]) for one in deliveries(api, made)] == [1] * 30
+    assert received_names(receiver) == [f"Name {n}" for n in range(30)]
+    assert [len(delivery["attempts"]) for delivery in deliveries(api, webhook)] == [1] * 30
     rename(api, organization, "Afterwards")
     workers.deliver()
-    assert names(receiver)[30:] == ["Afterwards"]
+    assert received_names(receiver)[30:] == ["Afterwards"]
 
 
 @pytest.mark.usefixtures("brisk")
-def test_one_that_was_silent_gets_all_as_soon_as_it_answers(
+def test_a_webhook_receives_all_events_as_soon_as_it_responds_again(
     api: Api, organization: Founded, made: Hook, workers: Workers, receiver: Receiver, clock: Clock
 ) -> None:
     receiver.answer = HANG
@@ -56,12 +56,12 @@ def test_one_that_was_silent_gets_all_as_soon_as_it_answers(
     receiver.answer = Reply()
     clock.shift(seconds=10)
     workers.deliver(delayed=True)
-    assert {one["status"] for one in deliveries(api, made)} == {"succeeded"}
-    assert names(receiver)[1:] == [f"Name {n}" for n in range(4)]
+    assert {delivery["status"] for delivery in deliveries(api, made)} == {"succeeded"}
+    assert received_names(receiver)[1:] == [f"Name {n}" for n in range(4)]
 
 
 @pytest.mark.usefixtures("brisk")
-def test_one_that_is_disabled_skips_what_waited(
+def test_a_disabled_webhook_skips_the_waiting_events(
     api: Api, organization: Founded, made: Hook, workers: Workers, receiver: Receiver, clock: Clock
 ) -> None:
     receiver.answer = HANG
@@ -72,14 +72,14 @@ def test_one_that_is_disabled_skips_what_waited(
     clock.shift(seconds=10)
     workers.deliver(delayed=True)
     assert shown(api, made)["status"] == "disabled"
-    assert [one["status"] for one in deliveries(api, made)] == ["failed", "skipped", "skipped"]
+    assert [delivery["status"] for delivery in deliveries(api, made)] == ["failed", "skipped", "skipped"]
 
 
-def test_nothing_waits_any_more_once_all_was_sent(
+def test_no_waiting_item_remains_after_delivery(
     api: Api, organization: Founded, workers: Workers, receiver: Receiver
 ) -> None:
-    made = hook(api, organization, receiver, events=[UPDATED])
+    webhook = hook(api, organization, receiver, events=[UPDATED])
     for n in range(3):
         rename(api, organization, f"Name {n}")
     workers.deliver()
-    assert [item for item in cloud.stored() if item["pk"] == f"V#{made.id}" and "kind" not in item] == []
+    assert [item for item in cloud.stored() if item["pk"] == f"V#{webhook.id}" and "kind" not in item] == []
