@@ -1,4 +1,4 @@
-"""Lists while indexes are behind: of members they show the role that is stored, and nobody who has gone."""
+"""Lists while indexes lag: they show the stored roles of members, and no former members."""
 
 from collections.abc import Callable, Iterator
 
@@ -12,12 +12,12 @@ from tests.harness.platforms import Room, Running, comes_in, make_space, run_pla
 from tests.harness.sources import Library, World, works
 from tests.harness.workers import Workers
 
-Place = Founded | Running | Room
+Container = Founded | Running | Room
 
 
 @pytest.fixture(params=LAGS, autouse=True)
 def lag(request: pytest.FixtureRequest, organization: Founded) -> Iterator[Lag]:
-    """Indexes that lag behind what happens in a test."""
+    """Indexes that lag behind every change of a test."""
     assert organization.id
     with lagging(request.param) as lag:
         yield lag
@@ -30,64 +30,66 @@ def platform(api: Api, organization: Founded) -> Running:
 
 
 @pytest.fixture(params=["organization", "platform", "space"])
-def place(
+def container(
     request: pytest.FixtureRequest, api: Api, organization: Founded, platform: Running, stranger: Person, lag: Lag
-) -> Place:
-    """A place that a stranger has joined, as indexes show."""
-    joined: dict[str, Callable[[], Place]] = {
+) -> Container:
+    """A container that the stranger has joined, which indexes show."""
+    factories: dict[str, Callable[[], Container]] = {
         "organization": lambda: organization,
         "platform": lambda: platform,
         "space": lambda: make_space(api, platform),
     }
-    place = joined[request.param]()
-    if isinstance(place, Founded):
-        joins(place, stranger, "member")
-    elif isinstance(place, Running):
-        takes_part(place, stranger)
+    container = factories[request.param]()
+    if isinstance(container, Founded):
+        joins(container, stranger, "member")
+    elif isinstance(container, Running):
+        takes_part(container, stranger)
     else:
-        comes_in(place, stranger)
+        comes_in(container, stranger)
     lag.catch_up()
-    return place
+    return container
 
 
-def roles(api: Api, place: Place, as_: Person) -> dict[str, str]:
-    """Return who is listed as a member of a place, and with which role."""
-    return {member["userId"]: member["role"] for member in api.items(f"{place.path}/members", as_=as_)}
+def list_roles(api: Api, container: Container, as_: Person) -> dict[str, str]:
+    """Return the roles of a container's listed members by user id."""
+    return {member["userId"]: member["role"] for member in api.items(f"{container.path}/members", as_=as_)}
 
 
 class TestMembers:
-    def test_are_shown_with_the_role_that_they_have(
-        self, api: Api, organization: Founded, place: Place, stranger: Person
+    def test_members_are_listed_with_their_current_role(
+        self, api: Api, organization: Founded, container: Container, stranger: Person
     ) -> None:
         owner = organization.owner
-        assert roles(api, place, owner)[stranger.id] == "member"
-        answer = api.patch(f"{place.path}/members/{stranger.id}", as_=owner, json={"role": "editor"})
+        assert list_roles(api, container, owner)[stranger.id] == "member"
+        answer = api.patch(f"{container.path}/members/{stranger.id}", as_=owner, json={"role": "editor"})
         assert answer.status == 200
-        assert roles(api, place, owner)[stranger.id] == "editor"
+        assert list_roles(api, container, owner)[stranger.id] == "editor"
 
-    def test_are_not_shown_once_they_are_removed(
-        self, api: Api, organization: Founded, place: Place, stranger: Person
+    def test_removed_members_are_not_listed(
+        self, api: Api, organization: Founded, container: Container, stranger: Person
     ) -> None:
-        assert api.delete(f"{place.path}/members/{stranger.id}", as_=organization.owner).status == 204
-        assert stranger.id not in roles(api, place, organization.owner)
+        assert api.delete(f"{container.path}/members/{stranger.id}", as_=organization.owner).status == 204
+        assert stranger.id not in list_roles(api, container, organization.owner)
 
-    def test_of_a_place_below_are_not_shown_once_they_are_removed_from_the_one_above(
+    def test_members_removed_from_the_organization_are_not_listed_in_its_platforms_and_spaces(
         self, api: Api, organization: Founded, platform: Running, mary: Person, lag: Lag
     ) -> None:
         space = make_space(api, platform)
-        lag.catch_up()  # What follows is not known to the index by which a removal finds what goes with a member.
+        lag.catch_up()  # The index through which a removal finds descendant memberships lacks the following ones.
         takes_part(platform, mary)
         comes_in(space, mary)
         assert api.delete(f"{organization.path}/members/{mary.id}", as_=organization.owner).status == 204
-        for place in (platform, space):
-            assert mary.id not in roles(api, place, organization.owner)
+        for container in (platform, space):
+            assert mary.id not in list_roles(api, container, organization.owner)
             seconds, lag.seconds = lag.seconds, 0
-            assert mary.id not in roles(api, place, organization.owner)
+            assert mary.id not in list_roles(api, container, organization.owner)
             lag.seconds = seconds
 
 
 class TestOrganizations:
-    def test_are_not_shown_to_who_was_removed(self, api: Api, organization: Founded, mary: Person, lag: Lag) -> None:
+    def test_an_organization_is_not_listed_for_a_removed_member(
+        self, api: Api, organization: Founded, mary: Person, lag: Lag
+    ) -> None:
         lag.catch_up()
         assert len(api.items("/organizations", as_=mary)) == 1
         assert api.delete(f"{organization.path}/members/{mary.id}", as_=organization.owner).status == 204
@@ -95,7 +97,7 @@ class TestOrganizations:
 
 
 class TestResearch:
-    def test_is_not_shown_to_who_was_removed(
+    def test_research_is_not_listed_for_a_removed_member(
         self, api: Api, organization: Founded, workers: Workers, world: World, mary: Person, lag: Lag
     ) -> None:
         world.knows(works(1))

@@ -1,4 +1,4 @@
-"""A log whose index is behind: nothing is taken for missing, nothing waits for the index, nothing is left out."""
+"""A log whose index lags: no entry is reported missing or omitted, and no reader waits for the index."""
 
 import json
 from collections.abc import Iterator
@@ -27,14 +27,14 @@ from tests.harness.workers import Workers
 
 @pytest.fixture(params=LAGS)
 def lag(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Lag]:
-    """Indexes that lag. Whatever waits for one here would wait in vain."""
+    """Indexes that lag. Nothing retries a read of them."""
     monkeypatch.setattr(logs, "_INDEX_RETRY_SECONDS", ())
     with lagging(request.param) as lag:
         yield lag
 
 
 @pytest.fixture
-def young(api: Api, ada: Person, workers: Workers, lag: Lag) -> Founded:
+def new_organization(api: Api, ada: Person, workers: Workers, lag: Lag) -> Founded:
     """An organization with the first entry in its log."""
     assert lag.changes is not None
     organization = found(api, ada)
@@ -42,14 +42,14 @@ def young(api: Api, ada: Person, workers: Workers, lag: Lag) -> Founded:
     return organization
 
 
-def test_an_untouched_log_is_valid(api: Api, young: Founded, workers: Workers) -> None:
-    grow(api, workers, young, 3)
-    grow(api, workers, young, 2)
-    assert finding(api, young) == (None, None)
-    assert head(young)["size"] == 6
+def test_an_untouched_log_is_valid(api: Api, new_organization: Founded, workers: Workers) -> None:
+    grow(api, workers, new_organization, 3)
+    grow(api, workers, new_organization, 2)
+    assert finding(api, new_organization) == (None, None)
+    assert head(new_organization)["size"] == 6
 
 
-def test_a_log_that_the_index_shows_in_part_is_valid(
+def test_a_log_that_the_index_contains_in_part_is_valid(
     api: Api, ten: Founded, workers: Workers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(logs, "_INDEX_RETRY_SECONDS", ())
@@ -60,42 +60,44 @@ def test_a_log_that_the_index_shows_in_part_is_valid(
 
 
 @pytest.mark.parametrize("sequence", [1, 4, 6])
-def test_what_is_gone_is_missing_all_the_same(
-    api: Api, young: Founded, workers: Workers, lag: Lag, sequence: int
+def test_a_removed_entry_is_reported_missing(
+    api: Api, new_organization: Founded, workers: Workers, lag: Lag, sequence: int
 ) -> None:
-    grow(api, workers, young, 5)
-    gone = entry(young, sequence)
-    table.write_transaction([writes.Write("Delete", (gone["pk"], gone["sk"]))])
+    grow(api, workers, new_organization, 5)
+    removed = entry(new_organization, sequence)
+    table.write_transaction([writes.Write("Delete", (removed["pk"], removed["sk"]))])
     lag.seconds = 0
-    assert finding(api, young) == (("truncated" if sequence == 6 else "missing"), sequence)
+    assert finding(api, new_organization) == (("truncated" if sequence == 6 else "missing"), sequence)
 
 
-def test_a_batch_that_names_another_entry_hides_nothing(api: Api, young: Founded, workers: Workers, lag: Lag) -> None:
-    grow(api, workers, young, 2)
-    names = [entry(young, sequence)["sk"] for sequence in (1, 2, 3)]
-    key = ledger.sequence_key(young.id, 3)
-    forged = {"pk": key[0], "sk": key[1], "ids": [names[1], names[0]]}
+def test_a_batch_with_forged_ids_hides_no_missing_entry(
+    api: Api, new_organization: Founded, workers: Workers, lag: Lag
+) -> None:
+    grow(api, workers, new_organization, 2)
+    ids = [entry(new_organization, sequence)["sk"] for sequence in (1, 2, 3)]
+    key = ledger.sequence_key(new_organization.id, 3)
+    forged = {"pk": key[0], "sk": key[1], "ids": [ids[1], ids[0]]}
     table.write_transaction(
-        [writes.Write("Put", key, item=forged), writes.Write("Delete", (f"A#{young.id}", names[1]))]
+        [writes.Write("Put", key, item=forged), writes.Write("Delete", (f"A#{new_organization.id}", ids[1]))]
     )
     lag.seconds = 0
-    assert finding(api, young) == ("missing", 2)
+    assert finding(api, new_organization) == ("missing", 2)
 
 
 @pytest.mark.usefixtures("lag")
-def test_events_are_fanned_out_at_once(api: Api, organization: Founded, workers: Workers) -> None:
-    made = hook(api, organization, "https://hooks.example.com")
+def test_events_are_fanned_out_without_a_retry(api: Api, organization: Founded, workers: Workers) -> None:
+    webhook = hook(api, organization, "https://hooks.example.com")
     for n in range(3):
         rename(api, organization, f"Name {n}")
     with refusing():
-        workers.deliver()  # None of the messages fails.
+        workers.deliver()  # No message fails.
     assert head(organization)["followed"] == head(organization)["size"]
-    assert len(deliveries(api, made)) == 4
+    assert len(deliveries(api, webhook)) == 4
 
 
-def test_an_export_holds_all(api: Api, young: Founded, workers: Workers) -> None:
-    grow(api, workers, young, 4)
-    export = begin_export(api, young)
+def test_an_export_contains_all_entries(api: Api, new_organization: Founded, workers: Workers) -> None:
+    grow(api, workers, new_organization, 4)
+    export = begin_export(api, new_organization)
     workers.deliver()
     assert export.now(api)["status"] == "completed"
     assert export.now(api)["entryCount"] == 6
@@ -104,69 +106,75 @@ def test_an_export_holds_all(api: Api, young: Founded, workers: Workers) -> None
 FILTERS: Final = ("type", "actorId", "targetId")
 
 
-def matching(organization: Founded, name: str) -> dict[str, Any]:
-    """Return a filter that the changes of an organization pass."""
+def build_filter(organization: Founded, name: str) -> dict[str, Any]:
+    """Return a filter that the changes of an organization match."""
     values = {"type": "organization.updated", "actorId": organization.owner.id, "targetId": organization.id}
     return {name: values[name]}
 
 
 @pytest.mark.parametrize("name", FILTERS)
-def test_an_export_by_a_filter_holds_all_that_passes(api: Api, young: Founded, workers: Workers, name: str) -> None:
-    grow(api, workers, young, 3)
-    passing = {"type": 3, "actorId": 4, "targetId": 4}[name]
-    at_once = exported(api, young, **matching(young, name)).text.splitlines()
-    assert len(at_once) == passing
-    assert [json.loads(line)["sequence"] for line in at_once] == [1, 2, 3, 4][-passing:]
+def test_a_filtered_export_contains_all_matching_entries(
+    api: Api, new_organization: Founded, workers: Workers, name: str
+) -> None:
+    grow(api, workers, new_organization, 3)
+    match_count = {"type": 3, "actorId": 4, "targetId": 4}[name]
+    lines = exported(api, new_organization, **build_filter(new_organization, name)).text.splitlines()
+    assert len(lines) == match_count
+    assert [json.loads(line)["sequence"] for line in lines] == [1, 2, 3, 4][-match_count:]
 
 
 @pytest.mark.parametrize("name", FILTERS)
-def test_an_export_in_the_background_by_a_filter_holds_all_that_passes_and_proves_it(
-    api: Api, young: Founded, workers: Workers, name: str
+def test_a_filtered_export_in_the_background_contains_and_proves_all_matching_entries(
+    api: Api, new_organization: Founded, workers: Workers, name: str
 ) -> None:
-    grow(api, workers, young, 3)
-    record = completed(api, workers, young, filters=matching(young, name))
+    grow(api, workers, new_organization, 3)
+    record = completed(api, workers, new_organization, filters=build_filter(new_organization, name))
     assert record["entryCount"] == {"type": 3, "actorId": 5, "targetId": 4}[name]
     assert "are proven" in proven(record)
 
 
 @pytest.mark.parametrize("name", FILTERS)
-def test_an_export_at_once_of_a_long_log_is_whole_where_the_index_takes_over(
-    api: Api, young: Founded, workers: Workers, monkeypatch: pytest.MonkeyPatch, clock: Clock, name: str
+def test_an_inline_export_is_complete_where_it_continues_with_the_index(
+    api: Api, new_organization: Founded, workers: Workers, monkeypatch: pytest.MonkeyPatch, clock: Clock, name: str
 ) -> None:
-    grow(api, workers, young, 4)
+    grow(api, workers, new_organization, 4)
     clock.shift(seconds=inline_export.MAX_INDEX_LAG_SECONDS + 1)
-    grow(api, workers, young, 4)
-    monkeypatch.setattr(inline_export, "MAX_ENTRIES", 1)  # By pages of two.
+    grow(api, workers, new_organization, 4)
+    monkeypatch.setattr(inline_export, "MAX_ENTRIES", 1)  # Pages of two entries.
     monkeypatch.setattr(inline_export, "MAX_RECENT_QUERIES", 3)
-    query = EntryFilters.model_validate(matching(young, name))
-    found = [entry.sequence for page in inline_export.iter_entry_pages(young.id, query) for entry in page]
-    assert found == [9, 8, 7, 6, 5, 4, 3, 2, 1][: 8 if name == "type" else 9]
+    query = EntryFilters.model_validate(build_filter(new_organization, name))
+    sequences = [
+        entry.sequence for page in inline_export.iter_entry_pages(new_organization.id, query) for entry in page
+    ]
+    assert sequences == [9, 8, 7, 6, 5, 4, 3, 2, 1][: 8 if name == "type" else 9]
 
 
-def test_an_export_at_once_says_nothing_of_who_was_erased_a_moment_ago(
-    api: Api, young: Founded, workers: Workers, monkeypatch: pytest.MonkeyPatch, clock: Clock
+def test_an_inline_export_contains_no_data_that_has_just_been_erased(
+    api: Api, new_organization: Founded, workers: Workers, monkeypatch: pytest.MonkeyPatch, clock: Clock
 ) -> None:
-    grow(api, workers, young, 4)
+    grow(api, workers, new_organization, 4)
     clock.shift(seconds=inline_export.MAX_INDEX_LAG_SECONDS + 1)
-    table.write_transaction(redaction.redact_entry(young.id, entry(young, 2), is_authentic=True))
-    monkeypatch.setattr(inline_export, "MAX_ENTRIES", 1)  # By pages of two.
-    found = [
+    table.write_transaction(redaction.redact_entry(new_organization.id, entry(new_organization, 2), is_authentic=True))
+    monkeypatch.setattr(inline_export, "MAX_ENTRIES", 1)  # Pages of two entries.
+    entries = [
         entry
-        for page in inline_export.iter_entry_pages(young.id, EntryFilters(type="organization.updated"))
+        for page in inline_export.iter_entry_pages(new_organization.id, EntryFilters(type="organization.updated"))
         for entry in page
     ]
-    assert [entry.sequence for entry in found if entry.erased] == [2]
+    assert [entry.sequence for entry in entries if entry.erased] == [2]
 
 
-def test_an_export_says_nothing_of_who_was_erased_a_moment_ago(api: Api, young: Founded, workers: Workers) -> None:
-    grow(api, workers, young, 2)
-    table.write_transaction(redaction.redact_entry(young.id, entry(young, 2), is_authentic=True))
-    ((shown,),) = logs.iter_sequenced(young.id, 1, 2, reread=True)
-    assert "erased" in shown.item
+def test_an_export_contains_no_data_that_has_just_been_erased(
+    api: Api, new_organization: Founded, workers: Workers
+) -> None:
+    grow(api, workers, new_organization, 2)
+    table.write_transaction(redaction.redact_entry(new_organization.id, entry(new_organization, 2), is_authentic=True))
+    ((sequenced,),) = logs.iter_sequenced(new_organization.id, 1, 2, reread=True)
+    assert "erased" in sequenced.item
 
 
-def test_a_log_is_anchored(api: Api, young: Founded, workers: Workers) -> None:
-    grow(api, workers, young, 3)
-    queues.enqueue("audit.anchor", ledger.head_key(young.id))
+def test_a_log_is_anchored(api: Api, new_organization: Founded, workers: Workers) -> None:
+    grow(api, workers, new_organization, 3)
+    queues.enqueue("audit.anchor", ledger.head_key(new_organization.id))
     workers.deliver()
-    assert anchored(young.id) == [4]
+    assert anchored(new_organization.id) == [4]

@@ -1,4 +1,4 @@
-"""Removals while indexes are behind: nothing is left that had to go, and nothing goes that had to stay."""
+"""Removals while indexes lag: everything that has to be removed is removed, and nothing else."""
 
 from collections.abc import Callable, Iterator
 
@@ -25,7 +25,7 @@ Wait = Callable[[], None]
 
 @pytest.fixture(params=LAGS, autouse=True)
 def lag(request: pytest.FixtureRequest, organization: Founded) -> Iterator[Lag]:
-    """Indexes that lag behind all that happens after the organization was founded."""
+    """Indexes that lag behind every change after the organization's creation."""
     assert organization.id
     with lagging(request.param) as lag:
         yield lag
@@ -33,7 +33,7 @@ def lag(request: pytest.FixtureRequest, organization: Founded) -> Iterator[Lag]:
 
 @pytest.fixture
 def wait(workers: Workers, clock: Clock) -> Wait:
-    """Let the workers do what is queued, and minutes go by."""
+    """A function that lets the workers process the queues while minutes pass."""
 
     def wait() -> None:
         for _ in range(6):
@@ -43,8 +43,8 @@ def wait(workers: Workers, clock: Clock) -> Wait:
     return wait
 
 
-class TestPlaces:
-    def test_nothing_is_left_of_a_platform(
+class TestContainers:
+    def test_no_item_of_a_deleted_platform_remains(
         self, api: Api, organization: Founded, workers: Workers, wait: Wait, stranger: Person
     ) -> None:
         platform = run_platform(api, organization)
@@ -55,11 +55,11 @@ class TestPlaces:
         workers.deliver()
         assert api.delete(platform.path, as_=organization.owner).status == 204
         wait()
-        mentioned = (platform.id, space.id)
-        left = [item for item in cloud.stored() if any(each in item["pk"] + item["sk"] for each in mentioned)]
-        assert left == []
+        ids = (platform.id, space.id)
+        remaining = [item for item in cloud.stored() if any(record_id in item["pk"] + item["sk"] for record_id in ids)]
+        assert remaining == []
 
-    def test_nothing_is_left_of_a_branch(self, api: Api, organization: Founded, workers: Workers) -> None:
+    def test_no_item_of_a_deleted_branch_remains(self, api: Api, organization: Founded, workers: Workers) -> None:
         platform = run_platform(api, organization)
         top, *_ = plant_line(api, platform, "Machines", "Looms", "Shuttles")
         for n in range(3):
@@ -69,7 +69,7 @@ class TestPlaces:
         assert api.items(f"{platform.path}/taxonomy-nodes", as_=organization.owner) == []
         assert [item for item in cloud.stored() if item.get("kind") == "taxonomy.attachment"] == []
 
-    def test_nothing_is_attached_to_a_space_that_is_gone(self, api: Api, organization: Founded, wait: Wait) -> None:
+    def test_no_attachment_of_a_deleted_space_remains(self, api: Api, organization: Founded, wait: Wait) -> None:
         platform = run_platform(api, organization)
         space = make_space(api, platform)
         attach(api, plant(api, platform), "space", space.id)
@@ -77,7 +77,7 @@ class TestPlaces:
         wait()
         assert [item for item in cloud.stored() if item.get("kind") == "taxonomy.attachment"] == []
 
-    def test_nothing_is_left_of_a_library(
+    def test_no_item_of_a_library_remains(
         self, api: Api, organization: Founded, workers: Workers, world: World, clock: Clock, wait: Wait
     ) -> None:
         world.knows(works(3))
@@ -85,12 +85,12 @@ class TestPlaces:
         assert api.delete(organization.path, as_=organization.owner).status == 204
         clock.shift(days=RESTORABLE_DAYS)
         wait()
-        left = [item["kind"] for item in cloud.stored() if item.get("library_id") == organization.id]
-        assert left == ["research.job"]  # For a day.
+        remaining = [item["kind"] for item in cloud.stored() if item.get("library_id") == organization.id]
+        assert remaining == ["research.job"]  # It is stored for a day.
 
 
 class TestPages:
-    def test_one_that_moved_away_in_time_stays_with_all_it_has(
+    def test_a_page_moved_before_the_deletion_stays_with_all_its_contents(
         self, api: Api, organization: Founded, wait: Wait, lag: Lag
     ) -> None:
         site = make_site(api, organization)
@@ -109,7 +109,7 @@ class TestPages:
             assert api.items(f"{page.path}/revisions", as_=owner)
             assert visit(api, site, path).status == 200
 
-    def test_a_redirect_that_leads_elsewhere_by_now_stays(
+    def test_a_redirect_changed_before_the_deletion_stays(
         self, api: Api, organization: Founded, wait: Wait, lag: Lag
     ) -> None:
         site = make_site(api, organization)
@@ -121,11 +121,13 @@ class TestPages:
         assert altered(api, left_behind(api, site, "/looms"), toPath="/welcome").status == 200
         assert api.delete(looms.path, as_=site.owner).status == 204
         wait()
-        assert [each["toPath"] for each in redirects_of(api, site) if each["fromPath"] == "/looms"] == ["/welcome"]
+        assert [redirect["toPath"] for redirect in redirects_of(api, site) if redirect["fromPath"] == "/looms"] == [
+            "/welcome"
+        ]
 
 
 class TestErasures:
-    def test_reach_what_was_made_a_moment_before(
+    def test_an_erasure_covers_records_created_just_before(
         self, api: Api, organization: Founded, workers: Workers, clock: Clock, stranger: Person
     ) -> None:
         platform = run_platform(api, organization)
@@ -137,7 +139,9 @@ class TestErasures:
 
 
 class TestDepartures:
-    def test_end_what_began_a_moment_before(self, api: Api, organization: Founded, wait: Wait, mary: Person) -> None:
+    def test_a_departure_ends_memberships_and_invitations_created_just_before(
+        self, api: Api, organization: Founded, wait: Wait, mary: Person
+    ) -> None:
         platform = run_platform(api, organization)
         space = make_space(api, platform)
         takes_part(platform, mary, "admin")
@@ -145,7 +149,9 @@ class TestDepartures:
         invite(api, platform, "friend@example.com", as_=mary)
         assert api.delete(f"{organization.path}/members/{mary.id}", as_=organization.owner).status == 204
         wait()
-        kinds = ("platform.member", "space.member", "organization.departure")
-        assert [item for item in cloud.stored() if item.get("kind") in kinds and item["user_id"] == mary.id] == []
+        record_types = ("platform.member", "space.member", "organization.departure")
+        assert [
+            item for item in cloud.stored() if item.get("kind") in record_types and item["user_id"] == mary.id
+        ] == []
         invitations = api.items(f"{organization.path}/invitations", as_=organization.owner)
-        assert [each["status"] for each in invitations] == ["revoked"]
+        assert [invitation["status"] for invitation in invitations] == ["revoked"]

@@ -1,4 +1,4 @@
-"""Answers of many large records: a list's page ends in time, a tree says what to ask for instead."""
+"""Responses with many large records: pages of a list are shorter, and a tree suggests smaller requests."""
 
 import json
 from typing import Any
@@ -19,23 +19,23 @@ from tests.harness.stored_records import beginning
 from tests.harness.webhooks import hook
 
 
-class TestATree:
+class TestTree:
     @pytest.fixture
     def platform(self, api: Api, organization: Founded) -> Running:
-        """A platform with a taxonomy of 4.65 MB whose quotes take twice their room on the way."""
+        """A platform with a taxonomy of 4.65 MB, whose quotes double in size when they are escaped."""
         platform = run_platform(api, organization)
-        moment = now()
-        place: dict[str, Any] = {
+        timestamp = now()
+        container_fields: dict[str, Any] = {
             "organization_id": organization.id,
             "platform_id": platform.id,
             "listed": ALL_NODES_LIST,
         }
-        cloud.put(Taxonomy(**beginning(moment), organization_id=organization.id, platform_id=platform.id).item())
+        cloud.put(Taxonomy(**beginning(timestamp), organization_id=organization.id, platform_id=platform.id).item())
         text = '"' * 3900
         for n in range(5):
             root = TaxonomyNode(
-                **beginning(moment),
-                **place,
+                **beginning(timestamp),
+                **container_fields,
                 name=f"R{n}",
                 slug=f"r{n}",
                 sibling_list=ROOT_TERMS_LIST,
@@ -43,29 +43,35 @@ class TestATree:
                 position=n,
             )
             cloud.put(root.item())
-            below: dict[str, Any] = {
+            leaf_fields: dict[str, Any] = {
                 "parent_id": root.id,
                 "sibling_list": root.id,
                 "ancestor_ids": [root.id],
                 "description": text,
             }
             for m in range(110):
-                leaf = TaxonomyNode(**beginning(moment), **place, **below, name=f"L{m}", slug=f"l{m}", position=m)
+                leaf = TaxonomyNode(
+                    **beginning(timestamp), **container_fields, **leaf_fields, name=f"L{m}", slug=f"l{m}", position=m
+                )
                 cloud.put(leaf.item())
         return platform
 
-    def test_that_no_answer_holds_says_what_to_ask_for(self, api: Api, platform: Running, mary: Person) -> None:
+    def test_a_tree_that_is_too_large_suggests_smaller_requests(
+        self, api: Api, platform: Running, mary: Person
+    ) -> None:
         path = f"{platform.path}/taxonomy-tree"
-        refused = api.get(path, as_=mary)
-        assert refused.code == "409 limit_exceeded"
-        assert "`depth`" in refused.json["detail"]
-        assert "`rootId`" in refused.json["detail"]
+        too_large = api.get(path, as_=mary)
+        assert too_large.code == "409 limit_exceeded"
+        assert "`depth`" in too_large.json["detail"]
+        assert "`rootId`" in too_large.json["detail"]
         roots = api.get(path, as_=mary, query={"depth": 1})
         assert [root["name"] for root in roots.json["items"]] == ["R0", "R1", "R2", "R3", "R4"]
         branch = api.get(path, as_=mary, query={"rootId": roots.json["items"][2]["id"]})
         assert len(branch.json["items"][0]["children"]) == 110
 
-    def test_of_which_a_part_is_asked_for_reads_that_part(self, api: Api, platform: Running, mary: Person) -> None:
+    def test_a_request_for_a_part_of_a_tree_reads_only_that_part(
+        self, api: Api, platform: Running, mary: Person
+    ) -> None:
         path = f"{platform.path}/taxonomy-tree"
         roots = api.get(path, as_=mary, query={"depth": 1})
         branch = api.get(path, as_=mary, query={"rootId": roots.json["items"][0]["id"]})
@@ -75,77 +81,77 @@ class TestATree:
             assert len(answer.calls.reads) <= 6
         assert leaf.json["items"][0]["path"] == "r0/l3"
 
-    def test_of_which_a_part_is_asked_for_lacks_nothing_while_the_index_is_late(
-        self, api: Api, platform: Running, mary: Person
-    ) -> None:
+    def test_a_part_of_a_tree_is_complete_while_the_index_lags(self, api: Api, platform: Running, mary: Person) -> None:
         path = f"{platform.path}/taxonomy-tree"
         (root, *_) = api.get(path, as_=mary, query={"depth": 1}).json["items"]
-        late = next(item for item in cloud.stored() if item.get("parent_id") == root["id"] and item.get("shelf"))
-        cloud.put({name: value for name, value in late.items() if not name.startswith("index2")})
+        unindexed = next(item for item in cloud.stored() if item.get("parent_id") == root["id"] and item.get("shelf"))
+        cloud.put({name: value for name, value in unindexed.items() if not name.startswith("index2")})
         (branch,) = api.get(path, as_=mary, query={"rootId": root["id"]}).json["items"]
         assert len(branch["children"]) == 110
-        assert late["id"] in {child["id"] for child in branch["children"]}
+        assert unindexed["id"] in {child["id"] for child in branch["children"]}
 
 
-class TestAList:
-    def test_of_large_leads_comes_in_short_pages(self, api: Api, operator: Person) -> None:
+class TestList:
+    def test_large_leads_are_listed_in_shorter_pages(self, api: Api, operator: Person) -> None:
         ids: list[str] = []
         for n in range(90):
-            moment = after(now(), seconds=n - 1000)
-            begun, at = beginning(moment), moment
-            sent = [
+            timestamp = after(now(), seconds=n - 1000)
+            record_fields = beginning(timestamp)
+            submissions = [
                 {
-                    "id": f"{begun['id'][:-2]}{m:02}",
-                    "submitted_at": at,
+                    "id": f"{record_fields['id'][:-2]}{m:02}",
+                    "submitted_at": timestamp,
                     "contact_name": "Somebody",
                     "company_name": None,
                     "message": "\N{STEAM LOCOMOTIVE}" * 4000,
                     "source": None,
                     "consent": None,
                     "status": "new",
-                    "history": [{"status": "new", "at": at}],
+                    "history": [{"status": "new", "at": timestamp}],
                 }
                 for m in range(2)
             ]
-            history = [{"status": "new", "at": at, "by": None}]
-            lead = Lead(**begun, contact_email=f"person-{n}@example.org", submissions=sent, history=history)
+            history = [{"status": "new", "at": timestamp, "by": None}]
+            lead = Lead(
+                **record_fields, contact_email=f"person-{n}@example.org", submissions=submissions, history=history
+            )
             cloud.put(lead.item())
             ids.insert(0, lead.id)
         pages = api.pages("/marketing-leads", as_=operator, query={"limit": 100})
         assert [item["id"] for page in pages for item in page["items"]] == ids
         assert len(pages) > 1
         assert sum(len(json.dumps(json.dumps(page, ensure_ascii=False))) for page in pages) > MAX_ENVELOPE_BYTES
-        # The first page is as full as it can be.
+        # The first page uses most of the available size.
         sizes = [len(json.dumps(json.dumps(page, ensure_ascii=False))) for page in pages]
         assert sizes[0] > MAX_ENVELOPE_BYTES * 0.9
 
-    def test_of_deliveries_whose_receivers_answer_control_characters_does_too(
+    def test_deliveries_with_escaped_response_bodies_are_listed_in_shorter_pages(
         self, api: Api, organization: Founded
     ) -> None:
-        made = hook(api, organization, "https://hooks.example.com/atrium", enabled=False)
+        webhook = hook(api, organization, "https://hooks.example.com/atrium", enabled=False)
         ids: list[str] = []
         for n in range(100):
-            moment = after(now(), seconds=n - 1000)
+            timestamp = after(now(), seconds=n - 1000)
             attempt = {
-                "at": moment,
+                "at": timestamp,
                 "duration_ms": 1,
                 "status_code": 500,
                 "error": "500",
                 "response_body": "\x01" * 1024,
             }
             delivery = WebhookDelivery.plan(
-                made.id,
-                event_id=new_id(moment),
+                webhook.id,
+                event_id=new_id(timestamp),
                 event_type="organization.updated",
                 organization_id=organization.id,
                 sequence=1,
-                occurred_at=moment,
-                now=moment,
+                occurred_at=timestamp,
+                now=timestamp,
                 attempt_at=None,
             )
             attempts = [{"number": number, **attempt} for number in range(1, 11)]
             cloud.put(delivery.replace(status="failed", attempts=attempts).item())
             ids.insert(0, delivery.id)
-        pages = api.pages(f"{made.path}/deliveries", as_=organization.owner, query={"limit": 100})
+        pages = api.pages(f"{webhook.path}/deliveries", as_=organization.owner, query={"limit": 100})
         assert [item["id"] for page in pages for item in page["items"]] == ids
         assert len(pages) > 1

@@ -7,18 +7,18 @@ from tests.harness.callers import Issuer, Person
 from tests.harness.organizations import Founded, found, joins, make_key
 from tests.harness.platforms import run_platform
 
-NOBODY = "01939d3c-0000-4000-8000-00000000000a"
+UNKNOWN_ID = "01939d3c-0000-4000-8000-00000000000a"
 
 
-def of(organization: Founded, person: Person) -> str:
+def member_path(organization: Founded, person: Person) -> str:
     return f"{organization.path}/members/{person.id}"
 
 
-def roles(api: Api, organization: Founded, as_: Person) -> dict[str, str]:
+def list_roles(api: Api, organization: Founded, as_: Person) -> dict[str, str]:
     return {m["username"]: m["role"] for m in api.items(f"{organization.path}/members", as_=as_)}
 
 
-def last_entry(api: Api, organization: Founded, as_: Person) -> Json:
+def get_last_entry(api: Api, organization: Founded, as_: Person) -> Json:
     page = api.get(f"{organization.path}/audit-log", as_=as_, query={"limit": 1}).json
     entry: Json = page["items"][0]
     return entry
@@ -26,18 +26,18 @@ def last_entry(api: Api, organization: Founded, as_: Person) -> Json:
 
 class TestListOrganizationMembers:
     def test_members_are_listed_in_the_order_they_joined(self, api: Api, organization: Founded, mary: Person) -> None:
-        assert list(roles(api, organization, mary).items()) == [
+        assert list(list_roles(api, organization, mary).items()) == [
             ("ada", "owner"),
             ("grace", "admin"),
             ("edith", "editor"),
             ("mary", "member"),
         ]
 
-    def test_what_is_shown_of_one(self, api: Api, organization: Founded, ada: Person) -> None:
-        (shown, *_) = api.items(f"{organization.path}/members", as_=ada)
+    def test_a_member_is_listed_with_every_field(self, api: Api, organization: Founded, ada: Person) -> None:
+        (member, *_) = api.items(f"{organization.path}/members", as_=ada)
         created = organization.record["createdAt"]
-        assert shown == {
-            "id": shown["id"],
+        assert member == {
+            "id": member["id"],
             "createdAt": created,
             "updatedAt": created,
             "version": 1,
@@ -50,32 +50,34 @@ class TestListOrganizationMembers:
             "revokedKeys": None,
         }
 
-    def test_admins_see_all_e_mail_addresses(self, api: Api, organization: Founded, ada: Person, grace: Person) -> None:
+    def test_admins_see_all_email_addresses(self, api: Api, organization: Founded, ada: Person, grace: Person) -> None:
         for person in (ada, grace):
-            shown = api.items(f"{organization.path}/members", as_=person)
-            assert [m["email"] for m in shown] == [f"{m['username']}@example.com" for m in shown]
+            members = api.items(f"{organization.path}/members", as_=person)
+            assert [m["email"] for m in members] == [f"{m['username']}@example.com" for m in members]
 
-    def test_others_see_their_own_only(self, api: Api, organization: Founded, edith: Person, mary: Person) -> None:
+    def test_other_members_see_only_their_own_email_address(
+        self, api: Api, organization: Founded, edith: Person, mary: Person
+    ) -> None:
         for person in (edith, mary):
-            shown = {m["username"]: m["email"] for m in api.items(f"{organization.path}/members", as_=person)}
-            assert {name for name, email in shown.items() if email} == {person.username}
-            assert shown[person.username] == person.email
+            emails = {m["username"]: m["email"] for m in api.items(f"{organization.path}/members", as_=person)}
+            assert {name for name, email in emails.items() if email} == {person.username}
+            assert emails[person.username] == person.email
 
-    def test_keys_see_them_only_if_they_act_as_admin(self, api: Api, organization: Founded) -> None:
-        for scope, seen in (("admin", 4), ("write", 0), ("members:write", 0), ("read", 0)):
+    def test_keys_see_email_addresses_only_with_the_admin_scope(self, api: Api, organization: Founded) -> None:
+        for scope, visible in (("admin", 4), ("write", 0), ("members:write", 0), ("read", 0)):
             key = make_key(api, organization, scope)
-            shown = api.items(f"{organization.path}/members", as_=key)
-            assert sum(m["email"] is not None for m in shown) == seen
+            members = api.items(f"{organization.path}/members", as_=key)
+            assert sum(m["email"] is not None for m in members) == visible
 
-    def test_changing_a_role_shows_no_more_of_a_member_than_reading_does(
+    def test_changing_a_role_shows_no_more_fields_than_reading(
         self, api: Api, organization: Founded, mary: Person
     ) -> None:
         path = f"{organization.path}/members/{mary.id}"
-        for scopes, seen in ((["members:write"], None), (["admin"], mary.email)):
+        for scopes, visible in ((["members:write"], None), (["admin"], mary.email)):
             key = make_key(api, organization, *scopes)
-            assert api.patch(path, as_=key, json={"role": "member"}).json["email"] == seen
+            assert api.patch(path, as_=key, json={"role": "member"}).json["email"] == visible
 
-    def test_strangers_and_operators_see_nothing(
+    def test_strangers_and_operators_do_not_find_the_list(
         self, api: Api, organization: Founded, stranger: Person, operator: Person
     ) -> None:
         for person in (stranger, operator):
@@ -83,25 +85,25 @@ class TestListOrganizationMembers:
 
 
 class TestGetOrganizationMember:
-    def test_every_member_reads_it_with_an_etag(
+    def test_every_member_reads_a_member_with_an_etag(
         self, api: Api, organization: Founded, grace: Person, mary: Person
     ) -> None:
-        answer = api.get(of(organization, grace), as_=mary)
+        answer = api.get(member_path(organization, grace), as_=mary)
         assert (answer.json["role"], answer.json["email"]) == ("admin", None)
-        again = api.get(of(organization, grace), as_=mary, headers={"If-None-Match": answer.etag})
-        assert again.status == 304
+        repeated = api.get(member_path(organization, grace), as_=mary, headers={"If-None-Match": answer.etag})
+        assert repeated.status == 304
 
-    @pytest.mark.parametrize("user", [NOBODY, "x", "%20", "ada", "me"])
-    def test_who_is_none_is_not_found(self, api: Api, organization: Founded, ada: Person, user: str) -> None:
+    @pytest.mark.parametrize("user", [UNKNOWN_ID, "x", "%20", "ada", "me"])
+    def test_an_unknown_user_is_not_found(self, api: Api, organization: Founded, ada: Person, user: str) -> None:
         assert api.get(f"{organization.path}/members/{user}", as_=ada).code == "404 not_found"
 
-    def test_a_member_of_another_organization_is_not_found_here(
+    def test_a_member_of_another_organization_is_not_found(
         self, api: Api, organization: Founded, ada: Person, stranger: Person
     ) -> None:
         found(api, stranger)
-        assert api.get(of(organization, stranger), as_=ada).code == "404 not_found"
+        assert api.get(member_path(organization, stranger), as_=ada).code == "404 not_found"
 
-    def test_a_user_whose_subject_is_no_uuid_is_found_by_the_id_made_of_it(
+    def test_a_user_whose_subject_is_no_uuid_has_a_derived_id(
         self, api: Api, organization: Founded, issuer: Issuer, ada: Person
     ) -> None:
         pseudonym = issuer.person("x", "X", sub="auth0|12345")
@@ -113,88 +115,92 @@ class TestGetOrganizationMember:
 
 class TestUpdateOrganizationMember:
     def test_an_admin_changes_a_role(self, api: Api, organization: Founded, grace: Person, mary: Person) -> None:
-        answer = api.patch(of(organization, mary), as_=grace, json={"role": "editor"})
+        answer = api.patch(member_path(organization, mary), as_=grace, json={"role": "editor"})
         assert (answer.status, answer.json["role"], answer.json["version"]) == (200, "editor", 2)
-        assert roles(api, organization, grace)["mary"] == "editor"
+        assert list_roles(api, organization, grace)["mary"] == "editor"
 
-    def test_it_holds_at_the_very_next_request(
+    def test_a_new_role_applies_to_the_next_request(
         self, api: Api, organization: Founded, ada: Person, mary: Person
     ) -> None:
         keys = f"{organization.path}/api-keys"
         for role, status in (("admin", 200), ("member", 403), ("admin", 200), ("editor", 403)):
-            api.patch(of(organization, mary), as_=ada, json={"role": role})
+            api.patch(member_path(organization, mary), as_=ada, json={"role": role})
             assert api.get(keys, as_=mary).status == status
 
     @pytest.mark.parametrize("role", ["member", "editor", "admin"])
-    def test_an_admin_grants_up_to_their_own_role(
+    def test_an_admin_grants_roles_up_to_their_own(
         self, api: Api, organization: Founded, grace: Person, mary: Person, role: str
     ) -> None:
-        assert api.patch(of(organization, mary), as_=grace, json={"role": role}).json["role"] == role
+        assert api.patch(member_path(organization, mary), as_=grace, json={"role": role}).json["role"] == role
 
-    def test_nobody_is_made_owner_this_way(
+    def test_the_role_of_owner_cannot_be_granted(
         self, api: Api, organization: Founded, ada: Person, grace: Person, mary: Person
     ) -> None:
-        assert api.patch(of(organization, mary), as_=grace, json={"role": "owner"}).status in (403, 409)
-        assert api.patch(of(organization, mary), as_=ada, json={"role": "owner"}).code == "409 owner_must_transfer"
-        assert roles(api, organization, ada)["mary"] == "member"
+        assert api.patch(member_path(organization, mary), as_=grace, json={"role": "owner"}).status in (403, 409)
+        assert (
+            api.patch(member_path(organization, mary), as_=ada, json={"role": "owner"}).code
+            == "409 owner_must_transfer"
+        )
+        assert list_roles(api, organization, ada)["mary"] == "member"
 
     @pytest.mark.parametrize("role", ["member", "editor", "admin"])
-    def test_the_owners_record_can_not_be_changed(
+    def test_the_owners_role_cannot_be_changed(
         self, api: Api, organization: Founded, ada: Person, grace: Person, role: str
     ) -> None:
         for person in (ada, grace):
-            answer = api.patch(of(organization, ada), as_=person, json={"role": role})
+            answer = api.patch(member_path(organization, ada), as_=person, json={"role": role})
             assert answer.code == "409 owner_must_transfer"
-        assert roles(api, organization, ada)["ada"] == "owner"
+        assert list_roles(api, organization, ada)["ada"] == "owner"
 
-    def test_the_role_they_have_makes_no_entry(
-        self, api: Api, organization: Founded, ada: Person, mary: Person
-    ) -> None:
-        before = last_entry(api, organization, ada)
+    def test_the_current_role_adds_no_entry(self, api: Api, organization: Founded, ada: Person, mary: Person) -> None:
+        before = get_last_entry(api, organization, ada)
         for body in ({"role": "member"}, {}):
-            assert api.patch(of(organization, mary), as_=ada, json=body).status == 200
-        assert last_entry(api, organization, ada) == before
+            assert api.patch(member_path(organization, mary), as_=ada, json=body).status == 200
+        assert get_last_entry(api, organization, ada) == before
 
     @pytest.mark.parametrize("role", [None, "", "Admin", "superuser", 3, ["admin"]])
-    def test_what_is_no_role_is_refused(
+    def test_an_invalid_role_is_rejected(
         self, api: Api, organization: Founded, ada: Person, mary: Person, role: object
     ) -> None:
-        answer = api.patch(of(organization, mary), as_=ada, json={"role": role})
+        answer = api.patch(member_path(organization, mary), as_=ada, json={"role": role})
         assert answer.code == "422 validation_failed"
         assert set(answer.faults) == {"/role"}
 
-    def test_what_the_token_says_of_them_is_read_only(
+    def test_fields_from_the_token_are_read_only(
         self, api: Api, organization: Founded, ada: Person, mary: Person
     ) -> None:
         body = {"role": "editor", "name": "M", "email": "m@example.com", "username": "mary"}
-        answer = api.patch(of(organization, mary), as_=ada, json=body)
+        answer = api.patch(member_path(organization, mary), as_=ada, json=body)
         assert answer.faults == {"/name": "read_only", "/email": "read_only"}
 
-    def test_editors_members_and_strangers_may_not(
+    def test_editors_members_and_strangers_cannot_change_roles(
         self, api: Api, organization: Founded, edith: Person, mary: Person, stranger: Person
     ) -> None:
         for person in (edith, mary):
-            answer = api.patch(of(organization, mary), as_=person, json={"role": "admin"})
+            answer = api.patch(member_path(organization, mary), as_=person, json={"role": "admin"})
             assert answer.code == "403 insufficient_role"
-        assert api.patch(of(organization, mary), as_=stranger, json={"role": "admin"}).code == "404 not_found"
+        assert api.patch(member_path(organization, mary), as_=stranger, json={"role": "admin"}).code == "404 not_found"
 
-    def test_an_admin_may_step_down_and_not_up_again(self, api: Api, organization: Founded, grace: Person) -> None:
-        assert api.patch(of(organization, grace), as_=grace, json={"role": "member"}).status == 200
-        assert api.patch(of(organization, grace), as_=grace, json={"role": "admin"}).code == "403 insufficient_role"
+    def test_an_admin_can_step_down_but_not_up_again(self, api: Api, organization: Founded, grace: Person) -> None:
+        assert api.patch(member_path(organization, grace), as_=grace, json={"role": "member"}).status == 200
+        assert (
+            api.patch(member_path(organization, grace), as_=grace, json={"role": "admin"}).code
+            == "403 insufficient_role"
+        )
 
     def test_a_key_without_admin_grants_no_role_above_editor(
         self, api: Api, organization: Founded, mary: Person
     ) -> None:
-        area, full = make_key(api, organization, "members:write"), make_key(api, organization, "admin")
-        assert api.patch(of(organization, mary), as_=area, json={"role": "admin"}).status == 403
-        assert api.patch(of(organization, mary), as_=area, json={"role": "editor"}).status == 200
-        assert api.patch(of(organization, mary), as_=full, json={"role": "admin"}).status == 200
+        limited_key, admin_key = make_key(api, organization, "members:write"), make_key(api, organization, "admin")
+        assert api.patch(member_path(organization, mary), as_=limited_key, json={"role": "admin"}).status == 403
+        assert api.patch(member_path(organization, mary), as_=limited_key, json={"role": "editor"}).status == 200
+        assert api.patch(member_path(organization, mary), as_=admin_key, json={"role": "admin"}).status == 200
 
-    def test_the_entry_tells_who_changed_what(
+    def test_the_entry_shows_the_actor_and_the_change(
         self, api: Api, organization: Founded, grace: Person, mary: Person
     ) -> None:
-        answer = api.patch(of(organization, mary), as_=grace, json={"role": "editor"})
-        entry = last_entry(api, organization, grace)
+        answer = api.patch(member_path(organization, mary), as_=grace, json={"role": "editor"})
+        entry = get_last_entry(api, organization, grace)
         assert entry["type"] == "organization.member.updated"
         assert entry["actor"] == {"type": "user", "id": grace.id, "name": "Grace Hopper"}
         assert entry["target"]["type"] == "organization.member"
@@ -204,70 +210,78 @@ class TestUpdateOrganizationMember:
 
 
 class TestRemoveOrganizationMember:
-    def test_a_removed_member_has_no_part_in_it_at_once(
+    def test_a_removed_member_loses_access_at_once(
         self, api: Api, organization: Founded, grace: Person, mary: Person
     ) -> None:
-        answer = api.delete(of(organization, mary), as_=grace)
+        answer = api.delete(member_path(organization, mary), as_=grace)
         assert (answer.status, answer.text) == (204, "")
         assert api.get(organization.path, as_=mary).code == "404 not_found"
-        assert api.get(of(organization, mary), as_=grace).code == "404 not_found"
-        assert "mary" not in roles(api, organization, grace)
+        assert api.get(member_path(organization, mary), as_=grace).code == "404 not_found"
+        assert "mary" not in list_roles(api, organization, grace)
 
-    def test_removed_twice_is_not_found(self, api: Api, organization: Founded, ada: Person, mary: Person) -> None:
-        api.delete(of(organization, mary), as_=ada)
-        assert api.delete(of(organization, mary), as_=ada).code == "404 not_found"
+    def test_removing_a_member_twice_is_not_found(
+        self, api: Api, organization: Founded, ada: Person, mary: Person
+    ) -> None:
+        api.delete(member_path(organization, mary), as_=ada)
+        assert api.delete(member_path(organization, mary), as_=ada).code == "404 not_found"
 
-    def test_the_owner_can_not_be_removed(self, api: Api, organization: Founded, ada: Person, grace: Person) -> None:
+    def test_the_owner_cannot_be_removed(self, api: Api, organization: Founded, ada: Person, grace: Person) -> None:
         for person in (ada, grace):
-            assert api.delete(of(organization, ada), as_=person).code == "409 owner_must_transfer"
+            assert api.delete(member_path(organization, ada), as_=person).code == "409 owner_must_transfer"
         key = make_key(api, organization, "admin")
-        assert api.delete(of(organization, ada), as_=key).code == "409 owner_must_transfer"
+        assert api.delete(member_path(organization, ada), as_=key).code == "409 owner_must_transfer"
 
-    def test_lower_roles_and_strangers_may_not(
+    def test_lower_roles_and_strangers_cannot_remove_a_member(
         self, api: Api, organization: Founded, edith: Person, mary: Person, stranger: Person
     ) -> None:
         for person in (edith, mary):
-            assert api.delete(of(organization, mary), as_=person).code == "403 insufficient_role"
-        assert api.delete(of(organization, mary), as_=stranger).code == "404 not_found"
+            assert api.delete(member_path(organization, mary), as_=person).code == "403 insufficient_role"
+        assert api.delete(member_path(organization, mary), as_=stranger).code == "404 not_found"
 
-    def test_who_was_removed_can_join_again_as_a_new_member(
+    def test_a_removed_member_can_join_again_as_a_new_member(
         self, api: Api, organization: Founded, ada: Person, edith: Person
     ) -> None:
-        former = api.get(of(organization, edith), as_=ada).json
-        api.delete(of(organization, edith), as_=ada)
+        earlier = api.get(member_path(organization, edith), as_=ada).json
+        api.delete(member_path(organization, edith), as_=ada)
         joins(organization, edith, "member")
-        present = api.get(of(organization, edith), as_=ada).json
-        assert (present["role"], present["version"]) == ("member", 1)
-        assert present["id"] != former["id"]
-        assert list(roles(api, organization, ada))[-1] == "edith"
+        current = api.get(member_path(organization, edith), as_=ada).json
+        assert (current["role"], current["version"]) == ("member", 1)
+        assert current["id"] != earlier["id"]
+        assert list(list_roles(api, organization, ada))[-1] == "edith"
 
-    def test_the_entry_shows_who_it_was(self, api: Api, organization: Founded, ada: Person, mary: Person) -> None:
-        shown = api.get(of(organization, mary), as_=ada).json
-        api.delete(of(organization, mary), as_=ada)
-        entry = last_entry(api, organization, ada)
-        assert (entry["type"], entry["data"], entry["changes"]) == ("organization.member.removed", shown, [])
+    def test_the_entry_shows_the_removed_member(
+        self, api: Api, organization: Founded, ada: Person, mary: Person
+    ) -> None:
+        member = api.get(member_path(organization, mary), as_=ada).json
+        api.delete(member_path(organization, mary), as_=ada)
+        entry = get_last_entry(api, organization, ada)
+        assert (entry["type"], entry["data"], entry["changes"]) == ("organization.member.removed", member, [])
 
-    def test_what_they_made_stays(self, api: Api, organization: Founded, ada: Person, grace: Person) -> None:
+    def test_what_a_removed_member_created_stays(
+        self, api: Api, organization: Founded, ada: Person, grace: Person
+    ) -> None:
         platform = run_platform(api, replace(organization, owner=grace))
-        api.delete(of(organization, grace), as_=ada)
+        api.delete(member_path(organization, grace), as_=ada)
         assert api.get(platform.path, as_=ada).status == 200
 
 
 class TestLeaveOrganization:
-    def test_whoever_leaves_has_no_part_in_it_at_once(
+    def test_a_member_who_leaves_loses_access_at_once(
         self, api: Api, organization: Founded, ada: Person, mary: Person
     ) -> None:
         answer = api.post(f"{organization.path}/leave", as_=mary)
         assert (answer.status, answer.text) == (204, "")
         assert api.get(organization.path, as_=mary).code == "404 not_found"
-        entry = last_entry(api, organization, ada)
+        entry = get_last_entry(api, organization, ada)
         assert (entry["type"], entry["actor"]["id"], entry["context"]["operationId"]) == (
             "organization.member.removed",
             mary.id,
             "leave_organization",
         )
 
-    def test_the_owner_must_transfer_first(self, api: Api, organization: Founded, ada: Person, grace: Person) -> None:
+    def test_the_owner_must_transfer_ownership_before_leaving(
+        self, api: Api, organization: Founded, ada: Person, grace: Person
+    ) -> None:
         assert api.post(f"{organization.path}/leave", as_=ada).code == "409 owner_must_transfer"
         api.post(f"{organization.path}/transfer-ownership", as_=ada, json={"newOwnerId": grace.id})
         assert api.post(f"{organization.path}/leave", as_=ada).status == 204
@@ -277,13 +291,11 @@ class TestLeaveOrganization:
         api.post(f"{organization.path}/leave", as_=mary)
         assert api.post(f"{organization.path}/leave", as_=mary).code == "404 not_found"
 
-    def test_a_body_it_does_not_need_is_refused_unless_empty(
-        self, api: Api, organization: Founded, mary: Person, edith: Person
-    ) -> None:
+    def test_a_nonempty_body_is_rejected(self, api: Api, organization: Founded, mary: Person, edith: Person) -> None:
         assert api.post(f"{organization.path}/leave", as_=mary, json={"why": "x"}).faults == {"/why": "unknown_field"}
         assert api.post(f"{organization.path}/leave", as_=mary, json={}).status == 204
         assert api.post(f"{organization.path}/leave", as_=edith).status == 204
 
-    def test_keys_can_not_leave(self, api: Api, organization: Founded) -> None:
+    def test_keys_cannot_leave(self, api: Api, organization: Founded) -> None:
         key = make_key(api, organization, "admin")
         assert api.post(f"{organization.path}/leave", as_=key).code == "403 forbidden"

@@ -1,4 +1,4 @@
-"""Menus of sites: what they hold, where their items lead, and what of them everybody sees."""
+"""Menus of sites: their items, the destinations of the items, and the public view."""
 
 from dataclasses import replace
 from typing import Any
@@ -21,7 +21,7 @@ from tests.harness.workers import Workers
 
 @pytest.fixture
 def site(api: Api, organization: Founded) -> Published:
-    """A site with a home."""
+    """A site with a home page."""
     site = make_site(api, organization)
     page_of(api, site, "Welcome")
     return site
@@ -29,26 +29,26 @@ def site(api: Api, organization: Founded) -> Published:
 
 @pytest.fixture
 def looms(api: Api, site: Published) -> Leaf:
-    """A published page of it."""
+    """A published page of the site."""
     return page_of(api, site, "Looms")
 
 
-def moved(api: Api, page: Leaf, slug: str) -> None:
-    """Let a page be published at another path."""
+def publish_at(api: Api, page: Leaf, slug: str) -> None:
+    """Publish a page at another path."""
     edit(api, page, slug=slug)
     publish_page(api, page)
 
 
-class TestPut:
-    def test_makes_a_menu_and_then_replaces_it(self, api: Api, site: Published, looms: Leaf) -> None:
-        made = put_menu(api, site, to_page(looms), name="Main")
-        assert made == {
+class TestReplaceMenu:
+    def test_a_menu_is_created_and_then_replaced(self, api: Api, site: Published, looms: Leaf) -> None:
+        created = put_menu(api, site, to_page(looms), name="Main")
+        assert created == {
             "id": "main",
             "siteId": site.id,
             "name": "Main",
             "version": 1,
-            "createdAt": made["createdAt"],
-            "updatedAt": made["createdAt"],
+            "createdAt": created["createdAt"],
+            "updatedAt": created["createdAt"],
             "items": [
                 {
                     "id": f"to-{looms.id}",
@@ -62,25 +62,25 @@ class TestPut:
                 }
             ],
         }
-        assert api.get(f"{site.path}/navigation/main", as_=site.owner).json == made
+        assert api.get(f"{site.path}/navigation/main", as_=site.owner).json == created
         replaced = put_menu(api, site, name="All")
         assert (replaced["name"], replaced["items"], replaced["version"]) == ("All", [], 2)
-        assert replaced["createdAt"] == made["createdAt"]
+        assert replaced["createdAt"] == created["createdAt"]
 
-    def test_that_changes_nothing_leaves_nothing(
+    def test_replacing_a_menu_with_itself_changes_nothing(
         self, api: Api, site: Published, looms: Leaf, organization: Founded
     ) -> None:
-        made = put_menu(api, site, to_page(looms))
-        assert put_menu(api, site, to_page(looms)) == made
-        below = page_of(api, site, "Mills")
-        edit(api, looms, parentId=below.id)
+        created = put_menu(api, site, to_page(looms))
+        assert put_menu(api, site, to_page(looms)) == created
+        parent = page_of(api, site, "Mills")
+        edit(api, looms, parentId=parent.id)
         publish_page(api, looms)
-        again = put_menu(api, site, to_page(looms))
-        assert (again["items"][0]["path"], again["version"]) == ("/mills/looms", 1)
-        told = [entry["type"] for entry in log_of(api, organization, type="site.navigation.*")]
-        assert told == ["site.navigation.updated"]
+        repeated = put_menu(api, site, to_page(looms))
+        assert (repeated["items"][0]["path"], repeated["version"]) == ("/mills/looms", 1)
+        event_types = [entry["type"] for entry in log_of(api, organization, type="site.navigation.*")]
+        assert event_types == ["site.navigation.updated"]
 
-    def test_is_told_with_what_changed(self, api: Api, site: Published, organization: Founded) -> None:
+    def test_an_entry_shows_what_changed(self, api: Api, site: Published, organization: Founded) -> None:
         put_menu(api, site, to_url("https://example.com/", "Shop"))
         put_menu(api, site, to_url("https://example.com/", "Shop"), name="Footer")
         last, first = log_of(api, organization, type="site.navigation.updated")
@@ -88,50 +88,50 @@ class TestPut:
         assert last["changes"] == [{"field": "name", "from": "Main menu", "to": "Footer"}]
         assert last["data"]["items"][0]["url"] == "https://example.com/"
 
-    def test_heeds_what_the_caller_has_seen(self, api: Api, site: Published) -> None:
-        unseen = asked_to_put(api, site, headers={"If-Match": "*"})
-        assert unseen.code == "412 precondition_failed"
+    def test_if_match_is_checked(self, api: Api, site: Published) -> None:
+        response = asked_to_put(api, site, headers={"If-Match": "*"})
+        assert response.code == "412 precondition_failed"
         first = asked_to_put(api, site)
         assert first.status == 200
         put_menu(api, site, name="Changed")
-        late = asked_to_put(api, site, name="Late", headers={"If-Match": first.etag})
-        assert late.code == "412 precondition_failed"
-        now = api.get(f"{site.path}/navigation/main", as_=site.owner)
-        assert asked_to_put(api, site, name="Sooner", headers={"If-Match": now.etag}).status == 200
+        response = asked_to_put(api, site, name="Late", headers={"If-Match": first.etag})
+        assert response.code == "412 precondition_failed"
+        current = api.get(f"{site.path}/navigation/main", as_=site.owner)
+        assert asked_to_put(api, site, name="Sooner", headers={"If-Match": current.etag}).status == 200
 
     @pytest.mark.parametrize("name", ["Main", "-main", "main_menu", "é", "m" * 65])
-    def test_by_a_malformed_id_is_not_found(self, api: Api, site: Published, name: str) -> None:
+    def test_a_malformed_id_is_not_found(self, api: Api, site: Published, name: str) -> None:
         assert asked_to_put(api, site, menu=name).code == "404 not_found"
         assert api.get(f"{site.path}/navigation/{name}", as_=site.owner).code == "404 not_found"
 
     @pytest.mark.parametrize("name", ["m", "0", "main-menu-2", "m" * 64])
-    def test_by_an_id_of_the_callers_choice(self, api: Api, site: Published, name: str) -> None:
+    def test_the_caller_chooses_the_id(self, api: Api, site: Published, name: str) -> None:
         assert put_menu(api, site, menu=name)["id"] == name
 
-    def test_is_for_editors(self, api: Api, site: Published, mary: Person, edith: Person, stranger: Person) -> None:
+    def test_only_editors_replace_a_menu(
+        self, api: Api, site: Published, mary: Person, edith: Person, stranger: Person
+    ) -> None:
         assert asked_to_put(api, site, as_=mary).code == "403 insufficient_role"
         assert asked_to_put(api, site, as_=stranger).code == "404 not_found"
         assert asked_to_put(api, site, as_=edith).status == 200
 
-    def test_at_the_same_moment_as_another_comes_after_it(
+    def test_a_concurrent_replacement_is_retried(
         self, api: Api, site: Published, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         before_the_next_write(monkeypatch, lambda: put_menu(api, site, name="First"))
         assert put_menu(api, site, name="Second")["version"] == 2
 
-    def test_of_more_than_a_hundred_is_refused(
-        self, api: Api, site: Published, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_the_number_of_menus_is_limited(self, api: Api, site: Published, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(Menu, "quota", replace(Menu.quota, limit=2))
         for name in ("one", "two", "one"):
             put_menu(api, site, menu=name, name=f"{name} of two")
         assert asked_to_put(api, site, menu="three").code == "409 limit_exceeded"
 
 
-class TestItems:
-    def test_lead_by_what_their_type_says(self, api: Api, site: Published, looms: Leaf) -> None:
+class TestMenuItems:
+    def test_the_type_of_an_item_determines_its_fields(self, api: Api, site: Published, looms: Leaf) -> None:
         page, url = to_page(looms), to_url("/looms")
-        refused: list[tuple[Json, dict[str, str]]] = [
+        invalid_items: list[tuple[Json, dict[str, str]]] = [
             ({**page, "pageId": None}, {"/items/0/pageId": "required"}),
             ({**page, "url": "/looms"}, {"/items/0/url": "malformed"}),
             ({**url, "url": None}, {"/items/0/url": "required"}),
@@ -146,7 +146,7 @@ class TestItems:
             ({**page, "type": "space"}, {"/items/0/type": "not_one_of"}),
             ({**page, "label": " "}, {"/items/0/label": "too_short"}),
         ]
-        for item, faults in refused:
+        for item, faults in invalid_items:
             assert asked_to_put(api, site, item).faults == faults
 
     @pytest.mark.parametrize(
@@ -159,10 +159,10 @@ class TestItems:
             "https://ada@example.com",
         ],
     )
-    def test_lead_to_nothing_dangerous(self, api: Api, site: Published, url: str) -> None:
+    def test_dangerous_urls_are_rejected(self, api: Api, site: Published, url: str) -> None:
         assert asked_to_put(api, site, to_url(url)).faults == {"/items/0/url": "malformed"}
 
-    def test_lead_to_pages_of_this_site_only(
+    def test_pages_of_other_sites_are_rejected(
         self, api: Api, site: Published, looms: Leaf, organization: Founded
     ) -> None:
         other = page_of(api, make_site(api, organization, name="Other"), "Mills")
@@ -172,39 +172,39 @@ class TestItems:
             "/items/1/children/1/pageId": "unknown",
         }
 
-    def test_have_different_ids_on_all_levels(self, api: Api, site: Published) -> None:
+    def test_ids_are_unique_across_all_levels(self, api: Api, site: Published) -> None:
         item = group("All", group("Some", to_url("/", "all")), {**group("More"), "id": "some"})
         assert asked_to_put(api, site, {**item, "id": "to-all"}).faults == {
             "/items/0/children/0/children/0/id": "repeated",
             "/items/0/children/1/id": "repeated",
         }
 
-    def test_are_three_levels_deep_at_most(self, api: Api, site: Published) -> None:
+    def test_items_have_at_most_three_levels(self, api: Api, site: Published) -> None:
         put_menu(api, site, group("One", group("Two", group("Three"))))
-        deeper = group("One", group("Two", group("Three", group("Four"))))
-        assert asked_to_put(api, site, deeper).faults == {"/items/0/children/0/children/0/children": "out_of_range"}
+        too_deep = group("One", group("Two", group("Three", group("Four"))))
+        assert asked_to_put(api, site, too_deep).faults == {"/items/0/children/0/children/0/children": "out_of_range"}
 
-    def test_are_200_at_most_on_all_levels_and_64_kib(self, api: Api, site: Published) -> None:
+    def test_items_are_limited_in_number_and_size(self, api: Api, site: Published) -> None:
         branches = [group(f"b{n}", *(group(f"b{n}-{m}") for m in range(9))) for n in range(20)]
         put_menu(api, site, *branches)
         assert asked_to_put(api, site, *branches, group("more")).faults == {"/items": "too_many"}
         assert asked_to_put(api, site, *(group(f"g{n}") for n in range(201))).faults == {"/items": "too_many"}
-        long = [{**to_url(f"https://example.com/{'x' * 400}"), "id": f"u{n}"} for n in range(150)]
-        assert asked_to_put(api, site, *long).faults == {"": "too_large"}
+        long_items = [{**to_url(f"https://example.com/{'x' * 400}"), "id": f"u{n}"} for n in range(150)]
+        assert asked_to_put(api, site, *long_items).faults == {"": "too_large"}
 
 
-class TestWhereItemsLead:
-    def test_is_where_their_pages_are_now(self, api: Api, site: Published, looms: Leaf) -> None:
+class TestDestinations:
+    def test_items_lead_to_the_current_paths_of_their_pages(self, api: Api, site: Published, looms: Leaf) -> None:
         jacquard = page_of(api, site, "Jacquard", below=looms)
         put_menu(api, site, to_page(looms, "All looms", to_page(jacquard)), group("More", to_url("/mills", "Mills")))
         assert seen(api, site) == {
             "All looms": ("/looms", {"Jacquard": "/looms/jacquard"}),
             "More": (None, {"Mills": "/mills"}),
         }
-        moved(api, looms, "weavers")
+        publish_at(api, looms, "weavers")
         assert seen(api, site)["All looms"] == ("/weavers", {"Jacquard": "/weavers/jacquard"})
 
-    def test_shows_members_alone_what_is_a_draft(self, api: Api, site: Published, looms: Leaf, mary: Person) -> None:
+    def test_only_members_see_items_of_drafts(self, api: Api, site: Published, looms: Leaf, mary: Person) -> None:
         draft = write_page(api, site, "Secret")
         put_menu(api, site, to_page(draft, None, to_url("/below", "Below")), to_page(looms))
         assert seen(api, site) == {"Looms": "/looms"}
@@ -215,21 +215,23 @@ class TestWhereItemsLead:
         edit(api, draft, unpublishAt="2020-01-01T00:00:00Z")
         assert seen(api, site) == {"Looms": "/looms"}
 
-    def test_shows_the_public_no_group_of_nothing_else(self, api: Api, site: Published, mary: Person) -> None:
+    def test_the_public_sees_no_empty_groups(self, api: Api, site: Published, mary: Person) -> None:
         draft = write_page(api, site, "Secret")
         put_menu(api, site, group("More", to_page(draft)), to_url("/below", "Below"))
         assert seen(api, site) == {"Below": "/below"}
         assert "More" in seen(api, site, as_=mary)
 
-    def test_is_put_again_as_it_was_shown_with_what_hangs(self, api: Api, site: Published, looms: Leaf) -> None:
+    def test_a_menu_with_a_dangling_item_can_be_replaced_with_itself(
+        self, api: Api, site: Published, looms: Leaf
+    ) -> None:
         put_menu(api, site, to_page(looms), to_url("/below", "Below"))
         api.delete(looms.path, as_=site.owner)
-        shown = api.get(f"{site.path}/navigation/main", as_=site.owner).json
-        assert shown["items"][0]["dangling"]
-        body = {"name": "Main", "items": shown["items"]}
-        assert api.put(f"{site.path}/navigation/main", as_=site.owner, json=body).json["items"] == shown["items"]
+        menu = api.get(f"{site.path}/navigation/main", as_=site.owner).json
+        assert menu["items"][0]["dangling"]
+        body = {"name": "Main", "items": menu["items"]}
+        assert api.put(f"{site.path}/navigation/main", as_=site.owner, json=body).json["items"] == menu["items"]
 
-    def test_hangs_where_a_page_was_deleted(
+    def test_items_of_deleted_pages_are_dangling(
         self, api: Api, site: Published, looms: Leaf, mary: Person, workers: Workers
     ) -> None:
         jacquard = page_of(api, site, "Jacquard", below=looms)
@@ -240,7 +242,7 @@ class TestWhereItemsLead:
             assert seen(api, site) == {"Elsewhere": "/"}
             workers.settle()
 
-    def test_is_nowhere_for_the_public_while_the_site_is_a_draft(
+    def test_menus_of_a_draft_site_are_hidden_from_the_public(
         self, api: Api, site: Published, mary: Person, stranger: Person
     ) -> None:
         put_menu(api, site)
@@ -251,22 +253,24 @@ class TestWhereItemsLead:
             assert api.get(f"{site.path}/navigation{path}", as_=mary).status == 200
 
     @pytest.mark.parametrize("number", [2, 30])
-    def test_takes_a_read_more_whatever_their_number(self, api: Api, site: Published, number: int) -> None:
+    def test_the_number_of_reads_does_not_depend_on_the_number_of_items(
+        self, api: Api, site: Published, number: int
+    ) -> None:
         sections = [page_of(api, site, f"Section {n}") for n in range(2)]
         pages = [page_of(api, site, f"Page {n}", below=sections[n % 2]) for n in range(number)]
-        made = asked_to_put(api, site, *map(to_page, pages))
-        assert len(made.calls.reads) == 2
+        created = asked_to_put(api, site, *map(to_page, pages))
+        assert len(created.calls.reads) == 2
         for caller in (None, site.owner):
             assert len(api.get(f"{site.path}/navigation/main", as_=caller).calls.reads) == 2
         for page in pages:
             edit(api, page, parentId=sections[0].id)
             publish_page(api, page)
-        moved(api, sections[0], "part")
+        publish_at(api, sections[0], "part")
         answer = api.get(f"{site.path}/navigation/main")
         assert {item["path"] for item in answer.json["items"]} == {f"/part/page-{n}" for n in range(number)}
         assert len(answer.calls.reads) <= 3
 
-    def test_is_told_to_who_renders_pages(self, api: Api, site: Published, looms: Leaf) -> None:
+    def test_a_menu_is_resolved_for_rendering(self, api: Api, site: Published, looms: Leaf) -> None:
         put_menu(
             api,
             site,
@@ -274,29 +278,27 @@ class TestWhereItemsLead:
             group("More", to_url("/", "Home")),
         )
         key = Menu.make_item_key(site_id=site.id, id="main")
-        read: dict[Any, Any] = table.get_all([key])
-        assert resolve_menu(Menu.from_item(read[key]), read) == [
+        prefetched: dict[Any, Any] = table.get_all([key])
+        assert resolve_menu(Menu.from_item(prefetched[key]), prefetched) == [
             MenuEntry("All", "/looms", []),
             MenuEntry("More", None, [MenuEntry("Home", "/", [])]),
         ]
 
 
-class TestList:
-    def test_holds_them_in_the_order_they_were_created_without_their_items(
-        self, api: Api, site: Published, mary: Person
-    ) -> None:
+class TestListMenus:
+    def test_menus_are_listed_in_order_of_creation_without_items(self, api: Api, site: Published, mary: Person) -> None:
         for name in ("main", "footer", "a-third"):
             put_menu(api, site, to_url("/"), menu=name, name=name.title())
         put_menu(api, site, menu="main", name="Main again")
         for caller in (None, mary):
             listed = api.items(f"{site.path}/navigation", as_=caller, query={"limit": 2})
-            assert [(each["id"], each["name"]) for each in listed] == [
+            assert [(menu["id"], menu["name"]) for menu in listed] == [
                 ("main", "Main again"),
                 ("footer", "Footer"),
                 ("a-third", "A-Third"),
             ]
-            assert all("items" not in each for each in listed)
+            assert all("items" not in menu for menu in listed)
 
-    def test_leaves_out_those_of_other_sites(self, api: Api, site: Published, organization: Founded) -> None:
+    def test_menus_of_other_sites_are_not_listed(self, api: Api, site: Published, organization: Founded) -> None:
         put_menu(api, make_site(api, organization, name="Other"))
         assert api.items(f"{site.path}/navigation") == []

@@ -1,4 +1,4 @@
-"""Migrations: applied in order and once, by one runner at a time, going on where one before ended; and what is told."""
+"""Migrations: they are applied in order and once, by one runner at a time, and continue after a failure."""
 
 import sys
 from collections.abc import Callable
@@ -27,17 +27,17 @@ pytestmark = pytest.mark.usefixtures("aws")
 Step = Callable[[int, UnitOfWork], int | None]
 
 
-class Steps:
-    """Migrations of the tests' own. Each has three steps, which put what they are called into the table."""
+class FakeMigrations:
+    """Migrations with three steps each, which write their names to the table."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self._monkeypatch = monkeypatch
-        self.done: list[str] = []
+        self.executed: list[str] = []
         self.before: dict[str, Callable[[], object]] = {}
         self.known: list[Migration] = []
 
     def add(self, name: str, checksum: str = "1") -> Migration:
-        """Add a migration behind the others."""
+        """Add a migration after the others."""
         module = ModuleType(f"tests_{name}")
         module.__dict__["step"] = self._step(name)
         self._monkeypatch.setitem(sys.modules, module.__name__, module)
@@ -48,202 +48,214 @@ class Steps:
 
     def _step(self, name: str) -> Step:
         def step(position: int, changes: UnitOfWork) -> int | None:
-            called = f"{name}/{position}"
-            self.before.pop(called, lambda: None)()
-            self.done.append(called)
-            item = {"pk": "X", "sk": called}
-            changes.add_write(Write("Put", ("X", called), item=item))
+            step_name = f"{name}/{position}"
+            self.before.pop(step_name, lambda: None)()
+            self.executed.append(step_name)
+            item = {"pk": "X", "sk": step_name}
+            changes.add_write(Write("Put", ("X", step_name), item=item))
             return position + 1 if position < 2 else None
 
         return step
 
     def run(self) -> list[tuple[str, str]]:
-        """Run what is pending, and return what came of each."""
+        """Apply the pending migrations and return the outcome of each."""
         return [(outcome.id, outcome.state) for outcome in apply_pending(self.known)]
 
 
 @pytest.fixture
-def steps(monkeypatch: pytest.MonkeyPatch) -> Steps:
+def migrations(monkeypatch: pytest.MonkeyPatch) -> FakeMigrations:
     """Two migrations, `a` and `b`."""
-    made = Steps(monkeypatch)
+    migrations = FakeMigrations(monkeypatch)
     for name in ("a", "b"):
-        made.add(name)
-    return made
+        migrations.add(name)
+    return migrations
 
 
-def left() -> list[str]:
-    """What the steps have left in the table."""
+def written_steps() -> list[str]:
+    """Return the names of the steps that are in the table."""
     return sorted(item["sk"] for item in cloud.stored() if item["pk"] == "X")
 
 
-def fail(error: BaseException) -> Callable[[], object]:
-    def failing() -> object:
+def raise_error(error: BaseException) -> Callable[[], object]:
+    def raise_it() -> object:
         raise error
 
-    return failing
+    return raise_it
 
 
 class Killed(BaseException):
-    """What no process survives."""
+    """Ends the process: nothing handles it."""
 
 
-ALL = [f"{name}/{position}" for name in "ab" for position in range(3)]
+ALL_STEPS = [f"{name}/{position}" for name in "ab" for position in range(3)]
 
 
-class TestRunning:
-    def test_applies_all_in_order_and_but_once(self, steps: Steps) -> None:
-        assert steps.run() == [("a", "applied"), ("b", "applied")]
-        assert steps.done == left() == ALL
-        assert steps.run() == []
-        steps.add("c")
-        assert steps.run() == [("c", "applied")]
-        assert steps.done == [*ALL, "c/0", "c/1", "c/2"]
+class TestRunner:
+    def test_migrations_are_applied_in_order_and_once(self, migrations: FakeMigrations) -> None:
+        assert migrations.run() == [("a", "applied"), ("b", "applied")]
+        assert migrations.executed == written_steps() == ALL_STEPS
+        assert migrations.run() == []
+        migrations.add("c")
+        assert migrations.run() == [("c", "applied")]
+        assert migrations.executed == [*ALL_STEPS, "c/0", "c/1", "c/2"]
 
-    @pytest.mark.parametrize("at", ALL)
-    def test_goes_on_where_one_that_died_had_come_to(self, steps: Steps, clock: Clock, at: str) -> None:
-        steps.before[at] = fail(Killed())
+    @pytest.mark.parametrize("at", ALL_STEPS)
+    def test_a_run_continues_where_a_killed_one_stopped(
+        self, migrations: FakeMigrations, clock: Clock, at: str
+    ) -> None:
+        migrations.before[at] = raise_error(Killed())
         with pytest.raises(Killed):
-            steps.run()
-        assert left() == ALL[: ALL.index(at)]
-        assert steps.run() == [("", "held")]
+            migrations.run()
+        assert written_steps() == ALL_STEPS[: ALL_STEPS.index(at)]
+        assert migrations.run() == [("", "held")]
         clock.shift(minutes=3)
-        assert steps.run()[-1] == ("b", "applied")
-        assert steps.done == left() == ALL
+        assert migrations.run()[-1] == ("b", "applied")
+        assert migrations.executed == written_steps() == ALL_STEPS
 
-    def test_a_step_and_how_far_it_is_are_one_transaction(self, steps: Steps, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_step_and_its_position_are_one_transaction(
+        self, migrations: FakeMigrations, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         write = table.write_transaction
 
-        def dying(writes: Any) -> None:
+        def write_or_die(writes: Any) -> None:
             if any(item.key == ("X", "a/1") for item in writes):
                 raise Killed
             write(writes)
 
         with monkeypatch.context() as patch:
-            patch.setattr(table, "write_transaction", dying)
+            patch.setattr(table, "write_transaction", write_or_die)
             with pytest.raises(Killed):
-                steps.run()
-        assert left() == ["a/0"]
+                migrations.run()
+        assert written_steps() == ["a/0"]
         (record,) = migration_history.read_records()[0].values()
         assert record.position == 1
 
-    def test_one_that_fails_ends_the_run_and_is_tried_again(self, steps: Steps) -> None:
-        steps.before["a/1"] = fail(Problem("conflict", "It was in the way."))
-        (outcome,) = apply_pending(steps.known)
+    def test_a_failed_migration_ends_the_run_and_is_retried(self, migrations: FakeMigrations) -> None:
+        migrations.before["a/1"] = raise_error(Problem("conflict", "It was in the way."))
+        (outcome,) = apply_pending(migrations.known)
         assert outcome.error == "It was in the way."
-        assert (left(), migration_history.read_records()[0]["a"].state, "b" in migration_history.read_records()[0]) == (
+        assert (
+            written_steps(),
+            migration_history.read_records()[0]["a"].state,
+            "b" in migration_history.read_records()[0],
+        ) == (
             ["a/0"],
             "failed",
             False,
         )
-        assert steps.run() == [("a", "applied"), ("b", "applied")]
-        assert steps.done == ALL
+        assert migrations.run() == [("a", "applied"), ("b", "applied")]
+        assert migrations.executed == ALL_STEPS
         assert migration_history.read_records()[0]["a"].error is None
 
-    def test_what_a_library_says_of_a_failure_is_told_to_nobody(self, steps: Steps) -> None:
-        steps.before["a/0"] = fail(ValueError("the password is 1234"))
-        (outcome,) = apply_pending(steps.known)
+    def test_the_message_of_an_unexpected_error_is_not_stored(self, migrations: FakeMigrations) -> None:
+        migrations.before["a/0"] = raise_error(ValueError("the password is 1234"))
+        (outcome,) = apply_pending(migrations.known)
         assert "ValueError" in str(outcome.error)
         assert "1234" not in f"{outcome}{cloud.stored()}"
 
-    def test_a_race_with_somebody_who_changes_the_same_is_run_again(self, steps: Steps) -> None:
-        tries = []
+    def test_a_step_with_a_conflict_is_retried(self, migrations: FakeMigrations) -> None:
+        attempts = []
 
         def conflict() -> None:
-            tries.append(1)
-            if len(tries) < 3:
-                steps.before["a/0"] = conflict
+            attempts.append(1)
+            if len(attempts) < 3:
+                migrations.before["a/0"] = conflict
                 raise ConcurrentModification
 
-        steps.before["a/0"] = conflict
-        assert steps.run()[-1] == ("b", "applied")
-        assert len(tries) == 3
+        migrations.before["a/0"] = conflict
+        assert migrations.run()[-1] == ("b", "applied")
+        assert len(attempts) == 3
 
-    def test_what_was_applied_and_does_another_thing_now_stops_it(self, steps: Steps) -> None:
-        steps.run()
-        steps.known[0] = Migration("a", "Do a.", "2" * 64, steps.known[0].module)
-        steps.add("c")
-        assert steps.run() == [("a", "failed")]
-        assert "c/0" not in steps.done
-        steps.known[0] = Migration("a", "Do a.", "1" * 64, steps.known[0].module)
-        assert steps.run() == [("c", "applied")]
+    def test_a_changed_checksum_of_an_applied_migration_stops_the_run(self, migrations: FakeMigrations) -> None:
+        migrations.run()
+        migrations.known[0] = Migration("a", "Do a.", "2" * 64, migrations.known[0].module)
+        migrations.add("c")
+        assert migrations.run() == [("a", "failed")]
+        assert "c/0" not in migrations.executed
+        migrations.known[0] = Migration("a", "Do a.", "1" * 64, migrations.known[0].module)
+        assert migrations.run() == [("c", "applied")]
 
-    def test_what_was_begun_and_does_another_thing_now_is_begun_anew(self, steps: Steps) -> None:
-        steps.before["a/2"] = fail(ValueError())
-        steps.run()
-        steps.known[0] = Migration("a", "Do a.", "2" * 64, steps.known[0].module)
-        steps.before["a/0"] = fail(ValueError())
+    def test_a_changed_checksum_of_an_unfinished_migration_restarts_it(self, migrations: FakeMigrations) -> None:
+        migrations.before["a/2"] = raise_error(ValueError())
+        migrations.run()
+        migrations.known[0] = Migration("a", "Do a.", "2" * 64, migrations.known[0].module)
+        migrations.before["a/0"] = raise_error(ValueError())
         for _ in range(2):
-            assert steps.run()[-1][1] in ("failed", "applied")
-        assert steps.done == ["a/0", "a/1", *ALL]
+            assert migrations.run()[-1][1] in ("failed", "applied")
+        assert migrations.executed == ["a/0", "a/1", *ALL_STEPS]
 
 
-class TestTwoRunners:
-    def test_the_second_says_who_is_at_it_and_applies_nothing(self, steps: Steps) -> None:
+class TestConcurrentRunners:
+    def test_the_second_runner_reports_the_lease_and_applies_nothing(self, migrations: FakeMigrations) -> None:
         second: list[Outcome] = []
-        steps.before["a/1"] = lambda: second.extend(apply_pending(steps.known))
-        assert steps.run() == [("a", "applied"), ("b", "applied")]
+        migrations.before["a/1"] = lambda: second.extend(apply_pending(migrations.known))
+        assert migrations.run() == [("a", "applied"), ("b", "applied")]
         lease = migration_history.read_records()[1]
         assert [(outcome.id, outcome.state) for outcome in second] == [("", "held")]
         assert "Its lease expires at" in str(second[0].error)
         assert lease is not None
         assert lease.holder is None
-        assert steps.done == ALL
+        assert migrations.executed == ALL_STEPS
 
-    @pytest.mark.parametrize("at", ALL)
-    def test_one_that_was_silent_for_too_long_changes_nothing_any_more(
-        self, steps: Steps, clock: Clock, at: str
+    @pytest.mark.parametrize("at", ALL_STEPS)
+    def test_a_runner_whose_lease_has_expired_writes_nothing(
+        self, migrations: FakeMigrations, clock: Clock, at: str
     ) -> None:
         def overtake() -> None:
             clock.shift(minutes=3)
-            assert [outcome.state for outcome in apply_pending(steps.known)][-1] == "applied"
+            assert [outcome.state for outcome in apply_pending(migrations.known)][-1] == "applied"
             cloud.remove({"pk": "X", "sk": at})
 
-        steps.before[at] = overtake
-        assert steps.run()[-1] == ("", "held")
-        assert left() == [name for name in ALL if name != at]
+        migrations.before[at] = overtake
+        assert migrations.run()[-1] == ("", "held")
+        assert written_steps() == [name for name in ALL_STEPS if name != at]
         assert {record.state for record in migration_history.read_records()[0].values()} == {"applied"}
 
-    def test_two_that_begin_at_once_are_one(self, steps: Steps, monkeypatch: pytest.MonkeyPatch) -> None:
-        stored, second = migration_history.read_records, []
+    def test_only_one_of_two_runners_that_start_together_runs(
+        self, migrations: FakeMigrations, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        read_records, second = migration_history.read_records, []
 
-        def meanwhile() -> Any:
-            seen = stored()
-            monkeypatch.setattr(migration_history, "read_records", stored)
-            second.extend(steps.run())
-            return seen
+        def read_after_second() -> Any:
+            records = read_records()
+            monkeypatch.setattr(migration_history, "read_records", read_records)
+            second.extend(migrations.run())
+            return records
 
-        monkeypatch.setattr(migration_history, "read_records", meanwhile)
-        assert steps.run() == [("", "held")]
+        monkeypatch.setattr(migration_history, "read_records", read_after_second)
+        assert migrations.run() == [("", "held")]
         assert second == [("a", "applied"), ("b", "applied")]
-        assert steps.done == ALL
+        assert migrations.executed == ALL_STEPS
 
 
-def health(api: Api) -> dict[str, Any]:
+def get_health(api: Api) -> dict[str, Any]:
     answer: dict[str, Any] = api.get("/system/migrations/health").json
     return answer
 
 
 class TestMigrationsHealth:
-    def test_counts_what_is_left_and_what_failed(self, api: Api, steps: Steps) -> None:
-        assert health(api) == {"healthy": False, "pending": 2, "failed": 0}
-        steps.before["a/1"] = fail(ValueError())
-        steps.run()
-        assert health(api) == {"healthy": False, "pending": 1, "failed": 1}
-        steps.run()
-        assert health(api) == {"healthy": True, "pending": 0, "failed": 0}
-        steps.known[0] = Migration("a", "Do a.", "2" * 64, steps.known[0].module)
-        assert health(api) == {"healthy": False, "pending": 0, "failed": 1}
+    def test_pending_and_failed_migrations_are_counted(self, api: Api, migrations: FakeMigrations) -> None:
+        assert get_health(api) == {"healthy": False, "pending": 2, "failed": 0}
+        migrations.before["a/1"] = raise_error(ValueError())
+        migrations.run()
+        assert get_health(api) == {"healthy": False, "pending": 1, "failed": 1}
+        migrations.run()
+        assert get_health(api) == {"healthy": True, "pending": 0, "failed": 0}
+        migrations.known[0] = Migration("a", "Do a.", "2" * 64, migrations.known[0].module)
+        assert get_health(api) == {"healthy": False, "pending": 0, "failed": 1}
 
 
 class TestMigrationsStatus:
-    def test_tells_how_each_stands(self, api: Api, steps: Steps, operator: Person, clock: Clock) -> None:
-        moment = clock.freeze()
-        steps.before["b/1"] = fail(ValueError())
-        steps.run()
-        steps.add("c")
+    def test_the_state_of_every_migration_is_listed(
+        self, api: Api, migrations: FakeMigrations, operator: Person, clock: Clock
+    ) -> None:
+        timestamp = clock.freeze()
+        migrations.before["b/1"] = raise_error(ValueError())
+        migrations.run()
+        migrations.add("c")
         items = api.items("/system/migrations/status", as_=operator)
         assert [(item["id"], item["state"], item["appliedAt"]) for item in items] == [
-            ("a", "applied", moment),
+            ("a", "applied", timestamp),
             ("b", "failed", None),
             ("c", "pending", None),
         ]
@@ -252,50 +264,52 @@ class TestMigrationsStatus:
         assert "ValueError" in items[1]["error"]
         assert {(item["description"], item["checksum"]) for item in items} == {(f"Do {n}.", "1" * 64) for n in "abc"}
 
-    def test_says_of_one_that_has_changed_since_what_to_do(self, api: Api, steps: Steps, operator: Person) -> None:
-        steps.run()
-        steps.known[0] = Migration("a", "Do a.", "2" * 64, steps.known[0].module)
+    def test_a_changed_migration_is_listed_with_advice(
+        self, api: Api, migrations: FakeMigrations, operator: Person
+    ) -> None:
+        migrations.run()
+        migrations.known[0] = Migration("a", "Do a.", "2" * 64, migrations.known[0].module)
         item = api.items("/system/migrations/status", as_=operator)[0]
         assert (item["state"], item["checksum"]) == ("failed", "2" * 64)
         assert "new migration" in item["error"]
 
-    def test_shows_what_only_another_version_of_the_service_knows(
-        self, api: Api, steps: Steps, operator: Person
+    def test_migrations_of_another_release_are_listed(
+        self, api: Api, migrations: FakeMigrations, operator: Person
     ) -> None:
-        steps.run()
-        later = steps.known.pop()
-        assert [item["id"] for item in api.items("/system/migrations/status", as_=operator)] == ["a", later.id]
-        assert health(api)["healthy"] is True
+        migrations.run()
+        newer = migrations.known.pop()
+        assert [item["id"] for item in api.items("/system/migrations/status", as_=operator)] == ["a", newer.id]
+        assert get_health(api)["healthy"] is True
 
-    def test_is_for_operators(self, api: Api, ada: Person) -> None:
+    def test_only_operators_read_the_status(self, api: Api, ada: Person) -> None:
         assert api.get("/system/migrations/status", as_=ada).code == "403 forbidden"
 
 
-RENAMED = {"0001-reference-data": "9b87083c8b86e52c7eb783ea8f2c9ee17e6fc9154c671e4c1701658ea2ed9dcc"}
-"""What is computed of migrations in which only names have changed since they were applied, by their ids."""
+RENAMED_CHECKSUMS = {"0001-reference-data": "9b87083c8b86e52c7eb783ea8f2c9ee17e6fc9154c671e4c1701658ea2ed9dcc"}
+"""The computed checksums, by id, of migrations in which only names have changed since they were applied."""
 
 
-class TestThoseOfTheService:
+class TestMigrationsOfTheService:
     @pytest.mark.parametrize("migration", MIGRATIONS, ids=lambda migration: str(migration.id))
-    def test_do_what_they_did_when_they_were_added(self, migration: Migration) -> None:
-        advice = "what was applied never changes: add another migration; one never released yet gets this checksum"
-        assert migration.compute_checksum() == RENAMED.get(migration.id, migration.checksum), advice
+    def test_the_checksums_of_released_migrations_are_unchanged(self, migration: Migration) -> None:
+        advice = "an applied migration never changes: add another one, or store this checksum if it is unreleased"
+        assert migration.compute_checksum() == RENAMED_CHECKSUMS.get(migration.id, migration.checksum), advice
 
-    def test_stand_in_the_order_of_their_ids(self) -> None:
+    def test_migrations_are_ordered_by_id(self) -> None:
         ids = [migration.id for migration in MIGRATIONS]
         assert ids == sorted(set(ids))
         assert [migration_id[:4] for migration_id in ids] == [f"{number:04}" for number in range(1, len(ids) + 1)]
 
-    def test_are_applied_by_one_call_after_a_deployment(self, api: Api, workers: Workers, operator: Person) -> None:
-        assert health(api)["pending"] == len(MIGRATIONS)
+    def test_one_call_after_a_deployment_applies_all(self, api: Api, workers: Workers, operator: Person) -> None:
+        assert get_health(api)["pending"] == len(MIGRATIONS)
         outcomes = workers.migrate()
         assert [(outcome["id"], outcome["state"]) for outcome in outcomes] == [(m.id, "applied") for m in MIGRATIONS]
-        assert health(api) == {"healthy": True, "pending": 0, "failed": 0}
+        assert get_health(api) == {"healthy": True, "pending": 0, "failed": 0}
         assert workers.migrate() == []
         assert api.items("/system/migrations/status", as_=operator)[0]["id"] == MIGRATIONS[0].id
 
-    def test_load_the_newest_reference_data_that_is_deployed(self, api: Api, workers: Workers) -> None:
+    def test_the_newest_deployed_reference_data_is_loaded(self, api: Api, workers: Workers) -> None:
         workers.migrate()
-        stored = [item for item in cloud.stored() if item["pk"].startswith("DATA")]
-        assert len(stored) == len(file().parts()) + 1 <= 60
+        read_records = [item for item in cloud.stored() if item["pk"].startswith("DATA")]
+        assert len(read_records) == len(file().parts()) + 1 <= 60
         assert api.get("/reference/cities", query={"q": "mun"}).json["dataVersion"] == LATEST_VERSION

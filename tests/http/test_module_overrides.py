@@ -1,4 +1,4 @@
-"""What a space says of modules: list, set, replace, get, remove."""
+"""Module overrides of a space: list, set, replace, get, remove."""
 
 import pytest
 
@@ -11,24 +11,24 @@ from tests.harness.platforms import Room, comes_in, make_space
 
 @pytest.fixture
 def overrides(looms: Room) -> str:
-    """Where the overrides of the space are found."""
+    """The path of the space's overrides."""
     return f"{looms.path}/module-overrides"
 
 
-def said(api: Api, path: str, as_: Person) -> list[Json]:
-    """What a space says of modules."""
-    listed = api.get(path, as_=as_).json
-    assert listed["nextCursor"] is None
-    return [{name: item[name] for name in ("moduleId", "enabled", "settings")} for item in listed["items"]]
+def list_overrides(api: Api, path: str, as_: Person) -> list[Json]:
+    """Return the module, the state and the settings of each override."""
+    response = api.get(path, as_=as_).json
+    assert response["nextCursor"] is None
+    return [{name: item[name] for name in ("moduleId", "enabled", "settings")} for item in response["items"]]
 
 
 class TestSetModuleOverride:
-    def test_what_is_new_is_created(self, api: Api, overrides: str, looms: Room, ada: Person) -> None:
+    def test_a_new_override_is_created(self, api: Api, overrides: str, looms: Room, ada: Person) -> None:
         answer = api.post(overrides, as_=ada, json={"moduleId": "events"})
         assert answer.status == 201
         assert answer.location == f"{overrides}/events"
-        shown = {n: v for n, v in answer.json.items() if n not in ("id", "createdAt", "updatedAt")}
-        assert shown == {
+        fields = {n: v for n, v in answer.json.items() if n not in ("id", "createdAt", "updatedAt")}
+        assert fields == {
             "version": 1,
             "spaceId": looms.id,
             "moduleId": "events",
@@ -37,7 +37,7 @@ class TestSetModuleOverride:
         }
         assert api.get(answer.location, as_=ada).text == answer.text
 
-    def test_what_was_set_before_is_changed(self, api: Api, overrides: str, ada: Person) -> None:
+    def test_an_existing_override_is_changed(self, api: Api, overrides: str, ada: Person) -> None:
         first = api.post(overrides, as_=ada, json={"moduleId": "events", "enabled": False, "settings": {"a": 1}})
         second = api.post(overrides, as_=ada, json={"moduleId": "events", "settings": {"b": 1}})
         assert (second.status, "Location" in second.headers) == (200, False)
@@ -48,29 +48,29 @@ class TestSetModuleOverride:
             "version": 2,
             "updatedAt": second.json["updatedAt"],
         }
-        assert len(said(api, overrides, ada)) == 1
+        assert len(list_overrides(api, overrides, ada)) == 1
 
-    def test_what_is_so_already_tells_nothing(
+    def test_setting_the_same_override_changes_nothing(
         self, api: Api, organization: Founded, looms: Room, overrides: str, ada: Person
     ) -> None:
         body = {"moduleId": "events", "enabled": False, "settings": {"a": [1]}}
         first, log = api.post(overrides, as_=ada, json=body), log_of(api, organization)
-        again = api.post(overrides, as_=ada, json=body)
-        assert (again.status, again.json) == (200, first.json)
+        repeated = api.post(overrides, as_=ada, json=body)
+        assert (repeated.status, repeated.json) == (200, first.json)
         assert log_of(api, organization) == log
         assert api.get(looms.path, as_=ada).json["version"] == 2
 
-    def test_what_is_wrong_is_told(self, api: Api, overrides: str, ada: Person) -> None:
+    def test_invalid_fields_are_rejected(self, api: Api, overrides: str, ada: Person) -> None:
         answer = api.post(overrides, as_=ada, json={"moduleId": "-", "enabled": "yes", "settings": {"": 1}})
         assert answer.faults == {"/moduleId": "malformed", "/enabled": "wrong_type", "/settings": "malformed"}
         assert api.post(overrides, as_=ada, json={}).faults == {"/moduleId": "required"}
 
-    def test_the_space_has_forty_at_most(self, api: Api, overrides: str, ada: Person) -> None:
+    def test_a_space_has_at_most_forty_overrides(self, api: Api, overrides: str, ada: Person) -> None:
         api.put(overrides, as_=ada, json={"overrides": [{"moduleId": f"own-{n}"} for n in range(40)]})
         assert api.post(overrides, as_=ada, json={"moduleId": "more"}).code == "409 limit_exceeded"
         assert api.post(overrides, as_=ada, json={"moduleId": "own-7", "enabled": False}).status == 200
 
-    def test_the_entry_is_about_the_override(
+    def test_the_target_of_the_entry_is_the_override(
         self, api: Api, organization: Founded, overrides: str, ada: Person
     ) -> None:
         answer = api.post(overrides, as_=ada, json={"moduleId": "events"})
@@ -78,7 +78,7 @@ class TestSetModuleOverride:
         assert (entry["type"], entry["data"]) == ("space.module_override.set", answer.json)
         assert entry["target"] == {"type": "space.module_override", "id": answer.json["id"], "name": "events"}
 
-    def test_only_admins_of_the_space_may(
+    def test_only_admins_of_the_space_set_an_override(
         self, api: Api, organization: Founded, looms: Room, overrides: str, mary: Person, edith: Person
     ) -> None:
         comes_in(looms, edith, "editor")
@@ -91,58 +91,58 @@ class TestSetModuleOverride:
 
 
 class TestReplaceModuleOverrides:
-    def put(self, api: Api, path: str, as_: Person, *overrides: Json, **words: object) -> Answer:
-        return api.put(path, as_=as_, json={"overrides": [*overrides]}, **words)
+    def put(self, api: Api, path: str, as_: Person, *overrides: Json, **options: object) -> Answer:
+        return api.put(path, as_=as_, json={"overrides": [*overrides]}, **options)
 
-    def test_the_set_is_what_was_put(self, api: Api, overrides: str, ada: Person) -> None:
+    def test_the_set_is_replaced(self, api: Api, overrides: str, ada: Person) -> None:
         self.put(api, overrides, ada, {"moduleId": "feed", "enabled": False}, {"moduleId": "events"})
         answer = self.put(api, overrides, ada, {"moduleId": "jobs"}, {"moduleId": "events", "settings": {"a": 1}})
         assert answer.status == 200
         assert answer.json == api.get(overrides, as_=ada).json
-        assert said(api, overrides, ada) == [
+        assert list_overrides(api, overrides, ada) == [
             {"moduleId": "events", "enabled": True, "settings": {"a": 1}},
             {"moduleId": "jobs", "enabled": True, "settings": {}},
         ]
         assert [item["version"] for item in answer.json["items"]] == [2, 1]
         assert self.put(api, overrides, ada).json == {"items": [], "nextCursor": None}
 
-    def test_new_ones_are_listed_as_they_were_put(self, api: Api, overrides: str, ada: Person) -> None:
+    def test_new_overrides_are_listed_in_the_given_order(self, api: Api, overrides: str, ada: Person) -> None:
         names = [f"own-{n}" for n in (7, 3, 9, 1, 5)]
         self.put(api, overrides, ada, *({"moduleId": name} for name in names))
-        assert [each["moduleId"] for each in said(api, overrides, ada)] == names
+        assert [override["moduleId"] for override in list_overrides(api, overrides, ada)] == names
 
-    def test_the_same_again_changes_and_tells_nothing(
+    def test_replacing_the_set_with_itself_changes_nothing(
         self, api: Api, organization: Founded, looms: Room, overrides: str, ada: Person
     ) -> None:
         first = self.put(api, overrides, ada, {"moduleId": "feed"}, {"moduleId": "events"})
         log, space = log_of(api, organization), api.get(looms.path, as_=ada).json
-        again = self.put(api, overrides, ada, {"moduleId": "events"}, {"moduleId": "feed"})
-        assert again.json == first.json
+        repeated = self.put(api, overrides, ada, {"moduleId": "events"}, {"moduleId": "feed"})
+        assert repeated.json == first.json
         assert log_of(api, organization) == log
         assert api.get(looms.path, as_=ada).json == space
 
-    def test_one_named_twice_or_one_too_many_is_refused(self, api: Api, overrides: str, ada: Person) -> None:
-        twice = self.put(api, overrides, ada, {"moduleId": "feed"}, {"moduleId": "jobs"}, {"moduleId": "feed"})
-        assert twice.faults == {"/overrides/2/moduleId": "repeated"}
-        many = self.put(api, overrides, ada, *({"moduleId": f"own-{n}"} for n in range(41)))
-        assert many.faults == {"/overrides": "too_many"}
-        assert said(api, overrides, ada) == []
+    def test_repeated_modules_and_more_than_forty_are_rejected(self, api: Api, overrides: str, ada: Person) -> None:
+        response = self.put(api, overrides, ada, {"moduleId": "feed"}, {"moduleId": "jobs"}, {"moduleId": "feed"})
+        assert response.faults == {"/overrides/2/moduleId": "repeated"}
+        response = self.put(api, overrides, ada, *({"moduleId": f"own-{n}"} for n in range(41)))
+        assert response.faults == {"/overrides": "too_many"}
+        assert list_overrides(api, overrides, ada) == []
 
-    def test_forty_others_take_the_place_of_forty(self, api: Api, overrides: str, ada: Person) -> None:
+    def test_forty_overrides_replace_forty_others(self, api: Api, overrides: str, ada: Person) -> None:
         for prefix in ("one", "other"):
             answer = self.put(api, overrides, ada, *({"moduleId": f"{prefix}-{n}"} for n in range(40)))
             assert answer.status == 200
             assert [item["moduleId"] for item in answer.json["items"]] == [f"{prefix}-{n}" for n in range(40)]
 
-    def test_if_match_takes_the_spaces_tag(self, api: Api, looms: Room, overrides: str, ada: Person) -> None:
-        seen = api.get(looms.path, as_=ada).etag
+    def test_if_match_takes_the_etag_of_the_space(self, api: Api, looms: Room, overrides: str, ada: Person) -> None:
+        etag = api.get(looms.path, as_=ada).etag
         api.post(overrides, as_=ada, json={"moduleId": "feed"})
-        stale = self.put(api, overrides, ada, {"moduleId": "jobs"}, headers={"If-Match": seen})
-        assert stale.code == "412 precondition_failed"
-        seen = api.get(looms.path, as_=ada).etag
-        assert self.put(api, overrides, ada, {"moduleId": "jobs"}, headers={"If-Match": seen}).status == 200
+        response = self.put(api, overrides, ada, {"moduleId": "jobs"}, headers={"If-Match": etag})
+        assert response.code == "412 precondition_failed"
+        etag = api.get(looms.path, as_=ada).etag
+        assert self.put(api, overrides, ada, {"moduleId": "jobs"}, headers={"If-Match": etag}).status == 200
 
-    def test_the_entry_is_about_all_of_them(
+    def test_the_target_of_the_entry_is_the_set(
         self, api: Api, organization: Founded, looms: Room, overrides: str, ada: Person
     ) -> None:
         answer = self.put(api, overrides, ada, {"moduleId": "feed"})
@@ -156,28 +156,32 @@ class TestReplaceModuleOverrides:
 
 
 class TestRemoveModuleOverride:
-    def test_the_space_inherits_again(self, api: Api, organization: Founded, overrides: str, ada: Person) -> None:
+    def test_the_space_inherits_the_module_again(
+        self, api: Api, organization: Founded, overrides: str, ada: Person
+    ) -> None:
         api.post(overrides, as_=ada, json={"moduleId": "feed", "enabled": False})
         assert api.delete(f"{overrides}/feed", as_=ada).status == 204
-        assert said(api, overrides, ada) == []
+        assert list_overrides(api, overrides, ada) == []
         assert log_of(api, organization)[0]["type"] == "space.module_override.removed"
 
     @pytest.mark.parametrize("module", ["feed", "Feed", "-", "%23", "a%2Fb"])
-    def test_what_is_not_there_is_not_found(self, api: Api, overrides: str, ada: Person, module: str) -> None:
+    def test_an_unknown_override_is_not_found(self, api: Api, overrides: str, ada: Person, module: str) -> None:
         assert api.delete(f"{overrides}/{module}", as_=ada).code == "404 not_found"
 
-    def test_another_spaces_is_not_found(self, api: Api, looms: Room, overrides: str, ada: Person) -> None:
+    def test_an_override_of_another_space_is_not_found(
+        self, api: Api, looms: Room, overrides: str, ada: Person
+    ) -> None:
         api.post(overrides, as_=ada, json={"moduleId": "feed"})
         other = make_space(api, looms.platform, name="Mills")
         assert api.delete(f"{other.path}/module-overrides/feed", as_=ada).code == "404 not_found"
 
 
 class TestListModuleOverrides:
-    def test_members_see_them_and_whoever_sees_no_space_sees_none(
+    def test_overrides_are_visible_to_everyone_who_sees_the_space(
         self, api: Api, looms: Room, overrides: str, ada: Person, mary: Person, stranger: Person
     ) -> None:
         api.post(overrides, as_=ada, json={"moduleId": "feed"})
-        assert [each["moduleId"] for each in said(api, overrides, mary)] == ["feed"]
+        assert [override["moduleId"] for override in list_overrides(api, overrides, mary)] == ["feed"]
         assert api.get(overrides, as_=stranger).code == "404 not_found"
         api.patch(looms.path, as_=ada, json={"visibility": "private"})
         for path in (overrides, f"{overrides}/feed", f"{looms.path}/effective-modules"):

@@ -1,4 +1,4 @@
-"""Records that were stored before their fields were what they are now, as callers meet them."""
+"""Records that were stored with an older schema version, as callers see them."""
 
 import pytest
 
@@ -14,8 +14,8 @@ def _upcast(item: Item) -> Item:
 
 
 @pytest.fixture
-def older(api: Api, platform: Running, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The path of a space that was stored when a space had a summary and a rest instead of a description."""
+def older_space(api: Api, platform: Running, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The path of a space that was stored when spaces had a summary and a rest instead of a description."""
     space = make_space(api, platform, name="Looms")
     (item,) = [item for item in cloud.stored() if item.get("id") == space.id and item["kind"] == "space"]
     cloud.put({**item, "summary": "Warp", "rest": "weft"})
@@ -24,34 +24,39 @@ def older(api: Api, platform: Running, monkeypatch: pytest.MonkeyPatch) -> str:
     return space.path
 
 
-def stored() -> Item:
+def get_stored_space() -> Item:
     (item,) = [item for item in cloud.stored() if item.get("kind") == "space"]
     return item
 
 
-def test_it_is_read_and_listed_as_it_would_be_today(api: Api, platform: Running, older: str) -> None:
-    assert api.get(older, as_=platform.owner).json["description"] == "Warp and weft"
+def test_an_older_record_is_read_and_listed_in_the_current_schema(
+    api: Api, platform: Running, older_space: str
+) -> None:
+    assert api.get(older_space, as_=platform.owner).json["description"] == "Warp and weft"
     (listed,) = api.items(f"{platform.path}/spaces", as_=platform.owner)
     assert listed["description"] == "Warp and weft"
-    assert "shape" not in stored()
+    assert "shape" not in get_stored_space()
 
 
-def test_the_first_change_stores_it_in_todays_shape_and_says_only_what_was_changed(
-    api: Api, platform: Running, older: str
+def test_the_first_change_stores_the_current_schema_and_logs_only_the_change(
+    api: Api, platform: Running, older_space: str
 ) -> None:
-    unchanged = api.patch(older, as_=platform.owner, json={"description": "Warp and weft"})
-    assert (unchanged.json["version"], "shape" in stored()) == (1, False)
-    changed = api.patch(older, as_=platform.owner, json={"position": 7})
+    unchanged = api.patch(older_space, as_=platform.owner, json={"description": "Warp and weft"})
+    assert (unchanged.json["version"], "shape" in get_stored_space()) == (1, False)
+    changed = api.patch(older_space, as_=platform.owner, json={"position": 7})
     assert (changed.json["version"], changed.json["description"]) == (2, "Warp and weft")
-    assert stored()["shape"] == 2
-    assert not {"summary", "rest"} & set(stored())
+    assert get_stored_space()["shape"] == 2
+    assert not {"summary", "rest"} & set(get_stored_space())
     entry = api.items(f"/organizations/{platform.record['organizationId']}/audit-log", as_=platform.owner)[0]
     assert [change["field"] for change in entry["changes"]] == ["position"]
-    assert api.delete(older, as_=platform.owner).status == 204
+    assert api.delete(older_space, as_=platform.owner).status == 204
 
 
-def test_a_newer_one_is_not_misread(api: Api, platform: Running, older: str) -> None:
-    cloud.put({**stored(), "shape": 3})
-    for answer in (api.get(older, as_=platform.owner), api.patch(older, as_=platform.owner, json={"position": 7})):
+def test_a_record_of_a_newer_schema_is_rejected(api: Api, platform: Running, older_space: str) -> None:
+    cloud.put({**get_stored_space(), "shape": 3})
+    for answer in (
+        api.get(older_space, as_=platform.owner),
+        api.patch(older_space, as_=platform.owner, json={"position": 7}),
+    ):
         assert answer.code == "503 unavailable"
         assert "newer release" in answer.json["detail"]

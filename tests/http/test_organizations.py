@@ -5,11 +5,11 @@ from tests.harness.callers import Person
 from tests.harness.clock import Clock
 from tests.harness.organizations import Founded, found, joins, make_key
 
-NOBODY = "01939d3c-0000-7000-8000-00000000000a"
+UNKNOWN_ID = "01939d3c-0000-7000-8000-00000000000a"
 
 
 class TestListOrganizations:
-    def test_it_lists_those_the_caller_belongs_to_in_the_order_they_were_made(
+    def test_the_callers_organizations_are_listed_in_order_of_creation(
         self, api: Api, ada: Person, mary: Person, stranger: Person
     ) -> None:
         first, second, third = (found(api, ada, name=name) for name in ("Zeta", "Alpha", "Mu"))
@@ -18,29 +18,31 @@ class TestListOrganizations:
         assert [o["id"] for o in api.items("/organizations", as_=ada)] == [first.id, second.id, third.id]
         assert api.items("/organizations", as_=mary) == [second.record]
 
-    def test_it_is_empty_for_who_belongs_to_none(self, api: Api, organization: Founded, stranger: Person) -> None:
+    def test_the_list_is_empty_for_a_user_without_organizations(
+        self, api: Api, organization: Founded, stranger: Person
+    ) -> None:
         assert organization.record["status"] == "active"
         answer = api.get("/organizations", as_=stranger)
         assert answer.json == {"items": [], "nextCursor": None}
         assert "Link" not in answer.headers
 
-    def test_operators_see_no_tenant(self, api: Api, organization: Founded, operator: Person) -> None:
+    def test_operators_see_no_organization(self, api: Api, organization: Founded, operator: Person) -> None:
         assert api.items("/organizations", as_=operator) == []
         assert api.get(organization.path, as_=operator).code == "404 not_found"
 
-    def test_a_key_sees_its_own_organization_only(self, api: Api, ada: Person) -> None:
+    def test_a_key_sees_only_its_own_organization(self, api: Api, ada: Person) -> None:
         own, _other = found(api, ada), found(api, ada)
         key = make_key(api, own, "organizations:read")
         assert api.items("/organizations", as_=key) == [own.record]
 
-    def test_a_key_without_the_scope_is_refused(self, api: Api, organization: Founded) -> None:
+    def test_a_key_without_the_scope_is_rejected(self, api: Api, organization: Founded) -> None:
         key = make_key(api, organization, "members:write")
         assert api.get("/organizations", as_=key).code == "403 insufficient_scope"
 
-    def test_without_a_credential_it_is_refused(self, api: Api) -> None:
+    def test_a_request_without_a_credential_is_rejected(self, api: Api) -> None:
         assert api.get("/organizations").code == "401 unauthenticated"
 
-    def test_a_deleted_one_is_on_its_owners_list_of_those_to_restore_only(
+    def test_only_the_owner_lists_a_deleted_organization(
         self, api: Api, organization: Founded, ada: Person, grace: Person
     ) -> None:
         api.delete(organization.path, as_=ada)
@@ -50,10 +52,10 @@ class TestListOrganizations:
         for status in ("active", "pending_deletion"):
             assert api.items("/organizations", as_=grace, query={"status": status}) == []
 
-    def test_a_status_that_is_none_is_refused(self, api: Api, ada: Person) -> None:
+    def test_an_unknown_status_is_rejected(self, api: Api, ada: Person) -> None:
         assert api.get("/organizations", as_=ada, query={"status": "gone"}).faults == {"query/status": "not_one_of"}
 
-    def test_who_left_or_was_removed_has_it_no_more(
+    def test_former_members_do_not_list_the_organization(
         self, api: Api, organization: Founded, ada: Person, mary: Person, edith: Person
     ) -> None:
         api.post(f"{organization.path}/leave", as_=mary)
@@ -61,53 +63,53 @@ class TestListOrganizations:
         assert api.items("/organizations", as_=mary) == []
         assert api.items("/organizations", as_=edith) == []
 
-    def test_it_leaves_out_nothing_that_stands_on_a_page(self, api: Api, ada: Person) -> None:
-        made = [found(api, ada).id for _ in range(7)]
-        api.delete(f"/organizations/{made[2]}", as_=ada)
+    def test_a_page_is_full_although_an_organization_was_deleted(self, api: Api, ada: Person) -> None:
+        ids = [found(api, ada).id for _ in range(7)]
+        api.delete(f"/organizations/{ids[2]}", as_=ada)
         pages = api.pages("/organizations", as_=ada, query={"limit": 2})
-        assert [o["id"] for page in pages for o in page["items"]] == [*made[:2], *made[3:]]
+        assert [o["id"] for page in pages for o in page["items"]] == [*ids[:2], *ids[3:]]
         assert [len(page["items"]) for page in pages[:3]] == [2, 2, 2]
 
 
 class TestGetOrganization:
-    def test_every_member_reads_it(
+    def test_every_member_reads_the_organization(
         self, api: Api, organization: Founded, ada: Person, grace: Person, edith: Person, mary: Person
     ) -> None:
         for person in (ada, grace, edith, mary):
             assert api.get(organization.path, as_=person).json == organization.record
 
-    def test_what_is_foreign_and_what_is_missing_answer_the_same(
+    def test_foreign_and_unknown_organizations_get_the_same_response(
         self, api: Api, organization: Founded, stranger: Person
     ) -> None:
         foreign = api.get(organization.path, as_=stranger)
-        missing = api.get(f"/organizations/{NOBODY}", as_=stranger)
+        missing = api.get(f"/organizations/{UNKNOWN_ID}", as_=stranger)
         assert foreign.json["code"] == "not_found"
         assert foreign.refusal == missing.refusal
 
     @pytest.mark.parametrize(
-        "name", ["x", "1", "null", "%20", "..", "%2e%2e", "%00", "a" * 300, "%F0%9F%9A%82", NOBODY + "0"]
+        "name", ["x", "1", "null", "%20", "..", "%2e%2e", "%00", "a" * 300, "%F0%9F%9A%82", UNKNOWN_ID + "0"]
     )
-    def test_what_can_be_no_id_is_not_found(self, api: Api, ada: Person, name: str) -> None:
+    def test_a_malformed_id_is_not_found(self, api: Api, ada: Person, name: str) -> None:
         assert api.get(f"/organizations/{name}", as_=ada).code == "404 not_found"
 
-    def test_ids_are_found_in_upper_case_too(self, api: Api, organization: Founded, ada: Person) -> None:
+    def test_an_id_in_upper_case_is_found(self, api: Api, organization: Founded, ada: Person) -> None:
         assert api.get(f"/organizations/{organization.id.upper()}", as_=ada).json == organization.record
 
-    def test_a_key_of_another_organization_finds_nothing(self, api: Api, organization: Founded, ada: Person) -> None:
+    def test_a_key_of_another_organization_gets_not_found(self, api: Api, organization: Founded, ada: Person) -> None:
         foreign = make_key(api, found(api, ada), "admin")
         assert api.get(organization.path, as_=foreign).code == "404 not_found"
 
-    def test_a_trailing_slash_changes_nothing(self, api: Api, organization: Founded, ada: Person) -> None:
+    def test_a_trailing_slash_is_ignored(self, api: Api, organization: Founded, ada: Person) -> None:
         assert api.get(f"{organization.path}/", as_=ada).json == organization.record
 
 
 class TestGetOrganizationBySlug:
-    def test_members_find_it_by_its_slug(self, api: Api, ada: Person) -> None:
+    def test_members_find_the_organization_by_its_slug(self, api: Api, ada: Person) -> None:
         organization = found(api, ada, slug="engines")
         by_slug, by_id = api.get("/organizations/by-slug/engines", as_=ada), api.get(organization.path, as_=ada)
         assert (by_slug.status, by_slug.json, by_slug.etag) == (200, by_id.json, by_id.etag)
 
-    def test_others_do_not(self, api: Api, ada: Person, stranger: Person) -> None:
+    def test_others_do_not_find_the_organization(self, api: Api, ada: Person, stranger: Person) -> None:
         found(api, ada, slug="engines")
         foreign = api.get("/organizations/by-slug/engines", as_=stranger)
         missing = api.get("/organizations/by-slug/nothing", as_=stranger)
@@ -115,10 +117,10 @@ class TestGetOrganizationBySlug:
         assert foreign.json["detail"] == missing.json["detail"]
 
     @pytest.mark.parametrize("slug", ["Engines", "a--b", "-", "%20", "a" * 64])
-    def test_what_can_be_no_slug_is_not_found(self, api: Api, ada: Person, slug: str) -> None:
+    def test_a_malformed_slug_is_not_found(self, api: Api, ada: Person, slug: str) -> None:
         assert api.get(f"/organizations/by-slug/{slug}", as_=ada).code == "404 not_found"
 
-    def test_a_key_finds_its_own_only(self, api: Api, ada: Person) -> None:
+    def test_a_key_finds_only_its_own_organization(self, api: Api, ada: Person) -> None:
         own, _ = found(api, ada, slug="own"), found(api, ada, slug="other")
         key = make_key(api, own, "read")
         assert api.get("/organizations/by-slug/own", as_=key).status == 200
@@ -126,28 +128,28 @@ class TestGetOrganizationBySlug:
 
 
 class TestFormerSlugs:
-    def test_a_former_slug_leads_to_the_present_one(self, api: Api, ada: Person) -> None:
+    def test_a_former_slug_redirects_to_the_current_one(self, api: Api, ada: Person) -> None:
         organization = found(api, ada, slug="first")
         api.patch(organization.path, as_=ada, json={"slug": "second"})
-        moved = api.get("/organizations/by-slug/first", as_=ada)
-        assert moved.status == 301
-        assert moved.headers["Location"] == "/api/organizations/by-slug/second"
-        assert api.get(moved.location, as_=ada).json["id"] == organization.id
-        assert api.get("/organizations/by-slug/f%69rst", as_=ada).location == moved.location
+        response = api.get("/organizations/by-slug/first", as_=ada)
+        assert response.status == 301
+        assert response.headers["Location"] == "/api/organizations/by-slug/second"
+        assert api.get(response.location, as_=ada).json["id"] == organization.id
+        assert api.get("/organizations/by-slug/f%69rst", as_=ada).location == response.location
 
-    def test_a_chain_of_former_slugs_leads_there_in_one_step(self, api: Api, ada: Person) -> None:
+    def test_every_former_slug_redirects_in_one_step(self, api: Api, ada: Person) -> None:
         organization = found(api, ada, slug="first")
         for slug in ("second", "third", "fourth"):
             api.patch(organization.path, as_=ada, json={"slug": slug})
         for slug in ("first", "second", "third"):
             assert api.get(f"/organizations/by-slug/{slug}", as_=ada).location == "/organizations/by-slug/fourth"
 
-    def test_strangers_are_not_led(self, api: Api, ada: Person, stranger: Person) -> None:
+    def test_strangers_are_not_redirected(self, api: Api, ada: Person, stranger: Person) -> None:
         organization = found(api, ada, slug="first")
         api.patch(organization.path, as_=ada, json={"slug": "second"})
         assert api.get("/organizations/by-slug/first", as_=stranger).code == "404 not_found"
 
-    def test_it_leads_for_90_days_and_no_longer(self, api: Api, ada: Person, clock: Clock) -> None:
+    def test_a_former_slug_redirects_for_90_days(self, api: Api, ada: Person, clock: Clock) -> None:
         organization = found(api, ada, slug="first")
         api.patch(organization.path, as_=ada, json={"slug": "second"})
         clock.shift(days=90, minutes=-1)
@@ -156,26 +158,24 @@ class TestFormerSlugs:
         assert api.get("/organizations/by-slug/first", as_=ada).code == "404 not_found"
         assert api.get("/organizations/by-slug/second", as_=ada).status == 200
 
-    def test_nobody_else_takes_it_meanwhile_but_then_they_can(
-        self, api: Api, ada: Person, stranger: Person, clock: Clock
-    ) -> None:
+    def test_a_former_slug_is_reserved_for_90_days(self, api: Api, ada: Person, stranger: Person, clock: Clock) -> None:
         organization = found(api, ada, slug="first")
         api.patch(organization.path, as_=ada, json={"slug": "second"})
-        wanted = {"name": "Mine", "slug": "first"}
-        assert api.post("/organizations", as_=stranger, json=wanted).code == "409 slug_taken"
+        body = {"name": "Mine", "slug": "first"}
+        assert api.post("/organizations", as_=stranger, json=body).code == "409 slug_taken"
         clock.shift(days=90, minutes=1)
-        assert api.post("/organizations", as_=stranger, json=wanted).status == 201
+        assert api.post("/organizations", as_=stranger, json=body).status == 201
         assert api.get("/organizations/by-slug/first", as_=ada).code == "404 not_found"
         assert api.get("/organizations/by-slug/first", as_=stranger).status == 200
 
-    def test_its_own_former_slug_an_organization_can_take_back(self, api: Api, ada: Person) -> None:
+    def test_an_organization_can_take_back_its_former_slug(self, api: Api, ada: Person) -> None:
         organization = found(api, ada, slug="first")
         for slug in ("second", "first"):
             assert api.patch(organization.path, as_=ada, json={"slug": slug}).json["slug"] == slug
         assert api.get("/organizations/by-slug/first", as_=ada).status == 200
         assert api.get("/organizations/by-slug/second", as_=ada).location == "/organizations/by-slug/first"
 
-    def test_taken_back_it_is_held_for_as_long_as_it_is_used(
+    def test_a_slug_that_was_taken_back_stays_reserved_while_in_use(
         self, api: Api, ada: Person, stranger: Person, clock: Clock
     ) -> None:
         organization = found(api, ada, slug="first")
@@ -185,7 +185,7 @@ class TestFormerSlugs:
         assert api.post("/organizations", as_=stranger, json={"name": "x", "slug": "first"}).code == "409 slug_taken"
         assert api.get("/organizations/by-slug/first", as_=ada).status == 200
 
-    def test_a_slug_derived_from_a_name_avoids_former_ones_too(self, api: Api, ada: Person, stranger: Person) -> None:
+    def test_a_derived_slug_avoids_former_slugs(self, api: Api, ada: Person, stranger: Person) -> None:
         organization = found(api, ada, slug="engines")
         api.patch(organization.path, as_=ada, json={"slug": "other"})
         assert found(api, stranger, name="Engines").record["slug"].startswith("engines-")
