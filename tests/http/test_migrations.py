@@ -33,8 +33,8 @@ class FakeMigrations:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self._monkeypatch = monkeypatch
         self.executed: list[str] = []
-        self.before: dict[str, Callable[[], object]] = {}
-        self.known: list[Migration] = []
+        self.before_step: dict[str, Callable[[], object]] = {}
+        self.all_migrations: list[Migration] = []
 
     def add(self, name: str, checksum: str = "1") -> Migration:
         """Add a migration after the others."""
@@ -42,14 +42,14 @@ class FakeMigrations:
         module.__dict__["step"] = self._step(name)
         self._monkeypatch.setitem(sys.modules, module.__name__, module)
         migration = Migration(id=name, description=f"Do {name}.", checksum=checksum * 64, module=module.__name__)
-        self.known.append(migration)
-        self._monkeypatch.setattr(migration_history, "MIGRATIONS", self.known)
+        self.all_migrations.append(migration)
+        self._monkeypatch.setattr(migration_history, "MIGRATIONS", self.all_migrations)
         return migration
 
     def _step(self, name: str) -> Step:
         def step(position: int, changes: UnitOfWork) -> int | None:
             step_name = f"{name}/{position}"
-            self.before.pop(step_name, lambda: None)()
+            self.before_step.pop(step_name, lambda: None)()
             self.executed.append(step_name)
             item = {"pk": "X", "sk": step_name}
             changes.add_write(Write("Put", ("X", step_name), item=item))
@@ -59,7 +59,7 @@ class FakeMigrations:
 
     def run(self) -> list[tuple[str, str]]:
         """Apply the pending migrations and return the outcome of each."""
-        return [(outcome.id, outcome.state) for outcome in apply_pending(self.known)]
+        return [(outcome.id, outcome.state) for outcome in apply_pending(self.all_migrations)]
 
 
 @pytest.fixture
@@ -99,14 +99,14 @@ class TestRunner:
         assert migrations.run() == [("c", "applied")]
         assert migrations.executed == [*ALL_STEPS, "c/0", "c/1", "c/2"]
 
-    @pytest.mark.parametrize("at", ALL_STEPS)
+    @pytest.mark.parametrize("step_name", ALL_STEPS)
     def test_a_run_continues_where_a_killed_one_stopped(
-        self, migrations: FakeMigrations, clock: Clock, at: str
+        self, migrations: FakeMigrations, clock: Clock, step_name: str
     ) -> None:
-        migrations.before[at] = raise_error(Killed())
+        migrations.before_step[step_name] = raise_error(Killed())
         with pytest.raises(Killed):
             migrations.run()
-        assert written_steps() == ALL_STEPS[: ALL_STEPS.index(at)]
+        assert written_steps() == ALL_STEPS[: ALL_STEPS.index(step_name)]
         assert migrations.run() == [("", "held")]
         clock.shift(minutes=3)
         assert migrations.run()[-1] == ("b", "applied")
@@ -131,8 +131,8 @@ class TestRunner:
         assert record.position == 1
 
     def test_a_failed_migration_ends_the_run_and_is_retried(self, migrations: FakeMigrations) -> None:
-        migrations.before["a/1"] = raise_error(Problem("conflict", "It was in the way."))
-        (outcome,) = apply_pending(migrations.known)
+        migrations.before_step["a/1"] = raise_error(Problem("conflict", "It was in the way."))
+        (outcome,) = apply_pending(migrations.all_migrations)
         assert outcome.error == "It was in the way."
         assert (
             written_steps(),
@@ -148,8 +148,8 @@ class TestRunner:
         assert migration_history.read_records()[0]["a"].error is None
 
     def test_the_message_of_an_unexpected_error_is_not_stored(self, migrations: FakeMigrations) -> None:
-        migrations.before["a/0"] = raise_error(ValueError("the password is 1234"))
-        (outcome,) = apply_pending(migrations.known)
+        migrations.before_step["a/0"] = raise_error(ValueError("the password is 1234"))
+        (outcome,) = apply_pending(migrations.all_migrations)
         assert "ValueError" in str(outcome.error)
         assert "1234" not in f"{outcome}{cloud.stored()}"
 
@@ -159,27 +159,27 @@ class TestRunner:
         def conflict() -> None:
             attempts.append(1)
             if len(attempts) < 3:
-                migrations.before["a/0"] = conflict
+                migrations.before_step["a/0"] = conflict
                 raise ConcurrentModification
 
-        migrations.before["a/0"] = conflict
+        migrations.before_step["a/0"] = conflict
         assert migrations.run()[-1] == ("b", "applied")
         assert len(attempts) == 3
 
     def test_a_changed_checksum_of_an_applied_migration_stops_the_run(self, migrations: FakeMigrations) -> None:
         migrations.run()
-        migrations.known[0] = Migration("a", "Do a.", "2" * 64, migrations.known[0].module)
+        migrations.all_migrations[0] = Migration("a", "Do a.", "2" * 64, migrations.all_migrations[0].module)
         migrations.add("c")
         assert migrations.run() == [("a", "failed")]
         assert "c/0" not in migrations.executed
-        migrations.known[0] = Migration("a", "Do a.", "1" * 64, migrations.known[0].module)
+        migrations.all_migrations[0] = Migration("a", "Do a.", "1" * 64, migrations.all_migrations[0].module)
         assert migrations.run() == [("c", "applied")]
 
     def test_a_changed_checksum_of_an_unfinished_migration_restarts_it(self, migrations: FakeMigrations) -> None:
-        migrations.before["a/2"] = raise_error(ValueError())
+        migrations.before_step["a/2"] = raise_error(ValueError())
         migrations.run()
-        migrations.known[0] = Migration("a", "Do a.", "2" * 64, migrations.known[0].module)
-        migrations.before["a/0"] = raise_error(ValueError())
+        migrations.all_migrations[0] = Migration("a", "Do a.", "2" * 64, migrations.all_migrations[0].module)
+        migrations.before_step["a/0"] = raise_error(ValueError())
         for _ in range(2):
             assert migrations.run()[-1][1] in ("failed", "applied")
         assert migrations.executed == ["a/0", "a/1", *ALL_STEPS]
@@ -188,7 +188,7 @@ class TestRunner:
 class TestConcurrentRunners:
     def test_the_second_runner_reports_the_lease_and_applies_nothing(self, migrations: FakeMigrations) -> None:
         second: list[Outcome] = []
-        migrations.before["a/1"] = lambda: second.extend(apply_pending(migrations.known))
+        migrations.before_step["a/1"] = lambda: second.extend(apply_pending(migrations.all_migrations))
         assert migrations.run() == [("a", "applied"), ("b", "applied")]
         lease = migration_history.read_records()[1]
         assert [(outcome.id, outcome.state) for outcome in second] == [("", "held")]
@@ -197,18 +197,18 @@ class TestConcurrentRunners:
         assert lease.holder is None
         assert migrations.executed == ALL_STEPS
 
-    @pytest.mark.parametrize("at", ALL_STEPS)
+    @pytest.mark.parametrize("step_name", ALL_STEPS)
     def test_a_runner_whose_lease_has_expired_writes_nothing(
-        self, migrations: FakeMigrations, clock: Clock, at: str
+        self, migrations: FakeMigrations, clock: Clock, step_name: str
     ) -> None:
         def overtake() -> None:
             clock.shift(minutes=3)
-            assert [outcome.state for outcome in apply_pending(migrations.known)][-1] == "applied"
-            cloud.remove({"pk": "X", "sk": at})
+            assert [outcome.state for outcome in apply_pending(migrations.all_migrations)][-1] == "applied"
+            cloud.remove({"pk": "X", "sk": step_name})
 
-        migrations.before[at] = overtake
+        migrations.before_step[step_name] = overtake
         assert migrations.run()[-1] == ("", "held")
-        assert written_steps() == [name for name in ALL_STEPS if name != at]
+        assert written_steps() == [name for name in ALL_STEPS if name != step_name]
         assert {record.state for record in migration_history.read_records()[0].values()} == {"applied"}
 
     def test_only_one_of_two_runners_that_start_together_runs(
@@ -236,12 +236,12 @@ def get_health(api: Api) -> dict[str, Any]:
 class TestMigrationsHealth:
     def test_pending_and_failed_migrations_are_counted(self, api: Api, migrations: FakeMigrations) -> None:
         assert get_health(api) == {"healthy": False, "pending": 2, "failed": 0}
-        migrations.before["a/1"] = raise_error(ValueError())
+        migrations.before_step["a/1"] = raise_error(ValueError())
         migrations.run()
         assert get_health(api) == {"healthy": False, "pending": 1, "failed": 1}
         migrations.run()
         assert get_health(api) == {"healthy": True, "pending": 0, "failed": 0}
-        migrations.known[0] = Migration("a", "Do a.", "2" * 64, migrations.known[0].module)
+        migrations.all_migrations[0] = Migration("a", "Do a.", "2" * 64, migrations.all_migrations[0].module)
         assert get_health(api) == {"healthy": False, "pending": 0, "failed": 1}
 
 
@@ -250,7 +250,7 @@ class TestMigrationsStatus:
         self, api: Api, migrations: FakeMigrations, operator: Person, clock: Clock
     ) -> None:
         timestamp = clock.freeze()
-        migrations.before["b/1"] = raise_error(ValueError())
+        migrations.before_step["b/1"] = raise_error(ValueError())
         migrations.run()
         migrations.add("c")
         items = api.items("/system/migrations/status", as_=operator)
@@ -268,7 +268,7 @@ class TestMigrationsStatus:
         self, api: Api, migrations: FakeMigrations, operator: Person
     ) -> None:
         migrations.run()
-        migrations.known[0] = Migration("a", "Do a.", "2" * 64, migrations.known[0].module)
+        migrations.all_migrations[0] = Migration("a", "Do a.", "2" * 64, migrations.all_migrations[0].module)
         item = api.items("/system/migrations/status", as_=operator)[0]
         assert (item["state"], item["checksum"]) == ("failed", "2" * 64)
         assert "new migration" in item["error"]
@@ -277,7 +277,7 @@ class TestMigrationsStatus:
         self, api: Api, migrations: FakeMigrations, operator: Person
     ) -> None:
         migrations.run()
-        newer = migrations.known.pop()
+        newer = migrations.all_migrations.pop()
         assert [item["id"] for item in api.items("/system/migrations/status", as_=operator)] == ["a", newer.id]
         assert get_health(api)["healthy"] is True
 
@@ -310,6 +310,6 @@ class TestMigrationsOfTheService:
 
     def test_the_newest_deployed_reference_data_is_loaded(self, api: Api, workers: Workers) -> None:
         workers.migrate()
-        read_records = [item for item in cloud.stored() if item["pk"].startswith("DATA")]
-        assert len(read_records) == len(file().parts()) + 1 <= 60
+        parts = [item for item in cloud.stored() if item["pk"].startswith("DATA")]
+        assert len(parts) == len(file().parts()) + 1 <= 60
         assert api.get("/reference/cities", query={"q": "mun"}).json["dataVersion"] == LATEST_VERSION

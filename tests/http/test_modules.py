@@ -135,8 +135,8 @@ class TestUpdatePlatformModules:
             "/modules/3/dependsOn": "unknown_field",
             "/modules/4/settings": "wrong_type",
         }
-        repeated_module = patch_modules(api, platform, {"moduleId": "feed", "enabled": False}, {"moduleId": "feed"})
-        assert repeated_module.faults == {"/modules/1/moduleId": "repeated"}
+        response = patch_modules(api, platform, {"moduleId": "feed", "enabled": False}, {"moduleId": "feed"})
+        assert response.faults == {"/modules/1/moduleId": "repeated"}
         listed = api.get(f"{platform.path}/modules", as_=platform.owner).json["items"]
         assert all(module["enabled"] for module in listed)
 

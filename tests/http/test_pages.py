@@ -54,12 +54,12 @@ class TestCreatePage:
         self, api: Api, site: Published, home: Leaf
     ) -> None:
         write_page(api, site, "Looms")
-        parent = write_page(api, site, "Mills", below=home)
+        mills = write_page(api, site, "Mills", below=home)
         for slug, parent in (("looms", None), ("mills", None), ("looms", home.id), ("mills", home.id)):
             body = {"title": "Another", "slug": slug, "parentId": parent}
             assert api.post(f"{site.path}/pages", as_=site.owner, json=body).code == "409 slug_taken"
         assert write_page(api, site, "Looms").record["slug"].startswith("looms-")
-        assert write_page(api, site, "Looms", below=parent).record["slug"] == "looms"
+        assert write_page(api, site, "Looms", below=mills).record["slug"] == "looms"
 
     def test_a_tree_has_at_most_ten_levels(self, api: Api, site: Published, home: Leaf) -> None:
         page = home
@@ -70,8 +70,8 @@ class TestCreatePage:
         assert answer.faults == {"/parentId": "too_deep"}
 
     def test_the_parent_must_be_a_page_of_the_site(self, api: Api, organization: Founded, site: Published) -> None:
-        other_site = write_page(api, make_site(api, organization, name="Mills"), "Welcome")
-        for parent in (other_site.id, site.id):
+        other_page = write_page(api, make_site(api, organization, name="Mills"), "Welcome")
+        for parent in (other_page.id, site.id):
             body = {"title": "Looms", "parentId": parent}
             assert api.post(f"{site.path}/pages", as_=site.owner, json=body).faults == {"/parentId": "unknown"}
 
@@ -193,12 +193,12 @@ class TestUpdatePage:
     def test_another_page_becomes_the_home_page_but_a_site_always_has_one(
         self, api: Api, site: Published, home: Leaf
     ) -> None:
-        parent = write_page(api, site, "Contact", below=home)
+        contact = write_page(api, site, "Contact", below=home)
         other = write_page(api, site, "Start")
         response = api.patch(home.path, as_=site.owner, json={"isHome": False})
         assert response.faults == {"/isHome": "required"}
         assert (edit(api, other, isHome=True)["path"], edit(api, home)["path"]) == ("/", "/welcome")
-        assert api.get(parent.path, as_=site.owner).json["path"] == "/welcome/contact"
+        assert api.get(contact.path, as_=site.owner).json["path"] == "/welcome/contact"
         assert api.get(site.path, as_=site.owner).json["homePageId"] == other.id
 
     def test_a_path_conflict_prevents_a_new_home_page(self, api: Api, site: Published) -> None:
