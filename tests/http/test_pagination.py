@@ -8,22 +8,22 @@ from tests.harness.organizations import Founded, created_key, found, make_key
 
 
 @pytest.fixture
-def seven(api: Api, organization: Founded) -> list[str]:
-    """The ids of seven API keys of the organization, in the order they were made."""
+def key_ids(api: Api, organization: Founded) -> list[str]:
+    """The ids of seven API keys of the organization, in order of creation."""
     return [created_key(api, organization).json["id"] for _ in range(7)]
 
 
 class TestLimits:
     @pytest.mark.parametrize(("limit", "sizes"), [(1, [1] * 7), (2, [2, 2, 2, 1]), (6, [6, 1]), (100, [7])])
-    def test_all_items_come_once_and_in_order(
-        self, api: Api, organization: Founded, ada: Person, seven: list[str], limit: int, sizes: list[int]
+    def test_every_item_is_listed_once_and_in_order(
+        self, api: Api, organization: Founded, ada: Person, key_ids: list[str], limit: int, sizes: list[int]
     ) -> None:
         pages = api.pages(organization.keys, as_=ada, query={"limit": limit})
-        assert [key["id"] for page in pages for key in page["items"]] == seven
+        assert [key["id"] for page in pages for key in page["items"]] == key_ids
         assert [len(page["items"]) for page in pages if page["items"]] == sizes
         assert all(len(page["items"]) <= limit for page in pages)
 
-    def test_there_are_25_unless_told_otherwise(self, api: Api, organization: Founded, ada: Person) -> None:
+    def test_the_default_limit_is_25(self, api: Api, organization: Founded, ada: Person) -> None:
         for _ in range(26):
             created_key(api, organization)
         page = api.get(organization.keys, as_=ada).json
@@ -31,27 +31,29 @@ class TestLimits:
         assert page["nextCursor"] is not None
 
     @pytest.mark.parametrize("limit", ["0", "101", "-1", "x", "", "1.5", "1e1", "999999999999999999999"])
-    def test_other_limits_are_refused(self, api: Api, organization: Founded, ada: Person, limit: str) -> None:
+    def test_an_invalid_limit_is_rejected(self, api: Api, organization: Founded, ada: Person, limit: str) -> None:
         answer = api.get(organization.keys, as_=ada, query={"limit": limit})
         assert answer.code == "422 validation_failed"
         assert set(answer.faults) == {"query/limit"}
 
-    def test_the_limit_may_change_on_the_way(
-        self, api: Api, organization: Founded, ada: Person, seven: list[str]
+    def test_the_limit_can_change_between_pages(
+        self, api: Api, organization: Founded, ada: Person, key_ids: list[str]
     ) -> None:
         first = api.get(organization.keys, as_=ada, query={"limit": 2}).json
-        rest = api.get(organization.keys, as_=ada, query={"limit": 50, "cursor": first["nextCursor"]}).json
-        assert [key["id"] for key in first["items"] + rest["items"]] == seven
-        assert rest["nextCursor"] is None
+        remaining = api.get(organization.keys, as_=ada, query={"limit": 50, "cursor": first["nextCursor"]}).json
+        assert [key["id"] for key in first["items"] + remaining["items"]] == key_ids
+        assert remaining["nextCursor"] is None
 
     @pytest.mark.parametrize("path", ["/organizations", "{}/members", "{}/api-keys", "{}/audit-log"])
-    def test_every_list_has_both_its_members(self, api: Api, organization: Founded, ada: Person, path: str) -> None:
+    def test_every_list_has_items_and_a_next_cursor(
+        self, api: Api, organization: Founded, ada: Person, path: str
+    ) -> None:
         answer = api.get(path.format(organization.path), as_=ada)
         assert set(answer.json) == {"items", "nextCursor"}
 
 
 class TestLinks:
-    def test_a_link_leads_to_the_next_page_with_the_same_filters(
+    def test_the_link_leads_to_the_next_page_with_the_same_filters(
         self, api: Api, organization: Founded, ada: Person
     ) -> None:
         query = {"limit": 1, "type": "organization.*", "actorId": ada.id}
@@ -62,17 +64,17 @@ class TestLinks:
         assert rel == 'rel="next"'
         url = urlsplit(target.strip("<>"))
         assert url.path == f"{STAGE}{organization.path}/audit-log"
-        followed = dict(parse_qsl(url.query))
-        assert followed == {
+        next_query = dict(parse_qsl(url.query))
+        assert next_query == {
             "limit": "1",
             "type": "organization.*",
             "actorId": ada.id,
             "cursor": answer.json["nextCursor"],
         }
-        following = api.get(f"{organization.path}/audit-log", as_=ada, query=followed)
-        assert following.json["items"] != answer.json["items"]
+        next_page = api.get(f"{organization.path}/audit-log", as_=ada, query=next_query)
+        assert next_page.json["items"] != answer.json["items"]
 
-    def test_the_last_page_has_none(self, api: Api, organization: Founded, ada: Person) -> None:
+    def test_the_last_page_has_no_link(self, api: Api, organization: Founded, ada: Person) -> None:
         answer = api.get(f"{organization.path}/members", as_=ada)
         assert answer.json["nextCursor"] is None
         assert "Link" not in answer.headers
@@ -83,67 +85,71 @@ class TestCursors:
     def cursor(self, api: Api, organization: Founded, ada: Person) -> str:
         return str(api.get(f"{organization.path}/members", as_=ada, query={"limit": 1}).json["nextCursor"])
 
-    def refused(self, api: Api, path: str, as_: Caller, cursor: str, **query: str) -> None:
+    def assert_rejected(self, api: Api, path: str, as_: Caller, cursor: str, **query: str) -> None:
         answer = api.get(path, as_=as_, query={"cursor": cursor, **query})
         assert answer.code == "400 invalid_cursor"
         assert set(answer.faults) == {"query/cursor"}
 
-    def test_they_are_opaque_and_safe_in_an_url(self, cursor: str, organization: Founded) -> None:
+    def test_a_cursor_is_opaque_and_needs_no_escaping_in_a_url(self, cursor: str, organization: Founded) -> None:
         assert cursor.replace("-", "").replace("_", "").isalnum()
         assert organization.id not in cursor
 
-    def test_any_alteration_is_refused(self, api: Api, organization: Founded, ada: Person, cursor: str) -> None:
+    def test_an_altered_cursor_is_rejected(self, api: Api, organization: Founded, ada: Person, cursor: str) -> None:
         path = f"{organization.path}/members"
-        for at in range(0, len(cursor), 7):
-            altered = cursor[:at] + ("A" if cursor[at] != "A" else "B") + cursor[at + 1 :]
-            self.refused(api, path, ada, altered)
+        for position in range(0, len(cursor), 7):
+            altered = cursor[:position] + ("A" if cursor[position] != "A" else "B") + cursor[position + 1 :]
+            self.assert_rejected(api, path, ada, altered)
         for altered in (cursor[:-1], cursor + "A", cursor + "=", cursor[4:], "x", "é", cursor.lower(), "AAAA", "%"):
-            self.refused(api, path, ada, altered)
+            self.assert_rejected(api, path, ada, altered)
 
-    def test_one_of_another_list_is_refused(self, api: Api, organization: Founded, ada: Person, cursor: str) -> None:
+    def test_a_cursor_of_another_list_is_rejected(
+        self, api: Api, organization: Founded, ada: Person, cursor: str
+    ) -> None:
         for path in (f"{organization.path}/audit-log", organization.keys, "/organizations"):
-            self.refused(api, path, ada, cursor)
+            self.assert_rejected(api, path, ada, cursor)
 
-    def test_one_of_another_tenant_is_refused(self, api: Api, ada: Person, cursor: str) -> None:
-        self.refused(api, f"{found(api, ada).path}/members", ada, cursor)
+    def test_a_cursor_of_another_tenant_is_rejected(self, api: Api, ada: Person, cursor: str) -> None:
+        self.assert_rejected(api, f"{found(api, ada).path}/members", ada, cursor)
 
-    def test_one_of_other_filters_is_refused(self, api: Api, organization: Founded, ada: Person) -> None:
+    def test_a_cursor_of_other_filters_is_rejected(self, api: Api, organization: Founded, ada: Person) -> None:
         path, query = f"{organization.path}/audit-log", {"type": "organization.*", "limit": 1}
         cursor = str(api.get(path, as_=ada, query=query).json["nextCursor"])
         assert api.get(path, as_=ada, query={**query, "cursor": cursor}).status == 200
-        self.refused(api, path, ada, cursor)
-        self.refused(api, path, ada, cursor, type="organization.member.*")
-        self.refused(api, path, ada, cursor, type="organization.*", actorId=ada.id)
+        self.assert_rejected(api, path, ada, cursor)
+        self.assert_rejected(api, path, ada, cursor, type="organization.member.*")
+        self.assert_rejected(api, path, ada, cursor, type="organization.*", actorId=ada.id)
 
-    def test_ones_own_list_is_ones_own(self, api: Api, ada: Person, stranger: Person) -> None:
+    def test_a_cursor_of_another_callers_list_is_rejected(self, api: Api, ada: Person, stranger: Person) -> None:
         for person in (ada, stranger):
             for _ in range(2):
                 found(api, person)
         cursor = str(api.get("/organizations", as_=ada, query={"limit": 1}).json["nextCursor"])
-        self.refused(api, "/organizations", stranger, cursor)
+        self.assert_rejected(api, "/organizations", stranger, cursor)
 
-    def test_a_key_whose_list_has_one_item_is_told_too(self, api: Api, organization: Founded, cursor: str) -> None:
-        self.refused(api, "/organizations", make_key(api, organization), cursor)
+    def test_a_list_of_one_item_checks_its_cursor_too(self, api: Api, organization: Founded, cursor: str) -> None:
+        self.assert_rejected(api, "/organizations", make_key(api, organization), cursor)
 
-    def test_one_good_for_one_member_is_good_for_another(
+    def test_a_cursor_is_valid_for_every_member(
         self, api: Api, organization: Founded, ada: Person, mary: Person, cursor: str
     ) -> None:
         path = f"{organization.path}/members"
-        adas = api.get(path, as_=ada, query={"cursor": cursor}).json
-        marys = api.get(path, as_=mary, query={"cursor": cursor}).json
-        assert [m["id"] for m in adas["items"]] == [m["id"] for m in marys["items"]]
+        ada_page = api.get(path, as_=ada, query={"cursor": cursor}).json
+        mary_page = api.get(path, as_=mary, query={"cursor": cursor}).json
+        assert [m["id"] for m in ada_page["items"]] == [m["id"] for m in mary_page["items"]]
 
-    def test_what_it_stood_at_may_be_gone(
+    def test_a_cursor_is_valid_after_its_item_was_removed(
         self, api: Api, organization: Founded, ada: Person, grace: Person, mary: Person
     ) -> None:
         path = f"{organization.path}/members"
         first = api.get(path, as_=ada, query={"limit": 2}).json
         api.delete(f"{path}/{grace.id}", as_=ada)
-        rest = api.get(path, as_=ada, query={"cursor": first["nextCursor"]}).json
-        assert [m["username"] for m in rest["items"]] == ["edith", "mary"]
-        assert rest["items"][-1]["userId"] == mary.id
+        remaining = api.get(path, as_=ada, query={"cursor": first["nextCursor"]}).json
+        assert [m["username"] for m in remaining["items"]] == ["edith", "mary"]
+        assert remaining["items"][-1]["userId"] == mary.id
 
-    def test_authorization_comes_first(self, api: Api, organization: Founded, stranger: Person, mary: Person) -> None:
+    def test_access_is_checked_before_the_cursor(
+        self, api: Api, organization: Founded, stranger: Person, mary: Person
+    ) -> None:
         assert api.get(f"{organization.path}/members", query={"cursor": "x"}).code == "401 unauthenticated"
         assert api.get(f"{organization.path}/members", as_=stranger, query={"cursor": "x"}).code == "404 not_found"
         assert api.get(organization.keys, as_=mary, query={"cursor": "x"}).code == "403 insufficient_role"

@@ -1,4 +1,4 @@
-"""Settings are whatever callers sent: what they say of a person can be taken out of them."""
+"""Settings can contain anything, including personal data, which can be redacted."""
 
 from typing import Any
 
@@ -14,31 +14,31 @@ from tests.harness.stored_records import beginning
 
 SOPHIE = PersonalData(frozenset(), frozenset({"sophie@example.org"}))
 SETTINGS: dict[str, Any] = {"contact": ["Ask sophie@example.org.", {"sophie@example.org": True}], "most": 3}
-WITHOUT = {"contact": ["Ask ….", {"…": True}], "most": 3}
+REDACTED_SETTINGS = {"contact": ["Ask ….", {"…": True}], "most": 3}
 IN_PLATFORM: dict[str, Any] = {"organization_id": "o", "platform_id": "p"}
 
 
-def records(settings: dict[str, Any]) -> list[Entity]:
-    begun, in_space = beginning(now()), {**IN_PLATFORM, "space_id": "s"}
+def build_records(settings: dict[str, Any]) -> list[Entity]:
+    new_fields, space_fields = beginning(now()), {**IN_PLATFORM, "space_id": "s"}
     return [
-        PlatformModule(**begun, **IN_PLATFORM, module_id="m", settings=settings),
-        ModuleOverride(**begun, **in_space, module_id="m", settings=settings),
-        Capability(**begun, **in_space, capability_key="c", settings=settings),
-        ProjectBlock(**begun, **IN_PLATFORM, project_block_id="b", position=0, title="Hers", settings=settings),
+        PlatformModule(**new_fields, **IN_PLATFORM, module_id="m", settings=settings),
+        ModuleOverride(**new_fields, **space_fields, module_id="m", settings=settings),
+        Capability(**new_fields, **space_fields, capability_key="c", settings=settings),
+        ProjectBlock(**new_fields, **IN_PLATFORM, project_block_id="b", position=0, title="Hers", settings=settings),
     ]
 
 
-@pytest.mark.parametrize("record", records(SETTINGS), ids=lambda record: record.kind)
-def test_who_is_named_is_named_no_more(record: Entity) -> None:
-    assert record.redact(SOPHIE) == {"settings": WITHOUT}
+@pytest.mark.parametrize("record", build_records(SETTINGS), ids=lambda record: record.kind)
+def test_personal_data_in_settings_is_redacted(record: Entity) -> None:
+    assert record.redact(SOPHIE) == {"settings": REDACTED_SETTINGS}
 
 
-@pytest.mark.parametrize("record", records({"most": 3}), ids=lambda record: record.kind)
-def test_what_names_nobody_stays(record: Entity) -> None:
+@pytest.mark.parametrize("record", build_records({"most": 3}), ids=lambda record: record.kind)
+def test_settings_without_personal_data_stay(record: Entity) -> None:
     assert record.redact(SOPHIE) == {}
 
 
-def test_a_title_names_nobody_either() -> None:
+def test_personal_data_in_a_title_is_redacted() -> None:
     block = ProjectBlock(
         **beginning(now()), **IN_PLATFORM, project_block_id="b", position=0, title="By sophie@example.org"
     )

@@ -1,4 +1,4 @@
-"""Invitations to a platform: sent, listed, answered and ended as those to an organization are, and by whom."""
+"""Invitations to a platform: sending, listing, accepting, declining and revoking them."""
 
 from dataclasses import replace
 
@@ -30,44 +30,48 @@ from tests.harness.workers import Workers
 
 
 class TestInviteToPlatform:
-    def test_is_found_under_the_organizations_invitations(
+    def test_an_invitation_to_a_platform_is_one_of_the_organizations_invitations(
         self, api: Api, organization: Founded, platform: Running, emmy: Person, invited: Invited, stranger: Person
     ) -> None:
         assert invited.path == f"{organization.path}/invitations/{invited.id}"
-        shown = api.get(invited.path, as_=emmy).json
-        assert shown == {**invited.record, "acceptUrl": None}
-        assert (shown["platformId"], shown["email"], shown["invitedBy"]) == (platform.id, stranger.email, emmy.id)
+        invitation = api.get(invited.path, as_=emmy).json
+        assert invitation == {**invited.record, "acceptUrl": None}
+        assert (invitation["platformId"], invitation["email"], invitation["invitedBy"]) == (
+            platform.id,
+            stranger.email,
+            emmy.id,
+        )
         (entry, *_) = log_of(api, organization)
         assert (entry["type"], entry["target"]) == (
             "platform.invitation.created",
             {"type": "platform.invitation", "id": invited.id, "name": stranger.email},
         )
-        assert entry["data"] == shown
+        assert entry["data"] == invitation
 
-    def test_an_address_has_one_to_each_place(
+    def test_an_address_has_one_invitation_to_each_container(
         self, api: Api, organization: Founded, platform: Running, elsewhere: Running, stranger: Person
     ) -> None:
-        for place in (organization, platform, elsewhere):
-            invite(api, place, stranger)
-            assert asked_to_invite(api, place, stranger).faults == {"/email": "already_exists"}
+        for container in (organization, platform, elsewhere):
+            invite(api, container, stranger)
+            assert asked_to_invite(api, container, stranger).faults == {"/email": "already_exists"}
 
-    def test_members_of_the_platform_are_not_invited_and_those_of_the_organization_may_be(
+    def test_members_of_the_organization_can_be_invited_and_members_of_the_platform_cannot(
         self, api: Api, platform: Running, emmy: Person, mary: Person
     ) -> None:
         assert asked_to_invite(api, platform, emmy).faults == {"/email": "already_member"}
         assert accepts(api, invite(api, platform, mary, role="admin"), mary)["membership"]["role"] == "admin"
         assert asked_to_invite(api, platform, mary).code == "409 already_member"
 
-    def test_they_count_together_with_those_to_the_organization(
+    def test_invitations_to_platforms_count_toward_the_limit_of_the_organization(
         self, api: Api, organization: Founded, platform: Running, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(Invitation, "quota", replace(Invitation.quota, limit=2))
-        for place in (organization, platform):
-            invite(api, place, f"{place.id}@example.org")
-        for place in (organization, platform):
-            assert asked_to_invite(api, place, SOPHIE).code == "409 limit_exceeded"
+        for container in (organization, platform):
+            invite(api, container, f"{container.id}@example.org")
+        for container in (organization, platform):
+            assert asked_to_invite(api, container, SOPHIE).code == "409 limit_exceeded"
 
-    def test_is_for_admins_who_give_no_more_than_they_have(
+    def test_admins_invite_with_roles_up_to_their_own(
         self,
         api: Api,
         organization: Founded,
@@ -82,12 +86,14 @@ class TestInviteToPlatform:
         assert asked_to_invite(api, platform, SOPHIE, as_=stranger).code == "404 not_found"
         for n, person in enumerate((grace, emmy)):
             invite(api, platform, f"{n}@example.org", as_=person, role="admin")
-        area, full = make_key(api, organization, "members:write"), make_key(api, organization, "admin")
-        assert asked_to_invite(api, platform, SOPHIE, as_=area, role="admin").faults == {"/role": "insufficient_role"}
-        assert asked_to_invite(api, platform, SOPHIE, as_=full, role="owner").faults == {"/role": "not_one_of"}
-        assert invite(api, platform, SOPHIE, as_=full, role="admin").record["invitedBy"] == full.id
+        limited_key, admin_key = make_key(api, organization, "members:write"), make_key(api, organization, "admin")
+        assert asked_to_invite(api, platform, SOPHIE, as_=limited_key, role="admin").faults == {
+            "/role": "insufficient_role"
+        }
+        assert asked_to_invite(api, platform, SOPHIE, as_=admin_key, role="owner").faults == {"/role": "not_one_of"}
+        assert invite(api, platform, SOPHIE, as_=admin_key, role="admin").record["invitedBy"] == admin_key.id
 
-    def test_its_mail_names_the_platform(
+    def test_the_email_names_the_platform(
         self, api: Api, platform: Running, emmy: Person, mailbox: Mailbox, workers: Workers
     ) -> None:
         invite(api, platform, SOPHIE, as_=emmy)
@@ -96,8 +102,8 @@ class TestInviteToPlatform:
         assert letter.subject == "Emmy Noether invites you to Engines"
 
 
-class TestTheAnswer:
-    def test_describes_the_platform_to_whoever_has_the_link(
+class TestAcceptance:
+    def test_the_link_describes_the_platform(
         self, api: Api, platform: Running, emmy: Person, invited: Invited, stranger: Person
     ) -> None:
         answer = opens(api, invited)
@@ -118,7 +124,7 @@ class TestTheAnswer:
         assert len(answer.calls.names) == 2
 
     @pytest.mark.parametrize("method", ["GET", "POST"])
-    def test_makes_a_member_once(
+    def test_accepting_twice_creates_one_member(
         self, api: Api, organization: Founded, platform: Running, invited: Invited, stranger: Person, method: str
     ) -> None:
         def accept() -> Json:
@@ -136,7 +142,7 @@ class TestTheAnswer:
         assert api.get(organization.path, as_=stranger).code == "404 not_found"
         assert history(api, organization, invited) == ["platform.invitation.created", "platform.invitation.accepted"]
 
-    def test_is_for_the_invited_person_who_may_decline(
+    def test_only_the_invited_person_accepts_or_declines(
         self, api: Api, organization: Founded, platform: Running, invited: Invited, mary: Person, stranger: Person
     ) -> None:
         assert decides(api, invited, mary).code == "403 email_mismatch"
@@ -145,25 +151,25 @@ class TestTheAnswer:
         assert api.get(platform.path, as_=stranger).code == "404 not_found"
         assert history(api, organization, invited)[-1] == "platform.invitation.declined"
 
-    def test_gives_no_member_a_higher_role_and_tells_how_to_leave(
+    def test_an_existing_member_is_not_promoted_and_is_told_how_to_leave(
         self, api: Api, platform: Running, invited: Invited, stranger: Person
     ) -> None:
         takes_part(platform, stranger)
-        refused = decides(api, invited, stranger)
-        assert refused.code == "409 already_member"
-        assert f"PATCH {platform.path}/members/{stranger.id}" in refused.json["detail"]
+        response = decides(api, invited, stranger)
+        assert response.code == "409 already_member"
+        assert f"PATCH {platform.path}/members/{stranger.id}" in response.json["detail"]
         is_made(api, platform, stranger, "admin")
         assert accepts(api, invited, stranger)["membership"]["role"] == "admin"
         assert f"POST {platform.path}/leave" in opens(api, invited, stranger, decision="decline").json["detail"]
 
-    def test_has_no_effect_once_who_accepted_has_left(
+    def test_an_accepted_invitation_is_used_up_when_the_member_has_left(
         self, api: Api, platform: Running, invited: Invited, stranger: Person
     ) -> None:
         accepts(api, invited, stranger)
         assert api.post(f"{platform.path}/leave", as_=stranger).status == 204
         assert decides(api, invited, stranger).code == "410 invitation_used"
 
-    def test_leads_nowhere_once_the_platform_or_the_organization_is_gone(
+    def test_the_link_is_not_found_when_the_platform_or_the_organization_is_deleted(
         self,
         api: Api,
         organization: Founded,
@@ -184,50 +190,50 @@ class TestTheAnswer:
         assert opens(api, other, stranger).code == "404 not_found"
 
 
-class TestJoining:
-    def test_accepts_what_the_callers_address_is_invited_to_also_at_a_draft(
+class TestJoin:
+    def test_joining_accepts_an_invitation_even_to_a_draft(
         self, api: Api, organization: Founded, platform: Running, invited: Invited, stranger: Person
     ) -> None:
         answer = api.post(f"{platform.path}/join", as_=stranger)
         assert (answer.status, answer.json["role"]) == (200, "editor")
-        assert len(answer.calls.reads) <= 3  # The platform is new to the process.
+        assert len(answer.calls.reads) <= 3  # The platform is not yet cached.
         assert status_of(api, organization, invited) == "accepted"
         assert history(api, organization, invited) == ["platform.invitation.created", "platform.invitation.accepted"]
         assert accepts(api, invited, stranger)["membership"] == answer.json
         assert api.post(f"{platform.path}/join", as_=stranger).json == answer.json
 
-    def test_an_open_platform_gives_the_role_that_was_offered(
+    def test_joining_an_open_platform_grants_the_invitations_role(
         self, api: Api, organization: Founded, stranger: Person, mary: Person
     ) -> None:
-        open_to_all = run_platform(api, organization, published=True, joinPolicy="open")
+        open_platform = run_platform(api, organization, published=True, joinPolicy="open")
         for person, role in ((stranger, "admin"), (mary, "editor")):
-            invite(api, open_to_all, person, role=role)
-            assert api.post(f"{open_to_all.path}/join", as_=person).json["role"] == role
+            invite(api, open_platform, person, role=role)
+            assert api.post(f"{open_platform.path}/join", as_=person).json["role"] == role
 
-    @pytest.mark.parametrize("ended", ["revoked", "declined", "expired", "nobody vouches"])
-    def test_needs_one_that_holds(
-        self, api: Api, platform: Running, emmy: Person, invited: Invited, stranger: Person, clock: Clock, ended: str
+    @pytest.mark.parametrize("reason", ["revoked", "declined", "expired", "inviter demoted"])
+    def test_joining_needs_a_valid_invitation(
+        self, api: Api, platform: Running, emmy: Person, invited: Invited, stranger: Person, clock: Clock, reason: str
     ) -> None:
-        match ended:
+        match reason:
             case "revoked":
                 api.delete(invited.path, as_=emmy)
             case "declined":
                 declines(api, invited, stranger)
             case "expired":
                 clock.shift(days=7, seconds=1)
-            case "nobody vouches":
+            case "inviter demoted":
                 is_made(api, platform, emmy, "member")
         assert api.post(f"{platform.path}/join", as_=stranger).code == "404 not_found"
 
     @pytest.mark.usefixtures("invited")
-    def test_needs_one_to_the_platform_for_an_address_that_is_seen_to_be_the_callers(
+    def test_joining_needs_an_invitation_to_this_platform_and_a_verified_address(
         self, api: Api, platform: Running, elsewhere: Running, issuer: Issuer, stranger: Person
     ) -> None:
         assert api.post(f"{elsewhere.path}/join", as_=stranger).code == "404 not_found"
-        somebody = issuer.person("other", "Other", email=stranger.email, email_verified=False)
-        assert api.post(f"{platform.path}/join", as_=somebody).code == "404 not_found"
+        unverified = issuer.person("other", "Other", email=stranger.email, email_verified=False)
+        assert api.post(f"{platform.path}/join", as_=unverified).code == "404 not_found"
 
-    def test_while_it_is_revoked_comes_too_late(
+    def test_joining_during_the_revocation_is_rejected(
         self,
         api: Api,
         organization: Founded,

@@ -1,4 +1,4 @@
-"""Who looks after the invitations to a platform, and what ends them."""
+"""Invitations to a platform: who manages them, and how they end."""
 
 from collections.abc import Callable
 
@@ -26,8 +26,8 @@ from tests.harness.platforms import Running, is_made, run_platform, takes_part
 from tests.harness.workers import Workers
 
 
-class TestWhoLooksAfterThem:
-    def test_a_platforms_admins_see_those_to_their_platforms(
+class TestManagement:
+    def test_platform_admins_list_only_invitations_to_their_platforms(
         self, api: Api, organization: Founded, platform: Running, elsewhere: Running, emmy: Person, invited: Invited
     ) -> None:
         own = [invited.id]
@@ -42,38 +42,38 @@ class TestWhoLooksAfterThem:
             answer = api.get(f"{organization.path}/invitations", as_=emmy, query=query)
             assert answer.code == "404 not_found"
         takes_part(elsewhere, emmy, "admin")
-        both = listed(api, organization, emmy, 2)
-        assert (len(both), both[-1]) == (7, other.id)
-        assert both == sorted(both)
+        listed_ids = listed(api, organization, emmy, 2)
+        assert (len(listed_ids), listed_ids[-1]) == (7, other.id)
+        assert listed_ids == sorted(listed_ids)
 
-    def test_an_organizations_admins_see_all_and_choose(
+    def test_organization_admins_list_all_invitations_and_filter_by_platform(
         self, api: Api, organization: Founded, platform: Running, grace: Person, stranger: Person, invited: Invited
     ) -> None:
         other = invite(api, organization, SOPHIE)
-        rivals = run_platform(api, found(api, stranger))
-        invite(api, rivals, SOPHIE)
+        foreign_platform = run_platform(api, found(api, stranger))
+        invite(api, foreign_platform, SOPHIE)
         for limit in (1, 100):
             assert listed(api, organization, grace, limit) == [invited.id, other.id]
         assert listed(api, organization, grace, platformId=platform.id) == [invited.id]
-        assert listed(api, organization, grace, platformId=rivals.id) == []
+        assert listed(api, organization, grace, platformId=foreign_platform.id) == []
         answer = api.get(f"{organization.path}/invitations", as_=grace, query={"platformId": "x"})
         assert answer.faults == {"query/platformId": "malformed"}
 
-    def test_a_platforms_admins_send_and_revoke_those_to_it_and_no_others(
+    def test_platform_admins_resend_and_revoke_only_invitations_to_their_platforms(
         self, api: Api, organization: Founded, elsewhere: Running, emmy: Person, invited: Invited, clock: Clock
     ) -> None:
-        others = [invite(api, place, SOPHIE) for place in (organization, elsewhere)]
+        others = [invite(api, container, SOPHIE) for container in (organization, elsewhere)]
         clock.shift(minutes=2)
         for other in others:
-            asked = [
+            responses = [
                 api.get(other.path, as_=emmy),
                 api.delete(other.path, as_=emmy),
                 api.post(f"{other.path}/resend", as_=emmy),
             ]
-            assert [answer.code for answer in asked] == ["404 not_found"] * 3
-        again = api.post(f"{invited.path}/resend", as_=emmy)
-        assert again.status == 200
-        assert len(again.calls.reads) == 3  # As of resend_invitation in tests/catalogue/test_budgets.py.
+            assert [answer.code for answer in responses] == ["404 not_found"] * 3
+        resent = api.post(f"{invited.path}/resend", as_=emmy)
+        assert resent.status == 200
+        assert len(resent.calls.reads) == 3  # The limit for resend_invitation in tests/catalogue/test_budgets.py.
         assert opens(api, invited).code == REVOKED
         assert api.delete(invited.path, as_=emmy).status == 204
         assert history(api, organization, invited) == [
@@ -82,7 +82,7 @@ class TestWhoLooksAfterThem:
             "platform.invitation.revoked",
         ]
 
-    def test_members_of_the_organization_who_are_admins_of_a_platform_too(
+    def test_organization_members_who_are_platform_admins_manage_its_invitations(
         self, api: Api, organization: Founded, platform: Running, mary: Person, edith: Person, invited: Invited
     ) -> None:
         other = invite(api, organization, SOPHIE)
@@ -93,7 +93,7 @@ class TestWhoLooksAfterThem:
         for person, path in ((mary, other.path), (edith, invited.path), (edith, f"{organization.path}/invitations")):
             assert api.get(path, as_=person).code == "403 insufficient_role"
 
-    def test_strangers_and_who_is_none_any_more_see_nothing(
+    def test_strangers_and_former_admins_get_not_found(
         self, api: Api, organization: Founded, platform: Running, emmy: Person, stranger: Person, invited: Invited
     ) -> None:
         assert api.post(f"{platform.path}/leave", as_=emmy).status == 204
@@ -101,14 +101,14 @@ class TestWhoLooksAfterThem:
             for path in (invited.path, f"{organization.path}/invitations"):
                 assert api.get(path, as_=person).code == "404 not_found"
 
-    def test_nobody_sees_any_of_an_organization_that_is_deleted(
+    def test_invitations_of_a_deleted_organization_are_not_found(
         self, api: Api, organization: Founded, emmy: Person, invited: Invited
     ) -> None:
         assert api.delete(organization.path, as_=organization.owner).status == 204
         for path in (invited.path, f"{organization.path}/invitations"):
             assert api.get(path, as_=emmy).code == "404 not_found"
 
-    def test_an_admin_of_the_organization_sends_again_what_its_inviter_could(
+    def test_an_organization_admin_resends_an_invitation_while_its_inviter_is_an_admin(
         self,
         api: Api,
         organization: Founded,
@@ -119,18 +119,18 @@ class TestWhoLooksAfterThem:
         clock: Clock,
     ) -> None:
         clock.shift(minutes=2)
-        again = api.post(f"{invited.path}/resend", as_=grace)
-        assert (again.status, len(again.calls.reads)) == (200, 3)
+        resent = api.post(f"{invited.path}/resend", as_=grace)
+        assert (resent.status, len(resent.calls.reads)) == (200, 3)
         clock.shift(minutes=2)
         is_made(api, platform, emmy, "member")
         assert api.post(f"{invited.path}/resend", as_=grace).code == "409 invalid_transition"
         assert status_of(api, organization, invited) == "pending"
 
 
-class TestWhoseInviterIsGone:
+class TestDepartureOfTheInviter:
     @pytest.fixture
     def wait(self, workers: Workers, clock: Clock) -> Callable[[], None]:
-        """Let the time go by that a departure takes."""
+        """A function that waits until a departure is complete."""
 
         def wait() -> None:
             for _ in range(2):
@@ -139,8 +139,8 @@ class TestWhoseInviterIsGone:
 
         return wait
 
-    @pytest.mark.parametrize("late", [False, True])
-    def test_from_the_platform_it_is_dead_at_once_and_revoked_though_they_come_back(
+    @pytest.mark.parametrize("index_lags", [False, True])
+    def test_the_invitation_is_rejected_at_once_and_stays_revoked_when_the_inviter_returns(
         self,
         api: Api,
         organization: Founded,
@@ -150,9 +150,9 @@ class TestWhoseInviterIsGone:
         wait: Callable[[], None],
         monkeypatch: pytest.MonkeyPatch,
         *,
-        late: bool,
+        index_lags: bool,
     ) -> None:
-        if late:
+        if index_lags:
             monkeypatch.setattr(Context, "query_index", lambda *_, **__: [])
         assert api.delete(f"{platform.path}/members/{emmy.id}", as_=organization.owner).status == 204
         takes_part(platform, emmy, "admin")
@@ -160,30 +160,30 @@ class TestWhoseInviterIsGone:
             assert opens(api, invited).code == REVOKED
             wait()
         assert status_of(api, organization, invited) == "revoked"
-        assert history(api, organization, invited)[1:] == (["platform.invitation.revoked"] if late else [])
+        assert history(api, organization, invited)[1:] == (["platform.invitation.revoked"] if index_lags else [])
 
-    def test_from_the_organization_so_are_those_to_its_platforms(
+    def test_leaving_the_organization_revokes_invitations_to_its_platforms(
         self, api: Api, organization: Founded, platform: Running, grace: Person, wait: Callable[[], None]
     ) -> None:
-        as_admin = invite(api, platform, SOPHIE, as_=grace)
+        invited = invite(api, platform, SOPHIE, as_=grace)
         assert api.post(f"{organization.path}/leave", as_=grace).status == 204
-        assert opens(api, as_admin).code == REVOKED
-        assert status_of(api, organization, as_admin) == "revoked"
+        assert opens(api, invited).code == REVOKED
+        assert status_of(api, organization, invited) == "revoked"
         wait()
-        assert history(api, organization, as_admin) == ["platform.invitation.created"]
+        assert history(api, organization, invited) == ["platform.invitation.created"]
 
-    def test_only_what_they_invited_as_its_member_goes_with_the_platforms_membership(
+    def test_leaving_the_platform_keeps_invitations_sent_as_an_organization_admin(
         self, api: Api, organization: Founded, platform: Running, grace: Person, wait: Callable[[], None]
     ) -> None:
         takes_part(platform, grace, "admin")
-        as_admin = invite(api, platform, SOPHIE, as_=grace)
+        invited = invite(api, platform, SOPHIE, as_=grace)
         assert api.post(f"{platform.path}/leave", as_=grace).status == 204
         wait()
-        assert opens(api, as_admin).json["status"] == "pending"
-        assert status_of(api, organization, as_admin) == "pending"
+        assert opens(api, invited).json["status"] == "pending"
+        assert status_of(api, organization, invited) == "pending"
 
 
-def test_it_goes_with_its_platform_and_counts_no_more(
+def test_deleting_the_platform_removes_its_invitations_from_the_list_and_the_count(
     api: Api,
     organization: Founded,
     platform: Running,
@@ -196,7 +196,7 @@ def test_it_goes_with_its_platform_and_counts_no_more(
     accepts(api, invite(api, platform, stranger), stranger)
     for n in range(30):
         invite(api, platform, f"{n}@example.org", as_=emmy)
-    others = [invite(api, place, SOPHIE).id for place in (organization, elsewhere)]
+    others = [invite(api, container, SOPHIE).id for container in (organization, elsewhere)]
     workers.settle()
     assert api.delete(platform.path, as_=organization.owner).status == 204
     workers.deliver()
@@ -208,7 +208,7 @@ def test_it_goes_with_its_platform_and_counts_no_more(
     assert [key for key in left_of(platform.id) if key[0].startswith(("O#", "P#", "U#"))] == []
 
 
-def test_it_expires_with_an_event_of_its_own(
+def test_the_expiry_of_an_invitation_to_a_platform_has_its_own_event(
     api: Api, organization: Founded, invited: Invited, workers: Workers, clock: Clock
 ) -> None:
     clock.shift(days=7, seconds=1)

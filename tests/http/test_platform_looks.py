@@ -1,4 +1,4 @@
-"""What a platform shows: publishing, theme, navigation, home."""
+"""Publishing, theme, navigation and home of a platform."""
 
 from typing import Any
 
@@ -13,34 +13,34 @@ from tests.harness.platforms import Running, comes_in, make_space, publish, run_
 
 
 class TestPublishPlatform:
-    def test_an_empty_body_publishes(self, api: Api, platform: Running, clock: Clock) -> None:
-        moment = clock.freeze()
+    def test_an_empty_body_publishes_the_platform(self, api: Api, platform: Running, clock: Clock) -> None:
+        timestamp = clock.freeze()
         answer = api.patch(f"{platform.path}/publish", as_=platform.owner, json={})
-        assert (answer.json["status"], answer.json["publishedAt"]) == ("published", moment)
+        assert (answer.json["status"], answer.json["publishedAt"]) == ("published", timestamp)
 
-    def test_once_published_there_is_nothing_more_to_do(
-        self, api: Api, organization: Founded, platform: Running
-    ) -> None:
+    def test_publishing_twice_changes_nothing(self, api: Api, organization: Founded, platform: Running) -> None:
         first = api.patch(f"{platform.path}/publish", as_=platform.owner, json={})
-        again = api.patch(f"{platform.path}/publish", as_=platform.owner, json={"published": True})
-        assert again.json == first.json
+        repeated = api.patch(f"{platform.path}/publish", as_=platform.owner, json={"published": True})
+        assert repeated.json == first.json
         types = [entry["type"] for entry in log_of(api, organization)]
         assert types.count("platform.published") == 1
 
-    def test_it_can_be_a_draft_again(self, api: Api, organization: Founded, platform: Running) -> None:
+    def test_a_published_platform_can_become_a_draft_again(
+        self, api: Api, organization: Founded, platform: Running
+    ) -> None:
         api.patch(f"{platform.path}/publish", as_=platform.owner, json={})
         answer = api.patch(f"{platform.path}/publish", as_=platform.owner, json={"published": False})
         assert (answer.json["status"], answer.json["publishedAt"]) == ("draft", None)
         assert log_of(api, organization)[0]["type"] == "platform.unpublished"
 
-    def test_editors_may_not(self, api: Api, platform: Running, edith: Person) -> None:
+    def test_editors_cannot_publish_a_platform(self, api: Api, platform: Running, edith: Person) -> None:
         takes_part(platform, edith, "editor")
         answer = api.patch(f"{platform.path}/publish", as_=edith, json={})
         assert answer.code == "403 insufficient_role"
 
 
 class TestUpdatePlatformTheme:
-    def test_merges_and_answers_the_platform(self, api: Api, platform: Running, edith: Person) -> None:
+    def test_the_theme_is_merged_and_the_platform_is_returned(self, api: Api, platform: Running, edith: Person) -> None:
         takes_part(platform, edith, "editor")
         path = f"{platform.path}/theme"
         first = {"mode": "dark", "colors": {"text": "#FFF", "brand": "#1a1a1a"}, "logoUrl": "https://example.com/l.svg"}
@@ -56,15 +56,15 @@ class TestUpdatePlatformTheme:
         }
         assert api.get(platform.path, as_=edith).json == answer.json
 
-    def test_colours_that_cannot_be_read_are_kept_and_warned_of(self, api: Api, platform: Running) -> None:
+    def test_colours_with_low_contrast_are_stored_with_a_warning(self, api: Api, platform: Running) -> None:
         body = {"colors": {"text": "#999999", "background": "#ffffff", "onPrimary": "#ffffff", "primary": "#0000aa"}}
         answer = api.patch(f"{platform.path}/theme", as_=platform.owner, json=body)
         (warning,) = answer.json["warnings"]
         assert answer.json["theme"]["colors"] == body["colors"]
         assert (warning["pointer"], warning["code"]) == ("/colors/text", "low_contrast")
         assert "2.84:1" in warning["detail"]
-        better = api.patch(f"{platform.path}/theme", as_=platform.owner, json={"colors": {"text": "#595959"}})
-        assert better.json["warnings"] == []
+        improved = api.patch(f"{platform.path}/theme", as_=platform.owner, json={"colors": {"text": "#595959"}})
+        assert improved.json["warnings"] == []
 
     @pytest.mark.parametrize(
         ("body", "faults"),
@@ -80,62 +80,65 @@ class TestUpdatePlatformTheme:
             ({"colours": {}}, {"/colours": "unknown_field"}),
         ],
     )
-    def test_what_could_not_be_used_is_refused(
+    def test_an_invalid_theme_is_rejected(
         self, api: Api, platform: Running, body: Json, faults: dict[str, str]
     ) -> None:
         answer = api.patch(f"{platform.path}/theme", as_=platform.owner, json=body)
         assert (answer.code, answer.faults) == ("422 validation_failed", faults)
 
 
-def item(item_id: str, *children: Json, **fields: Any) -> Json:
-    """An item of a navigation as it is answered."""
+def build_item(item_id: str, *children: Json, **fields: Any) -> Json:
+    """Return an item of a navigation as responses contain it."""
     return {"id": item_id, "label": item_id, "type": "group", "target": None, "children": [*children], **fields}
 
 
 class TestUpdatePlatformNavigation:
-    def test_its_items_are_replaced(self, api: Api, platform: Running) -> None:
+    def test_the_items_are_replaced(self, api: Api, platform: Running) -> None:
         path = f"{platform.path}/navigation"
-        items = [item("a", item("b", item("c", type="url", target="/start"))), item("d", type="page", target="about")]
+        items = [
+            build_item("a", build_item("b", build_item("c", type="url", target="/start"))),
+            build_item("d", type="page", target="about"),
+        ]
         answer = api.patch(path, as_=platform.owner, json={"items": items})
         assert answer.json["navigation"] == {"items": items}
-        short = {"id": "x", "label": "X", "type": "module", "target": "feed"}
-        answer = api.patch(path, as_=platform.owner, json={"items": [short]})
-        assert answer.json["navigation"] == {"items": [short | {"children": []}]}
+        default_item = {"id": "x", "label": "X", "type": "module", "target": "feed"}
+        answer = api.patch(path, as_=platform.owner, json={"items": [default_item]})
+        assert answer.json["navigation"] == {"items": [default_item | {"children": []}]}
         assert api.patch(path, as_=platform.owner, json={"items": None}).json["navigation"] == {"items": []}
 
     @pytest.mark.parametrize(
         ("items", "faults"),
         [
-            ([item("a"), item("b", item("a"))], {"/items/1/children/0/id": "repeated"}),
+            ([build_item("a"), build_item("b", build_item("a"))], {"/items/1/children/0/id": "repeated"}),
             (
-                [item("a", item("b", item("c", item("d"))))],
+                [build_item("a", build_item("b", build_item("c", build_item("d"))))],
                 {"/items/0/children/0/children/0/children": "out_of_range"},
             ),
-            ([item("a", type="link")], {"/items/0/type": "not_one_of"}),
+            ([build_item("a", type="link")], {"/items/0/type": "not_one_of"}),
             ([{"id": "a"}], {"/items/0/label": "required", "/items/0/type": "required"}),
-            ([item("a", type="url", target="javascript:alert(1)")], {"/items/0/target": "malformed"}),
-            ([item("a", type="page", target="javascript:alert(1)")], {"/items/0/target": "malformed"}),
-            ([item("a", type="module", target="/feed")], {"/items/0/target": "malformed"}),
-            ([item("a", type="url")], {"/items/0/target": "required"}),
-            ([item("a", type="url", target="https://u:p@example.com")], {"/items/0/target": "malformed"}),
-            ([item("a", type="url", target="//evil.example")], {"/items/0/target": "malformed"}),
-            ([item("a", type="url", target="/\\evil.example")], {"/items/0/target": "malformed"}),
+            ([build_item("a", type="url", target="javascript:alert(1)")], {"/items/0/target": "malformed"}),
+            ([build_item("a", type="page", target="javascript:alert(1)")], {"/items/0/target": "malformed"}),
+            ([build_item("a", type="module", target="/feed")], {"/items/0/target": "malformed"}),
+            ([build_item("a", type="url")], {"/items/0/target": "required"}),
+            ([build_item("a", type="url", target="https://u:p@example.com")], {"/items/0/target": "malformed"}),
+            ([build_item("a", type="url", target="//evil.example")], {"/items/0/target": "malformed"}),
+            ([build_item("a", type="url", target="/\\evil.example")], {"/items/0/target": "malformed"}),
         ],
     )
-    def test_what_nobody_could_follow_is_refused(
+    def test_invalid_items_are_rejected(
         self, api: Api, platform: Running, items: list[Json], faults: dict[str, str]
     ) -> None:
         answer = api.patch(f"{platform.path}/navigation", as_=platform.owner, json={"items": items})
         assert (answer.code, answer.faults) == ("422 validation_failed", faults)
 
     @pytest.mark.parametrize("target", ["/", "/a/b?c#d", "https://example.com", "mailto:a@example.com", "#top"])
-    def test_what_a_page_may_lead_to_is_taken(self, api: Api, platform: Running, target: str) -> None:
-        items = [item("a", type="url", target=target)]
+    def test_a_valid_url_is_accepted(self, api: Api, platform: Running, target: str) -> None:
+        items = [build_item("a", type="url", target=target)]
         assert api.patch(f"{platform.path}/navigation", as_=platform.owner, json={"items": items}).status == 200
 
 
 class TestUpdatePlatformHome:
-    def test_merges_and_its_blocks_are_replaced(self, api: Api, platform: Running) -> None:
+    def test_the_home_is_merged_and_its_blocks_are_replaced(self, api: Api, platform: Running) -> None:
         path, block = f"{platform.path}/home", {"id": "hello", "type": "hero", "settings": {"title": "Hi"}}
         api.patch(path, as_=platform.owner, json={"layout": "wide", "blocks": [block]})
         space = make_space(api, platform)
@@ -146,37 +149,44 @@ class TestUpdatePlatformHome:
         assert answer.json["home"]["blocks"] == [{**blocks[0], "settings": {}}]
         assert answer.json["home"]["layout"] is None
 
-    def test_an_id_is_given_once(self, api: Api, platform: Running) -> None:
+    def test_a_repeated_block_id_is_rejected(self, api: Api, platform: Running) -> None:
         blocks = [{"id": "a", "type": "hero"}, {"id": "a", "type": "list"}]
         answer = api.patch(f"{platform.path}/home", as_=platform.owner, json={"blocks": blocks})
         assert answer.faults == {"/blocks/1/id": "repeated"}
 
-    def test_it_has_room_for_64_kib(self, api: Api, platform: Running) -> None:
+    def test_a_home_has_at_most_64_kib(self, api: Api, platform: Running) -> None:
         blocks = [{"id": str(n), "type": "text", "settings": {"text": "x" * 20_000}} for n in range(4)]
         answer = api.patch(f"{platform.path}/home", as_=platform.owner, json={"blocks": blocks})
         assert (answer.code, answer.faults) == ("422 validation_failed", {"": "too_large"})
         answer = api.patch(f"{platform.path}/home", as_=platform.owner, json={"blocks": blocks[:3]})
         assert answer.status == 200
 
-    def test_it_opens_a_space_of_its_own_that_is_told_to_those_who_see_it(
+    def test_the_home_space_is_one_of_the_platform_and_only_visible_to_those_who_see_it(
         self, api: Api, organization: Founded, platform: Running, edith: Person, mary: Person
     ) -> None:
         takes_part(platform, edith, "editor")
-        office = make_space(api, platform, visibility="private")
-        elsewhere = make_space(api, run_platform(api, organization))
-        home = f"{platform.path}/home"
-        for caller, unseen in ((platform.owner, elsewhere.id), (platform.owner, platform.id), (edith, office.id)):
-            assert api.patch(home, as_=caller, json={"spaceId": unseen}).faults == {"/spaceId": "unknown"}
-        assert api.patch(home, as_=platform.owner, json={"spaceId": office.id}).json["home"]["spaceId"] == office.id
+        private_space = make_space(api, platform, visibility="private")
+        foreign_space = make_space(api, run_platform(api, organization))
+        home_path = f"{platform.path}/home"
+        for caller, space_id in (
+            (platform.owner, foreign_space.id),
+            (platform.owner, platform.id),
+            (edith, private_space.id),
+        ):
+            assert api.patch(home_path, as_=caller, json={"spaceId": space_id}).faults == {"/spaceId": "unknown"}
+        assert (
+            api.patch(home_path, as_=platform.owner, json={"spaceId": private_space.id}).json["home"]["spaceId"]
+            == private_space.id
+        )
         publish(api, platform)
         for path in (platform.path, f"{platform.path}/config"):
             for caller in (edith, mary):
                 assert api.get(path, as_=caller).json["home"]["spaceId"] is None
-            assert api.get(path, as_=platform.owner).json["home"]["spaceId"] == office.id
-        kept = api.patch(home, as_=edith, json={"layout": "wide"}).json["home"]
-        assert (kept["layout"], kept["spaceId"]) == ("wide", None)
-        comes_in(office, mary)
-        assert api.get(platform.path, as_=mary).json["home"]["spaceId"] == office.id
+            assert api.get(path, as_=platform.owner).json["home"]["spaceId"] == private_space.id
+        home = api.patch(home_path, as_=edith, json={"layout": "wide"}).json["home"]
+        assert (home["layout"], home["spaceId"]) == ("wide", None)
+        comes_in(private_space, mary)
+        assert api.get(platform.path, as_=mary).json["home"]["spaceId"] == private_space.id
 
 
 @pytest.mark.parametrize(
@@ -190,7 +200,7 @@ class TestUpdatePlatformHome:
         ("home", {"layout": None}),
     ],
 )
-def test_what_is_said_already_of_a_new_platform_changes_nothing(
+def test_setting_the_defaults_of_a_new_platform_changes_nothing(
     api: Api, platform: Running, part: str, body: Json
 ) -> None:
     answer = api.patch(f"{platform.path}/{part}", as_=platform.owner, json=body)

@@ -1,4 +1,4 @@
-"""The members of a platform: who is listed, who may change what of whom, who joins and leaves."""
+"""Members of a platform: listing, changing, joining and leaving."""
 
 import re
 from concurrent.futures import ThreadPoolExecutor
@@ -13,21 +13,21 @@ from tests.harness.logs import log_of
 from tests.harness.organizations import Founded, joins, make_key
 from tests.harness.platforms import Running, make_space, run_platform, takes_part
 
-NOBODY = "01939d3c-0000-4000-8000-00000000000a"
+UNKNOWN_ID = "01939d3c-0000-4000-8000-00000000000a"
 
 
 @pytest.fixture
 def platform(api: Api, organization: Founded) -> Running:
-    """A platform of Ada's organization that everybody can join."""
+    """A platform of Ada's organization that everyone can join."""
     return run_platform(api, organization, published=True, joinPolicy="open")
 
 
-def of(platform: Running, person: Person) -> str:
+def member_path(platform: Running, person: Person) -> str:
     return f"{platform.path}/members/{person.id}"
 
 
-def gives(api: Api, platform: Running, person: Person, role: str, as_: Caller | None = None) -> Answer:
-    return api.patch(of(platform, person), as_=as_ or platform.owner, json={"role": role})
+def set_role(api: Api, platform: Running, person: Person, role: str, as_: Caller | None = None) -> Answer:
+    return api.patch(member_path(platform, person), as_=as_ or platform.owner, json={"role": role})
 
 
 def join(api: Api, platform: Running, person: Person) -> Json:
@@ -36,55 +36,57 @@ def join(api: Api, platform: Running, person: Person) -> Json:
     return answer.json
 
 
-def usernames(api: Api, platform: Running, as_: Caller, limit: int = 100) -> list[str]:
+def list_usernames(api: Api, platform: Running, as_: Caller, limit: int = 100) -> list[str]:
     listed = api.items(f"{platform.path}/members", as_=as_, query={"limit": limit})
     return [member["username"] for member in listed]
 
 
 class TestListPlatformMembers:
-    def test_is_of_those_with_a_membership_of_their_own_in_the_order_they_joined(
+    def test_members_with_an_own_membership_are_listed_in_the_order_they_joined(
         self, api: Api, platform: Running, ada: Person, mary: Person, edith: Person, stranger: Person
     ) -> None:
-        assert usernames(api, platform, mary) == []
+        assert list_usernames(api, platform, mary) == []
         for person in (stranger, mary, edith):
             join(api, platform, person)
         for limit in (1, 100):
-            assert usernames(api, platform, mary, limit) == ["stranger", "mary", "edith"]
-        assert ada.username not in usernames(api, platform, ada)
+            assert list_usernames(api, platform, mary, limit) == ["stranger", "mary", "edith"]
+        assert ada.username not in list_usernames(api, platform, ada)
 
-    def test_shows_addresses_to_admins_and_ones_own(
+    def test_email_addresses_are_visible_to_admins_and_their_owners(
         self, api: Api, platform: Running, grace: Person, mary: Person, stranger: Person
     ) -> None:
         for person in (mary, stranger):
             join(api, platform, person)
-        for caller, shown in ((grace, [mary.email, stranger.email]), (mary, [mary.email, None])):
-            assert [m["email"] for m in api.items(f"{platform.path}/members", as_=caller)] == shown
-        gives(api, platform, stranger, "admin")
+        for caller, emails in ((grace, [mary.email, stranger.email]), (mary, [mary.email, None])):
+            assert [m["email"] for m in api.items(f"{platform.path}/members", as_=caller)] == emails
+        set_role(api, platform, stranger, "admin")
         assert [m["email"] for m in api.items(f"{platform.path}/members", as_=stranger)] == [mary.email, stranger.email]
 
-    def test_is_not_for_strangers(self, api: Api, platform: Running, stranger: Person, operator: Person) -> None:
+    def test_strangers_do_not_find_the_list(
+        self, api: Api, platform: Running, stranger: Person, operator: Person
+    ) -> None:
         for person in (stranger, operator):
             assert api.get(f"{platform.path}/members", as_=person).code == "404 not_found"
 
 
 class TestGetPlatformMember:
     @pytest.fixture
-    def joined(self, api: Api, platform: Running, mary: Person) -> Json:
+    def membership(self, api: Api, platform: Running, mary: Person) -> Json:
         return join(api, platform, mary)
 
-    def test_is_found_by_id_and_by_username_in_any_letters(
-        self, api: Api, platform: Running, ada: Person, mary: Person, joined: Json
+    def test_a_member_is_found_by_id_and_by_username_in_any_case(
+        self, api: Api, platform: Running, ada: Person, mary: Person, membership: Json
     ) -> None:
         paths = [mary.id, f"by-user/{mary.id}", "by-username/mary", "by-username/MaRy"]
         for path in paths:
-            assert api.get(f"{platform.path}/members/{path}", as_=ada).json == joined
+            assert api.get(f"{platform.path}/members/{path}", as_=ada).json == membership
 
-    @pytest.mark.usefixtures("joined")
+    @pytest.mark.usefixtures("membership")
     @pytest.mark.parametrize(
         "path",
         [
-            NOBODY,
-            f"by-user/{NOBODY}",
+            UNKNOWN_ID,
+            f"by-user/{UNKNOWN_ID}",
             "by-username/nobody",
             "by-username/%20",
             "x",
@@ -93,29 +95,29 @@ class TestGetPlatformMember:
             "by-username/%EF%B7%BA",
         ],
     )
-    def test_who_is_none_is_not_found(self, api: Api, platform: Running, ada: Person, path: str) -> None:
+    def test_an_unknown_member_is_not_found(self, api: Api, platform: Running, ada: Person, path: str) -> None:
         assert api.get(f"{platform.path}/members/{path}", as_=ada).code == "404 not_found"
 
-    def test_members_of_the_organization_have_none_until_they_join(
+    def test_members_of_the_organization_are_not_found_until_they_join(
         self, api: Api, platform: Running, ada: Person
     ) -> None:
         for path in (ada.id, f"by-user/{ada.id}", "by-username/ada"):
             assert api.get(f"{platform.path}/members/{path}", as_=ada).code == "404 not_found"
 
     def test_a_username_of_another_platform_is_not_found(
-        self, api: Api, organization: Founded, ada: Person, joined: Json
+        self, api: Api, organization: Founded, ada: Person, membership: Json
     ) -> None:
         other = run_platform(api, organization)
-        assert api.get(f"{other.path}/members/by-username/{joined['username']}", as_=ada).code == "404 not_found"
+        assert api.get(f"{other.path}/members/by-username/{membership['username']}", as_=ada).code == "404 not_found"
 
 
 class TestUsernames:
     @pytest.fixture
     def namesake(self, issuer: Issuer) -> Person:
-        """Somebody else who is called mary, but for the case."""
+        """Another person with the username of mary, except for the case."""
         return issuer.person("MARY", "Mary Cartwright")
 
-    def test_are_had_by_one_member_of_a_platform_and_by_who_comes_next_with_a_suffix(
+    def test_a_username_is_unique_in_a_platform_and_the_next_member_gets_a_suffix(
         self, api: Api, organization: Founded, platform: Running, mary: Person, namesake: Person
     ) -> None:
         join(api, platform, mary)
@@ -124,26 +126,26 @@ class TestUsernames:
         (added, *_) = log_of(api, organization, type="platform.member.added")
         assert (added["target"]["id"], added["data"]["username"]) == (second["id"], second["username"])
         for username, person in (("mary", mary), (second["username"].lower(), namesake)):
-            found = api.get(f"{platform.path}/members/by-username/{username}", as_=organization.owner)
-            assert found.json["userId"] == person.id
+            response = api.get(f"{platform.path}/members/by-username/{username}", as_=organization.owner)
+            assert response.json["userId"] == person.id
         other = run_platform(api, organization, published=True, joinPolicy="open")
         assert join(api, other, namesake)["username"] == "MARY"
 
-    @pytest.mark.parametrize("way", ["promoted", "invited", "accepts", "has a long name"])
-    def test_that_are_taken_keep_nobody_out(
-        self, api: Api, organization: Founded, platform: Running, issuer: Issuer, way: str
+    @pytest.mark.parametrize("case", ["promoted", "invited", "accepts", "has a long name"])
+    def test_a_taken_username_prevents_no_membership(
+        self, api: Api, organization: Founded, platform: Running, issuer: Issuer, case: str
     ) -> None:
-        name = "m" * 255 if way == "has a long name" else "mary"
-        first, second = (issuer.person(f"{n}{way}", "Mary", preferred_username=name) for n in (1, 2))
+        name = "m" * 255 if case == "has a long name" else "mary"
+        first, second = (issuer.person(f"{n}{case}", "Mary", preferred_username=name) for n in (1, 2))
         join(api, platform, first)
-        if way == "promoted":
+        if case == "promoted":
             joins(organization, replace(second, username=name), "member")
-            answer = gives(api, platform, second, "editor")
-        elif way == "accepts":
+            answer = set_role(api, platform, second, "editor")
+        elif case == "accepts":
             invited = invite(api, platform, second)
             answer = api.post(ACCEPTANCE, as_=second, json={"token": invited.token})
         else:
-            if way == "invited":
+            if case == "invited":
                 invite(api, platform, second)
             answer = api.post(f"{platform.path}/join", as_=second)
         assert answer.status == 200, answer.text
@@ -152,24 +154,24 @@ class TestUsernames:
         assert len(member["username"]) <= 255
         assert api.get(f"{platform.path}/members/{second.id}", as_=second).json["username"] == member["username"]
 
-    def test_can_be_changed_by_the_platforms_admins_and_the_log_says_so(
+    def test_platform_admins_change_a_username_with_an_entry(
         self, api: Api, organization: Founded, platform: Running, mary: Person, namesake: Person, ada: Person
     ) -> None:
         join(api, platform, mary)
-        suffixed, path = join(api, platform, namesake)["username"], f"{platform.path}/members"
-        taken = api.patch(f"{path}/{namesake.id}", as_=ada, json={"username": "Mary"})
-        assert (taken.code, taken.faults) == ("409 already_exists", {"/username": "already_exists"})
+        suffixed_username, path = join(api, platform, namesake)["username"], f"{platform.path}/members"
+        conflict = api.patch(f"{path}/{namesake.id}", as_=ada, json={"username": "Mary"})
+        assert (conflict.code, conflict.faults) == ("409 already_exists", {"/username": "already_exists"})
         assert api.patch(f"{path}/{mary.id}", as_=ada, json={"username": "squatter"}).json["username"] == "squatter"
-        changed = api.patch(f"{path}/{namesake.id}", as_=ada, json={"username": "Mary", "role": "editor"})
-        assert (changed.json["username"], changed.json["role"]) == ("Mary", "editor")
+        response = api.patch(f"{path}/{namesake.id}", as_=ada, json={"username": "Mary", "role": "editor"})
+        assert (response.json["username"], response.json["role"]) == ("Mary", "editor")
         (entry, *_) = log_of(api, organization, type="platform.member.updated")
-        assert {"field": "username", "from": suffixed, "to": "Mary"} in entry["changes"]
+        assert {"field": "username", "from": suffixed_username, "to": "Mary"} in entry["changes"]
         for username, person in (("MARY", namesake), ("squatter", mary)):
             assert api.get(f"{path}/by-username/{username}", as_=ada).json["userId"] == person.id
-        assert api.get(f"{path}/by-username/{suffixed}", as_=ada).code == "404 not_found"
-        assert api.patch(f"{path}/{namesake.id}", as_=ada, json={"username": "Mary"}).json == changed.json
+        assert api.get(f"{path}/by-username/{suffixed_username}", as_=ada).code == "404 not_found"
+        assert api.patch(f"{path}/{namesake.id}", as_=ada, json={"username": "Mary"}).json == response.json
 
-    def test_are_changed_by_admins_only_and_to_what_can_be_one(
+    def test_only_admins_change_a_username_and_only_to_a_valid_one(
         self, api: Api, platform: Running, mary: Person, ada: Person
     ) -> None:
         join(api, platform, mary)
@@ -180,7 +182,7 @@ class TestUsernames:
         assert api.patch(path, as_=ada, json={"role": "editor"}).json["username"] == "mary"
         assert api.patch(path, as_=ada, json={"username": None}).json["username"] is None
 
-    def test_are_free_once_their_member_has_left(
+    def test_a_username_is_free_when_its_member_has_left(
         self, api: Api, platform: Running, mary: Person, namesake: Person
     ) -> None:
         join(api, platform, mary)
@@ -188,21 +190,21 @@ class TestUsernames:
         join(api, platform, namesake)
         assert api.get(f"{platform.path}/members/by-username/mary", as_=mary).json["userId"] == namesake.id
 
-    def test_who_has_none_joins_all_the_same(self, api: Api, platform: Running, issuer: Issuer) -> None:
-        nameless = [issuer.person(name, "X", preferred_username="") for name in ("n1", "n2")]
-        for person in nameless:
+    def test_a_person_without_a_username_can_join(self, api: Api, platform: Running, issuer: Issuer) -> None:
+        people = [issuer.person(name, "X", preferred_username="") for name in ("n1", "n2")]
+        for person in people:
             assert join(api, platform, person)["username"] is None
 
 
 class TestUpdatePlatformMember:
-    def test_changes_a_role_which_holds_at_the_very_next_request(
+    def test_a_new_role_applies_to_the_next_request(
         self, api: Api, organization: Founded, platform: Running, stranger: Person
     ) -> None:
-        joined = join(api, platform, stranger)
+        membership = join(api, platform, stranger)
         for role, status in (("admin", 200), ("member", 403), ("editor", 403)):
-            answer = gives(api, platform, stranger, role)
+            answer = set_role(api, platform, stranger, role)
             assert answer.json == {
-                **joined,
+                **membership,
                 "role": role,
                 "version": answer.json["version"],
                 "updatedAt": answer.json["updatedAt"],
@@ -214,67 +216,69 @@ class TestUpdatePlatformMember:
             [{"field": "role", "from": "member", "to": "editor"}],
         )
 
-    def test_adds_a_member_of_the_organization(
+    def test_a_member_of_the_organization_is_added(
         self, api: Api, organization: Founded, platform: Running, grace: Person, mary: Person
     ) -> None:
-        answer = gives(api, platform, mary, "editor", as_=grace)
+        answer = set_role(api, platform, mary, "editor", as_=grace)
         assert (answer.status, answer.json["version"], answer.json["username"]) == (200, 1, "mary")
         assert api.patch(f"{platform.path}/theme", as_=mary, json={"mode": "dark"}).status == 200
         (_, entry, *_) = log_of(api, organization)
         assert (entry["type"], entry["changes"], entry["data"]) == ("platform.member.added", [], answer.json)
         assert entry["target"] == {"type": "platform.member", "id": answer.json["id"], "name": mary.name}
 
-    def test_adds_nobody_else(self, api: Api, platform: Running, ada: Person, stranger: Person) -> None:
+    def test_strangers_cannot_be_added(self, api: Api, platform: Running, ada: Person, stranger: Person) -> None:
         for body in ({"role": "member"}, {}, {"role": "king"}):
-            assert api.patch(of(platform, stranger), as_=ada, json=body).code == "404 not_found"
-        assert api.patch(f"{platform.path}/members/{NOBODY}", as_=ada, json={"role": "member"}).code == "404 not_found"
+            assert api.patch(member_path(platform, stranger), as_=ada, json=body).code == "404 not_found"
+        assert (
+            api.patch(f"{platform.path}/members/{UNKNOWN_ID}", as_=ada, json={"role": "member"}).code == "404 not_found"
+        )
 
-    def test_who_is_to_be_added_needs_a_role(self, api: Api, platform: Running, ada: Person, mary: Person) -> None:
-        assert api.patch(of(platform, mary), as_=ada, json={}).faults == {"/role": "required"}
+    def test_adding_a_member_needs_a_role(self, api: Api, platform: Running, ada: Person, mary: Person) -> None:
+        assert api.patch(member_path(platform, mary), as_=ada, json={}).faults == {"/role": "required"}
         join(api, platform, mary)
-        assert api.patch(of(platform, mary), as_=ada, json={}).json["role"] == "member"
+        assert api.patch(member_path(platform, mary), as_=ada, json={}).json["role"] == "member"
 
-    def test_a_condition_on_a_membership_that_is_not_there_does_not_hold(
+    def test_a_precondition_on_a_missing_membership_fails(
         self, api: Api, platform: Running, ada: Person, mary: Person
     ) -> None:
         for tag in ("*", '"anything"'):
             headers = {"If-Match": tag}
-            answer = api.patch(of(platform, mary), as_=ada, json={"role": "member"}, headers=headers)
+            answer = api.patch(member_path(platform, mary), as_=ada, json={"role": "member"}, headers=headers)
             assert answer.code == "412 precondition_failed"
-        assert usernames(api, platform, ada) == []
+        assert list_usernames(api, platform, ada) == []
 
-    def test_nobody_grants_more_than_they_have(
+    def test_roles_are_granted_up_to_the_callers_own(
         self, api: Api, organization: Founded, platform: Running, mary: Person, stranger: Person
     ) -> None:
         join(api, platform, stranger)
-        assert gives(api, platform, stranger, "owner").faults == {"/role": "not_one_of"}
-        assert gives(api, platform, mary, "editor", as_=stranger).code == "403 insufficient_role"
-        gives(api, platform, stranger, "admin")
-        assert gives(api, platform, mary, "admin", as_=stranger).status == 200
-        area, full = make_key(api, organization, "members:write"), make_key(api, organization, "admin")
-        assert gives(api, platform, mary, "member", as_=area).status == 200
-        assert gives(api, platform, mary, "admin", as_=area).faults == {"/role": "insufficient_role"}
-        assert gives(api, platform, mary, "admin", as_=full).status == 200
+        assert set_role(api, platform, stranger, "owner").faults == {"/role": "not_one_of"}
+        assert set_role(api, platform, mary, "editor", as_=stranger).code == "403 insufficient_role"
+        set_role(api, platform, stranger, "admin")
+        assert set_role(api, platform, mary, "admin", as_=stranger).status == 200
+        limited_key, admin_key = make_key(api, organization, "members:write"), make_key(api, organization, "admin")
+        assert set_role(api, platform, mary, "member", as_=limited_key).status == 200
+        assert set_role(api, platform, mary, "admin", as_=limited_key).faults == {"/role": "insufficient_role"}
+        assert set_role(api, platform, mary, "admin", as_=admin_key).status == 200
 
 
 class TestRemovePlatformMember:
-    def test_takes_what_the_membership_gave_and_no_more(
+    def test_removing_a_member_revokes_only_that_membership(
         self, api: Api, organization: Founded, platform: Running, mary: Person, stranger: Person
     ) -> None:
         for person in (mary, stranger):
             join(api, platform, person)
-            gives(api, platform, person, "editor")
-            assert api.delete(of(platform, person), as_=platform.owner).status == 204
+            set_role(api, platform, person, "editor")
+            assert api.delete(member_path(platform, person), as_=platform.owner).status == 204
         assert api.get(platform.path, as_=stranger).code == "404 not_found"
         assert api.get(platform.path, as_=mary).status == 200
         assert api.patch(f"{platform.path}/theme", as_=mary, json={"mode": "dark"}).code == "403 insufficient_role"
         (entry, *_) = log_of(api, organization)
         assert (entry["type"], entry["data"]["userId"]) == ("platform.member.removed", stranger.id)
-        assert api.delete(of(platform, mary), as_=platform.owner).code == "404 not_found"
+        assert api.delete(member_path(platform, mary), as_=platform.owner).code == "404 not_found"
 
 
 class TestJoinPlatform:
-    def test_anybody_joins_an_open_one_once(
+    def test_everyone_joins_an_open_platform_once(
         self, api: Api, organization: Founded, platform: Running, stranger: Person
     ) -> None:
         first = join(api, platform, stranger)
@@ -285,14 +289,14 @@ class TestJoinPlatform:
         assert log_of(api, organization) == before
         assert api.get(platform.path, as_=stranger).status == 200
 
-    def test_members_of_the_organization_get_a_membership_of_their_own(
+    def test_members_of_the_organization_get_a_membership_of_the_platform(
         self, api: Api, platform: Running, ada: Person, mary: Person
     ) -> None:
         for person in (ada, mary):
             assert join(api, platform, person)["role"] == "member"
         assert api.patch(platform.path, as_=ada, json={"name": "Still Ada's"}).status == 200
 
-    def test_one_that_takes_invited_people_only_says_so_once_it_is_published(
+    def test_a_platform_by_invitation_is_forbidden_if_published_and_otherwise_not_found(
         self, api: Api, organization: Founded, mary: Person, stranger: Person
     ) -> None:
         closed = run_platform(api, organization, published=True)
@@ -300,30 +304,30 @@ class TestJoinPlatform:
         for person in (mary, stranger):
             assert api.post(f"{closed.path}/join", as_=person).code == "403 forbidden"
             assert api.post(f"{draft.path}/join", as_=person).code == "404 not_found"
-        assert api.post(f"/platforms/{NOBODY}/join", as_=stranger).code == "404 not_found"
+        assert api.post(f"/platforms/{UNKNOWN_ID}/join", as_=stranger).code == "404 not_found"
 
-    def test_nobody_joins_in_an_organization_that_is_deleted(
+    def test_a_platform_of_a_deleted_organization_cannot_be_joined(
         self, api: Api, organization: Founded, platform: Running, stranger: Person
     ) -> None:
         assert api.delete(organization.path, as_=organization.owner).status == 204
         assert api.post(f"{platform.path}/join", as_=stranger).code == "404 not_found"
 
-    def test_keys_do_not(self, api: Api, organization: Founded, platform: Running) -> None:
+    def test_keys_can_neither_join_nor_leave(self, api: Api, organization: Founded, platform: Running) -> None:
         key = make_key(api, organization, "admin")
-        for way in ("join", "leave"):
-            assert api.post(f"{platform.path}/{way}", as_=key).code == "403 forbidden"
+        for action in ("join", "leave"):
+            assert api.post(f"{platform.path}/{action}", as_=key).code == "403 forbidden"
 
-    def test_at_the_same_moment_makes_one_membership(
+    def test_concurrent_requests_create_one_membership(
         self, api: Api, organization: Founded, platform: Running, stranger: Person
     ) -> None:
         with ThreadPoolExecutor(4) as threads:
-            made = list(threads.map(lambda _: join(api, platform, stranger), range(4)))
-        assert all(one == made[0] for one in made)
+            memberships = list(threads.map(lambda _: join(api, platform, stranger), range(4)))
+        assert all(membership == memberships[0] for membership in memberships)
         assert [entry["type"] for entry in log_of(api, organization)].count("platform.member.added") == 1
 
 
 class TestLeavePlatform:
-    def test_takes_the_membership_and_what_it_gave(
+    def test_leaving_removes_the_membership_and_the_access(
         self, api: Api, organization: Founded, platform: Running, stranger: Person
     ) -> None:
         join(api, platform, stranger)
@@ -332,13 +336,13 @@ class TestLeavePlatform:
         (entry, *_) = log_of(api, organization)
         assert (entry["type"], entry["actor"]["id"]) == ("platform.member.removed", stranger.id)
 
-    def test_needs_a_membership_of_ones_own(
+    def test_leaving_needs_an_own_membership(
         self, api: Api, platform: Running, ada: Person, mary: Person, stranger: Person
     ) -> None:
         for person in (ada, mary, stranger):
             assert api.post(f"{platform.path}/leave", as_=person).code == "404 not_found"
 
-    def test_who_left_joins_again_as_a_new_member(self, api: Api, platform: Running, stranger: Person) -> None:
+    def test_a_former_member_joins_again_as_a_new_member(self, api: Api, platform: Running, stranger: Person) -> None:
         ids = set()
         for _ in range(3):
             ids.add(join(api, platform, stranger)["id"])

@@ -17,13 +17,13 @@ EMPTY_THEME: Json = {"mode": None, "colors": {}, "fonts": {}, "logoUrl": None, "
 
 
 class TestCreatePlatform:
-    def test_with_what_it_has_to_have_it_is_a_draft_by_invitation(self, api: Api, organization: Founded) -> None:
+    def test_a_minimal_request_creates_a_draft_by_invitation(self, api: Api, organization: Founded) -> None:
         body = {"organizationId": organization.id, "name": "Engines"}
         answer = api.post("/platforms", as_=organization.owner, json=body)
         assert answer.status == 201
         assert answer.location == f"/platforms/{answer.json['id']}"
-        told = {name: value for name, value in answer.json.items() if name not in ("id", "createdAt", "updatedAt")}
-        assert told == {
+        fields = {name: value for name, value in answer.json.items() if name not in ("id", "createdAt", "updatedAt")}
+        assert fields == {
             "version": 1,
             "organizationId": organization.id,
             "name": "Engines",
@@ -41,22 +41,22 @@ class TestCreatePlatform:
         }
         assert api.get(answer.location, as_=organization.owner).json == answer.json
 
-    def test_all_its_fields_can_be_given(self, api: Api, organization: Founded) -> None:
+    def test_every_field_can_be_given(self, api: Api, organization: Founded) -> None:
         fields: Json = {"slug": "mill", "description": "Mills.", "joinPolicy": "open", "defaultLocale": "pt-BR"}
         record = run_platform(api, organization, **fields).record
         assert {name: record[name] for name in fields} == fields
 
-    def test_a_slug_is_unique_in_the_service_and_one_that_is_derived_gives_way(
+    def test_a_slug_is_unique_in_the_service_and_a_derived_one_gets_a_suffix(
         self, api: Api, organization: Founded, stranger: Person
     ) -> None:
         run_platform(api, organization, name="Engines")
         rivals = found(api, stranger, name="Rivals")
         body = {"organizationId": rivals.id, "name": "Engines", "slug": "engines"}
-        taken = api.post("/platforms", as_=stranger, json=body)
-        assert (taken.code, set(taken.faults)) == ("409 slug_taken", {"/slug"})
+        conflict = api.post("/platforms", as_=stranger, json=body)
+        assert (conflict.code, set(conflict.faults)) == ("409 slug_taken", {"/slug"})
         assert run_platform(api, rivals, name="Engines").record["slug"].startswith("engines-")
 
-    def test_admins_of_the_organization_may(
+    def test_only_admins_of_the_organization_create_platforms(
         self, api: Api, organization: Founded, grace: Person, edith: Person, stranger: Person
     ) -> None:
         body = {"organizationId": organization.id, "name": "Engines"}
@@ -64,7 +64,7 @@ class TestCreatePlatform:
         assert api.post("/platforms", as_=edith, json=body).code == "403 insufficient_role"
         assert api.post("/platforms", as_=stranger, json=body).code == "404 not_found"
 
-    def test_what_is_wrong_is_told_at_once(self, api: Api, organization: Founded) -> None:
+    def test_invalid_fields_are_rejected_together(self, api: Api, organization: Founded) -> None:
         body = {"organizationId": organization.id, "name": " ", "slug": "A", "joinPolicy": "all", "defaultLocale": "!"}
         answer = api.post("/platforms", as_=organization.owner, json=body)
         assert answer.faults == {
@@ -73,63 +73,72 @@ class TestCreatePlatform:
             "/joinPolicy": "not_one_of",
             "/defaultLocale": "malformed",
         }
-        for sent in ({}, {"name": "Engines"}, {"organizationId": None, "name": "Engines"}):
-            answer = api.post("/platforms", as_=organization.owner, json=sent)
+        for fields in ({}, {"name": "Engines"}, {"organizationId": None, "name": "Engines"}):
+            answer = api.post("/platforms", as_=organization.owner, json=fields)
             assert answer.faults["/organizationId"] == "required"
 
 
 class TestListPlatforms:
-    def test_shows_those_of_the_callers_organizations_in_the_order_they_were_made(
+    def test_platforms_of_the_callers_organizations_are_listed_in_order_of_creation(
         self, api: Api, organization: Founded, ada: Person, mary: Person, stranger: Person
     ) -> None:
         other = found(api, ada, name="Other")
-        made = [run_platform(api, each, name=f"P{n}").id for n, each in enumerate([organization, other, organization])]
+        ids = [
+            run_platform(api, owning_organization, name=f"P{n}").id
+            for n, owning_organization in enumerate([organization, other, organization])
+        ]
         run_platform(api, found(api, stranger, name="Rivals"))
         for limit in (1, 2, 100):
             pages = api.pages("/platforms", as_=ada, query={"limit": limit})
-            assert [item["id"] for page in pages for item in page["items"]] == made
-        assert [item["id"] for item in api.items("/platforms", as_=mary)] == [made[0], made[2]]
+            assert [item["id"] for page in pages for item in page["items"]] == ids
+        assert [item["id"] for item in api.items("/platforms", as_=mary)] == [ids[0], ids[2]]
 
-    def test_and_those_they_are_a_member_of_each_once(
+    def test_platforms_with_an_own_membership_are_listed_once(
         self, api: Api, organization: Founded, ada: Person, mary: Person, stranger: Person
     ) -> None:
         rivals = found(api, stranger, name="Rivals")
-        theirs, own, others = run_platform(api, rivals), run_platform(api, organization), run_platform(api, rivals)
-        for platform in (theirs, own):
+        joined_foreign, joined_own, foreign = (
+            run_platform(api, rivals),
+            run_platform(api, organization),
+            run_platform(api, rivals),
+        )
+        for platform in (joined_foreign, joined_own):
             takes_part(platform, mary)
         for limit in (1, 2, 100):
             listed = api.items("/platforms", as_=mary, query={"limit": limit})
-            assert [item["id"] for item in listed] == [theirs.id, own.id]
-        assert others.id not in {item["id"] for item in api.items("/platforms", as_=ada)}
+            assert [item["id"] for item in listed] == [joined_foreign.id, joined_own.id]
+        assert foreign.id not in {item["id"] for item in api.items("/platforms", as_=ada)}
 
-    def test_leaves_out_what_is_long(self, api: Api, organization: Founded, ada: Person) -> None:
+    def test_long_fields_are_not_listed(self, api: Api, organization: Founded, ada: Person) -> None:
         record = run_platform(api, organization).record
         (item,) = api.items("/platforms", as_=ada)
         assert item == {n: v for n, v in record.items() if n not in ("theme", "navigation", "home", "warnings")}
 
-    def test_can_be_of_one_organization_or_state(
+    def test_platforms_are_filtered_by_organization_and_status(
         self, api: Api, organization: Founded, ada: Person, stranger: Person
     ) -> None:
         rivals, other = found(api, stranger, name="Rivals"), found(api, ada, name="Other")
         draft, public = run_platform(api, organization), run_platform(api, organization, published=True)
-        elsewhere, joined = run_platform(api, other), run_platform(api, rivals, published=True)
-        takes_part(joined, ada)
+        other_platform, foreign_platform = run_platform(api, other), run_platform(api, rivals, published=True)
+        takes_part(foreign_platform, ada)
 
-        def ids(**query: str) -> list[str]:
+        def list_ids(**query: str) -> list[str]:
             return [item["id"] for item in api.items("/platforms", as_=ada, query=query)]
 
-        assert ids(organizationId=organization.id) == [draft.id, public.id]
-        assert ids(organizationId=rivals.id) == [joined.id]
-        assert ids(status="published") == [public.id, joined.id]
-        assert ids(status="draft", organizationId=other.id) == [elsewhere.id]
+        assert list_ids(organizationId=organization.id) == [draft.id, public.id]
+        assert list_ids(organizationId=rivals.id) == [foreign_platform.id]
+        assert list_ids(status="published") == [public.id, foreign_platform.id]
+        assert list_ids(status="draft", organizationId=other.id) == [other_platform.id]
 
-    def test_of_an_api_key_is_its_organizations(self, api: Api, organization: Founded, ada: Person) -> None:
-        own = run_platform(api, organization)
+    def test_an_api_key_lists_the_platforms_of_its_organization(
+        self, api: Api, organization: Founded, ada: Person
+    ) -> None:
+        joined_own = run_platform(api, organization)
         run_platform(api, found(api, ada, name="Other"))
         key = make_key(api, organization, "platforms:read")
-        assert [item["id"] for item in api.items("/platforms", as_=key)] == [own.id]
+        assert [item["id"] for item in api.items("/platforms", as_=key)] == [joined_own.id]
 
-    def test_forgets_those_of_an_organization_that_waits_for_its_purge(
+    def test_platforms_of_a_deleted_organization_are_not_listed(
         self, api: Api, organization: Founded, ada: Person, mary: Person
     ) -> None:
         platform = run_platform(api, organization)
@@ -140,7 +149,7 @@ class TestListPlatforms:
 
 
 class TestGetPlatform:
-    def test_is_for_the_organizations_members_and_the_platforms_own(
+    def test_members_of_the_organization_and_of_the_platform_read_it(
         self, api: Api, organization: Founded, mary: Person, stranger: Person, issuer: Issuer
     ) -> None:
         platform, guest = run_platform(api, organization), issuer.person("guest", "Guest")
@@ -150,7 +159,9 @@ class TestGetPlatform:
         assert api.get(platform.path, as_=stranger).code == "404 not_found"
         assert api.get(platform.path).code == "401 unauthenticated"
 
-    def test_is_gone_with_its_organization(self, api: Api, organization: Founded, ada: Person) -> None:
+    def test_a_platform_of_a_deleted_organization_is_not_found(
+        self, api: Api, organization: Founded, ada: Person
+    ) -> None:
         platform = run_platform(api, organization)
         assert api.get(platform.path, as_=ada).status == 200
         api.delete(organization.path, as_=ada)
@@ -158,29 +169,31 @@ class TestGetPlatform:
 
 
 class TestUpdatePlatform:
-    def test_what_is_sent_changes_and_what_is_left_out_stays(self, api: Api, organization: Founded) -> None:
+    def test_given_fields_change_and_others_stay(self, api: Api, organization: Founded) -> None:
         platform = run_platform(api, organization, description="Old")
         change = {"name": "Mills", "slug": "mills", "joinPolicy": "open"}
         answer = api.patch(platform.path, as_=platform.owner, json=change)
         expected = {**platform.record, **change, "subdomain": "mills", "version": 2}
         assert answer.json == {**expected, "updatedAt": answer.json["updatedAt"]}
 
-    def test_the_inventory_of_domains_follows(self, api: Api, organization: Founded) -> None:
+    def test_the_domain_inventory_is_updated(self, api: Api, organization: Founded) -> None:
         platform = run_platform(api, organization)
         api.patch(platform.path, as_=platform.owner, json={"name": "Mills", "slug": "mills"})
         (entry,) = api.items(f"{organization.path}/domains/inventory", as_=platform.owner)
         assert (entry["platformName"], entry["platformSlug"], entry["subdomain"]) == ("Mills", "mills", "mills")
 
-    def test_it_stays_with_its_organization(self, api: Api, organization: Founded) -> None:
+    def test_the_organization_cannot_change(self, api: Api, organization: Founded) -> None:
         platform = run_platform(api, organization)
-        same = api.patch(platform.path, as_=platform.owner, json={"organizationId": organization.id})
+        unchanged = api.patch(platform.path, as_=platform.owner, json={"organizationId": organization.id})
         other = api.patch(
             platform.path, as_=platform.owner, json={"organizationId": platform.id, "status": "published"}
         )
-        assert (same.status, same.json) == (200, platform.record)
+        assert (unchanged.status, unchanged.json) == (200, platform.record)
         assert other.faults == {"/organizationId": "read_only", "/status": "read_only"}
 
-    def test_its_own_admins_may(self, api: Api, organization: Founded, edith: Person, mary: Person) -> None:
+    def test_admins_of_the_platform_change_it(
+        self, api: Api, organization: Founded, edith: Person, mary: Person
+    ) -> None:
         platform = run_platform(api, organization)
         takes_part(platform, mary, "admin")
         takes_part(platform, edith, "editor")
@@ -189,7 +202,9 @@ class TestUpdatePlatform:
 
 
 class TestDeletePlatform:
-    def test_all_below_is_gone_at_once_and_its_slug_is_free(self, api: Api, organization: Founded, ada: Person) -> None:
+    def test_a_deleted_platform_is_not_found_at_once_and_its_slug_is_free(
+        self, api: Api, organization: Founded, ada: Person
+    ) -> None:
         platform = run_platform(api, organization, slug="mill")
         space = make_space(api, platform)
         answer = api.delete(platform.path, as_=ada)
@@ -202,7 +217,7 @@ class TestDeletePlatform:
         assert api.items(f"{organization.path}/domains/inventory", as_=ada) == []
         assert run_platform(api, organization, slug="mill").record["slug"] == "mill"
 
-    def test_is_for_admins_of_the_organization_only(
+    def test_only_admins_of_the_organization_delete_a_platform(
         self, api: Api, organization: Founded, grace: Person, mary: Person
     ) -> None:
         platform = run_platform(api, organization)
@@ -210,7 +225,7 @@ class TestDeletePlatform:
         assert api.delete(platform.path, as_=mary).code == "403 insufficient_role"
         assert api.delete(platform.path, as_=grace).status == 204
 
-    def test_what_it_held_is_removed_soon(
+    def test_the_contents_of_a_deleted_platform_are_removed(
         self, api: Api, organization: Founded, ada: Person, mary: Person, workers: Workers, clock: Clock
     ) -> None:
         platform = run_platform(api, organization)
@@ -220,13 +235,13 @@ class TestDeletePlatform:
         workers.settle()
         api.delete(platform.path, as_=ada)
         workers.settle()
-        assert {pk[0] for pk in left_of(platform.id)} == {"Z", "A"}, "the job, the log, and nothing else"
+        assert {pk[0] for pk in partitions_with(platform.id)} == {"Z", "A"}, "the job, the log, and nothing else"
         clock.shift(minutes=2)
         workers.settle()
-        assert {pk[0] for pk in left_of(platform.id)} == {"A"}
+        assert {pk[0] for pk in partitions_with(platform.id)} == {"A"}
         assert log_of(api, organization)[0]["type"] == "platform.deleted"
 
-    def test_what_was_on_its_way_when_it_went_is_removed_too(
+    def test_a_concurrent_write_into_a_deleted_platform_is_removed(
         self, api: Api, organization: Founded, ada: Person, mary: Person, workers: Workers, clock: Clock
     ) -> None:
         platform = run_platform(api, organization)
@@ -236,9 +251,9 @@ class TestDeletePlatform:
         comes_in(space, mary)
         clock.shift(minutes=2)
         workers.settle()
-        assert {pk[0] for pk in left_of(platform.id)} <= {"A", "S"}
+        assert {pk[0] for pk in partitions_with(platform.id)} <= {"A", "S"}
 
-    def test_is_purged_with_its_organization(
+    def test_a_platform_is_purged_with_its_organization(
         self, api: Api, organization: Founded, ada: Person, mary: Person, workers: Workers, clock: Clock
     ) -> None:
         platform = run_platform(api, organization)
@@ -249,18 +264,18 @@ class TestDeletePlatform:
         clock.shift(days=30, minutes=5)
         workers.settle()
         workers.settle()
-        assert {pk[0] for pk in left_of(platform.id)} == {"A"}
+        assert {pk[0] for pk in partitions_with(platform.id)} == {"A"}
 
 
-def left_of(record_id: str) -> list[str]:
-    """The partitions of all items that name a record."""
+def partitions_with(record_id: str) -> list[str]:
+    """Return the partitions of all items that contain the id of a record."""
     return [item["pk"] for item in cloud.stored() if record_id in json.dumps(item, default=repr)]
 
 
 @pytest.mark.parametrize("path", ["", "/publish", "/theme", "/home", "/navigation"])
-def test_a_platform_is_changed_only_as_it_was_last_seen(api: Api, organization: Founded, path: str) -> None:
+def test_if_match_rejects_a_changed_platform(api: Api, organization: Founded, path: str) -> None:
     platform = run_platform(api, organization)
-    seen = api.get(platform.path, as_=platform.owner).etag
+    etag = api.get(platform.path, as_=platform.owner).etag
     api.patch(platform.path, as_=platform.owner, json={"name": "Mills"})
-    answer = api.patch(f"{platform.path}{path}", as_=platform.owner, json={}, headers={"If-Match": seen})
+    answer = api.patch(f"{platform.path}{path}", as_=platform.owner, json={}, headers={"If-Match": etag})
     assert answer.code == "412 precondition_failed"
