@@ -1,4 +1,4 @@
-"""Leads as those see them who sent them: what the answer gives them, what their token opens, what they may do."""
+"""Leads for those who submitted them: the response, the token, and the changes that it allows."""
 
 import base64
 from typing import Any
@@ -15,7 +15,7 @@ from tests.harness.clock import Clock
 from tests.harness.leads import Inquiry, asked_to_send, judge, lead_of, seen, send, turn
 from tests.harness.organizations import Founded, make_key
 
-ALL: dict[str, Any] = {
+OPTIONAL_FIELDS: dict[str, Any] = {
     "contactName": "Ada Lovelace",
     "companyName": "Engines Ltd",
     "message": "How many columns?",
@@ -25,37 +25,37 @@ ALL: dict[str, Any] = {
 
 
 class TestCreatePublicLead:
-    def test_two_fields_are_enough(self, api: Api) -> None:
+    def test_a_name_and_an_email_address_are_enough(self, api: Api) -> None:
         answer = api.post("/public/leads", json={"contactName": "Ada Lovelace", "contactEmail": "ada@example.com"})
         assert answer.status == 201
         assert answer.location == f"/public/leads/{answer.json['id']}"
         assert answer.json["status"] == "new"
-        nothing = [name for name, value in answer.json.items() if value is None]
-        assert nothing == ["companyName", "message", "consent"]
+        empty_fields = [name for name, value in answer.json.items() if value is None]
+        assert empty_fields == ["companyName", "message", "consent"]
 
-    def test_shows_what_was_sent_but_not_where_they_were_seen_to_come_from(self, api: Api, clock: Clock) -> None:
-        moment = clock.freeze("2027-03-21T09:00:00.000Z")
-        record = asked_to_send(api, "Ada@Example.COM", **ALL).json
+    def test_the_response_shows_the_submission_without_its_source(self, api: Api, clock: Clock) -> None:
+        timestamp = clock.freeze("2027-03-21T09:00:00.000Z")
+        record = asked_to_send(api, "Ada@Example.COM", **OPTIONAL_FIELDS).json
         assert record.pop("leadToken")
         assert record == {
             "id": record["id"],
-            "createdAt": moment,
-            "updatedAt": moment,
+            "createdAt": timestamp,
+            "updatedAt": timestamp,
             "version": 1,
             "contactName": "Ada Lovelace",
             "contactEmail": "ada@example.com",
             "companyName": "Engines Ltd",
             "message": "How many columns?",
-            "consent": {"textVersion": "2026-03", "givenAt": moment},
+            "consent": {"textVersion": "2026-03", "givenAt": timestamp},
             "status": "new",
-            "history": [{"status": "new", "at": moment}],
+            "history": [{"status": "new", "at": timestamp}],
         }
 
-    def test_consent_that_was_given_before_keeps_its_moment(self, api: Api) -> None:
+    def test_an_earlier_consent_keeps_its_time(self, api: Api) -> None:
         consent = {"textVersion": "7", "givenAt": "2026-01-01T10:00:00+01:00"}
         assert send(api, consent=consent).record["consent"] == {**consent, "givenAt": "2026-01-01T09:00:00.000Z"}
 
-    def test_all_faults_are_told_at_once(self, api: Api) -> None:
+    def test_invalid_fields_are_rejected_together(self, api: Api) -> None:
         body = {"contactName": " ", "contactEmail": "nobody", "message": "x" * 4001, "consent": {}, "status": "spam"}
         assert api.post("/public/leads", json=body).faults == {
             "/contactName": "too_short",
@@ -66,44 +66,46 @@ class TestCreatePublicLead:
         }
 
     @pytest.mark.parametrize("email", ["x" * 1_000_000, ["ada@example.com"], None, "", "\x00"])
-    def test_what_is_no_address_is_refused_whatever_it_is(self, api: Api, email: object) -> None:
+    def test_any_invalid_email_address_is_rejected(self, api: Api, email: object) -> None:
         answer = api.post("/public/leads", json={"contactName": "Ada", "contactEmail": email})
         assert list(answer.faults) == ["/contactEmail"]
 
-    def test_ten_a_minute_may_be_sent_from_an_address(self, api: Api, clock: Clock) -> None:
+    def test_an_ip_address_may_submit_ten_leads_a_minute(self, api: Api, clock: Clock) -> None:
         clock.freeze()
-        left = [asked_to_send(api, f"p{n}@example.org", ip="203.0.113.9").headers["RateLimit"] for n in range(10)]
-        assert left[0] == '"public-leads";r=9;t=60'
-        assert left[-1] == '"public-leads";r=0;t=60'
+        rate_limits = [
+            asked_to_send(api, f"p{n}@example.org", ip="203.0.113.9").headers["RateLimit"] for n in range(10)
+        ]
+        assert rate_limits[0] == '"public-leads";r=9;t=60'
+        assert rate_limits[-1] == '"public-leads";r=0;t=60'
         clock.shift(seconds=42)
-        refused = asked_to_send(api, "p10@example.org", ip="203.0.113.9")
-        assert refused.code == "429 rate_limited"
-        assert refused.headers["Retry-After"] == "18"
-        assert refused.headers["RateLimit-Policy"] == '"public-leads";q=10;w=60'
-        assert refused.calls.names == ["dynamodb:BatchGetItem"]
+        response = asked_to_send(api, "p10@example.org", ip="203.0.113.9")
+        assert response.code == "429 rate_limited"
+        assert response.headers["Retry-After"] == "18"
+        assert response.headers["RateLimit-Policy"] == '"public-leads";q=10;w=60'
+        assert response.calls.names == ["dynamodb:BatchGetItem"]
         assert asked_to_send(api, "p10@example.org", ip="203.0.113.10").status == 201
         clock.shift(seconds=18)
         assert asked_to_send(api, "p10@example.org", ip="203.0.113.9").status == 201
 
-    def test_the_budget_is_one_more_write_of_the_same_transaction(self, api: Api) -> None:
+    def test_the_rate_limit_is_one_more_write_of_the_same_transaction(self, api: Api) -> None:
         calls = asked_to_send(api).calls
         assert calls.names == ["dynamodb:BatchGetItem"] * 2 + ["dynamodb:TransactWriteItems", "sqs:SendMessage"]
 
-    def test_a_repeated_request_has_one_lead_and_the_same_token(self, api: Api, operator: Person) -> None:
-        body, once = {"contactName": "Ada", "contactEmail": "ada@example.com"}, {"Idempotency-Key": "k"}
-        first, again = (api.post("/public/leads", json=body, headers=once) for _ in range(2))
-        assert first.said == again.said
-        assert again.headers["Idempotency-Replayed"] == "true"
+    def test_a_retry_with_the_idempotency_key_returns_the_same_lead_and_token(self, api: Api, operator: Person) -> None:
+        body, idempotency = {"contactName": "Ada", "contactEmail": "ada@example.com"}, {"Idempotency-Key": "k"}
+        first, repeated = (api.post("/public/leads", json=body, headers=idempotency) for _ in range(2))
+        assert first.said == repeated.said
+        assert repeated.headers["Idempotency-Replayed"] == "true"
         assert len(api.items("/marketing-leads", as_=operator)) == 1
 
 
-class TestTheTrap:
+class TestHoneypot:
     @pytest.fixture
     def trapped(self, api: Api) -> Inquiry:
-        """What a program is answered that fills in every field."""
-        return send(api, **ALL, website="https://spam.example")
+        """The response to a program that fills in every field."""
+        return send(api, **OPTIONAL_FIELDS, website="https://spam.example")
 
-    def test_is_answered_as_everybody_is(self, api: Api, trapped: Inquiry) -> None:
+    def test_the_response_looks_like_any_other(self, api: Api, trapped: Inquiry) -> None:
         real = asked_to_send(api, "real@example.org", website=" ")
         fake = asked_to_send(api, "fake@example.org", website="x")
         assert (real.status, sorted(real.headers)) == (fake.status, sorted(fake.headers))
@@ -113,175 +115,177 @@ class TestTheTrap:
         assert len(real.text) == len(fake.text)
         assert trapped.record["consent"]["textVersion"] == "2026-03"
 
-    def test_keeps_and_tells_nothing_but_that_a_request_was_made(
-        self, api: Api, operator: Person, trapped: Inquiry
-    ) -> None:
+    def test_nothing_but_the_request_is_stored(self, api: Api, operator: Person, trapped: Inquiry) -> None:
         assert api.items("/marketing-leads", as_=operator) == []
         assert api.items("/system/audit-log", as_=operator) == []
         assert {pk[:2] for pk, _ in snapshots.stored()} == {"Y#"}
         assert api.get(trapped.path, headers=trapped.headers).code == "404 not_found"
         assert api.items("/public/leads", headers=trapped.headers) == []
 
-    def test_counts_towards_the_budget(self, api: Api) -> None:
+    def test_the_request_counts_toward_the_rate_limit(self, api: Api) -> None:
         answers = [asked_to_send(api, ip="203.0.113.9", website="x") for _ in range(11)]
         assert [answer.status for answer in answers] == [201] * 10 + [429]
         assert answers[0].calls.names == ["dynamodb:BatchGetItem", "dynamodb:TransactWriteItems"]
 
-    def test_is_answered_the_same_when_it_is_repeated(self, api: Api) -> None:
+    def test_a_retry_returns_the_same_response(self, api: Api) -> None:
         body = {"contactName": "Bot", "contactEmail": "bot@example.org", "website": "x"}
-        first, again = (api.post("/public/leads", json=body, headers={"Idempotency-Key": "k"}) for _ in range(2))
-        assert first.said == again.said
+        first, repeated = (api.post("/public/leads", json=body, headers={"Idempotency-Key": "k"}) for _ in range(2))
+        assert first.said == repeated.said
 
 
-class TestTheToken:
-    def test_opens_what_it_came_with_for_90_days(self, api: Api, clock: Clock) -> None:
+class TestLeadToken:
+    def test_the_token_reads_its_own_lead_for_90_days(self, api: Api, clock: Clock) -> None:
         clock.freeze()
-        mine = send(api)
-        shown = {**mine.record, "leadToken": None}
-        assert seen(api, mine) == shown
-        assert api.items("/public/leads", headers=mine.headers) == [shown]
+        lead = send(api)
+        expected = {**lead.record, "leadToken": None}
+        assert seen(api, lead) == expected
+        assert api.items("/public/leads", headers=lead.headers) == [expected]
         clock.shift(days=90, seconds=-1)
-        assert seen(api, mine) == shown
+        assert seen(api, lead) == expected
         clock.shift(seconds=1)
         for answer in (
-            api.get(mine.path, headers=mine.headers),
-            api.get("/public/leads", headers=mine.headers),
-            turn(api, mine, "withdrawn"),
+            api.get(lead.path, headers=lead.headers),
+            api.get("/public/leads", headers=lead.headers),
+            turn(api, lead, "withdrawn"),
         ):
             assert answer.code == "401 token_expired"
             assert answer.headers["WWW-Authenticate"] == "Bearer"
 
-    def test_opens_nothing_else(self, api: Api) -> None:
-        mine, another = send(api), send(api, "grace@example.com")
-        borrowed = api.get(another.path, headers=mine.headers)
-        assert borrowed.refusal == api.get(f"/public/leads/{'0' * 8}{mine.id[8:]}", headers=mine.headers).refusal
-        assert borrowed.code == "404 not_found"
-        put = api.patch(f"{another.path}/status", headers=mine.headers, json={"status": "withdrawn"})
-        assert put.code == "404 not_found"
-        assert seen(api, another)["status"] == "new"
+    def test_the_token_reads_no_other_lead(self, api: Api) -> None:
+        lead, other_lead = send(api), send(api, "grace@example.com")
+        other_response = api.get(other_lead.path, headers=lead.headers)
+        assert other_response.refusal == api.get(f"/public/leads/{'0' * 8}{lead.id[8:]}", headers=lead.headers).refusal
+        assert other_response.code == "404 not_found"
+        response = api.patch(f"{other_lead.path}/status", headers=lead.headers, json={"status": "withdrawn"})
+        assert response.code == "404 not_found"
+        assert seen(api, other_lead)["status"] == "new"
 
-    def test_any_bit_of_it_counts(self, api: Api) -> None:
-        mine = send(api)
-        data = from_base64url(mine.token)
-        for at in range(len(data)):
-            bent = bytearray(data)
-            bent[at] ^= 1
-            for path in (mine.path, "/public/leads"):
-                refused = api.get(path, headers={"Lead-Token": to_base64url(bytes(bent))})
-                assert refused.code == "401 unauthenticated"
-                assert refused.calls.names == []
+    def test_a_token_with_any_altered_bit_is_rejected(self, api: Api) -> None:
+        lead = send(api)
+        data = from_base64url(lead.token)
+        for position in range(len(data)):
+            altered = bytearray(data)
+            altered[position] ^= 1
+            for path in (lead.path, "/public/leads"):
+                response = api.get(path, headers={"Lead-Token": to_base64url(bytes(altered))})
+                assert response.code == "401 unauthenticated"
+                assert response.calls.names == []
 
-    def test_of_another_purpose_or_key_is_none(self, api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-        mine = send(api)
-        said = from_base64url(mine.token)[:24]
-        other = to_base64url(said + signatures.authenticate(said, "preview"))
-        assert api.get(mine.path, headers={"Lead-Token": other}).code == "401 unauthenticated"
+    def test_a_token_of_another_purpose_or_key_is_rejected(self, api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+        lead = send(api)
+        claims = from_base64url(lead.token)[:24]
+        other = to_base64url(claims + signatures.authenticate(claims, "preview"))
+        assert api.get(lead.path, headers={"Lead-Token": other}).code == "401 unauthenticated"
         monkeypatch.setenv("TOKEN_KEY", base64.b64encode(bytes(32)).decode())
         settings.cache_clear()
-        assert api.get(mine.path, headers=mine.headers).code == "401 unauthenticated"
+        assert api.get(lead.path, headers=lead.headers).code == "401 unauthenticated"
         monkeypatch.undo()
         settings.cache_clear()
-        assert seen(api, mine)["id"] == mine.id
+        assert seen(api, lead)["id"] == lead.id
 
-    def test_is_needed_whoever_asks(self, api: Api, operator: Person, organization: Founded) -> None:
-        mine, key = send(api), make_key(api, organization, "admin")
+    def test_no_caller_reads_a_lead_without_its_token(self, api: Api, operator: Person, organization: Founded) -> None:
+        lead, key = send(api), make_key(api, organization, "admin")
         for caller in (None, operator, organization.owner, key):
             assert api.get("/public/leads", as_=caller).json == {"items": [], "nextCursor": None}
-            assert api.get(mine.path, as_=caller).code == "401 unauthenticated"
-            assert api.get(mine.path, as_=caller, headers=mine.headers).status == 200
+            assert api.get(lead.path, as_=caller).code == "401 unauthenticated"
+            assert api.get(lead.path, as_=caller, headers=lead.headers).status == 200
 
-    def test_no_cache_keeps_what_it_opens(self, api: Api) -> None:
-        mine = send(api)
-        for path in (mine.path, "/public/leads"):
-            assert api.get(path, headers=mine.headers).headers["Cache-Control"] == "no-store"
+    def test_responses_are_not_cached(self, api: Api) -> None:
+        lead = send(api)
+        for path in (lead.path, "/public/leads"):
+            assert api.get(path, headers=lead.headers).headers["Cache-Control"] == "no-store"
 
-    def test_is_stored_nowhere(self, api: Api) -> None:
+    def test_the_token_is_not_stored(self, api: Api) -> None:
         assert send(api).token not in str(snapshots.stored())
 
 
 class TestChangePublicLeadStatus:
-    def test_withdraws_and_brings_back(self, api: Api, operator: Person, clock: Clock) -> None:
+    def test_a_lead_is_withdrawn_and_reopened(self, api: Api, operator: Person, clock: Clock) -> None:
         clock.freeze("2027-03-21T09:00:00.000Z")
-        mine = send(api)
+        lead = send(api)
         for status in ("withdrawn", "new", "withdrawn"):
             clock.shift(minutes=1)
-            answer = turn(api, mine, status)
+            answer = turn(api, lead, status)
             assert (answer.status, answer.json["status"]) == (200, status)
-            assert answer.json == seen(api, mine)
+            assert answer.json == seen(api, lead)
         history = [
             {"status": status, "at": f"2027-03-21T09:0{minute}:00.000Z"}
             for minute, status in enumerate(["new", "withdrawn", "new", "withdrawn"])
         ]
-        assert seen(api, mine)["history"] == history
-        lead = lead_of(api, mine, operator)
-        assert lead["history"] == [{**each, "by": None} for each in history]
-        assert lead["status"] == "withdrawn"
+        assert seen(api, lead)["history"] == history
+        operator_view = lead_of(api, lead, operator)
+        assert operator_view["history"] == [{**change, "by": None} for change in history]
+        assert operator_view["status"] == "withdrawn"
 
-    def test_is_told_as_the_operators_see_it(self, api: Api, operator: Person) -> None:
-        mine = send(api)
-        before = lead_of(api, mine, operator)
-        turn(api, mine, "withdrawn")
-        now = lead_of(api, mine, operator)
+    def test_the_entry_shows_the_lead_as_operators_see_it(self, api: Api, operator: Person) -> None:
+        lead = send(api)
+        before = lead_of(api, lead, operator)
+        turn(api, lead, "withdrawn")
+        after = lead_of(api, lead, operator)
         entry, _ = api.items("/system/audit-log", as_=operator)
         assert entry["type"] == "lead.status_changed"
         assert entry["actor"] == {"type": "anonymous", "id": None, "name": None}
-        assert entry["target"] == {"type": "lead", "id": mine.id, "name": "Charles Babbage"}
-        assert entry["data"] == now
+        assert entry["target"] == {"type": "lead", "id": lead.id, "name": "Charles Babbage"}
+        assert entry["data"] == after
         assert [change["field"] for change in entry["changes"]] == ["status", "history", "submissions"]
         assert entry["changes"][0] == {"field": "status", "from": "new", "to": "withdrawn"}
         assert entry["changes"][1]["from"] == before["history"]
 
-    def test_the_present_status_changes_nothing(self, api: Api) -> None:
-        mine = send(api)
+    def test_the_current_status_changes_nothing(self, api: Api) -> None:
+        lead = send(api)
         before = snapshots.stored()
-        assert turn(api, mine, "new").json == {**mine.record, "leadToken": None}
-        # That it was asked for is counted, and nothing else is stored.
+        assert turn(api, lead, "new").json == {**lead.record, "leadToken": None}
+        # Only the request count is stored.
         assert {key: item for key, item in snapshots.stored().items() if key[0][:2] != "Y#"} == {
             key: item for key, item in before.items() if key[0][:2] != "Y#"
         }
 
     @pytest.mark.parametrize("status", ["contacted", "qualified", "converted", "unqualified", "spam"])
-    def test_is_not_for_what_operators_decide(self, api: Api, status: str) -> None:
-        refused = turn(api, send(api), status)
-        assert refused.code == "409 invalid_transition"
-        assert refused.json["detail"].endswith("Possible next statuses: 'withdrawn'.")
+    def test_statuses_set_by_operators_are_rejected(self, api: Api, status: str) -> None:
+        response = turn(api, send(api), status)
+        assert response.code == "409 invalid_transition"
+        assert response.json["detail"].endswith("Possible next statuses: 'withdrawn'.")
 
-    @pytest.mark.parametrize("way", [["spam"], ["unqualified"], ["contacted", "qualified", "converted"]])
-    def test_comes_too_late_once_it_is_decided(self, api: Api, operator: Person, way: list[str]) -> None:
-        mine = send(api)
-        for status in way:
-            assert judge(api, mine, operator, status).status == 200
-        for wanted in ("withdrawn", "new"):
-            refused = turn(api, mine, wanted)
-            assert refused.code == "409 invalid_transition"
-            assert refused.json["detail"].endswith("Possible next statuses: none.")
+    @pytest.mark.parametrize("statuses", [["spam"], ["unqualified"], ["contacted", "qualified", "converted"]])
+    def test_a_closed_lead_cannot_be_changed(self, api: Api, operator: Person, statuses: list[str]) -> None:
+        lead = send(api)
+        for status in statuses:
+            assert judge(api, lead, operator, status).status == 200
+        for status in ("withdrawn", "new"):
+            response = turn(api, lead, status)
+            assert response.code == "409 invalid_transition"
+            assert response.json["detail"].endswith("Possible next statuses: none.")
 
-    def test_of_what_an_operator_has_looked_at_meanwhile_is_refused(self, api: Api, operator: Person) -> None:
-        mine = send(api)
-        tag = api.get(mine.path, headers=mine.headers).etag
-        judge(api, mine, operator, "new", note="Charles once more.")
-        same = api.get(mine.path, headers=mine.headers)
-        assert same.etag == tag  # A note is not theirs to see, nor that there is one.
-        judge(api, mine, operator, "contacted")
-        body, path = {"status": "withdrawn"}, f"{mine.path}/status"
-        stale = api.patch(path, headers={**mine.headers, "If-Match": tag}, json=body)
-        assert stale.code == "412 precondition_failed"
-        present = api.get(mine.path, headers=mine.headers).etag
-        assert api.patch(path, headers={**mine.headers, "If-Match": present}, json=body).json["status"] == "withdrawn"
+    def test_if_match_rejects_a_lead_with_a_new_status_but_not_with_a_new_note(
+        self, api: Api, operator: Person
+    ) -> None:
+        lead = send(api)
+        etag = api.get(lead.path, headers=lead.headers).etag
+        judge(api, lead, operator, "new", note="Charles once more.")
+        with_note = api.get(lead.path, headers=lead.headers)
+        assert with_note.etag == etag  # Notes are not visible to the sender.
+        judge(api, lead, operator, "contacted")
+        body, path = {"status": "withdrawn"}, f"{lead.path}/status"
+        response = api.patch(path, headers={**lead.headers, "If-Match": etag}, json=body)
+        assert response.code == "412 precondition_failed"
+        current_etag = api.get(lead.path, headers=lead.headers).etag
+        assert (
+            api.patch(path, headers={**lead.headers, "If-Match": current_etag}, json=body).json["status"] == "withdrawn"
+        )
 
-    def test_ends_after_twenty_changes_but_not_for_operators(self, api: Api, operator: Person) -> None:
-        mine = send(api)
+    def test_senders_have_twenty_changes_and_operators_have_more(self, api: Api, operator: Person) -> None:
+        lead = send(api)
         for number in range(20):
-            assert turn(api, mine, ("withdrawn", "new")[number % 2]).status == 200
-        assert turn(api, mine, "withdrawn").code == "409 limit_exceeded"
-        assert judge(api, mine, operator, "spam").status == 200
+            assert turn(api, lead, ("withdrawn", "new")[number % 2]).status == 200
+        assert turn(api, lead, "withdrawn").code == "409 limit_exceeded"
+        assert judge(api, lead, operator, "spam").status == 200
 
 
 class TestListPublicLeadStatuses:
-    def test_shows_the_way_a_lead_goes(self, api: Api, operator: Person) -> None:
-        shown = api.items("/public/leads/statuses")
-        assert shown == api.items("/marketing-leads/statuses", as_=operator)
-        assert {each["status"]: each["next"] for each in shown} == {
+    def test_every_status_is_listed_with_the_next_ones(self, api: Api, operator: Person) -> None:
+        statuses = api.items("/public/leads/statuses")
+        assert statuses == api.items("/marketing-leads/statuses", as_=operator)
+        assert {status["status"]: status["next"] for status in statuses} == {
             "new": ["contacted", "unqualified", "spam", "withdrawn"],
             "contacted": ["qualified", "unqualified", "spam", "withdrawn"],
             "qualified": ["converted", "unqualified", "spam", "withdrawn"],
@@ -290,5 +294,5 @@ class TestListPublicLeadStatuses:
             "spam": ["new"],
             "withdrawn": ["new"],
         }
-        assert [each["status"] for each in shown if each["terminal"]] == ["converted"]
-        assert shown[0]["label"] == "New"
+        assert [status["status"] for status in statuses if status["terminal"]] == ["converted"]
+        assert statuses[0]["label"] == "New"
