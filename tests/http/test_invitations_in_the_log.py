@@ -24,20 +24,20 @@ def get_last_entry(api: Api, organization: Founded) -> Json:
 
 def summarize_entry(entry: Json) -> tuple[str, str | None, dict[str, tuple[object, object]]]:
     """Return the event, the actor's name and the changed fields."""
-    changed = {change["field"]: (change["from"], change["to"]) for change in entry["changes"]}
-    return entry["type"].removeprefix("organization."), entry["actor"]["name"], changed
+    changed_fields = {change["field"]: (change["from"], change["to"]) for change in entry["changes"]}
+    return entry["type"].removeprefix("organization."), entry["actor"]["name"], changed_fields
 
 
 class TestEntries:
     def test_the_entry_of_a_creation_names_the_inviter_and_the_invited_address(
         self, api: Api, organization: Founded, stranger: Person, ada: Person
     ) -> None:
-        invited = invite(api, organization, stranger, role="editor", message="Come.")
+        invitation = invite(api, organization, stranger, role="editor", message="Come.")
         entry = get_last_entry(api, organization)
         assert summarize_entry(entry) == ("invitation.created", ADA, {})
         assert entry["actor"] == {"type": "user", "id": ada.id, "name": ADA}
-        assert entry["target"] == {"type": "organization.invitation", "id": invited.id, "name": stranger.email}
-        assert entry["data"] == {**invited.record, "acceptUrl": None}
+        assert entry["target"] == {"type": "organization.invitation", "id": invitation.id, "name": stranger.email}
+        assert entry["data"] == {**invitation.record, "acceptUrl": None}
         context = {name: value for name, value in entry["context"].items() if name != "requestId"}
         assert context == {"operationId": "invite_to_organization", "ipAddress": ADDRESS, "userAgent": USER_AGENT}
 
@@ -53,45 +53,45 @@ class TestEntries:
     ) -> None:
         first = invite(api, organization, stranger).record
         clock.shift(days=1)
-        later = resend(api, organization, Invited(first, f"{organization.path}/invitations/{first['id']}")).record
+        second = resend(api, organization, Invited(first, f"{organization.path}/invitations/{first['id']}")).record
         entry = get_last_entry(api, organization)
         assert summarize_entry(entry) == (
             "invitation.resent",
             ADA,
             {
-                "sentAt": (first["sentAt"], later["sentAt"]),
-                "expiresAt": (first["expiresAt"], later["expiresAt"]),
+                "sentAt": (first["sentAt"], second["sentAt"]),
+                "expiresAt": (first["expiresAt"], second["expiresAt"]),
             },
         )
-        assert entry["data"] == {**later, "acceptUrl": None}
+        assert entry["data"] == {**second, "acceptUrl": None}
 
     def test_the_entry_of_a_final_status_names_the_actor(
         self, api: Api, organization: Founded, ada: Person, stranger: Person, operator: Person
     ) -> None:
         accepts(api, invite(api, organization, stranger), stranger)
-        accepted = get_last_entry(api, organization)
+        acceptance = get_last_entry(api, organization)
         declines(api, invite(api, organization, operator), operator)
-        declined = get_last_entry(api, organization)
+        decline = get_last_entry(api, organization)
         revoked_invitation = invite(api, organization, "x@example.org")
         api.delete(revoked_invitation.path, as_=ada)
-        revoked = get_last_entry(api, organization)
-        assert [summarize_entry(entry) for entry in (accepted, declined, revoked)] == [
+        revocation = get_last_entry(api, organization)
+        assert [summarize_entry(entry) for entry in (acceptance, decline, revocation)] == [
             ("invitation.accepted", stranger.name, {"status": ("pending", "accepted")}),
             ("invitation.declined", operator.name, {"status": ("pending", "declined")}),
             ("invitation.revoked", ADA, {"status": ("pending", "revoked")}),
         ]
-        assert accepted["actor"] == {"type": "user", "id": stranger.id, "name": stranger.name}
-        assert accepted["context"]["operationId"] == "accept_invitation"
-        for entry in (accepted, declined, revoked):
-            shown = api.get(f"{organization.path}/invitations/{entry['target']['id']}", as_=ada).json
-            assert entry["data"] == shown
+        assert acceptance["actor"] == {"type": "user", "id": stranger.id, "name": stranger.name}
+        assert acceptance["context"]["operationId"] == "accept_invitation"
+        for entry in (acceptance, decline, revocation):
+            record = api.get(f"{organization.path}/invitations/{entry['target']['id']}", as_=ada).json
+            assert entry["data"] == record
             assert entry["target"]["type"] == "organization.invitation"
 
     def test_the_entry_of_an_acceptance_by_post_names_its_own_operation(
         self, api: Api, organization: Founded, stranger: Person
     ) -> None:
-        invited = invite(api, organization, stranger)
-        api.post(ACCEPTANCE, as_=stranger, json={"token": invited.token})
+        invitation = invite(api, organization, stranger)
+        api.post(ACCEPTANCE, as_=stranger, json={"token": invitation.token})
         entry = get_last_entry(api, organization)
         assert (entry["type"], entry["context"]["operationId"]) == (
             "organization.invitation.accepted",
@@ -101,11 +101,11 @@ class TestEntries:
     def test_the_service_is_the_actor_of_an_expiry(
         self, api: Api, organization: Founded, stranger: Person, ada: Person, clock: Clock, workers: Workers
     ) -> None:
-        invited = invite(api, organization, stranger)
+        invitation = invite(api, organization, stranger)
         clock.shift(days=8)
         workers.settle()
         entry = get_last_entry(api, organization)
-        assert entry["target"]["id"] == invited.id
+        assert entry["target"]["id"] == invitation.id
         assert entry["type"] == "organization.invitation.expired"
         assert entry["changes"] == [{"field": "status", "from": "pending", "to": "expired"}]
         assert entry["actor"] == {"type": "system", "id": None, "name": None}
@@ -115,7 +115,7 @@ class TestEntries:
             "ipAddress": None,
             "userAgent": None,
         }
-        assert entry["data"] == api.get(invited.path, as_=ada).json
+        assert entry["data"] == api.get(invitation.path, as_=ada).json
 
     def test_every_change_has_one_entry_and_the_log_is_valid(
         self,
@@ -156,17 +156,17 @@ class TestSecrets:
         """Create, use and reject tokens in every way, and return them."""
         idempotency = {"Idempotency-Key": "once"}
         body = {"email": stranger.email}
-        created = api.post(f"{organization.path}/invite", as_=organization.owner, json=body, headers=idempotency)
-        first = Invited(created.json, f"{organization.path}/invitations/{created.json['id']}")
+        response = api.post(f"{organization.path}/invite", as_=organization.owner, json=body, headers=idempotency)
+        first = Invited(response.json, f"{organization.path}/invitations/{response.json['id']}")
         clock.shift(minutes=2)
         resent = api.post(
             f"{first.path}/resend", as_=organization.owner, headers=idempotency | {"Idempotency-Key": "2"}
         )
         second = Invited(resent.json, first.path)
-        for invited in (first, second):
-            opens(api, invited)
-            opens(api, invited, organization.owner)
-            opens(api, invited.token[:-1], stranger)
+        for invitation in (first, second):
+            opens(api, invitation)
+            opens(api, invitation, organization.owner)
+            opens(api, invitation.token[:-1], stranger)
         body = {"token": second.token}
         assert api.post(ACCEPTANCE, as_=stranger, json=body, headers=idempotency).status == 200
         return [first.token, second.token]
@@ -221,7 +221,7 @@ class TestSecrets:
     def test_no_token_is_in_a_response_to_its_use(
         self, api: Api, organization: Founded, ada: Person, stranger: Person
     ) -> None:
-        invited = invite(api, organization, stranger)
+        invitation = invite(api, organization, stranger)
         for caller in (None, ada, stranger, stranger, make_key(api, organization, "admin")):
-            answer = opens(api, invited, caller)
-            assert invited.token[-20:] not in answer.text + str(answer.headers)
+            answer = opens(api, invitation, caller)
+            assert invitation.token[-20:] not in answer.text + str(answer.headers)

@@ -80,10 +80,10 @@ class TestInvitationsOfAFormerMember:
     ) -> None:
         api.delete(f"{organization.path}/members/{grace.id}", as_=organization.owner)
         joins(organization, grace, "admin")
-        invited = invite(api, organization, stranger, as_=grace)
+        invitation = invite(api, organization, stranger, as_=grace)
         clock.shift(minutes=1)
         workers.settle()
-        assert accepts(api, invited, stranger)["invitedBy"] == grace.id
+        assert accepts(api, invitation, stranger)["invitedBy"] == grace.id
 
     def test_a_member_who_accepted_before_stays_a_member(
         self,
@@ -109,8 +109,8 @@ class TestInvitationsOfAFormerMember:
         by_ada = invite(api, organization, SOPHIE)
         by_grace = [invite(api, organization, f"{n}@example.org", as_=grace) for n in range(90)]
         assert api.delete(f"{organization.path}/members/{grace.id}", as_=organization.owner).status == 204
-        for invited in by_grace:
-            assert opens(api, invited).code == REVOKED
+        for invitation in by_grace:
+            assert opens(api, invitation).code == REVOKED
         clock.shift(minutes=1)
         workers.settle()
         listed = api.items(f"{organization.path}/invitations", as_=organization.owner, query={"limit": 100})
@@ -133,22 +133,22 @@ class TestInvitationsOfAFormerMember:
     def test_an_expired_invitation_stays_expired(
         self, api: Api, organization: Founded, grace: Person, clock: Clock, workers: Workers
     ) -> None:
-        invited = invite(api, organization, SOPHIE, as_=grace)
+        invitation = invite(api, organization, SOPHIE, as_=grace)
         clock.shift(days=8)
         api.delete(f"{organization.path}/members/{grace.id}", as_=organization.owner)
         for _ in range(2):
-            assert status_of(api, organization, invited) == "expired"
+            assert status_of(api, organization, invitation) == "expired"
             clock.shift(minutes=1)
             workers.settle()
-        assert history(api, organization, invited) == ["created", "expired"]
+        assert history(api, organization, invitation) == ["created", "expired"]
 
     def test_the_invitation_of_a_revoked_key_stays_valid(
         self, api: Api, organization: Founded, stranger: Person
     ) -> None:
         key = make_key(api, organization, "admin")
-        invited = invite(api, organization, stranger, as_=key)
+        invitation = invite(api, organization, stranger, as_=key)
         api.delete(f"{organization.keys}/{key.id}", as_=organization.owner)
-        assert accepts(api, invited, stranger)["inviterName"] is None
+        assert accepts(api, invitation, stranger)["inviterName"] is None
 
 
 class TestWhenTheIndexOfInvitationsLags:
@@ -175,7 +175,7 @@ class TestWhenTheIndexOfInvitationsLags:
         workers.settle()
         workers.settle()
         assert history(api, organization, by_grace) == ["created", "revoked"]
-        assert [status_of(api, organization, invited) for invited in (by_grace, by_ada)] == ["revoked", "pending"]
+        assert [status_of(api, organization, invitation) for invitation in (by_grace, by_ada)] == ["revoked", "pending"]
 
     def test_the_service_is_the_actor_of_the_revocation(
         self,
@@ -189,10 +189,10 @@ class TestWhenTheIndexOfInvitationsLags:
         api.post(f"{organization.path}/leave", as_=grace)
         clock.shift(minutes=1)
         workers.settle()
-        (revoked, _) = log_of(api, organization, targetId=invitations[0].id)
-        assert revoked["actor"] == {"type": "system", "id": None, "name": None}
-        assert revoked["context"]["operationId"] == "members.depart"
-        assert revoked["changes"] == [{"field": "status", "from": "pending", "to": "revoked"}]
+        (revocation, _) = log_of(api, organization, targetId=invitations[0].id)
+        assert revocation["actor"] == {"type": "system", "id": None, "name": None}
+        assert revocation["context"]["operationId"] == "members.depart"
+        assert revocation["changes"] == [{"field": "status", "from": "pending", "to": "revoked"}]
 
     def test_an_invitation_sent_after_the_return_is_not_revoked(
         self,
@@ -206,10 +206,13 @@ class TestWhenTheIndexOfInvitationsLags:
         api.delete(f"{organization.path}/members/{grace.id}", as_=organization.owner)
         joins(organization, grace, "admin")
         assert opens(api, invitations[0]).code == REVOKED
-        later = invite(api, organization, "later@example.org", as_=grace)
+        new_invitation = invite(api, organization, "later@example.org", as_=grace)
         clock.shift(minutes=1)
         workers.settle()
-        assert [status_of(api, organization, invited) for invited in (invitations[0], later)] == ["revoked", "pending"]
+        assert [status_of(api, organization, invitation) for invitation in (invitations[0], new_invitation)] == [
+            "revoked",
+            "pending",
+        ]
 
     def test_accepting_during_the_departure_is_rejected(
         self,

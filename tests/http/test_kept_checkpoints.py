@@ -48,18 +48,18 @@ class TestSavedCheckpoints:
         for chain in chains(ten):
             cloud.remove(chain)
         for item in entries:
-            pending = {
+            pending_item = {
                 n: v for n, v in item.items() if n not in ("sequence", "seal", "tree_size", "index1pk", "index1sk")
             }
             if item["sequence"] == 4:
                 body = item["body"].replace(b"Ada Lovelace", b"Eve Lovelace")
-                pending |= {"body": body, "leaf": leaf_of(body)}
+                pending_item |= {"body": body, "leaf": leaf_of(body)}
             link = Chains.read(ten.id).link
             # An attacker who has all keys can forge the MAC.
-            mac = make_pending_mac(ten.id, item["sk"], pending["leaf"], link)
+            mac = make_pending_mac(ten.id, item["sk"], pending_item["leaf"], link)
             proof = {"link": link.to_bytes(), "mac": mac}
-            cloud.put(pending | proof)
-            cloud.put({"pk": f"Q#{ten.id}", "sk": item["sk"], "leaf": pending["leaf"], **proof, "log": ten.id})
+            cloud.put(pending_item | proof)
+            cloud.put({"pk": f"Q#{ten.id}", "sk": item["sk"], "leaf": pending_item["leaf"], **proof, "log": ten.id})
             pk, sk = chain_key(ten.id, link.shard)
             cloud.put({"pk": pk, "sk": sk, "number": link.number, "mac": mac})
         ledger.append_pending(ten.id)

@@ -64,13 +64,13 @@ class TestKeysMadeByAKey:
     ) -> None:
         default_fields: list[Json] = [{}, {"expiresAt": None, "allowedIps": []}]
         for fields in default_fields:
-            created = created_key(api, organization, "read", as_=bounded_key, **fields).json
-            assert (created["expiresAt"], created["allowedIps"]) == (SOON, [NETWORK])
-        earlier, subnetworks = "2026-12-24T00:00:00.000Z", ["192.0.2.0/25", "192.0.2.200/32"]
-        created = created_key(
-            api, organization, "read", as_=bounded_key, expiresAt=earlier, allowedIps=subnetworks
+            key_record = created_key(api, organization, "read", as_=bounded_key, **fields).json
+            assert (key_record["expiresAt"], key_record["allowedIps"]) == (SOON, [NETWORK])
+        earlier_expiry, subnetworks = "2026-12-24T00:00:00.000Z", ["192.0.2.0/25", "192.0.2.200/32"]
+        key_record = created_key(
+            api, organization, "read", as_=bounded_key, expiresAt=earlier_expiry, allowedIps=subnetworks
         ).json
-        assert (created["expiresAt"], created["allowedIps"]) == (earlier, subnetworks)
+        assert (key_record["expiresAt"], key_record["allowedIps"]) == (earlier_expiry, subnetworks)
 
     @pytest.mark.parametrize(
         ("fields", "pointer", "bound"),
@@ -113,22 +113,22 @@ class TestRevokedKeys:
         parent = make_key(api, organization, "admin")
         child = make_key(api, organization, "admin", as_=parent)
         grandchild, other = make_key(api, organization, "read", as_=child), make_key(api, organization, "read")
-        rotated, remaining = make_key(api, organization, "read"), make_key(api, organization, "read")
-        assert api.post(f"{organization.keys}/{rotated.id}/rotate", as_=child, json={}).status == 200
+        rotated_key, unaffected_key = make_key(api, organization, "read"), make_key(api, organization, "read")
+        assert api.post(f"{organization.keys}/{rotated_key.id}/rotate", as_=child, json={}).status == 200
         assert api.delete(f"{organization.keys}/{parent.id}", as_=organization.owner).status == 204
         entry = get_last_entry(api, organization)
         assert (entry["type"], entry["target"]["id"]) == ("organization.api_key.revoked", parent.id)
-        revoked = [child, grandchild, rotated]
-        assert [key["id"] for key in entry["data"]["revokedKeys"]] == [key.id for key in revoked]
+        revoked_keys = [child, grandchild, rotated_key]
+        assert [key["id"] for key in entry["data"]["revokedKeys"]] == [key.id for key in revoked_keys]
         assert get_revocation_reason(api, organization, child) == ("parent_revoked", parent.id)
         assert get_revocation_reason(api, organization, grandchild) in [
             ("parent_revoked", key.id) for key in (parent, child)
         ]
-        assert get_revocation_reason(api, organization, rotated) in [
+        assert get_revocation_reason(api, organization, rotated_key) in [
             ("parent_revoked", key.id) for key in (parent, child)
         ]
         assert get_revocation_reason(api, organization, parent) is None
-        assert [is_valid(api, organization, key) for key in (parent, other, remaining)] == [False, True, True]
+        assert [is_valid(api, organization, key) for key in (parent, other, unaffected_key)] == [False, True, True]
         assert get_key(api, organization, parent)["revokedKeys"] is None
 
     def test_revoking_a_key_without_children_takes_one_read(self, api: Api, organization: Founded) -> None:
@@ -145,10 +145,10 @@ class TestRevokedKeys:
         before_the_next_write(monkeypatch, lambda: api.delete(path + parent.id, as_=organization.owner))
         assert created_key(api, organization, "read", as_=parent).code == "401 api_key_revoked"
         other = make_key(api, organization, "admin")
-        created: list[Caller] = []
-        before_the_next_write(monkeypatch, lambda: created.append(make_key(api, organization, "read", as_=other)))
+        new_keys: list[Caller] = []
+        before_the_next_write(monkeypatch, lambda: new_keys.append(make_key(api, organization, "read", as_=other)))
         assert api.delete(path + other.id, as_=organization.owner).status == 204
-        assert [is_valid(api, organization, key) for key in (child, *created)] == [False, False]
+        assert [is_valid(api, organization, key) for key in (child, *new_keys)] == [False, False]
 
 
 class TestKeysOfAMember:
@@ -180,7 +180,7 @@ class TestKeysOfAMember:
         assert is_valid(api, organization, others)
 
     @pytest.mark.parametrize(
-        ("new_role", "remaining"), [("editor", {"write", "read"}), ("member", {"read"}), ("admin", None)]
+        ("new_role", "remaining_scopes"), [("editor", {"write", "read"}), ("member", {"read"}), ("admin", None)]
     )
     def test_keys_beyond_the_creators_new_role_are_revoked(
         self,
@@ -189,16 +189,18 @@ class TestKeysOfAMember:
         grace: Person,
         keys: dict[str, Caller],
         new_role: str,
-        remaining: set[str] | None,
+        remaining_scopes: set[str] | None,
     ) -> None:
         answer = set_role(api, organization, grace, new_role)
         assert answer.status == 200
-        revoked = [key for name, key in keys.items() if remaining is not None and name not in remaining]
+        revoked_keys = [
+            key for name, key in keys.items() if remaining_scopes is not None and name not in remaining_scopes
+        ]
         revoked_ids = [key["id"] for key in answer.json["revokedKeys"] or []]
-        assert revoked_ids == [key.id for key in revoked]
+        assert revoked_ids == [key.id for key in revoked_keys]
         assert [key["id"] for key in get_last_entry(api, organization)["data"]["revokedKeys"] or []] == revoked_ids
         for name, key in keys.items():
-            assert is_valid(api, organization, key) == (key not in revoked), name
+            assert is_valid(api, organization, key) == (key not in revoked_keys), name
         if new_role == "editor":
             assert get_revocation_reason(api, organization, keys["admin"]) == ("member_demoted", grace.id)
             assert [key["id"] for key in set_role(api, organization, grace, "member").json["revokedKeys"]] == [
@@ -240,10 +242,10 @@ class TestKeysOfAMember:
     def test_no_key_is_made_during_the_removal_of_its_creator(
         self, api: Api, organization: Founded, grace: Person, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        created: list[Caller] = [make_key(api, organization, "read", as_=grace)]
-        before_the_next_write(monkeypatch, lambda: created.append(make_key(api, organization, "read", as_=grace)))
+        new_keys: list[Caller] = [make_key(api, organization, "read", as_=grace)]
+        before_the_next_write(monkeypatch, lambda: new_keys.append(make_key(api, organization, "read", as_=grace)))
         assert remove_member(api, organization, grace).status == 204
-        assert [is_valid(api, organization, key) for key in created] == [False, False]
+        assert [is_valid(api, organization, key) for key in new_keys] == [False, False]
 
     def test_keys_are_revoked_by_the_erasure_of_their_creator(
         self, api: Api, organization: Founded, grace: Person, keys: dict[str, Caller], workers: Workers
@@ -253,8 +255,8 @@ class TestKeysOfAMember:
         workers.settle()
         assert get_revocation_reason(api, organization, keys["write"]) == ("person_erased", None)
         assert not any(is_valid(api, organization, key) for key in keys.values())
-        stored = [ApiKey.make_item_key(organization_id=organization.id, id=key.id) for key in keys.values()]
-        assert grace.id not in str(table.get_all(stored))
+        item_keys = [ApiKey.make_item_key(organization_id=organization.id, id=key.id) for key in keys.values()]
+        assert grace.id not in str(table.get_all(item_keys))
 
 
 class TestMoreKeysThanATransactionHolds:
@@ -297,18 +299,18 @@ class TestKeysWithoutGrantors:
     def test_older_keys_keep_their_rights_until_they_are_rotated(
         self, api: Api, organization: Founded, grace: Person
     ) -> None:
-        former, rotated = (make_key(api, organization, "admin", as_=grace) for _ in range(2))
-        for key in (former, rotated):
-            stored = ApiKey.from_item(table.get(ApiKey.make_item_key(organization_id=organization.id, id=key.id)) or {})
+        older_key, rotated_key = (make_key(api, organization, "admin", as_=grace) for _ in range(2))
+        for key in (older_key, rotated_key):
+            record = ApiKey.from_item(table.get(ApiKey.make_item_key(organization_id=organization.id, id=key.id)) or {})
             changes = UnitOfWork(now())
-            changes.update_untracked(stored, grantor_ids=None)
+            changes.update_untracked(record, grantor_ids=None)
             changes.commit()
-        child = make_key(api, organization, "read", as_=former)
-        assert api.post(f"{organization.keys}/{rotated.id}/rotate", as_=organization.owner, json={}).status == 200
+        child = make_key(api, organization, "read", as_=older_key)
+        assert api.post(f"{organization.keys}/{rotated_key.id}/rotate", as_=organization.owner, json={}).status == 200
         assert remove_member(api, organization, grace).status == 204
-        assert [is_valid(api, organization, key) for key in (former, child, rotated)] == [True, True, False]
-        assert api.delete(f"{organization.keys}/{former.id}", as_=organization.owner).status == 204
-        assert get_revocation_reason(api, organization, child) == ("parent_revoked", former.id)
+        assert [is_valid(api, organization, key) for key in (older_key, child, rotated_key)] == [True, True, False]
+        assert api.delete(f"{organization.keys}/{older_key.id}", as_=organization.owner).status == 204
+        assert get_revocation_reason(api, organization, child) == ("parent_revoked", older_key.id)
 
 
 def test_the_children_of_an_expired_key_expire_with_it(api: Api, organization: Founded, clock: Clock) -> None:

@@ -1,4 +1,4 @@
-"""Decisions while indexes lag: none depends on entries that an index lacks, or has no longer."""
+"""Decisions do not depend on indexes, which may lack new entries or still have removed ones."""
 
 from collections.abc import Iterator
 
@@ -159,5 +159,5 @@ class TestTrees:
         page_of(api, site, "Engines")
         edit(api, looms, slug="engines")
         current = api.get(machines.path, as_=site.owner)
-        refused = api.patch(machines.path, as_=site.owner, json={"isHome": True}, headers={"If-Match": current.etag})
-        assert refused.code == "409 slug_taken"
+        response = api.patch(machines.path, as_=site.owner, json={"isHome": True}, headers={"If-Match": current.etag})
+        assert response.code == "409 slug_taken"

@@ -64,8 +64,8 @@ def test_a_removed_entry_is_reported_missing(
     api: Api, new_organization: Founded, workers: Workers, lag: Lag, sequence: int
 ) -> None:
     grow(api, workers, new_organization, 5)
-    removed = entry(new_organization, sequence)
-    table.write_transaction([writes.Write("Delete", (removed["pk"], removed["sk"]))])
+    removed_entry = entry(new_organization, sequence)
+    table.write_transaction([writes.Write("Delete", (removed_entry["pk"], removed_entry["sk"]))])
     lag.seconds = 0
     assert finding(api, new_organization) == (("truncated" if sequence == 6 else "missing"), sequence)
 

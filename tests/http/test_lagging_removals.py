@@ -1,4 +1,4 @@
-"""Removals while indexes lag: everything that has to be removed is removed, and nothing else."""
+"""Removals while indexes lag remove everything that has to be removed, and nothing else."""
 
 from collections.abc import Callable, Iterator
 

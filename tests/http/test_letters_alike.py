@@ -1,4 +1,4 @@
-"""Letters that Unicode maps to ASCII letters: they never make two people the same."""
+"""Names with letters that Unicode maps to ASCII letters never identify another person."""
 
 from dataclasses import replace
 from typing import Final
@@ -23,7 +23,7 @@ def lookalike(request: pytest.FixtureRequest, issuer: Issuer) -> Person:
 
 @pytest.fixture
 def kevin(issuer: Issuer) -> Person:
-    """Kevin."""
+    """The owner of kevin@example.com."""
     return issuer.person("kevin", "Kevin", email="Kevin@Example.com")
 
 

@@ -115,21 +115,21 @@ class TestOrganizationGroups:
         self, api: Api, platforms: list[Running], mary: Person, stranger: Person
     ) -> None:
         first = Founded({"id": platforms[0].organization_id}, stranger)
-        latest = run_platform(api, first, name="Latest")
+        latest_platform = run_platform(api, first, name="Latest")
         listed = list_ids(get_all_pages(api, "/platforms", mary, 10))
         expected = [platform.id for platform in platforms]
-        assert listed == [*expected[:MAX_MEMBERSHIPS], latest.id, *expected[MAX_MEMBERSHIPS:]]
+        assert listed == [*expected[:MAX_MEMBERSHIPS], latest_platform.id, *expected[MAX_MEMBERSHIPS:]]
 
     def test_a_platform_with_its_own_membership_is_listed_once(
         self, api: Api, platforms: list[Running], mary: Person, ada: Person
     ) -> None:
         for platform in (platforms[0], platforms[-1]):
             takes_part(platform, mary)
-        foreign = run_platform(api, found(api, ada, name="Foreign"))
-        takes_part(foreign, mary)
+        foreign_platform = run_platform(api, found(api, ada, name="Foreign"))
+        takes_part(foreign_platform, mary)
         listed = list_ids(get_all_pages(api, "/platforms", mary, 10))
-        assert sorted(listed) == sorted([foreign.id, *(platform.id for platform in platforms)])
-        assert listed.index(foreign.id) < listed.index(platforms[MAX_MEMBERSHIPS].id)
+        assert sorted(listed) == sorted([foreign_platform.id, *(platform.id for platform in platforms)])
+        assert listed.index(foreign_platform.id) < listed.index(platforms[MAX_MEMBERSHIPS].id)
 
     def test_leaving_an_organization_between_two_pages_skips_nothing_else(
         self, api: Api, platforms: list[Running], mary: Person
@@ -137,12 +137,12 @@ class TestOrganizationGroups:
         first = api.get("/platforms", as_=mary, query={"limit": 20})
         former_organization_id = platforms[3].organization_id
         assert api.post(f"/organizations/{former_organization_id}/leave", as_=mary).status == 204
-        rest: list[Answer] = []
+        later_pages: list[Answer] = []
         cursor = first.json["nextCursor"]
         while cursor:
             answer = api.get("/platforms", as_=mary, query={"limit": 20, "cursor": cursor})
-            rest, cursor = [*rest, answer], answer.json["nextCursor"]
-        assert [*list_ids([first]), *list_ids(rest)] == [platform.id for platform in platforms]
+            later_pages, cursor = [*later_pages, answer], answer.json["nextCursor"]
+        assert [*list_ids([first]), *list_ids(later_pages)] == [platform.id for platform in platforms]
 
     def test_joining_an_organization_between_two_pages_skips_nothing_else(
         self, api: Api, platforms: list[Running], mary: Person, ada: Person

@@ -102,10 +102,10 @@ def test_a_removal_that_is_held_off_closes_the_epoch_shards(
             conflicts.release(epoch.shards)
 
     monkeypatch.setattr(unit_of_work, "back_off", release_shards)
-    removed = api.delete(f"{organization.path}/members/{grace.id}", as_=organization.owner)
-    assert removed.status == 204
+    response = api.delete(f"{organization.path}/members/{grace.id}", as_=organization.owner)
+    assert response.status == 204
     # Two attempts, the mark, and the third attempt.
-    assert removed.calls.names.count("dynamodb:TransactWriteItems") == 4
+    assert response.calls.names.count("dynamodb:TransactWriteItems") == 4
 
 
 def test_a_member_who_floods_the_service_with_changes_is_removed(
@@ -124,12 +124,12 @@ def test_a_member_who_floods_the_service_with_changes_is_removed(
         futures = [threads.submit(send_changes, n) for n in range(CONNECTIONS)]
         try:
             until(lambda: next(numbers) > CONNECTIONS)
-            removed = api.delete(f"{organization.path}/members/{grace.id}", as_=organization.owner)
+            response = api.delete(f"{organization.path}/members/{grace.id}", as_=organization.owner)
         finally:
             stop.set()
         statuses = {status for future in futures for status in future.result()}
-    attempts = removed.calls.names.count("dynamodb:TransactWriteItems")
-    assert removed.status == 204
+    attempts = response.calls.names.count("dynamodb:TransactWriteItems")
+    assert response.status == 204
     assert conflicts.refused
     assert attempts < MAX_ATTEMPTS
     assert statuses <= {200, 404}

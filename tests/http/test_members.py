@@ -107,9 +107,9 @@ class TestGetOrganizationMember:
         self, api: Api, organization: Founded, issuer: Issuer, ada: Person
     ) -> None:
         pseudonym = issuer.person("x", "X", sub="auth0|12345")
-        own = found(api, pseudonym)
-        (member,) = api.items(f"{own.path}/members", as_=pseudonym)
-        assert api.get(f"{own.path}/members/{member['userId']}", as_=pseudonym).json == member
+        own_organization = found(api, pseudonym)
+        (member,) = api.items(f"{own_organization.path}/members", as_=pseudonym)
+        assert api.get(f"{own_organization.path}/members/{member['userId']}", as_=pseudonym).json == member
         assert organization.owner is ada
 
 
@@ -241,12 +241,12 @@ class TestRemoveOrganizationMember:
     def test_a_removed_member_can_join_again_as_a_new_member(
         self, api: Api, organization: Founded, ada: Person, edith: Person
     ) -> None:
-        earlier = api.get(member_path(organization, edith), as_=ada).json
+        former_membership = api.get(member_path(organization, edith), as_=ada).json
         api.delete(member_path(organization, edith), as_=ada)
         joins(organization, edith, "member")
-        current = api.get(member_path(organization, edith), as_=ada).json
-        assert (current["role"], current["version"]) == ("member", 1)
-        assert current["id"] != earlier["id"]
+        new_membership = api.get(member_path(organization, edith), as_=ada).json
+        assert (new_membership["role"], new_membership["version"]) == ("member", 1)
+        assert new_membership["id"] != former_membership["id"]
         assert list(list_roles(api, organization, ada))[-1] == "edith"
 
     def test_the_entry_shows_the_removed_member(

@@ -41,14 +41,14 @@ def publish_at(api: Api, page: Leaf, slug: str) -> None:
 
 class TestReplaceMenu:
     def test_a_menu_is_created_and_then_replaced(self, api: Api, site: Published, looms: Leaf) -> None:
-        created = put_menu(api, site, to_page(looms), name="Main")
-        assert created == {
+        menu = put_menu(api, site, to_page(looms), name="Main")
+        assert menu == {
             "id": "main",
             "siteId": site.id,
             "name": "Main",
             "version": 1,
-            "createdAt": created["createdAt"],
-            "updatedAt": created["createdAt"],
+            "createdAt": menu["createdAt"],
+            "updatedAt": menu["createdAt"],
             "items": [
                 {
                     "id": f"to-{looms.id}",
@@ -62,16 +62,16 @@ class TestReplaceMenu:
                 }
             ],
         }
-        assert api.get(f"{site.path}/navigation/main", as_=site.owner).json == created
+        assert api.get(f"{site.path}/navigation/main", as_=site.owner).json == menu
         replaced = put_menu(api, site, name="All")
         assert (replaced["name"], replaced["items"], replaced["version"]) == ("All", [], 2)
-        assert replaced["createdAt"] == created["createdAt"]
+        assert replaced["createdAt"] == menu["createdAt"]
 
     def test_replacing_a_menu_with_itself_changes_nothing(
         self, api: Api, site: Published, looms: Leaf, organization: Founded
     ) -> None:
-        created = put_menu(api, site, to_page(looms))
-        assert put_menu(api, site, to_page(looms)) == created
+        menu = put_menu(api, site, to_page(looms))
+        assert put_menu(api, site, to_page(looms)) == menu
         parent = page_of(api, site, "Mills")
         edit(api, looms, parentId=parent.id)
         publish_page(api, looms)
@@ -258,8 +258,8 @@ class TestDestinations:
     ) -> None:
         sections = [page_of(api, site, f"Section {n}") for n in range(2)]
         pages = [page_of(api, site, f"Page {n}", below=sections[n % 2]) for n in range(number)]
-        created = asked_to_put(api, site, *map(to_page, pages))
-        assert len(created.calls.reads) == 2
+        response = asked_to_put(api, site, *map(to_page, pages))
+        assert len(response.calls.reads) == 2
         for caller in (None, site.owner):
             assert len(api.get(f"{site.path}/navigation/main", as_=caller).calls.reads) == 2
         for page in pages:

@@ -84,7 +84,7 @@ def raise_error(error: BaseException) -> Callable[[], object]:
 
 
 class Killed(BaseException):
-    """Ends the process: nothing handles it."""
+    """An exception that no code handles, as if the process were killed."""
 
 
 ALL_STEPS = [f"{name}/{position}" for name in "ab" for position in range(3)]

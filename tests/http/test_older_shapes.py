@@ -41,10 +41,10 @@ def test_an_older_record_is_read_and_listed_in_the_current_schema(
 def test_the_first_change_stores_the_current_schema_and_logs_only_the_change(
     api: Api, platform: Running, older_space: str
 ) -> None:
-    unchanged = api.patch(older_space, as_=platform.owner, json={"description": "Warp and weft"})
-    assert (unchanged.json["version"], "shape" in get_stored_space()) == (1, False)
-    changed = api.patch(older_space, as_=platform.owner, json={"position": 7})
-    assert (changed.json["version"], changed.json["description"]) == (2, "Warp and weft")
+    response = api.patch(older_space, as_=platform.owner, json={"description": "Warp and weft"})
+    assert (response.json["version"], "shape" in get_stored_space()) == (1, False)
+    response = api.patch(older_space, as_=platform.owner, json={"position": 7})
+    assert (response.json["version"], response.json["description"]) == (2, "Warp and weft")
     assert get_stored_space()["shape"] == 2
     assert not {"summary", "rest"} & set(get_stored_space())
     entry = api.items(f"/organizations/{platform.record['organizationId']}/audit-log", as_=platform.owner)[0]

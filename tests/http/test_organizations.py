@@ -31,9 +31,9 @@ class TestListOrganizations:
         assert api.get(organization.path, as_=operator).code == "404 not_found"
 
     def test_a_key_sees_only_its_own_organization(self, api: Api, ada: Person) -> None:
-        own, _other = found(api, ada), found(api, ada)
-        key = make_key(api, own, "organizations:read")
-        assert api.items("/organizations", as_=key) == [own.record]
+        own_organization, _other = found(api, ada), found(api, ada)
+        key = make_key(api, own_organization, "organizations:read")
+        assert api.items("/organizations", as_=key) == [own_organization.record]
 
     def test_a_key_without_the_scope_is_rejected(self, api: Api, organization: Founded) -> None:
         key = make_key(api, organization, "members:write")
@@ -121,8 +121,8 @@ class TestGetOrganizationBySlug:
         assert api.get(f"/organizations/by-slug/{slug}", as_=ada).code == "404 not_found"
 
     def test_a_key_finds_only_its_own_organization(self, api: Api, ada: Person) -> None:
-        own, _ = found(api, ada, slug="own"), found(api, ada, slug="other")
-        key = make_key(api, own, "read")
+        own_organization, _ = found(api, ada, slug="own"), found(api, ada, slug="other")
+        key = make_key(api, own_organization, "read")
         assert api.get("/organizations/by-slug/own", as_=key).status == 200
         assert api.get("/organizations/by-slug/other", as_=key).code == "404 not_found"
 

@@ -156,31 +156,31 @@ class TestOwnedOrganizationsLimit:
     def test_concurrent_creations_do_not_exceed_the_limit(self, api: Api, configure: Configure, ada: Person) -> None:
         configure(max_owned_organizations="3")
         with ThreadPoolExecutor(4) as threads:
-            created = [*threads.map(lambda _: self.create_organization(api, ada), range(8))]
-        assert created.count("409 limit_exceeded") == 5
+            outcomes = [*threads.map(lambda _: self.create_organization(api, ada), range(8))]
+        assert outcomes.count("409 limit_exceeded") == 5
 
     def test_a_transfer_cannot_exceed_the_limit(
         self, api: Api, configure: Configure, organization: Founded, ada: Person, mary: Person
     ) -> None:
         configure(max_owned_organizations="1")
-        own = self.create_organization(api, mary)
+        own_id = self.create_organization(api, mary)
         assert transfer_ownership(api, organization, ada, mary.id) == "409 limit_exceeded"
         assert list_owners(api, organization, ada) == ["ada"]
-        assert api.delete(f"/organizations/{own}", as_=mary).status == 204
+        assert api.delete(f"/organizations/{own_id}", as_=mary).status == 204
         assert transfer_ownership(api, organization, ada, mary.id) == "200"
         assert self.create_organization(api, ada) != "409 limit_exceeded"
         assert self.create_organization(api, mary) == "409 limit_exceeded"
 
     def test_a_restoration_cannot_exceed_the_limit(self, api: Api, configure: Configure, ada: Person) -> None:
         configure(max_owned_organizations="1")
-        deleted = f"/organizations/{self.create_organization(api, ada)}"
-        api.delete(deleted, as_=ada)
-        other = f"/organizations/{self.create_organization(api, ada)}"
-        response = api.patch(deleted, as_=ada, json={"status": "active"})
+        deleted_path = f"/organizations/{self.create_organization(api, ada)}"
+        api.delete(deleted_path, as_=ada)
+        other_path = f"/organizations/{self.create_organization(api, ada)}"
+        response = api.patch(deleted_path, as_=ada, json={"status": "active"})
         assert response.code == "409 limit_exceeded"
-        assert api.get(deleted, as_=ada).code == "404 not_found"
-        api.delete(other, as_=ada)
-        assert api.patch(deleted, as_=ada, json={"status": "active"}).status == 200
+        assert api.get(deleted_path, as_=ada).code == "404 not_found"
+        api.delete(other_path, as_=ada)
+        assert api.patch(deleted_path, as_=ada, json={"status": "active"}).status == 200
 
     def test_an_uncounted_organization_counts_after_its_transfer(
         self, api: Api, configure: Configure, ada: Person, mary: Person

@@ -40,9 +40,9 @@ class TestLimits:
         self, api: Api, organization: Founded, ada: Person, key_ids: list[str]
     ) -> None:
         first = api.get(organization.keys, as_=ada, query={"limit": 2}).json
-        remaining = api.get(organization.keys, as_=ada, query={"limit": 50, "cursor": first["nextCursor"]}).json
-        assert [key["id"] for key in first["items"] + remaining["items"]] == key_ids
-        assert remaining["nextCursor"] is None
+        remaining_page = api.get(organization.keys, as_=ada, query={"limit": 50, "cursor": first["nextCursor"]}).json
+        assert [key["id"] for key in first["items"] + remaining_page["items"]] == key_ids
+        assert remaining_page["nextCursor"] is None
 
     @pytest.mark.parametrize("path", ["/organizations", "{}/members", "{}/api-keys", "{}/audit-log"])
     def test_every_list_has_items_and_a_next_cursor(
@@ -97,10 +97,20 @@ class TestCursors:
     def test_an_altered_cursor_is_rejected(self, api: Api, organization: Founded, ada: Person, cursor: str) -> None:
         path = f"{organization.path}/members"
         for position in range(0, len(cursor), 7):
-            altered = cursor[:position] + ("A" if cursor[position] != "A" else "B") + cursor[position + 1 :]
-            self.assert_rejected(api, path, ada, altered)
-        for altered in (cursor[:-1], cursor + "A", cursor + "=", cursor[4:], "x", "é", cursor.lower(), "AAAA", "%"):
-            self.assert_rejected(api, path, ada, altered)
+            altered_cursor = cursor[:position] + ("A" if cursor[position] != "A" else "B") + cursor[position + 1 :]
+            self.assert_rejected(api, path, ada, altered_cursor)
+        for altered_cursor in (
+            cursor[:-1],
+            cursor + "A",
+            cursor + "=",
+            cursor[4:],
+            "x",
+            "é",
+            cursor.lower(),
+            "AAAA",
+            "%",
+        ):
+            self.assert_rejected(api, path, ada, altered_cursor)
 
     def test_a_cursor_of_another_list_is_rejected(
         self, api: Api, organization: Founded, ada: Person, cursor: str
@@ -143,9 +153,9 @@ class TestCursors:
         path = f"{organization.path}/members"
         first = api.get(path, as_=ada, query={"limit": 2}).json
         api.delete(f"{path}/{grace.id}", as_=ada)
-        remaining = api.get(path, as_=ada, query={"cursor": first["nextCursor"]}).json
-        assert [m["username"] for m in remaining["items"]] == ["edith", "mary"]
-        assert remaining["items"][-1]["userId"] == mary.id
+        remaining_page = api.get(path, as_=ada, query={"cursor": first["nextCursor"]}).json
+        assert [m["username"] for m in remaining_page["items"]] == ["edith", "mary"]
+        assert remaining_page["items"][-1]["userId"] == mary.id
 
     def test_access_is_checked_before_the_cursor(
         self, api: Api, organization: Founded, stranger: Person, mary: Person

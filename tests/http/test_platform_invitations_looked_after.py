@@ -30,14 +30,14 @@ class TestManagement:
     def test_platform_admins_list_only_invitations_to_their_platforms(
         self, api: Api, organization: Founded, platform: Running, elsewhere: Running, emmy: Person, invited: Invited
     ) -> None:
-        own = [invited.id]
+        own_ids = [invited.id]
         for n in range(3):
             invite(api, organization, f"{n}@example.org")
-            own.append(invite(api, platform, f"{n}@example.org").id)
+            own_ids.append(invite(api, platform, f"{n}@example.org").id)
             other = invite(api, elsewhere, f"{n}@example.org")
         for limit in (1, 2, 100):
-            assert listed(api, organization, emmy, limit) == own
-            assert listed(api, organization, emmy, limit, platformId=platform.id.upper()) == own
+            assert listed(api, organization, emmy, limit) == own_ids
+            assert listed(api, organization, emmy, limit, platformId=platform.id.upper()) == own_ids
         for query in ({"platformId": elsewhere.id}, {"platformId": "x"}):
             answer = api.get(f"{organization.path}/invitations", as_=emmy, query=query)
             assert answer.code == "404 not_found"
@@ -165,22 +165,22 @@ class TestDepartureOfTheInviter:
     def test_leaving_the_organization_revokes_invitations_to_its_platforms(
         self, api: Api, organization: Founded, platform: Running, grace: Person, wait: Callable[[], None]
     ) -> None:
-        invited = invite(api, platform, SOPHIE, as_=grace)
+        invitation = invite(api, platform, SOPHIE, as_=grace)
         assert api.post(f"{organization.path}/leave", as_=grace).status == 204
-        assert opens(api, invited).code == REVOKED
-        assert status_of(api, organization, invited) == "revoked"
+        assert opens(api, invitation).code == REVOKED
+        assert status_of(api, organization, invitation) == "revoked"
         wait()
-        assert history(api, organization, invited) == ["platform.invitation.created"]
+        assert history(api, organization, invitation) == ["platform.invitation.created"]
 
     def test_leaving_the_platform_keeps_invitations_sent_as_an_organization_admin(
         self, api: Api, organization: Founded, platform: Running, grace: Person, wait: Callable[[], None]
     ) -> None:
         takes_part(platform, grace, "admin")
-        invited = invite(api, platform, SOPHIE, as_=grace)
+        invitation = invite(api, platform, SOPHIE, as_=grace)
         assert api.post(f"{platform.path}/leave", as_=grace).status == 204
         wait()
-        assert opens(api, invited).json["status"] == "pending"
-        assert status_of(api, organization, invited) == "pending"
+        assert opens(api, invitation).json["status"] == "pending"
+        assert status_of(api, organization, invitation) == "pending"
 
 
 def test_deleting_the_platform_removes_its_invitations_from_the_list_and_the_count(

@@ -97,17 +97,17 @@ class TestListPlatforms:
         self, api: Api, organization: Founded, ada: Person, mary: Person, stranger: Person
     ) -> None:
         rivals = found(api, stranger, name="Rivals")
-        joined_foreign, joined_own, foreign = (
+        joined_platform, own_platform, foreign_platform = (
             run_platform(api, rivals),
             run_platform(api, organization),
             run_platform(api, rivals),
         )
-        for platform in (joined_foreign, joined_own):
+        for platform in (joined_platform, own_platform):
             takes_part(platform, mary)
         for limit in (1, 2, 100):
             listed = api.items("/platforms", as_=mary, query={"limit": limit})
-            assert [item["id"] for item in listed] == [joined_foreign.id, joined_own.id]
-        assert foreign.id not in {item["id"] for item in api.items("/platforms", as_=ada)}
+            assert [item["id"] for item in listed] == [joined_platform.id, own_platform.id]
+        assert foreign_platform.id not in {item["id"] for item in api.items("/platforms", as_=ada)}
 
     def test_long_fields_are_not_listed(self, api: Api, organization: Founded, ada: Person) -> None:
         record = run_platform(api, organization).record
@@ -133,10 +133,10 @@ class TestListPlatforms:
     def test_an_api_key_lists_the_platforms_of_its_organization(
         self, api: Api, organization: Founded, ada: Person
     ) -> None:
-        joined_own = run_platform(api, organization)
+        own_platform = run_platform(api, organization)
         run_platform(api, found(api, ada, name="Other"))
         key = make_key(api, organization, "platforms:read")
-        assert [item["id"] for item in api.items("/platforms", as_=key)] == [joined_own.id]
+        assert [item["id"] for item in api.items("/platforms", as_=key)] == [own_platform.id]
 
     def test_platforms_of_a_deleted_organization_are_not_listed(
         self, api: Api, organization: Founded, ada: Person, mary: Person
@@ -184,11 +184,11 @@ class TestUpdatePlatform:
 
     def test_the_organization_cannot_change(self, api: Api, organization: Founded) -> None:
         platform = run_platform(api, organization)
-        unchanged = api.patch(platform.path, as_=platform.owner, json={"organizationId": organization.id})
+        response = api.patch(platform.path, as_=platform.owner, json={"organizationId": organization.id})
         other = api.patch(
             platform.path, as_=platform.owner, json={"organizationId": platform.id, "status": "published"}
         )
-        assert (unchanged.status, unchanged.json) == (200, platform.record)
+        assert (response.status, response.json) == (200, platform.record)
         assert other.faults == {"/organizationId": "read_only", "/status": "read_only"}
 
     def test_admins_of_the_platform_change_it(

@@ -186,7 +186,7 @@ class TestPreviewPagePublicly:
         missing = api.get(f"{site.path}/pages/{site.id}/preview-public", query={"token": token})
         without_token = api.get(f"{draft.path}/preview-public")
         clock.shift(days=2)
-        expired = open_link(api, draft, token)
-        assert answers == {str(answer.refusal) for answer in (missing, without_token, expired)}
+        expired_response = open_link(api, draft, token)
+        assert answers == {str(answer.refusal) for answer in (missing, without_token, expired_response)}
         assert len(answers) == 1
         assert missing.code == "404 not_found"

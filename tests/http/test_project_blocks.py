@@ -31,8 +31,8 @@ class TestUpdateProjectBlocks:
         answer = patch_blocks(api, platform, {"projectBlockId": "zebra"}, full_block, {"projectBlockId": "ant"})
         assert answer.json == {"items": [build_block("zebra"), full_block, build_block("ant")], "nextCursor": None}
         assert list_blocks(api, platform) == answer.json["items"]
-        reordered = patch_blocks(api, platform, {"projectBlockId": "ant"}, {"projectBlockId": "zebra"})
-        assert reordered.json["items"] == [build_block("ant"), build_block("zebra")] == list_blocks(api, platform)
+        response = patch_blocks(api, platform, {"projectBlockId": "ant"}, {"projectBlockId": "zebra"})
+        assert response.json["items"] == [build_block("ant"), build_block("zebra")] == list_blocks(api, platform)
 
     def test_an_empty_list_or_null_removes_all_blocks_and_an_empty_body_changes_nothing(
         self, api: Api, organization: Founded, platform: Running

@@ -101,11 +101,11 @@ class TestCreatePublicLead:
 
 class TestHoneypot:
     @pytest.fixture
-    def trapped(self, api: Api) -> Inquiry:
+    def honeypot_lead(self, api: Api) -> Inquiry:
         """The response to a program that fills in every field."""
         return send(api, **OPTIONAL_FIELDS, website="https://spam.example")
 
-    def test_the_response_looks_like_any_other(self, api: Api, trapped: Inquiry) -> None:
+    def test_the_response_looks_like_any_other(self, api: Api, honeypot_lead: Inquiry) -> None:
         real = asked_to_send(api, "real@example.org", website=" ")
         fake = asked_to_send(api, "fake@example.org", website="x")
         assert (real.status, sorted(real.headers)) == (fake.status, sorted(fake.headers))
@@ -113,14 +113,14 @@ class TestHoneypot:
             name: type(value) for name, value in fake.json.items()
         }
         assert len(real.text) == len(fake.text)
-        assert trapped.record["consent"]["textVersion"] == "2026-03"
+        assert honeypot_lead.record["consent"]["textVersion"] == "2026-03"
 
-    def test_nothing_but_the_request_is_stored(self, api: Api, operator: Person, trapped: Inquiry) -> None:
+    def test_nothing_but_the_request_is_stored(self, api: Api, operator: Person, honeypot_lead: Inquiry) -> None:
         assert api.items("/marketing-leads", as_=operator) == []
         assert api.items("/system/audit-log", as_=operator) == []
         assert {pk[:2] for pk, _ in snapshots.stored()} == {"Y#"}
-        assert api.get(trapped.path, headers=trapped.headers).code == "404 not_found"
-        assert api.items("/public/leads", headers=trapped.headers) == []
+        assert api.get(honeypot_lead.path, headers=honeypot_lead.headers).code == "404 not_found"
+        assert api.items("/public/leads", headers=honeypot_lead.headers) == []
 
     def test_the_request_counts_toward_the_rate_limit(self, api: Api) -> None:
         answers = [asked_to_send(api, ip="203.0.113.9", website="x") for _ in range(11)]
@@ -164,10 +164,10 @@ class TestLeadToken:
         lead = send(api)
         data = from_base64url(lead.token)
         for position in range(len(data)):
-            altered = bytearray(data)
-            altered[position] ^= 1
+            altered_token = bytearray(data)
+            altered_token[position] ^= 1
             for path in (lead.path, "/public/leads"):
-                response = api.get(path, headers={"Lead-Token": to_base64url(bytes(altered))})
+                response = api.get(path, headers={"Lead-Token": to_base64url(bytes(altered_token))})
                 assert response.code == "401 unauthenticated"
                 assert response.calls.names == []
 

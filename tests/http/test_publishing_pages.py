@@ -19,13 +19,13 @@ class TestPublishPage:
         looms = write_page(api, site, "Looms", blocks=[{"id": "b", "type": "text", "text": "They weave."}])
         assert visit(api, site, "/looms").status == 404
         answer = api.post(f"{looms.path}/publish", as_=edith)
-        published = answer.json
-        assert (answer.status, published["status"], published["hasUnpublishedChanges"]) == (200, "published", False)
-        assert published["publishedRevisionId"] == published["draftRevisionId"] == looms.draft_revision_id
-        assert published["publishedAt"] == published["updatedAt"]
+        page_record = answer.json
+        assert (answer.status, page_record["status"], page_record["hasUnpublishedChanges"]) == (200, "published", False)
+        assert page_record["publishedRevisionId"] == page_record["draftRevisionId"] == looms.draft_revision_id
+        assert page_record["publishedAt"] == page_record["updatedAt"]
         public = visit(api, site, "/looms").json
         hidden_fields = {"draftRevisionId": None, "publishAt": None, "unpublishAt": None}
-        assert public == {**published, **hidden_fields}
+        assert public == {**page_record, **hidden_fields}
 
     def test_publishing_twice_changes_nothing(self, api: Api, home: Leaf, organization: Founded) -> None:
         entries = len(log_of(api, organization))
@@ -37,8 +37,8 @@ class TestPublishPage:
         edit(api, home, title="Hello")
         publish_page(api, home)
         assert visit(api, site, "/").json["title"] == "Hello"
-        published = publish_page(api, home, revisionId=first)
-        assert (published["title"], published["hasUnpublishedChanges"]) == ("Hello", True)
+        page_record = publish_page(api, home, revisionId=first)
+        assert (page_record["title"], page_record["hasUnpublishedChanges"]) == ("Hello", True)
         assert visit(api, site, "/").json["title"] == "Welcome"
 
     def test_a_revision_of_another_page_is_rejected(self, api: Api, site: Published, home: Leaf) -> None:
@@ -118,9 +118,9 @@ class TestPublishPage:
         for machines in (page_of(api, site, "Machines"), page_of(api, site, "Welcome", slug="welcome", below=home)):
             edit(api, machines, slug=f"former-{machines.record['slug']}")
             publish_page(api, machines)
-        never_shown = write_page(api, site, "Tools", slug="machines")
-        page_of(api, site, "Looms", below=never_shown)
-        for page, slug in ((never_shown, "tools"), (home, "start")):
+        hidden_page = write_page(api, site, "Tools", slug="machines")
+        page_of(api, site, "Looms", below=hidden_page)
+        for page, slug in ((hidden_page, "tools"), (home, "start")):
             edit(api, page, slug=slug)
             publish_page(api, page)
         assert visit(api, site, "/machines").location.endswith("path=%2Fformer-machines")
@@ -203,13 +203,13 @@ class TestPublishPage:
 class TestUnpublishPage:
     def test_a_past_time_unpublishes_a_page(self, api: Api, site: Published, organization: Founded) -> None:
         looms = page_of(api, site, "Looms")
-        unpublished = edit(api, looms, unpublishAt=PAST)
-        fields = (unpublished["status"], unpublished["publishedRevisionId"], unpublished["publishedAt"])
+        unpublished_page = edit(api, looms, unpublishAt=PAST)
+        fields = (unpublished_page["status"], unpublished_page["publishedRevisionId"], unpublished_page["publishedAt"])
         assert fields == ("archived", None, None)
         assert visit(api, site, "/looms").status == 404
         assert log_of(api, organization)[0]["type"] == "page.unpublished"
-        republished = publish_page(api, looms)
-        assert (republished["status"], republished["unpublishAt"]) == ("published", None)
+        republished_page = publish_page(api, looms)
+        assert (republished_page["status"], republished_page["unpublishAt"]) == ("published", None)
 
     def test_unpublishing_frees_the_path(self, api: Api, site: Published) -> None:
         looms = page_of(api, site, "Looms")

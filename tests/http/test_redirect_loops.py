@@ -213,10 +213,10 @@ def put_redirects(site: Published, count: int) -> None:
     """Store a number of redirects of a site."""
     container_fields: dict[str, Any] = {"organization_id": site.record["organizationId"], "site_id": site.id}
     for n in range(count):
-        stored = Redirect(
+        record = Redirect(
             **new_record_fields(now()), **container_fields, from_path=f"/crowd/{n}", to_path=f"/elsewhere/{n % 7}"
         )
-        for item in (stored.item(), *stored.derived_items):
+        for item in (record.item(), *record.derived_items):
             cloud.put(item)
 
 

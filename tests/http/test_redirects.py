@@ -39,12 +39,12 @@ def publish_at(api: Api, page: Leaf, slug: str) -> None:
 
 class TestCreateRedirect:
     def test_a_path_is_enough(self, api: Api, site: Published) -> None:
-        created = asked_to_redirect(api, site, "/old-looms")
-        assert created.status == 201
-        assert created.json == {
-            "id": created.json["id"],
-            "createdAt": created.json["createdAt"],
-            "updatedAt": created.json["createdAt"],
+        response = asked_to_redirect(api, site, "/old-looms")
+        assert response.status == 201
+        assert response.json == {
+            "id": response.json["id"],
+            "createdAt": response.json["createdAt"],
+            "updatedAt": response.json["createdAt"],
             "version": 1,
             "siteId": site.id,
             "fromPath": "/old-looms",
@@ -53,29 +53,19 @@ class TestCreateRedirect:
             "enabled": True,
             "origin": "manual",
         }
-        assert created.location == f"{site.path}/redirects/{created.json['id']}"
+        assert response.location == f"{site.path}/redirects/{response.json['id']}"
         assert comes_to(api, site, "/old-looms") == (301, "/")
 
     @pytest.mark.parametrize("path", ["/Old%2DLooms/", "/old/looms/../../old-looms", "/./OLD-LOOMS"])
     def test_every_spelling_of_a_path_is_the_same_path(self, api: Api, site: Published, path: str) -> None:
-        created = redirect(api, site, path, "/looms")
-        assert created.record["fromPath"] == "/old-looms"
+        new_redirect = redirect(api, site, path, "/looms")
+        assert new_redirect.record["fromPath"] == "/old-looms"
         assert comes_to(api, site, path) == (301, "/looms")
         assert asked_to_redirect(api, site, "/old-looms", "/mills").code == "409 already_exists"
 
     def test_an_invalid_path_is_rejected(self, api: Api, site: Published) -> None:
-        for path in (
-            "",
-            "looms",
-            "//looms",
-            "/looms?x",
-            "/looms#top",
-            "/a*",
-            "/a/*/b",
-            "/a\\b",
-            "/a%3Fb",
-            "https://a.b/",
-        ):
+        paths = ("", "looms", "//looms", "/looms?x", "/looms#top", "/a*", "/a/*/b", "/a\\b", "/a%3Fb", "https://a.b/")
+        for path in paths:
             assert asked_to_redirect(api, site, path).faults.keys() == {"/fromPath"}, path
         too_deep = "/a" * 11 + "/*"
         assert asked_to_redirect(api, site, too_deep).faults == {"/fromPath": "malformed"}
@@ -191,8 +181,8 @@ class TestVisits:
         page_of(api, site, "Looms")
         redirect(api, site, "/*", "/", enabled=False)
         redirect(api, site, "/looms/*", "/mills")
-        below = redirect(api, site, "/:x/*", "/mills")
-        assert below.record["fromPath"] == "/:x/*"
+        wildcard = redirect(api, site, "/:x/*", "/mills")
+        assert wildcard.record["fromPath"] == "/:x/*"
         assert comes_to(api, site, "/looms") == "Looms"
         redirect(api, site, "/looms", "/mills", statusCode=302)
         assert comes_to(api, site, "/looms") == (302, "/mills")
@@ -249,19 +239,19 @@ class TestListRedirects:
         assert len(answer.calls.reads) <= 4
 
     def test_only_members_read_redirects(self, api: Api, site: Published, mary: Person, stranger: Person) -> None:
-        created = redirect(api, site, "/a", "/b")
-        assert api.get(created.path, as_=mary).json == created.record
-        assert api.get(f"{site.path}/redirects", as_=mary).json["items"] == [created.record]
+        new_redirect = redirect(api, site, "/a", "/b")
+        assert api.get(new_redirect.path, as_=mary).json == new_redirect.record
+        assert api.get(f"{site.path}/redirects", as_=mary).json["items"] == [new_redirect.record]
         assert api.get(f"{site.path}/redirects", as_=stranger).code == "404 not_found"
         assert api.get(f"{site.path}/redirects").code == "401 unauthenticated"
 
 
 class TestUpdateRedirect:
     def test_a_change_applies_at_once(self, api: Api, site: Published) -> None:
-        created = redirect(api, site, "/a", "/b")
-        response = altered(api, created, fromPath="/c/*", toPath="/d/:splat", statusCode=308)
+        new_redirect = redirect(api, site, "/a", "/b")
+        response = altered(api, new_redirect, fromPath="/c/*", toPath="/d/:splat", statusCode=308)
         assert response.json == {
-            **created.record,
+            **new_redirect.record,
             "fromPath": "/c/*",
             "toPath": "/d/:splat",
             "statusCode": 308,
@@ -272,41 +262,41 @@ class TestUpdateRedirect:
         redirect(api, site, "/a", "/b")
 
     def test_a_redirect_can_be_disabled_and_enabled(self, api: Api, site: Published) -> None:
-        created = redirect(api, site, "/a", "/b")
-        assert altered(api, created, enabled=False).json["enabled"] is False
+        new_redirect = redirect(api, site, "/a", "/b")
+        assert altered(api, new_redirect, enabled=False).json["enabled"] is False
         assert comes_to(api, site, "/a") is None
-        assert altered(api, created, enabled=None).json["enabled"] is True
+        assert altered(api, new_redirect, enabled=None).json["enabled"] is True
         assert comes_to(api, site, "/a") == (301, "/b")
 
     def test_an_ineffective_change_adds_no_entry(self, api: Api, site: Published, organization: Founded) -> None:
-        created = redirect(api, site, "/a", "/b")
-        assert altered(api, created).json == created.record
-        assert altered(api, created, fromPath="/A/", origin="manual", version=1).json == created.record
-        assert len(log_of(api, organization, targetId=created.id)) == 1
+        new_redirect = redirect(api, site, "/a", "/b")
+        assert altered(api, new_redirect).json == new_redirect.record
+        assert altered(api, new_redirect, fromPath="/A/", origin="manual", version=1).json == new_redirect.record
+        assert len(log_of(api, organization, targetId=new_redirect.id)) == 1
 
     def test_a_change_to_the_path_of_another_redirect_is_rejected(self, api: Api, site: Published) -> None:
         redirect(api, site, "/a", "/b")
         assert altered(api, redirect(api, site, "/c", "/b"), fromPath="/a").code == "409 already_exists"
 
     def test_read_only_fields_are_rejected(self, api: Api, site: Published) -> None:
-        created = redirect(api, site, "/a", "/b")
-        assert altered(api, created, origin="page", fromPath=None).faults == {
+        new_redirect = redirect(api, site, "/a", "/b")
+        assert altered(api, new_redirect, origin="page", fromPath=None).faults == {
             "/origin": "read_only",
             "/fromPath": "required",
         }
 
     def test_if_match_rejects_a_changed_redirect(self, api: Api, site: Published) -> None:
-        created = redirect(api, site, "/a", "/b")
-        etag = api.get(created.path, as_=site.owner).etag
-        altered(api, created, toPath="/c")
-        response = api.patch(created.path, as_=site.owner, json={"toPath": "/d"}, headers={"If-Match": etag})
+        new_redirect = redirect(api, site, "/a", "/b")
+        etag = api.get(new_redirect.path, as_=site.owner).etag
+        altered(api, new_redirect, toPath="/c")
+        response = api.patch(new_redirect.path, as_=site.owner, json={"toPath": "/d"}, headers={"If-Match": etag})
         assert response.code == "412 precondition_failed"
 
     def test_every_change_adds_an_entry(self, api: Api, site: Published, organization: Founded) -> None:
-        created = redirect(api, site, "/a", "/b")
-        altered(api, created, toPath="/c")
-        removed(api, created)
-        entries = log_of(api, organization, targetId=created.id)
+        new_redirect = redirect(api, site, "/a", "/b")
+        altered(api, new_redirect, toPath="/c")
+        removed(api, new_redirect)
+        entries = log_of(api, organization, targetId=new_redirect.id)
         assert [entry["type"] for entry in entries] == [
             "site.redirect.deleted",
             "site.redirect.updated",
@@ -318,10 +308,10 @@ class TestUpdateRedirect:
 
 class TestDeleteRedirect:
     def test_a_deleted_redirect_frees_its_path(self, api: Api, site: Published) -> None:
-        created = redirect(api, site, "/a", "/b")
-        assert removed(api, created).status == 204
+        new_redirect = redirect(api, site, "/a", "/b")
+        assert removed(api, new_redirect).status == 204
         assert comes_to(api, site, "/a") is None
-        assert removed(api, created).code == "404 not_found"
+        assert removed(api, new_redirect).code == "404 not_found"
         redirect(api, site, "/a", "/c")
 
 
@@ -337,35 +327,35 @@ class TestRedirectsOfMovedPages:
     def test_the_redirect_follows_the_page_and_its_children(self, api: Api, site: Published, looms: Leaf) -> None:
         assert comes_to(api, site, "/looms") == (301, "/weavers")
         assert comes_to(api, site, "/looms/jacquard") == (301, "/weavers/jacquard")
-        former = left_behind(api, site, "/looms")
-        assert api.get(former.path, as_=site.owner).json["toPath"] == "/weavers"
+        former_redirect = left_behind(api, site, "/looms")
+        assert api.get(former_redirect.path, as_=site.owner).json["toPath"] == "/weavers"
         publish_at(api, looms, "mills")
-        assert api.get(former.path, as_=site.owner).json["toPath"] == "/mills"
+        assert api.get(former_redirect.path, as_=site.owner).json["toPath"] == "/mills"
         assert comes_to(api, site, "/looms/jacquard") == (301, "/mills/jacquard")
 
     def test_deleting_the_redirect_ends_it_for_the_children_too(
         self, api: Api, site: Published, looms: Leaf, organization: Founded
     ) -> None:
-        former = left_behind(api, site, "/looms")
-        assert removed(api, former).status == 204
+        former_redirect = left_behind(api, site, "/looms")
+        assert removed(api, former_redirect).status == 204
         assert (comes_to(api, site, "/looms"), comes_to(api, site, "/looms/jacquard")) == (None, None)
         assert comes_to(api, site, "/weavers/jacquard") == "Jacquard"
-        (entry,) = log_of(api, organization, targetId=former.id)
+        (entry,) = log_of(api, organization, targetId=former_redirect.id)
         assert (entry["type"], entry["data"]["toPath"]) == ("site.redirect.deleted", "/weavers")
         assert looms.id not in [item["id"] for item in redirects_of(api, site)]
 
     def test_a_changed_redirect_becomes_manual_and_no_longer_follows_the_page(
         self, api: Api, site: Published, looms: Leaf, organization: Founded
     ) -> None:
-        former = left_behind(api, site, "/looms")
-        assert altered(api, former).json == former.record
-        response = altered(api, former, statusCode=302)
+        former_redirect = left_behind(api, site, "/looms")
+        assert altered(api, former_redirect).json == former_redirect.record
+        response = altered(api, former_redirect, statusCode=302)
         assert (response.status, response.json["origin"], response.json["toPath"]) == (200, "manual", "/weavers")
         assert comes_to(api, site, "/looms") == (302, "/weavers")
         assert comes_to(api, site, "/looms/jacquard") is None
         publish_at(api, looms, "mills")
         assert comes_to(api, site, "/looms") == (302, "/weavers")
-        (entry,) = log_of(api, organization, targetId=former.id)
+        (entry,) = log_of(api, organization, targetId=former_redirect.id)
         assert entry["changes"] == [
             {"field": "statusCode", "from": 301, "to": 302},
             {"field": "origin", "from": "page", "to": "manual"},
@@ -375,12 +365,12 @@ class TestRedirectsOfMovedPages:
         self, api: Api, site: Published, looms: Leaf
     ) -> None:
         edit(api, looms, unpublishAt="2020-01-01T00:00:00Z")
-        former = left_behind(api, site, "/looms")
-        assert former.record["toPath"] is None
+        former_redirect = left_behind(api, site, "/looms")
+        assert former_redirect.record["toPath"] is None
         assert comes_to(api, site, "/looms") is None
-        assert altered(api, former).json == former.record
-        assert altered(api, former, enabled=True, toPath=None).json == former.record
-        response = altered(api, former, statusCode=302)
+        assert altered(api, former_redirect).json == former_redirect.record
+        assert altered(api, former_redirect, enabled=True, toPath=None).json == former_redirect.record
+        response = altered(api, former_redirect, statusCode=302)
         assert (response.json["origin"], response.json["toPath"]) == ("manual", "/")
 
     def test_the_redirect_is_removed_when_a_page_is_published_at_its_path(

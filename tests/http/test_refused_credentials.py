@@ -23,7 +23,7 @@ NETWORK_LIMIT: Final = 100
 
 
 @pytest.fixture(autouse=True)
-def _limited(configure: Configure, clock: Clock) -> None:
+def _rate_limits(configure: Configure, clock: Clock) -> None:
     configure(requests_per_minute=str(PRINCIPAL_LIMIT), network_requests_per_minute=str(NETWORK_LIMIT))
     clock.freeze()
 
@@ -37,7 +37,7 @@ def send_requests(api: Api, secret: str | None, count: int = 1, ip: str = ADDRES
 
 
 @pytest.fixture
-def rotated(api: Api, organization: Founded) -> tuple[str, str]:
+def secrets(api: Api, organization: Founded) -> tuple[str, str]:
     """The former secret of a key, and its current one."""
     response = api.post(f"{organization.path}/api-keys", as_=organization.owner, json={"name": "K", "scopes": ["read"]})
     current_secret = api.post(f"{response.location}/rotate", as_=organization.owner, json={"graceHours": 0})
@@ -45,8 +45,8 @@ def rotated(api: Api, organization: Founded) -> tuple[str, str]:
 
 
 class TestHolder:
-    def test_requests_with_a_rotated_secret_do_not_count_for_the_key(self, api: Api, rotated: tuple[str, str]) -> None:
-        former_secret, current_secret = rotated
+    def test_requests_with_a_rotated_secret_do_not_count_for_the_key(self, api: Api, secrets: tuple[str, str]) -> None:
+        former_secret, current_secret = secrets
         responses = send_requests(api, former_secret, 40)
         assert {answer.status for answer in responses} == {401, 429}
         assert remaining_requests(send_requests(api, current_secret)[0]) == PRINCIPAL_LIMIT - 1
@@ -78,8 +78,8 @@ class TestHolder:
         assert not [answer for answer in responses if "RateLimit" in answer.headers]
         assert remaining_requests(send_requests(api, current_secret)[0]) == PRINCIPAL_LIMIT - 2
 
-    def test_rejections_in_several_processes_do_not_count_for_the_key(self, api: Api, rotated: tuple[str, str]) -> None:
-        former_secret, current_secret = rotated
+    def test_rejections_in_several_processes_do_not_count_for_the_key(self, api: Api, secrets: tuple[str, str]) -> None:
+        former_secret, current_secret = secrets
         for process in [Process() for _ in range(3)]:
             with process():
                 send_requests(api, former_secret, 30)
@@ -87,25 +87,25 @@ class TestHolder:
             assert remaining_requests(send_requests(api, current_secret)[0]) == PRINCIPAL_LIMIT - 1
 
     def test_a_valid_key_is_accepted_while_its_network_sends_rejected_requests(
-        self, api: Api, organization: Founded, rotated: tuple[str, str]
+        self, api: Api, organization: Founded, secrets: tuple[str, str]
     ) -> None:
         key = make_key(api, organization, "read")
         assert send_requests(api, key.credential)[0].status == 200
-        send_requests(api, rotated[0], 60)
+        send_requests(api, secrets[0], 60)
         assert [answer.status for answer in send_requests(api, key.credential, 5)] == [200] * 5
 
     def test_rejections_by_operations_for_users_do_not_count_for_the_key(
-        self, api: Api, rotated: tuple[str, str]
+        self, api: Api, secrets: tuple[str, str]
     ) -> None:
-        former_secret, current_secret = rotated
+        former_secret, current_secret = secrets
         assert {api.post(PATH, as_=former_secret, json={"name": "E"}).status for _ in range(20)} == {401}
         answer = api.post(PATH, as_=current_secret, json={"name": "E"})
         assert (answer.status, remaining_requests(answer)) == (403, PRINCIPAL_LIMIT - 1)
 
 
 class TestFlood:
-    def test_one_rejected_secret_is_limited_without_reads(self, api: Api, rotated: tuple[str, str]) -> None:
-        answers = send_requests(api, rotated[0], 60)
+    def test_one_rejected_secret_is_limited_without_reads(self, api: Api, secrets: tuple[str, str]) -> None:
+        answers = send_requests(api, secrets[0], 60)
         per_secret_limit = NETWORK_LIMIT // 5
         assert [answer.status for answer in answers] == [401] * per_secret_limit + [429] * (60 - per_secret_limit)
         assert {tuple(answer.calls.names) for answer in answers[per_secret_limit:]} == {()}
@@ -119,14 +119,14 @@ class TestFlood:
         write_count = sum(answer.calls.names.count("dynamodb:UpdateItem") for answer in answers)
         assert write_count <= NETWORK_LIMIT / request_quota.BATCH_SIZE
 
-    def test_other_networks_are_not_limited(self, api: Api, rotated: tuple[str, str]) -> None:
-        send_requests(api, rotated[0], 60)
-        assert send_requests(api, rotated[0], ip=OTHER_ADDRESS)[0].status == 401
+    def test_other_networks_are_not_limited(self, api: Api, secrets: tuple[str, str]) -> None:
+        send_requests(api, secrets[0], 60)
+        assert send_requests(api, secrets[0], ip=OTHER_ADDRESS)[0].status == 401
 
-    def test_the_limit_ends_after_a_minute(self, api: Api, rotated: tuple[str, str], clock: Clock) -> None:
-        responses = send_requests(api, rotated[0], 60)[-1]
+    def test_the_limit_ends_after_a_minute(self, api: Api, secrets: tuple[str, str], clock: Clock) -> None:
+        responses = send_requests(api, secrets[0], 60)[-1]
         clock.shift(seconds=int(responses.headers["Retry-After"]))
-        assert send_requests(api, rotated[0])[0].status == 401
+        assert send_requests(api, secrets[0])[0].status == 401
 
     def test_invalid_tokens_count_for_the_network(self, api: Api) -> None:
         answers = send_requests(api, "nonsense", NETWORK_LIMIT + 5)
