@@ -1,4 +1,4 @@
-"""Replays: which deliveries are made once more, in which order, and what becomes of a replay that is disturbed."""
+"""Test replays: which deliveries are requeued, in which order, and how a replay survives interruptions."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -32,38 +32,38 @@ REPLAYED = "organization.webhook.replayed"
 LONG_AGO = "2020-01-01T00:00:00Z"
 
 
-def asked(api: Api, made: Hook, **body: Any) -> Answer:
-    """Return the answer to the owner's request to replay deliveries."""
-    return api.post(f"{made.path}/replay", as_=made.organization.owner, json={"from": LONG_AGO, **body})
+def request_replay(api: Api, webhook: Hook, **body: Any) -> Answer:
+    """Ask for a replay of deliveries as the owner, and return the answer."""
+    return api.post(f"{webhook.path}/replay", as_=webhook.organization.owner, json={"from": LONG_AGO, **body})
 
 
-def begun(api: Api, made: Hook, **body: Any) -> Json:
-    """Return a replay that the owner has started."""
-    answer = asked(api, made, **body)
+def start_replay(api: Api, webhook: Hook, **body: Any) -> Json:
+    """Start a replay as the owner, and return it."""
+    answer = request_replay(api, webhook, **body)
     assert answer.status == 202, answer.text
     return answer.json
 
 
-def ended(api: Api, made: Hook, replay: Json) -> Json:
-    """Return a replay as it is now; it is over."""
-    record = api.get(f"{made.path}/replays/{replay['id']}", as_=made.organization.owner).json
+def get_finished_replay(api: Api, webhook: Hook, replay: Json) -> Json:
+    """Return a replay in its current form, after checking that it is over."""
+    record = api.get(f"{webhook.path}/replays/{replay['id']}", as_=webhook.organization.owner).json
     assert record["status"] in ("completed", "failed"), record
     return record
 
 
-def put(made: Hook, statuses: Iterable[DeliveryStatus], at: str | None = None) -> list[str]:
-    """Let events have been delivered to a webhook a millisecond after each other, since a second; return their ids."""
+def store_deliveries(webhook: Hook, statuses: Iterable[DeliveryStatus], first_at: str | None = None) -> list[str]:
+    """Store deliveries to a webhook, one millisecond apart, by default from a second ago; return their ids."""
     ids: list[str] = []
     for status in statuses:
-        moment = after(at or after(now(), seconds=-1), seconds=len(ids) / 1000)
+        occurred_at = after(first_at or after(now(), seconds=-1), seconds=len(ids) / 1000)
         delivery = WebhookDelivery.plan(
-            made.id,
-            event_id=new_id(moment),
+            webhook.id,
+            event_id=new_id(occurred_at),
             event_type=UPDATED,
-            organization_id=made.organization.id,
+            organization_id=webhook.organization.id,
             sequence=len(ids) + 1,
-            occurred_at=moment,
-            now=moment,
+            occurred_at=occurred_at,
+            now=occurred_at,
             attempt_at=None,
         )
         cloud.put(delivery.replace(status=status).item())
@@ -71,13 +71,13 @@ def put(made: Hook, statuses: Iterable[DeliveryStatus], at: str | None = None) -
     return ids
 
 
-def pending(api: Api, made: Hook) -> list[str]:
-    """Return the ids of the deliveries that wait to be sent, the oldest first."""
-    return [one["id"] for one in deliveries(api, made, status="pending")]
+def list_pending_ids(api: Api, webhook: Hook) -> list[str]:
+    """Return the ids of the pending deliveries, the oldest first."""
+    return [delivery["id"] for delivery in deliveries(api, webhook, status="pending")]
 
 
-def started(workers: Workers) -> None:
-    """Let the replay itself be done, as far as it can be, and nothing be sent."""
+def run_replay_without_sending(workers: Workers) -> None:
+    """Run the replay itself as far as it can go, without sending its deliveries."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("chalicelib.kernel.work.queues.enqueue_deliveries", lambda _messages: None)
         workers.attempt()
@@ -85,15 +85,15 @@ def started(workers: Workers) -> None:
 
 @pytest.fixture
 def idle(api: Api, organization: Founded, workers: Workers) -> Hook:
-    """A webhook that wants nothing that happens."""
-    made = hook(api, organization, URL, events=["organization.purged"])
+    """Return a webhook that subscribes to none of the events that occur here."""
+    webhook = hook(api, organization, URL, events=["organization.purged"])
     workers.deliver()
-    return made
+    return webhook
 
 
 @pytest.mark.usefixtures("private_targets")
-class TestWhatWasMissed:
-    def test_is_sent_in_its_order_and_the_replay_says_how_much_that_was(
+class TestMissedEvents:
+    def test_are_sent_in_order_and_the_replay_counts_them(
         self, api: Api, organization: Founded, made: Hook, workers: Workers, receiver: Receiver
     ) -> None:
         rename(api, organization, "Heard")
@@ -103,7 +103,7 @@ class TestWhatWasMissed:
             rename(api, organization, f"Missed {n}")
         workers.deliver()
         change(api, made, enabled=True)
-        answer = asked(api, made)
+        answer = request_replay(api, made)
         assert answer.status == 202
         replay = answer.json
         assert answer.location == f"{made.path}/replays/{replay['id']}"
@@ -111,13 +111,13 @@ class TestWhatWasMissed:
         assert (replay["from"], replay["deliveryStatus"]) == ("2020-01-01T00:00:00.000Z", None)
         assert replay["createdAt"] == replay["to"]
         workers.deliver()
-        record = ended(api, made, replay)
+        record = get_finished_replay(api, made, replay)
         assert (record["status"], record["requeued"], record["error"]) == ("completed", 60, None)
         names = [told(request)["data"]["name"] for request in receiver.requests]
         assert names == ["Heard", *(f"Missed {n}" for n in range(60))]
-        assert {one["status"] for one in deliveries(api, made)} == {"succeeded"}
+        assert {delivery["status"] for delivery in deliveries(api, made)} == {"succeeded"}
 
-    def test_and_fails_again_is_tried_like_anything_else(
+    def test_are_retried_when_they_fail_again(
         self, api: Api, organization: Founded, made: Hook, workers: Workers, receiver: Receiver, clock: Clock
     ) -> None:
         change(api, made, enabled=False)
@@ -125,78 +125,78 @@ class TestWhatWasMissed:
         workers.deliver()
         change(api, made, enabled=True)
         receiver.answer = Reply(status=500)
-        begun(api, made)
+        start_replay(api, made)
         workers.deliver()
-        assert [one["status"] for one in deliveries(api, made)] == ["pending"]
+        assert [delivery["status"] for delivery in deliveries(api, made)] == ["pending"]
         receiver.answer = Reply()
         clock.shift(seconds=10)
         workers.settle()
-        assert [one["status"] for one in deliveries(api, made)] == ["succeeded"]
+        assert [delivery["status"] for delivery in deliveries(api, made)] == ["succeeded"]
 
 
-class TestWhich:
+class TestSelection:
     STATUSES: tuple[DeliveryStatus, ...] = ("succeeded", "failed", "skipped", "failed")
 
-    def test_those_that_failed_or_were_skipped_unless_told_otherwise(
-        self, api: Api, idle: Hook, workers: Workers
+    def test_defaults_to_failed_and_skipped_deliveries(self, api: Api, idle: Hook, workers: Workers) -> None:
+        delivery_ids = store_deliveries(idle, self.STATUSES)
+        assert start_replay(api, idle)["requeued"] == 3
+        run_replay_without_sending(workers)
+        assert list_pending_ids(api, idle) == delivery_ids[1:]
+
+    @pytest.mark.parametrize(("status", "expected_indexes"), [("failed", [1, 3]), ("skipped", [2]), ("succeeded", [0])])
+    def test_filters_by_status(
+        self, api: Api, idle: Hook, workers: Workers, status: str, expected_indexes: list[int]
     ) -> None:
-        made = put(idle, self.STATUSES)
-        assert begun(api, idle)["requeued"] == 3
-        started(workers)
-        assert pending(api, idle) == made[1:]
+        delivery_ids = store_deliveries(idle, self.STATUSES)
+        replay = start_replay(api, idle, status=status)
+        assert (replay["requeued"], replay["deliveryStatus"]) == (len(expected_indexes), status)
+        run_replay_without_sending(workers)
+        assert list_pending_ids(api, idle) == [delivery_ids[n] for n in expected_indexes]
+        assert get_finished_replay(api, idle, replay)["requeued"] == len(expected_indexes)
 
-    @pytest.mark.parametrize(("status", "which"), [("failed", [1, 3]), ("skipped", [2]), ("succeeded", [0])])
-    def test_those_of_one_status(self, api: Api, idle: Hook, workers: Workers, status: str, which: list[int]) -> None:
-        made = put(idle, self.STATUSES)
-        replay = begun(api, idle, status=status)
-        assert (replay["requeued"], replay["deliveryStatus"]) == (len(which), status)
-        started(workers)
-        assert pending(api, idle) == [made[n] for n in which]
-        assert ended(api, idle, replay)["requeued"] == len(which)
-
-    def test_those_of_a_time_both_its_ends_included(self, api: Api, idle: Hook, workers: Workers, clock: Clock) -> None:
-        made, moments = [], []
+    def test_includes_both_ends_of_the_time_range(self, api: Api, idle: Hook, workers: Workers, clock: Clock) -> None:
+        delivery_ids, timestamps = [], []
         clock.freeze()
         for _ in range(5):
             clock.shift(minutes=1)
-            moments.append(now())
-            made += put(idle, ["failed"], moments[-1])
+            timestamps.append(now())
+            delivery_ids += store_deliveries(idle, ["failed"], timestamps[-1])
         clock.shift(minutes=1)
-        assert begun(api, idle, **{"from": moments[1], "to": moments[3]})["requeued"] == 3
-        started(workers)
-        assert pending(api, idle) == made[1:4]
+        assert start_replay(api, idle, **{"from": timestamps[1], "to": timestamps[3]})["requeued"] == 3
+        run_replay_without_sending(workers)
+        assert list_pending_ids(api, idle) == delivery_ids[1:4]
 
-    def test_those_that_wait_are_left_and_none_of_what_comes_later_is_meant(
-        self, api: Api, idle: Hook, workers: Workers, clock: Clock
-    ) -> None:
+    def test_excludes_pending_and_later_deliveries(self, api: Api, idle: Hook, workers: Workers, clock: Clock) -> None:
         clock.freeze()
-        put(idle, ["pending", "succeeded"])
-        replay = begun(api, idle)
+        store_deliveries(idle, ["pending", "succeeded"])
+        replay = start_replay(api, idle)
         clock.shift(seconds=1)
-        put(idle, ["failed"], now())
-        started(workers)
-        assert (replay["requeued"], ended(api, idle, replay)["requeued"]) == (0, 0)
+        store_deliveries(idle, ["failed"], now())
+        run_replay_without_sending(workers)
+        assert (replay["requeued"], get_finished_replay(api, idle, replay)["requeued"]) == (0, 0)
 
-    def test_those_that_are_not_kept_any_more_are_gone(
+    def test_excludes_deliveries_past_their_retention(
         self, api: Api, idle: Hook, workers: Workers, clock: Clock
     ) -> None:
-        put(idle, ["failed"])
+        store_deliveries(idle, ["failed"])
         clock.shift(days=RETENTION_DAYS, seconds=1)
-        replay = begun(api, idle)
-        started(workers)
-        assert ended(api, idle, replay)["requeued"] == 0
+        replay = start_replay(api, idle)
+        run_replay_without_sending(workers)
+        assert get_finished_replay(api, idle, replay)["requeued"] == 0
 
-    def test_another_webhooks_are_its_own(self, api: Api, organization: Founded, idle: Hook, workers: Workers) -> None:
+    def test_excludes_deliveries_of_other_webhooks(
+        self, api: Api, organization: Founded, idle: Hook, workers: Workers
+    ) -> None:
         other = hook(api, organization, URL, events=["organization.purged"])
-        put(other, ["failed"])
-        assert begun(api, idle)["requeued"] == 0
-        started(workers)
-        assert [one["status"] for one in deliveries(api, other)] == ["failed"]
+        store_deliveries(other, ["failed"])
+        assert start_replay(api, idle)["requeued"] == 0
+        run_replay_without_sending(workers)
+        assert [delivery["status"] for delivery in deliveries(api, other)] == ["failed"]
 
 
-class TestARequest:
+class TestReplayRequest:
     @pytest.mark.parametrize(
-        ("body", "faults"),
+        ("body", "expected_errors"),
         [
             ({"from": None}, {"/from": "required"}),
             ({"from": "yesterday"}, {"/from": "malformed"}),
@@ -206,152 +206,156 @@ class TestARequest:
             ({"status": "failed,skipped"}, {"/status": "not_one_of"}),
         ],
     )
-    def test_that_makes_no_sense_is_refused(self, api: Api, idle: Hook, body: Json, faults: dict[str, str]) -> None:
-        answer = asked(api, idle, **body)
+    def test_an_invalid_body_is_rejected(
+        self, api: Api, idle: Hook, body: Json, expected_errors: dict[str, str]
+    ) -> None:
+        answer = request_replay(api, idle, **body)
         assert answer.code == "422 validation_failed"
-        assert answer.faults == faults
+        assert answer.faults == expected_errors
 
-    def test_for_a_webhook_that_is_not_active_is_refused_with_what_to_do(self, api: Api, idle: Hook) -> None:
+    def test_for_an_inactive_webhook_is_rejected_with_the_remedy(self, api: Api, idle: Hook) -> None:
         change(api, idle, enabled=False)
-        answer = asked(api, idle)
+        answer = request_replay(api, idle)
         assert answer.code == "409 invalid_transition"
         assert '{"enabled": true}' in answer.json["detail"]
 
-    def test_has_an_entry_about_the_replay(self, api: Api, organization: Founded, idle: Hook) -> None:
-        replay = begun(api, idle, status="failed")
+    def test_writes_an_entry_about_the_replay(self, api: Api, organization: Founded, idle: Hook) -> None:
+        replay = start_replay(api, idle, status="failed")
         (entry,) = log_of(api, organization, type=REPLAYED)
         assert entry["target"] == {"type": "organization.webhook.replay", "id": replay["id"], "name": replay["id"]}
         assert (entry["data"], entry["changes"]) == (replay, [])
 
-    def test_finds_no_replay_of_another_webhook(self, api: Api, organization: Founded, idle: Hook, ada: Person) -> None:
-        replay = begun(api, idle)
+    def test_does_not_find_a_replay_of_another_webhook(
+        self, api: Api, organization: Founded, idle: Hook, ada: Person
+    ) -> None:
+        replay = start_replay(api, idle)
         for other in (hook(api, organization, URL), hook(api, found(api, ada), URL)):
             assert api.get(f"{other.path}/replays/{replay['id']}", as_=ada).code == "404 not_found"
 
-    def test_is_refused_while_too_many_run(
+    def test_is_rejected_while_too_many_replays_run(
         self, api: Api, organization: Founded, idle: Hook, workers: Workers, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         assert Replay.quota.limit == 10
         monkeypatch.setattr(Replay, "quota", replace(Replay.quota, limit=2))
         other = hook(api, organization, URL)
-        for made in (idle, other):
-            begun(api, made)
-        assert asked(api, idle).code == "409 limit_exceeded"
+        for webhook in (idle, other):
+            start_replay(api, webhook)
+        assert request_replay(api, idle).code == "409 limit_exceeded"
         workers.deliver()
-        assert asked(api, idle).status == 202
+        assert request_replay(api, idle).status == 202
 
 
-class TestWhatComesInBetween:
+class TestInterruptions:
     @pytest.fixture(autouse=True)
-    def _small_steps(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def _small_batches(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(batches, "MAX_BATCH_SIZE", 2)
         monkeypatch.setattr(tasks, "_PAGE_SIZE", 3)
 
-    def test_a_long_one_goes_on_in_turns(
+    def test_a_long_replay_continues_in_slices(
         self, api: Api, idle: Hook, workers: Workers, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(jobs, "_SLICE_SECONDS", 0)
-        made = put(idle, ["failed", "succeeded"] * 8)
-        replay = begun(api, idle)
+        delivery_ids = store_deliveries(idle, ["failed", "succeeded"] * 8)
+        replay = start_replay(api, idle)
         for _ in range(8):
-            started(workers)
-        record = ended(api, idle, replay)
+            run_replay_without_sending(workers)
+        record = get_finished_replay(api, idle, replay)
         assert (record["status"], record["requeued"]) == ("completed", 8)
-        assert pending(api, idle) == made[::2]
+        assert list_pending_ids(api, idle) == delivery_ids[::2]
 
-    def test_one_that_is_disturbed_asks_for_nothing_twice(
+    def test_an_interrupted_replay_requeues_no_delivery_twice(
         self, api: Api, idle: Hook, workers: Workers, clock: Clock
     ) -> None:
-        made = put(idle, ["failed"] * 7)
-        replay = begun(api, idle)
+        delivery_ids = store_deliveries(idle, ["failed"] * 7)
+        replay = start_replay(api, idle)
         with failing(Fault.TIMED_OUT, name="dynamodb:TransactWriteItems", at=6, times=None) as injected:
-            started(workers)
+            run_replay_without_sending(workers)
         assert injected.hit
-        assert 0 < len(pending(api, idle)) < 7
+        assert 0 < len(list_pending_ids(api, idle)) < 7
         clock.shift(minutes=4)
         workers.sweep()
-        started(workers)
-        record = ended(api, idle, replay)
+        run_replay_without_sending(workers)
+        record = get_finished_replay(api, idle, replay)
         assert (record["status"], record["requeued"]) == ("completed", 7)
-        assert pending(api, idle) == made
-        assert {one["version"] for one in deliveries(api, idle)} == {2}
+        assert list_pending_ids(api, idle) == delivery_ids
+        assert {delivery["version"] for delivery in deliveries(api, idle)} == {2}
 
-    def test_what_changes_meanwhile_is_left(
+    def test_deliveries_that_change_during_the_replay_are_not_requeued(
         self, api: Api, idle: Hook, workers: Workers, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        made = put(idle, ["failed"] * 4)
-        replay, ask = begun(api, idle), tasks._requeue_unchecked  # noqa: SLF001
+        delivery_ids = store_deliveries(idle, ["failed"] * 4)
+        replay, requeue = start_replay(api, idle), tasks._requeue_unchecked  # noqa: SLF001
 
-        def disturbed(replay: Replay, lot: Any, position: Any) -> Replay:
-            monkeypatch.setattr(tasks, "_requeue_unchecked", ask)
-            path = f"{idle.path}/deliveries/{made[0]}/retry"
+        def retry_first_then_requeue(replay: Replay, batch: Any, position: Any) -> Replay:
+            monkeypatch.setattr(tasks, "_requeue_unchecked", requeue)
+            path = f"{idle.path}/deliveries/{delivery_ids[0]}/retry"
             assert api.post(path, as_=idle.organization.owner).status == 202
-            return ask(replay, lot, position)
+            return requeue(replay, batch, position)
 
-        monkeypatch.setattr(tasks, "_requeue_unchecked", disturbed)
-        started(workers)
-        assert ended(api, idle, replay)["requeued"] == 3
-        assert {one["version"] for one in deliveries(api, idle) if one["id"] != made[0]} == {2}
+        monkeypatch.setattr(tasks, "_requeue_unchecked", retry_first_then_requeue)
+        run_replay_without_sending(workers)
+        assert get_finished_replay(api, idle, replay)["requeued"] == 3
+        assert {delivery["version"] for delivery in deliveries(api, idle) if delivery["id"] != delivery_ids[0]} == {2}
 
-    def test_one_whose_messages_are_lost_is_made_up_for_by_the_sweep(
+    def test_the_sweep_redrives_deliveries_whose_messages_were_lost(
         self, api: Api, idle: Hook, workers: Workers, clock: Clock
     ) -> None:
-        put(idle, ["failed"] * 3)
-        replay = begun(api, idle)
+        store_deliveries(idle, ["failed"] * 3)
+        replay = start_replay(api, idle)
         with failing(Fault.TIMED_OUT, name="sqs:SendMessageBatch", times=None):
             workers.deliver()
-        assert ended(api, idle, replay)["requeued"] == 3
+        assert get_finished_replay(api, idle, replay)["requeued"] == 3
         assert bodies("deliveries.fifo") == []
         clock.shift(minutes=6)
         workers.settle()
-        assert pending(api, idle) == []
+        assert list_pending_ids(api, idle) == []
 
     @pytest.mark.parametrize(
-        ("disturb", "reason"),
+        ("changes", "reason"),
         [
             ({"enabled": False}, "The webhook is paused: nothing is sent to it any more."),
             (None, "The webhook was deleted."),
         ],
     )
-    def test_a_webhook_that_takes_nothing_any_more_ends_it(
-        self, api: Api, idle: Hook, workers: Workers, disturb: Json | None, reason: str
+    def test_fails_when_the_webhook_is_disabled_or_deleted(
+        self, api: Api, idle: Hook, workers: Workers, changes: Json | None, reason: str
     ) -> None:
-        put(idle, ["failed"] * 3)
-        replay = begun(api, idle)
-        if disturb:
-            change(api, idle, **disturb)
+        store_deliveries(idle, ["failed"] * 3)
+        replay = start_replay(api, idle)
+        if changes:
+            change(api, idle, **changes)
         else:
             assert api.delete(idle.path, as_=idle.organization.owner).status == 204
         workers.deliver()
-        record = ended(api, idle, replay)
+        record = get_finished_replay(api, idle, replay)
         assert (record["status"], record["error"], record["requeued"]) == ("failed", reason, 0)
 
-    def test_one_that_comes_to_nothing_again_and_again_is_given_up(
+    def test_a_replay_that_keeps_failing_is_abandoned(
         self, api: Api, idle: Hook, workers: Workers, clock: Clock, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        put(idle, ["failed"])
-        replay = begun(api, idle)
+        store_deliveries(idle, ["failed"])
+        replay = start_replay(api, idle)
         with monkeypatch.context() as patched:
-            patched.setattr(tasks, "_advance", _break)
+            patched.setattr(tasks, "_advance", _fail)
             for _ in range(jobs.MAX_FAILURES):
                 workers.attempt()
                 clock.shift(minutes=4)
                 workers.sweep()
         workers.attempt()
-        record = ended(api, idle, replay)
+        record = get_finished_replay(api, idle, replay)
         assert (record["status"], record["requeued"]) == ("failed", 0)
         assert "start it again" in record["error"]
 
-    def test_it_is_forgotten_with_the_deliveries(self, api: Api, idle: Hook, workers: Workers) -> None:
-        replay = begun(api, idle)
+    def test_expires_with_the_deliveries(self, api: Api, idle: Hook, workers: Workers) -> None:
+        replay = start_replay(api, idle)
         workers.deliver()
         (item,) = [item for item in cloud.stored() if item.get("id") == replay["id"]]
         assert item["ttl"] == _seconds(after(replay["createdAt"], days=RETENTION_DAYS))
 
 
-def _break(_replay: Replay) -> Replay:
+def _fail(_replay: Replay) -> Replay:
     raise ZeroDivisionError
 
 
-def _seconds(moment: str) -> int:
-    return timestamp_ms(moment) // 1000
+def _seconds(timestamp: str) -> int:
+    return timestamp_ms(timestamp) // 1000

@@ -1,4 +1,4 @@
-"""What becomes of research where an organization puts nodes on it, is purged, or forgets a person."""
+"""Test research records in other features: taxonomy attachments and purges of an organization."""
 
 import pytest
 
@@ -16,13 +16,13 @@ from tests.harness.workers import Workers
 
 
 @pytest.fixture
-def shared(api: Api, workers: Workers, world: World, organization: Founded) -> Library:
-    """The library of Ada's organization, with a work."""
+def organization_library(api: Api, workers: Workers, world: World, organization: Founded) -> Library:
+    """Return the library of Ada's organization, with one output."""
     world.knows(works(1))
-    shared = Library(api, workers, organization.owner, organization.id)
-    shared.imported()
-    shared.reconciled()
-    return shared
+    organization_library = Library(api, workers, organization.owner, organization.id)
+    organization_library.imported()
+    organization_library.reconciled()
+    return organization_library
 
 
 @pytest.fixture
@@ -31,54 +31,58 @@ def node(api: Api, platform: Running) -> Node:
     return node
 
 
-def put_on(node: Node, kind: str, entity_id: str, library: Library, *, as_: Person | None = None) -> Answer:
-    body = {"entityType": kind, "entityId": entity_id}
+def attach_node(node: Node, entity_type: str, entity_id: str, library: Library, *, as_: Person | None = None) -> Answer:
+    body = {"entityType": entity_type, "entityId": entity_id}
     return library.api.post(f"{node.path}/attachments", as_=as_ or library.caller, json=body)
 
 
-class TestNodesOnResearch:
-    def test_are_put_on_what_is_the_organizations(self, shared: Library, node: Node) -> None:
+class TestTaxonomyAttachments:
+    def test_attach_nodes_to_research_of_the_organization(self, organization_library: Library, node: Node) -> None:
         for kind in ("output", "artefact"):
-            (found_, *_) = shared.items(f"{kind}s")
-            assert put_on(node, f"research-{kind}", found_["id"], shared).status == 201
-        listed = shared.api.items(f"{node.path}/attachments", as_=shared.caller)
-        assert {each["entityType"] for each in listed} == {"research-output", "research-artefact"}
+            (record, *_) = organization_library.items(f"{kind}s")
+            assert attach_node(node, f"research-{kind}", record["id"], organization_library).status == 201
+        attachments = organization_library.api.items(f"{node.path}/attachments", as_=organization_library.caller)
+        assert {attachment["entityType"] for attachment in attachments} == {"research-output", "research-artefact"}
 
-    def test_are_put_on_nothing_else(
-        self, api: Api, workers: Workers, shared: Library, world: World, stranger: Person, node: Node
+    def test_reject_research_of_other_libraries(
+        self, api: Api, workers: Workers, organization_library: Library, world: World, stranger: Person, node: Node
     ) -> None:
         world.knows(works(1))
-        private = Library(api, workers, stranger)
-        private.imported()
-        foreign = Library(api, workers, stranger, found(api, stranger).id)
-        foreign.imported()
-        for library in (private, foreign):
+        user_library = Library(api, workers, stranger)
+        user_library.imported()
+        foreign_library = Library(api, workers, stranger, found(api, stranger).id)
+        foreign_library.imported()
+        for library in (user_library, foreign_library):
             for artefact in library.items("artefacts"):
-                refused = put_on(node, "research-artefact", artefact["id"], shared)
-                assert refused.faults == {"/entityId": "unknown"}
-        (artefact, *_) = shared.items("artefacts")
-        assert put_on(node, "research-output", artefact["id"], shared).faults == {"/entityId": "unknown"}
+                answer = attach_node(node, "research-artefact", artefact["id"], organization_library)
+                assert answer.faults == {"/entityId": "unknown"}
+        (artefact, *_) = organization_library.items("artefacts")
+        assert attach_node(node, "research-output", artefact["id"], organization_library).faults == {
+            "/entityId": "unknown"
+        }
 
-    def test_go_with_it(self, shared: Library, node: Node, clock: Clock, organization: Founded) -> None:
-        (output,) = shared.items("outputs")
-        put_on(node, "research-output", output["id"], shared)
-        shared.api.delete(organization.path, as_=organization.owner)
+    def test_are_purged_with_the_organization(
+        self, organization_library: Library, node: Node, clock: Clock, organization: Founded
+    ) -> None:
+        (output,) = organization_library.items("outputs")
+        attach_node(node, "research-output", output["id"], organization_library)
+        organization_library.api.delete(organization.path, as_=organization.owner)
         clock.shift(days=RESTORABLE_DAYS, minutes=3)
-        shared.workers.settle()
+        organization_library.workers.settle()
         kinds = {item.get("kind") for item in cloud.stored()}
         assert not kinds & {"research-output", "research-artefact", "taxonomy.attachment"}
 
 
-class TestAPurge:
-    def test_leaves_nothing_of_an_organizations_research_and_all_of_others(
-        self, shared: Library, organization: Founded, clock: Clock, grace: Person
+class TestOrganizationPurge:
+    def test_removes_all_research_of_the_organization_and_none_of_others(
+        self, organization_library: Library, organization: Founded, clock: Clock, grace: Person
     ) -> None:
-        other = Library(shared.api, shared.workers, grace)
-        other.imported()
-        shared.api.delete(organization.path, as_=organization.owner)
+        user_library = Library(organization_library.api, organization_library.workers, grace)
+        user_library.imported()
+        organization_library.api.delete(organization.path, as_=organization.owner)
         clock.shift(days=RESTORABLE_DAYS, minutes=3)
-        shared.workers.settle()
-        left = [item for item in cloud.stored() if item["pk"].startswith(f"RL#{organization.id}")]
-        assert left == []
+        organization_library.workers.settle()
+        remaining = [item for item in cloud.stored() if item["pk"].startswith(f"RL#{organization.id}")]
+        assert remaining == []
         assert {item["library_id"] for item in cloud.stored() if item.get("kind") == "research-artefact"} == {grace.id}
         assert not [item for item in cloud.stored() if item.get("kind") == ResearchOutput.kind]

@@ -1,4 +1,4 @@
-"""Works that look like one: what a reconcile proposes, and never does, where sources list authors and where not."""
+"""Test merge proposals for similar outputs, with and without authors in the source."""
 
 import re
 from collections.abc import Iterable
@@ -18,17 +18,17 @@ from tests.harness.sources import CARBERRY, POTTER, Library, World, works
 TERRA = Researcher("Terra Ware")
 
 
-def known(title: str, *, by: Researcher = CARBERRY, year: int = 2020, **fields: Any) -> Work:
-    """A work of a researcher, by title."""
+def build_work(title: str, *, by: Researcher = CARBERRY, year: int = 2020, **fields: Any) -> Work:
+    """Build a work of a researcher."""
     return Work(title, year, [by], **fields)
 
 
-WITH_AUTHORS = known("On Kilns: a Study", openalex="W1")
-WITHOUT_AUTHORS = known("on kilns - a study", put_code=1, year=2021)
-"""ORCID's summaries list none."""
+WITH_AUTHORS = build_work("On Kilns: a Study", openalex="W1")
+WITHOUT_AUTHORS = build_work("on kilns - a study", put_code=1, year=2021)
+"""ORCID's summaries list no authors."""
 
 
-class TestAWorkWithoutAuthors:
+class TestWorkWithoutAuthors:
     @pytest.mark.parametrize(
         ("first", "second"),
         [(WITH_AUTHORS, WITHOUT_AUTHORS), (WITHOUT_AUTHORS, WITH_AUTHORS)],
@@ -48,25 +48,25 @@ class TestAWorkWithoutAuthors:
     @pytest.mark.parametrize(
         ("other", "proposed"),
         [
-            (known("On Kilns: a Study", put_code=2, year=2021), 1),
-            (known("On Kilns: a Study", put_code=2, year=2023), 0),
-            (known("On Glazes", put_code=2, year=2021), 0),
+            (build_work("On Kilns: a Study", put_code=2, year=2021), 1),
+            (build_work("On Kilns: a Study", put_code=2, year=2023), 0),
+            (build_work("On Glazes", put_code=2, year=2021), 0),
             (Work("On Kilns: a Study", None, [CARBERRY], put_code=2), 0),
-            (known("On Kilns: a Study", by=POTTER, put_code=2, year=2021), 0),
+            (build_work("On Kilns: a Study", by=POTTER, put_code=2, year=2021), 0),
             (Work("On Kilns: a Study", 2021, [POTTER, CARBERRY], openalex="W2"), 1),
             (Work("On Kilns: a Study", 2021, [TERRA, POTTER], openalex="W2"), 0),
         ],
         ids=[
-            "neither lists any",
+            "neither lists authors",
             "years apart",
             "another title",
             "no year",
             "another researcher",
-            "not the first",
+            "not the first author",
             "another author",
         ],
     )
-    def test_is_proposed_within_a_year_and_for_one_researcher_only(
+    def test_is_proposed_only_within_a_year_and_for_the_same_researcher(
         self, library: Library, world: World, other: Work, proposed: int
     ) -> None:
         world.knows([WITHOUT_AUTHORS, other])
@@ -74,12 +74,12 @@ class TestAWorkWithoutAuthors:
         library.imported(POTTER.orcid or "")
         assert library.reconciled()["counts"] == {"created": 2, "updated": 0, "unchanged": 0, "conflicts": proposed}
 
-    def test_counts_the_merges_that_would_make_one_of_several(self, library: Library, world: World) -> None:
+    def test_counts_the_merges_that_would_unite_several_works(self, library: Library, world: World) -> None:
         by_both = [CARBERRY, POTTER]
         world.knows(
             [
                 WITHOUT_AUTHORS,
-                known("On Kilns: a Study", put_code=2),
+                build_work("On Kilns: a Study", put_code=2),
                 Work("On Kilns: a Study", 2020, by_both, openalex="W1"),
                 Work("On Kilns: a Study", 2021, by_both, openalex="W2"),
             ]
@@ -88,79 +88,79 @@ class TestAWorkWithoutAuthors:
         library.imported(POTTER.orcid or "")
         assert library.reconciled()["counts"] == {"created": 4, "updated": 0, "unchanged": 0, "conflicts": 3}
 
-    def test_of_two_that_list_others_proposes_each_with_itself(self, library: Library, world: World) -> None:
+    def test_is_proposed_with_each_of_two_works_of_other_authors(self, library: Library, world: World) -> None:
         world.knows([WITHOUT_AUTHORS, WITH_AUTHORS, Work("On Kilns: a Study", 2022, [TERRA, CARBERRY], openalex="W2")])
         library.imported()
         assert library.reconciled()["counts"]["conflicts"] == 2
 
-    def test_is_one_no_more_once_a_source_lists_its_authors(self, library: Library, world: World) -> None:
+    def test_is_no_longer_proposed_once_a_source_lists_its_authors(self, library: Library, world: World) -> None:
         world.knows([WITHOUT_AUTHORS, Work("On Kilns: a Study", 2021, [TERRA, CARBERRY], openalex="W1")])
         library.imported()
         assert library.reconciled()["counts"]["conflicts"] == 1
-        listed = known("on kilns - a study", put_code=1, year=2021, doi="10.5555/a")
-        also = known("on kilns - a study", openalex="W2", year=2021, doi="10.5555/a")
-        world.knows([listed, also, Work("On Kilns: a Study", 2021, [TERRA, CARBERRY], openalex="W1")])
+        with_authors = build_work("on kilns - a study", put_code=1, year=2021, doi="10.5555/a")
+        same_doi = build_work("on kilns - a study", openalex="W2", year=2021, doi="10.5555/a")
+        world.knows([with_authors, same_doi, Work("On Kilns: a Study", 2021, [TERRA, CARBERRY], openalex="W1")])
         library.imported()
         assert library.reconciled()["counts"] == {"created": 0, "updated": 1, "unchanged": 1, "conflicts": 0}
 
 
-class TestOutputsStoredBeforeTheseWereCompared:
-    """The rows that they are compared by said nothing but what was in their keys."""
+class TestOutputsStoredBeforeProposals:
+    """Their comparison rows contained only keys and ids."""
 
     @pytest.fixture
-    def older(self, library: Library, world: World) -> Library:
+    def older_library(self, library: Library, world: World) -> Library:
         world.knows([WITHOUT_AUTHORS, WITH_AUTHORS, *works(5)[2:]])
         library.imported()
         library.reconciled()
-        for row in shelf():
+        for row in comparison_rows():
             cloud.put({name: row[name] for name in ("pk", "sk", "id")})
         return library
 
-    def test_are_compared_by_what_they_say_and_from_then_on_by_their_rows(self, older: Library) -> None:
-        today = shelf_of_today()
-        assert shelf() != today
-        assert older.reconciled()["counts"] == {"created": 0, "updated": 0, "unchanged": 5, "conflicts": 1}
-        assert shelf() == today
-        assert count_proposals(older.caller.id) == (5, 1)
-        with calls.recorded() as made:
-            assert count_proposals(older.caller.id) == (5, 1)
-        assert made.names == ["dynamodb:Query"]
+    def test_are_compared_by_their_fields_and_afterwards_by_their_rows(self, older_library: Library) -> None:
+        expected_rows = expected_comparison_rows()
+        assert comparison_rows() != expected_rows
+        assert older_library.reconciled()["counts"] == {"created": 0, "updated": 0, "unchanged": 5, "conflicts": 1}
+        assert comparison_rows() == expected_rows
+        assert count_proposals(older_library.caller.id) == (5, 1)
+        with calls.recorded() as recorded_calls:
+            assert count_proposals(older_library.caller.id) == (5, 1)
+        assert recorded_calls.names == ["dynamodb:Query"]
 
-    def test_are_not_put_over_what_another_changes_meanwhile(
-        self, older: Library, monkeypatch: pytest.MonkeyPatch
+    def test_concurrent_changes_of_rows_are_not_overwritten(
+        self, older_library: Library, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        get_all, today = table.get_all, shelf_of_today()
-        first, *others = today
-        changed = {**first, "researcher_ids": ["A1"]}
+        get_all, expected_rows = table.get_all, expected_comparison_rows()
+        first, *other_rows = expected_rows
+        changed_row = {**first, "researcher_ids": ["A1"]}
 
-        def racing(keys: Iterable[ItemKey]) -> dict[ItemKey, Item]:
-            read = get_all(keys)
-            cloud.put(changed)
-            return read
+        def change_row_after_read(keys: Iterable[ItemKey]) -> dict[ItemKey, Item]:
+            items = get_all(keys)
+            cloud.put(changed_row)
+            return items
 
         with monkeypatch.context() as patch:
-            patch.setattr(table, "get_all", racing)
-            count_proposals(older.caller.id)
-        assert first == today[0]
-        assert changed in shelf()
-        count_proposals(older.caller.id)
-        assert shelf() == [changed, *others]
+            patch.setattr(table, "get_all", change_row_after_read)
+            count_proposals(older_library.caller.id)
+        assert first == expected_rows[0]
+        assert changed_row in comparison_rows()
+        count_proposals(older_library.caller.id)
+        assert comparison_rows() == [changed_row, *other_rows]
 
-    def test_that_are_gone_meanwhile_are_compared_no_more(self, older: Library) -> None:
-        (gone,) = [item for item in older.items("outputs") if item["title"] == WITH_AUTHORS.title]
-        cloud.remove({"pk": f"RO#{gone['id']}", "sk": gone["id"]})
-        before = shelf()
-        assert count_proposals(older.caller.id) == (5, 0)
-        (row,) = [row for row in shelf() if row["id"] == gone["id"]]
-        assert row in before
+    def test_deleted_outputs_are_no_longer_compared(self, older_library: Library) -> None:
+        (deleted,) = [item for item in older_library.items("outputs") if item["title"] == WITH_AUTHORS.title]
+        cloud.remove({"pk": f"RO#{deleted['id']}", "sk": deleted["id"]})
+        rows_before = comparison_rows()
+        assert count_proposals(older_library.caller.id) == (5, 0)
+        (row,) = [row for row in comparison_rows() if row["id"] == deleted["id"]]
+        assert row in rows_before
 
 
-def shelf() -> list[Item]:
-    """Return the rows that outputs are compared by."""
+def comparison_rows() -> list[Item]:
+    """Return the stored rows that outputs are compared by."""
     return sorted((row for row in cloud.stored() if re.fullmatch("RL#[^#]+#S", row["pk"])), key=itemgetter("sk"))
 
 
-def shelf_of_today() -> list[Item]:
-    """Return the rows as their outputs would put them today."""
+def expected_comparison_rows() -> list[Item]:
+    """Return the comparison rows that the current outputs would store."""
     outputs = [ResearchOutput.from_item(item) for item in cloud.stored() if item.get("kind") == ResearchOutput.kind]
-    return sorted((each.comparison_row for each in outputs), key=itemgetter("sk"))
+    return sorted((output.comparison_row for output in outputs), key=itemgetter("sk"))

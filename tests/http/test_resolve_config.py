@@ -1,4 +1,4 @@
-"""The config of a platform at a host, in a space, in a language."""
+"""Test the resolved configuration of a platform for a host, a space and a locale."""
 
 from typing import Any
 
@@ -12,28 +12,28 @@ from tests.harness.logs import log_of
 from tests.harness.organizations import Founded, found, make_key
 from tests.harness.platforms import Room, Running, comes_in, make_space, publish, run_platform, takes_part
 
-NOTHING = "01939d3c-0000-7000-8000-0000000000ff"
+UNKNOWN_ID = "01939d3c-0000-7000-8000-0000000000ff"
 
 
 @pytest.fixture
 def space(api: Api, organization: Founded) -> Room:
-    """An open space of a published platform, with an override and a capability."""
-    return furnished(api, make_space(api, run_platform(api, organization, published=True)))
+    """Return an open space of a published platform, with a module override and a capability."""
+    return add_override_and_capability(api, make_space(api, run_platform(api, organization, published=True)))
 
 
 @pytest.fixture
-def attic(api: Api, space: Room) -> Room:
-    """A private space of the same platform, with the same."""
-    return furnished(api, make_space(api, space.platform, name="Attic", visibility="private"))
+def private_space(api: Api, space: Room) -> Room:
+    """Return a private space of the same platform, with a module override and a capability."""
+    return add_override_and_capability(api, make_space(api, space.platform, name="Attic", visibility="private"))
 
 
 @pytest.fixture
 def platform(space: Room) -> Running:
-    """The platform of both."""
+    """Return the platform of both spaces."""
     return space.platform
 
 
-def furnished(api: Api, space: Room) -> Room:
+def add_override_and_capability(api: Api, space: Room) -> Room:
     ada, slug = space.platform.owner, space.record["slug"]
     override = {"moduleId": "feed", "enabled": False, "settings": {"of": slug}}
     capability = {"capabilityKey": f"{slug}-chat", "settings": {"most": 3}}
@@ -42,70 +42,74 @@ def furnished(api: Api, space: Room) -> Room:
     return space
 
 
-def ask(api: Api, platform: Running, as_: Caller | None = None, **body: Any) -> Answer:
+def request_config(api: Api, platform: Running, as_: Caller | None = None, **body: Any) -> Answer:
     return api.post(f"{platform.path}/resolve-config", as_=as_, json=body)
 
 
-def resolved(api: Api, platform: Running, as_: Caller | None = None, **body: Any) -> Json:
-    answer = ask(api, platform, as_, **body)
+def resolve(api: Api, platform: Running, as_: Caller | None = None, **body: Any) -> Json:
+    answer = request_config(api, platform, as_, **body)
     assert answer.status == 200, answer.text
     return answer.json
 
 
-def of_platform(document: Json) -> Json:
-    """What the document has of the config itself."""
-    return {name: value for name, value in document.items() if name not in ("capabilities", "matched")}
+def without_matches(document: Json) -> Json:
+    """Return a document without the fields that the plain configuration lacks."""
+    return {key: value for key, value in document.items() if key not in ("capabilities", "matched")}
 
 
 class TestResolvePlatformConfig:
-    def test_of_nothing_it_is_the_config_itself(self, api: Api, platform: Running, mary: Person) -> None:
+    def test_an_empty_request_returns_the_plain_configuration(self, api: Api, platform: Running, mary: Person) -> None:
         for caller in (mary, None):
-            document = resolved(api, platform, caller)
-            assert of_platform(document) == api.get(f"{platform.path}/config", as_=caller).json
+            document = resolve(api, platform, caller)
+            assert without_matches(document) == api.get(f"{platform.path}/config", as_=caller).json
             assert document["capabilities"] == []
             assert document["matched"] == {"host": None, "space": None, "locale": "en"}
 
-    @pytest.mark.parametrize("by", ["spaceId", "path"])
-    def test_in_a_space_its_overrides_and_capabilities_are_applied(
-        self, api: Api, space: Room, mary: Person, by: str
+    @pytest.mark.parametrize("matched_by", ["spaceId", "path"])
+    def test_applies_overrides_and_capabilities_of_the_space(
+        self, api: Api, space: Room, mary: Person, matched_by: str
     ) -> None:
-        body = {"spaceId": space.id} if by == "spaceId" else {"path": "/looms"}
-        document, plain = resolved(api, space.platform, mary, **body), resolved(api, space.platform, mary)
-        assert document["matched"]["space"] == {"id": space.id, "slug": "looms", "name": "Looms", "by": by}
+        body = {"spaceId": space.id} if matched_by == "spaceId" else {"path": "/looms"}
+        document, platform_document = resolve(api, space.platform, mary, **body), resolve(api, space.platform, mary)
+        assert document["matched"]["space"] == {"id": space.id, "slug": "looms", "name": "Looms", "by": matched_by}
         assert document["capabilities"] == [{"capabilityKey": "looms-chat", "settings": {"most": 3}}]
-        listed = api.get(f"{space.path}/effective-modules", as_=mary).json["items"]
-        assert [{name: m[name] for name in listed[0]} for m in document["modules"]] == listed
+        effective_modules = api.get(f"{space.path}/effective-modules", as_=mary).json["items"]
+        assert [
+            {field: module[field] for field in effective_modules[0]} for module in document["modules"]
+        ] == effective_modules
         (feed,) = (module for module in document["modules"] if module["moduleId"] == "feed")
         assert (feed["enabled"], feed["source"], feed["settings"]) == (False, "space", {"of": "looms"})
-        changed = ("modules", "version", "capabilities", "matched")
-        assert {n: v for n, v in document.items() if n not in changed} == {
-            n: v for n, v in plain.items() if n not in changed
+        differing_fields = ("modules", "version", "capabilities", "matched")
+        assert {key: value for key, value in document.items() if key not in differing_fields} == {
+            key: value for key, value in platform_document.items() if key not in differing_fields
         }
-        assert document["version"] > plain["version"]
+        assert document["version"] > platform_document["version"]
 
-    def test_the_public_is_shown_no_settings_of_what_the_space_has_switched_off(self, api: Api, space: Room) -> None:
-        (feed,) = (m for m in resolved(api, space.platform, path="/looms")["modules"] if m["moduleId"] == "feed")
+    def test_hides_settings_of_disabled_modules_from_anonymous_callers(self, api: Api, space: Room) -> None:
+        (feed,) = (
+            module for module in resolve(api, space.platform, path="/looms")["modules"] if module["moduleId"] == "feed"
+        )
         assert (feed["enabled"], feed["settings"]) == (False, {})
 
-    def test_it_takes_two_round_trips_and_changes_nothing(
+    def test_makes_two_round_trips_and_changes_nothing(
         self, api: Api, organization: Founded, space: Room, mary: Person
     ) -> None:
-        log = log_of(api, organization)
-        resolved(api, space.platform, mary)
-        answer = ask(api, space.platform, mary, path="/looms")
+        log_before = log_of(api, organization)
+        resolve(api, space.platform, mary)
+        answer = request_config(api, space.platform, mary, path="/looms")
         assert answer.calls.names[0] == "dynamodb:BatchGetItem"
         assert sorted(answer.calls.names[1:]) == ["dynamodb:BatchGetItem", *["dynamodb:Query"] * 3]
-        assert log_of(api, organization) == log
+        assert log_of(api, organization) == log_before
 
-    def test_a_draft_is_there_for_its_members_only(
+    def test_only_members_see_an_unpublished_platform(
         self, api: Api, platform: Running, mary: Person, stranger: Person
     ) -> None:
         api.patch(f"{platform.path}/publish", as_=platform.owner, json={"published": False})
-        assert [ask(api, platform, caller).code for caller in (None, stranger)] == ["404 not_found"] * 2
-        assert ask(api, platform, mary).status == 200
+        assert [request_config(api, platform, caller).code for caller in (None, stranger)] == ["404 not_found"] * 2
+        assert request_config(api, platform, mary).status == 200
 
-    def test_what_is_wrong_is_told(self, api: Api, platform: Running) -> None:
-        answer = ask(api, platform, spaceId="looms", locale="en_GB", host=7, path=["looms"])
+    def test_rejects_invalid_fields(self, api: Api, platform: Running) -> None:
+        answer = request_config(api, platform, spaceId="looms", locale="en_GB", host=7, path=["looms"])
         assert answer.faults == {
             "/spaceId": "malformed",
             "/locale": "malformed",
@@ -130,69 +134,71 @@ class TestByPath:
             "/looms#top",
         ],
     )
-    def test_it_names_the_space_whose_slug_it_begins_with(self, api: Api, platform: Running, path: str) -> None:
-        assert resolved(api, platform, path=path)["matched"]["space"]["slug"] == "looms"
+    def test_matches_the_space_whose_slug_is_the_first_segment(self, api: Api, platform: Running, path: str) -> None:
+        assert resolve(api, platform, path=path)["matched"]["space"]["slug"] == "looms"
 
     @pytest.mark.parametrize("path", ["", "/", "/spaces", "/spaces/", "/other/looms", "/looms-2", "/lo oms", "/#looms"])
-    def test_one_that_names_none_is_no_fault(self, api: Api, platform: Running, path: str) -> None:
-        assert resolved(api, platform, path=path) == resolved(api, platform)
+    def test_a_path_without_a_space_is_valid(self, api: Api, platform: Running, path: str) -> None:
+        assert resolve(api, platform, path=path) == resolve(api, platform)
 
-    def test_a_space_of_another_platform_is_none(self, api: Api, organization: Founded, platform: Running) -> None:
+    def test_does_not_match_a_space_of_another_platform(
+        self, api: Api, organization: Founded, platform: Running
+    ) -> None:
         make_space(api, run_platform(api, organization, name="Other"), name="Mills")
-        assert resolved(api, platform, path="/mills")["matched"]["space"] is None
+        assert resolve(api, platform, path="/mills")["matched"]["space"] is None
 
-    def test_the_space_that_is_named_by_its_id_comes_first(self, api: Api, space: Room) -> None:
+    def test_the_space_id_takes_precedence(self, api: Api, space: Room) -> None:
         make_space(api, space.platform, name="Mills")
-        matched = resolved(api, space.platform, spaceId=space.id, path="/mills")["matched"]
+        matched = resolve(api, space.platform, spaceId=space.id, path="/mills")["matched"]
         assert (matched["space"]["id"], matched["space"]["by"]) == (space.id, "spaceId")
 
 
-class TestAPrivateSpace:
-    def test_is_as_if_it_were_not_there_for_whoever_does_not_see_it(
-        self, api: Api, attic: Room, mary: Person, stranger: Person
+class TestPrivateSpace:
+    def test_is_indistinguishable_from_a_missing_one_without_access(
+        self, api: Api, private_space: Room, mary: Person, stranger: Person
     ) -> None:
-        platform = attic.platform
+        platform = private_space.platform
         foreign_key = make_key(api, found(api, stranger, name="Rivals"), "admin")
         for caller in (None, mary, stranger, foreign_key):
-            assert resolved(api, platform, caller, path="/attic") == resolved(api, platform, caller, path="/nothing")
-            refused = ask(api, platform, caller, spaceId=attic.id)
-            assert refused.refusal == ask(api, platform, caller, spaceId=NOTHING).refusal
-            assert refused.code == "404 not_found"
+            assert resolve(api, platform, caller, path="/attic") == resolve(api, platform, caller, path="/nothing")
+            answer = request_config(api, platform, caller, spaceId=private_space.id)
+            assert answer.refusal == request_config(api, platform, caller, spaceId=UNKNOWN_ID).refusal
+            assert answer.code == "404 not_found"
 
-    def test_is_there_for_its_members_for_admins_and_for_keys_that_see_it(
-        self, api: Api, organization: Founded, attic: Room, ada: Person, grace: Person, mary: Person
+    def test_is_visible_to_its_members_to_admins_and_to_keys_with_its_scope(
+        self, api: Api, organization: Founded, private_space: Room, ada: Person, grace: Person, mary: Person
     ) -> None:
-        platform = attic.platform
+        platform = private_space.platform
         keys = [make_key(api, organization, *scopes) for scopes in (["admin"], ["platforms:read", "spaces:read"])]
-        comes_in(attic, mary)
+        comes_in(private_space, mary)
         for caller in (ada, grace, mary, *keys):
-            for body in ({"spaceId": attic.id}, {"path": "/attic"}):
-                document = resolved(api, platform, caller, **body)
-                assert document["matched"]["space"]["id"] == attic.id
+            for body in ({"spaceId": private_space.id}, {"path": "/attic"}):
+                document = resolve(api, platform, caller, **body)
+                assert document["matched"]["space"]["id"] == private_space.id
                 assert document["capabilities"][0]["capabilityKey"] == "attic-chat"
-        blind = make_key(api, organization, "platforms:read")
-        assert ask(api, platform, blind, spaceId=attic.id).code == "404 not_found"
-        assert resolved(api, platform, blind, path="/attic")["matched"]["space"] is None
+        key_without_scope = make_key(api, organization, "platforms:read")
+        assert request_config(api, platform, key_without_scope, spaceId=private_space.id).code == "404 not_found"
+        assert resolve(api, platform, key_without_scope, path="/attic")["matched"]["space"] is None
 
-    def test_is_there_for_a_member_of_it_alone_as_long_as_they_belong_to_the_organization(
-        self, api: Api, organization: Founded, attic: Room, mary: Person
+    def test_is_invisible_to_a_space_member_who_left_the_organization(
+        self, api: Api, organization: Founded, private_space: Room, mary: Person
     ) -> None:
-        comes_in(attic, mary)
+        comes_in(private_space, mary)
         assert api.post(f"{organization.path}/leave", as_=mary).status == 204
-        assert ask(api, attic.platform, mary, spaceId=attic.id).code == "404 not_found"
-        assert resolved(api, attic.platform, mary, path="/attic")["capabilities"] == []
+        assert request_config(api, private_space.platform, mary, spaceId=private_space.id).code == "404 not_found"
+        assert resolve(api, private_space.platform, mary, path="/attic")["capabilities"] == []
 
-    def test_of_another_platform_is_not_found_even_for_its_admin(
+    def test_a_space_of_another_platform_is_not_found_even_for_an_admin(
         self, api: Api, organization: Founded, platform: Running, ada: Person
     ) -> None:
         other = make_space(api, run_platform(api, organization, name="Other"), name="Mills")
-        assert ask(api, platform, ada, spaceId=other.id).code == "404 not_found"
+        assert request_config(api, platform, ada, spaceId=other.id).code == "404 not_found"
 
 
 class TestByHost:
     @pytest.fixture
-    def named(self, platform: Running, configure: Configure) -> Running:
-        """The platform, with its names."""
+    def platform_with_domains(self, platform: Running, configure: Configure) -> Running:
+        """Return the platform, reachable by a subdomain and a custom domain."""
         configure(platforms_domain="atrium.example")
         came_to(platform, "verified", "xn--bcher-kva.example")
         return platform
@@ -219,32 +225,32 @@ class TestByHost:
             ("⒈.example", None),
         ],
     )
-    def test_it_is_matched_whatever_its_form(self, api: Api, named: Running, host: str, match: str | None) -> None:
-        assert resolved(api, named, host=host)["matched"]["host"] == match
+    def test_matches_the_host_in_any_notation(
+        self, api: Api, platform_with_domains: Running, host: str, match: str | None
+    ) -> None:
+        assert resolve(api, platform_with_domains, host=host)["matched"]["host"] == match
 
-    def test_a_domain_that_is_not_verified_is_none(self, api: Api, platform: Running, mary: Person) -> None:
+    def test_does_not_match_an_unverified_domain(self, api: Api, platform: Running, mary: Person) -> None:
         came_to(platform, "pending")
-        assert resolved(api, platform, mary, host="shop.example.com")["matched"]["host"] is None
+        assert resolve(api, platform, mary, host="shop.example.com")["matched"]["host"] is None
 
 
 class TestByLocale:
     @pytest.mark.parametrize(
         "locale", ["de", "en-GB", "zh-Hant-TW", "es-419", "sl-rozaj-biske-1994", "de-DE-u-co-phonebk", "en-x-engine"]
     )
-    def test_one_that_is_well_formed_is_taken(self, api: Api, platform: Running, locale: str) -> None:
-        assert resolved(api, platform, locale=locale)["matched"]["locale"] == locale
+    def test_accepts_a_well_formed_locale(self, api: Api, platform: Running, locale: str) -> None:
+        assert resolve(api, platform, locale=locale)["matched"]["locale"] == locale
 
     @pytest.mark.parametrize("locale", ["", "e", "en_GB", "en-", "english-language-of-all", "12", "de-DE-u", "en GB"])
-    def test_one_that_is_not_is_refused(self, api: Api, platform: Running, locale: str) -> None:
-        assert ask(api, platform, locale=locale).faults == {"/locale": "malformed"}
+    def test_rejects_a_malformed_locale(self, api: Api, platform: Running, locale: str) -> None:
+        assert request_config(api, platform, locale=locale).faults == {"/locale": "malformed"}
 
-    def test_without_one_it_is_the_platforms(self, api: Api, organization: Founded) -> None:
+    def test_defaults_to_the_locale_of_the_platform(self, api: Api, organization: Founded) -> None:
         platform = publish(api, run_platform(api, organization, defaultLocale="pt-BR"))
         for body in ({}, {"locale": None}):
-            assert resolved(api, platform, **body)["matched"]["locale"] == "pt-BR"
+            assert resolve(api, platform, **body)["matched"]["locale"] == "pt-BR"
 
-    def test_members_of_the_platform_alone_are_asked_nothing_else(
-        self, api: Api, platform: Running, stranger: Person
-    ) -> None:
+    def test_works_for_members_of_only_the_platform(self, api: Api, platform: Running, stranger: Person) -> None:
         takes_part(platform, stranger)
-        assert resolved(api, platform, stranger, locale="de")["matched"]["locale"] == "de"
+        assert resolve(api, platform, stranger, locale="de")["matched"]["locale"] == "de"

@@ -1,4 +1,4 @@
-"""A table that was restored to an earlier moment: `python -m local verify`, and the service on it."""
+"""Test the service and `python -m local verify` on a table that was restored to an earlier point in time."""
 
 from collections.abc import Iterator
 from copy import deepcopy
@@ -26,108 +26,108 @@ from tests.harness.receiver import Receiver
 from tests.harness.webhooks import hook
 from tests.harness.workers import Workers
 
-RESTORED: Final = "atrium-restored"
-ANCHORS_2: Final = "atrium-anchors-2"
+RESTORED_TABLE: Final = "atrium-restored"
+NEW_ANCHORS_BUCKET: Final = "atrium-anchors-2"
 
-pytestmark = pytest.mark.usefixtures("impatient", "here")
+pytestmark = pytest.mark.usefixtures("impatient", "local_commands")
 
 
 @pytest.fixture
-def here(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The command verifies what the test sees."""
+def local_commands(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let the commands use the AWS in memory of the test."""
     monkeypatch.setattr("local.server.configuration.use_place", lambda *_: None)
     with scanning():
         yield
 
 
 @pytest.fixture
-def restored(configure: Configure) -> Iterator[None]:
-    """Another table with the same indexes and items, as RestoreTableToPointInTime makes one, and the service on it."""
-    aws.client("dynamodb").create_table(**resources.table(RESTORED))
-    configure(table_name=RESTORED)
+def restored_table(configure: Configure) -> Iterator[None]:
+    """Create a table with the same indexes, as RestoreTableToPointInTime does, and let the service use it."""
+    aws.client("dynamodb").create_table(**resources.table(RESTORED_TABLE))
+    configure(table_name=RESTORED_TABLE)
     yield
-    aws.client("dynamodb").delete_table(TableName=RESTORED)
+    aws.client("dynamodb").delete_table(TableName=RESTORED_TABLE)
 
 
-def verified(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, list[str]]:
-    """Return the exit code and what was printed."""
+def run_verify(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, list[str]]:
+    """Return the exit code and the printed lines."""
     capsys.readouterr()
-    return main(["verify", *words]), capsys.readouterr().out.splitlines()
+    return main(["verify", *arguments]), capsys.readouterr().out.splitlines()
 
 
-def anew(configure: Configure) -> None:
-    """Let the anchors begin anew in another bucket."""
-    aws.client("s3").create_bucket(Bucket=ANCHORS_2)
-    configure(anchors_bucket=ANCHORS_2)
+def use_new_anchors_bucket(configure: Configure) -> None:
+    """Let the service store anchors in another, empty bucket."""
+    aws.client("s3").create_bucket(Bucket=NEW_ANCHORS_BUCKET)
+    configure(anchors_bucket=NEW_ANCHORS_BUCKET)
 
 
 class TestEveryLog:
-    def test_is_verified_whether_it_is_anchored_or_waits_for_it(
+    def test_is_verified_whether_it_has_an_anchor_or_not_yet(
         self, api: Api, ten: Founded, ada: Person, workers: Workers, capsys: pytest.CaptureFixture[str]
     ) -> None:
         anchor(workers)
         grow(api, workers, ten, 2)
         found(api, ada, name="Waits for its first anchor")
         workers.deliver()
-        assert verified(capsys) == (
+        assert run_verify(capsys) == (
             0,
             ["2 logs of 13 entries, held against the anchors in atrium-anchors: all are as they were signed."],
         )
 
     @pytest.mark.usefixtures("ten")
-    def test_is_found_without_anchors_too(self, configure: Configure, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_is_verified_without_anchors(self, configure: Configure, capsys: pytest.CaptureFixture[str]) -> None:
         configure(anchors_bucket="")
-        assert verified(capsys) == (
+        assert run_verify(capsys) == (
             0,
             ["1 logs of 10 entries, held against their heads; no anchors: all are as they were signed."],
         )
 
-    def test_is_found_after_the_anchors_began_anew(
+    def test_is_found_after_a_change_of_the_anchors_bucket(
         self, ten: Founded, workers: Workers, configure: Configure, capsys: pytest.CaptureFixture[str]
     ) -> None:
         anchor(workers)
-        anew(configure)
-        assert [place.log for place in module.places("")] == [ten.id]
-        assert verified(capsys) == (
+        use_new_anchors_bucket(configure)
+        assert [log_position.log for log_position in module.places("")] == [ten.id]
+        assert run_verify(capsys) == (
             0,
-            [f"1 logs of 10 entries, held against the anchors in {ANCHORS_2}: all are as they were signed."],
+            [f"1 logs of 10 entries, held against the anchors in {NEW_ANCHORS_BUCKET}: all are as they were signed."],
         )
 
-    def test_is_found_before_anything_was_appended_to_it(self, api: Api, ada: Person) -> None:
-        young = found(api, ada, name="Waits for its first entry")
-        assert [place.log for place in module.places("")] == [young.id]
+    def test_is_found_before_its_first_entry(self, api: Api, ada: Person) -> None:
+        organization = found(api, ada, name="Waits for its first entry")
+        assert [log_position.log for log_position in module.places("")] == [organization.id]
 
-    @pytest.mark.usefixtures("restored")
-    def test_is_gone_which_is_said_and_no_success(
+    @pytest.mark.usefixtures("restored_table")
+    def test_an_empty_table_is_reported_as_a_failure(
         self, configure: Configure, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        configure(table_name=RESTORED, anchors_bucket="")
+        configure(table_name=RESTORED_TABLE, anchors_bucket="")
         assert main(["verify"]) == 1
         assert "There is no log" in capsys.readouterr().err
 
-    def test_that_was_altered_is_named_with_its_place(
+    def test_an_altered_log_is_reported_with_the_sequence_number(
         self, api: Api, ten: Founded, ada: Person, workers: Workers, capsys: pytest.CaptureFixture[str]
     ) -> None:
         found(api, ada, name="Healthy")
         anchor(workers)
         alter(entry(ten, 4), leaf=bytes(32))
-        code, (line, summary) = verified(capsys)
+        code, (line, summary) = run_verify(capsys)
         assert (code, line) == (1, f"{ten.id}: modified at sequence 4, of 10 entries")
         assert summary.endswith("1 failed.")
 
-    def test_of_which_an_entry_was_taken_away_is_named_with_their_number(
+    def test_removed_pending_entries_are_counted_in_the_report(
         self, api: Api, ten: Founded, capsys: pytest.CaptureFixture[str]
     ) -> None:
         assert api.patch(ten.path, as_=ten.owner, json={"name": "Taken away"}).status == 200
         (pointer,) = (item for item in cloud.stored() if item["pk"] == f"Q#{ten.id}" and "leaf" in item)
         cloud.remove(pointer)
         cloud.remove({"pk": f"A#{ten.id}", "sk": pointer["sk"]})
-        code, (line, summary) = verified(capsys)
+        code, (line, summary) = run_verify(capsys)
         assert (code, line) == (1, f"{ten.id}: as it was signed; 1 taken away before they were sealed")
         assert summary.endswith("1 failed.")
 
     @pytest.mark.usefixtures("ten")
-    def test_is_gone_on_with_after_the_last(
+    def test_continues_after_the_last_verified_log(
         self,
         api: Api,
         ada: Person,
@@ -140,30 +140,30 @@ class TestEveryLog:
             found(api, ada, name=f"Waits {n}")
         workers.deliver()
         monkeypatch.setattr(module, "_AT_ONCE", 1)
-        everything = [*module.places("")]
-        assert everything[0].after.startswith("stored/")
-        for n, place in enumerate(everything):
-            assert list(module.places(place.after)) == everything[n + 1 :]
-        verify, asked = module.outcomes_of, list[str]()
+        log_positions = [*module.places("")]
+        assert log_positions[0].after.startswith("stored/")
+        for n, log_position in enumerate(log_positions):
+            assert list(module.places(log_position.after)) == log_positions[n + 1 :]
+        verify, verified_logs = module.outcomes_of, list[str]()
 
-        def fails_at_the_third(log: str) -> list[VerificationResult]:
-            asked.append(log)
-            if len(asked) == 3:
+        def fail_at_third_log(log: str) -> list[VerificationResult]:
+            verified_logs.append(log)
+            if len(verified_logs) == 3:
                 raise unavailable("The database is busy.")
             return verify(log)
 
-        monkeypatch.setattr(module, "outcomes_of", fails_at_the_third)
+        monkeypatch.setattr(module, "outcomes_of", fail_at_third_log)
         assert main(["verify"]) == 1
-        assert f"--after {everything[1].after}" in capsys.readouterr().err
-        _, (summary,) = verified(capsys, "--after", everything[1].after)
+        assert f"--after {log_positions[1].after}" in capsys.readouterr().err
+        _, (summary,) = run_verify(capsys, "--after", log_positions[1].after)
         assert summary.startswith("2 logs of ")
-        assert asked[3:] == [place.log for place in everything[2:]]
+        assert verified_logs[3:] == [log_position.log for log_position in log_positions[2:]]
         assert main(["verify", "--after", "nowhere/"]) == 1
         assert "no place that this command has named" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("private_targets")
-def test_a_restored_table_shows_what_is_lost_and_serves_what_is_left(
+def test_a_restored_table_shows_the_loss_and_serves_the_remaining_data(
     api: Api,
     ten: Founded,
     ada: Person,
@@ -176,56 +176,56 @@ def test_a_restored_table_shows_what_is_lost_and_serves_what_is_left(
     webhook = hook(api, ten, receiver, events=["organization.updated"])
     workers.deliver()
     anchor(workers)
-    moment = deepcopy(snapshots.taken())
+    snapshot = deepcopy(snapshots.taken())
     grow(api, workers, ten, 3)
     receiver.requests.clear()
-    later = found(api, ada, name="Founded since")
+    later_organization = found(api, ada, name="Founded since")
     workers.deliver()
     anchor(workers)
-    assert verified(capsys)[0] == 0
+    assert run_verify(capsys)[0] == 0
 
-    request.getfixturevalue("restored")
-    cloud.table(RESTORED).items.update(moment)
-    code, lines = verified(capsys)
+    request.getfixturevalue("restored_table")
+    cloud.table(RESTORED_TABLE).items.update(snapshot)
+    code, lines = run_verify(capsys)
     assert code == 1
-    cut_off = "11 of the 14 entries that were anchored are left, 3 lost"
+    loss = "11 of the 14 entries that were anchored are left, 3 lost"
     assert lines[:2] == [
-        f"{ten.id}: truncated at sequence 12: {cut_off}, and what is left: as it was signed",
-        f"{later.id}: truncated at sequence 1: 0 of the 1 entries that were anchored are left, 1 lost",
+        f"{ten.id}: truncated at sequence 12: {loss}, and what is left: as it was signed",
+        f"{later_organization.id}: truncated at sequence 1: 0 of the 1 entries that were anchored are left, 1 lost",
     ]
     assert lines[2:] == ["2 logs of 11 entries, held against the anchors in atrium-anchors: 2 failed."]
 
-    assert api.get(later.path, as_=ada).status == 404
+    assert api.get(later_organization.path, as_=ada).status == 404
     assert api.get(webhook.path, as_=ada).status == 200
-    anew(configure)
-    assert verified(capsys) == (
+    use_new_anchors_bucket(configure)
+    assert run_verify(capsys) == (
         0,
-        [f"1 logs of 11 entries, held against the anchors in {ANCHORS_2}: all are as they were signed."],
+        [f"1 logs of 11 entries, held against the anchors in {NEW_ANCHORS_BUCKET}: all are as they were signed."],
     )
     assert main(["reanchor"]) == 0
-    assert f"1 logs wait for their first anchor in {ANCHORS_2}" in capsys.readouterr().out
+    assert f"1 logs wait for their first anchor in {NEW_ANCHORS_BUCKET}" in capsys.readouterr().out
     anchor(workers)
     assert anchored(ten.id) == [11]
     assert main(["reanchor"]) == 0
     assert "0 logs wait" in capsys.readouterr().out
     assert api.patch(ten.path, as_=ada, json={"name": "Restored"}).status == 200
     workers.deliver()
-    (sent,) = receiver.requests  # Signed by a secret that the new table holds sealed.
+    (sent,) = receiver.requests  # Signed with a secret that the restored table stores encrypted.
     Verifier(webhook.secret).verify(sent.body, dict(sent.headers))
     report = api.get(f"{ten.path}/audit-log/verify-integrity", as_=ada).json
     assert (report["valid"], report["treeSize"]) == (True, 12)
 
 
-def test_of_a_log_that_was_cut_off_what_is_left_is_verified_as_well(
+def test_the_rest_of_a_truncated_log_is_verified_too(
     api: Api, ten: Founded, workers: Workers, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    moment = deepcopy(snapshots.taken())
+    snapshot = deepcopy(snapshots.taken())
     grow(api, workers, ten, 3)
     anchor(workers)
     cloud.table().items.clear()
-    cloud.table().items.update(moment)
+    cloud.table().items.update(snapshot)
     alter(entry(ten, 4), leaf=bytes(32))
-    code, (line, _) = verified(capsys)
+    code, (line, _) = run_verify(capsys)
     assert code == 1
     assert line == (
         f"{ten.id}: truncated at sequence 11: 10 of the 13 entries that were anchored are left, 3 lost, "
@@ -233,24 +233,24 @@ def test_of_a_log_that_was_cut_off_what_is_left_is_verified_as_well(
     )
 
 
-def test_who_waits_for_an_anchor_waits_on_and_who_grew_meanwhile_does_so_by_that(
+def test_reanchor_skips_logs_that_already_await_an_anchor(
     api: Api, ten: Founded, ada: Person, workers: Workers, configure: Configure
 ) -> None:
     anchor(workers)
-    young = found(api, ada, name="Waits for its first anchor")
+    new_organization = found(api, ada, name="Waits for its first anchor")
     workers.deliver()
-    waits = head(young)["index2sk"]
-    anew(configure)
-    with overtaken(lambda: grow(api, workers, ten, 1), at=4) as overtaking:
+    awaits_since = head(new_organization)["index2sk"]
+    use_new_anchors_bucket(configure)
+    with overtaken(lambda: grow(api, workers, ten, 1), at=4) as interleaving:
         assert main(["reanchor"]) == 0
-    assert overtaking.hit == "dynamodb:TransactWriteItems"
-    assert head(young)["index2sk"] == waits
+    assert interleaving.hit == "dynamodb:TransactWriteItems"
+    assert head(new_organization)["index2sk"] == awaits_since
     anchor(workers)
-    assert (anchored(ten.id), anchored(young.id)) == ([11], [1])
+    assert (anchored(ten.id), anchored(new_organization.id)) == ([11], [1])
 
 
 @pytest.mark.usefixtures("ten")
-def test_without_a_bucket_nothing_can_be_anchored(configure: Configure, capsys: pytest.CaptureFixture[str]) -> None:
+def test_reanchor_fails_without_a_bucket(configure: Configure, capsys: pytest.CaptureFixture[str]) -> None:
     configure(anchors_bucket="")
     assert main(["reanchor"]) == 1
     assert "no ANCHORS_BUCKET" in capsys.readouterr().err

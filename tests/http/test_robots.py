@@ -1,4 +1,4 @@
-"""robots.txt: what a site asks of crawlers."""
+"""Test robots.txt of sites."""
 
 import pytest
 
@@ -10,26 +10,26 @@ from tests.harness.platforms import run_platform
 from tests.harness.sites import Published, make_site
 
 
-def ask(api: Api, site: Published, **words: object) -> Answer:
-    """Ask for the robots.txt of a site, as anybody unless it is said who."""
-    return api.get(f"{site.path}/robots.txt", **words)
+def get_robots(api: Api, site: Published, **options: object) -> Answer:
+    """Get the robots.txt of a site, anonymously by default."""
+    return api.get(f"{site.path}/robots.txt", **options)
 
 
-class TestOfAPublishedSite:
+class TestPublishedSite:
     @pytest.fixture
     def site(self, api: Api, organization: Founded) -> Published:
-        """A site that everybody may see."""
+        """Return a public site."""
         return make_site(api, organization)
 
-    def test_it_lets_crawlers_see_all_and_names_the_sitemap(self, api: Api, site: Published) -> None:
-        answer = ask(api, site)
+    def test_allows_everything_and_names_the_sitemap(self, api: Api, site: Published) -> None:
+        answer = get_robots(api, site)
         assert answer.headers["Content-Type"] == "text/plain; charset=utf-8"
         assert answer.text == f"User-agent: *\nDisallow:\n\nSitemap: https://{site.record['host']}/sitemap.xml\n"
 
-    def test_it_asks_what_the_site_says(self, api: Api, organization: Founded) -> None:
+    def test_contains_the_rules_of_the_site(self, api: Api, organization: Founded) -> None:
         extra = "Crawl-delay: 10\r\n# Not for these:\nUser-agent: Bot\nDisallow: /"
         site = make_site(api, organization, robots={"disallow": ["/drafts", "/*/print"], "extra": extra})
-        assert ask(api, site).text.splitlines() == [
+        assert get_robots(api, site).text.splitlines() == [
             "User-agent: *",
             "Disallow: /drafts",
             "Disallow: /*/print",
@@ -41,56 +41,61 @@ class TestOfAPublishedSite:
             f"Sitemap: https://{site.record['host']}/sitemap.xml",
         ]
 
-    @pytest.mark.parametrize("end", ["\n", "\r", "\x0b", "\x85", "\u2028"])
-    def test_no_path_begins_a_line_of_its_own(self, api: Api, site: Published, end: str) -> None:
-        refused = api.patch(
-            site.path, as_=site.owner, json={"robots": {"disallow": [f"/a{end}Sitemap: https://evil.example.com"]}}
+    @pytest.mark.parametrize("line_break", ["\n", "\r", "\x0b", "\x85", "\u2028"])
+    def test_a_path_cannot_inject_a_line(self, api: Api, site: Published, line_break: str) -> None:
+        answer = api.patch(
+            site.path,
+            as_=site.owner,
+            json={"robots": {"disallow": [f"/a{line_break}Sitemap: https://evil.example.com"]}},
         )
-        assert refused.status == 422
-        assert set(refused.faults) == {"/robots/disallow/0"}
+        assert answer.status == 422
+        assert set(answer.faults) == {"/robots/disallow/0"}
 
-    def test_it_names_the_verified_domain_of_the_platform(self, api: Api, organization: Founded) -> None:
+    def test_names_the_verified_domain_of_the_platform(self, api: Api, organization: Founded) -> None:
         platform = run_platform(api, organization, published=True)
         site = make_site(api, organization, platformId=platform.id)
         claim(api, platform, "looms.example.com")
         came_to(platform, "verified", "looms.example.com")
-        assert "Sitemap: https://looms.example.com/sitemap.xml\n" in ask(api, site).text
+        assert "Sitemap: https://looms.example.com/sitemap.xml\n" in get_robots(api, site).text
 
-    def test_it_has_a_strong_tag_and_may_be_kept_for_minutes(self, api: Api, site: Published) -> None:
-        answer = ask(api, site)
+    def test_has_a_strong_etag_and_is_cacheable_for_minutes(self, api: Api, site: Published) -> None:
+        answer = get_robots(api, site)
         assert answer.headers["Cache-Control"] == "public, max-age=300"
-        assert ask(api, site, headers={"If-None-Match": answer.etag}).status == 304
+        assert get_robots(api, site, headers={"If-None-Match": answer.etag}).status == 304
 
-    def test_it_is_the_same_to_everybody(
+    def test_is_the_same_for_every_caller(
         self, api: Api, site: Published, organization: Founded, stranger: Person
     ) -> None:
         rivals = found(api, stranger, name="Rivals")
-        narrow, foreign = make_key(api, organization, "webhooks:read"), make_key(api, rivals, "admin")
-        texts = {ask(api, site, as_=caller).text for caller in (None, site.owner, stranger, narrow, foreign)}
-        assert texts == {ask(api, site).text}
+        key_without_scope, foreign_key = make_key(api, organization, "webhooks:read"), make_key(api, rivals, "admin")
+        texts = {
+            get_robots(api, site, as_=caller).text
+            for caller in (None, site.owner, stranger, key_without_scope, foreign_key)
+        }
+        assert texts == {get_robots(api, site).text}
 
 
-class TestOfADraft:
-    def test_it_keeps_everybody_from_all(self, api: Api, organization: Founded, stranger: Person) -> None:
+class TestDraftSite:
+    def test_disallows_everything(self, api: Api, organization: Founded, stranger: Person) -> None:
         site = make_site(api, organization, published=False, robots={"extra": "Allow: /"})
-        texts = {ask(api, site, as_=caller).text for caller in (None, site.owner, stranger)}
+        texts = {get_robots(api, site, as_=caller).text for caller in (None, site.owner, stranger)}
         assert texts == {"User-agent: *\nDisallow: /\n"}
 
-    def test_it_says_so_again_once_the_site_is_taken_back(self, api: Api, organization: Founded) -> None:
+    def test_disallows_everything_again_after_unpublishing(self, api: Api, organization: Founded) -> None:
         site = make_site(api, organization)
         api.patch(site.path, as_=site.owner, json={"status": "draft"})
-        assert ask(api, site).text == "User-agent: *\nDisallow: /\n"
+        assert get_robots(api, site).text == "User-agent: *\nDisallow: /\n"
 
 
-class TestOfNoSite:
-    def test_there_is_none(self, api: Api, organization: Founded) -> None:
+class TestDeletedSite:
+    def test_has_no_robots(self, api: Api, organization: Founded) -> None:
         site = make_site(api, organization)
         assert api.delete(site.path, as_=site.owner).status == 204
-        assert ask(api, site).code == "404 not_found"
+        assert get_robots(api, site).code == "404 not_found"
         assert api.get("/sites/nothing/robots.txt").code == "404 not_found"
 
-    def test_there_is_none_of_an_organization_that_is_deleted(self, api: Api, organization: Founded) -> None:
+    def test_has_none_when_the_organization_is_deleted(self, api: Api, organization: Founded) -> None:
         site = make_site(api, organization)
         assert api.delete(organization.path, as_=organization.owner).status == 204
-        assert ask(api, site).code == "404 not_found"
-        assert ask(api, site, as_=organization.owner).code == "404 not_found"
+        assert get_robots(api, site).code == "404 not_found"
+        assert get_robots(api, site, as_=organization.owner).code == "404 not_found"

@@ -1,4 +1,4 @@
-"""How an event is sent to a webhook, and what becomes of one that does not take it."""
+"""Test how events are sent to webhooks, and how failing webhooks are retried and disabled."""
 
 import json
 from typing import Any
@@ -25,13 +25,13 @@ DISABLED = "organization.webhook.disabled"
 EXHAUSTED = "organization.webhook.delivery_exhausted"
 
 
-def pause(one: Json) -> float:
-    """Return how many seconds lie between a delivery's last attempt and its next."""
-    return (timestamp_ms(one["nextAttemptAt"]) - timestamp_ms(one["attempts"][-1]["at"])) / 1000
+def seconds_until_retry(event_delivery: Json) -> float:
+    """Return the number of seconds between the last attempt of a delivery and the next."""
+    return (timestamp_ms(event_delivery["nextAttemptAt"]) - timestamp_ms(event_delivery["attempts"][-1]["at"])) / 1000
 
 
-class TestTheRequest:
-    def test_it_says_what_happened_and_who_sends_it(
+class TestRequest:
+    def test_contains_the_event_and_is_signed(
         self, api: Api, organization: Founded, made: Hook, workers: Workers, receiver: Receiver
     ) -> None:
         rename(api, organization, "Difference Engines")
@@ -51,7 +51,7 @@ class TestTheRequest:
         assert headers["webhook-id"] == entry["id"]
         assert Verifier(made.secret).verify(request.body, headers) == told(request)
 
-    def test_every_live_secret_signs_it(
+    def test_is_signed_with_every_valid_secret(
         self, api: Api, organization: Founded, made: Hook, workers: Workers, receiver: Receiver, clock: Clock
     ) -> None:
         rotated = api.post(f"{made.path}/rotate-secret", as_=organization.owner, json={"graceHours": 1}).json
@@ -66,7 +66,7 @@ class TestTheRequest:
         (signature,) = receiver.requests[-1].headers["webhook-signature"].split()
         assert signature.startswith("v1,")
 
-    def test_it_is_the_same_at_each_attempt_but_for_its_time(
+    def test_differs_between_attempts_only_in_its_timestamp(
         self, api: Api, organization: Founded, made: Hook, workers: Workers, receiver: Receiver, clock: Clock
     ) -> None:
         receiver.answer = Reply(status=500)
@@ -78,47 +78,47 @@ class TestTheRequest:
         assert first.body == second.body
         assert first.headers["webhook-id"] == second.headers["webhook-id"]
         assert int(second.headers["webhook-timestamp"]) > int(first.headers["webhook-timestamp"])
-        assert [a["statusCode"] for a in delivery(api, made, UPDATED)["attempts"]] == [500, 500]
+        assert [attempt["statusCode"] for attempt in delivery(api, made, UPDATED)["attempts"]] == [500, 500]
 
 
-class TestAnAnswer:
+class TestResponse:
     @pytest.mark.parametrize("status", [200, 201, 204, 299])
-    def test_of_success_ends_the_delivery(
+    def test_success_completes_the_delivery(
         self, api: Api, organization: Founded, made: Hook, workers: Workers, receiver: Receiver, status: int
     ) -> None:
         receiver.answer = Reply(status=status, body=b"" if status == 204 else b"thanks")
         rename(api, organization, "After")
         workers.deliver()
-        one = delivery(api, made, UPDATED)
-        assert (one["status"], one["nextAttemptAt"]) == ("succeeded", None)
-        (attempt,) = one["attempts"]
+        event_delivery = delivery(api, made, UPDATED)
+        assert (event_delivery["status"], event_delivery["nextAttemptAt"]) == ("succeeded", None)
+        (attempt,) = event_delivery["attempts"]
         assert (attempt["number"], attempt["statusCode"], attempt["error"]) == (1, status, None)
         assert attempt["responseBody"] == (None if status == 204 else "thanks")
         assert attempt["durationMs"] >= 0
 
     @pytest.mark.parametrize("status", [301, 302, 307, 400, 401, 404, 429, 500, 503])
-    def test_of_anything_else_is_tried_again(
+    def test_any_other_status_is_retried(
         self, api: Api, organization: Founded, made: Hook, workers: Workers, receiver: Receiver, status: int
     ) -> None:
         receiver.answer = Reply(status=status, headers={"Location": receiver.at("127.0.0.1", "/elsewhere")}, body=b"no")
         rename(api, organization, "After")
         workers.attempt()
-        one = delivery(api, made, UPDATED)
-        assert (one["status"], one["completedAt"]) == ("pending", None)
-        assert one["attempts"][0]["statusCode"] == status
-        assert 3.9 <= pause(one) <= 6.1
+        event_delivery = delivery(api, made, UPDATED)
+        assert (event_delivery["status"], event_delivery["completedAt"]) == ("pending", None)
+        assert event_delivery["attempts"][0]["statusCode"] == status
+        assert 3.9 <= seconds_until_retry(event_delivery) <= 6.1
         assert {request.path for request in receiver.requests} == {"/"}
         assert shown(api, made)["failingSince"] is not None
 
-    def test_that_asks_for_peace_is_obeyed(
+    def test_retry_after_is_respected(
         self, api: Api, organization: Founded, made: Hook, workers: Workers, receiver: Receiver
     ) -> None:
         receiver.answer = Reply(status=503, headers={"Retry-After": "120"})
         rename(api, organization, "After")
         workers.attempt()
-        assert 119 <= pause(delivery(api, made, UPDATED)) <= 121
+        assert 119 <= seconds_until_retry(delivery(api, made, UPDATED)) <= 121
 
-    def test_that_it_wants_nothing_any_more_disables_the_webhook(
+    def test_410_disables_the_webhook(
         self, api: Api, organization: Founded, made: Hook, workers: Workers, receiver: Receiver
     ) -> None:
         receiver.answer = Reply(status=410)
@@ -132,70 +132,74 @@ class TestAnAnswer:
         rename(api, organization, "Unheard")
         workers.deliver()
         assert len(receiver.requests) == 1
-        assert [one["status"] for one in deliveries(api, made, status="skipped")] == ["skipped"]
+        assert [event_delivery["status"] for event_delivery in deliveries(api, made, status="skipped")] == ["skipped"]
 
 
-class TestTheSchedule:
-    def test_ten_attempts_are_made_over_three_days_and_then_it_is_given_up(
+class TestRetrySchedule:
+    def test_fails_after_ten_attempts_over_three_days(
         self, api: Api, organization: Founded, made: Hook, workers: Workers, receiver: Receiver, clock: Clock
     ) -> None:
         receiver.answer = Reply(status=500)
-        other = hook(api, organization, receiver.at("127.0.0.1", "/other"), events=[EXHAUSTED])
-        both = hook(api, organization, receiver.at("127.0.0.1", "/own"), events=[UPDATED, EXHAUSTED])
+        exhaustion_webhook = hook(api, organization, receiver.at("127.0.0.1", "/other"), events=[EXHAUSTED])
+        other_webhook = hook(api, organization, receiver.at("127.0.0.1", "/own"), events=[UPDATED, EXHAUSTED])
         receiver.answers["/other"] = receiver.answers["/own"] = Reply()
         rename(api, organization, "After")
         workers.deliver()
         for seconds in RETRY_SECONDS:
-            one = delivery(api, made, UPDATED)
-            assert seconds * 0.8 - 1 <= pause(one) <= seconds * 1.2 + 1
+            event_delivery = delivery(api, made, UPDATED)
+            assert seconds * 0.8 - 1 <= seconds_until_retry(event_delivery) <= seconds * 1.2 + 1
             clock.shift(seconds=seconds * 1.2 + 301)
             workers.settle()
-        one = delivery(api, made, UPDATED)
-        assert (one["status"], len(one["attempts"]), one["nextAttemptAt"]) == ("failed", 10, None)
-        assert [attempt["number"] for attempt in one["attempts"]] == list(range(1, 11))
+        event_delivery = delivery(api, made, UPDATED)
+        assert (event_delivery["status"], len(event_delivery["attempts"]), event_delivery["nextAttemptAt"]) == (
+            "failed",
+            10,
+            None,
+        )
+        assert [attempt["number"] for attempt in event_delivery["attempts"]] == list(range(1, 11))
         (entry,) = log_of(api, organization, type=EXHAUSTED)
-        assert entry["target"] == {"type": "organization.webhook.delivery", "id": one["id"], "name": UPDATED}
+        assert entry["target"] == {"type": "organization.webhook.delivery", "id": event_delivery["id"], "name": UPDATED}
         assert entry["data"]["webhookId"] == made.id
-        assert delivery(api, other, EXHAUSTED)["status"] == "succeeded"
-        assert delivery(api, both, EXHAUSTED)["status"] == "succeeded"
+        assert delivery(api, exhaustion_webhook, EXHAUSTED)["status"] == "succeeded"
+        assert delivery(api, other_webhook, EXHAUSTED)["status"] == "succeeded"
 
-    def test_a_webhook_is_not_told_of_its_own_failures(
+    def test_a_webhook_receives_no_event_about_its_own_failures(
         self, api: Api, organization: Founded, workers: Workers, receiver: Receiver, clock: Clock
     ) -> None:
         receiver.answer = Reply(status=500)
-        made = hook(api, organization, receiver, events=[UPDATED, EXHAUSTED, DISABLED])
+        webhook = hook(api, organization, receiver, events=[UPDATED, EXHAUSTED, DISABLED])
         rename(api, organization, "After")
         workers.deliver()
         for seconds in RETRY_SECONDS:
             clock.shift(seconds=seconds * 1.2 + 301)
             workers.settle()
         assert log_of(api, organization, type=EXHAUSTED)
-        assert [one["eventType"] for one in deliveries(api, made)] == [UPDATED]
+        assert [event_delivery["eventType"] for event_delivery in deliveries(api, webhook)] == [UPDATED]
 
-    def test_one_that_has_failed_for_five_days_is_disabled_and_its_admins_get_a_mail(
+    def test_five_days_of_failures_disable_the_webhook_and_notify_the_admins(
         self, api: Api, organization: Founded, workers: Workers, receiver: Receiver, clock: Clock, mailbox: Mailbox
     ) -> None:
-        made = hook(api, organization, receiver, events=[UPDATED])
+        webhook = hook(api, organization, receiver, events=[UPDATED])
         receiver.answer = Reply(status=500)
         for days in (0, 2, 2):
             clock.shift(days=days)
             rename(api, organization, f"After {days} more")
             workers.deliver()
-            assert shown(api, made)["status"] == "active"
-        since = shown(api, made)["failingSince"]
+            assert shown(api, webhook)["status"] == "active"
+        since = shown(api, webhook)["failingSince"]
         clock.shift(days=1, minutes=1)
         rename(api, organization, "Too late")
         workers.settle()
-        now = shown(api, made)
-        assert (now["status"], now["failingSince"]) == ("disabled", since)
-        assert "5 days" in now["disabledReason"]
+        current = shown(api, webhook)
+        assert (current["status"], current["failingSince"]) == ("disabled", since)
+        assert "5 days" in current["disabledReason"]
         (entry,) = log_of(api, organization, type=DISABLED)
         assert {"field": "status", "from": "active", "to": "disabled"} in entry["changes"]
         assert sorted(letter.to[0] for letter in mailbox.received) == ["ada@example.com", "grace@example.com"]
-        assert made.record["url"] in mailbox.letters[0].text
+        assert webhook.record["url"] in mailbox.letters[0].text
         assert "Analytical Engines" in mailbox.letters[0].subject or "Too late" in mailbox.letters[0].subject
 
-    def test_one_success_is_enough_to_be_well_again(
+    def test_one_success_clears_the_failure(
         self, api: Api, organization: Founded, made: Hook, workers: Workers, receiver: Receiver, clock: Clock
     ) -> None:
         receiver.answer = Reply(status=500)
@@ -213,8 +217,8 @@ class TestTheSchedule:
         assert shown(api, made)["status"] == "active"
 
 
-class TestWhatComesInBetween:
-    def test_one_that_is_paused_before_the_next_attempt_gets_it_no_more(
+class TestInterruptions:
+    def test_disabling_skips_the_retry(
         self, api: Api, organization: Founded, made: Hook, workers: Workers, receiver: Receiver, clock: Clock
     ) -> None:
         receiver.answer = Reply(status=500)
@@ -226,7 +230,7 @@ class TestWhatComesInBetween:
         assert len(receiver.requests) == 1
         assert delivery(api, made, UPDATED)["status"] == "skipped"
 
-    def test_one_that_leads_elsewhere_by_then_gets_it_there(
+    def test_a_retry_goes_to_the_changed_url(
         self, api: Api, organization: Founded, made: Hook, workers: Workers, receiver: Receiver, clock: Clock
     ) -> None:
         receiver.answers["/"] = Reply(status=500)
@@ -239,11 +243,11 @@ class TestWhatComesInBetween:
         assert [request.path for request in receiver.requests] == ["/", "/moved"]
         assert delivery(api, made, UPDATED)["status"] == "succeeded"
 
-    def test_a_person_who_is_erased_meanwhile_is_not_told_about(
+    def test_an_event_about_an_erased_person_is_not_retried(
         self, api: Api, organization: Founded, workers: Workers, receiver: Receiver, clock: Clock
     ) -> None:
         receiver.answer = Reply(status=500, body=b"sophie@example.org is not welcome")
-        other = hook(api, organization, receiver, events=["organization.invitation.created"])
+        webhook = hook(api, organization, receiver, events=["organization.invitation.created"])
         body = {"email": "sophie@example.org"}
         assert api.post(f"{organization.path}/invite", as_=organization.owner, json=body).status == 201
         workers.deliver()
@@ -254,14 +258,14 @@ class TestWhatComesInBetween:
         assert len(receiver.requests) <= 2
         clock.shift(days=1)
         workers.settle()
-        found: Any = deliveries(api, other)
-        assert [one["status"] for one in found] == ["skipped"]
-        assert "sophie" not in json.dumps(found)
+        invitation_deliveries: Any = deliveries(api, webhook)
+        assert [event_delivery["status"] for event_delivery in invitation_deliveries] == ["skipped"]
+        assert "sophie" not in json.dumps(invitation_deliveries)
         assert types(receiver)[:1] == ["organization.invitation.created"]
 
 
-class TestAnAddressThatIsNotPublic:
-    def test_is_never_connected_to_and_nothing_of_it_is_shown(
+class TestPrivateAddress:
+    def test_is_never_connected_to_or_shown(
         self,
         api: Api,
         organization: Founded,

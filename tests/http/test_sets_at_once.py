@@ -1,4 +1,4 @@
-"""Two who change a set of a space or a platform at the same moment: it ends as if one had come after the other."""
+"""Test concurrent changes of a record set of a space or platform: the result is that of a serial execution."""
 
 from collections.abc import Callable
 
@@ -11,39 +11,43 @@ from tests.harness.logs import log_of
 from tests.harness.organizations import Founded
 from tests.harness.platforms import Room
 
-Ask = Callable[[], Answer]
+Request = Callable[[], Answer]
 
 
 @pytest.fixture
 def path(api: Api, looms: Room, ada: Person) -> str:
-    """Where the capabilities of a space are found that has two of them."""
+    """Return the path of the capabilities of a space that has two of them."""
     path = f"{looms.path}/capabilities"
     api.put(path, as_=ada, json={"capabilities": [{"capabilityKey": "chat"}, {"capabilityKey": "polls"}]})
     return path
 
 
-def keys(api: Api, path: str, as_: Person) -> set[str]:
+def list_keys(api: Api, path: str, as_: Person) -> set[str]:
     return {item["capabilityKey"] for item in api.get(path, as_=as_).json["items"]}
 
 
 @pytest.fixture
-def asks(api: Api, path: str, ada: Person) -> dict[str, Ask]:
-    """What the two may ask for."""
+def requests_by_name(api: Api, path: str, ada: Person) -> dict[str, Request]:
+    """Return the requests that the tests combine."""
 
-    def put(*wanted: str) -> Answer:
-        return api.put(path, as_=ada, json={"capabilities": [{"capabilityKey": key} for key in wanted]})
+    def put_capabilities(*capability_keys: str) -> Answer:
+        return api.put(
+            path,
+            as_=ada,
+            json={"capabilities": [{"capabilityKey": capability_key} for capability_key in capability_keys]},
+        )
 
     return {
-        "put maps": lambda: put("maps"),
-        "put chat": lambda: put("chat"),
-        "put none": put,
+        "put maps": lambda: put_capabilities("maps"),
+        "put chat": lambda: put_capabilities("chat"),
+        "put none": put_capabilities,
         "add maps": lambda: api.post(path, as_=ada, json={"capabilityKey": "maps"}),
         "remove chat": lambda: api.delete(f"{path}/chat", as_=ada),
     }
 
 
 @pytest.mark.parametrize(
-    ("first", "then", "left"),
+    ("first", "second", "expected_keys"),
     [
         ("put maps", "put chat", {"chat"}),
         ("put none", "put maps", {"maps"}),
@@ -53,66 +57,66 @@ def asks(api: Api, path: str, ada: Person) -> dict[str, Ask]:
         ("remove chat", "add maps", {"polls", "maps"}),
     ],
 )
-def test_whoever_is_late_does_it_again_on_what_the_other_left(
+def test_the_second_request_is_retried_on_the_result_of_the_first(
     api: Api,
     organization: Founded,
     path: str,
-    asks: dict[str, Ask],
+    requests_by_name: dict[str, Request],
     first: str,
-    then: str,
-    left: set[str],
+    second: str,
+    expected_keys: set[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    before_the_next_write(monkeypatch, asks[first])
-    assert asks[then]().status in (200, 201)
-    assert keys(api, path, organization.owner) == left
+    before_the_next_write(monkeypatch, requests_by_name[first])
+    assert requests_by_name[second]().status in (200, 201)
+    assert list_keys(api, path, organization.owner) == expected_keys
     later, earlier = (entry for entry in log_of(api, organization)[:2])
     if earlier["type"] == later["type"]:
-        left_by_the_first = [item["capabilityKey"] for item in earlier["data"]["items"]]
-        assert later["changes"][0]["from"] == left_by_the_first
+        first_result = [item["capabilityKey"] for item in earlier["data"]["items"]]
+        assert later["changes"][0]["from"] == first_result
 
 
 @pytest.mark.parametrize(
-    ("first", "then", "code"),
+    ("first", "second", "code"),
     [("add maps", "add maps", "409 already_exists"), ("put none", "remove chat", "404 not_found")],
 )
-def test_whoever_is_too_late_is_told(
+def test_the_second_request_fails_if_the_first_makes_it_invalid(
     api: Api,
     organization: Founded,
     path: str,
-    asks: dict[str, Ask],
+    requests_by_name: dict[str, Request],
     first: str,
-    then: str,
+    second: str,
     code: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    before_the_next_write(monkeypatch, asks[first])
-    assert asks[then]().code == code
-    assert keys(api, path, organization.owner) == {"add maps": {"chat", "polls", "maps"}, "put none": set()}[first]
+    before_the_next_write(monkeypatch, requests_by_name[first])
+    assert requests_by_name[second]().code == code
+    assert list_keys(api, path, organization.owner) == {"add maps": {"chat", "polls", "maps"}, "put none": set()}[first]
 
 
-def test_two_who_change_different_modules_both_do(
+def test_changes_of_different_modules_both_succeed(
     api: Api, looms: Room, ada: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = f"{looms.platform.path}/modules"
 
-    def off(module: str) -> Answer:
-        return api.patch(path, as_=ada, json={"modules": [{"moduleId": module, "enabled": False}]})
+    def disable(module_id: str) -> Answer:
+        return api.patch(path, as_=ada, json={"modules": [{"moduleId": module_id, "enabled": False}]})
 
-    before_the_next_write(monkeypatch, lambda: off("feed"))
-    assert off("jobs").status == 200
-    listed = api.get(path, as_=ada).json["items"]
-    assert [module["moduleId"] for module in listed if not module["enabled"]] == ["feed", "jobs"]
+    before_the_next_write(monkeypatch, lambda: disable("feed"))
+    assert disable("jobs").status == 200
+    modules = api.get(path, as_=ada).json["items"]
+    assert [module["moduleId"] for module in modules if not module["enabled"]] == ["feed", "jobs"]
 
 
-def test_two_who_set_settings_of_one_module_both_do(
+def test_changes_of_settings_of_one_module_both_succeed(
     api: Api, looms: Room, ada: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = f"{looms.platform.path}/modules"
 
-    def set_(name: str) -> Answer:
+    def update_setting(name: str) -> Answer:
         return api.patch(path, as_=ada, json={"modules": [{"moduleId": "feed", "settings": {name: 1}}]})
 
-    before_the_next_write(monkeypatch, lambda: set_("a"))
-    (feed,) = (module for module in set_("b").json["items"] if module["moduleId"] == "feed")
+    before_the_next_write(monkeypatch, lambda: update_setting("a"))
+    (feed,) = (module for module in update_setting("b").json["items"] if module["moduleId"] == "feed")
     assert feed["settings"] == {"a": 1, "b": 1}

@@ -1,4 +1,4 @@
-"""What a webhook is sent that never answered yet, or gives no answer: one event at a time, and then all in order."""
+"""Test webhooks that are not known to respond: one probe at a time, and then all deliveries in order."""
 
 import pytest
 
@@ -14,29 +14,29 @@ pytestmark = pytest.mark.usefixtures("private_targets")
 UPDATED = "organization.updated"
 
 
-class TestOneThatWasNeverAsked:
-    def test_is_asked_where_it_keeps_nobody_waiting_and_then_gets_all_in_order(
+class TestNewWebhook:
+    def test_is_probed_separately_and_then_receives_all_events_in_order(
         self, api: Api, organization: Founded, workers: Workers, receiver: Receiver
     ) -> None:
-        made = hook(api, organization, receiver, events=[UPDATED])
+        webhook = hook(api, organization, receiver, events=[UPDATED])
         for n in range(5):
             rename(api, organization, f"Name {n}")
-        done = workers.deliver()
-        assert len([body for body in done if '"probe": true' in body]) == 1
+        messages = workers.deliver()
+        assert len([body for body in messages if '"probe": true' in body]) == 1
         assert [told(request)["data"]["name"] for request in receiver.requests] == [f"Name {n}" for n in range(5)]
-        assert [len(one["attempts"]) for one in deliveries(api, made)] == [1] * 5
+        assert [len(event_delivery["attempts"]) for event_delivery in deliveries(api, webhook)] == [1] * 5
 
-    def test_gets_what_happens_meanwhile_in_order_too(
+    def test_receives_events_that_occur_during_the_probe_in_order(
         self, api: Api, organization: Founded, workers: Workers, receiver: Receiver
     ) -> None:
-        def answer(_: Request) -> Reply:
+        def rename_and_reply(_: Request) -> Reply:
             if len(receiver.requests) <= 3:
                 rename(api, organization, f"During {len(receiver.requests)}")
                 workers.attempt()
             return Reply()
 
-        receiver.answer = answer
-        made = hook(api, organization, receiver, events=[UPDATED])
+        receiver.answer = rename_and_reply
+        webhook = hook(api, organization, receiver, events=[UPDATED])
         for n in range(30):
             rename(api, organization, f"Name {n}")
         workers.deliver()
@@ -44,32 +44,32 @@ class TestOneThatWasNeverAsked:
         workers.deliver()
         sequences = [told(request)["sequence"] for request in receiver.requests]
         assert sequences == sorted(sequences)
-        assert len(sequences) == len(deliveries(api, made)) == 34
+        assert len(sequences) == len(deliveries(api, webhook)) == 34
 
-    def test_is_known_from_then_on_if_only_by_a_bad_answer(
+    def test_any_response_makes_it_responsive(
         self, api: Api, organization: Founded, workers: Workers, receiver: Receiver
     ) -> None:
         receiver.answer = Reply(status=500)
         hook(api, organization, receiver, events=[UPDATED])
         for n in range(2):
             rename(api, organization, f"Name {n}")
-            done = workers.deliver()
+            messages = workers.deliver()
         assert len(receiver.requests) == 2
-        assert not [body for body in done if '"probe": true' in body]
+        assert not [body for body in messages if '"probe": true' in body]
 
-    def test_that_is_gone_before_it_is_asked_is_asked_nothing(
+    def test_a_deleted_webhook_is_not_probed(
         self, api: Api, organization: Founded, workers: Workers, receiver: Receiver
     ) -> None:
-        made = hook(api, organization, receiver, events=[UPDATED])
+        webhook = hook(api, organization, receiver, events=[UPDATED])
         rename(api, organization, "Unheard")
-        api.delete(made.path, as_=organization.owner)
+        api.delete(webhook.path, as_=organization.owner)
         workers.deliver()
         assert receiver.requests == []
 
 
 @pytest.mark.usefixtures("brisk")
-class TestOneThatGivesNoAnswer:
-    def test_is_left_alone_until_its_next_attempt_and_gets_all_when_it_answers(
+class TestUnresponsiveWebhook:
+    def test_waits_for_its_next_attempt_and_receives_all_events_when_it_responds(
         self, api: Api, organization: Founded, made: Hook, workers: Workers, receiver: Receiver, clock: Clock
     ) -> None:
         receiver.answer = HANG
@@ -79,13 +79,13 @@ class TestOneThatGivesNoAnswer:
         for n in range(5):
             rename(api, organization, f"Waiting {n}")
             workers.attempt()
-        assert len(receiver.requests) == 1, "nothing else is tried meanwhile"
-        assert {one["status"] for one in deliveries(api, made)} == {"pending"}
+        assert len(receiver.requests) == 1, "no other delivery is attempted meanwhile"
+        assert {event_delivery["status"] for event_delivery in deliveries(api, made)} == {"pending"}
         receiver.answer = Reply()
         clock.shift(seconds=10)
         workers.settle()
         workers.settle()
-        assert {one["status"] for one in deliveries(api, made)} == {"succeeded"}
+        assert {event_delivery["status"] for event_delivery in deliveries(api, made)} == {"succeeded"}
         names = [told(request)["data"]["name"] for request in receiver.requests]
         assert names == ["First", "First", *(f"Waiting {n}" for n in range(5))]
 
@@ -100,12 +100,12 @@ class TestOneThatGivesNoAnswer:
             clock.shift(minutes=45)
             workers.settle()
             assert len(receiver.requests) == probes
-        assert max(len(one["attempts"]) for one in deliveries(api, made)) >= 2
+        assert max(len(event_delivery["attempts"]) for event_delivery in deliveries(api, made)) >= 2
         first = deliveries(api, made)[0]["attempts"][0]
         assert (first["statusCode"], first["responseBody"]) == (None, None)
         assert "answer" in first["error"]
 
-    def test_does_not_keep_the_others_waiting(
+    def test_does_not_delay_other_webhooks(
         self, api: Api, organization: Founded, made: Hook, workers: Workers, receiver: Receiver
     ) -> None:
         receiver.answers["/"] = HANG
@@ -113,10 +113,10 @@ class TestOneThatGivesNoAnswer:
         for n in range(4):
             rename(api, organization, f"Name {n}")
             workers.attempt()
-        assert [one["status"] for one in deliveries(api, healthy)] == ["succeeded"] * 4
-        assert [one["status"] for one in deliveries(api, made)] == ["pending"] * 4
+        assert [event_delivery["status"] for event_delivery in deliveries(api, healthy)] == ["succeeded"] * 4
+        assert [event_delivery["status"] for event_delivery in deliveries(api, made)] == ["pending"] * 4
 
-    def test_that_is_paused_meanwhile_is_probed_no_more(
+    def test_is_not_probed_once_disabled(
         self, api: Api, organization: Founded, made: Hook, workers: Workers, receiver: Receiver, clock: Clock
     ) -> None:
         receiver.answer = HANG
@@ -130,10 +130,12 @@ class TestOneThatGivesNoAnswer:
 
 
 @pytest.mark.usefixtures("brisk")
-class TestOneThatIsMended:
+class TestRecoveredWebhook:
     @pytest.fixture
-    def parked(self, api: Api, organization: Founded, made: Hook, workers: Workers, receiver: Receiver) -> Hook:
-        """A webhook that was silent when it was told of two events, and that would answer now."""
+    def recovered_webhook(
+        self, api: Api, organization: Founded, made: Hook, workers: Workers, receiver: Receiver
+    ) -> Hook:
+        """Return a webhook that did not respond to two events but would respond now."""
         receiver.answer = HANG
         for name in ("First", "Second"):
             rename(api, organization, name)
@@ -141,31 +143,36 @@ class TestOneThatIsMended:
         receiver.answer = Reply()
         return made
 
-    @pytest.mark.parametrize("number", [0, 1])
-    def test_gets_all_that_waits_when_one_delivery_is_asked_for(
-        self, api: Api, organization: Founded, parked: Hook, workers: Workers, receiver: Receiver, number: int
+    @pytest.mark.parametrize("index", [0, 1])
+    def test_receives_all_waiting_events_after_a_manual_retry(
+        self, api: Api, organization: Founded, recovered_webhook: Hook, workers: Workers, receiver: Receiver, index: int
     ) -> None:
-        asked = deliveries(api, parked)[number]["id"]
-        assert api.post(f"{parked.path}/deliveries/{asked}/retry", as_=organization.owner).status == 202
+        delivery_id = deliveries(api, recovered_webhook)[index]["id"]
+        assert (
+            api.post(f"{recovered_webhook.path}/deliveries/{delivery_id}/retry", as_=organization.owner).status == 202
+        )
         workers.deliver()
         assert sorted({told(request)["data"]["name"] for request in receiver.requests[1:]} | {"First"}) == [
             "First",
             "Second",
         ]
-        assert deliveries(api, parked)[1]["status"] == "succeeded"
+        assert deliveries(api, recovered_webhook)[1]["status"] == "succeeded"
 
-    def test_gets_all_that_is_due_once_a_trial_arrives(
-        self, api: Api, organization: Founded, parked: Hook, workers: Workers
+    def test_receives_all_due_events_after_a_test_delivery(
+        self, api: Api, organization: Founded, recovered_webhook: Hook, workers: Workers
     ) -> None:
-        assert api.post(f"{parked.path}/test", as_=organization.owner).json["delivered"] is True
+        assert api.post(f"{recovered_webhook.path}/test", as_=organization.owner).json["delivered"] is True
         workers.deliver()
-        assert deliveries(api, parked)[1]["status"] == "succeeded"
+        assert deliveries(api, recovered_webhook)[1]["status"] == "succeeded"
 
-    def test_that_is_disabled_skips_what_waited(
-        self, api: Api, parked: Hook, workers: Workers, receiver: Receiver, clock: Clock
+    def test_disabling_skips_the_waiting_events(
+        self, api: Api, recovered_webhook: Hook, workers: Workers, receiver: Receiver, clock: Clock
     ) -> None:
         receiver.answer = Reply(status=410)
         clock.shift(seconds=10)
         workers.settle()
-        assert shown(api, parked)["status"] == "disabled"
-        assert [one["status"] for one in deliveries(api, parked)] == ["failed", "skipped"]
+        assert shown(api, recovered_webhook)["status"] == "disabled"
+        assert [event_delivery["status"] for event_delivery in deliveries(api, recovered_webhook)] == [
+            "failed",
+            "skipped",
+        ]

@@ -1,4 +1,4 @@
-"""A site of 10,000 pages: what is asked of AWS is what it is with ten. And slugs that very many pages have."""
+"""Test that AWS calls for a site of 10,000 pages equal those for one of ten, and slugs that many pages share."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,130 +18,136 @@ from tests.harness.scenes import scene
 from tests.harness.sites import Leaf, Published, edit, make_site, page_of, publish_page, visit, write_page
 from tests.harness.stored_records import beginning
 
-MOST = 10_000
+MAX_PAGES = 10_000
 PAST = "2020-01-01T00:00:00.000Z"
 
 
 @dataclass(frozen=True)
-class Library:
-    """A site with a line of pages, and very many below the second of them."""
+class LargeSite:
+    """A site with a chain of nested pages, and many children of the second of them."""
 
     site: Published
-    line: list[Leaf]
-    other: Leaf
+    ancestors: list[Leaf]
+    other_page: Leaf
 
 
-@pytest.fixture(params=[10, MOST])
-def library(request: pytest.FixtureRequest, api: Api, organization: Founded) -> Library:
-    """A site of so many pages."""
+@pytest.fixture(params=[10, MAX_PAGES])
+def large_site(request: pytest.FixtureRequest, api: Api, organization: Founded) -> LargeSite:
+    """Return a site of the given number of pages."""
     number: int = request.param
     cloud.clear()
-    return scene(f"a library of {number}", lambda: _grown(api, found(api, organization.owner), number))
+    return scene(f"a site of {number} pages", lambda: _create_large_site(api, found(api, organization.owner), number))
 
 
-def _grown(api: Api, organization: Founded, number: int) -> Library:
+def _create_large_site(api: Api, organization: Founded, number: int) -> LargeSite:
     site = make_site(api, organization)
     page_of(api, site, "Welcome")
-    line = [page_of(api, site, "Shelf")]
+    ancestors = [page_of(api, site, "Shelf")]
     for title in ("Row", "Book", "Leaf"):
-        line.append(page_of(api, site, title, below=line[-1]))
-    library = Library(site, line, page_of(api, site, "Attic"))
+        ancestors.append(page_of(api, site, title, below=ancestors[-1]))
+    large_site = LargeSite(site, ancestors, page_of(api, site, "Attic"))
     for n in range(number - 6):
-        _shelve(library, n)
-    key = Page.make_item_key(site_id=site.id, id=line[1].id)
+        _store_page(large_site, n)
+    key = Page.make_item_key(site_id=site.id, id=ancestors[1].id)
     (row,) = (item for item in cloud.stored() if (item["pk"], item["sk"]) == key)
     cloud.put({**row, "child_count": number - 5, "live_count": number - 5})
-    return library
+    return large_site
 
 
-def _shelve(library: Library, number: int) -> None:
-    """Put a published page below the second of the line, as if it had been written there."""
-    moment, row, slug = now(), library.line[1], f"book-{number}"
+def _store_page(large_site: LargeSite, number: int) -> None:
+    """Store a published page below the second of the nested pages, as the service would have written it."""
+    timestamp, parent, slug = now(), large_site.ancestors[1], f"book-{number}"
     position: dict[str, Any] = {
-        "parent_id": row.id,
+        "parent_id": parent.id,
         "slug": slug,
-        "ancestor_ids": [library.line[0].id, row.id],
+        "ancestor_ids": [large_site.ancestors[0].id, parent.id],
         "tree_version": 1,
     }
     page = Page(
-        **beginning(moment),
+        **beginning(timestamp),
         **position,
         **{f"published_{name}": value for name, value in position.items()},
         title=f"Book {number}",
-        organization_id=library.site.record["organizationId"],
-        site_id=library.site.id,
-        draft_revision_id=row.id,
-        published_revision_id=row.id,
-        published_at=moment,
+        organization_id=large_site.site.record["organizationId"],
+        site_id=large_site.site.id,
+        draft_revision_id=parent.id,
+        published_revision_id=parent.id,
+        published_at=timestamp,
         status="published",
         was_published=True,
     )
-    for tree, place in (
+    for tree, tree_position in (
         (page_tree(page.site_id, DRAFT_TREE), page.draft_position),
         (page_tree(page.site_id, PUBLISHED_TREE), page.published_position),
     ):
-        steps = SlugIndexWriter(tree, {})
-        steps.add(place)
-        ((trail, led),) = ((write.key, write.values) for write in steps.writes())
-        cloud.put({"pk": trail[0], "sk": trail[1], page.id: next(iter((led or {}).values()))})
+        writer = SlugIndexWriter(tree, {})
+        writer.add(tree_position)
+        ((index_key, index_values),) = ((write.key, write.values) for write in writer.writes())
+        cloud.put({"pk": index_key[0], "sk": index_key[1], page.id: next(iter((index_values or {}).values()))})
     for item in (page.item(), *page.derived_items):
         cloud.put(item)
 
 
-def _renamed(api: Api, library: Library) -> Answer:
-    return api.patch(library.line[1].path, as_=library.site.owner, json={"slug": "renamed"})
+def _rename_parent(api: Api, large_site: LargeSite) -> Answer:
+    return api.patch(large_site.ancestors[1].path, as_=large_site.site.owner, json={"slug": "renamed"})
 
 
-def _moved(api: Api, library: Library) -> Answer:
-    _renamed(api, library)
-    return api.post(f"{library.line[1].path}/publish", as_=library.site.owner)
+def _move_parent(api: Api, large_site: LargeSite) -> Answer:
+    _rename_parent(api, large_site)
+    return api.post(f"{large_site.ancestors[1].path}/publish", as_=large_site.site.owner)
 
 
-def _resolved(api: Api, library: Library) -> Answer:
-    host = library.site.record["host"]
+def _resolve_twice(api: Api, large_site: LargeSite) -> Answer:
+    host = large_site.site.record["host"]
     api.get("/sites/resolve", query={"host": host})
     return api.get("/sites/resolve", query={"host": host, "path": "/shelf/row/book/leaf"})
 
 
-ASKS: dict[str, tuple[Callable[[Api, Library], Answer], int, int]] = {
-    "visit": (lambda api, at: visit(api, at.site, "/shelf/row/book/leaf"), 2, 0),
-    "visit the home": (lambda api, at: api.get(f"{at.site.path}/pages/home"), 2, 0),
-    "resolve": (_resolved, 2, 0),
-    "where nothing is": (lambda api, at: visit(api, at.site, "/shelf/row/nothing/leaf"), 1, 0),
-    "get": (lambda api, at: api.get(at.line[3].path, as_=at.site.owner), 2, 0),
-    "list": (lambda api, at: api.get(f"{at.site.path}/pages", as_=at.site.owner, query={"limit": 3}), 3, 0),
-    "rename what has all below it": (_renamed, 2, 14),
-    "publish what has all below it at another path": (_moved, 3, 18),
-    "delete what has all below it": (
-        lambda api, at: api.delete(at.line[1].path, as_=at.site.owner, query={"strategy": "cascade"}),
+SCENARIOS: dict[str, tuple[Callable[[Api, LargeSite], Answer], int, int]] = {
+    "visit": (lambda api, large_site: visit(api, large_site.site, "/shelf/row/book/leaf"), 2, 0),
+    "visit the home": (lambda api, large_site: api.get(f"{large_site.site.path}/pages/home"), 2, 0),
+    "resolve": (_resolve_twice, 2, 0),
+    "visit a missing page": (lambda api, large_site: visit(api, large_site.site, "/shelf/row/nothing/leaf"), 1, 0),
+    "get": (lambda api, large_site: api.get(large_site.ancestors[3].path, as_=large_site.site.owner), 2, 0),
+    "list": (
+        lambda api, large_site: api.get(f"{large_site.site.path}/pages", as_=large_site.site.owner, query={"limit": 3}),
+        3,
+        0,
+    ),
+    "rename a page with many descendants": (_rename_parent, 2, 14),
+    "publish a page with many descendants at another path": (_move_parent, 3, 18),
+    "delete a page with many descendants": (
+        lambda api, large_site: api.delete(
+            large_site.ancestors[1].path, as_=large_site.site.owner, query={"strategy": "cascade"}
+        ),
         2,
         18,
     ),
 }
 
 
-@pytest.mark.parametrize("name", ASKS)
-def test_what_it_takes_does_not_depend_on_how_many_pages_there_are(api: Api, library: Library, name: str) -> None:
-    ask, reads, writes = ASKS[name]
-    visit(api, library.site, "/")  # Who has met the site knows whose it is.
-    answer = ask(api, library)
-    assert (answer.status == 404) if name == "where nothing is" else (answer.status in (200, 204)), answer.text
-    assert len(answer.calls.reads) <= reads
-    assert sum(len(call.parameters["TransactItems"]) for call in answer.calls.made if "Write" in call.name) <= writes
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_aws_calls_do_not_depend_on_the_number_of_pages(api: Api, large_site: LargeSite, name: str) -> None:
+    send_request, max_reads, max_writes = SCENARIOS[name]
+    visit(api, large_site.site, "/")  # The process caches the site's ancestors.
+    answer = send_request(api, large_site)
+    assert (answer.status == 404) if name == "visit a missing page" else (answer.status in (200, 204)), answer.text
+    assert len(answer.calls.reads) <= max_reads
+    assert (
+        sum(len(call.parameters["TransactItems"]) for call in answer.calls.made if "Write" in call.name) <= max_writes
+    )
 
 
-class TestNamesakes:
+class TestPagesWithTheSameSlug:
     @pytest.fixture(autouse=True)
-    def _few(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def _two_pages_per_slug(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(slug_index, "MAX_PAGES_PER_SLUG", 2)
 
     @pytest.mark.usefixtures("home")
-    def test_of_which_there_are_more_than_a_trail_names_are_found_as_others_are(
-        self, api: Api, site: Published
-    ) -> None:
-        above = [page_of(api, site, f"Product {n}", slug=f"product-{n}") for n in range(4)]
-        reviews = [page_of(api, site, "Reviews", below=each) for each in above]
-        for product, page in zip(above, reviews, strict=True):
+    def test_more_pages_than_a_slug_index_item_lists_are_found_like_others(self, api: Api, site: Published) -> None:
+        products = [page_of(api, site, f"Product {n}", slug=f"product-{n}") for n in range(4)]
+        reviews = [page_of(api, site, "Reviews", below=parent) for parent in products]
+        for product, page in zip(products, reviews, strict=True):
             answer = visit(api, site, f"{product.record['path']}/reviews")
             assert answer.json["id"] == page.id
             assert len(answer.calls.reads) <= 4
@@ -152,4 +158,4 @@ class TestNamesakes:
         edit(api, reviews[1], unpublishAt=PAST)
         assert visit(api, site, "/product-1/reviews").status == 404
         assert visit(api, site, "/product-2/reviews").json["id"] == reviews[2].id
-        assert write_page(api, site, "Reviews", below=above[0]).record["path"] == "/product-0/reviews"
+        assert write_page(api, site, "Reviews", below=products[0]).record["path"] == "/product-0/reviews"

@@ -1,4 +1,4 @@
-"""Spaces: create, list, get, change, delete; and who sees private ones."""
+"""Test spaces: creating, listing, reading, updating and deleting them, and who sees private ones."""
 
 from tests.harness.api import Api
 from tests.harness.callers import Caller, Issuer, Person
@@ -7,17 +7,17 @@ from tests.harness.organizations import Founded, make_key
 from tests.harness.platforms import Running, comes_in, make_space, run_platform, takes_part
 
 
-def seen(api: Api, platform: Running, caller: Caller, limit: int = 100) -> list[str]:
-    """The names of the spaces that somebody is shown."""
-    listed = api.items(f"{platform.path}/spaces", as_=caller, query={"limit": limit})
-    return [item["name"] for item in listed]
+def list_names(api: Api, platform: Running, caller: Caller, limit: int = 100) -> list[str]:
+    """Return the names of the spaces that a caller sees."""
+    spaces = api.items(f"{platform.path}/spaces", as_=caller, query={"limit": limit})
+    return [space["name"] for space in spaces]
 
 
 class TestCreateSpace:
-    def test_with_what_it_has_to_have_it_is_open_and_comes_last(self, api: Api, platform: Running) -> None:
-        made = [make_space(api, platform, name=name).record for name in ("Looms", "Mills")]
-        told = {n: v for n, v in made[1].items() if n not in ("id", "createdAt", "updatedAt")}
-        assert told == {
+    def test_defaults_to_an_open_space_in_last_position(self, api: Api, platform: Running) -> None:
+        records = [make_space(api, platform, name=name).record for name in ("Looms", "Mills")]
+        fields = {field: value for field, value in records[1].items() if field not in ("id", "createdAt", "updatedAt")}
+        assert fields == {
             "version": 1,
             "platformId": platform.id,
             "name": "Mills",
@@ -26,24 +26,26 @@ class TestCreateSpace:
             "visibility": "open",
             "position": 1,
         }
-        assert made[0]["position"] == 0
+        assert records[0]["position"] == 0
 
-    def test_editors_may_and_become_its_admin(self, api: Api, platform: Running, edith: Person, mary: Person) -> None:
+    def test_editors_create_spaces_and_become_their_admins(
+        self, api: Api, platform: Running, edith: Person, mary: Person
+    ) -> None:
         takes_part(platform, edith, "editor")
         space = make_space(api, platform, as_=edith, visibility="private")
         assert api.patch(space.path, as_=edith, json={"name": "Edith's"}).status == 200
         body = {"platformId": platform.id, "name": "Looms"}
         assert api.post("/spaces", as_=mary, json=body).code == "403 insufficient_role"
 
-    def test_a_key_makes_no_private_one_that_it_would_not_see(
+    def test_a_key_cannot_create_a_private_space_that_it_would_not_see(
         self, api: Api, organization: Founded, platform: Running
     ) -> None:
         body = {"platformId": platform.id, "name": "Office", "visibility": "private"}
-        refused = api.post("/spaces", as_=make_key(api, organization, "write"), json=body)
-        assert (refused.code, set(refused.faults)) == ("403 insufficient_scope", {"/visibility"})
+        forbidden = api.post("/spaces", as_=make_key(api, organization, "write"), json=body)
+        assert (forbidden.code, set(forbidden.faults)) == ("403 insufficient_scope", {"/visibility"})
         key = make_key(api, organization, "spaces:write")
-        made = api.post("/spaces", as_=key, json=body)
-        assert api.get(made.location, as_=key).json == made.json
+        created = api.post("/spaces", as_=key, json=body)
+        assert api.get(created.location, as_=key).json == created.json
 
     def test_a_slug_is_unique_in_its_platform(self, api: Api, organization: Founded, platform: Running) -> None:
         make_space(api, platform, slug="looms")
@@ -52,38 +54,40 @@ class TestCreateSpace:
         assert make_space(api, platform, name="Looms").record["slug"].startswith("looms-")
         assert make_space(api, run_platform(api, organization), slug="looms").record["slug"] == "looms"
 
-    def test_of_a_platform_that_is_not_there_for_the_caller(
-        self, api: Api, platform: Running, stranger: Person
-    ) -> None:
+    def test_rejects_an_inaccessible_or_missing_platform(self, api: Api, platform: Running, stranger: Person) -> None:
         for body in ({"platformId": platform.id, "name": "X"}, {"platformId": platform.id.upper(), "name": "X"}):
             assert api.post("/spaces", as_=stranger, json=body).code == "404 not_found"
-        nameless = api.post("/spaces", as_=platform.owner, json={"name": "X"})
-        assert nameless.faults == {"/platformId": "required"}
+        without_platform = api.post("/spaces", as_=platform.owner, json={"name": "X"})
+        assert without_platform.faults == {"/platformId": "required"}
 
 
 class TestListPlatformSpaces:
-    def test_is_by_position(self, api: Api, platform: Running, mary: Person) -> None:
+    def test_spaces_are_ordered_by_position(self, api: Api, platform: Running, mary: Person) -> None:
         for name, position in (("C", 5), ("A", 1), ("B", 1)):
             make_space(api, platform, name=name, position=position)
         for caller in (platform.owner, mary):
             for limit in (1, 2, 100):
-                assert seen(api, platform, caller, limit) == ["A", "B", "C"]
+                assert list_names(api, platform, caller, limit) == ["A", "B", "C"]
 
-    def test_private_ones_show_to_their_members_and_to_admins(
+    def test_private_spaces_are_listed_for_their_members_and_for_admins(
         self, api: Api, organization: Founded, platform: Running, grace: Person, mary: Person, edith: Person
     ) -> None:
         for n in range(6):
             space = make_space(api, platform, name=str(n), visibility="private" if n % 2 else "open")
             if n in (2, 3):
                 comes_in(space, mary)
-        everything, some = list("012345"), make_key(api, organization, "read")
+        all_names, key_without_scope = list("012345"), make_key(api, organization, "read")
         for limit in (1, 2, 100):
-            assert seen(api, platform, grace, limit) == everything
-            assert seen(api, platform, make_key(api, organization, "spaces:read"), limit) == everything
-            assert seen(api, platform, mary, limit) == ["0", "2", "3", "4"]
-            assert seen(api, platform, edith, limit) == seen(api, platform, some, limit) == ["0", "2", "4"]
+            assert list_names(api, platform, grace, limit) == all_names
+            assert list_names(api, platform, make_key(api, organization, "spaces:read"), limit) == all_names
+            assert list_names(api, platform, mary, limit) == ["0", "2", "3", "4"]
+            assert (
+                list_names(api, platform, edith, limit)
+                == list_names(api, platform, key_without_scope, limit)
+                == ["0", "2", "4"]
+            )
 
-    def test_goes_on_where_it_was_for_who_sees_more_or_less_by_then(
+    def test_a_cursor_continues_after_a_change_of_role(
         self, api: Api, platform: Running, mary: Person, grace: Person
     ) -> None:
         for n in range(4):
@@ -101,7 +105,7 @@ class TestListPlatformSpaces:
 
 
 class TestGetSpace:
-    def test_an_open_one_is_there_for_every_member_of_its_platform(
+    def test_an_open_space_is_visible_to_all_members_of_its_platform(
         self, api: Api, platform: Running, mary: Person, stranger: Person, issuer: Issuer
     ) -> None:
         space, guest = make_space(api, platform), issuer.person("guest", "Guest")
@@ -110,7 +114,7 @@ class TestGetSpace:
             assert api.get(space.path, as_=person).json == space.record
         assert api.get(space.path, as_=stranger).code == "404 not_found"
 
-    def test_a_private_one_is_not_there_for_others(
+    def test_a_private_space_is_invisible_to_others(
         self, api: Api, organization: Founded, platform: Running, edith: Person, mary: Person, grace: Person
     ) -> None:
         space = make_space(api, platform, visibility="private")
@@ -118,44 +122,44 @@ class TestGetSpace:
         takes_part(platform, edith, "editor")
         for caller in (mary, grace, make_key(api, organization, "admin"), make_key(api, organization, "spaces:read")):
             assert api.get(space.path, as_=caller).status == 200
-        for outside in (edith, make_key(api, organization, "write")):
+        for caller in (edith, make_key(api, organization, "write")):
             for method, path, body in (
                 ("GET", "", None),
                 ("PATCH", "", {"name": "X"}),
                 ("DELETE", "", None),
             ):
-                answer = api.request(method, f"{space.path}{path}", as_=outside, json=body)
-                nowhere = api.request(method, f"/spaces/{platform.id}{path}", as_=outside, json=body)
-                assert answer.refusal == nowhere.refusal
+                answer = api.request(method, f"{space.path}{path}", as_=caller, json=body)
+                missing_space_answer = api.request(method, f"/spaces/{platform.id}{path}", as_=caller, json=body)
+                assert answer.refusal == missing_space_answer.refusal
                 assert answer.code == "404 not_found"
 
 
 class TestUpdateSpace:
-    def test_what_is_sent_changes_and_what_is_left_out_stays(self, api: Api, platform: Running) -> None:
+    def test_changes_only_the_given_fields(self, api: Api, platform: Running) -> None:
         space = make_space(api, platform, description="Old")
         change = {"name": "Mills", "slug": "mills", "visibility": "private", "position": 9}
         answer = api.patch(space.path, as_=platform.owner, json=change)
         assert answer.json == {**space.record, **change, "version": 2, "updatedAt": answer.json["updatedAt"]}
 
-    def test_without_a_position_it_is_listed_last(self, api: Api, platform: Running) -> None:
+    def test_null_position_moves_it_to_the_end(self, api: Api, platform: Running) -> None:
         first, second = make_space(api, platform), make_space(api, platform, name="Mills")
         assert api.patch(first.path, as_=platform.owner, json={"position": None}).json["position"] == 2
-        assert seen(api, platform, platform.owner) == [second.record["name"], first.record["name"]]
+        assert list_names(api, platform, platform.owner) == [second.record["name"], first.record["name"]]
 
-    def test_closing_it_shuts_out_at_once_who_is_no_member(self, api: Api, platform: Running, mary: Person) -> None:
+    def test_making_it_private_excludes_non_members_at_once(self, api: Api, platform: Running, mary: Person) -> None:
         space = make_space(api, platform)
         assert api.get(space.path, as_=mary).status == 200
         api.patch(space.path, as_=platform.owner, json={"visibility": "private"})
         assert api.get(space.path, as_=mary).code == "404 not_found"
 
-    def test_members_may_not(self, api: Api, platform: Running, mary: Person) -> None:
+    def test_members_and_editors_may_not_update(self, api: Api, platform: Running, mary: Person) -> None:
         space = make_space(api, platform)
         comes_in(space, mary, "editor")
         assert api.patch(space.path, as_=mary, json={"name": "X"}).code == "403 insufficient_role"
 
 
 class TestDeleteSpace:
-    def test_is_for_admins_of_its_platform(
+    def test_requires_an_admin_of_its_platform(
         self, api: Api, organization: Founded, platform: Running, edith: Person, mary: Person
     ) -> None:
         space = make_space(api, platform)

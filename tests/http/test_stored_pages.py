@@ -1,4 +1,4 @@
-"""Pages as people see them are rendered when they are written: what is stored of that, and when it is rendered anew."""
+"""Test renderings of pages, which are stored when a page is written: their content, and when they are renewed."""
 
 import random
 import string
@@ -32,26 +32,26 @@ TABLE = "|" * 257 + "\n" + "|-" * 256 + "|\n" + "|\n" * 300
 SOPHIE = "sophie@example.org"
 
 
-def text(words: str, name: str = "a") -> Json:
-    return {"id": name, "type": "text", "text": words}
+def text_block(markdown_text: str, block_id: str = "a") -> Json:
+    return {"id": block_id, "type": "text", "text": markdown_text}
 
 
-def shown(api: Api, leaf: Leaf, path: str = "/", **headers: str) -> Answer:
-    """What anybody is shown at a path of a site."""
+def get_html(api: Api, leaf: Leaf, path: str = "/", **headers: str) -> Answer:
+    """Request a path of a site as HTML, anonymously."""
     return api.get(f"{leaf.site.path}/pages/by-path", query={"path": path}, headers={**HTML, **headers})
 
 
-def stored(leaf: Leaf) -> StoredRendering:
-    """What is stored of a page as people see it."""
+def get_rendering(leaf: Leaf) -> StoredRendering:
+    """Return the stored rendering of a page."""
     return StoredRendering.from_item(item_at(StoredRendering.make_item_key(page_id=leaf.id, id=leaf.draft_revision_id)))
 
 
-def forget(leaf: Leaf) -> None:
-    """Let a page be as it was stored before pages were rendered when they are written."""
+def remove_rendering(leaf: Leaf) -> None:
+    """Return a page to its stored form from before renderings were stored."""
     cloud.remove(item_at(StoredRendering.make_item_key(page_id=leaf.id, id=leaf.draft_revision_id)))
-    content_of_it = item_at(Content.make_item_key(page_id=leaf.id, id=leaf.draft_revision_id))
-    cloud.remove(content_of_it)
-    cloud.put({name: value for name, value in content_of_it.items() if name != "titled"})
+    content_item = item_at(Content.make_item_key(page_id=leaf.id, id=leaf.draft_revision_id))
+    cloud.remove(content_item)
+    cloud.put({attribute: value for attribute, value in content_item.items() if attribute != "titled"})
 
 
 def item_at(key: ItemKey) -> Item:
@@ -60,23 +60,23 @@ def item_at(key: ItemKey) -> Item:
     return item
 
 
-def consist_of(leaf: Leaf, *blocks: Json) -> None:
-    """Let a page consist of blocks that nobody could store today."""
-    forget(leaf)
-    content_of_it = item_at(Content.make_item_key(page_id=leaf.id, id=leaf.draft_revision_id))
-    cloud.put({**content_of_it, "text": to_json(blocks)})
+def replace_blocks(leaf: Leaf, *blocks: Json) -> None:
+    """Store blocks that exceed the limits, and remove the rendering."""
+    remove_rendering(leaf)
+    content_item = item_at(Content.make_item_key(page_id=leaf.id, id=leaf.draft_revision_id))
+    cloud.put({**content_item, "text": to_json(blocks)})
 
 
 @pytest.fixture
-def nothing_is_rendered(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
-    """Let whatever renders fail from now on: blocks, or all of a page."""
+def forbid_rendering(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Return a function that makes any later rendering fail: of blocks only, or of whole pages."""
 
-    def forbid(*names: str) -> None:
+    def forbid(*targets: str) -> None:
         def fail(*_: Any, **__: Any) -> None:
-            raise AssertionError("it is rendered again")
+            raise AssertionError("the page is rendered again")
 
         monkeypatch.setattr(content, "render_blocks", fail)
-        if "all" in names:
+        if "all" in targets:
             monkeypatch.setattr(page_document, "get_template", fail)
             monkeypatch.setattr(templates, "get_template", fail)
             monkeypatch.setattr(markdown, "sanitize_html", fail)
@@ -87,222 +87,218 @@ def nothing_is_rendered(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
 
 @pytest.fixture
 def home(api: Api, site: Published) -> Leaf:
-    """A page that is published."""
-    return page_of(api, site, "Welcome", blocks=[text("They **weave**.")])
+    """Return a published page."""
+    return page_of(api, site, "Welcome", blocks=[text_block("They **weave**.")])
 
 
-class TestAPublishedPage:
-    def test_is_read_as_it_was_rendered_when_it_was_written(
-        self, api: Api, home: Leaf, nothing_is_rendered: Any
-    ) -> None:
-        assert stored(home).load_html() == content.render_blocks([text("They **weave**.")])
-        nothing_is_rendered()
-        answer = shown(api, home)
+class TestPublishedPage:
+    def test_is_served_from_its_stored_rendering(self, api: Api, home: Leaf, forbid_rendering: Any) -> None:
+        assert get_rendering(home).load_html() == content.render_blocks([text_block("They **weave**.")])
+        forbid_rendering()
+        answer = get_html(api, home)
         assert "They <strong>weave</strong>." in answer.text
-        # The site and what leads to the page; the page and its revision; what it became with the menu.
+        # The site and its slug index; the page and its revision; the rendering and the menu.
         assert answer.calls.names == ["dynamodb:BatchGetItem"] * 3
-        (asked,) = [call.parameters["RequestItems"] for call in answer.calls.made][-1].values()
-        assert f"H#{home.draft_revision_id}" in str(asked)
+        (requested_keys,) = [call.parameters["RequestItems"] for call in answer.calls.made][-1].values()
+        assert f"H#{home.draft_revision_id}" in str(requested_keys)
         assert not [name for call in answer.calls.made for name in [str(call.parameters)] if "B#" in name]
 
-    def test_is_shown_as_its_revision_was_while_the_draft_changes(self, api: Api, home: Leaf) -> None:
-        draft = edit(api, home, blocks=[text("They ~~weave~~.")])
-        assert "<strong>weave</strong>" in shown(api, home).text
-        at = f"{home.site.path}/pages/home"
-        assert "<s>weave</s>" in api.get(at, as_=home.site.owner, query={"draft": "true"}, headers=HTML).text
+    def test_shows_the_published_revision_while_the_draft_changes(self, api: Api, home: Leaf) -> None:
+        draft = edit(api, home, blocks=[text_block("They ~~weave~~.")])
+        assert "<strong>weave</strong>" in get_html(api, home).text
+        home_path = f"{home.site.path}/pages/home"
+        assert "<s>weave</s>" in api.get(home_path, as_=home.site.owner, query={"draft": "true"}, headers=HTML).text
         preview = f"{home.path}/preview"
-        seen = api.get(preview, as_=home.site.owner, query={"revisionId": home.draft_revision_id}, headers=HTML)
-        assert "<strong>weave</strong>" in seen.text
+        previewed = api.get(preview, as_=home.site.owner, query={"revisionId": home.draft_revision_id}, headers=HTML)
+        assert "<strong>weave</strong>" in previewed.text
         assert "<s>weave</s>" in api.get(preview, as_=home.site.owner, headers=HTML).text
         publish_page(api, home, revisionId=draft["draftRevisionId"])
-        assert "<s>weave</s>" in shown(api, home).text
+        assert "<s>weave</s>" in get_html(api, home).text
 
-    def test_says_its_title_once(self, api: Api, site: Published) -> None:
+    def test_shows_its_title_once(self, api: Api, site: Published) -> None:
         heading = {"id": "t", "type": "heading", "level": 1, "text": "*Welcome*"}
-        home = page_of(api, site, "Welcome", blocks=[heading, text("## They weave")])
-        assert shown(api, home).text.count("Welcome</") == 1
-        assert "<h2>They weave</h2>" in shown(api, home).text
+        home = page_of(api, site, "Welcome", blocks=[heading, text_block("## They weave")])
+        assert get_html(api, home).text.count("Welcome</") == 1
+        assert "<h2>They weave</h2>" in get_html(api, home).text
 
-    def test_that_cannot_be_compressed_is_stored_in_parts(self, api: Api, site: Published) -> None:
-        chance = random.Random(1)  # noqa: S311 - the same in each run
-        addresses = ["/" + "".join(chance.choices(string.ascii_letters + string.digits, k=2000)) for _ in range(25)]
-        references = "".join(f"[{number}]: {address}\n" for number, address in enumerate(addresses))
-        words = references + "\n" + "".join(f"[{number % 25}] " for number in range(250)) + "END"
-        home = page_of(api, site, "Welcome", blocks=[text(words)])
-        assert stored(home).parts == 2
-        assert shown(api, home).text.count(addresses[24]) == 10  # 250 references to 25 addresses
-        assert "END" in shown(api, home).text
+    def test_is_stored_in_parts_if_it_does_not_compress(self, api: Api, site: Published) -> None:
+        rng = random.Random(1)  # noqa: S311 - a fixed seed
+        urls = ["/" + "".join(rng.choices(string.ascii_letters + string.digits, k=2000)) for _ in range(25)]
+        references = "".join(f"[{index}]: {url}\n" for index, url in enumerate(urls))
+        markdown_text = references + "\n" + "".join(f"[{index % 25}] " for index in range(250)) + "END"
+        home = page_of(api, site, "Welcome", blocks=[text_block(markdown_text)])
+        assert get_rendering(home).parts == 2
+        assert get_html(api, home).text.count(urls[24]) == 10  # 250 references to 25 URLs
+        assert "END" in get_html(api, home).text
 
 
-class TestARevalidation:
-    def test_renders_nothing(self, api: Api, home: Leaf, nothing_is_rendered: Any) -> None:
-        before = shown(api, home)
-        nothing_is_rendered("all")
-        again = shown(api, home, **{"If-None-Match": before.etag})
-        assert (again.status, again.text, again.etag) == (304, "", before.etag)
-        assert again.headers["Cache-Control"] == before.headers["Cache-Control"]
+class TestRevalidation:
+    def test_renders_nothing(self, api: Api, home: Leaf, forbid_rendering: Any) -> None:
+        first_answer = get_html(api, home)
+        forbid_rendering("all")
+        revalidated = get_html(api, home, **{"If-None-Match": first_answer.etag})
+        assert (revalidated.status, revalidated.text, revalidated.etag) == (304, "", first_answer.etag)
+        assert revalidated.headers["Cache-Control"] == first_answer.headers["Cache-Control"]
 
-    def test_of_a_page_that_is_not_rendered_yet_renders_nothing_either(
-        self, api: Api, home: Leaf, nothing_is_rendered: Any
-    ) -> None:
-        before = shown(api, home)
-        forget(home)
-        assert shown(api, home).etag == before.etag
-        nothing_is_rendered("all")
-        assert shown(api, home, **{"If-None-Match": before.etag}).status == 304
+    def test_of_a_page_without_rendering_renders_nothing(self, api: Api, home: Leaf, forbid_rendering: Any) -> None:
+        first_answer = get_html(api, home)
+        remove_rendering(home)
+        assert get_html(api, home).etag == first_answer.etag
+        forbid_rendering("all")
+        assert get_html(api, home, **{"If-None-Match": first_answer.etag}).status == 304
 
-    def test_finds_whatever_the_page_is_made_of_to_be_another(
+    def test_detects_a_change_of_anything_the_page_contains(
         self, api: Api, organization: Founded, platform: Running
     ) -> None:
         site = make_site(api, organization, name="Mills", platformId=platform.id)
-        home = page_of(api, site, "Welcome", blocks=[text("They weave.")])
+        home = page_of(api, site, "Welcome", blocks=[text_block("They weave.")])
         looms = page_of(api, site, "Looms")
         put_menu(api, site, to_page(looms))
-        known = {shown(api, home).etag}
+        known_etags = {get_html(api, home).etag}
 
-        def is_another() -> None:
-            answer = shown(api, home, **{"If-None-Match": ", ".join(known)})
+        def expect_new_etag() -> None:
+            answer = get_html(api, home, **{"If-None-Match": ", ".join(known_etags)})
             assert answer.status == 200
-            known.add(answer.etag)
+            known_etags.add(answer.etag)
 
         def change_site(**fields: Any) -> None:
             assert api.patch(site.path, as_=site.owner, json=fields).status == 200
 
         change_site(name="More mills")
-        is_another()
+        expect_new_etag()
         change_site(defaultLocale="fr")
-        is_another()
+        expect_new_etag()
         api.patch(f"{platform.path}/theme", as_=platform.owner, json={"mode": "dark"})
-        is_another()
+        expect_new_etag()
         put_menu(api, site, to_page(looms, "Our looms"))
-        is_another()
+        expect_new_etag()
         edit(api, looms, slug="weaving")
-        assert shown(api, home, **{"If-None-Match": ", ".join(known)}).status == 304
+        assert get_html(api, home, **{"If-None-Match": ", ".join(known_etags)}).status == 304
         publish_page(api, looms)
-        is_another()
+        expect_new_etag()
         came_to(platform, "verified", "looms.example.com")
-        is_another()
-        edit(api, home, blocks=[text("They don't.")])
+        expect_new_etag()
+        edit(api, home, blocks=[text_block("They don't.")])
         publish_page(api, home)
-        is_another()
+        expect_new_etag()
         change_site(status="draft")
-        seen = api.get(f"{site.path}/pages/home", as_=site.owner, headers=HTML)
-        assert seen.status == 200
-        assert seen.etag not in known
+        draft_answer = api.get(f"{site.path}/pages/home", as_=site.owner, headers=HTML)
+        assert draft_answer.status == 200
+        assert draft_answer.etag not in known_etags
 
 
-class TestAPageThatIsNotRenderedYet:
+class TestPageWithoutRendering:
     @pytest.fixture(autouse=True)
-    def older(self, home: Leaf) -> None:
-        forget(home)
+    def _without_rendering(self, home: Leaf) -> None:
+        remove_rendering(home)
 
-    def test_is_shown_all_the_same_and_rendered_soon_after(
-        self, api: Api, home: Leaf, workers: Workers, nothing_is_rendered: Any
+    def test_is_shown_and_rendered_by_a_task(
+        self, api: Api, home: Leaf, workers: Workers, forbid_rendering: Any
     ) -> None:
-        assert "They <strong>weave</strong>." in shown(api, home).text
+        assert "They <strong>weave</strong>." in get_html(api, home).text
         workers.deliver()
-        assert stored(home).is_current
-        nothing_is_rendered()
-        assert "They <strong>weave</strong>." in shown(api, home).text
+        assert get_rendering(home).is_current
+        forbid_rendering()
+        assert "They <strong>weave</strong>." in get_html(api, home).text
         assert not [body for body in bodies("jobs") if "pages.render" in body]
 
-    def test_is_rendered_anew_by_a_renderer_that_is_another(
+    def test_is_rendered_again_by_a_new_version_of_the_renderer(
         self, api: Api, home: Leaf, workers: Workers, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        shown(api, home)
+        get_html(api, home)
         workers.deliver()
-        before = stored(home)
+        before = get_rendering(home)
         monkeypatch.setattr(renderings, "RENDERER", "another")
         monkeypatch.setattr(content, "render_blocks", lambda *_, **__: "<p>Quite another.</p>")
-        assert "Quite another." in shown(api, home).text
-        assert stored(home) == before
+        assert "Quite another." in get_html(api, home).text
+        assert get_rendering(home) == before
         workers.deliver()
-        assert (stored(home).renderer, stored(home).load_html()) == ("another", "<p>Quite another.</p>")
+        assert (get_rendering(home).renderer, get_rendering(home).load_html()) == ("another", "<p>Quite another.</p>")
 
-    def test_is_left_alone_if_it_was_deleted_meanwhile(self, api: Api, home: Leaf, workers: Workers) -> None:
-        shown(api, home)
+    def test_is_not_rendered_once_deleted(self, api: Api, home: Leaf, workers: Workers) -> None:
+        get_html(api, home)
         assert api.delete(home.path, as_=home.site.owner).status == 204
         workers.settle()
         assert not [item for item in cloud.stored() if item["pk"] == f"R#{home.id}"]
 
-    def test_is_shown_though_no_queue_takes_what_is_to_be_done(
+    def test_is_shown_even_if_the_queue_fails(
         self, api: Api, home: Leaf, workers: Workers, configure: Configure
     ) -> None:
         queue = settings().jobs_queue_url
         configure(jobs_queue_url=queue.replace("jobs", "gone"))
-        assert "They <strong>weave</strong>." in shown(api, home).text
+        assert "They <strong>weave</strong>." in get_html(api, home).text
         configure(jobs_queue_url=queue)
-        assert "They <strong>weave</strong>." in shown(api, home).text
+        assert "They <strong>weave</strong>." in get_html(api, home).text
         workers.deliver()
-        assert stored(home).is_current
+        assert get_rendering(home).is_current
 
 
 class TestBlocksThatExceedTheLimits:
     @pytest.mark.parametrize(
         ("blocks", "pointer"),
         [
-            ([text("a"), text(TABLE, "b")], "/blocks/1/text"),
+            ([text_block("a"), text_block(TABLE, "b")], "/blocks/1/text"),
             ([{"id": "l", "type": "list", "items": ["a", "[" * 9999]}], "/blocks/0/items/1"),
             ([{"id": "h", "type": "heading", "level": 2, "text": "![" * 9999}], "/blocks/0/text"),
             ([{"id": "q", "type": "quote", "text": "*a" * 9999 + "a*" * 9999}], "/blocks/0/text"),
-            ([{"id": "c", "type": "columns", "columns": [[], [text("> " * 50)]]}], "/blocks/0/columns/1/0/text"),
+            ([{"id": "c", "type": "columns", "columns": [[], [text_block("> " * 50)]]}], "/blocks/0/columns/1/0/text"),
             ([{"id": "c", "type": "code", "text": "<" * 200_000}], "/blocks"),
-            ([text("[a]: /" + "x" * 2000 + "\n\n" + "[a]" * 3000)], "/blocks/0/text"),
+            ([text_block("[a]: /" + "x" * 2000 + "\n\n" + "[a]" * 3000)], "/blocks/0/text"),
         ],
     )
-    def test_are_refused_where_they_stand(
+    def test_are_rejected_with_a_pointer(
         self, api: Api, site: Published, home: Leaf, blocks: list[Json], pointer: str
     ) -> None:
-        refused = api.post(f"{site.path}/pages", as_=site.owner, json={"title": "Looms", "blocks": blocks})
-        assert refused.code == "422 validation_failed"
-        (error,) = refused.json["errors"]
+        creation = api.post(f"{site.path}/pages", as_=site.owner, json={"title": "Looms", "blocks": blocks})
+        assert creation.code == "422 validation_failed"
+        (error,) = creation.json["errors"]
         assert (error["pointer"], error["code"]) == (pointer, "too_complex")
         assert "Divide" in error["detail"] or "Take some" in error["detail"]
-        again = api.patch(home.path, as_=site.owner, json={"blocks": blocks})
-        assert again.json["errors"] == refused.json["errors"]
-        assert api.get(home.path, as_=site.owner).json["blocks"] == [text("They **weave**.")]
+        update = api.patch(home.path, as_=site.owner, json={"blocks": blocks})
+        assert update.json["errors"] == creation.json["errors"]
+        assert api.get(home.path, as_=site.owner).json["blocks"] == [text_block("They **weave**.")]
 
-    def test_that_are_stored_already_show_the_title_and_a_notice(
-        self, api: Api, home: Leaf, workers: Workers, nothing_is_rendered: Any
+    def test_stored_ones_show_the_title_and_a_notice(
+        self, api: Api, home: Leaf, workers: Workers, forbid_rendering: Any
     ) -> None:
-        consist_of(home, text(TABLE))
+        replace_blocks(home, text_block(TABLE))
         for _ in range(2):
-            answer = shown(api, home)
+            answer = get_html(api, home)
             assert answer.status == 200
             assert "<h1>Welcome</h1>" in answer.text
             assert "This page can't be shown" in answer.text
             assert "<table>" not in answer.text
             workers.deliver()
-            nothing_is_rendered()
-        assert (stored(home).html, stored(home).is_current) == (None, True)
+            forbid_rendering()
+        assert (get_rendering(home).html, get_rendering(home).is_current) == (None, True)
 
-    def test_that_are_stored_already_can_be_kept_renamed_and_replaced(self, api: Api, home: Leaf) -> None:
-        consist_of(home, text(TABLE))
-        assert edit(api, home, title="Hello")["blocks"] == [text(TABLE)]
+    def test_stored_ones_can_be_retained_and_replaced(self, api: Api, home: Leaf) -> None:
+        replace_blocks(home, text_block(TABLE))
+        assert edit(api, home, title="Hello")["blocks"] == [text_block(TABLE)]
         restored = api.post(f"{home.path}/revisions/{home.draft_revision_id}/restore", as_=home.site.owner)
         assert restored.status == 200, restored.text
-        refused = api.patch(home.path, as_=home.site.owner, json={"blocks": [text(TABLE), text("a", "b")]})
-        assert refused.json["errors"][0]["pointer"] == "/blocks/0/text"
-        edit(api, home, blocks=[text("All is well.")])
+        answer = api.patch(home.path, as_=home.site.owner, json={"blocks": [text_block(TABLE), text_block("a", "b")]})
+        assert answer.json["errors"][0]["pointer"] == "/blocks/0/text"
+        edit(api, home, blocks=[text_block("All is well.")])
         publish_page(api, home)
-        assert "All is well." in shown(api, home).text
+        assert "All is well." in get_html(api, home).text
 
 
-class TestAnErasure:
-    def test_reaches_what_is_stored_as_people_see_it(
+class TestErasure:
+    def test_removes_a_person_from_stored_renderings(
         self, api: Api, organization: Founded, site: Published, workers: Workers, clock: Clock
     ) -> None:
         heading = {"id": "t", "type": "heading", "level": 1, "text": f"Ask {SOPHIE}"}
-        home = page_of(api, site, f"Ask {SOPHIE}", blocks=[heading, text(f"Ask **{SOPHIE}**, {SOPHIE}.", "b")])
-        draft = write_page(api, site, "Draft", blocks=[text(SOPHIE)])
-        before = shown(api, home)
+        home = page_of(api, site, f"Ask {SOPHIE}", blocks=[heading, text_block(f"Ask **{SOPHIE}**, {SOPHIE}.", "b")])
+        draft = write_page(api, site, "Draft", blocks=[text_block(SOPHIE)])
+        before = get_html(api, home)
         erased(api, workers, clock, organization, email=SOPHIE)
         for leaf in (home, draft):
-            assert SOPHIE not in stored(leaf).load_html()
+            assert SOPHIE not in get_rendering(leaf).load_html()
         for item in cloud.stored():
             if item["pk"].startswith("R#") and item["sk"].startswith("H#"):
                 assert SOPHIE.encode() not in zlib.decompress(bytes(item["html"]))
-        after = shown(api, home)
+        after = get_html(api, home)
         assert SOPHIE not in after.text
         assert "Ask <strong>…</strong>, …." in after.text
         assert after.etag != before.etag

@@ -1,4 +1,4 @@
-"""Whoever can write to the table takes an entry away before it is in the tree: verification counts it."""
+"""Test that verification counts log entries that an attacker with access to the table removes before sequencing."""
 
 from itertools import count
 from typing import Any
@@ -27,292 +27,298 @@ pytestmark = pytest.mark.usefixtures("impatient")
 
 
 @pytest.fixture(autouse=True)
-def one_chain(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All mutations extend one chain, whose every state a test knows."""
+def single_chain(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let all mutations extend the same chain, whose state the tests know."""
     monkeypatch.setattr("random.sample", lambda _population, _number: [SHARD])
 
 
 @pytest.fixture
 def organization(api: Api, ada: Person) -> Founded:
-    """An organization all of whose changes were made in this test, in the one chain."""
+    """Return an organization whose changes are all made in this test, in the one chain."""
     return found_organization(api, ada)
 
 
 @pytest.fixture
-def sealed(organization: Founded, workers: Workers) -> Founded:
-    """An organization all of whose entries are in the tree."""
+def sequenced(organization: Founded, workers: Workers) -> Founded:
+    """Return an organization whose entries are all in the tree."""
     workers.deliver()
     return organization
 
 
-def chain(organization: Founded) -> Item:
-    return dict(next(i for i in cloud.stored() if (i["pk"], i["sk"]) == chain_key(organization.id, SHARD)))
+def get_chain(organization: Founded) -> Item:
+    return dict(next(item for item in cloud.stored() if (item["pk"], item["sk"]) == chain_key(organization.id, SHARD)))
 
 
-def waiting(organization: Founded) -> list[Item]:
-    pointers = [i for i in cloud.stored() if i["pk"] == f"Q#{organization.id}" and "leaf" in i]
+def list_pending(organization: Founded) -> list[Item]:
+    pointers = [item for item in cloud.stored() if item["pk"] == f"Q#{organization.id}" and "leaf" in item]
     return sorted(pointers, key=lambda pointer: str(pointer["sk"]))
 
 
-def change(api: Api, organization: Founded) -> Item:
-    """Make a change; return the pointer to its entry."""
-    before = [pointer["sk"] for pointer in waiting(organization)]
+def add_entry(api: Api, organization: Founded) -> Item:
+    """Change the organization; return the pointer to the entry."""
+    before = [pointer["sk"] for pointer in list_pending(organization)]
     rename(api, organization, f"Name {next(_numbers)}")
-    (pointer,) = (each for each in waiting(organization) if each["sk"] not in before)
+    (pointer,) = (pointer for pointer in list_pending(organization) if pointer["sk"] not in before)
     return pointer
 
 
 def suppress(organization: Founded, pointer: Item) -> None:
-    """Remove an entry with its pointer."""
+    """Remove an entry and its pointer."""
     cloud.remove(pointer)
     cloud.remove({"pk": f"A#{organization.id}", "sk": pointer["sk"]})
 
 
-def found(api: Api, organization: Founded) -> tuple[object, object, object]:
+def get_findings(api: Api, organization: Founded) -> tuple[object, object, object]:
     report: Json = verify(api, organization)
     assert report["valid"] == (report["failure"] is None and report["suppressed"] == 0)
     return report["failure"], report["firstInvalidSequence"], report["suppressed"]
 
 
-WHOLE = (None, None, 0)
+INTACT = (None, None, 0)
 
 
-class TestASuppressedEntry:
-    def test_is_counted_at_once_and_from_then_on(self, api: Api, sealed: Founded, workers: Workers) -> None:
-        suppress(sealed, change(api, sealed))
-        assert found(api, sealed) == (None, None, 1)
-        change(api, sealed)
-        assert found(api, sealed) == (None, None, 1)
+class TestSuppressedEntry:
+    def test_is_counted_at_once_and_ever_after(self, api: Api, sequenced: Founded, workers: Workers) -> None:
+        suppress(sequenced, add_entry(api, sequenced))
+        assert get_findings(api, sequenced) == (None, None, 1)
+        add_entry(api, sequenced)
+        assert get_findings(api, sequenced) == (None, None, 1)
         workers.deliver()
-        assert found(api, sealed) == (None, None, 1)
-        change(api, sealed)
+        assert get_findings(api, sequenced) == (None, None, 1)
+        add_entry(api, sequenced)
         workers.deliver()
-        assert found(api, sealed) == (None, None, 1)
+        assert get_findings(api, sequenced) == (None, None, 1)
 
-    def test_is_counted_though_the_log_was_never_appended(self, api: Api, organization: Founded) -> None:
-        suppress(organization, change(api, organization))
-        assert found(api, organization) == (None, None, 1)
+    def test_is_counted_before_the_first_append(self, api: Api, organization: Founded) -> None:
+        suppress(organization, add_entry(api, organization))
+        assert get_findings(api, organization) == (None, None, 1)
 
-    @pytest.mark.parametrize("which", [(0,), (2,), (4,), (0, 1), (1, 3), (0, 1, 2, 3, 4)])
-    def test_is_counted_wherever_it_was(
-        self, which: tuple[int, ...], api: Api, sealed: Founded, workers: Workers
+    @pytest.mark.parametrize("indexes", [(0,), (2,), (4,), (0, 1), (1, 3), (0, 1, 2, 3, 4)])
+    def test_is_counted_at_any_position(
+        self, indexes: tuple[int, ...], api: Api, sequenced: Founded, workers: Workers
     ) -> None:
-        made = [change(api, sealed) for _ in range(5)]
-        for n in which:
-            suppress(sealed, made[n])
-        assert found(api, sealed) == (None, None, len(which))
+        pointers = [add_entry(api, sequenced) for _ in range(5)]
+        for index in indexes:
+            suppress(sequenced, pointers[index])
+        assert get_findings(api, sequenced) == (None, None, len(indexes))
         workers.deliver()
-        assert found(api, sealed) == (None, None, len(which))
+        assert get_findings(api, sequenced) == (None, None, len(indexes))
 
-    def test_is_counted_though_its_pointer_is_left(self, api: Api, sealed: Founded, workers: Workers) -> None:
-        pointer = change(api, sealed)
-        cloud.remove({"pk": f"A#{sealed.id}", "sk": pointer["sk"]})
+    def test_is_counted_if_its_pointer_remains(self, api: Api, sequenced: Founded, workers: Workers) -> None:
+        pointer = add_entry(api, sequenced)
+        cloud.remove({"pk": f"A#{sequenced.id}", "sk": pointer["sk"]})
         workers.deliver()
-        assert found(api, sealed) == (None, None, 1)
+        assert get_findings(api, sequenced) == (None, None, 1)
 
-    def test_that_comes_back_late_is_none(self, api: Api, sealed: Founded, workers: Workers) -> None:
-        pointer = change(api, sealed)
-        change(api, sealed)
+    def test_is_not_counted_once_it_reappears(self, api: Api, sequenced: Founded, workers: Workers) -> None:
+        pointer = add_entry(api, sequenced)
+        add_entry(api, sequenced)
         cloud.remove(pointer)
         workers.deliver()
-        assert found(api, sealed) == (None, None, 1)
+        assert get_findings(api, sequenced) == (None, None, 1)
         cloud.put(pointer)
-        assert found(api, sealed) == WHOLE
+        assert get_findings(api, sequenced) == INTACT
         workers.deliver()
-        assert found(api, sealed) == WHOLE
+        assert get_findings(api, sequenced) == INTACT
 
     def test_is_counted_once_by_a_verification_in_windows(
-        self, api: Api, sealed: Founded, workers: Workers, monkeypatch: pytest.MonkeyPatch
+        self, api: Api, sequenced: Founded, workers: Workers, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        suppress(sealed, change(api, sealed))
-        change(api, sealed)
+        suppress(sequenced, add_entry(api, sequenced))
+        add_entry(api, sequenced)
         workers.deliver()
         monkeypatch.setattr("chalicelib.features.audit.log.logic.log_verification.WINDOW_ENTRIES", 1)
-        first = verify(api, sealed)
-        last = verify(api, sealed, cursor=first["nextCursor"])
+        first = verify(api, sequenced)
+        last = verify(api, sequenced, cursor=first["nextCursor"])
         assert [first["suppressed"], last["suppressed"], last["valid"]] == [1, 1, False]
 
-    def test_is_counted_though_its_pointer_is_put_back(self, api: Api, sealed: Founded, workers: Workers) -> None:
-        pointer = change(api, sealed)
-        suppress(sealed, pointer)
-        change(api, sealed)
+    def test_is_counted_if_its_pointer_is_restored(self, api: Api, sequenced: Founded, workers: Workers) -> None:
+        pointer = add_entry(api, sequenced)
+        suppress(sequenced, pointer)
+        add_entry(api, sequenced)
         workers.deliver()
         cloud.put({name: value for name, value in pointer.items() if name not in ("duepk", "duesk")})
-        assert found(api, sealed) == (None, None, 1)
+        assert get_findings(api, sequenced) == (None, None, 1)
 
-    def test_is_counted_though_its_pointer_is_left_and_nothing_is_due_of_it(self, api: Api, sealed: Founded) -> None:
-        pointer = change(api, sealed)
-        suppress(sealed, pointer)
+    def test_is_counted_if_its_pointer_remains_without_a_due_time(self, api: Api, sequenced: Founded) -> None:
+        pointer = add_entry(api, sequenced)
+        suppress(sequenced, pointer)
         cloud.put({name: value for name, value in pointer.items() if name not in ("duepk", "duesk")})
-        assert found(api, sealed) == (None, None, 1)
+        assert get_findings(api, sequenced) == (None, None, 1)
 
-    def test_is_counted_though_chains_fill_a_page(self, api: Api, sealed: Founded, workers: Workers) -> None:
-        suppress(sealed, change(api, sealed))
-        change(api, sealed)
-        size = head(sealed)["size"]
+    def test_is_counted_if_chains_fill_a_page(self, api: Api, sequenced: Founded, workers: Workers) -> None:
+        suppress(sequenced, add_entry(api, sequenced))
+        add_entry(api, sequenced)
+        size = head(sequenced)["size"]
         for shard in range(10, 15):
-            pk, sk = chain_key(sealed.id, shard)
+            pk, sk = chain_key(sequenced.id, shard)
             cloud.put({"pk": pk, "sk": sk, "more": "x" * 380_000})
-        assert found(api, sealed) == (None, None, 1)
+        assert get_findings(api, sequenced) == (None, None, 1)
         workers.deliver()
-        assert head(sealed)["size"] == size + 1
-        assert found(api, sealed) == (None, None, 1)
+        assert head(sequenced)["size"] == size + 1
+        assert get_findings(api, sequenced) == (None, None, 1)
 
 
-class TestATransactionThatIsSeenHalfDone:
-    """A Query is not atomic: it may show what one transaction wrote to one item and not yet to another."""
+class TestPartlyVisibleTransaction:
+    """A Query is not atomic: it may return one item of a transaction in its new state and another in its old."""
 
     @pytest.fixture
-    def hidden(self, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-        """Ids of entries whose pointers the next Query of an outbox does not show."""
+    def hidden_ids(self, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+        """Return a list for ids of entries whose pointers the next Query of an outbox omits."""
         ids, query = list[str](), table.query
 
-        def torn(where: str | Partition, **words: Any) -> table.QueryResult:
-            answer = query(where, **words)
-            if not (isinstance(where, str) and where.startswith("Q#") and ids):
+        def query_without_hidden(partition: str | Partition, **options: Any) -> table.QueryResult:
+            answer = query(partition, **options)
+            if not (isinstance(partition, str) and partition.startswith("Q#") and ids):
                 return answer
-            shown = [item for item in answer.items if item["sk"] not in ids]
+            visible = [item for item in answer.items if item["sk"] not in ids]
             ids.clear()
-            return table.QueryResult(shown, answer.last_evaluated_key)
+            return table.QueryResult(visible, answer.last_evaluated_key)
 
-        monkeypatch.setattr(table, "query", torn)
+        monkeypatch.setattr(table, "query", query_without_hidden)
         return ids
 
-    def test_is_looked_for_again(self, api: Api, sealed: Founded, hidden: list[str]) -> None:
-        hidden.append(change(api, sealed)["sk"])
-        assert found(api, sealed) == WHOLE
+    def test_is_queried_again(self, api: Api, sequenced: Founded, hidden_ids: list[str]) -> None:
+        hidden_ids.append(add_entry(api, sequenced)["sk"])
+        assert get_findings(api, sequenced) == INTACT
 
-    def test_is_in_the_first_statement_of_a_log(
-        self, api: Api, sealed: Founded, hidden: list[str], workers: Workers
+    def test_does_not_affect_the_first_statement_of_a_log(
+        self, api: Api, sequenced: Founded, hidden_ids: list[str], workers: Workers
     ) -> None:
-        cloud.put({name: value for name, value in head(sealed).items() if name != "chains"})
-        change(api, sealed)
-        hidden.append(change(api, sealed)["sk"])
+        cloud.put({name: value for name, value in head(sequenced).items() if name != "chains"})
+        add_entry(api, sequenced)
+        hidden_ids.append(add_entry(api, sequenced)["sk"])
         workers.deliver()
-        assert "lost 0\n" in head(sealed)["chains"]
-        assert "gap" not in head(sealed)["chains"]
+        assert "lost 0\n" in head(sequenced)["chains"]
+        assert "gap" not in head(sequenced)["chains"]
 
 
-class TestOlderCopies:
-    def test_of_a_chain_are_found_once_its_entries_are_in_the_tree(
-        self, api: Api, sealed: Founded, workers: Workers
+class TestRestoredOldCopies:
+    def test_of_a_chain_are_detected_once_its_entries_are_in_the_tree(
+        self, api: Api, sequenced: Founded, workers: Workers
     ) -> None:
-        older = chain(sealed)
-        change(api, sealed)
+        old_chain = get_chain(sequenced)
+        add_entry(api, sequenced)
         workers.deliver()
-        cloud.put(older)
-        assert found(api, sealed) == (None, None, 1)
-        change(api, sealed)
-        assert found(api, sealed)[2] == 0  # Its number is that of an entry in the tree: the append tells.
+        cloud.put(old_chain)
+        assert get_findings(api, sequenced) == (None, None, 1)
+        add_entry(api, sequenced)
+        assert get_findings(api, sequenced)[2] == 0  # An entry in the tree has the same number: the append detects it.
         workers.deliver()
-        assert found(api, sealed) == (None, None, 1)
+        assert get_findings(api, sequenced) == (None, None, 1)
 
-    def test_of_a_chain_do_not_hide_an_entry_that_another_one_follows(
-        self, api: Api, sealed: Founded, workers: Workers
+    def test_of_a_chain_do_not_hide_a_removed_entry_before_another(
+        self, api: Api, sequenced: Founded, workers: Workers
     ) -> None:
-        older, gone = chain(sealed), change(api, sealed)
-        change(api, sealed)
-        suppress(sealed, gone)
-        cloud.put(older)
+        old_chain, removed = get_chain(sequenced), add_entry(api, sequenced)
+        add_entry(api, sequenced)
+        suppress(sequenced, removed)
+        cloud.put(old_chain)
         workers.deliver()
-        assert found(api, sealed)[2]
+        assert get_findings(api, sequenced)[2]
 
-    def test_of_a_chain_do_not_let_another_entry_take_the_number(
-        self, api: Api, sealed: Founded, workers: Workers
+    def test_of_a_chain_do_not_let_another_entry_reuse_the_number(
+        self, api: Api, sequenced: Founded, workers: Workers
     ) -> None:
-        older, gone = chain(sealed), change(api, sealed)
-        middle, newest = chain(sealed), change(api, sealed)
-        newest_entry = next(i for i in cloud.stored() if (i["pk"], i["sk"]) == (f"A#{sealed.id}", newest["sk"]))
-        end = chain(sealed)
-        suppress(sealed, gone)
-        suppress(sealed, newest)
-        cloud.put(older)
-        change(api, sealed)  # It takes the number of the one that is gone.
-        for item in (newest, newest_entry, end):
+        old_chain, removed = get_chain(sequenced), add_entry(api, sequenced)
+        middle_chain, newest = get_chain(sequenced), add_entry(api, sequenced)
+        newest_entry = next(
+            item for item in cloud.stored() if (item["pk"], item["sk"]) == (f"A#{sequenced.id}", newest["sk"])
+        )
+        last_chain = get_chain(sequenced)
+        suppress(sequenced, removed)
+        suppress(sequenced, newest)
+        cloud.put(old_chain)
+        add_entry(api, sequenced)  # It reuses the number of the removed entry.
+        for item in (newest, newest_entry, last_chain):
             cloud.put(item)
-        assert middle["mac"] != older["mac"]
+        assert middle_chain["mac"] != old_chain["mac"]
         workers.deliver()
-        assert found(api, sealed) == (None, None, 1)
+        assert get_findings(api, sequenced) == (None, None, 1)
 
-    def test_of_all_that_says_of_the_newest_entry_are_not_noticed(
-        self, api: Api, sealed: Founded, workers: Workers
+    def test_of_every_item_about_the_newest_entry_are_not_detected(
+        self, api: Api, sequenced: Founded, workers: Workers
     ) -> None:
-        """The limit of what chains can show: nothing is left that was made after it."""
-        older = chain(sealed)
-        suppress(sealed, change(api, sealed))
-        cloud.put(older)
-        change(api, sealed)
+        """Show the limit of chains: no item written after the entry remains."""
+        old_chain = get_chain(sequenced)
+        suppress(sequenced, add_entry(api, sequenced))
+        cloud.put(old_chain)
+        add_entry(api, sequenced)
         workers.deliver()
-        assert found(api, sealed) == WHOLE
+        assert get_findings(api, sequenced) == INTACT
 
 
-class TestTheStatement:
-    @pytest.mark.parametrize("of", ["", "note", "atrium", 7, None])
-    def test_that_someone_altered_is_found(self, of: object, api: Api, sealed: Founded, workers: Workers) -> None:
-        alter(head(sealed), chains=head(sealed)["note"] if of == "note" else of)
-        assert found(api, sealed)[0] in ("bad_signature", "modified")
-        change(api, sealed)
+class TestStatement:
+    @pytest.mark.parametrize("content", ["", "note", "atrium", 7, None])
+    def test_an_altered_statement_is_detected(
+        self, content: object, api: Api, sequenced: Founded, workers: Workers
+    ) -> None:
+        alter(head(sequenced), chains=head(sequenced)["note"] if content == "note" else content)
+        assert get_findings(api, sequenced)[0] in ("bad_signature", "modified")
+        add_entry(api, sequenced)
         workers.deliver()
-        assert found(api, sealed)[:2] == ("modified", 1)  # Its seal says that there was a statement.
+        assert get_findings(api, sequenced)[:2] == ("modified", 1)  # The entry MAC covers the existence of a statement.
 
-    def test_that_is_older_is_found(self, api: Api, sealed: Founded, workers: Workers) -> None:
-        older = head(sealed)["chains"]
-        suppress(sealed, change(api, sealed))
-        change(api, sealed)
+    def test_an_older_statement_is_detected(self, api: Api, sequenced: Founded, workers: Workers) -> None:
+        old_statement = head(sequenced)["chains"]
+        suppress(sequenced, add_entry(api, sequenced))
+        add_entry(api, sequenced)
         workers.deliver()
-        alter(head(sealed), chains=older)
-        assert found(api, sealed)[0] == "bad_signature"
+        alter(head(sequenced), chains=old_statement)
+        assert get_findings(api, sequenced)[0] == "bad_signature"
 
-    def test_that_someone_altered_does_not_hold_up_the_log(self, api: Api, sealed: Founded, workers: Workers) -> None:
-        size = head(sealed)["size"]
-        alter(head(sealed), chains="atrium")
-        change(api, sealed)
+    def test_an_altered_statement_does_not_block_the_log(self, api: Api, sequenced: Founded, workers: Workers) -> None:
+        size = head(sequenced)["size"]
+        alter(head(sequenced), chains="atrium")
+        add_entry(api, sequenced)
         workers.deliver()
-        assert (waiting(sealed), head(sealed)["size"]) == ([], size + 1)
+        assert (list_pending(sequenced), head(sequenced)["size"]) == ([], size + 1)
 
-    def test_is_begun_once_the_release_without_chains_is_replaced(
+    def test_starts_once_the_release_without_chains_is_replaced(
         self, api: Api, organization: Founded, workers: Workers, configure: Configure, clock: Clock
     ) -> None:
         clock.freeze("2026-11-23T09:00:00.000Z")
         configure(unauthenticated_entries_until="2026-11-23T09:15:00Z")
         workers.deliver()
-        change(api, organization)
+        add_entry(api, organization)
         workers.deliver()
         size = head(organization)["size"]
         assert "chains" not in head(organization)
-        assert found(api, organization) == WHOLE
-        change(api, organization)
+        assert get_findings(api, organization) == INTACT
+        add_entry(api, organization)
         clock.shift(minutes=15)
         workers.deliver()
         assert f"since {size}\n" in head(organization)["chains"]
-        assert found(api, organization) == WHOLE
-        suppress(organization, change(api, organization))
-        assert found(api, organization) == (None, None, 1)
+        assert get_findings(api, organization) == INTACT
+        suppress(organization, add_entry(api, organization))
+        assert get_findings(api, organization) == (None, None, 1)
 
     @pytest.mark.parametrize(
-        "said",
+        "attributes",
         [
             *({"number": number} for number in (0, -1, 10**6, 10**30, "1", None)),
             *({"mac": mac} for mac in (None, b"", b"mac", "mac", 7, [b"mac"])),
         ],
     )
-    def test_goes_on_whatever_a_chain_says(self, said: Item, api: Api, sealed: Founded, workers: Workers) -> None:
-        size = head(sealed)["size"]
-        alter(chain(sealed), **said)
-        assert found(api, sealed)[2]
-        change(api, sealed)
+    def test_continues_with_any_content_of_a_chain(
+        self, attributes: Item, api: Api, sequenced: Founded, workers: Workers
+    ) -> None:
+        size = head(sequenced)["size"]
+        alter(get_chain(sequenced), **attributes)
+        assert get_findings(api, sequenced)[2]
+        add_entry(api, sequenced)
         workers.deliver()
-        assert found(api, sealed)[2]
-        change(api, sealed)
+        assert get_findings(api, sequenced)[2]
+        add_entry(api, sequenced)
         workers.deliver()
-        assert head(sealed)["size"] == size + 2
+        assert head(sequenced)["size"] == size + 2
 
 
-def test_a_flood_of_pointers_hides_nothing_and_accuses_nobody(api: Api, sealed: Founded, workers: Workers) -> None:
-    honest = [change(api, sealed) for _ in range(3)]
+def test_a_flood_of_pointers_neither_hides_nor_adds_a_finding(api: Api, sequenced: Founded, workers: Workers) -> None:
+    pointers = [add_entry(api, sequenced) for _ in range(3)]
     for n in range(4):
-        cloud.put({"pk": f"Q#{sealed.id}", "sk": f"00{n}", "leaf": bytes(32), "more": "x" * 380_000})
-    assert found(api, sealed) == WHOLE
-    suppress(sealed, honest[0])
+        cloud.put({"pk": f"Q#{sequenced.id}", "sk": f"00{n}", "leaf": bytes(32), "more": "x" * 380_000})
+    assert get_findings(api, sequenced) == INTACT
+    suppress(sequenced, pointers[0])
     workers.deliver()
-    assert found(api, sealed) == (None, None, 1)
+    assert get_findings(api, sequenced) == (None, None, 1)

@@ -17,51 +17,49 @@ from tests.harness.workers import Workers
 LOG = "/system/audit-log"
 
 
-def listed(api: Api, operator: Person, **query: object) -> list[Json]:
+def list_entries(api: Api, operator: Person, **query: object) -> list[Json]:
     return api.items(LOG, as_=operator, query=query)
 
 
-def log_of(target: str) -> str:
-    """The log that holds what happened to something outside of any organization, as the interface says it."""
+def log_id_of(target: str) -> str:
+    """Return the id of the log of a target outside of any organization, as the documentation defines it."""
     return f"system-{crc32(target.encode()) % 16}"
 
 
 @pytest.fixture
-def posted(operator: Person, _aws: None) -> list[str]:
-    """The ids of forty notices, in the order they were posted."""
+def posted_notice_ids(operator: Person, _aws: None) -> list[str]:
+    """Return the ids of forty notices, in the order of their posting."""
     return scene("posted", lambda: [notices.post(operator, f"Notice {n}") for n in range(40)])
 
 
 class TestEntries:
-    def test_what_an_operator_does_is_told_as_theirs_and_as_nobodys_organizations(
-        self, api: Api, operator: Person
-    ) -> None:
+    def test_an_operators_action_has_an_operator_actor_and_no_organization(self, api: Api, operator: Person) -> None:
         notice = notices.post(operator, "Closed on Sunday")
-        (entry,) = listed(api, operator)
+        (entry,) = list_entries(api, operator)
         assert (entry["type"], entry["organizationId"]) == ("notice.posted", None)
         assert entry["actor"] == {"type": "operator", "id": operator.id, "name": operator.name}
         assert entry["target"] == {"type": "notice", "id": notice, "name": notice}
         assert entry["data"]["text"] == "Closed on Sunday"
         assert (entry["sequence"], entry["integrity"]) == (None, None)
 
-    def test_in_their_own_organization_an_operator_is_a_user(self, api: Api, operator: Person) -> None:
-        made = api.post("/organizations", as_=operator, json={"name": "After work"})
-        (entry,) = api.items(f"{made.location}/audit-log", as_=operator)
+    def test_an_operator_is_a_user_in_their_own_organization(self, api: Api, operator: Person) -> None:
+        created = api.post("/organizations", as_=operator, json={"name": "After work"})
+        (entry,) = api.items(f"{created.location}/audit-log", as_=operator)
         assert entry["actor"] == {"type": "user", "id": operator.id, "name": operator.name}
-        assert listed(api, operator) == []
+        assert list_entries(api, operator) == []
 
-    def test_all_about_one_thing_is_in_one_log_that_its_id_tells(
-        self, api: Api, operator: Person, workers: Workers, posted: list[str]
+    def test_all_entries_about_a_target_are_in_the_log_that_its_id_selects(
+        self, api: Api, operator: Person, workers: Workers, posted_notice_ids: list[str]
     ) -> None:
         for n in range(3):
-            notices.revise(operator, posted[7], f"Revision {n}")
+            notices.revise(operator, posted_notice_ids[7], f"Revision {n}")
         workers.deliver()
-        held: dict[str, list[Json]] = {log: [] for log in SYSTEM_LOGS}
-        for entry in reversed(listed(api, operator)):
-            held[log_of(entry["target"]["id"])].append(entry)
-        assert sum(bool(entries) for entries in held.values()) > 8
+        entries_by_log: dict[str, list[Json]] = {log: [] for log in SYSTEM_LOGS}
+        for entry in reversed(list_entries(api, operator)):
+            entries_by_log[log_id_of(entry["target"]["id"])].append(entry)
+        assert sum(bool(entries) for entries in entries_by_log.values()) > 8
         key, items = api.get("/status").json["auditPublicKey"], snapshots.stored()
-        for log, entries in held.items():
+        for log, entries in entries_by_log.items():
             in_order = sorted(entries, key=lambda entry: entry["sequence"])
             assert [entry["sequence"] for entry in in_order] == list(range(1, len(entries) + 1))
             leaves = [rfc6962.leaf_hash(entry) for entry in in_order]
@@ -69,13 +67,13 @@ class TestEntries:
             if entries:
                 rfc6962.check_note(items[f"Q#{log}", "!"]["note"], log, leaves, key)
 
-    def test_its_heads_are_anchored_each_for_itself(
-        self, operator: Person, workers: Workers, posted: list[str]
+    def test_each_log_has_its_own_anchor(
+        self, operator: Person, workers: Workers, posted_notice_ids: list[str]
     ) -> None:
-        notices.revise(operator, posted[0], "Open again")
+        notices.revise(operator, posted_notice_ids[0], "Open again")
         workers.deliver()
         anchor(workers)
-        sizes = Counter(log_of(notice) for notice in [*posted, posted[0]])
+        sizes = Counter(log_id_of(notice) for notice in [*posted_notice_ids, posted_notice_ids[0]])
         assert {log: anchored(log) for log in SYSTEM_LOGS} == {
             log: [sizes[log]] * bool(sizes[log]) for log in SYSTEM_LOGS
         }
@@ -83,53 +81,55 @@ class TestEntries:
         assert read(log, size).startswith(f"atrium/{log}\n{size}\n")
 
 
-class TestWhoReadsIt:
-    def test_operators_do_and_nobody_else(self, api: Api, organization: Founded, ada: Person, operator: Person) -> None:
+class TestAccess:
+    def test_only_operators_read_it(self, api: Api, organization: Founded, ada: Person, operator: Person) -> None:
         notice = notices.post(operator)
-        assert [entry["target"]["id"] for entry in listed(api, operator)] == [notice]
+        assert [entry["target"]["id"] for entry in list_entries(api, operator)] == [notice]
         assert api.get(LOG, as_=ada).code == "403 forbidden"
         assert api.get(LOG, as_=make_key(api, organization, "admin")).code == "403 forbidden"
         assert api.get(LOG).code == "401 unauthenticated"
 
-    def test_no_cache_keeps_it(self, api: Api, operator: Person) -> None:
+    def test_is_not_cacheable(self, api: Api, operator: Person) -> None:
         assert api.get(LOG, as_=operator).headers["Cache-Control"] == "no-store"
 
     @pytest.mark.usefixtures("organization")
-    def test_what_happens_in_organizations_is_not_there(self, api: Api, operator: Person) -> None:
-        assert listed(api, operator) == []
+    def test_excludes_events_of_organizations(self, api: Api, operator: Person) -> None:
+        assert list_entries(api, operator) == []
 
 
 class TestPages:
     @pytest.mark.parametrize("limit", [4, 25, 100])
-    def test_all_come_once_the_newest_first_also_while_it_grows(
-        self, api: Api, operator: Person, posted: list[str], limit: int
+    def test_list_each_entry_once_newest_first_while_the_log_grows(
+        self, api: Api, operator: Person, posted_notice_ids: list[str], limit: int
     ) -> None:
-        seen, cursor = list[str](), dict[str, str]()
+        notice_ids, cursor = list[str](), dict[str, str]()
         while True:
             page = api.get(LOG, as_=operator, query={"limit": limit, **cursor}).json
             assert len(page["items"]) <= limit
-            seen += [entry["target"]["id"] for entry in page["items"]]
+            notice_ids += [entry["target"]["id"] for entry in page["items"]]
             notices.post(operator, "While someone reads")
             if page["nextCursor"] is None:
                 break
             cursor = {"cursor": page["nextCursor"]}
-        assert seen == posted[::-1]
+        assert notice_ids == posted_notice_ids[::-1]
 
-    def test_a_page_is_full_wherever_its_entries_are(self, api: Api, operator: Person, posted: list[str]) -> None:
+    def test_are_full_whichever_log_holds_the_entries(
+        self, api: Api, operator: Person, posted_notice_ids: list[str]
+    ) -> None:
         pages = api.pages(LOG, as_=operator, query={"limit": 10})
-        assert [len(page["items"]) for page in pages] == [10] * (len(posted) // 10)
+        assert [len(page["items"]) for page in pages] == [10] * (len(posted_notice_ids) // 10)
 
-    def test_what_happened_at_one_moment_is_split_at_none(self, api: Api, operator: Person, clock: Clock) -> None:
+    def test_do_not_divide_entries_of_one_timestamp(self, api: Api, operator: Person, clock: Clock) -> None:
         clock.freeze()
-        at_once = [notices.post(operator) for _ in range(20)]
-        entries = listed(api, operator, limit=3)
-        assert Counter(entry["target"]["id"] for entry in entries) == Counter(at_once)
+        notice_ids = [notices.post(operator) for _ in range(20)]
+        entries = list_entries(api, operator, limit=3)
+        assert Counter(entry["target"]["id"] for entry in entries) == Counter(notice_ids)
         assert [entry["id"] for entry in entries] == sorted((entry["id"] for entry in entries), reverse=True)
 
-    def test_long_entries_are_whole_whichever_log_holds_them(self, api: Api, operator: Person) -> None:
+    def test_contain_long_entries_of_any_log(self, api: Api, operator: Person) -> None:
         for n in range(20):
             notices.revise(operator, notices.post(operator, f"{n}" * 2000), f"{n}" * 2000 + "!")
-        texts = [entry["data"]["text"] for entry in listed(api, operator, limit=9)]
+        texts = [entry["data"]["text"] for entry in list_entries(api, operator, limit=9)]
         assert texts == [f"{n}" * 2000 + end for n in reversed(range(20)) for end in ("!", "")]
 
 
@@ -150,43 +150,51 @@ class TestFilters:
             ("type", "actorId", "targetId", "from", "to"),
         ],
     )
-    def test_each_and_all_together(
-        self, api: Api, operator: Person, issuer: Issuer, posted: list[str], names: tuple[str, ...], limit: int
+    def test_apply_alone_and_together(
+        self,
+        api: Api,
+        operator: Person,
+        issuer: Issuer,
+        posted_notice_ids: list[str],
+        names: tuple[str, ...],
+        limit: int,
     ) -> None:
-        other = issuer.person("other", "Other Operator", groups=["operators"])
+        other_operator = issuer.person("other", "Other Operator", groups=["operators"])
         for n in range(6):
-            notices.revise((operator, other)[n % 2], posted[n // 3], f"Revision {n}")
-        whole = listed(api, operator)
-        moments = sorted(entry["occurredAt"] for entry in whole)
+            notices.revise((operator, other_operator)[n % 2], posted_notice_ids[n // 3], f"Revision {n}")
+        all_entries = list_entries(api, operator)
+        timestamps = sorted(entry["occurredAt"] for entry in all_entries)
         values = {
             "type": "notice.revised",
             "area": "notice.*",
-            "actorId": other.id,
-            "targetId": posted[1],
-            "from": moments[1],
-            "to": moments[-2],
+            "actorId": other_operator.id,
+            "targetId": posted_notice_ids[1],
+            "from": timestamps[1],
+            "to": timestamps[-2],
         }
         conditions: dict[str, Callable[[Json], bool]] = {
-            "type": lambda e: e["type"] == "notice.revised",
+            "type": lambda entry: entry["type"] == "notice.revised",
             "area": lambda _: True,
-            "actorId": lambda e: e["actor"]["id"] == other.id,
-            "targetId": lambda e: e["target"]["id"] == posted[1],
-            "from": lambda e: e["occurredAt"] >= moments[1],
-            "to": lambda e: e["occurredAt"] <= moments[-2],
+            "actorId": lambda entry: entry["actor"]["id"] == other_operator.id,
+            "targetId": lambda entry: entry["target"]["id"] == posted_notice_ids[1],
+            "from": lambda entry: entry["occurredAt"] >= timestamps[1],
+            "to": lambda entry: entry["occurredAt"] <= timestamps[-2],
         }
-        wanted = [entry for entry in whole if all(conditions[name](entry) for name in names)]
-        assert wanted
+        expected = [entry for entry in all_entries if all(conditions[name](entry) for name in names)]
+        assert expected
         query = {"type" if name == "area" else name: values[name] for name in names}
-        assert listed(api, operator, limit=limit, **query) == wanted
+        assert list_entries(api, operator, limit=limit, **query) == expected
 
-    def test_of_one_target_only_its_own_log_is_read(self, api: Api, operator: Person, posted: list[str]) -> None:
-        (entry,) = api.get(LOG, as_=operator, query={"targetId": posted[3]}).json["items"]
-        assert entry["target"]["id"] == posted[3]
-        assert api.get(LOG, as_=operator, query={"targetId": posted[3]}).calls.names == ["dynamodb:Query"]
+    def test_by_target_reads_only_its_log(self, api: Api, operator: Person, posted_notice_ids: list[str]) -> None:
+        (entry,) = api.get(LOG, as_=operator, query={"targetId": posted_notice_ids[3]}).json["items"]
+        assert entry["target"]["id"] == posted_notice_ids[3]
+        assert api.get(LOG, as_=operator, query={"targetId": posted_notice_ids[3]}).calls.names == ["dynamodb:Query"]
 
-    def test_a_cursor_is_good_for_its_filters_only(self, api: Api, operator: Person, posted: list[str]) -> None:
+    def test_a_cursor_is_valid_only_for_its_filters(
+        self, api: Api, operator: Person, posted_notice_ids: list[str]
+    ) -> None:
         first = api.get(LOG, as_=operator, query={"limit": 1, "type": "notice.posted"}).json
         cursor = {"limit": 1, "cursor": first["nextCursor"]}
-        following = api.get(LOG, as_=operator, query={**cursor, "type": "notice.posted"}).json["items"]
-        assert [entry["target"]["id"] for entry in following] == [posted[-2]]
+        next_entries = api.get(LOG, as_=operator, query={**cursor, "type": "notice.posted"}).json["items"]
+        assert [entry["target"]["id"] for entry in next_entries] == [posted_notice_ids[-2]]
         assert api.get(LOG, as_=operator, query=cursor).code == "400 invalid_cursor"

@@ -1,4 +1,4 @@
-"""The system tags of a platform's taxonomy."""
+"""Test the system tags of a platform's taxonomy."""
 
 from tests.harness.api import Answer, Api
 from tests.harness.callers import Person
@@ -7,75 +7,75 @@ from tests.harness.organizations import Founded
 from tests.harness.platforms import Running, takes_part
 from tests.harness.taxonomy import Node, asked_to_plant, attach, fell, move, paths, plant, resolve
 
-DEFAULT = ["featured", "pinned", "official", "archived"]
+DEFAULT_TAGS = ["featured", "pinned", "official", "archived"]
 
 
-def tagged(api: Api, platform: Running, *tags: str, as_: Person | None = None) -> Answer:
-    """Ask for system tags; without any, for the usual ones."""
+def create_tags(api: Api, platform: Running, *tags: str, as_: Person | None = None) -> Answer:
+    """Create system tags, by default the standard ones."""
     body = {"tags": list(tags)} if tags else {}
     return api.post(f"{platform.path}/taxonomy-system-tags", as_=as_ or platform.owner, json=body)
 
 
-def nodes(answer: Answer, platform: Running) -> list[Node]:
+def nodes_of(answer: Answer, platform: Running) -> list[Node]:
     return [Node(record, platform) for record in answer.json["items"]]
 
 
 class TestCreateSystemTags:
-    def test_the_usual_ones_are_roots_of_their_kind(self, api: Api, platform: Running) -> None:
+    def test_standard_tags_are_root_nodes_of_kind_system(self, api: Api, platform: Running) -> None:
         plant(api, platform, "Term")
-        answer = tagged(api, platform)
+        answer = create_tags(api, platform)
         assert (answer.status, answer.json["created"], answer.json["nextCursor"]) == (200, 4, None)
-        told = [
+        fields = [
             (tag["slug"], tag["name"], tag["kind"], tag["parentId"], tag["position"]) for tag in answer.json["items"]
         ]
-        assert told == [(slug, slug.title(), "system", None, n) for n, slug in enumerate(DEFAULT, 1)]
-        assert paths(api, platform, kind="system") == DEFAULT
+        assert fields == [(slug, slug.title(), "system", None, n) for n, slug in enumerate(DEFAULT_TAGS, 1)]
+        assert paths(api, platform, kind="system") == DEFAULT_TAGS
         assert resolve(api, platform, "featured").json["node"] == answer.json["items"][0]
 
-    def test_again_creates_those_that_are_missing(self, api: Api, platform: Running) -> None:
-        first = tagged(api, platform, "pinned", "hot")
-        second = tagged(api, platform, "featured", "hot", "pinned")
+    def test_a_repeated_request_creates_only_missing_tags(self, api: Api, platform: Running) -> None:
+        first = create_tags(api, platform, "pinned", "hot")
+        second = create_tags(api, platform, "featured", "hot", "pinned")
         assert (first.json["created"], second.json["created"]) == (2, 1)
         assert [tag["slug"] for tag in second.json["items"]] == ["featured", "hot", "pinned"]
         assert second.json["items"][2] == first.json["items"][0]
 
-    def test_nothing_missing_writes_nothing(self, api: Api, platform: Running) -> None:
-        first = tagged(api, platform)
-        again = tagged(api, platform)
-        assert again.json == {**first.json, "created": 0}
-        assert "dynamodb:TransactWriteItems" not in again.calls.names
+    def test_writes_nothing_if_all_exist(self, api: Api, platform: Running) -> None:
+        first = create_tags(api, platform)
+        second = create_tags(api, platform)
+        assert second.json == {**first.json, "created": 0}
+        assert "dynamodb:TransactWriteItems" not in second.calls.names
 
-    def test_a_term_in_their_place_is_named(self, api: Api, platform: Running) -> None:
+    def test_rejects_slugs_of_root_terms(self, api: Api, platform: Running) -> None:
         for slug in ("pinned", "archived"):
             plant(api, platform, "Term", slug=slug)
-        refused = tagged(api, platform)
-        assert (refused.code, refused.faults) == ("409 slug_taken", {"/tags/1": "slug_taken", "/tags/3": "slug_taken"})
+        answer = create_tags(api, platform)
+        assert (answer.code, answer.faults) == ("409 slug_taken", {"/tags/1": "slug_taken", "/tags/3": "slug_taken"})
         assert paths(api, platform, kind="system") == []
         assert asked_to_plant(api, platform, slug="featured").status == 201
 
-    def test_a_term_elsewhere_is_in_nobodys_way(self, api: Api, platform: Running) -> None:
+    def test_accepts_slugs_of_terms_below_roots(self, api: Api, platform: Running) -> None:
         plant(api, platform, "Pinned", plant(api, platform, "Root"), slug="pinned")
-        assert tagged(api, platform).json["created"] == 4
+        assert create_tags(api, platform).json["created"] == 4
 
-    def test_tags_are_slugs_each_of_them_once(self, api: Api, platform: Running) -> None:
-        assert tagged(api, platform, "Not a slug").faults == {"/tags/0": "malformed"}
-        assert tagged(api, platform, "hot", "hot").faults == {"/tags": "malformed"}
-        assert tagged(api, platform, *(f"tag-{n}" for n in range(16))).faults == {"/tags": "too_many"}
+    def test_tags_are_distinct_slugs(self, api: Api, platform: Running) -> None:
+        assert create_tags(api, platform, "Not a slug").faults == {"/tags/0": "malformed"}
+        assert create_tags(api, platform, "hot", "hot").faults == {"/tags": "malformed"}
+        assert create_tags(api, platform, *(f"tag-{n}" for n in range(16))).faults == {"/tags": "too_many"}
 
-    def test_so_many_at_once_and_so_many_in_all(self, api: Api, platform: Running) -> None:
+    def test_limits_tags_per_request_and_in_total(self, api: Api, platform: Running) -> None:
         for begin in (0, 15):
-            assert tagged(api, platform, *(f"tag-{n}" for n in range(begin, begin + 15))).json["created"] == 15
-        assert tagged(api, platform, *(f"tag-{n}" for n in range(20, 35))).json["created"] == 5
-        assert tagged(api, platform, *(f"tag-{n}" for n in range(35, 41))).code == "409 limit_exceeded"
+            assert create_tags(api, platform, *(f"tag-{n}" for n in range(begin, begin + 15))).json["created"] == 15
+        assert create_tags(api, platform, *(f"tag-{n}" for n in range(20, 35))).json["created"] == 5
+        assert create_tags(api, platform, *(f"tag-{n}" for n in range(35, 41))).code == "409 limit_exceeded"
 
-    def test_it_takes_an_admin(self, api: Api, platform: Running, edith: Person) -> None:
+    def test_requires_an_admin(self, api: Api, platform: Running, edith: Person) -> None:
         takes_part(platform, edith, "editor")
-        assert tagged(api, platform, as_=edith).code == "403 insufficient_role"
-        assert tagged(api, platform, as_=platform.owner).status == 200
+        assert create_tags(api, platform, as_=edith).code == "403 insufficient_role"
+        assert create_tags(api, platform, as_=platform.owner).status == 200
 
-    def test_the_entry_says_which_there_are_now(self, api: Api, platform: Running, organization: Founded) -> None:
-        tagged(api, platform, "hot")
-        tagged(api, platform, "fresh")
+    def test_the_entry_lists_all_current_tags(self, api: Api, platform: Running, organization: Founded) -> None:
+        create_tags(api, platform, "hot")
+        create_tags(api, platform, "fresh")
         (entry, *_) = log_of(api, organization)
         assert (entry["type"], entry["target"]["type"]) == ("taxonomy.system_tags.created", "taxonomy.system_tags")
         assert (entry["target"]["id"], entry["data"]["id"]) == (platform.id, platform.id)
@@ -83,10 +83,10 @@ class TestCreateSystemTags:
         assert [change["field"] for change in entry["changes"]] == ["items", "items.fresh"]
 
 
-class TestASystemTag:
-    def test_keeps_its_slug_and_its_place_among_the_roots(self, api: Api, platform: Running) -> None:
+class TestSystemTag:
+    def test_keeps_its_slug_and_stays_a_root(self, api: Api, platform: Running) -> None:
         term = plant(api, platform, "Term")
-        (tag,) = nodes(tagged(api, platform, "featured"), platform)
+        (tag,) = nodes_of(create_tags(api, platform, "featured"), platform)
         for body in ({"slug": "other"}, {"parentId": term.id}):
             assert api.patch(tag.path, as_=platform.owner, json=body).code == "403 forbidden"
         changes = {"slug": "featured", "parentId": None, "name": "Empfohlen", "altLabels": ["Top"], "position": 9}
@@ -94,14 +94,14 @@ class TestASystemTag:
         assert (changed.status, changed.json["name"], changed.json["kind"]) == (200, "Empfohlen", "system")
         assert paths(api, platform, kind="system") == ["featured"]
 
-    def test_can_not_be_deleted(self, api: Api, platform: Running) -> None:
-        (tag,) = nodes(tagged(api, platform, "featured"), platform)
+    def test_cannot_be_deleted(self, api: Api, platform: Running) -> None:
+        (tag,) = nodes_of(create_tags(api, platform, "featured"), platform)
         for strategy in (None, "cascade", "reparent"):
             assert fell(api, tag, strategy).code == "403 forbidden"
 
-    def test_is_attached_and_has_terms_below_like_others(self, api: Api, platform: Running) -> None:
-        (tag,) = nodes(tagged(api, platform, "featured"), platform)
+    def test_has_attachments_and_child_terms_like_others(self, api: Api, platform: Running) -> None:
+        (tag,) = nodes_of(create_tags(api, platform, "featured"), platform)
         attach(api, tag)
-        below = plant(api, platform, "This week", tag)
-        assert below.record["path"] == "featured/this-week"
-        assert move(api, below, None).status == 200
+        child = plant(api, platform, "This week", tag)
+        assert child.record["path"] == "featured/this-week"
+        assert move(api, child, None).status == 200

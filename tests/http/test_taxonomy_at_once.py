@@ -1,4 +1,4 @@
-"""Two who change a taxonomy at the same moment: it ends as if one had come after the other."""
+"""Test concurrent changes of a taxonomy: the result is that of a serial execution."""
 
 from collections.abc import Callable
 
@@ -24,20 +24,20 @@ from tests.harness.taxonomy import (
 from tests.harness.workers import Workers
 
 LEVELS = [f"level-{n}" for n in range(1, 11)]
-Meanwhile = Callable[[Callable[[], object]], None]
+Interleave = Callable[[Callable[[], object]], None]
 
 
 @pytest.fixture
-def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Meanwhile:
-    """Let something be done before the next write."""
+def interleave(monkeypatch: pytest.MonkeyPatch) -> Interleave:
+    """Return a function that executes a request before the next write."""
 
-    def before(what: Callable[[], object]) -> None:
-        before_the_next_write(monkeypatch, lambda: succeeded(what()))
+    def interleave_request(send_request: Callable[[], object]) -> None:
+        before_the_next_write(monkeypatch, lambda: expect_success(send_request()))
 
-    return before
+    return interleave_request
 
 
-def succeeded(answer: object) -> Answer:
+def expect_success(answer: object) -> Answer:
     assert isinstance(answer, Answer)
     assert answer.status < 300, answer.text
     return answer
@@ -48,154 +48,162 @@ def rename(api: Api, node: Node, slug: str) -> Answer:
 
 
 class TestMoves:
-    def test_that_cross_make_no_cycle(self, api: Api, platform: Running, meanwhile: Meanwhile) -> None:
+    def test_that_cross_create_no_cycle(self, api: Api, platform: Running, interleave: Interleave) -> None:
         one, below_one = plant_line(api, platform, "One", "Below")
         other, below_other = plant_line(api, platform, "Other", "Below")
-        meanwhile(lambda: move(api, other, below_one))
+        interleave(lambda: move(api, other, below_one))
         assert move(api, one, below_other).code == "409 cycle"
         assert sorted(paths(api, platform)) == ["one", "one/below", "one/below/other", "one/below/other/below"]
 
-    def test_below_what_moves_away_are_as_deep_as_they_may_be(
-        self, api: Api, platform: Running, meanwhile: Meanwhile
+    def test_respect_the_depth_of_a_parent_that_moves(
+        self, api: Api, platform: Running, interleave: Interleave
     ) -> None:
-        line = plant_line(api, platform, *LEVELS[:8])
+        chain = plant_line(api, platform, *LEVELS[:8])
         branch = plant_line(api, platform, "Branch", "Twig")
         leaf = plant(api, platform, "Leaf")
-        meanwhile(lambda: move(api, branch[0], line[7]))
+        interleave(lambda: move(api, branch[0], chain[7]))
         assert move(api, leaf, branch[1]).faults == {"/parentId": "too_deep"}
 
-    def test_of_what_grows_meanwhile_too(self, api: Api, platform: Running, meanwhile: Meanwhile) -> None:
-        line = plant_line(api, platform, *LEVELS[:8])
+    def test_respect_the_height_of_a_branch_that_grows(
+        self, api: Api, platform: Running, interleave: Interleave
+    ) -> None:
+        chain = plant_line(api, platform, *LEVELS[:8])
         branch = plant_line(api, platform, "Branch", "Twig")
-        meanwhile(lambda: asked_to_plant(api, platform, "Leaf", branch[1]))
-        assert move(api, branch[0], line[7]).faults == {"/parentId": "too_deep"}
+        interleave(lambda: asked_to_plant(api, platform, "Leaf", branch[1]))
+        assert move(api, branch[0], chain[7]).faults == {"/parentId": "too_deep"}
 
-    def test_to_a_place_that_is_taken_meanwhile(self, api: Api, platform: Running, meanwhile: Meanwhile) -> None:
+    def test_fail_if_the_slug_is_taken_or_the_parent_deleted(
+        self, api: Api, platform: Running, interleave: Interleave
+    ) -> None:
         root, looms, other = (plant(api, platform, name) for name in ("Machines", "Looms", "Other"))
-        meanwhile(lambda: asked_to_plant(api, platform, "Looms", root, slug="looms"))
+        interleave(lambda: asked_to_plant(api, platform, "Looms", root, slug="looms"))
         assert move(api, looms, root).code == "409 slug_taken"
-        meanwhile(lambda: fell(api, root, "cascade"))
+        interleave(lambda: fell(api, root, "cascade"))
         assert move(api, other, root).faults == {"/parentId": "unknown"}
 
-    @pytest.mark.parametrize("late", ["a new node", "a move"])
-    def test_of_what_was_deeper_once_leave_no_room_for_more(
-        self, api: Api, platform: Running, meanwhile: Meanwhile, late: str
+    @pytest.mark.parametrize("second_change", ["a new node", "a move"])
+    def test_respect_the_depth_despite_an_outdated_height(
+        self, api: Api, platform: Running, interleave: Interleave, second_change: str
     ) -> None:
-        line = plant_line(api, platform, *LEVELS[:8])
+        chain = plant_line(api, platform, *LEVELS[:8])
         branch, twig, leaf = plant_line(api, platform, "Branch", "Twig", "Leaf")
         other = plant(api, platform, "Other")
-        succeeded(fell(api, leaf))  # What it says of its height is too much by now.
-        meanwhile(lambda: move(api, branch, line[7]))
-        answer = move(api, other, twig) if late == "a move" else asked_to_plant(api, platform, "New leaf", twig)
+        expect_success(fell(api, leaf))  # The stored height of its ancestors is now too large.
+        interleave(lambda: move(api, branch, chain[7]))
+        answer = (
+            move(api, other, twig) if second_change == "a move" else asked_to_plant(api, platform, "New leaf", twig)
+        )
         assert answer.faults == {"/parentId": "too_deep"}
 
 
 class TestNewNodes:
-    def test_are_not_deeper_than_they_may_be(self, api: Api, platform: Running, meanwhile: Meanwhile) -> None:
-        line = plant_line(api, platform, *LEVELS[:9])
+    def test_respect_the_maximum_depth(self, api: Api, platform: Running, interleave: Interleave) -> None:
+        chain = plant_line(api, platform, *LEVELS[:9])
         twig = plant(api, platform, "Twig")
-        meanwhile(lambda: move(api, twig, line[8]))
+        interleave(lambda: move(api, twig, chain[8]))
         assert asked_to_plant(api, platform, "Leaf", twig).faults == {"/parentId": "too_deep"}
 
     @pytest.mark.parametrize("strategy", [None, "cascade", "reparent"])
-    def test_are_not_below_what_goes(
-        self, api: Api, platform: Running, meanwhile: Meanwhile, workers: Workers, strategy: str | None
+    def test_fail_below_a_deleted_parent(
+        self, api: Api, platform: Running, interleave: Interleave, workers: Workers, strategy: str | None
     ) -> None:
         machines, looms = plant_line(api, platform, "Machines", "Looms")
         if strategy:
             attach(api, looms)
-        meanwhile(lambda: fell(api, looms, strategy))
+        interleave(lambda: fell(api, looms, strategy))
         assert asked_to_plant(api, platform, "Jacquard", looms).faults == {"/parentId": "unknown"}
         workers.settle()
         assert paths(api, platform) == ["machines"]
         assert fell(api, machines).status == 204
 
-    def test_keep_what_is_above_them(self, api: Api, platform: Running, meanwhile: Meanwhile) -> None:
+    def test_prevent_the_deletion_of_their_parent(self, api: Api, platform: Running, interleave: Interleave) -> None:
         _, looms = plant_line(api, platform, "Machines", "Looms")
-        meanwhile(lambda: asked_to_plant(api, platform, "Jacquard", looms))
+        interleave(lambda: asked_to_plant(api, platform, "Jacquard", looms))
         assert fell(api, looms).code == "409 not_empty"
-        meanwhile(lambda: asked_to_plant(api, platform, "Cards", looms))
+        interleave(lambda: asked_to_plant(api, platform, "Cards", looms))
         assert fell(api, looms, "reparent").status == 204
         assert sorted(paths(api, platform)) == ["machines", "machines/cards", "machines/jacquard"]
 
-    def test_count_though_they_come_together(self, api: Api, platform: Running, meanwhile: Meanwhile) -> None:
+    def test_are_counted_when_created_concurrently(self, api: Api, platform: Running, interleave: Interleave) -> None:
         machines = plant(api, platform, "Machines")
-        meanwhile(lambda: asked_to_plant(api, platform, "Looms", machines))
+        interleave(lambda: asked_to_plant(api, platform, "Looms", machines))
         plant(api, platform, "Mills", machines)
         assert "2 children" in fell(api, machines).json["detail"]
 
-    def test_of_one_slug_one_is_created(self, api: Api, platform: Running, meanwhile: Meanwhile) -> None:
-        meanwhile(lambda: asked_to_plant(api, platform, "Looms", slug="looms"))
+    def test_only_one_gets_a_slug(self, api: Api, platform: Running, interleave: Interleave) -> None:
+        interleave(lambda: asked_to_plant(api, platform, "Looms", slug="looms"))
         assert asked_to_plant(api, platform, "Looms", slug="looms").code == "409 slug_taken"
-        meanwhile(lambda: asked_to_plant(api, platform, "Mills"))
+        interleave(lambda: asked_to_plant(api, platform, "Mills"))
         assert plant(api, platform, "Mills").record["slug"].startswith("mills-")
 
 
 class TestAttachments:
-    def test_keep_their_node(self, api: Api, platform: Running, meanwhile: Meanwhile) -> None:
+    def test_prevent_the_deletion_of_their_node(self, api: Api, platform: Running, interleave: Interleave) -> None:
         looms = plant(api, platform, "Looms")
-        meanwhile(lambda: put_on(api, looms))
+        interleave(lambda: put_on(api, looms))
         assert fell(api, looms).code == "409 not_empty"
 
-    def test_are_not_on_what_goes(self, api: Api, platform: Running, meanwhile: Meanwhile, workers: Workers) -> None:
+    def test_to_a_deleted_node_fail_or_are_removed(
+        self, api: Api, platform: Running, interleave: Interleave, workers: Workers
+    ) -> None:
         machines, looms = plant_line(api, platform, "Machines", "Looms")
-        meanwhile(lambda: fell(api, looms))
+        interleave(lambda: fell(api, looms))
         assert put_on(api, looms).code == "404 not_found"
         twin, below = plant_line(api, platform, "Twin", "Below")
-        meanwhile(lambda: fell(api, twin, "cascade"))
-        assert put_on(api, below).status == 201  # as if it had been before
+        interleave(lambda: fell(api, twin, "cascade"))
+        assert put_on(api, below).status == 201  # As if it came before the deletion.
         workers.settle()
-        listed = api.items(f"{platform.path}/taxonomy-attachments", as_=platform.owner)
-        assert (listed, paths(api, platform)) == ([], ["machines"])
+        attachments = api.items(f"{platform.path}/taxonomy-attachments", as_=platform.owner)
+        assert (attachments, paths(api, platform)) == ([], ["machines"])
         assert machines.record["depth"] == 1
 
-    def test_that_are_the_same_are_one(self, api: Api, platform: Running, meanwhile: Meanwhile) -> None:
+    def test_of_the_same_entity_are_created_once(self, api: Api, platform: Running, interleave: Interleave) -> None:
         looms, entity = plant(api, platform, "Looms"), "01939d3c-0000-7000-8000-0000000000aa"
-        meanwhile(lambda: put_on(api, looms, "lesson", entity))
+        interleave(lambda: put_on(api, looms, "lesson", entity))
         assert put_on(api, looms, "lesson", entity).status == 200
         assert len(api.items(f"{looms.path}/attachments", as_=platform.owner)) == 1
 
-    def test_of_one_entity_are_as_many_as_there_may_be(
-        self, api: Api, platform: Running, meanwhile: Meanwhile, monkeypatch: pytest.MonkeyPatch
+    def test_are_limited_per_entity(
+        self, api: Api, platform: Running, interleave: Interleave, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(operations, "MAX_ATTACHMENTS_PER_ENTITY", 2)
         entity = "01939d3c-0000-7000-8000-0000000000aa"
         nodes = [plant(api, platform, f"Node {n}") for n in range(3)]
         attach(api, nodes[0], "lesson", entity)
-        meanwhile(lambda: put_on(api, nodes[1], "lesson", entity))
+        interleave(lambda: put_on(api, nodes[1], "lesson", entity))
         assert put_on(api, nodes[2], "lesson", entity).code == "409 limit_exceeded"
 
 
 class TestSystemTags:
-    def test_of_the_same_slug_are_created_once(self, api: Api, platform: Running, meanwhile: Meanwhile) -> None:
+    def test_of_the_same_slug_are_created_once(self, api: Api, platform: Running, interleave: Interleave) -> None:
         path, owner = f"{platform.path}/taxonomy-system-tags", platform.owner
-        meanwhile(lambda: api.post(path, as_=owner, json={"tags": ["hot", "pinned"]}))
-        late = api.post(path, as_=owner, json={"tags": ["pinned", "featured"]})
-        assert (late.status, late.json["created"]) == (200, 1)
+        interleave(lambda: api.post(path, as_=owner, json={"tags": ["hot", "pinned"]}))
+        answer = api.post(path, as_=owner, json={"tags": ["pinned", "featured"]})
+        assert (answer.status, answer.json["created"]) == (200, 1)
         assert sorted(paths(api, platform, kind="system")) == ["featured", "hot", "pinned"]
 
-    def test_a_term_that_was_there_sooner_is_named(self, api: Api, platform: Running, meanwhile: Meanwhile) -> None:
+    def test_fail_if_a_term_gets_the_slug_first(self, api: Api, platform: Running, interleave: Interleave) -> None:
         plant(api, platform, "Term")
-        meanwhile(lambda: asked_to_plant(api, platform, slug="pinned"))
-        late = api.post(f"{platform.path}/taxonomy-system-tags", as_=platform.owner, json={})
-        assert (late.code, late.faults) == ("409 slug_taken", {"/tags/1": "slug_taken"})
+        interleave(lambda: asked_to_plant(api, platform, slug="pinned"))
+        answer = api.post(f"{platform.path}/taxonomy-system-tags", as_=platform.owner, json={})
+        assert (answer.code, answer.faults) == ("409 slug_taken", {"/tags/1": "slug_taken"})
 
 
 class TestReads:
-    def test_of_a_path_that_is_left_meanwhile(
+    def test_resolve_a_path_that_becomes_a_former_one(
         self, api: Api, platform: Running, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         machines, looms, jacquard = plant_line(api, platform, "Machines", "Looms", "Jacquard")
         reads, get_all = [0], table.get_all
 
-        def interrupted(keys: object) -> object:
+        def change_before_second_read(keys: object) -> object:
             reads[0] += 1
             if reads[0] == 2:
-                succeeded(rename(api, looms, "weavers"))
-                succeeded(move(api, machines, plant(api, platform, "Things")))
+                expect_success(rename(api, looms, "weavers"))
+                expect_success(move(api, machines, plant(api, platform, "Things")))
             return get_all(keys)  # type: ignore[arg-type]
 
-        monkeypatch.setattr(table, "get_all", interrupted)
-        found = resolve(api, platform, "machines/looms/jacquard")
-        assert (found.json["node"]["id"], found.json["matchedBy"]) == (jacquard.id, "formerPath")
-        assert found.json["node"]["path"] == "things/machines/weavers/jacquard"
+        monkeypatch.setattr(table, "get_all", change_before_second_read)
+        answer = resolve(api, platform, "machines/looms/jacquard")
+        assert (answer.json["node"]["id"], answer.json["matchedBy"]) == (jacquard.id, "formerPath")
+        assert answer.json["node"]["path"] == "things/machines/weavers/jacquard"

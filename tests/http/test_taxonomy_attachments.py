@@ -1,4 +1,4 @@
-"""What the nodes of a taxonomy are put on."""
+"""Test taxonomy attachments: what nodes are attached to, who sees them, and how they are listed and removed."""
 
 from typing import Any
 from uuid import uuid4
@@ -13,242 +13,267 @@ from tests.harness.platforms import Room, Running, comes_in, make_space, run_pla
 from tests.harness.taxonomy import Attached, Node, attach, fell, plant, put_on
 from tests.harness.workers import Workers
 
-ENTITY = "01939d3c-0000-7000-8000-0000000000aa"
-NOT_YET = ("research-output", "research-artefact")
+ENTITY_ID = "01939d3c-0000-7000-8000-0000000000aa"
+RESEARCH_TYPES = ("research-output", "research-artefact")
 
 
 @pytest.fixture
-def looms(api: Api, platform: Running) -> Node:
-    """A node of its taxonomy."""
+def looms_node(api: Api, platform: Running) -> Node:
+    """Return a node of the platform's taxonomy."""
     return plant(api, platform, "Looms")
 
 
-def listed(api: Api, platform: Running, as_: Caller | None = None, **query: Any) -> list[str]:
-    """The ids of a platform's attachments, as they are listed."""
-    found = api.items(f"{platform.path}/taxonomy-attachments", as_=as_ or platform.owner, query=query)
-    return [attachment["id"] for attachment in found]
+def list_ids(api: Api, platform: Running, as_: Caller | None = None, **query: Any) -> list[str]:
+    """Return the ids of a platform's attachments, in list order."""
+    attachments = api.items(f"{platform.path}/taxonomy-attachments", as_=as_ or platform.owner, query=query)
+    return [attachment["id"] for attachment in attachments]
 
 
-def of_node(api: Api, node: Node, as_: Caller | None = None, **query: Any) -> list[Json]:
+def list_of_node(api: Api, node: Node, as_: Caller | None = None, **query: Any) -> list[Json]:
     return api.items(f"{node.path}/attachments", as_=as_ or node.platform.owner, query=query)
 
 
 class TestAttachTaxonomyNode:
-    def test_a_node_is_put_on_whatever_the_caller_has(self, api: Api, looms: Node) -> None:
-        answer = put_on(api, looms, "acme:lesson", ENTITY.upper())
-        told = {n: v for n, v in answer.json.items() if n not in ("id", "createdAt", "updatedAt")}
-        assert told == {
+    def test_attaches_a_node_to_any_type_of_the_caller(self, api: Api, looms_node: Node) -> None:
+        answer = put_on(api, looms_node, "acme:lesson", ENTITY_ID.upper())
+        fields = {field: value for field, value in answer.json.items() if field not in ("id", "createdAt", "updatedAt")}
+        assert fields == {
             "version": 1,
-            "platformId": looms.platform.id,
-            "nodeId": looms.id,
+            "platformId": looms_node.platform.id,
+            "nodeId": looms_node.id,
             "entityType": "acme:lesson",
-            "entityId": ENTITY,
+            "entityId": ENTITY_ID,
         }
         assert answer.status == 201
-        assert api.get(answer.location, as_=looms.platform.owner).json == answer.json
+        assert api.get(answer.location, as_=looms_node.platform.owner).json == answer.json
 
-    def test_where_it_is_already_that_answers(self, api: Api, looms: Node, organization: Founded) -> None:
-        first = put_on(api, looms, "lesson", ENTITY)
-        again = put_on(api, looms, "lesson", ENTITY)
-        assert (again.status, again.json, again.etag) == (200, first.json, first.etag)
-        assert "Location" not in again.headers
-        assert put_on(api, looms, "course", ENTITY).status == 201
+    def test_repeated_request_returns_the_existing_attachment(
+        self, api: Api, looms_node: Node, organization: Founded
+    ) -> None:
+        first = put_on(api, looms_node, "lesson", ENTITY_ID)
+        second = put_on(api, looms_node, "lesson", ENTITY_ID)
+        assert (second.status, second.json, second.etag) == (200, first.json, first.etag)
+        assert "Location" not in second.headers
+        assert put_on(api, looms_node, "course", ENTITY_ID).status == 201
         log = api.items(f"{organization.path}/audit-log", as_=organization.owner)
         assert [entry["type"] for entry in log].count("taxonomy.attachment.created") == 2
 
-    def test_an_entity_has_at_most_fifty_nodes(self, api: Api, platform: Running, looms: Node) -> None:
-        nodes = [plant(api, platform, f"Node {n}", looms) for n in range(51)]
-        attached = [attach(api, node, "lesson", ENTITY) for node in nodes[:50]]
-        assert put_on(api, nodes[50], "lesson", ENTITY).code == "409 limit_exceeded"
-        assert put_on(api, nodes[0], "lesson", ENTITY).status == 200
+    def test_an_entity_has_at_most_fifty_nodes(self, api: Api, platform: Running, looms_node: Node) -> None:
+        nodes = [plant(api, platform, f"Node {n}", looms_node) for n in range(51)]
+        first_fifty = [attach(api, node, "lesson", ENTITY_ID) for node in nodes[:50]]
+        assert put_on(api, nodes[50], "lesson", ENTITY_ID).code == "409 limit_exceeded"
+        assert put_on(api, nodes[0], "lesson", ENTITY_ID).status == 200
         assert put_on(api, nodes[50], "lesson").status == 201
-        assert api.delete(attached[7].path, as_=platform.owner).status == 204
-        assert put_on(api, nodes[50], "lesson", ENTITY).status == 201
+        assert api.delete(first_fifty[7].path, as_=platform.owner).status == 204
+        assert put_on(api, nodes[50], "lesson", ENTITY_ID).status == 201
 
     @pytest.mark.parametrize(
-        ("body", "faults"),
+        ("body", "expected_errors"),
         [
             ({}, {"/entityType": "required", "/entityId": "required"}),
             ({"entityType": "9 lives", "entityId": "x"}, {"/entityType": "malformed", "/entityId": "malformed"}),
             ({"entityType": 7, "entityId": None}, {"/entityType": "wrong_type", "/entityId": "required"}),
         ],
     )
-    def test_what_names_nothing_is_refused(self, api: Api, looms: Node, body: Json, faults: dict[str, str]) -> None:
-        assert api.post(f"{looms.path}/attachments", as_=looms.platform.owner, json=body).faults == faults
+    def test_rejects_invalid_entities(
+        self, api: Api, looms_node: Node, body: Json, expected_errors: dict[str, str]
+    ) -> None:
+        assert (
+            api.post(f"{looms_node.path}/attachments", as_=looms_node.platform.owner, json=body).faults
+            == expected_errors
+        )
 
-    def test_editors_may_and_members_may_not(self, api: Api, looms: Node, edith: Person, mary: Person) -> None:
-        takes_part(looms.platform, edith, "editor")
-        assert put_on(api, looms, as_=edith).status == 201
-        assert put_on(api, looms, as_=mary).code == "403 insufficient_role"
+    def test_editors_attach_nodes_and_members_do_not(
+        self, api: Api, looms_node: Node, edith: Person, mary: Person
+    ) -> None:
+        takes_part(looms_node.platform, edith, "editor")
+        assert put_on(api, looms_node, as_=edith).status == 201
+        assert put_on(api, looms_node, as_=mary).code == "403 insufficient_role"
 
 
-class TestWhatIsTheServicesOwn:
-    def test_a_platform_or_space_of_the_organization_is_there(
-        self, api: Api, organization: Founded, platform: Running, looms: Node
+class TestEntitiesOfTheService:
+    def test_platforms_and_spaces_of_the_organization_are_accepted(
+        self, api: Api, organization: Founded, platform: Running, looms_node: Node
     ) -> None:
         other = run_platform(api, organization)
         entities: list[Running | Room] = [platform, make_space(api, platform), other, make_space(api, other)]
-        for entity, kind in zip(entities, ["platform", "space"] * 2, strict=True):
-            assert put_on(api, looms, kind, entity.id).status == 201
-        assert len(of_node(api, looms)) == len(listed(api, platform)) == 4
+        for entity, entity_type in zip(entities, ["platform", "space"] * 2, strict=True):
+            assert put_on(api, looms_node, entity_type, entity.id).status == 201
+        assert len(list_of_node(api, looms_node)) == len(list_ids(api, platform)) == 4
 
-    def test_of_another_organization_or_type_is_not(self, api: Api, looms: Node, stranger: Person) -> None:
-        foreign = run_platform(api, found(api, stranger, name="Foreign"))
-        own = make_space(api, looms.platform)
-        missing = [
-            ("platform", foreign.id),
-            ("space", make_space(api, foreign).id),
-            ("platform", own.id),
-            ("space", looms.platform.id),
-            ("space", ENTITY),
-            *((kind, ENTITY) for kind in NOT_YET),
+    def test_entities_of_another_organization_or_type_are_rejected(
+        self, api: Api, looms_node: Node, stranger: Person
+    ) -> None:
+        foreign_platform = run_platform(api, found(api, stranger, name="Foreign"))
+        own_space = make_space(api, looms_node.platform)
+        invalid = [
+            ("platform", foreign_platform.id),
+            ("space", make_space(api, foreign_platform).id),
+            ("platform", own_space.id),
+            ("space", looms_node.platform.id),
+            ("space", ENTITY_ID),
+            *((entity_type, ENTITY_ID) for entity_type in RESEARCH_TYPES),
         ]
-        for kind, entity_id in missing:
-            refused = put_on(api, looms, kind, entity_id)
-            assert (refused.code, refused.faults) == ("422 validation_failed", {"/entityId": "unknown"})
-            assert refused.json["errors"][0]["detail"] == f"There is no {kind} with this id in the organization."
+        for entity_type, entity_id in invalid:
+            answer = put_on(api, looms_node, entity_type, entity_id)
+            assert (answer.code, answer.faults) == ("422 validation_failed", {"/entityId": "unknown"})
+            assert answer.json["errors"][0]["detail"] == f"There is no {entity_type} with this id in the organization."
 
-    def test_to_a_guest_of_the_platform_the_rest_of_the_organization_is_not_there(
-        self, api: Api, organization: Founded, looms: Node, stranger: Person, mary: Person
+    def test_platform_guests_do_not_see_the_rest_of_the_organization(
+        self, api: Api, organization: Founded, looms_node: Node, stranger: Person, mary: Person
+    ) -> None:
+        other_platform = run_platform(api, organization)
+        hidden_attachment = attach(api, looms_node, "space", make_space(api, other_platform).id)
+        visible_attachment = attach(api, looms_node, "space", make_space(api, looms_node.platform).id)
+        takes_part(looms_node.platform, stranger, "editor")
+        assert list_ids(api, looms_node.platform, stranger) == [visible_attachment.id]
+        assert list_ids(api, looms_node.platform, mary) == [hidden_attachment.id, visible_attachment.id]
+        assert put_on(api, looms_node, "platform", other_platform.id, as_=stranger).faults == {"/entityId": "unknown"}
+        assert put_on(api, looms_node, "platform", looms_node.platform.id, as_=stranger).status == 201
+
+    def test_a_private_space_is_visible_to_those_with_access(
+        self, api: Api, organization: Founded, looms_node: Node, edith: Person, mary: Person, grace: Person
+    ) -> None:
+        private_space = make_space(api, looms_node.platform, visibility="private")
+        attachment = attach(api, looms_node, "space", private_space.id)
+        takes_part(looms_node.platform, edith, "editor")
+        without_access: list[Caller] = [edith, mary, make_key(api, organization, "taxonomy:read")]
+        with_access: list[Caller] = [grace, make_key(api, organization, "taxonomy:read", "spaces:read")]
+        for caller in [*without_access, *with_access]:
+            expected = [attachment.id] if caller in with_access else []
+            assert list_ids(api, looms_node.platform, caller) == expected
+            assert list_ids(api, looms_node.platform, caller, entityId=private_space.id) == expected
+            assert [each["id"] for each in list_of_node(api, looms_node, caller)] == expected
+            assert api.get(attachment.path, as_=caller).status == (200 if expected else 404)
+        assert put_on(api, looms_node, "space", private_space.id, as_=edith).faults == {"/entityId": "unknown"}
+        assert api.delete(attachment.path, as_=edith).code == "404 not_found"
+        comes_in(private_space, edith)
+        assert list_ids(api, looms_node.platform, edith) == [attachment.id]
+        assert put_on(api, looms_node, "space", private_space.id, as_=edith).json["id"] == attachment.id
+
+    def test_invisible_attachments_are_neither_counted_nor_prevent_deletion(
+        self, api: Api, looms_node: Node, ada: Person, edith: Person
+    ) -> None:
+        takes_part(looms_node.platform, edith, "editor")
+        attach(api, looms_node, "space", make_space(api, looms_node.platform, visibility="private").id)
+        assert "1 attachment" in api.delete(looms_node.path, as_=ada).json["detail"]
+        visible_attachment = attach(api, looms_node, "note", looms_node.id)
+        assert "1 attachment" in api.delete(looms_node.path, as_=edith).json["detail"]
+        api.delete(visible_attachment.path, as_=edith)
+        assert api.delete(looms_node.path, as_=edith).status == 204
+        assert api.get(looms_node.path, as_=ada).code == "404 not_found"
+
+    def test_private_spaces_of_another_platform_are_visible_to_organization_admins(
+        self, api: Api, organization: Founded, looms_node: Node, mary: Person, grace: Person
+    ) -> None:
+        attach(api, looms_node, "space", make_space(api, run_platform(api, organization), visibility="private").id)
+        takes_part(looms_node.platform, mary, "admin")
+        assert (len(list_ids(api, looms_node.platform, mary)), len(list_ids(api, looms_node.platform, grace))) == (0, 1)
+
+    @pytest.mark.parametrize("entity_type", ["space", "platform"])
+    def test_attachments_of_deleted_entities_are_hidden_and_removed(
+        self, api: Api, organization: Founded, looms_node: Node, workers: Workers, entity_type: str
     ) -> None:
         other = run_platform(api, organization)
-        attached = attach(api, looms, "space", make_space(api, other).id)
-        here = attach(api, looms, "space", make_space(api, looms.platform).id)
-        takes_part(looms.platform, stranger, "editor")
-        assert listed(api, looms.platform, stranger) == [here.id]
-        assert listed(api, looms.platform, mary) == [attached.id, here.id]
-        assert put_on(api, looms, "platform", other.id, as_=stranger).faults == {"/entityId": "unknown"}
-        assert put_on(api, looms, "platform", looms.platform.id, as_=stranger).status == 201
-
-    def test_a_private_space_is_there_for_those_who_see_it(
-        self, api: Api, organization: Founded, looms: Node, edith: Person, mary: Person, grace: Person
-    ) -> None:
-        private = make_space(api, looms.platform, visibility="private")
-        attached = attach(api, looms, "space", private.id)
-        takes_part(looms.platform, edith, "editor")
-        hidden: list[Caller] = [edith, mary, make_key(api, organization, "taxonomy:read")]
-        shown: list[Caller] = [grace, make_key(api, organization, "taxonomy:read", "spaces:read")]
-        for caller in [*hidden, *shown]:
-            expected = [attached.id] if caller in shown else []
-            assert listed(api, looms.platform, caller) == expected
-            assert listed(api, looms.platform, caller, entityId=private.id) == expected
-            assert [one["id"] for one in of_node(api, looms, caller)] == expected
-            assert api.get(attached.path, as_=caller).status == (200 if expected else 404)
-        assert put_on(api, looms, "space", private.id, as_=edith).faults == {"/entityId": "unknown"}
-        assert api.delete(attached.path, as_=edith).code == "404 not_found"
-        comes_in(private, edith)
-        assert listed(api, looms.platform, edith) == [attached.id]
-        assert put_on(api, looms, "space", private.id, as_=edith).json["id"] == attached.id
-
-    def test_what_is_private_does_not_count_for_who_does_not_see_it(
-        self, api: Api, looms: Node, ada: Person, edith: Person
-    ) -> None:
-        takes_part(looms.platform, edith, "editor")
-        attach(api, looms, "space", make_space(api, looms.platform, visibility="private").id)
-        assert "1 attachment" in api.delete(looms.path, as_=ada).json["detail"]
-        seen = attach(api, looms, "note", looms.id)
-        assert "1 attachment" in api.delete(looms.path, as_=edith).json["detail"]
-        api.delete(seen.path, as_=edith)
-        assert api.delete(looms.path, as_=edith).status == 204
-        assert api.get(looms.path, as_=ada).code == "404 not_found"
-
-    def test_private_ones_of_another_platform_are_there_for_admins_of_the_organization(
-        self, api: Api, organization: Founded, looms: Node, mary: Person, grace: Person
-    ) -> None:
-        attach(api, looms, "space", make_space(api, run_platform(api, organization), visibility="private").id)
-        takes_part(looms.platform, mary, "admin")
-        assert (len(listed(api, looms.platform, mary)), len(listed(api, looms.platform, grace))) == (0, 1)
-
-    @pytest.mark.parametrize("kind", ["space", "platform"])
-    def test_what_is_deleted_is_not_shown_any_more_and_nothing_keeps_it(
-        self, api: Api, organization: Founded, looms: Node, workers: Workers, kind: str
-    ) -> None:
-        other = run_platform(api, organization)
-        gone: Running | Room = make_space(api, other) if kind == "space" else other
-        attach(api, looms, kind, gone.id)
-        assert api.delete(gone.path, as_=looms.platform.owner).status == 204
-        assert (of_node(api, looms), listed(api, looms.platform)) == ([], [])
-        assert fell(api, looms).code == "409 not_empty"
+        entity: Running | Room = make_space(api, other) if entity_type == "space" else other
+        attach(api, looms_node, entity_type, entity.id)
+        assert api.delete(entity.path, as_=looms_node.platform.owner).status == 204
+        assert (list_of_node(api, looms_node), list_ids(api, looms_node.platform)) == ([], [])
+        assert fell(api, looms_node).code == "409 not_empty"
         workers.settle()
-        assert fell(api, looms).status == 204
+        assert fell(api, looms_node).status == 204
 
-    def test_all_goes_with_the_platform(self, api: Api, looms: Node, workers: Workers, mary: Person) -> None:
+    def test_all_attachments_are_deleted_with_the_platform(
+        self, api: Api, looms_node: Node, workers: Workers, mary: Person
+    ) -> None:
         labels = [f"Label {n}" for n in range(20)]
         for n in range(12):
-            attach(api, plant(api, looms.platform, f"Node {n}", looms, altLabels=labels), "platform", looms.platform.id)
-        assert api.delete(looms.platform.path, as_=looms.platform.owner).status == 204
-        assert api.get(looms.path, as_=mary).code == "404 not_found"
+            attach(
+                api,
+                plant(api, looms_node.platform, f"Node {n}", looms_node, altLabels=labels),
+                "platform",
+                looms_node.platform.id,
+            )
+        assert api.delete(looms_node.platform.path, as_=looms_node.platform.owner).status == 204
+        assert api.get(looms_node.path, as_=mary).code == "404 not_found"
         workers.settle()
-        left = [
-            item for item in cloud.stored() if item["pk"].startswith((f"P#{looms.platform.id}", "U#taxonomy", "H#"))
+        remaining = [
+            item
+            for item in cloud.stored()
+            if item["pk"].startswith((f"P#{looms_node.platform.id}", "U#taxonomy", "H#"))
         ]
-        assert left == []
+        assert remaining == []
 
 
 class TestLists:
     @pytest.fixture
-    def attached(self, api: Api, platform: Running, looms: Node) -> dict[str, Attached]:
-        """Two nodes on two things of two types."""
+    def attachments(self, api: Api, platform: Running, looms_node: Node) -> dict[str, Attached]:
+        """Return attachments of two nodes to entities of two types, by description."""
         mills = plant(api, platform, "Mills")
         other = str(uuid4())
         return {
-            "looms on lesson": attach(api, looms, "lesson", ENTITY),
-            "mills on lesson": attach(api, mills, "lesson", ENTITY),
-            "looms on course": attach(api, looms, "course", other),
+            "looms on lesson": attach(api, looms_node, "lesson", ENTITY_ID),
+            "mills on lesson": attach(api, mills, "lesson", ENTITY_ID),
+            "looms on course": attach(api, looms_node, "course", other),
             "mills on course": attach(api, mills, "course", other),
-            "looms on other lesson": attach(api, looms, "lesson", other),
+            "looms on other lesson": attach(api, looms_node, "lesson", other),
         }
 
     @pytest.mark.parametrize("limit", [1, 2, 100])
-    def test_filters_hold_together_and_on_every_page(
-        self, api: Api, platform: Running, looms: Node, attached: dict[str, Attached], limit: int
+    def test_filters_apply_together_and_on_every_page(
+        self, api: Api, platform: Running, looms_node: Node, attachments: dict[str, Attached], limit: int
     ) -> None:
-        other = attached["looms on course"].record["entityId"]
+        other = attachments["looms on course"].record["entityId"]
         expected: list[tuple[dict[str, Any], list[str]]] = [
-            ({}, list(attached)),
-            ({"nodeId": looms.id}, ["looms on lesson", "looms on course", "looms on other lesson"]),
+            ({}, list(attachments)),
+            ({"nodeId": looms_node.id}, ["looms on lesson", "looms on course", "looms on other lesson"]),
             ({"entityType": "lesson"}, ["looms on lesson", "mills on lesson", "looms on other lesson"]),
-            ({"entityId": ENTITY}, ["looms on lesson", "mills on lesson"]),
+            ({"entityId": ENTITY_ID}, ["looms on lesson", "mills on lesson"]),
             ({"entityId": other}, ["looms on course", "mills on course", "looms on other lesson"]),
             ({"entityId": other, "entityType": "course"}, ["looms on course", "mills on course"]),
-            ({"entityId": other, "nodeId": looms.id}, ["looms on course", "looms on other lesson"]),
-            ({"nodeId": looms.id, "entityType": "lesson"}, ["looms on lesson", "looms on other lesson"]),
-            ({"nodeId": looms.id, "entityType": "lesson", "entityId": ENTITY}, ["looms on lesson"]),
-            ({"nodeId": ENTITY}, []),
+            ({"entityId": other, "nodeId": looms_node.id}, ["looms on course", "looms on other lesson"]),
+            ({"nodeId": looms_node.id, "entityType": "lesson"}, ["looms on lesson", "looms on other lesson"]),
+            ({"nodeId": looms_node.id, "entityType": "lesson", "entityId": ENTITY_ID}, ["looms on lesson"]),
+            ({"nodeId": ENTITY_ID}, []),
             ({"entityType": "Lesson"}, []),
         ]
         for query, names in expected:
-            assert listed(api, platform, limit=limit, **query) == [attached[name].id for name in names], query
-        of_looms = [attached[name].record for name in expected[1][1]]
-        assert of_node(api, looms, limit=limit) == of_looms
+            assert list_ids(api, platform, limit=limit, **query) == [attachments[name].id for name in names], query
+        of_looms = [attachments[name].record for name in expected[1][1]]
+        assert list_of_node(api, looms_node, limit=limit) == of_looms
 
-    def test_of_another_platform_there_are_none(
-        self, api: Api, organization: Founded, looms: Node, attached: dict[str, Attached]
+    def test_of_another_platform_are_empty(
+        self, api: Api, organization: Founded, looms_node: Node, attachments: dict[str, Attached]
     ) -> None:
         other = run_platform(api, organization)
-        assert attached
-        queries: list[dict[str, Any]] = [{}, {"nodeId": looms.id}, {"entityType": "lesson"}, {"entityId": ENTITY}]
+        assert attachments
+        queries: list[dict[str, Any]] = [
+            {},
+            {"nodeId": looms_node.id},
+            {"entityType": "lesson"},
+            {"entityId": ENTITY_ID},
+        ]
         for query in queries:
-            assert listed(api, other, **query) == []
+            assert list_ids(api, other, **query) == []
 
 
 class TestDetachTaxonomyNode:
-    def test_it_is_gone_and_may_be_put_there_again(self, api: Api, looms: Node) -> None:
-        attached = attach(api, looms, "lesson", ENTITY)
-        assert api.delete(attached.path, as_=looms.platform.owner).status == 204
-        assert api.delete(attached.path, as_=looms.platform.owner).code == "404 not_found"
-        assert (of_node(api, looms), listed(api, looms.platform, entityId=ENTITY)) == ([], [])
-        assert attach(api, looms, "lesson", ENTITY).id != attached.id
+    def test_removes_the_attachment_which_can_be_created_again(self, api: Api, looms_node: Node) -> None:
+        attachment = attach(api, looms_node, "lesson", ENTITY_ID)
+        assert api.delete(attachment.path, as_=looms_node.platform.owner).status == 204
+        assert api.delete(attachment.path, as_=looms_node.platform.owner).code == "404 not_found"
+        assert (list_of_node(api, looms_node), list_ids(api, looms_node.platform, entityId=ENTITY_ID)) == ([], [])
+        assert attach(api, looms_node, "lesson", ENTITY_ID).id != attachment.id
 
-    def test_it_is_named_below_its_own_node_only(self, api: Api, platform: Running, looms: Node) -> None:
-        attached = attach(api, looms)
-        path = f"{plant(api, platform, 'Mills').path}/attachments/{attached.id}"
+    def test_is_addressed_below_its_own_node_only(self, api: Api, platform: Running, looms_node: Node) -> None:
+        attachment = attach(api, looms_node)
+        path = f"{plant(api, platform, 'Mills').path}/attachments/{attachment.id}"
         for answer in (api.get(path, as_=platform.owner), api.delete(path, as_=platform.owner)):
             assert answer.code == "404 not_found"
 
-    def test_only_what_the_caller_has_seen(self, api: Api, looms: Node) -> None:
-        attached = attach(api, looms)
-        stale = api.delete(attached.path, as_=looms.platform.owner, headers={"If-Match": '"000000000000.9.0"'})
+    def test_checks_the_precondition(self, api: Api, looms_node: Node) -> None:
+        attachment = attach(api, looms_node)
+        stale = api.delete(attachment.path, as_=looms_node.platform.owner, headers={"If-Match": '"000000000000.9.0"'})
         assert stale.code == "412 precondition_failed"
-        tag = api.get(attached.path, as_=looms.platform.owner).etag
-        assert api.delete(attached.path, as_=looms.platform.owner, headers={"If-Match": tag}).status == 204
+        etag = api.get(attachment.path, as_=looms_node.platform.owner).etag
+        assert api.delete(attachment.path, as_=looms_node.platform.owner, headers={"If-Match": etag}).status == 204

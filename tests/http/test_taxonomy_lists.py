@@ -1,4 +1,4 @@
-"""A taxonomy as a list and as a tree."""
+"""Test a taxonomy as a list and as a tree."""
 
 from typing import Any
 
@@ -10,31 +10,31 @@ from tests.harness.organizations import Founded
 from tests.harness.platforms import Running, run_platform
 from tests.harness.taxonomy import Node, move, paths, plant
 
-NOBODY = "01939d3c-0000-7000-8000-00000000000a"
+UNKNOWN_ID = "01939d3c-0000-7000-8000-00000000000a"
 
 
 @pytest.fixture
 def nodes(api: Api, platform: Running) -> dict[str, Node]:
-    """Two roots with something below, by their slugs; and the system tags."""
+    """Return two root nodes and children of one of them, by slug; the system tags exist too."""
     machines = plant(api, platform, "Machines", position=1)
-    made = [
+    nodes = [
         machines,
         plant(api, platform, "Motoren", machines, position=2),
         plant(api, platform, "Móbiles", machines, position=1),
         plant(api, platform, "Animals", position=0),
     ]
     assert api.post(f"{platform.path}/taxonomy-system-tags", as_=platform.owner, json={}).status == 200
-    return {node.record["slug"]: node for node in made}
+    return {node.record["slug"]: node for node in nodes}
 
 
 class TestListPlatformTaxonomyNodes:
     @pytest.mark.usefixtures("nodes")
-    def test_is_by_position_whatever_the_level(self, api: Api, platform: Running) -> None:
+    def test_are_ordered_by_position_on_every_level(self, api: Api, platform: Running) -> None:
         tags = ["featured", "pinned", "official", "archived"]
         assert paths(api, platform) == ["animals", "machines", "machines/mobiles", "machines/motoren", *tags]
 
     @pytest.mark.parametrize("limit", [1, 2, 3, 100])
-    def test_filters_hold_together_and_on_every_page(
+    def test_filters_apply_together_and_on_every_page(
         self, api: Api, platform: Running, nodes: dict[str, Node], limit: int
     ) -> None:
         machines = nodes["machines"].id
@@ -53,22 +53,22 @@ class TestListPlatformTaxonomyNodes:
             ({"parentId": machines, "kind": "term"}, [mobiles, motoren]),
             ({"parentId": machines, "kind": "system"}, []),
             ({"parentId": machines, "kind": "term", "q": "mot"}, [motoren]),
-            ({"parentId": NOBODY}, []),
+            ({"parentId": UNKNOWN_ID}, []),
         ]
-        for query, found in expected:
-            assert paths(api, platform, limit=limit, **query) == found, query
+        for query, expected_paths in expected:
+            assert paths(api, platform, limit=limit, **query) == expected_paths, query
 
-    def test_shows_nodes_as_they_are(self, api: Api, platform: Running, nodes: dict[str, Node], mary: Person) -> None:
+    def test_contain_current_nodes(self, api: Api, platform: Running, nodes: dict[str, Node], mary: Person) -> None:
         move(api, nodes["machines"], nodes["animals"])
-        listed = api.items(f"{platform.path}/taxonomy-nodes", as_=mary, query={"limit": 2, "kind": "term"})
-        assert listed == [api.get(f"/taxonomy-nodes/{node['id']}", as_=mary).json for node in listed]
-        assert {node["path"] for node in listed} >= {"animals/machines/motoren"}
+        nodes_listed = api.items(f"{platform.path}/taxonomy-nodes", as_=mary, query={"limit": 2, "kind": "term"})
+        assert nodes_listed == [api.get(f"/taxonomy-nodes/{node['id']}", as_=mary).json for node in nodes_listed]
+        assert {node["path"] for node in nodes_listed} >= {"animals/machines/motoren"}
 
-    def test_follows_what_a_node_is_called(self, api: Api, platform: Running, nodes: dict[str, Node]) -> None:
+    def test_search_finds_the_current_name(self, api: Api, platform: Running, nodes: dict[str, Node]) -> None:
         api.patch(nodes["motoren"].path, as_=platform.owner, json={"name": "Engines"})
         assert (paths(api, platform, q="mot"), paths(api, platform, q="eng")) == ([], ["machines/motoren"])
 
-    def test_takes_no_more_than_a_query_and_what_is_above(
+    def test_take_one_query_and_one_read_of_ancestors(
         self, api: Api, platform: Running, nodes: dict[str, Node]
     ) -> None:
         for query in ({}, {"parentId": nodes["machines"].id}, {"q": "mo"}, {"kind": "system"}):
@@ -76,28 +76,26 @@ class TestListPlatformTaxonomyNodes:
             assert calls[:2] == ["dynamodb:BatchGetItem", "dynamodb:Query"]
             assert calls[2:] in ([], ["dynamodb:BatchGetItem"])
 
-    def test_of_another_platform_it_shows_nothing(
-        self, api: Api, organization: Founded, nodes: dict[str, Node]
-    ) -> None:
+    def test_of_another_platform_are_empty(self, api: Api, organization: Founded, nodes: dict[str, Node]) -> None:
         other = run_platform(api, organization)
         for query in ({}, {"parentId": nodes["machines"].id}, {"q": "m"}, {"kind": "system"}):
             assert paths(api, other, **query) == []
 
 
-def slugs(branches: list[Json]) -> list[Any]:
-    """The slugs of a tree, each with those below it."""
-    return [[branch["slug"], *slugs(branch["children"])] for branch in branches]
+def nested_slugs(branches: list[Json]) -> list[Any]:
+    """Return the slugs of a tree, each with those of its descendants."""
+    return [[branch["slug"], *nested_slugs(branch["children"])] for branch in branches]
 
 
 class TestGetTaxonomyTree:
-    def tree(self, api: Api, platform: Running, **query: Any) -> Json:
+    def get_tree(self, api: Api, platform: Running, **query: Any) -> Json:
         return api.get(f"{platform.path}/taxonomy-tree", as_=platform.owner, query=query).json
 
-    def test_holds_all_nodes_below_their_parents_by_position(
+    def test_contains_all_nodes_below_their_parents_by_position(
         self, api: Api, platform: Running, nodes: dict[str, Node]
     ) -> None:
-        tree = self.tree(api, platform)
-        assert slugs(tree["items"]) == [
+        tree = self.get_tree(api, platform)
+        assert nested_slugs(tree["items"]) == [
             ["animals"],
             ["machines", ["mobiles"], ["motoren"]],
             ["featured"],
@@ -109,11 +107,11 @@ class TestGetTaxonomyTree:
         motoren = tree["items"][1]["children"][1]
         assert motoren == {**nodes["motoren"].record, "children": []}
 
-    def test_so_many_levels_of_it(self, api: Api, platform: Running, nodes: dict[str, Node]) -> None:
+    def test_is_limited_by_depth(self, api: Api, platform: Running, nodes: dict[str, Node]) -> None:
         plant(api, platform, "Diesel", nodes["motoren"])
-        assert all(not root["children"] for root in self.tree(api, platform, depth=1)["items"])
-        assert slugs(self.tree(api, platform, depth=2)["items"])[1] == ["machines", ["mobiles"], ["motoren"]]
-        assert slugs(self.tree(api, platform, depth=10)["items"])[1] == [
+        assert all(not root["children"] for root in self.get_tree(api, platform, depth=1)["items"])
+        assert nested_slugs(self.get_tree(api, platform, depth=2)["items"])[1] == ["machines", ["mobiles"], ["motoren"]]
+        assert nested_slugs(self.get_tree(api, platform, depth=10)["items"])[1] == [
             "machines",
             ["mobiles"],
             ["motoren", ["diesel"]],
@@ -122,21 +120,19 @@ class TestGetTaxonomyTree:
             answer = api.get(f"{platform.path}/taxonomy-tree", as_=platform.owner, query={"depth": depth})
             assert list(answer.faults) == ["query/depth"]
 
-    def test_what_is_below_a_node_with_the_node_itself(
-        self, api: Api, platform: Running, nodes: dict[str, Node]
-    ) -> None:
+    def test_starts_at_a_given_node(self, api: Api, platform: Running, nodes: dict[str, Node]) -> None:
         plant(api, platform, "Diesel", nodes["motoren"])
-        (branch,) = self.tree(api, platform, rootId=nodes["motoren"].id)["items"]
+        (branch,) = self.get_tree(api, platform, rootId=nodes["motoren"].id)["items"]
         assert (branch["path"], branch["depth"]) == ("machines/motoren", 2)
-        assert [below["path"] for below in branch["children"]] == ["machines/motoren/diesel"]
-        (branch,) = self.tree(api, platform, rootId=nodes["motoren"].id, depth=1)["items"]
+        assert [child["path"] for child in branch["children"]] == ["machines/motoren/diesel"]
+        (branch,) = self.get_tree(api, platform, rootId=nodes["motoren"].id, depth=1)["items"]
         assert branch["children"] == []
 
-    def test_below_what_is_not_there_is_nothing(self, api: Api, organization: Founded, platform: Running) -> None:
-        foreign = plant(api, run_platform(api, organization), "Foreign")
-        for root in (NOBODY, foreign.id):
-            answer = api.get(f"{platform.path}/taxonomy-tree", as_=platform.owner, query={"rootId": root})
+    def test_rejects_an_unknown_root(self, api: Api, organization: Founded, platform: Running) -> None:
+        foreign_node = plant(api, run_platform(api, organization), "Foreign")
+        for root_id in (UNKNOWN_ID, foreign_node.id):
+            answer = api.get(f"{platform.path}/taxonomy-tree", as_=platform.owner, query={"rootId": root_id})
             assert answer.code == "404 not_found"
 
-    def test_of_nothing_is_empty(self, api: Api, platform: Running) -> None:
-        assert self.tree(api, platform) == {"items": [], "nextCursor": None}
+    def test_without_nodes_is_empty(self, api: Api, platform: Running) -> None:
+        assert self.get_tree(api, platform) == {"items": [], "nextCursor": None}

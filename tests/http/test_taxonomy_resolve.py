@@ -1,4 +1,4 @@
-"""What a path, a slug or another label of a taxonomy leads to."""
+"""Test which node a path, a former path, a slug or a label of a taxonomy resolves to."""
 
 from itertools import pairwise
 
@@ -12,8 +12,8 @@ from tests.harness.taxonomy import Node, fell, move, plant, plant_line, resolve
 LEVELS = [f"level-{n}" for n in range(1, 11)]
 
 
-def found(api: Api, platform: Running, path: str) -> tuple[str, str] | None:
-    """The id of the node that a path leads to, and what it was matched by."""
+def resolve_path(api: Api, platform: Running, path: str) -> tuple[str, str] | None:
+    """Return the id of the node that a path resolves to and how it was matched, or None."""
     answer = resolve(api, platform, path)
     return (answer.json["node"]["id"], answer.json["matchedBy"]) if answer.status == 200 else None
 
@@ -23,7 +23,7 @@ def rename(api: Api, node: Node, slug: str) -> None:
 
 
 class TestByPath:
-    def test_it_answers_the_node_and_its_ancestors(self, api: Api, platform: Running) -> None:
+    def test_returns_the_node_and_its_ancestors(self, api: Api, platform: Running) -> None:
         machines, looms, jacquard = plant_line(api, platform, "Machines", "Looms", "Jacquard")
         assert resolve(api, platform, "machines/looms/jacquard").json == {
             "node": jacquard.record,
@@ -32,9 +32,9 @@ class TestByPath:
         }
 
     @pytest.mark.parametrize("path", ["machines/looms", "/machines/looms/", " Machines/LOOMS "])
-    def test_case_and_slashes_around_it_make_no_difference(self, api: Api, platform: Running, path: str) -> None:
+    def test_ignores_case_and_surrounding_slashes(self, api: Api, platform: Running, path: str) -> None:
         _, looms = plant_line(api, platform, "Machines", "Looms")
-        assert found(api, platform, path) == (looms.id, "path")
+        assert resolve_path(api, platform, path) == (looms.id, "path")
 
     @pytest.mark.parametrize(
         "path",
@@ -49,23 +49,23 @@ class TestByPath:
             "looms/machines",
         ],
     )
-    def test_what_leads_nowhere_is_not_found(self, api: Api, platform: Running, path: str) -> None:
+    def test_an_unknown_path_is_not_found(self, api: Api, platform: Running, path: str) -> None:
         plant_line(api, platform, "Machines", "Looms")
         assert resolve(api, platform, path).code == "404 not_found"
 
-    def test_without_path_and_slug_it_is_refused(self, api: Api, platform: Running) -> None:
+    def test_requires_a_path_or_a_slug(self, api: Api, platform: Running) -> None:
         for query in ({}, {"path": ""}, {"path": " ", "slug": ""}):
-            refused = resolve(api, platform, **query)
-            assert (refused.code, [*refused.faults]) == ("422 validation_failed", ["query/path", "query/slug"])
+            answer = resolve(api, platform, **query)
+            assert (answer.code, [*answer.faults]) == ("422 validation_failed", ["query/path", "query/slug"])
 
-    def test_a_path_of_ten_takes_two_reads(self, api: Api, platform: Running) -> None:
+    def test_a_path_of_ten_segments_takes_two_reads(self, api: Api, platform: Running) -> None:
         *_, last = plant_line(api, platform, *LEVELS)
         resolve(api, platform, "met")
         answer = resolve(api, platform, "/".join(LEVELS))
         assert (answer.json["node"], len(answer.json["ancestors"])) == (last.record, 9)
         assert answer.calls.names == ["dynamodb:BatchGetItem"] * 2
 
-    def test_a_slug_that_many_have_leads_on_too(
+    def test_a_path_through_a_slug_of_many_nodes_is_resolved(
         self, api: Api, platform: Running, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(slug_index, "MAX_NODES_PER_SLUG", 2)
@@ -74,106 +74,102 @@ class TestByPath:
         bolts = [plant(api, platform, "Bolts", part) for part in parts]
         heads = plant(api, platform, "Heads", bolts[3])
         for n, part in enumerate(parts):
-            assert found(api, platform, f"root-{n}/parts") == (part.id, "path")
-            assert found(api, platform, f"root-{n}/parts/bolts") == (bolts[n].id, "path")
-        assert found(api, platform, "root-3/parts/bolts/heads") == (heads.id, "path")
-        assert found(api, platform, "root-2/parts/bolts/heads") is None
-        assert found(api, platform, "parts") is None
+            assert resolve_path(api, platform, f"root-{n}/parts") == (part.id, "path")
+            assert resolve_path(api, platform, f"root-{n}/parts/bolts") == (bolts[n].id, "path")
+        assert resolve_path(api, platform, "root-3/parts/bolts/heads") == (heads.id, "path")
+        assert resolve_path(api, platform, "root-2/parts/bolts/heads") is None
+        assert resolve_path(api, platform, "parts") is None
         move(api, parts[0], None)
-        assert found(api, platform, "parts/bolts") == (bolts[0].id, "path")
-        assert found(api, platform, "root-0/parts/bolts") == (bolts[0].id, "formerPath")
+        assert resolve_path(api, platform, "parts/bolts") == (bolts[0].id, "path")
+        assert resolve_path(api, platform, "root-0/parts/bolts") == (bolts[0].id, "formerPath")
 
 
-class TestByAFormerPath:
-    def test_what_was_moved_or_renamed_is_found_where_it_was(self, api: Api, platform: Running) -> None:
+class TestByFormerPath:
+    def test_a_moved_or_renamed_node_is_found(self, api: Api, platform: Running) -> None:
         machines, looms = plant_line(api, platform, "Machines", "Looms")
         things = plant(api, platform, "Things")
         move(api, looms, things)
         rename(api, looms, "weavers")
-        assert found(api, platform, "machines/looms") == (looms.id, "formerPath")
-        assert found(api, platform, "things/looms") == (looms.id, "formerPath")
-        assert found(api, platform, "things/weavers") == (looms.id, "path")
+        assert resolve_path(api, platform, "machines/looms") == (looms.id, "formerPath")
+        assert resolve_path(api, platform, "things/looms") == (looms.id, "formerPath")
+        assert resolve_path(api, platform, "things/weavers") == (looms.id, "path")
         assert resolve(api, platform, "machines/looms").json["ancestors"] == [things.record]
-        assert found(api, platform, "machines") == (machines.id, "path")
+        assert resolve_path(api, platform, "machines") == (machines.id, "path")
 
-    def test_what_is_below_it_too(self, api: Api, platform: Running) -> None:
+    def test_its_descendants_are_found(self, api: Api, platform: Running) -> None:
         machines, looms, jacquard = plant_line(api, platform, "Machines", "Looms", "Jacquard")
         rename(api, machines, "engines")
-        assert found(api, platform, "machines/looms/jacquard") == (jacquard.id, "formerPath")
+        assert resolve_path(api, platform, "machines/looms/jacquard") == (jacquard.id, "formerPath")
         cards = plant(api, platform, "Cards", jacquard)
-        assert found(api, platform, "machines/looms/jacquard/cards") == (cards.id, "formerPath")
-        assert found(api, platform, "machines/looms/mills") is None
+        assert resolve_path(api, platform, "machines/looms/jacquard/cards") == (cards.id, "formerPath")
+        assert resolve_path(api, platform, "machines/looms/mills") is None
         assert looms.record["path"] == "machines/looms"
 
-    def test_what_moved_on_below_what_moved(self, api: Api, platform: Running) -> None:
+    def test_descendants_that_moved_too_are_found(self, api: Api, platform: Running) -> None:
         machines, looms, jacquard = plant_line(api, platform, "Machines", "Looms", "Jacquard")
         rename(api, machines, "engines")
         rename(api, looms, "weavers")
         rename(api, machines, "motors")
         move(api, jacquard, machines)
-        former = [
+        former_paths = [
             "machines/looms/jacquard",
             "engines/looms/jacquard",
             "engines/weavers/jacquard",
             "motors/weavers/jacquard",
         ]
-        assert {found(api, platform, path) for path in former} == {(jacquard.id, "formerPath")}
+        assert {resolve_path(api, platform, path) for path in former_paths} == {(jacquard.id, "formerPath")}
 
-    def test_who_has_it_now_goes_before_who_had_it(self, api: Api, platform: Running) -> None:
+    def test_the_current_owner_of_a_path_takes_precedence(self, api: Api, platform: Running) -> None:
         first = plant(api, platform, "Looms", slug="looms")
         rename(api, first, "old-looms")
         second = plant(api, platform, "Looms", slug="looms")
-        assert found(api, platform, "looms") == (second.id, "path")
+        assert resolve_path(api, platform, "looms") == (second.id, "path")
         rename(api, second, "newer-looms")
-        assert found(api, platform, "looms") == (second.id, "formerPath")
+        assert resolve_path(api, platform, "looms") == (second.id, "formerPath")
         fell(api, second)
-        assert found(api, platform, "looms") is None
+        assert resolve_path(api, platform, "looms") is None
 
-    def test_there_and_back(self, api: Api, platform: Running) -> None:
+    def test_a_slug_that_is_used_again_is_the_current_path(self, api: Api, platform: Running) -> None:
         looms = plant(api, platform, "Looms")
         for slug in ("weavers", "looms", "weavers"):
             rename(api, looms, slug)
-        assert found(api, platform, "weavers") == (looms.id, "path")
-        assert found(api, platform, "looms") == (looms.id, "formerPath")
+        assert resolve_path(api, platform, "weavers") == (looms.id, "path")
+        assert resolve_path(api, platform, "looms") == (looms.id, "formerPath")
 
-    def test_two_that_changed_places(self, api: Api, platform: Running) -> None:
+    def test_two_nodes_that_exchanged_slugs_are_found(self, api: Api, platform: Running) -> None:
         one, other = plant(api, platform, "One"), plant(api, platform, "Other")
-        below = [plant(api, platform, "Below", node) for node in (one, other)]
+        children = [plant(api, platform, "Below", node) for node in (one, other)]
         for slug_of_one, slug_of_other in pairwise([("x", None), (None, "one"), ("other", None)]):
             for node, slug in ((one, slug_of_one[0]), (other, slug_of_other[1])):
                 if slug:
                     rename(api, node, slug)
         rename(api, one, "other")
-        assert found(api, platform, "one/below") == (below[1].id, "path")
-        assert found(api, platform, "other/below") == (below[0].id, "path")
-        assert found(api, platform, "x/below") == (below[0].id, "formerPath")
+        assert resolve_path(api, platform, "one/below") == (children[1].id, "path")
+        assert resolve_path(api, platform, "other/below") == (children[0].id, "path")
+        assert resolve_path(api, platform, "x/below") == (children[0].id, "formerPath")
 
 
 class TestBySlugOrLabel:
-    def test_a_slug_finds_the_oldest_that_has_it(self, api: Api, platform: Running) -> None:
+    def test_a_slug_finds_the_oldest_node(self, api: Api, platform: Running) -> None:
         roots = [plant(api, platform, f"Root {n}") for n in range(3)]
         parts = [plant(api, platform, "Parts", root) for root in roots[::-1]]
         answer = resolve(api, platform, slug="parts")
         assert (answer.json["node"]["id"], answer.json["matchedBy"]) == (parts[0].id, "slug")
-        assert [above["id"] for above in answer.json["ancestors"]] == [roots[2].id]
+        assert [ancestor["id"] for ancestor in answer.json["ancestors"]] == [roots[2].id]
         fell(api, parts[0])
         assert resolve(api, platform, slug="Parts").json["node"]["id"] == parts[1].id
 
     @pytest.mark.parametrize(
         "label", ["Métiers à tisser", "metiers a tisser", "MÉTIERS  À  TISSER", "\uff4détiers à tisser"]
     )
-    def test_another_label_finds_it_whatever_its_case_and_accents(
-        self, api: Api, platform: Running, label: str
-    ) -> None:
+    def test_a_label_is_found_whatever_its_case_and_accents(self, api: Api, platform: Running, label: str) -> None:
         _, looms = plant_line(api, platform, "Machines", "Looms")
         body = {"altLabels": ["C#", "Métiers à tisser"]}
         assert api.patch(looms.path, as_=platform.owner, json=body).status == 200
         answer = resolve(api, platform, slug=label)
         assert (answer.json["node"]["path"], answer.json["matchedBy"]) == ("machines/looms", "altLabel")
 
-    def test_a_slug_goes_before_a_label_and_a_whole_label_before_its_beginning(
-        self, api: Api, platform: Running
-    ) -> None:
+    def test_a_slug_takes_precedence_over_a_label_and_labels_match_entirely(self, api: Api, platform: Running) -> None:
         labelled = plant(api, platform, "Alpha", altLabels=["looms", "C#", "C", "C#1"])
         slugged = plant(api, platform, "Looms")
         assert resolve(api, platform, slug="looms").json["node"]["id"] == slugged.id
@@ -182,14 +178,14 @@ class TestBySlugOrLabel:
         for word in ("c#2", "loom", "alpha beta", "#"):
             assert resolve(api, platform, slug=word).code == "404 not_found"
 
-    def test_what_it_is_not_called_any_more_does_not_find_it(self, api: Api, platform: Running) -> None:
+    def test_former_slugs_and_labels_find_nothing(self, api: Api, platform: Running) -> None:
         looms = plant(api, platform, "Looms", altLabels=["Weavers"])
         body = {"slug": "mills", "altLabels": ["Grinders"]}
         assert api.patch(looms.path, as_=platform.owner, json=body).status == 200
         for word, status in (("looms", 404), ("weavers", 404), ("mills", 200), ("grinders", 200)):
             assert resolve(api, platform, slug=word).status == status
 
-    def test_a_path_goes_before_a_slug(self, api: Api, platform: Running) -> None:
+    def test_a_path_takes_precedence_over_a_slug(self, api: Api, platform: Running) -> None:
         _, looms = plant_line(api, platform, "Machines", "Looms")
         assert resolve(api, platform, "machines/looms", slug="machines").json["node"]["id"] == looms.id
         assert resolve(api, platform, "mills", slug="machines").code == "404 not_found"

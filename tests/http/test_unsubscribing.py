@@ -1,4 +1,4 @@
-"""Unsubscribing from the mails of invitations: with one click (RFC 8058), and not by opening a link."""
+"""Test unsubscribing from invitation e-mails: with one click (RFC 8058), and not by opening a link."""
 
 import json
 import re
@@ -20,145 +20,156 @@ from tests.harness.organizations import Founded, found
 from tests.harness.platforms import run_platform
 from tests.harness.workers import Workers
 
-SOPHIE: Final = "sophie@example.org"
-CLICK: Final = b"List-Unsubscribe=One-Click"
-FORM: Final = {"Content-Type": "application/x-www-form-urlencoded"}
+EMAIL_ADDRESS: Final = "sophie@example.org"
+ONE_CLICK_BODY: Final = b"List-Unsubscribe=One-Click"
+FORM_HEADERS: Final = {"Content-Type": "application/x-www-form-urlencoded"}
 MULTIPART: Final = b'--b0\r\nContent-Disposition: form-data; name="List-Unsubscribe"\r\n\r\nOne-Click\r\n--b0--\r\n'
-HTML: Final = {"Accept": "text/html,application/xhtml+xml"}
+HTML_HEADERS: Final = {"Accept": "text/html,application/xhtml+xml"}
 
 
-def token(address: str = SOPHIE) -> str:
-    return create_unsubscribe_token(hash_email(address).hex())
+def create_token(email_address: str = EMAIL_ADDRESS) -> str:
+    return create_unsubscribe_token(hash_email(email_address).hex())
 
 
-def click(api: Api, said: str, body: bytes = CLICK, kind: str = FORM["Content-Type"], **headers: str) -> Answer:
-    return api.post(UNSUBSCRIBE_PATH, query={"token": said}, body=body, headers={"Content-Type": kind, **headers})
+def unsubscribe(
+    api: Api,
+    unsubscribe_token: str,
+    body: bytes = ONE_CLICK_BODY,
+    content_type: str = FORM_HEADERS["Content-Type"],
+    **headers: str,
+) -> Answer:
+    return api.post(
+        UNSUBSCRIBE_PATH,
+        query={"token": unsubscribe_token},
+        body=body,
+        headers={"Content-Type": content_type, **headers},
+    )
 
 
-def opened(api: Api, said: str, **headers: str) -> Answer:
-    return api.get(UNSUBSCRIBE_PATH, query={"token": said}, headers=headers)
+def get_page(api: Api, unsubscribe_token: str, **headers: str) -> Answer:
+    return api.get(UNSUBSCRIBE_PATH, query={"token": unsubscribe_token}, headers=headers)
 
 
-def unsubscribed(api: Api, said: str) -> bool:
-    return bool(opened(api, said).json["unsubscribed"])
+def is_unsubscribed(api: Api, unsubscribe_token: str) -> bool:
+    return bool(get_page(api, unsubscribe_token).json["unsubscribed"])
 
 
-class TestEveryMailOfAnInvitation:
-    @pytest.mark.parametrize("to", ["organization", "platform"])
-    def test_carries_what_mail_programs_unsubscribe_by(
-        self, api: Api, organization: Founded, mailbox: Mailbox, workers: Workers, to: str
+class TestInvitationEmail:
+    @pytest.mark.parametrize("container_type", ["organization", "platform"])
+    def test_contains_headers_and_a_link_for_unsubscribing(
+        self, api: Api, organization: Founded, mailbox: Mailbox, workers: Workers, container_type: str
     ) -> None:
-        place = organization if to == "organization" else run_platform(api, organization)
-        invite(api, place, SOPHIE, as_=organization.owner)
+        container = organization if container_type == "organization" else run_platform(api, organization)
+        invite(api, container, EMAIL_ADDRESS, as_=organization.owner)
         workers.deliver()
         (received,) = mailbox.received
         assert received.headers["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
         (url,) = re.fullmatch(r"<(http\S+)>", received.headers["List-Unsubscribe"]).groups()  # type: ignore[union-attr]
         assert url in received.letter.text
         assert f'href="{url}"' in received.letter.html
-        assert SOPHIE not in url
+        assert EMAIL_ADDRESS not in url
         parts = urlsplit(url)
         assert parts.path == UNSUBSCRIBE_PATH
-        said = parts.query.removeprefix("token=")
-        assert click(api, said).json == {"unsubscribed": True}
-        invite(api, found(api, organization.owner), SOPHIE)
+        unsubscribe_token = parts.query.removeprefix("token=")
+        assert unsubscribe(api, unsubscribe_token).json == {"unsubscribed": True}
+        invite(api, found(api, organization.owner), EMAIL_ADDRESS)
         workers.deliver()
         assert len(mailbox.received) == 1
 
-    def test_is_not_sent_to_whoever_unsubscribed_while_it_waited(
+    def test_is_not_sent_if_the_recipient_unsubscribes_while_it_is_pending(
         self, api: Api, organization: Founded, mailbox: Mailbox, workers: Workers
     ) -> None:
-        invite(api, organization, SOPHIE)
-        click(api, token())
+        invite(api, organization, EMAIL_ADDRESS)
+        unsubscribe(api, create_token())
         workers.deliver()
         assert mailbox.received == []
 
 
 class TestOneClick:
     @pytest.mark.parametrize(
-        ("kind", "body"),
+        ("content_type", "body"),
         [
-            (FORM["Content-Type"], CLICK),
-            ("application/x-www-form-urlencoded; charset=utf-8", CLICK),
+            (FORM_HEADERS["Content-Type"], ONE_CLICK_BODY),
+            ("application/x-www-form-urlencoded; charset=utf-8", ONE_CLICK_BODY),
             ("multipart/form-data; boundary=b0", MULTIPART),
             ("application/json", b'{"List-Unsubscribe": "One-Click"}'),
             ("application/json", b""),
         ],
     )
-    def test_unsubscribes_without_a_credential(self, api: Api, kind: str, body: bytes) -> None:
-        assert not unsubscribed(api, token())
-        answer = click(api, token(), body, kind)
+    def test_unsubscribes_without_a_credential(self, api: Api, content_type: str, body: bytes) -> None:
+        assert not is_unsubscribed(api, create_token())
+        answer = unsubscribe(api, create_token(), body, content_type)
         assert (answer.status, answer.json) == (200, {"unsubscribed": True})
-        assert unsubscribed(api, token())
+        assert is_unsubscribed(api, create_token())
 
     @pytest.mark.parametrize(
-        ("kind", "body", "code"),
+        ("content_type", "body", "code"),
         [
-            (FORM["Content-Type"], b"List-Unsubscribe=Never", "422 validation_failed"),
-            (FORM["Content-Type"], b"colour=green", "422 validation_failed"),
-            (FORM["Content-Type"], b"{}", "422 validation_failed"),
-            (FORM["Content-Type"], b"&".join([b"a%d=1" % n for n in range(50)]), "422 validation_failed"),
+            (FORM_HEADERS["Content-Type"], b"List-Unsubscribe=Never", "422 validation_failed"),
+            (FORM_HEADERS["Content-Type"], b"colour=green", "422 validation_failed"),
+            (FORM_HEADERS["Content-Type"], b"{}", "422 validation_failed"),
+            (FORM_HEADERS["Content-Type"], b"&".join([b"a%d=1" % n for n in range(50)]), "422 validation_failed"),
             ("multipart/form-data; boundary=other", MULTIPART, "422 validation_failed"),
             ("multipart/form-data", MULTIPART, "422 validation_failed"),
-            ("text/plain", CLICK, "415 unsupported_media_type"),
+            ("text/plain", ONE_CLICK_BODY, "415 unsupported_media_type"),
         ],
     )
-    def test_says_what_is_wrong_with_another_body(self, api: Api, kind: str, body: bytes, code: str) -> None:
-        assert click(api, token(), body, kind).code == code
-        assert not unsubscribed(api, token())
+    def test_rejects_another_body(self, api: Api, content_type: str, body: bytes, code: str) -> None:
+        assert unsubscribe(api, create_token(), body, content_type).code == code
+        assert not is_unsubscribed(api, create_token())
 
-    def test_repeated_is_the_same_and_makes_one_entry(self, api: Api, operator: Person) -> None:
-        answers = [click(api, token()) for _ in range(3)]
+    def test_is_idempotent_and_writes_one_entry(self, api: Api, operator: Person) -> None:
+        answers = [unsubscribe(api, create_token()) for _ in range(3)]
         assert [answer.json for answer in answers] == [{"unsubscribed": True}] * 3
         entries = api.items("/system/audit-log", as_=operator, query={"type": "mail.suppression.created"})
         assert len(entries) == 1
-        assert SOPHIE not in json.dumps(entries)
-        assert hash_email(SOPHIE).hex() not in json.dumps(entries)
+        assert EMAIL_ADDRESS not in json.dumps(entries)
+        assert hash_email(EMAIL_ADDRESS).hex() not in json.dumps(entries)
 
-    def test_stores_no_address(self, api: Api) -> None:
-        click(api, token())
+    def test_stores_no_email_address(self, api: Api) -> None:
+        unsubscribe(api, create_token())
         assert "sophie" not in str(snapshots.stored()).lower()
 
-    @pytest.mark.parametrize("said", ["", "x", "A" * 100])
-    def test_with_a_token_that_the_service_did_not_make_is_nothing(self, api: Api, said: str) -> None:
+    @pytest.mark.parametrize("unsubscribe_token", ["", "x", "A" * 100])
+    def test_an_unknown_token_is_not_found(self, api: Api, unsubscribe_token: str) -> None:
         before = snapshots.stored()
-        assert click(api, said).code == "404 not_found"
-        assert opened(api, said).code == "404 not_found"
+        assert unsubscribe(api, unsubscribe_token).code == "404 not_found"
+        assert get_page(api, unsubscribe_token).code == "404 not_found"
         assert snapshots.stored() == before
 
-    def test_takes_no_token_of_another_kind(self, api: Api, organization: Founded) -> None:
-        assert click(api, invite(api, organization, SOPHIE).token).code == "404 not_found"
+    def test_rejects_a_token_of_another_kind(self, api: Api, organization: Founded) -> None:
+        assert unsubscribe(api, invite(api, organization, EMAIL_ADDRESS).token).code == "404 not_found"
 
-    def test_of_one_address_leaves_the_others(self, api: Api) -> None:
-        click(api, token())
-        assert not unsubscribed(api, token("somebody@example.org"))
+    def test_does_not_affect_other_addresses(self, api: Api) -> None:
+        unsubscribe(api, create_token())
+        assert not is_unsubscribed(api, create_token("somebody@example.org"))
 
 
 class TestOpeningTheLink:
     def test_changes_nothing(self, api: Api) -> None:
         before = snapshots.stored()
-        for headers in ({}, HTML):
-            assert opened(api, token(), **headers).status == 200
+        for headers in ({}, HTML_HEADERS):
+            assert get_page(api, create_token(), **headers).status == 200
         assert snapshots.stored() == before
-        assert not unsubscribed(api, token())
+        assert not is_unsubscribed(api, create_token())
 
-    def test_shows_people_a_page_with_a_button_that_does(self, api: Api) -> None:
-        page = opened(api, token(), Accept=HTML["Accept"])
+    def test_shows_a_page_with_a_working_button(self, api: Api) -> None:
+        page = get_page(api, create_token(), Accept=HTML_HEADERS["Accept"])
         assert page.headers["Content-Type"].startswith("text/html")
         assert '<form method="post">' in page.text
         assert 'name="List-Unsubscribe" value="One-Click"' in page.text
         assert "default-src 'none'" in page.headers["Content-Security-Policy"]
         assert page.headers["Cache-Control"] == "no-store"
-        done = click(api, token(), Accept=HTML["Accept"])
-        assert "You are unsubscribed" in done.text
-        assert "<form" not in opened(api, token(), Accept=HTML["Accept"]).text
+        confirmation = unsubscribe(api, create_token(), Accept=HTML_HEADERS["Accept"])
+        assert "You are unsubscribed" in confirmation.text
+        assert "<form" not in get_page(api, create_token(), Accept=HTML_HEADERS["Accept"]).text
 
 
-class TestWhoeverIsUnsubscribed:
-    def test_is_invited_without_a_mail_and_can_accept(
+class TestUnsubscribedPerson:
+    def test_is_invited_without_an_email_and_can_accept(
         self, api: Api, organization: Founded, stranger: Person, mailbox: Mailbox, workers: Workers
     ) -> None:
-        click(api, token(str(stranger.email)))
+        unsubscribe(api, create_token(str(stranger.email)))
         invited = invite(api, organization, stranger)
         assert (invited.record["sentAt"], invited.record["mailWithheld"]) == (None, True)
         workers.deliver()
@@ -166,18 +177,18 @@ class TestWhoeverIsUnsubscribed:
         assert accepts(api, invited, stranger)["status"] == "accepted"
 
 
-class TestTheKeyThatHashes:
-    def test_is_made_once_and_sealed(self, aws: None) -> None:  # noqa: ARG002 - an empty table
+class TestHashKey:
+    def test_is_created_once_and_encrypted(self, aws: None) -> None:  # noqa: ARG002 - an empty table
         email_hashes.reset()
-        first = hash_email(SOPHIE)
+        first = hash_email(EMAIL_ADDRESS)
         email_hashes.reset()
-        assert hash_email(SOPHIE) == first
-        assert hash_email(SOPHIE) != hash_email("somebody@example.org")
+        assert hash_email(EMAIL_ADDRESS) == first
+        assert hash_email(EMAIL_ADDRESS) != hash_email("somebody@example.org")
         (item,) = snapshots.stored().values()
         assert (item["pk"], item["sk"]) == HASH_KEY_ITEM_KEY
         assert email_hashes._known[HASH_KEY_ITEM_KEY] not in bytes(item["sealed"])  # noqa: SLF001 - what must not be read there
 
-    def test_outlives_the_data_key_that_sealed_it(
+    def test_survives_a_rotation_of_its_data_key(
         self,
         api: Api,  # noqa: ARG002 - an empty table
         monkeypatch: pytest.MonkeyPatch,
@@ -188,23 +199,21 @@ class TestTheKeyThatHashes:
         from chalicelib.kernel.crypto import keyrings
 
         email_hashes.reset()
-        first, former, new = hash_email(SOPHIE), settings().data_key, b64encode(b"n" * 32).decode()
+        hash_before, former_key, new_key = hash_email(EMAIL_ADDRESS), settings().data_key, b64encode(b"n" * 32).decode()
         assert not email_hashes.reencrypt_key()
-        for keys in (f"{new},{former}", new):
+        for keys in (f"{new_key},{former_key}", new_key):
             monkeypatch.setenv("DATA_KEY", keys)
             settings.cache_clear()
             keyrings._key.cache_clear()  # noqa: SLF001 - as a new process
             email_hashes.reset()
-            assert hash_email(SOPHIE) == first
+            assert hash_email(EMAIL_ADDRESS) == hash_before
             email_hashes.reencrypt_key()
         monkeypatch.undo()
         settings.cache_clear()
 
 
-def test_a_header_of_the_mail_is_well_formed(
-    api: Api, organization: Founded, mailbox: Mailbox, workers: Workers
-) -> None:
-    invite(api, organization, SOPHIE)
+def test_email_headers_are_well_formed(api: Api, organization: Founded, mailbox: Mailbox, workers: Workers) -> None:
+    invite(api, organization, EMAIL_ADDRESS)
     workers.deliver()
-    written = "".join(f"{name}: {value}\r\n" for name, value in mailbox.received[0].headers.items())
-    assert {"List-Unsubscribe", "List-Unsubscribe-Post"} <= {*message_from_string(written + "\r\n").keys()}
+    headers = "".join(f"{name}: {value}\r\n" for name, value in mailbox.received[0].headers.items())
+    assert {"List-Unsubscribe", "List-Unsubscribe-Post"} <= {*message_from_string(headers + "\r\n").keys()}

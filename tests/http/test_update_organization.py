@@ -10,7 +10,7 @@ MERGE_PATCH = {"Content-Type": "application/merge-patch+json"}
 
 
 class TestUpdateOrganization:
-    def test_what_is_sent_changes_and_what_is_left_out_stays(self, api: Api, ada: Person) -> None:
+    def test_changes_only_the_given_fields(self, api: Api, ada: Person) -> None:
         organization = found(api, ada, companyName="Old", companyCountry="GB")
         answer = api.patch(organization.path, as_=ada, json={"companyName": "New"})
         assert answer.status == 200
@@ -19,7 +19,7 @@ class TestUpdateOrganization:
         assert answer.json["updatedAt"] > organization.record["updatedAt"]
         assert api.get(organization.path, as_=ada).json == expected
 
-    def test_all_its_fields_can_change_at_once(self, api: Api, ada: Person) -> None:
+    def test_all_fields_can_change_at_once(self, api: Api, ada: Person) -> None:
         organization = found(api, ada)
         fields = {
             "name": "Difference Engines",
@@ -33,18 +33,18 @@ class TestUpdateOrganization:
             "supportEmail": "s@example.com",
         }
         record = api.patch(organization.path, as_=ada, json=fields).json
-        assert {name: record[name] for name in fields} == {**fields, "legalEmail": "l@example.com"}
+        assert {field: record[field] for field in fields} == {**fields, "legalEmail": "l@example.com"}
 
-    def test_admins_may_and_lower_roles_may_not(
+    def test_admins_update_and_lower_roles_do_not(
         self, api: Api, organization: Founded, grace: Person, edith: Person, mary: Person, stranger: Person
     ) -> None:
-        change = {"json": {"name": "New"}}
-        assert api.patch(organization.path, as_=grace, **change).status == 200
+        body = {"json": {"name": "New"}}
+        assert api.patch(organization.path, as_=grace, **body).status == 200
         for person in (edith, mary):
-            assert api.patch(organization.path, as_=person, **change).code == "403 insufficient_role"
-        assert api.patch(organization.path, as_=stranger, **change).code == "404 not_found"
+            assert api.patch(organization.path, as_=person, **body).code == "403 insufficient_role"
+        assert api.patch(organization.path, as_=stranger, **body).code == "404 not_found"
 
-    def test_keys_need_the_areas_scope_or_admin(self, api: Api, organization: Founded) -> None:
+    def test_requires_the_write_scope_or_admin_of_a_key(self, api: Api, organization: Founded) -> None:
         for scope, status in (
             ("organizations:write", 200),
             ("admin", 200),
@@ -63,25 +63,25 @@ class TestUpdateOrganization:
         assert api.get(organization.path, as_=ada).json == organization.record
         assert len(log_of(api, organization)) == 1
 
-    def test_its_own_slug_again_is_no_conflict(self, api: Api, ada: Person) -> None:
+    def test_its_own_slug_is_no_conflict(self, api: Api, ada: Person) -> None:
         organization = found(api, ada, slug="mine")
         assert api.patch(organization.path, as_=ada, json={"slug": "mine", "name": "New"}).status == 200
 
 
 class TestMergePatch:
-    def test_null_clears_what_is_optional(self, api: Api, ada: Person) -> None:
+    def test_null_clears_an_optional_field(self, api: Api, ada: Person) -> None:
         organization = found(api, ada, companyName="A", companyCountry="GB", legalEmail="a@example.com")
         cleared = {"companyName": None, "companyCountry": None, "legalEmail": None}
         record = api.patch(organization.path, as_=ada, json=cleared).json
-        assert {name: record[name] for name in cleared} == cleared
+        assert {field: record[field] for field in cleared} == cleared
 
     @pytest.mark.parametrize("field", ["name", "slug"])
-    def test_null_on_what_is_required_is_refused(self, api: Api, ada: Person, field: str) -> None:
+    def test_null_is_rejected_for_a_required_field(self, api: Api, ada: Person, field: str) -> None:
         answer = api.patch(found(api, ada).path, as_=ada, json={field: None})
         assert answer.code == "422 validation_failed"
         assert set(answer.faults) == {f"/{field}"}
 
-    def test_nothing_sent_changes_nothing(self, api: Api, ada: Person) -> None:
+    def test_an_empty_patch_changes_nothing(self, api: Api, ada: Person) -> None:
         organization = found(api, ada)
         before = api.get(organization.path, as_=ada)
         for body in ({}, {"name": organization.record["name"]}, {"companyName": None}, organization.record):
@@ -90,7 +90,7 @@ class TestMergePatch:
         assert api.patch(organization.path, as_=ada).json == before.json
         assert [entry["type"] for entry in log_of(api, organization)] == ["organization.created"]
 
-    def test_nothing_sent_takes_no_transaction_and_wakes_nobody(self, api: Api, ada: Person) -> None:
+    def test_an_empty_patch_writes_and_enqueues_nothing(self, api: Api, ada: Person) -> None:
         answer = api.patch(found(api, ada).path, as_=ada, json={})
         assert answer.calls.names == ["dynamodb:BatchGetItem"]
 
@@ -108,86 +108,89 @@ class TestMergePatch:
             ("version", True),
         ],
     )
-    def test_what_the_service_sets_is_read_only(self, api: Api, ada: Person, field: str, value: object) -> None:
+    def test_computed_fields_are_read_only(self, api: Api, ada: Person, field: str, value: object) -> None:
         organization = found(api, ada)
         answer = api.patch(organization.path, as_=ada, json={"name": "New", field: value})
         assert answer.code == "422 validation_failed"
         assert answer.faults == {f"/{field}": "read_only"}
         assert api.get(organization.path, as_=ada).json == organization.record
 
-    def test_what_the_service_sets_may_be_repeated(self, api: Api, ada: Person) -> None:
+    def test_computed_fields_may_be_repeated_unchanged(self, api: Api, ada: Person) -> None:
         organization = found(api, ada)
         changed = api.patch(organization.path, as_=ada, json={**organization.record, "name": "New"})
         assert (changed.status, changed.json["name"], changed.json["version"]) == (200, "New", 2)
 
-    def test_unknown_fields_are_refused_even_when_null(self, api: Api, ada: Person) -> None:
+    def test_unknown_fields_are_rejected_even_when_null(self, api: Api, ada: Person) -> None:
         answer = api.patch(found(api, ada).path, as_=ada, json={"nickname": None, "colour": "red"})
         assert answer.faults == {"/nickname": "unknown_field", "/colour": "unknown_field"}
 
-    def test_all_faults_are_told_at_once(self, api: Api, ada: Person) -> None:
+    def test_all_errors_are_reported_at_once(self, api: Api, ada: Person) -> None:
         body = {"id": "x", "nickname": 1, "name": "", "companyCountry": "XX"}
         answer = api.patch(found(api, ada).path, as_=ada, json=body)
         assert set(answer.faults) == {"/id", "/nickname", "/name", "/companyCountry"}
 
     @pytest.mark.parametrize("body", [b"[]", b'"x"', b"null", b"7", b"true"])
-    def test_what_is_no_object_is_refused(self, api: Api, ada: Person, body: bytes) -> None:
+    def test_a_body_other_than_an_object_is_rejected(self, api: Api, ada: Person, body: bytes) -> None:
         answer = api.patch(found(api, ada).path, as_=ada, body=body, headers=MERGE_PATCH)
         assert answer.code == "422 validation_failed"
 
     @pytest.mark.parametrize(
-        "kind", ["application/json", "application/merge-patch+json", "application/merge-patch+json; charset=utf-8"]
+        "content_type",
+        ["application/json", "application/merge-patch+json", "application/merge-patch+json; charset=utf-8"],
     )
-    def test_both_content_types_are_accepted(self, api: Api, ada: Person, kind: str) -> None:
-        answer = api.patch(found(api, ada).path, as_=ada, body=b'{"name": "New"}', headers={"Content-Type": kind})
+    def test_both_content_types_are_accepted(self, api: Api, ada: Person, content_type: str) -> None:
+        answer = api.patch(
+            found(api, ada).path, as_=ada, body=b'{"name": "New"}', headers={"Content-Type": content_type}
+        )
         assert answer.json["name"] == "New"
 
     @pytest.mark.parametrize(
-        "kind", ["text/plain", "application/json-patch+json", "application/xml", "multipart/form-data", "x"]
+        "content_type", ["text/plain", "application/json-patch+json", "application/xml", "multipart/form-data", "x"]
     )
-    def test_others_are_not(self, api: Api, ada: Person, kind: str) -> None:
-        answer = api.patch(found(api, ada).path, as_=ada, body=b'{"name": "New"}', headers={"Content-Type": kind})
+    def test_other_content_types_are_rejected(self, api: Api, ada: Person, content_type: str) -> None:
+        answer = api.patch(
+            found(api, ada).path, as_=ada, body=b'{"name": "New"}', headers={"Content-Type": content_type}
+        )
         assert answer.code == "415 unsupported_media_type"
 
-    def test_a_member_named_twice_takes_the_last(self, api: Api, ada: Person) -> None:
+    def test_the_last_of_duplicate_members_applies(self, api: Api, ada: Person) -> None:
         answer = api.patch(found(api, ada).path, as_=ada, body=b'{"name": "A", "name": "B"}', headers=MERGE_PATCH)
         assert answer.json["name"] == "B"
 
 
 class TestVersions:
-    def test_each_change_adds_one_and_moves_time_on_although_the_clock_stands_still(
+    def test_version_and_timestamp_increase_although_the_clock_stands_still(
         self, api: Api, ada: Person, clock: Clock
     ) -> None:
         clock.freeze()
         organization = found(api, ada)
         records = [api.patch(organization.path, as_=ada, json={"name": f"Name {n}"}).json for n in range(3)]
         assert [record["version"] for record in records] == [2, 3, 4]
-        moments = [organization.record["updatedAt"], *(record["updatedAt"] for record in records)]
-        assert moments == sorted(set(moments))
+        timestamps = [organization.record["updatedAt"], *(record["updatedAt"] for record in records)]
+        assert timestamps == sorted(set(timestamps))
 
-    def test_a_clock_that_went_back_does_not_turn_a_records_history_around(
-        self, api: Api, ada: Person, clock: Clock
-    ) -> None:
+    def test_timestamps_increase_although_the_clock_was_set_back(self, api: Api, ada: Person, clock: Clock) -> None:
         organization = found(api, ada)
         clock.shift(seconds=-30)
         changed = api.patch(organization.path, as_=ada, json={"name": "Later"}).json
         assert changed["updatedAt"] > organization.record["updatedAt"]
-        assert [(e["type"], e["occurredAt"]) for e in log_of(api, organization)] == [
+        assert [(entry["type"], entry["occurredAt"]) for entry in log_of(api, organization)] == [
             ("organization.updated", changed["updatedAt"]),
             ("organization.created", organization.record["createdAt"]),
         ]
 
 
 class TestStatus:
-    def test_deleting_by_status_is_refused(self, api: Api, ada: Person) -> None:
+    def test_deletion_by_status_is_rejected(self, api: Api, ada: Person) -> None:
         answer = api.patch(found(api, ada).path, as_=ada, json={"status": "pending_deletion"})
         assert answer.code == "422 validation_failed"
         assert set(answer.faults) == {"/status"}
 
-    def test_active_on_an_active_one_changes_nothing(self, api: Api, ada: Person) -> None:
+    def test_active_changes_nothing_in_an_active_organization(self, api: Api, ada: Person) -> None:
         organization = found(api, ada)
         answer: Answer = api.patch(organization.path, as_=ada, json={"status": "active"})
         assert (answer.status, answer.json) == (200, organization.record)
 
-    def test_null_is_its_default(self, api: Api, ada: Person) -> None:
+    def test_null_means_the_default(self, api: Api, ada: Person) -> None:
         organization = found(api, ada)
         assert api.patch(organization.path, as_=ada, json={"status": None}).json == organization.record

@@ -19,52 +19,52 @@ pytestmark = pytest.mark.usefixtures("impatient")
 
 
 @pytest.fixture
-def earlier(api: Api, ten: Founded, workers: Workers) -> list[cloud.Item]:
-    """The end of `ten` from before it grew to thirteen entries and was anchored."""
-    earlier = end_of(ten)
+def items_before_growth(api: Api, ten: Founded, workers: Workers) -> list[cloud.Item]:
+    """Return the newest items of `ten` from before the log grew to thirteen entries and got an anchor."""
+    items_before_growth = end_of(ten)
     grow(api, workers, ten, 3)
     anchor(workers)
     assert anchored(ten.id) == [13]
-    return earlier
+    return items_before_growth
 
 
-@pytest.mark.usefixtures("earlier")
-class TestAWholeLog:
-    def test_begins_with_its_anchor(self, api: Api, ten: Founded, workers: Workers) -> None:
+@pytest.mark.usefixtures("items_before_growth")
+class TestIntactLog:
+    def test_is_consistent_with_its_anchor(self, api: Api, ten: Founded, workers: Workers) -> None:
         assert finding(api, ten) == (None, None)
         grow(api, workers, ten, 3)
         assert finding(api, ten) == (None, None)
         anchor(workers)
         assert finding(api, ten) == (None, None)
 
-    def test_may_grow_and_be_anchored_while_it_is_verified(
+    def test_may_grow_and_get_an_anchor_during_its_verification(
         self, api: Api, ten: Founded, monkeypatch: pytest.MonkeyPatch, workers: Workers
     ) -> None:
         overtake(monkeypatch, lambda: anchor(workers))
         assert finding(api, ten) == (None, None)
         assert anchored(ten.id) == [14, 13]
 
-    def test_of_which_there_is_no_anchor_is_valid(self, api: Api, ada: Person, workers: Workers) -> None:
+    def test_is_valid_without_an_anchor(self, api: Api, ada: Person, workers: Workers) -> None:
         other = found(api, ada)
         assert finding(api, other) == (None, None)
         workers.deliver()
         assert finding(api, other) == (None, None)
 
-    def test_is_valid_by_an_anchor_of_a_key_that_was_replaced(
+    def test_is_valid_by_an_anchor_signed_with_a_retired_key(
         self, api: Api, ten: Founded, configure: Configure
     ) -> None:
-        former = api.get("/status").json["auditPublicKey"]
-        configure(audit_signing_key=base64.b64encode(bytes(32)).decode(), audit_former_public_keys=former)
+        retired_key = api.get("/status").json["auditPublicKey"]
+        configure(audit_signing_key=base64.b64encode(bytes(32)).decode(), audit_former_public_keys=retired_key)
         assert finding(api, ten) == (None, None)
 
-    def test_is_held_against_a_kept_checkpoint_too(self, api: Api, ten: Founded) -> None:
+    def test_is_also_compared_with_a_checkpoint_of_the_caller(self, api: Api, ten: Founded) -> None:
         for size in (5, 13):
-            kept = to_base64url(signed(ten, size, bytes(32)).encode())
-            assert finding(api, ten, checkpoint=kept) == ("forked", None)
-        kept = to_base64url(signed(ten, 14, bytes(32)).encode())
-        assert finding(api, ten, checkpoint=kept) == ("truncated", 14)
+            checkpoint = to_base64url(signed(ten, size, bytes(32)).encode())
+            assert finding(api, ten, checkpoint=checkpoint) == ("forked", None)
+        checkpoint = to_base64url(signed(ten, 14, bytes(32)).encode())
+        assert finding(api, ten, checkpoint=checkpoint) == ("truncated", 14)
 
-    def test_is_not_said_to_be_valid_while_its_anchor_can_not_be_read(self, api: Api, ten: Founded) -> None:
+    def test_is_not_reported_valid_while_its_anchor_is_unreadable(self, api: Api, ten: Founded) -> None:
         path = f"{ten.path}/audit-log/verify-integrity"
         for name in ("s3:ListObjectsV2", "s3:GetObject"):
             with failing(Fault.TIMED_OUT, name=name) as injected:
@@ -74,33 +74,35 @@ class TestAWholeLog:
             assert answer.headers["Retry-After"]
 
 
-class TestALogCutOffByWhoeverOwnsTheTable:
-    def test_is_truncated(self, api: Api, ten: Founded, earlier: list[cloud.Item]) -> None:
-        cut_off(ten, earlier)
+class TestLogTruncatedInTheTable:
+    def test_is_reported_truncated(self, api: Api, ten: Founded, items_before_growth: list[cloud.Item]) -> None:
+        cut_off(ten, items_before_growth)
         assert finding(api, ten) == ("truncated", 11)
-        kept = to_base64url(earlier[0]["note"].encode())
-        assert finding(api, ten, checkpoint=kept) == ("truncated", 11), "though it begins with what a caller kept"
+        checkpoint = to_base64url(items_before_growth[0]["note"].encode())
+        assert finding(api, ten, checkpoint=checkpoint) == ("truncated", 11), (
+            "although it extends the caller's checkpoint"
+        )
 
     def test_would_be_valid_without_its_anchor(
-        self, api: Api, ten: Founded, earlier: list[cloud.Item], configure: Configure
+        self, api: Api, ten: Founded, items_before_growth: list[cloud.Item], configure: Configure
     ) -> None:
-        cut_off(ten, earlier)
+        cut_off(ten, items_before_growth)
         configure(anchors_bucket="")
         assert finding(api, ten) == (None, None)
 
-    def test_is_truncated_if_nothing_of_it_is_left_but_what_waits(
-        self, api: Api, ten: Founded, earlier: list[cloud.Item], ada: Person
+    def test_is_reported_truncated_if_only_pending_entries_remain(
+        self, api: Api, ten: Founded, items_before_growth: list[cloud.Item], ada: Person
     ) -> None:
-        cut_off(ten, [{**earlier[0], "size": 0}])
+        cut_off(ten, [{**items_before_growth[0], "size": 0}])
         cloud.remove(head(ten))
         assert api.patch(ten.path, as_=ada, json={"name": "As if it were new"}).status == 200
         assert finding(api, ten) == ("truncated", 1)
 
     @pytest.mark.parametrize(("size", "failure"), [(12, "truncated"), (13, "forked"), (14, "forked")])
-    def test_does_not_grow_out_of_it(
-        self, api: Api, ten: Founded, earlier: list[cloud.Item], workers: Workers, size: int, failure: str
+    def test_remains_invalid_when_it_grows(
+        self, api: Api, ten: Founded, items_before_growth: list[cloud.Item], workers: Workers, size: int, failure: str
     ) -> None:
-        cut_off(ten, earlier)
+        cut_off(ten, items_before_growth)
         grow(api, workers, ten, size - 10)
         assert verify(api, ten)["failure"] == failure
         anchor(workers)
@@ -108,16 +110,16 @@ class TestALogCutOffByWhoeverOwnsTheTable:
         assert verify(api, ten)["failure"] == failure
 
     @pytest.mark.parametrize("window", [1, 4, 12, 13, 14])
-    def test_is_found_in_whichever_window_the_anchor_ends(
+    def test_is_detected_in_the_window_that_contains_the_anchor(
         self,
         api: Api,
         ten: Founded,
-        earlier: list[cloud.Item],
+        items_before_growth: list[cloud.Item],
         workers: Workers,
         window: int,
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
-        cut_off(ten, earlier)
+        cut_off(ten, items_before_growth)
         grow(api, workers, ten, 5)
         monkeypatch.setattr(log_verification, "WINDOW_ENTRIES", window)
         reports = [verify(api, ten)]
@@ -129,22 +131,20 @@ class TestALogCutOffByWhoeverOwnsTheTable:
 
 
 class TestWindows:
-    @pytest.mark.usefixtures("earlier")
-    def test_the_anchor_is_read_in_the_first_one_only(
-        self, api: Api, ten: Founded, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    @pytest.mark.usefixtures("items_before_growth")
+    def test_only_the_first_one_reads_the_anchor(self, api: Api, ten: Founded, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(log_verification, "WINDOW_ENTRIES", 6)
         path, cursor = f"{ten.path}/audit-log/verify-integrity", None
-        asked = []
+        s3_calls = []
         for _ in range(3):
             answer = api.get(path, as_=ten.owner, query={"cursor": cursor} if cursor else {})
-            asked.append(answer.calls.of("s3"))
+            s3_calls.append(answer.calls.of("s3"))
             cursor = answer.json["nextCursor"]
         assert cursor is None
-        assert asked == [["s3:ListObjectsV2", "s3:GetObject"], [], []]
+        assert s3_calls == [["s3:ListObjectsV2", "s3:GetObject"], [], []]
 
-    @pytest.mark.usefixtures("earlier")
-    def test_what_is_anchored_meanwhile_is_left_for_the_next_time(
+    @pytest.mark.usefixtures("items_before_growth")
+    def test_a_new_anchor_is_used_by_the_next_verification(
         self, api: Api, ten: Founded, workers: Workers, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(log_verification, "WINDOW_ENTRIES", 7)
@@ -157,9 +157,9 @@ class TestWindows:
 Forge = Callable[[Founded, Founded], str]
 
 
-@pytest.mark.usefixtures("earlier")
-class TestAnAnchorThatTheServiceDidNotWrite:
-    """Whoever owns the bucket can't make a log look whole; only as if someone had been at it."""
+@pytest.mark.usefixtures("items_before_growth")
+class TestForgedAnchor:
+    """An attacker with access to the bucket can only make a log look altered, never intact."""
 
     @pytest.mark.parametrize(
         "forge",
@@ -174,7 +174,17 @@ class TestAnAnchorThatTheServiceDidNotWrite:
             lambda own, _other: read(own.id, 13)[:-5],
             lambda own, _other: signed(own, 14, bytes(32)) + "\n" + read(own.id, 13).rpartition("\n\n")[2],
         ],
-        ids=["empty", "text", "binary", "misnamed", "another's", "renumbered", "bare", "cut off", "not its tree's"],
+        ids=[
+            "empty",
+            "text",
+            "binary",
+            "misnamed",
+            "of another log",
+            "renumbered",
+            "unsigned",
+            "truncated",
+            "of another tree",
+        ],
     )
     def test_is_a_bad_signature(self, api: Api, ten: Founded, ada: Person, workers: Workers, forge: Forge) -> None:
         other = found(api, ada)
@@ -184,14 +194,16 @@ class TestAnAnchorThatTheServiceDidNotWrite:
         assert finding(api, ten) == ("bad_signature", None)
         assert verify(api, ten)["treeSize"] == 13
 
-    def test_is_one_also_if_its_bytes_are_no_text(self, api: Api, ten: Founded) -> None:
+    def test_is_a_bad_signature_if_it_is_not_text(self, api: Api, ten: Founded) -> None:
         put(ten.id, 14, b"\xff")
         assert finding(api, ten) == ("bad_signature", None)
 
-    def test_does_no_harm_behind_one_that_it_did(self, api: Api, ten: Founded) -> None:
+    def test_has_no_effect_before_the_newest_anchor(self, api: Api, ten: Founded) -> None:
         put(ten.id, 12, b"nothing")
         assert finding(api, ten) == (None, None)
 
-    def test_is_one_of_a_key_that_counts_no_more(self, api: Api, ten: Founded, configure: Configure) -> None:
+    def test_is_a_bad_signature_if_its_key_is_not_accepted_any_more(
+        self, api: Api, ten: Founded, configure: Configure
+    ) -> None:
         configure(audit_signing_key=base64.b64encode(bytes(32)).decode())
         assert finding(api, ten) == ("bad_signature", None)

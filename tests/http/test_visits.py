@@ -1,4 +1,4 @@
-"""Visits: the page at a path, the home, and what a host and path lead to."""
+"""Test visits of sites: pages by path, the home page, HTML, and the resolution of hosts and paths."""
 
 import pytest
 
@@ -10,21 +10,21 @@ from tests.harness.organizations import Founded, make_key
 from tests.harness.platforms import Running
 from tests.harness.sites import Leaf, Published, edit, make_site, page_of, publish_page, visit, write_page
 
-TWO = ["dynamodb:BatchGetItem"] * 2
-HTML = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
+TWO_READS = ["dynamodb:BatchGetItem"] * 2
+HTML_HEADERS = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
 
 
 def resolve(api: Api, host: str, path: str = "/") -> tuple[object, object]:
-    """What a host and path lead to, and by which page or redirect."""
+    """Return what a host and path resolve to, and the id of the page or the redirect."""
     answer = api.get("/sites/resolve", query={"host": host, "path": path})
     assert answer.status == 200, answer.text
-    found = answer.json
-    redirect = found["redirect"] and (found["redirect"]["location"], found["redirect"]["statusCode"])
-    return found["match"], (found["page"] or {}).get("id") or redirect
+    resolution = answer.json
+    redirect = resolution["redirect"] and (resolution["redirect"]["location"], resolution["redirect"]["statusCode"])
+    return resolution["match"], (resolution["page"] or {}).get("id") or redirect
 
 
 class TestGetPageByPath:
-    def test_whatever_its_case_and_slashes_at_its_end(self, api: Api, site: Published, home: Leaf) -> None:
+    def test_ignores_case_and_surplus_slashes(self, api: Api, site: Published, home: Leaf) -> None:
         looms = page_of(api, site, "Looms", below=page_of(api, site, "Machines"))
         for path in ("/machines/looms", "machines/looms", "/Machines/LOOMS/", "//machines//looms", "/machines%2Flooms"):
             assert visit(api, site, path).json["id"] == looms.id, path
@@ -34,7 +34,7 @@ class TestGetPageByPath:
             assert visit(api, site, path).code == "404 not_found", path
 
     @pytest.mark.usefixtures("home")
-    def test_members_see_drafts_by_the_paths_of_drafts_if_they_want_to(
+    def test_members_see_drafts_by_draft_path_on_request(
         self, api: Api, site: Published, mary: Person, stranger: Person, organization: Founded
     ) -> None:
         looms = page_of(api, site, "Looms")
@@ -45,17 +45,17 @@ class TestGetPageByPath:
             assert visit(api, site, "/weaving", as_=caller, draft="true").json["title"] == "Weaving"
             assert visit(api, site, "/looms", as_=caller, draft="true").code == "404 not_found"
             assert visit(api, site, "/looms", as_=caller).json["title"] == "Looms"
-        for nobody in (None, stranger):
-            assert visit(api, site, "/weaving", as_=nobody, draft="true").code == "404 not_found"
-            assert visit(api, site, "/looms", as_=nobody, draft="true").json["title"] == "Looms"
+        for outsider in (None, stranger):
+            assert visit(api, site, "/weaving", as_=outsider, draft="true").code == "404 not_found"
+            assert visit(api, site, "/looms", as_=outsider, draft="true").json["title"] == "Looms"
 
-    def test_of_a_site_that_is_a_draft_is_for_members(self, api: Api, organization: Founded, mary: Person) -> None:
+    def test_of_a_draft_site_is_for_members(self, api: Api, organization: Founded, mary: Person) -> None:
         site = make_site(api, organization, published=False)
         page = page_of(api, site, "Welcome")
         assert visit(api, site, "/").code == "404 not_found"
         assert visit(api, site, "/", as_=mary).json["id"] == page.id
 
-    def test_tells_the_public_nothing_of_drafts(self, api: Api, site: Published, home: Leaf, mary: Person) -> None:
+    def test_reveals_nothing_of_drafts_to_the_public(self, api: Api, site: Published, home: Leaf, mary: Person) -> None:
         before = visit(api, site, "/")
         edit(api, home, title="Hello", publishAt="2099-01-01T00:00:00Z")
         write_page(api, site, "Looms")
@@ -63,12 +63,12 @@ class TestGetPageByPath:
         assert (after.text, after.etag) == (before.text, before.etag)
         assert visit(api, site, "/", as_=mary).json["hasUnpublishedChanges"]
 
-    def test_may_be_kept_for_a_minute_and_is_told_apart(self, api: Api, site: Published, home: Leaf) -> None:
+    def test_is_cacheable_for_a_minute_and_varies_by_caller(self, api: Api, site: Published, home: Leaf) -> None:
         answer = visit(api, site, "/")
         assert answer.headers["Cache-Control"] == "public, max-age=60"
         assert answer.headers["Vary"] == "Accept, Authorization"
-        again = api.get(answer.path, query={"path": "/"}, headers={"If-None-Match": answer.etag})
-        assert again.status == 304
+        revalidated = api.get(answer.path, query={"path": "/"}, headers={"If-None-Match": answer.etag})
+        assert revalidated.status == 304
         edit(api, home, title="Hello")
         publish_page(api, home)
         assert api.get(answer.path, query={"path": "/"}, headers={"If-None-Match": answer.etag}).status == 200
@@ -76,64 +76,62 @@ class TestGetPageByPath:
 
 
 class TestGetHomePage:
-    def test_is_the_page_at_the_root(self, api: Api, site: Published, mary: Person) -> None:
+    def test_returns_the_page_at_the_root(self, api: Api, site: Published, mary: Person) -> None:
         home = write_page(api, site, "Welcome")
-        at = f"{site.path}/pages/home"
-        assert api.get(at).code == "404 not_found"
-        assert api.get(at, as_=mary, query={"draft": "true"}).json["id"] == home.id
+        path = f"{site.path}/pages/home"
+        assert api.get(path).code == "404 not_found"
+        assert api.get(path, as_=mary, query={"draft": "true"}).json["id"] == home.id
         publish_page(api, home)
-        assert api.get(at).json == visit(api, site, "/").json
+        assert api.get(path).json == visit(api, site, "/").json
 
 
 class TestHtml:
     @pytest.mark.usefixtures("home")
-    def test_is_given_to_those_who_prefer_it(self, api: Api, site: Published) -> None:
+    def test_is_returned_if_the_caller_prefers_it(self, api: Api, site: Published) -> None:
         page_of(api, site, "Looms", blocks=[{"id": "b", "type": "text", "text": "They **weave**. <script>"}])
-        at = f"{site.path}/pages/by-path"
-        answer = api.get(at, query={"path": "/looms"}, headers=HTML)
+        path = f"{site.path}/pages/by-path"
+        answer = api.get(path, query={"path": "/looms"}, headers=HTML_HEADERS)
         assert answer.headers["Content-Type"] == "text/html; charset=utf-8"
         assert "<strong>weave</strong>. &lt;script&gt;" in answer.text
         assert '<html lang="en"' in answer.text
         assert f'<link rel="canonical" href="https://{site.record["host"]}/looms">' in answer.text
         assert answer.headers["Content-Security-Policy"].startswith("default-src 'none'; style-src 'sha256-")
         assert answer.headers["Referrer-Policy"] == "no-referrer"
-        assert api.get(f"{site.path}/pages/home", headers=HTML).text.startswith("<!doctype html>")
+        assert api.get(f"{site.path}/pages/home", headers=HTML_HEADERS).text.startswith("<!doctype html>")
         for accept in ("*/*", "application/json", "application/json, text/html", "text/html;q=0.1, */*", "image/png"):
-            assert api.get(at, query={"path": "/looms"}, headers={"Accept": accept}).json["title"] == "Looms", accept
+            assert api.get(path, query={"path": "/looms"}, headers={"Accept": accept}).json["title"] == "Looms", accept
 
     @pytest.mark.usefixtures("home")
-    def test_is_in_the_looks_of_the_platform(self, api: Api, organization: Founded, platform: Running) -> None:
+    def test_uses_the_theme_of_the_platform(self, api: Api, organization: Founded, platform: Running) -> None:
         colors = {"text": "#102030", "background": "#fffdf8"}
         api.patch(f"{platform.path}/theme", as_=platform.owner, json={"mode": "light", "colors": colors})
         site = make_site(api, organization, name="Mills", platformId=platform.id)
         came_to(platform, "verified", "looms.example.com")
         page_of(api, site, "Welcome", seo={"title": "Mills of all kinds", "description": "Hello"})
-        text = api.get(f"{site.path}/pages/home", headers=HTML).text
+        text = api.get(f"{site.path}/pages/home", headers=HTML_HEADERS).text
         assert "#102030" in text
         assert '<link rel="canonical" href="https://looms.example.com/">' in text
         assert "<title>Mills of all kinds \u2013 Mills</title>" in text
         assert '<meta name="description" content="Hello">' in text
 
-    def test_of_a_draft_says_that_it_is_one(self, api: Api, site: Published, home: Leaf) -> None:
+    def test_of_a_draft_is_marked_as_preview(self, api: Api, site: Published, home: Leaf) -> None:
         edit(api, home, title="Hello")
-        answer = api.get(f"{site.path}/pages/home", as_=site.owner, query={"draft": "true"}, headers=HTML)
+        answer = api.get(f"{site.path}/pages/home", as_=site.owner, query={"draft": "true"}, headers=HTML_HEADERS)
         assert "<strong>Preview.</strong>" in answer.text
         assert answer.headers["X-Robots-Tag"] == "noindex"
         assert answer.headers["Cache-Control"] == "private, no-cache"
 
 
 class TestResolveSite:
-    def test_by_its_host_however_that_is_written(self, api: Api, site: Published, home: Leaf) -> None:
+    def test_by_host_in_any_notation(self, api: Api, site: Published, home: Leaf) -> None:
         host = str(site.record["host"])
         for name in (host, host.upper(), f"{host}.", f"{host}:443", f"{host.title()}.:8443", f" {host} "):
             assert resolve(api, name) == ("page", home.id), name
-        told = api.get("/sites/resolve", query={"host": host}).json
-        assert told["page"] == visit(api, site, "/").json
-        assert (told["site"]["id"], told["site"]["homePageId"], told["redirect"]) == (site.id, home.id, None)
+        answer = api.get("/sites/resolve", query={"host": host}).json
+        assert answer["page"] == visit(api, site, "/").json
+        assert (answer["site"]["id"], answer["site"]["homePageId"], answer["redirect"]) == (site.id, home.id, None)
 
-    def test_by_the_domain_of_its_platform_once_that_is_verified(
-        self, api: Api, organization: Founded, platform: Running
-    ) -> None:
+    def test_by_the_verified_domain_of_its_platform(self, api: Api, organization: Founded, platform: Running) -> None:
         site = make_site(api, organization, platformId=platform.id)
         home = page_of(api, site, "Welcome")
         came_to(platform, "pending", "xn--bcher-kva.example.com")
@@ -145,7 +143,7 @@ class TestResolveSite:
         assert api.get("/sites/resolve", query={"host": "bücher.example.com"}).code == "404 not_found"
 
     @pytest.mark.usefixtures("home")
-    def test_a_path_that_is_written_otherwise_is_redirected_for_good(self, api: Api, site: Published) -> None:
+    def test_a_non_canonical_path_redirects_permanently(self, api: Api, site: Published) -> None:
         page_of(api, site, "Looms")
         host = str(site.record["host"])
         for path in ("/Looms", "/looms/", "//looms", "/looms//"):
@@ -153,7 +151,7 @@ class TestResolveSite:
         assert resolve(api, host, "/looms?from=mail#top")[0] == "page"
 
     @pytest.mark.usefixtures("home")
-    def test_where_a_page_was_it_is_one_hop_to_where_it_is(self, api: Api, site: Published) -> None:
+    def test_a_former_path_redirects_in_one_hop(self, api: Api, site: Published) -> None:
         looms = page_of(api, site, "Looms")
         page_of(api, site, "Hand looms", below=looms)
         for slug in ("weaving", "weavers"):
@@ -164,18 +162,18 @@ class TestResolveSite:
         assert resolve(api, host, "/Looms/hand-looms/") == ("redirect", ("/weavers/hand-looms", 301))
 
     @pytest.mark.usefixtures("home")
-    def test_where_nothing_is_it_says_so(self, api: Api, site: Published) -> None:
+    def test_an_unknown_path_resolves_to_nothing(self, api: Api, site: Published) -> None:
         write_page(api, site, "Looms")
         assert resolve(api, str(site.record["host"]), "/looms") == ("none", None)
 
-    def test_is_not_found_if_unknown_or_unpublished(self, api: Api, organization: Founded) -> None:
+    def test_an_unknown_host_or_unpublished_site_is_not_found(self, api: Api, organization: Founded) -> None:
         site = make_site(api, organization, published=False)
         page_of(api, site, "Welcome")
         for host in (site.record["host"], "nobody.sites.atrium.example", "example.com", "", "[::1]", "a b", "x" * 900):
             assert api.get("/sites/resolve", query={"host": host}).code == "404 not_found", host
         assert api.get("/sites/resolve").faults == {"query/host": "required"}
 
-    def test_by_its_former_name_for_90_days(self, api: Api, organization: Founded, clock: Clock) -> None:
+    def test_by_its_former_slug_for_90_days(self, api: Api, organization: Founded, clock: Clock) -> None:
         site = make_site(api, organization, slug="looms")
         page = page_of(api, site, "Welcome")
         api.patch(site.path, as_=site.owner, json={"slug": "mills"})
@@ -188,15 +186,15 @@ class TestResolveSite:
         assert resolve(api, site.record["host"]) == ("page", other.id)
 
 
-class TestReads:
+class TestReadCount:
     @pytest.mark.usefixtures("home")
-    def test_a_visit_takes_two_however_deep_the_page_is(self, api: Api, site: Published) -> None:
+    def test_a_visit_takes_two_reads_at_any_depth(self, api: Api, site: Published) -> None:
         page = page_of(api, site, "Level 1")
         for level in range(2, 10):
             page = page_of(api, site, f"Level {level}", below=page)
         visit(api, site, "/")
         host = str(site.record["host"])
         resolve(api, host)
-        assert visit(api, site, page.record["path"]).calls.reads == TWO
-        assert api.get("/sites/resolve", query={"host": host, "path": page.record["path"]}).calls.reads == TWO
-        assert api.get(f"{site.path}/pages/home").calls.reads == TWO
+        assert visit(api, site, page.record["path"]).calls.reads == TWO_READS
+        assert api.get("/sites/resolve", query={"host": host, "path": page.record["path"]}).calls.reads == TWO_READS
+        assert api.get(f"{site.path}/pages/home").calls.reads == TWO_READS

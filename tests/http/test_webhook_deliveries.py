@@ -1,4 +1,4 @@
-"""The deliveries to a webhook: which are listed, what is shown of them, and what asking for one once more does."""
+"""Test deliveries to a webhook: listing, reading and retrying them."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -27,79 +27,90 @@ RETRIED = "organization.webhook.delivery_retried"
 START = "2026-11-20T09:30:00.000Z"
 
 
-def put(made: Hook, moment: str, *, status: DeliveryStatus = "succeeded", event_type: str = UPDATED) -> str:
-    """Let an event of a moment have been delivered to a webhook; return its id."""
+def store_delivery(
+    webhook: Hook, occurred_at: str, *, status: DeliveryStatus = "succeeded", event_type: str = UPDATED
+) -> str:
+    """Store a delivery of an event with the given timestamp; return its id."""
     delivery = WebhookDelivery.plan(
-        made.id,
-        event_id=new_id(moment),
+        webhook.id,
+        event_id=new_id(occurred_at),
         event_type=event_type,
-        organization_id=made.organization.id,
+        organization_id=webhook.organization.id,
         sequence=1,
-        occurred_at=moment,
-        now=moment,
-        attempt_at=moment if status == "pending" else None,
+        occurred_at=occurred_at,
+        now=occurred_at,
+        attempt_at=occurred_at if status == "pending" else None,
     )
     cloud.put(delivery.replace(status=status).item())
     return delivery.id
 
 
-def listed(api: Api, made: Hook, **query: object) -> list[str]:
-    """Return the ids of all deliveries that a list holds, in its order."""
-    return [one["id"] for one in api.items(f"{made.path}/deliveries", as_=made.organization.owner, query=query)]
+def list_ids(api: Api, webhook: Hook, **query: object) -> list[str]:
+    """Return the ids of all listed deliveries, in list order."""
+    return [
+        event_delivery["id"]
+        for event_delivery in api.items(f"{webhook.path}/deliveries", as_=webhook.organization.owner, query=query)
+    ]
 
 
 class TestList:
     @pytest.fixture
-    def made(self, api: Api, organization: Founded) -> Hook:
+    def paused_webhook(self, api: Api, organization: Founded) -> Hook:
         return hook(api, organization, URL, enabled=False)
 
     @pytest.fixture
-    def put_all(self, made: Hook, clock: Clock) -> Mapping[tuple[str, str], list[str]]:
-        """Deliveries of each status and of two types, a minute from each other; the ids by both, the newest first."""
+    def stored_ids(self, paused_webhook: Hook, clock: Clock) -> Mapping[tuple[str, str], list[str]]:
+        """Store deliveries of each status and of two types, a minute apart; return ids by both, the newest first."""
         clock.freeze(after(START, hours=2))
         statuses: list[DeliveryStatus] = ["pending", "succeeded", "failed", "skipped"]
         ids: dict[tuple[str, str], list[str]] = {}
         for minute in range(40):
             event_type, status = (UPDATED, "organization.created")[minute % 2], statuses[minute % 3 or minute % 4]
-            made_id = put(made, after(START, seconds=60 * minute), status=status, event_type=event_type)
-            ids.setdefault((status, event_type), []).insert(0, made_id)
+            delivery_id = store_delivery(
+                paused_webhook, after(START, seconds=60 * minute), status=status, event_type=event_type
+            )
+            ids.setdefault((status, event_type), []).insert(0, delivery_id)
         return ids
 
-    def test_they_are_listed_newest_first_whatever_the_page(
-        self, api: Api, made: Hook, put_all: Mapping[Any, list[str]]
+    def test_deliveries_are_listed_newest_first_with_any_limit(
+        self, api: Api, paused_webhook: Hook, stored_ids: Mapping[Any, list[str]]
     ) -> None:
-        everything = sorted((one for ids in put_all.values() for one in ids), reverse=True)
+        all_ids = sorted((delivery_id for ids in stored_ids.values() for delivery_id in ids), reverse=True)
         for limit in (1, 7, 40):
-            assert listed(api, made, limit=limit) == everything
+            assert list_ids(api, paused_webhook, limit=limit) == all_ids
 
     @pytest.mark.parametrize("limit", [1, 3, 100])
     @pytest.mark.parametrize("event_type", [None, UPDATED, "organization.created", "organization.deleted"])
     @pytest.mark.parametrize("status", [None, "pending", "succeeded", "failed", "skipped"])
-    def test_filters_that_are_given_have_to_match_all(
+    def test_filters_apply_together(
         self,
         api: Api,
-        made: Hook,
-        put_all: Mapping[tuple[str, str], list[str]],
+        paused_webhook: Hook,
+        stored_ids: Mapping[tuple[str, str], list[str]],
         status: str | None,
         event_type: str | None,
         limit: int,
     ) -> None:
         query = {"limit": limit, "status": status, "eventType": event_type}
-        wanted = [
+        expected = [
             ids
-            for (its_status, its_type), ids in put_all.items()
-            if status in (None, its_status) and event_type in (None, its_type)
+            for (stored_status, stored_type), ids in stored_ids.items()
+            if status in (None, stored_status) and event_type in (None, stored_type)
         ]
-        found_ids = listed(api, made, **{name: value for name, value in query.items() if value})
-        assert found_ids == sorted((one for ids in wanted for one in ids), reverse=True)
+        found_ids = list_ids(api, paused_webhook, **{parameter: value for parameter, value in query.items() if value})
+        assert found_ids == sorted((delivery_id for ids in expected for delivery_id in ids), reverse=True)
 
-    def test_both_ends_of_a_time_are_part_of_it(self, api: Api, made: Hook, put_all: Mapping[Any, list[str]]) -> None:
-        everything = sorted(one for ids in put_all.values() for one in ids)
-        since, until = after(START, seconds=60 * 5), after(START, seconds=60 * 9)
-        assert listed(api, made, **{"from": since, "to": until}) == everything[5:10][::-1]
-        assert listed(api, made, **{"from": after(since, seconds=0.001)}) == everything[6:][::-1]
-        assert listed(api, made, to=after(until, seconds=-0.001)) == everything[:9][::-1]
-        assert listed(api, made, **{"from": since, "eventType": UPDATED, "limit": 2}) == everything[6::2][::-1]
+    def test_both_ends_of_a_time_range_are_included(
+        self, api: Api, paused_webhook: Hook, stored_ids: Mapping[Any, list[str]]
+    ) -> None:
+        all_ids = sorted(delivery_id for ids in stored_ids.values() for delivery_id in ids)
+        first_at, last_at = after(START, seconds=60 * 5), after(START, seconds=60 * 9)
+        assert list_ids(api, paused_webhook, **{"from": first_at, "to": last_at}) == all_ids[5:10][::-1]
+        assert list_ids(api, paused_webhook, **{"from": after(first_at, seconds=0.001)}) == all_ids[6:][::-1]
+        assert list_ids(api, paused_webhook, to=after(last_at, seconds=-0.001)) == all_ids[:9][::-1]
+        assert (
+            list_ids(api, paused_webhook, **{"from": first_at, "eventType": UPDATED, "limit": 2}) == all_ids[6::2][::-1]
+        )
 
     @pytest.mark.parametrize(
         ("name", "value"),
@@ -113,100 +124,115 @@ class TestList:
             ("to", "2026-11-20"),
         ],
     )
-    def test_what_can_be_no_filter_is_refused(self, api: Api, made: Hook, name: str, value: str) -> None:
-        answer = api.get(f"{made.path}/deliveries", as_=made.organization.owner, query={name: value})
+    def test_an_invalid_filter_is_rejected(self, api: Api, paused_webhook: Hook, name: str, value: str) -> None:
+        answer = api.get(
+            f"{paused_webhook.path}/deliveries", as_=paused_webhook.organization.owner, query={name: value}
+        )
         assert answer.code == "422 validation_failed"
         assert list(answer.faults) == [f"query/{name}"]
 
-    def test_a_time_that_ends_before_it_begins_is_refused(self, api: Api, made: Hook) -> None:
+    def test_a_time_range_that_ends_before_it_starts_is_rejected(self, api: Api, paused_webhook: Hook) -> None:
         query = {"from": "2026-11-20T09:30:00Z", "to": "2026-11-20T09:29:59Z"}
-        answer = api.get(f"{made.path}/deliveries", as_=made.organization.owner, query=query)
+        answer = api.get(f"{paused_webhook.path}/deliveries", as_=paused_webhook.organization.owner, query=query)
         assert answer.faults == {"query/from": "out_of_range"}
 
-    def test_each_webhook_has_its_own(self, api: Api, organization: Founded, made: Hook) -> None:
+    def test_each_webhook_has_its_own_deliveries(self, api: Api, organization: Founded, paused_webhook: Hook) -> None:
         other = hook(api, organization, URL)
-        first, second = put(made, START), put(other, START)
-        assert (listed(api, made), listed(api, other)) == ([first], [second])
+        first, second = store_delivery(paused_webhook, START), store_delivery(other, START)
+        assert (list_ids(api, paused_webhook), list_ids(api, other)) == ([first], [second])
 
-    def test_after_ninety_days_they_are_gone(self, api: Api, made: Hook, ada: Person, clock: Clock) -> None:
+    def test_deliveries_expire_after_ninety_days(
+        self, api: Api, paused_webhook: Hook, ada: Person, clock: Clock
+    ) -> None:
         clock.freeze(START)
-        first, second = put(made, START), put(made, after(START, days=1))
+        first, second = store_delivery(paused_webhook, START), store_delivery(paused_webhook, after(START, days=1))
         clock.shift(days=RETENTION_DAYS, seconds=-1)
-        assert listed(api, made) == [second, first]
+        assert list_ids(api, paused_webhook) == [second, first]
         clock.shift(seconds=1)
-        assert listed(api, made) == [second]
+        assert list_ids(api, paused_webhook) == [second]
         for status in ("succeeded", None):
-            assert listed(api, made, eventType=UPDATED, **({"status": status} if status else {})) == [second]
-        assert api.get(f"{made.path}/deliveries/{first}", as_=ada).code == "404 not_found"
-        assert api.get(f"{made.path}/deliveries/{second}", as_=ada).status == 200
+            assert list_ids(api, paused_webhook, eventType=UPDATED, **({"status": status} if status else {})) == [
+                second
+            ]
+        assert api.get(f"{paused_webhook.path}/deliveries/{first}", as_=ada).code == "404 not_found"
+        assert api.get(f"{paused_webhook.path}/deliveries/{second}", as_=ada).status == 200
 
 
 class TestGet:
     @pytest.fixture
-    def made(self, api: Api, organization: Founded) -> Hook:
+    def webhook(self, api: Api, organization: Founded) -> Hook:
         return hook(api, organization, URL)
 
-    def test_it_is_as_it_is_listed(self, api: Api, made: Hook, ada: Person) -> None:
-        delivery = put(made, now(), status="skipped")
-        answer = api.get(f"{made.path}/deliveries/{delivery}", as_=ada)
-        assert deliveries(api, made) == [answer.json]
-        assert (answer.json["eventId"], answer.json["webhookId"]) == (delivery, made.id)
-        again = api.get(f"{made.path}/deliveries/{delivery}", as_=ada, headers={"If-None-Match": answer.etag})
-        assert again.status == 304
+    def test_a_delivery_is_returned_as_it_is_listed(self, api: Api, webhook: Hook, ada: Person) -> None:
+        delivery_id = store_delivery(webhook, now(), status="skipped")
+        answer = api.get(f"{webhook.path}/deliveries/{delivery_id}", as_=ada)
+        assert deliveries(api, webhook) == [answer.json]
+        assert (answer.json["eventId"], answer.json["webhookId"]) == (delivery_id, webhook.id)
+        revalidated = api.get(
+            f"{webhook.path}/deliveries/{delivery_id}", as_=ada, headers={"If-None-Match": answer.etag}
+        )
+        assert revalidated.status == 304
 
-    def test_one_of_another_webhook_is_not_found(
-        self, api: Api, organization: Founded, made: Hook, ada: Person
+    def test_a_delivery_of_another_webhook_is_not_found(
+        self, api: Api, organization: Founded, webhook: Hook, ada: Person
     ) -> None:
-        for other in (hook(api, organization, URL), hook(api, found(api, ada), URL)):
-            foreign = put(other, now())
-            assert api.get(f"{made.path}/deliveries/{foreign}", as_=ada).code == "404 not_found"
-            assert api.post(f"{made.path}/deliveries/{foreign}/retry", as_=ada).code == "404 not_found"
+        for other_webhook in (hook(api, organization, URL), hook(api, found(api, ada), URL)):
+            foreign_id = store_delivery(other_webhook, now())
+            assert api.get(f"{webhook.path}/deliveries/{foreign_id}", as_=ada).code == "404 not_found"
+            assert api.post(f"{webhook.path}/deliveries/{foreign_id}/retry", as_=ada).code == "404 not_found"
 
 
 @pytest.mark.usefixtures("private_targets")
 class TestRetry:
     @staticmethod
-    def retry(api: Api, made: Hook, delivery: Json, **headers: str) -> Answer:
-        path = f"{made.path}/deliveries/{delivery['id']}/retry"
-        return api.post(path, as_=made.organization.owner, headers=headers)
+    def retry(api: Api, webhook: Hook, delivery: Json, **headers: str) -> Answer:
+        path = f"{webhook.path}/deliveries/{delivery['id']}/retry"
+        return api.post(path, as_=webhook.organization.owner, headers=headers)
 
     @staticmethod
-    def one(api: Api, made: Hook) -> Json:
-        (delivery,) = deliveries(api, made)
+    def get_only_delivery(api: Api, webhook: Hook) -> Json:
+        (delivery,) = deliveries(api, webhook)
         return delivery
 
-    def test_it_is_tried_again_at_once_and_says_so(
+    def test_a_delivery_is_sent_again_at_once(
         self, api: Api, organization: Founded, made: Hook, workers: Workers, receiver: Receiver
     ) -> None:
         rename(api, organization, "After")
         workers.deliver()
-        before = self.one(api, made)
+        before = self.get_only_delivery(api, made)
         answer = self.retry(api, made, before)
         assert answer.status == 202
         assert answer.location == f"{made.path}/deliveries/{before['id']}"
-        asked = answer.json
-        assert (asked["status"], asked["completedAt"], asked["version"]) == ("pending", None, before["version"] + 1)
-        assert asked["nextAttemptAt"] <= now()
-        assert self.one(api, made) == asked
+        requeued = answer.json
+        assert (requeued["status"], requeued["completedAt"], requeued["version"]) == (
+            "pending",
+            None,
+            before["version"] + 1,
+        )
+        assert requeued["nextAttemptAt"] <= now()
+        assert self.get_only_delivery(api, made) == requeued
         workers.deliver()
-        after_ = self.one(api, made)
-        assert (after_["status"], [one["number"] for one in after_["attempts"]]) == ("succeeded", [1, 2])
+        completed = self.get_only_delivery(api, made)
+        assert (completed["status"], [attempt["number"] for attempt in completed["attempts"]]) == (
+            "succeeded",
+            [1, 2],
+        )
         first, second = receiver.requests
         assert (first.body, first.headers["webhook-id"]) == (second.body, second.headers["webhook-id"])
 
-    def test_its_entry_says_what_was_retried_and_what_changed(
+    def test_the_entry_contains_the_delivery_and_its_change(
         self, api: Api, organization: Founded, made: Hook, workers: Workers, grace: Person
     ) -> None:
         rename(api, organization, "After")
         workers.deliver()
-        before = self.one(api, made)
+        before = self.get_only_delivery(api, made)
         api.post(f"{made.path}/deliveries/{before['id']}/retry", as_=grace)
         (entry,) = log_of(api, organization, type=RETRIED)
         assert entry["target"] == {"type": "organization.webhook.delivery", "id": before["id"], "name": UPDATED}
         assert entry["actor"]["id"] == grace.id
         assert {"field": "status", "from": "succeeded", "to": "pending"} in entry["changes"]
 
-    def test_one_that_was_given_up_has_all_its_attempts_before_it_again(
+    def test_a_failed_delivery_gets_all_attempts_again(
         self, api: Api, organization: Founded, made: Hook, workers: Workers, receiver: Receiver, clock: Clock
     ) -> None:
         receiver.answer = Reply(status=500)
@@ -215,20 +241,23 @@ class TestRetry:
         for seconds in RETRY_SECONDS:
             clock.shift(seconds=seconds * 1.2 + 301)
             workers.settle()
-        failed = self.one(api, made)
+        failed = self.get_only_delivery(api, made)
         assert (failed["status"], len(failed["attempts"])) == ("failed", 10)
         assert self.retry(api, made, failed).status == 202
         workers.deliver()
         clock.shift(minutes=6)
         workers.settle()
-        again = self.one(api, made)
-        assert (again["status"], len(again["attempts"])) == ("pending", 12)
+        retried = self.get_only_delivery(api, made)
+        assert (retried["status"], len(retried["attempts"])) == ("pending", 12)
         receiver.answer = Reply()
         clock.shift(minutes=12)
         workers.settle()
-        assert (self.one(api, made)["status"], len(self.one(api, made)["attempts"])) == ("succeeded", 13)
+        assert (
+            self.get_only_delivery(api, made)["status"],
+            len(self.get_only_delivery(api, made)["attempts"]),
+        ) == ("succeeded", 13)
 
-    def test_one_that_waits_is_brought_forward(
+    def test_a_pending_delivery_is_sent_earlier(
         self, api: Api, organization: Founded, made: Hook, workers: Workers, receiver: Receiver, clock: Clock
     ) -> None:
         receiver.answer = Reply(status=500)
@@ -236,73 +265,71 @@ class TestRetry:
         workers.deliver()
         clock.shift(seconds=7)
         workers.settle()
-        waiting = self.one(api, made)
-        assert waiting["nextAttemptAt"] > after(now(), seconds=200)
+        pending = self.get_only_delivery(api, made)
+        assert pending["nextAttemptAt"] > after(now(), seconds=200)
         receiver.answer = Reply()
-        assert self.retry(api, made, waiting).status == 202
+        assert self.retry(api, made, pending).status == 202
         workers.deliver()
-        assert self.one(api, made)["status"] == "succeeded"
+        assert self.get_only_delivery(api, made)["status"] == "succeeded"
 
-    def test_one_that_was_skipped_is_sent_now(
+    def test_a_skipped_delivery_is_sent(
         self, api: Api, organization: Founded, made: Hook, workers: Workers, receiver: Receiver
     ) -> None:
         change(api, made, enabled=False)
         rename(api, organization, "Unheard")
         workers.deliver()
         change(api, made, enabled=True)
-        assert self.retry(api, made, self.one(api, made)).status == 202
+        assert self.retry(api, made, self.get_only_delivery(api, made)).status == 202
         workers.deliver()
         assert [told(request)["data"]["name"] for request in receiver.requests] == ["Unheard"]
 
-    def test_of_a_webhook_that_is_not_active_it_is_refused_with_what_to_do(
+    def test_for_an_inactive_webhook_is_rejected_with_the_remedy(
         self, api: Api, organization: Founded, made: Hook, workers: Workers, receiver: Receiver
     ) -> None:
         receiver.answer = Reply(status=410)
         rename(api, organization, "Gone")
         workers.deliver()
-        disabled = self.retry(api, made, self.one(api, made))
+        disabled_answer = self.retry(api, made, self.get_only_delivery(api, made))
         change(api, made, enabled=True)
         change(api, made, enabled=False)
-        paused = self.retry(api, made, self.one(api, made))
-        for answer, status in ((disabled, "disabled"), (paused, "paused")):
+        paused_answer = self.retry(api, made, self.get_only_delivery(api, made))
+        for answer, status in ((disabled_answer, "disabled"), (paused_answer, "paused")):
             assert answer.code == "409 invalid_transition"
             assert f"is {status}" in answer.json["detail"]
             assert '{"enabled": true}' in answer.json["detail"]
 
-    def test_one_that_has_changed_since_it_was_seen_is_left(
-        self, api: Api, organization: Founded, made: Hook, workers: Workers
-    ) -> None:
+    def test_a_stale_etag_is_rejected(self, api: Api, organization: Founded, made: Hook, workers: Workers) -> None:
         rename(api, organization, "After")
         workers.deliver()
-        seen = self.one(api, made)
-        etag = api.get(f"{made.path}/deliveries/{seen['id']}", as_=organization.owner).etag
-        assert self.retry(api, made, seen, **{"If-Match": etag}).status == 202
-        assert self.retry(api, made, seen, **{"If-Match": etag}).code == "412 precondition_failed"
+        event_delivery = self.get_only_delivery(api, made)
+        etag = api.get(f"{made.path}/deliveries/{event_delivery['id']}", as_=organization.owner).etag
+        assert self.retry(api, made, event_delivery, **{"If-Match": etag}).status == 202
+        assert self.retry(api, made, event_delivery, **{"If-Match": etag}).code == "412 precondition_failed"
 
-    def test_a_lost_message_is_made_up_for_by_the_sweep(
+    def test_the_sweep_redrives_a_delivery_whose_message_was_lost(
         self, api: Api, organization: Founded, made: Hook, workers: Workers, receiver: Receiver, clock: Clock
     ) -> None:
         rename(api, organization, "After")
         workers.deliver()
-        assert self.retry(api, made, self.one(api, made)).status == 202
+        assert self.retry(api, made, self.get_only_delivery(api, made)).status == 202
         for queue in cloud.queues():
             queue._messages.clear()  # noqa: SLF001
         clock.shift(minutes=6)
         workers.settle()
         assert len(receiver.requests) == 2
 
-    def test_one_that_is_not_kept_any_more_is_not_found(
+    def test_an_expired_delivery_is_not_found(
         self, api: Api, organization: Founded, made: Hook, workers: Workers, clock: Clock
     ) -> None:
         rename(api, organization, "After")
         workers.deliver()
-        delivery = self.one(api, made)
+        delivery = self.get_only_delivery(api, made)
         clock.shift(days=RETENTION_DAYS, seconds=1)
         assert self.retry(api, made, delivery).code == "404 not_found"
 
 
 @pytest.mark.usefixtures("private_targets")
-def test_each_request_that_was_sent_is_an_attempt(
+def test_each_request_sent_is_an_attempt(
     api: Api, organization: Founded, made: Hook, workers: Workers, receiver: Receiver
 ) -> None:
     rename(api, organization, "On a connection that is kept")
@@ -311,8 +338,8 @@ def test_each_request_that_was_sent_is_an_attempt(
     receiver.answer = lambda _: next(answers)
     rename(api, organization, "On that, and then on a new one")
     workers.deliver()
-    attempts = [one["attempts"] for one in deliveries(api, made)]
-    assert [len(each) for each in attempts] == [1, 2]
+    attempts = [event_delivery["attempts"] for event_delivery in deliveries(api, made)]
+    assert [len(delivery_attempts) for delivery_attempts in attempts] == [1, 2]
     assert sum(map(len, attempts)) == len(receiver.requests)
     first, second = attempts[-1]
     assert (first["number"], first["statusCode"], second["number"], second["statusCode"]) == (1, None, 2, 200)

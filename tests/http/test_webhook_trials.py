@@ -1,4 +1,4 @@
-"""Trying a webhook out, and giving it another secret."""
+"""Test test deliveries to webhooks, their rate limit and timeout, and the rotation of secrets."""
 
 import json
 from concurrent.futures import ThreadPoolExecutor
@@ -25,244 +25,248 @@ UPDATED = "organization.updated"
 
 
 @pytest.mark.usefixtures("private_targets")
-class TestTestWebhook:
+class TestTestDelivery:
     @pytest.fixture
-    def made(self, api: Api, organization: Founded, receiver: Receiver) -> Hook:
+    def subscribed_webhook(self, api: Api, organization: Founded, receiver: Receiver) -> Hook:
         return hook(api, organization, receiver, events=[UPDATED])
 
     @staticmethod
-    def trial(api: Api, made: Hook) -> Json:
-        answer = api.post(f"{made.path}/test", as_=made.organization.owner)
+    def send_test(api: Api, webhook: Hook) -> Json:
+        answer = api.post(f"{webhook.path}/test", as_=webhook.organization.owner)
         assert answer.status == 200
         return answer.json
 
     @staticmethod
-    def verified(request: Request, secret: str) -> Json:
+    def verify_signature(request: Request, secret: str) -> Json:
         headers = {name.lower(): value for name, value in request.headers.items()}
         message: Json = Verifier(secret).verify(request.body, headers)
         return message
 
-    def test_it_sends_a_signed_message_now(
-        self, api: Api, organization: Founded, made: Hook, receiver: Receiver
+    def test_sends_a_signed_message_at_once(
+        self, api: Api, organization: Founded, subscribed_webhook: Hook, receiver: Receiver
     ) -> None:
         receiver.answer = Reply(status=202, body=b"thanks")
-        result = self.trial(api, made)
+        result = self.send_test(api, subscribed_webhook)
         assert result | {"delivered": True, "statusCode": 202, "error": None} == result
         assert 0 <= result["durationMs"] < 15_000
         (request,) = receiver.requests
-        message = self.verified(request, made.secret)
+        message = self.verify_signature(request, subscribed_webhook.secret)
         assert (message["type"], message["organizationId"], message["sequence"]) == (
             "webhook.test",
             organization.id,
             None,
         )
-        assert message["data"]["webhookId"] == made.id
+        assert message["data"]["webhookId"] == subscribed_webhook.id
         assert request.headers["Content-Type"] == "application/json"
 
-    def test_each_is_another_message_and_no_delivery(
-        self, api: Api, organization: Founded, made: Hook, workers: Workers, receiver: Receiver
+    def test_sends_a_new_message_each_time_and_stores_no_delivery(
+        self, api: Api, organization: Founded, subscribed_webhook: Hook, workers: Workers, receiver: Receiver
     ) -> None:
         for _ in range(2):
-            self.trial(api, made)
+            self.send_test(api, subscribed_webhook)
         assert len({request.headers["webhook-id"] for request in receiver.requests}) == 2
         workers.deliver()
-        assert deliveries(api, made) == []
+        assert deliveries(api, subscribed_webhook) == []
         entries = log_of(api, organization, type="organization.webhook.tested")
-        assert [entry["target"]["id"] for entry in entries] == [made.id] * 2
+        assert [entry["target"]["id"] for entry in entries] == [subscribed_webhook.id] * 2
         assert [entry["changes"] for entry in entries] == [[], []]
-        assert entries[0]["data"] == shown(api, made)
+        assert entries[0]["data"] == shown(api, subscribed_webhook)
 
-    def test_every_live_secret_signs_it(self, api: Api, made: Hook, receiver: Receiver) -> None:
-        rotated = api.post(f"{made.path}/rotate-secret", as_=made.organization.owner).json
-        self.trial(api, made)
-        for secret in (made.secret, rotated["secret"]):
-            self.verified(receiver.requests[0], secret)
+    def test_is_signed_with_every_valid_secret(self, api: Api, subscribed_webhook: Hook, receiver: Receiver) -> None:
+        rotated = api.post(f"{subscribed_webhook.path}/rotate-secret", as_=subscribed_webhook.organization.owner).json
+        self.send_test(api, subscribed_webhook)
+        for secret in (subscribed_webhook.secret, rotated["secret"]):
+            self.verify_signature(receiver.requests[0], secret)
 
     @pytest.mark.parametrize("status", [301, 400, 410, 500])
-    def test_it_tells_what_was_answered_and_holds_nothing_against_it(
-        self, api: Api, made: Hook, receiver: Receiver, status: int
+    def test_reports_the_response_and_does_not_count_as_a_failure(
+        self, api: Api, subscribed_webhook: Hook, receiver: Receiver, status: int
     ) -> None:
-        before = shown(api, made)
+        before = shown(api, subscribed_webhook)
         receiver.answer = Reply(status=status, headers={"Location": receiver.url}, body=b"no")
-        result = self.trial(api, made)
+        result = self.send_test(api, subscribed_webhook)
         assert result | {"delivered": False, "statusCode": status} == result
         assert str(status) in result["error"]
-        assert shown(api, made) == before
+        assert shown(api, subscribed_webhook) == before
 
-    def test_it_tells_why_there_was_no_answer(self, api: Api, organization: Founded, unused_port: int) -> None:
-        made = hook(api, organization, f"http://127.0.0.1:{unused_port}/")
-        result = self.trial(api, made)
+    def test_reports_a_connection_error(self, api: Api, organization: Founded, unused_port: int) -> None:
+        webhook = hook(api, organization, f"http://127.0.0.1:{unused_port}/")
+        result = self.send_test(api, webhook)
         assert result | {"delivered": False, "statusCode": None} == result
         assert result["error"] == "The connection was refused."
 
-    def test_it_works_for_one_that_is_paused_or_disabled_too(
-        self, api: Api, organization: Founded, made: Hook, workers: Workers, receiver: Receiver
+    def test_works_for_a_paused_or_disabled_webhook(
+        self, api: Api, organization: Founded, subscribed_webhook: Hook, workers: Workers, receiver: Receiver
     ) -> None:
-        change(api, made, enabled=False)
-        assert self.trial(api, made)["delivered"]
-        change(api, made, enabled=True)
+        change(api, subscribed_webhook, enabled=False)
+        assert self.send_test(api, subscribed_webhook)["delivered"]
+        change(api, subscribed_webhook, enabled=True)
         receiver.answer = Reply(status=410)
         rename(api, organization, "Gone")
         workers.deliver()
-        assert shown(api, made)["status"] == "disabled"
+        assert shown(api, subscribed_webhook)["status"] == "disabled"
         receiver.answer = Reply()
-        assert self.trial(api, made)["delivered"]
-        assert shown(api, made)["status"] == "disabled"
+        assert self.send_test(api, subscribed_webhook)["delivered"]
+        assert shown(api, subscribed_webhook)["status"] == "disabled"
 
-    def test_repeated_with_its_idempotency_key_it_sends_nothing_more(
-        self, api: Api, made: Hook, receiver: Receiver
-    ) -> None:
-        once = {"Idempotency-Key": "try"}
-        first, second = (api.post(f"{made.path}/test", as_=made.organization.owner, headers=once) for _ in range(2))
+    def test_an_idempotent_replay_sends_nothing(self, api: Api, subscribed_webhook: Hook, receiver: Receiver) -> None:
+        headers = {"Idempotency-Key": "try"}
+        first, second = (
+            api.post(f"{subscribed_webhook.path}/test", as_=subscribed_webhook.organization.owner, headers=headers)
+            for _ in range(2)
+        )
         assert first.text == second.text
         assert len(receiver.requests) == 1
 
 
 @pytest.fixture
 def unused_port() -> int:
-    """A port of this machine where nobody listens."""
-    with Receiver() as gone:
-        return gone.port
+    """Return a port of this machine on which nothing listens."""
+    with Receiver() as closed_receiver:
+        return closed_receiver.port
 
 
 class TestRotateWebhookSecret:
     @pytest.fixture
-    def made(self, api: Api, organization: Founded) -> Hook:
+    def webhook(self, api: Api, organization: Founded) -> Hook:
         return hook(api, organization, URL)
 
     @staticmethod
-    def rotate(api: Api, made: Hook, **body: int) -> Answer:
-        return api.post(f"{made.path}/rotate-secret", as_=made.organization.owner, json=body)
+    def rotate(api: Api, webhook: Hook, **body: int) -> Answer:
+        return api.post(f"{webhook.path}/rotate-secret", as_=webhook.organization.owner, json=body)
 
     @staticmethod
-    def kept(made: Hook) -> list[str | None]:
-        item = table.get((f"O#{made.organization.id}", f"W#{made.id}"))
+    def list_expirations(webhook: Hook) -> list[str | None]:
+        item = table.get((f"O#{webhook.organization.id}", f"W#{webhook.id}"))
         assert item
         return [secret["until"] for secret in item["secrets"]]
 
-    def test_it_is_shown_once(self, api: Api, organization: Founded, made: Hook) -> None:
-        answer = self.rotate(api, made)
+    def test_the_new_secret_is_shown_once(self, api: Api, organization: Founded, webhook: Hook) -> None:
+        answer = self.rotate(api, webhook)
         record = answer.json
         assert answer.status == 200
         assert answer.headers["Cache-Control"] == "no-store"
         assert len(decode_secret(record["secret"])) == 32
-        assert (record["secret"] != made.secret, record["version"]) == (True, 2)
-        assert shown(api, made) == {**record, "secret": None}
+        assert (record["secret"] != webhook.secret, record["version"]) == (True, 2)
+        assert shown(api, webhook) == {**record, "secret": None}
         (entry,) = log_of(api, organization, type="organization.webhook.secret_rotated")
         assert record["secret"] not in json.dumps(entry)
 
-    def test_the_former_one_signs_for_a_day_unless_told_otherwise(self, api: Api, made: Hook, clock: Clock) -> None:
+    def test_the_former_secret_signs_for_a_day_by_default(self, api: Api, webhook: Hook, clock: Clock) -> None:
         clock.freeze("2026-11-20T09:30:00Z")
-        self.rotate(api, made)
-        assert self.kept(made) == [None, "2026-11-21T09:30:00.000Z"]
-        self.rotate(api, made, graceHours=168)
-        assert self.kept(made) == [None, "2026-11-27T09:30:00.000Z", "2026-11-21T09:30:00.000Z"]
+        self.rotate(api, webhook)
+        assert self.list_expirations(webhook) == [None, "2026-11-21T09:30:00.000Z"]
+        self.rotate(api, webhook, graceHours=168)
+        assert self.list_expirations(webhook) == [None, "2026-11-27T09:30:00.000Z", "2026-11-21T09:30:00.000Z"]
 
-    def test_a_later_rotation_gives_no_secret_a_longer_grace_but_may_end_it_sooner(
-        self, api: Api, made: Hook, clock: Clock
-    ) -> None:
+    def test_a_later_rotation_can_only_shorten_the_grace_period(self, api: Api, webhook: Hook, clock: Clock) -> None:
         clock.freeze("2026-11-20T09:30:00Z")
-        self.rotate(api, made, graceHours=2)
-        self.rotate(api, made, graceHours=1)
-        assert self.kept(made) == [None, *["2026-11-20T10:30:00.000Z"] * 2]
-        self.rotate(api, made, graceHours=0)
-        assert self.kept(made) == [None]
+        self.rotate(api, webhook, graceHours=2)
+        self.rotate(api, webhook, graceHours=1)
+        assert self.list_expirations(webhook) == [None, *["2026-11-20T10:30:00.000Z"] * 2]
+        self.rotate(api, webhook, graceHours=0)
+        assert self.list_expirations(webhook) == [None]
 
-    def test_at_most_five_sign_at_a_time(self, api: Api, made: Hook, clock: Clock) -> None:
+    def test_at_most_five_secrets_are_valid(self, api: Api, webhook: Hook, clock: Clock) -> None:
         for _ in range(4):
-            assert self.rotate(api, made, graceHours=1).status == 200
-        assert self.rotate(api, made, graceHours=1).code == "409 limit_exceeded"
-        assert self.rotate(api, made, graceHours=0).status == 200
+            assert self.rotate(api, webhook, graceHours=1).status == 200
+        assert self.rotate(api, webhook, graceHours=1).code == "409 limit_exceeded"
+        assert self.rotate(api, webhook, graceHours=0).status == 200
         for _ in range(4):
-            self.rotate(api, made, graceHours=1)
+            self.rotate(api, webhook, graceHours=1)
         clock.shift(minutes=61)
-        assert self.rotate(api, made, graceHours=1).status == 200
-        assert len(self.kept(made)) == 2
+        assert self.rotate(api, webhook, graceHours=1).status == 200
+        assert len(self.list_expirations(webhook)) == 2
 
     @pytest.mark.parametrize("hours", [-1, 169, 1.5, "1"])
-    def test_what_is_no_grace_is_refused(self, api: Api, made: Hook, hours: Any) -> None:
-        answer = self.rotate(api, made, graceHours=hours)
+    def test_an_invalid_grace_period_is_rejected(self, api: Api, webhook: Hook, hours: Any) -> None:
+        answer = self.rotate(api, webhook, graceHours=hours)
         assert answer.code == "422 validation_failed"
         assert list(answer.faults) == ["/graceHours"]
 
 
 @pytest.mark.usefixtures("private_targets")
-class TestHowOften:
-    def test_an_organization_may_try_ten_times_a_minute_whoever_asks_and_whatever_is_tried(
+class TestRateLimit:
+    def test_an_organization_tests_ten_times_a_minute_with_any_caller_and_target(
         self, api: Api, organization: Founded, receiver: Receiver, grace: Person, clock: Clock
     ) -> None:
         clock.freeze()
         webhook = hook(api, organization, receiver, events=[UPDATED])
-        room = api.post(
+        channel = api.post(
             f"{organization.path}/integration-channels",
             as_=organization.owner,
             json={"provider": "webhook", "name": "Room", "config": {"webhookUrl": receiver.url}},
         )
         key = make_key(api, organization, "webhooks:write", "channels:write")
         callers = [organization.owner, grace, key]
-        paths = [webhook.path, room.location]
-        for number in range(10):
+        paths = [webhook.path, channel.location]
+        for n in range(10):
             clock.shift(seconds=2)
-            tried = api.post(f"{paths[number % 2]}/test", as_=callers[number % 3])
-            assert (tried.status, tried.json["delivered"]) == (200, True)
+            answer = api.post(f"{paths[n % 2]}/test", as_=callers[n % 3])
+            assert (answer.status, answer.json["delivered"]) == (200, True)
         assert len(receiver.requests) == 10
         for caller in callers:
             for path in paths:
-                refused = api.post(f"{path}/test", as_=caller)
-                assert refused.code == "429 rate_limited"
-                assert refused.headers["RateLimit-Policy"].startswith('"tests";q=10;w=60')
+                rejected = api.post(f"{path}/test", as_=caller)
+                assert rejected.code == "429 rate_limited"
+                assert rejected.headers["RateLimit-Policy"].startswith('"tests";q=10;w=60')
         assert len(receiver.requests) == 10
-        clock.shift(seconds=int(refused.headers["Retry-After"]))
+        clock.shift(seconds=int(rejected.headers["Retry-After"]))
         assert api.post(f"{webhook.path}/test", as_=grace).status == 200
 
-    def test_another_organization_has_its_own(
+    def test_another_organization_has_its_own_limit(
         self, api: Api, organization: Founded, receiver: Receiver, clock: Clock
     ) -> None:
         clock.freeze()
-        first, second = (hook(api, each, receiver) for each in (organization, found(api, organization.owner)))
+        first, second = (
+            hook(api, owner_organization, receiver)
+            for owner_organization in (organization, found(api, organization.owner))
+        )
         answers = [api.post(f"{first.path}/test", as_=organization.owner) for _ in range(11)]
         assert [answer.status for answer in answers] == [200] * 10 + [429]
         assert api.post(f"{second.path}/test", as_=organization.owner).status == 200
 
-    def test_one_caller_with_many_organizations_holds_no_more_functions_than_with_three(
+    def test_a_user_tests_at_most_thirty_times_across_organizations(
         self, api: Api, organization: Founded, receiver: Receiver, clock: Clock
     ) -> None:
         clock.freeze()
-        places = [organization, *(found(api, organization.owner) for _ in range(3))]
-        hooks = [hook(api, each, receiver) for each in places]
-        answers = [api.post(f"{each.path}/test", as_=organization.owner) for each in hooks for _ in range(10)]
+        organizations = [organization, *(found(api, organization.owner) for _ in range(3))]
+        webhooks = [hook(api, each, receiver) for each in organizations]
+        answers = [api.post(f"{webhook.path}/test", as_=organization.owner) for webhook in webhooks for _ in range(10)]
         assert [answer.status for answer in answers] == [200] * 30 + [429] * 10
         assert len(receiver.requests) == 30
 
-    def test_many_at_once_send_no_more_than_there_is(self, api: Api, organization: Founded, receiver: Receiver) -> None:
-        made = hook(api, organization, receiver)
+    def test_concurrent_requests_do_not_exceed_the_limit(
+        self, api: Api, organization: Founded, receiver: Receiver
+    ) -> None:
+        webhook = hook(api, organization, receiver)
         with ThreadPoolExecutor(8) as threads:
-            statuses = list(threads.map(lambda _: self.tried(api, made), range(24)))
-        # Who loses a race for the webhook's record has sent its message all the same, and sends no other.
+            statuses = list(threads.map(lambda _: self.get_test_status(api, webhook), range(24)))
+        # A request that conflicts over the webhook's record has sent its message and does not repeat it.
         assert sorted(statuses) == [200] * 10 + [429] * 14
         assert len(receiver.requests) == 10
 
     @staticmethod
-    def tried(api: Api, made: Hook) -> int:
-        return api.post(f"{made.path}/test", as_=made.organization.owner).status
+    def get_test_status(api: Api, webhook: Hook) -> int:
+        return api.post(f"{webhook.path}/test", as_=webhook.organization.owner).status
 
 
 @pytest.mark.usefixtures("private_targets")
-class TestHowLong:
-    @pytest.mark.parametrize("kind", ["webhook", "channel"])
-    def test_whoever_does_not_answer_is_waited_for_no_longer_than_five_seconds(
-        self, api: Api, organization: Founded, receiver: Receiver, monkeypatch: pytest.MonkeyPatch, kind: str
+class TestTimeout:
+    @pytest.mark.parametrize("target_type", ["webhook", "channel"])
+    def test_a_server_that_does_not_respond_times_out_after_five_seconds(
+        self, api: Api, organization: Founded, receiver: Receiver, monkeypatch: pytest.MonkeyPatch, target_type: str
     ) -> None:
-        asked: list[float] = []
-        real = egress.guarded_exchange
+        timeouts: list[float] = []
+        guarded_exchange = egress.guarded_exchange
 
-        def noted(seconds: float) -> AbstractContextManager[egress.Exchange]:
-            asked.append(seconds)
-            return real(min(seconds, 0.3))
+        def record_timeout(seconds: float) -> AbstractContextManager[egress.Exchange]:
+            timeouts.append(seconds)
+            return guarded_exchange(min(seconds, 0.3))
 
-        monkeypatch.setattr(egress, "guarded_exchange", noted)
+        monkeypatch.setattr(egress, "guarded_exchange", record_timeout)
         receiver.answer = Reply(delay=1.0)
-        if kind == "webhook":
+        if target_type == "webhook":
             path = hook(api, organization, receiver).path
         else:
             config = {"webhookUrl": receiver.url}
@@ -273,5 +277,5 @@ class TestHowLong:
             ).location
         result = api.post(f"{path}/test", as_=organization.owner).json
         assert (result["delivered"], result["statusCode"]) == (False, None)
-        assert asked == [5.0]
+        assert timeouts == [5.0]
         assert result["error"] == "The server did not respond within 5 s."

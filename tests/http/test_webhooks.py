@@ -1,4 +1,4 @@
-"""Webhooks: who may have which, and what is shown of them."""
+"""Test webhooks: creating, listing and reading them, and their secrets and limits."""
 
 import json
 from concurrent.futures import ThreadPoolExecutor
@@ -22,20 +22,20 @@ SECRET = f"whsec_{to_base64(bytes(range(24)))}"
 UPDATED = "organization.updated"
 
 
-def created(api: Api, organization: Founded, **fields: Any) -> Answer:
-    """Return the answer to the owner's request for a webhook."""
+def create_webhook(api: Api, organization: Founded, **fields: Any) -> Answer:
+    """Request a webhook as the owner, and return the answer."""
     return api.post(f"{organization.path}/webhooks", as_=organization.owner, json=fields)
 
 
-def refused(answer: Answer) -> dict[str, str]:
-    """Return the faults of a request that is refused for them."""
+def get_errors(answer: Answer) -> dict[str, str]:
+    """Return the errors of a request that failed its validation."""
     assert answer.code == "422 validation_failed"
     return answer.faults
 
 
 class TestCreateWebhook:
-    def test_a_url_is_enough_and_it_is_told_everything(self, api: Api, organization: Founded) -> None:
-        answer = created(api, organization, url=URL)
+    def test_only_a_url_is_required(self, api: Api, organization: Founded) -> None:
+        answer = create_webhook(api, organization, url=URL)
         assert answer.status == 201
         record = answer.json
         assert (record["url"], record["events"], record["description"]) == (URL, ["*"], None)
@@ -43,36 +43,38 @@ class TestCreateWebhook:
         assert (record["failingSince"], record["disabledReason"]) == (None, None)
         assert answer.location == f"{organization.path}/webhooks/{record['id']}"
 
-    def test_everything_listed_is_accepted_and_null_is_what_was_left_out(self, api: Api, organization: Founded) -> None:
+    def test_accepts_all_fields_and_null_means_the_default(self, api: Api, organization: Founded) -> None:
         fields = {"events": [UPDATED, "organization.member.*"], "description": "Feeds the lake.", "enabled": False}
-        record = created(api, organization, url=URL, secret=SECRET, **fields).json
-        assert {name: record[name] for name in fields} == fields
+        record = create_webhook(api, organization, url=URL, secret=SECRET, **fields).json
+        assert {field: record[field] for field in fields} == fields
         assert (record["secret"], record["status"]) == (SECRET, "paused")
-        nothing = dict.fromkeys(["events", "description", "secret", "enabled"])
-        record = created(api, organization, url=URL, **nothing).json
+        null_fields = dict.fromkeys(["events", "description", "secret", "enabled"])
+        record = create_webhook(api, organization, url=URL, **null_fields).json
         assert (record["events"], record["description"], record["enabled"]) == (["*"], None, True)
 
-    def test_the_secret_is_one_of_32_random_bytes_and_shown_once(self, api: Api, organization: Founded) -> None:
-        first, second = (created(api, organization, url=URL).json for _ in range(2))
+    def test_a_generated_secret_has_32_random_bytes_and_is_shown_once(self, api: Api, organization: Founded) -> None:
+        first, second = (create_webhook(api, organization, url=URL).json for _ in range(2))
         assert first["secret"] != second["secret"]
         assert len(decode_secret(first["secret"])) == 32
-        read = api.get(f"{organization.path}/webhooks/{first['id']}", as_=organization.owner)
-        assert read.json == {**first, "secret": None}
-        listed = api.items(f"{organization.path}/webhooks", as_=organization.owner)
-        assert [one["secret"] for one in listed] == [None, None]
+        reread = api.get(f"{organization.path}/webhooks/{first['id']}", as_=organization.owner)
+        assert reread.json == {**first, "secret": None}
+        webhooks = api.items(f"{organization.path}/webhooks", as_=organization.owner)
+        assert [webhook["secret"] for webhook in webhooks] == [None, None]
         assert first["secret"] not in json.dumps(log_of(api, organization))
 
-    def test_the_answer_with_a_secret_is_not_to_be_kept(self, api: Api, organization: Founded) -> None:
-        answer = created(api, organization, url=URL, secret=SECRET)
+    def test_the_answer_with_the_secret_is_not_cacheable(self, api: Api, organization: Founded) -> None:
+        answer = create_webhook(api, organization, url=URL, secret=SECRET)
         assert answer.headers["Cache-Control"] == "no-store"
         assert "Cache-Control" not in api.get(answer.location, as_=organization.owner).headers
 
-    def test_the_table_holds_no_secret_that_can_be_read(self, api: Api, organization: Founded) -> None:
-        made = [created(api, organization, url=URL, **more).json["secret"] for more in ({}, {"secret": SECRET})]
-        kept = repr(cloud.stored())
-        for secret in made:
-            assert secret[6:] not in kept
-            assert repr(decode_secret(secret))[2:-1] not in kept
+    def test_secrets_are_stored_encrypted(self, api: Api, organization: Founded) -> None:
+        secrets = [
+            create_webhook(api, organization, url=URL, **fields).json["secret"] for fields in ({}, {"secret": SECRET})
+        ]
+        stored = repr(cloud.stored())
+        for secret in secrets:
+            assert secret[6:] not in stored
+            assert repr(decode_secret(secret))[2:-1] not in stored
 
     @pytest.mark.parametrize(
         ("field", "value"),
@@ -110,21 +112,21 @@ class TestCreateWebhook:
             ("colour", "green"),
         ],
     )
-    def test_what_makes_no_sense_is_refused(self, api: Api, organization: Founded, field: str, value: object) -> None:
-        faults = refused(created(api, organization, **{"url": URL, field: value}))
-        assert all(pointer.startswith(f"/{field}") for pointer in faults)
+    def test_an_invalid_field_is_rejected(self, api: Api, organization: Founded, field: str, value: object) -> None:
+        errors = get_errors(create_webhook(api, organization, **{"url": URL, field: value}))
+        assert all(pointer.startswith(f"/{field}") for pointer in errors)
 
-    def test_an_event_that_there_is_not_is_named_and_where_to_look(self, api: Api, organization: Founded) -> None:
-        answer = created(api, organization, url=URL, events=[UPDATED, "organization.exploded"])
-        assert refused(answer) == {"/events/1": "malformed"}
+    def test_an_unknown_event_type_is_named_in_the_error(self, api: Api, organization: Founded) -> None:
+        answer = create_webhook(api, organization, url=URL, events=[UPDATED, "organization.exploded"])
+        assert get_errors(answer) == {"/events/1": "malformed"}
         detail = answer.json["errors"][0]["detail"]
         assert "'organization.exploded'" in detail
         assert "GET /event-types" in detail
 
-    def test_an_event_named_twice_is_there_once(self, api: Api, organization: Founded) -> None:
-        assert created(api, organization, url=URL, events=["*", UPDATED, "*"]).json["events"] == ["*", UPDATED]
+    def test_duplicate_event_types_are_merged(self, api: Api, organization: Founded) -> None:
+        assert create_webhook(api, organization, url=URL, events=["*", UPDATED, "*"]).json["events"] == ["*", UPDATED]
 
-    def test_admins_may_and_lower_roles_may_not(
+    def test_admins_create_webhooks_and_lower_roles_do_not(
         self, api: Api, organization: Founded, grace: Person, edith: Person, mary: Person, stranger: Person
     ) -> None:
         path = f"{organization.path}/webhooks"
@@ -136,38 +138,38 @@ class TestCreateWebhook:
 
 class TestLimit:
     @pytest.fixture(autouse=True)
-    def _at_most_three(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def _three_per_organization(self, monkeypatch: pytest.MonkeyPatch) -> None:
         assert Webhook.quota.limit == 50
         monkeypatch.setattr(Webhook, "quota", replace(Webhook.quota, limit=3))
 
-    def test_there_are_at_most_so_many_in_each_organization(self, api: Api, organization: Founded, ada: Person) -> None:
+    def test_the_number_per_organization_is_limited(self, api: Api, organization: Founded, ada: Person) -> None:
         for _ in range(3):
-            assert created(api, organization, url=URL, enabled=False).status == 201
-        assert created(api, organization, url=URL).code == "409 limit_exceeded"
-        assert created(api, found(api, ada), url=URL).status == 201
+            assert create_webhook(api, organization, url=URL, enabled=False).status == 201
+        assert create_webhook(api, organization, url=URL).code == "409 limit_exceeded"
+        assert create_webhook(api, found(api, ada), url=URL).status == 201
 
-    def test_removing_one_makes_room_for_one(self, api: Api, organization: Founded) -> None:
-        made = [hook(api, organization, URL) for _ in range(3)]
+    def test_a_deletion_allows_another_webhook(self, api: Api, organization: Founded) -> None:
+        webhooks = [hook(api, organization, URL) for _ in range(3)]
         for status in (204, 404):
-            assert api.delete(made[1].path, as_=organization.owner).status == status
-        assert created(api, organization, url=URL).status == 201
-        assert created(api, organization, url=URL).code == "409 limit_exceeded"
+            assert api.delete(webhooks[1].path, as_=organization.owner).status == status
+        assert create_webhook(api, organization, url=URL).status == 201
+        assert create_webhook(api, organization, url=URL).code == "409 limit_exceeded"
 
-    def test_it_holds_when_many_are_made_at_once(self, api: Api, organization: Founded) -> None:
+    def test_applies_to_concurrent_requests(self, api: Api, organization: Founded) -> None:
         with ThreadPoolExecutor(5) as threads:
-            answers = list(threads.map(lambda _: created(api, organization, url=URL), range(5)))
+            answers = list(threads.map(lambda _: create_webhook(api, organization, url=URL), range(5)))
         assert sorted(answer.status for answer in answers) == [201, 201, 201, 409, 409]
 
 
 class TestListAndGet:
-    def test_they_are_listed_in_the_order_they_were_made(self, api: Api, organization: Founded) -> None:
-        made = [hook(api, organization, f"{URL}/{name}") for name in "cab"]
-        listed = api.items(f"{organization.path}/webhooks", as_=organization.owner, query={"limit": 2})
-        assert [one["id"] for one in listed] == [one.id for one in made]
+    def test_webhooks_are_listed_in_order_of_creation(self, api: Api, organization: Founded) -> None:
+        webhooks = [hook(api, organization, f"{URL}/{name}") for name in "cab"]
+        records = api.items(f"{organization.path}/webhooks", as_=organization.owner, query={"limit": 2})
+        assert [webhook["id"] for webhook in records] == [webhook.id for webhook in webhooks]
 
-    def test_one_of_another_organization_is_not_found(self, api: Api, organization: Founded, ada: Person) -> None:
-        foreign = hook(api, found(api, ada), URL)
-        path = f"{organization.path}/webhooks/{foreign.id}"
+    def test_a_webhook_of_another_organization_is_not_found(self, api: Api, organization: Founded, ada: Person) -> None:
+        foreign_webhook = hook(api, found(api, ada), URL)
+        path = f"{organization.path}/webhooks/{foreign_webhook.id}"
         assert api.get(path, as_=ada).code == "404 not_found"
         assert api.patch(path, as_=ada, json={"enabled": False}).code == "404 not_found"
         assert api.delete(path, as_=ada).code == "404 not_found"

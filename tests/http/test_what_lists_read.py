@@ -1,4 +1,4 @@
-"""What is read for a list: what it shows, however much its records hold."""
+"""Test that the list of platforms reads only what it shows, whatever the size of its records."""
 
 from time import process_time
 from typing import Any
@@ -15,38 +15,38 @@ from tests.harness.platforms import Running, run_platform
 from tests.harness.stored_records import beginning
 
 BLOCK = {"id": "welcome", "type": "hero", "settings": {f"n{n}": [n, n, n, {"deep": True}] for n in range(1300)}}
-FULL: dict[str, Any] = {"layout": None, "blocks": [BLOCK], "space_id": None, "site_id": None}
-EMPTY: dict[str, Any] = {"layout": None, "blocks": [], "space_id": None, "site_id": None}
+LARGE_HOME: dict[str, Any] = {"layout": None, "blocks": [BLOCK], "space_id": None, "site_id": None}
+EMPTY_HOME: dict[str, Any] = {"layout": None, "blocks": [], "space_id": None, "site_id": None}
 
 
-def crowd(organization: Founded, home: dict[str, Any]) -> list[Platform]:
-    """Put 25 platforms with a home into the table."""
-    moments = [after(now(), seconds=n - 100) for n in range(25)]
+def store_platforms(organization: Founded, home: dict[str, Any]) -> list[Platform]:
+    """Store 25 platforms with the given home."""
+    timestamps = [after(now(), seconds=n - 100) for n in range(25)]
     platforms = [
-        Platform(**beginning(at), organization_id=organization.id, name=f"P{n}", slug=f"p-{n}", home=home)
-        for n, at in enumerate(moments)
+        Platform(**beginning(timestamp), organization_id=organization.id, name=f"P{n}", slug=f"p-{n}", home=home)
+        for n, timestamp in enumerate(timestamps)
     ]
     for platform in platforms:
         cloud.put(platform.item())
     return platforms
 
 
-def timed(api: Api, person: Person) -> tuple[Answer, float]:
-    """The list of platforms, and the least CPU that it took of three times."""
-    took = []
+def list_platforms_timed(api: Api, person: Person) -> tuple[Answer, float]:
+    """Return the list of platforms, and the shortest CPU time of three requests in seconds."""
+    durations_seconds = []
     for _ in range(3):
-        began = process_time()
+        started_at = process_time()
         answer = api.get("/platforms", as_=person)
-        took.append(process_time() - began)
-    return answer, min(took)
+        durations_seconds.append(process_time() - started_at)
+    return answer, min(durations_seconds)
 
 
 @pytest.fixture
-def stored_before(api: Api, organization: Founded) -> Running:
-    """A platform whose home is stored as it was before there were documents."""
+def platform_in_former_schema(api: Api, organization: Founded) -> Running:
+    """Return a platform in the stored form of the former schema version."""
     platform = run_platform(api, organization)
     stored = cloud.stored_at(f"P#{platform.id}", "#") or {}
-    former = {name: value for name, value in stored.items() if name != "shape"}
+    former_item = {name: value for name, value in stored.items() if name != "shape"}
     theme: dict[str, Any] = {
         "mode": None,
         "colors": {},
@@ -55,40 +55,44 @@ def stored_before(api: Api, organization: Founded) -> Running:
         "favicon_url": None,
         "tokens": {},
     }
-    cloud.put({**former, "home": FULL, "theme": theme, "navigation": {"items": []}})
+    cloud.put({**former_item, "home": LARGE_HOME, "theme": theme, "navigation": {"items": []}})
     return platform
 
 
-class TestTheListOfPlatforms:
-    def test_reads_and_decodes_nothing_of_their_homes(self, api: Api, organization: Founded, mary: Person) -> None:
-        crowd(organization, EMPTY)
-        few, least = timed(api, mary)
-        crowd(organization, FULL)
+class TestPlatformList:
+    def test_neither_reads_nor_decodes_home_pages(self, api: Api, organization: Founded, mary: Person) -> None:
+        store_platforms(organization, EMPTY_HOME)
+        small_answer, shortest_seconds = list_platforms_timed(api, mary)
+        store_platforms(organization, LARGE_HOME)
         for item in [item for item in cloud.stored() if item.get("name", "").startswith("P")]:
             cloud.remove(item) if len(item.get("home", "")) < 200 else None
-        many, took = timed(api, mary)
-        assert len(few.json["items"]) == len(many.json["items"]) == 25
-        assert many.calls.bytes_read <= few.calls.bytes_read + 2000
-        assert took <= 4 * least
+        large_answer, large_seconds = list_platforms_timed(api, mary)
+        assert len(small_answer.json["items"]) == len(large_answer.json["items"]) == 25
+        assert large_answer.calls.bytes_read <= small_answer.calls.bytes_read + 2000
+        assert large_seconds <= 4 * shortest_seconds
 
-    def test_shows_what_was_stored_before_too(self, api: Api, stored_before: Running, mary: Person) -> None:
-        assert [item["id"] for item in api.items("/platforms", as_=mary)] == [stored_before.id]
-
-
-class TestAPlatform:
-    def test_with_a_full_home_costs_a_stranger_little(self, api: Api, organization: Founded, stranger: Person) -> None:
-        (platform, *_) = crowd(organization, FULL)
-        refused = api.get(f"/platforms/{platform.id}", as_=stranger)
-        assert refused.code == "404 not_found"
-        assert refused.calls.bytes_read < 40_000
-
-    def test_that_was_stored_before_is_read_and_stored_as_one_of_today_by_its_next_change(
-        self, api: Api, stored_before: Running
+    def test_contains_platforms_of_the_former_schema(
+        self, api: Api, platform_in_former_schema: Running, mary: Person
     ) -> None:
-        path, owner = stored_before.path, stored_before.owner
-        shown = api.get(path, as_=owner).json
-        assert shown["home"]["blocks"] == FULL["blocks"]
+        assert [item["id"] for item in api.items("/platforms", as_=mary)] == [platform_in_former_schema.id]
+
+
+class TestPlatform:
+    def test_rejects_an_unauthorized_caller_without_reading_the_home(
+        self, api: Api, organization: Founded, stranger: Person
+    ) -> None:
+        (platform, *_) = store_platforms(organization, LARGE_HOME)
+        answer = api.get(f"/platforms/{platform.id}", as_=stranger)
+        assert answer.code == "404 not_found"
+        assert answer.calls.bytes_read < 40_000
+
+    def test_of_the_former_schema_is_readable_and_converted_by_its_next_change(
+        self, api: Api, platform_in_former_schema: Running
+    ) -> None:
+        path, owner = platform_in_former_schema.path, platform_in_former_schema.owner
+        record = api.get(path, as_=owner).json
+        assert record["home"]["blocks"] == LARGE_HOME["blocks"]
         assert api.patch(path, as_=owner, json={"name": "Looms"}).status == 200
-        stored = cloud.stored_at(f"P#{stored_before.id}", "#") or {}
+        stored = cloud.stored_at(f"P#{platform_in_former_schema.id}", "#") or {}
         assert (stored["shape"], type(stored["home"])) == (2, bytes)
-        assert api.get(path, as_=owner).json["home"] == shown["home"]
+        assert api.get(path, as_=owner).json["home"] == record["home"]

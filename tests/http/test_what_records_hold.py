@@ -1,4 +1,4 @@
-"""What webhooks and channels hold is reached by an erasure, and goes with the organization."""
+"""Test that erasures and purges reach what webhooks and channels store besides their records."""
 
 import pytest
 
@@ -17,55 +17,62 @@ from tests.harness.webhooks import Hook, change, deliveries, hook, rename, shown
 from tests.harness.workers import Workers
 
 UPDATED = "organization.updated"
-HELD = ("V#", "N#", "F#")
-"""What partitions begin with that records hold."""
+CHILD_PREFIXES = ("V#", "N#", "F#")
+"""The prefixes of the partitions with child items of webhooks and channels."""
 
 pytestmark = pytest.mark.usefixtures("private_targets")
 
 
-def answers(api: Api, made: Hook) -> list[str | None]:
-    """Return what was answered to each attempt to deliver something, the oldest first."""
-    return [attempt["responseBody"] for one in deliveries(api, made) for attempt in one["attempts"]]
+def list_response_bodies(api: Api, webhook: Hook) -> list[str | None]:
+    """Return the stored responses to all delivery attempts, the oldest first."""
+    return [
+        attempt["responseBody"] for event_delivery in deliveries(api, webhook) for attempt in event_delivery["attempts"]
+    ]
 
 
-class TestAnErasure:
-    def test_takes_a_person_out_of_what_was_answered(
+class TestErasure:
+    def test_removes_a_person_from_stored_responses(
         self, api: Api, organization: Founded, workers: Workers, receiver: Receiver, clock: Clock
     ) -> None:
-        made = hook(api, organization, receiver, events=[UPDATED])
+        webhook = hook(api, organization, receiver, events=[UPDATED])
         for body in (f"Who is {SOPHIE.upper()}?", "Fine."):
             receiver.answer = Reply(status=200, body=body.encode())
             rename(api, organization, "After")
             rename(api, organization, "Before")
             workers.deliver()
-        before = deliveries(api, made)
+        deliveries_before = deliveries(api, webhook)
         record = erased(api, workers, clock, organization, email=SOPHIE)
-        assert answers(api, made) == ["Who is …?"] * 2 + ["Fine."] * 2
+        assert list_response_bodies(api, webhook) == ["Who is …?"] * 2 + ["Fine."] * 2
         assert left_of(SOPHIE) == []
         assert record["erasedRecords"] == 2
-        after_ = deliveries(api, made)
-        assert after_[2:] == before[2:]
-        assert [one["status"] for one in after_] == ["succeeded"] * 4
+        deliveries_after = deliveries(api, webhook)
+        assert deliveries_after[2:] == deliveries_before[2:]
+        assert [event_delivery["status"] for event_delivery in deliveries_after] == ["succeeded"] * 4
 
-    def test_takes_a_person_out_of_what_a_webhook_says_of_itself(
+    def test_removes_a_person_from_the_webhook_itself(
         self, api: Api, organization: Founded, workers: Workers, receiver: Receiver, clock: Clock
     ) -> None:
-        described = hook(api, organization, receiver, events=[UPDATED], description=f"Ask {SOPHIE}.")
-        named = hook(api, organization, receiver.at("127.0.0.1", f"/?for={SOPHIE}"), events=[UPDATED])
+        described_webhook = hook(api, organization, receiver, events=[UPDATED], description=f"Ask {SOPHIE}.")
+        webhook_with_person_in_url = hook(
+            api, organization, receiver.at("127.0.0.1", f"/?for={SOPHIE}"), events=[UPDATED]
+        )
         workers.deliver()
         erased(api, workers, clock, organization, email=SOPHIE)
         assert left_of(SOPHIE) == []
-        assert (shown(api, described)["description"], shown(api, described)["status"]) == ("Ask ….", "active")
-        record = shown(api, named)
+        assert (shown(api, described_webhook)["description"], shown(api, described_webhook)["status"]) == (
+            "Ask ….",
+            "active",
+        )
+        record = shown(api, webhook_with_person_in_url)
         assert (record["url"], record["status"]) == (receiver.at("127.0.0.1", "/?for=…"), "disabled")
         assert "erased" in record["disabledReason"]
         rename(api, organization, "After")
         workers.deliver()
         assert [request.path for request in receiver.requests] == ["/"]
-        again = change(api, named, url=receiver.at("127.0.0.1", "/other"), enabled=True).json
-        assert (again["status"], again["disabledReason"]) == ("active", None)
+        reenabled = change(api, webhook_with_person_in_url, url=receiver.at("127.0.0.1", "/other"), enabled=True).json
+        assert (reenabled["status"], reenabled["disabledReason"]) == ("active", None)
 
-    def test_goes_on_where_it_was_however_much_there_is(
+    def test_continues_after_interruptions(
         self,
         api: Api,
         organization: Founded,
@@ -75,14 +82,14 @@ class TestAnErasure:
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
         receiver.answer = Reply(status=200, body=f"Hello, {SOPHIE}!".encode())
-        made = [hook(api, organization, receiver, events=[UPDATED]) for _ in range(3)]
+        webhooks = [hook(api, organization, receiver, events=[UPDATED]) for _ in range(3)]
         for n in range(5):
             rename(api, organization, f"Name {n}")
         workers.deliver()
         monkeypatch.setattr(tasks, "_PAGE_SIZE", 2)
         path = begin_erasure(api, organization, email=SOPHIE)
-        for at in (12, 18, 24):
-            with failing(Fault.TIMED_OUT, name="dynamodb:TransactWriteItems", at=at, times=None) as injected:
+        for call_number in (12, 18, 24):
+            with failing(Fault.TIMED_OUT, name="dynamodb:TransactWriteItems", at=call_number, times=None) as injected:
                 workers.attempt()
             assert injected.hit
             clock.shift(minutes=4)
@@ -90,14 +97,14 @@ class TestAnErasure:
         finish(workers, clock)
         record = found_at(api, organization, path)
         assert (record["status"], record["erasedRecords"]) == ("completed", 15)
-        for one in made:
-            assert answers(api, one) == ["Hello, …!"] * 5
+        for webhook in webhooks:
+            assert list_response_bodies(api, webhook) == ["Hello, …!"] * 5
         assert left_of(SOPHIE) == []
 
-    def test_leaves_what_was_answered_later(
+    def test_leaves_later_responses(
         self, api: Api, organization: Founded, workers: Workers, receiver: Receiver, clock: Clock
     ) -> None:
-        made = hook(api, organization, receiver, events=[UPDATED])
+        webhook = hook(api, organization, receiver, events=[UPDATED])
         workers.deliver()
         begin_erasure(api, organization, email=SOPHIE)
         workers.deliver()
@@ -105,11 +112,11 @@ class TestAnErasure:
         clock.shift(seconds=1)
         rename(api, organization, "After")
         finish(workers, clock)
-        assert answers(api, made) == [SOPHIE]
+        assert list_response_bodies(api, webhook) == [SOPHIE]
 
 
-class TestAPurge:
-    def test_leaves_nothing_of_what_was_on_its_way(
+class TestPurge:
+    def test_removes_pending_work_too(
         self,
         api: Api,
         organization: Founded,
@@ -124,8 +131,8 @@ class TestAPurge:
         for n in range(5):
             rename(api, organization, f"Name {n}")
         workers.deliver()
-        held = [item["pk"] for item in cloud.stored() if item["pk"][:2] in HELD]
-        assert len(set(held)) == 4
+        partitions = [item["pk"] for item in cloud.stored() if item["pk"][:2] in CHILD_PREFIXES]
+        assert len(set(partitions)) == 4
         monkeypatch.setattr(table, "MAX_TRANSACT_ITEMS", 50)
         assert api.delete(organization.path, as_=organization.owner).status == 204
         workers.deliver()
@@ -133,9 +140,9 @@ class TestAPurge:
         for _ in range(3):
             workers.settle()
             clock.shift(minutes=10)
-        assert [item for item in cloud.stored() if item["pk"][:2] in (*HELD, "O#")] == []
+        assert [item for item in cloud.stored() if item["pk"][:2] in (*CHILD_PREFIXES, "O#")] == []
 
-    def test_that_is_disturbed_goes_on_with_what_is_left(
+    def test_continues_after_an_interruption(
         self,
         api: Api,
         organization: Founded,
@@ -156,9 +163,9 @@ class TestAPurge:
         with failing(Fault.TIMED_OUT, name="dynamodb:TransactWriteItems", at=2, times=None) as injected:
             workers.attempt()
         assert injected.hit
-        left = [item for item in cloud.stored() if item["pk"].startswith("V#")]
-        assert left
+        remaining = [item for item in cloud.stored() if item["pk"].startswith("V#")]
+        assert remaining
         for _ in range(3):
             clock.shift(minutes=10)
             workers.settle()
-        assert [item for item in cloud.stored() if item["pk"][:2] in (*HELD, "O#")] == []
+        assert [item for item in cloud.stored() if item["pk"][:2] in (*CHILD_PREFIXES, "O#")] == []

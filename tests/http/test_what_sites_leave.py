@@ -1,4 +1,4 @@
-"""What is left of sites and pages that are deleted: nothing in the table, and every name of theirs is free."""
+"""Test that deleted sites and pages leave nothing in the table, and which of their names are free again."""
 
 import json
 from typing import Any
@@ -14,12 +14,12 @@ from tests.harness.platforms import Running
 from tests.harness.sites import Leaf, Published, edit, make_site, page_of, publish_page, write_page
 from tests.harness.workers import Workers
 
-AGES = {"days": RESTORABLE_DAYS, "hours": 1}
+PURGE_DELAY = {"days": RESTORABLE_DAYS, "hours": 1}
 
 
 @pytest.fixture
 def site(api: Api, organization: Founded, platform: Running) -> Published:
-    """A site on a platform, with pages in many states, and redirects by hand and by moves."""
+    """Return a site on a platform, with pages in several states and both kinds of redirects."""
     site = make_site(api, organization, slug="engines", platformId=platform.id)
     home = page_of(api, site, "Welcome")
     machines = page_of(api, site, "Machines")
@@ -29,42 +29,41 @@ def site(api: Api, organization: Founded, platform: Running) -> Published:
     write_page(api, site, "Scheduled", below=home, publishAt="2099-01-01T00:00:00Z")
     edit(api, machines, slug="engines")
     publish_page(api, machines)
-    led = api.post(f"{site.path}/redirects", as_=site.owner, json={"fromPath": "/old/*", "toPath": "/engines/:splat"})
-    assert led.status == 201, led.text
+    redirect = api.post(
+        f"{site.path}/redirects", as_=site.owner, json={"fromPath": "/old/*", "toPath": "/engines/:splat"}
+    )
+    assert redirect.status == 201, redirect.text
     return site
 
 
-def left_of(*ids: str) -> list[Json]:
-    """Return the items that tell of something, but those of the log, of its deliveries and of stored answers.
-
-    Former names, which are held for 90 days, are left out as well.
-    """
-    kept = ("A#", "B#", "Q#", "I#")
-    items = [item for item in cloud.stored() if not item["pk"].startswith(kept) and not item.get("alias")]
-    return [item for item in items if any(each in json.dumps(item, default=repr) for each in ids)]
+def list_leftovers(*ids: str) -> list[Json]:
+    """Return the items that mention an id, except those of logs, deliveries, stored answers and former names."""
+    ignored_prefixes = ("A#", "B#", "Q#", "I#")
+    items = [item for item in cloud.stored() if not item["pk"].startswith(ignored_prefixes) and not item.get("alias")]
+    return [item for item in items if any(mentioned_id in json.dumps(item, default=repr) for mentioned_id in ids)]
 
 
-def pages_of(api: Api, site: Published) -> dict[str, Leaf]:
-    """Return the pages of a site by their titles."""
+def pages_by_title(api: Api, site: Published) -> dict[str, Leaf]:
+    """Return the pages of a site by title."""
     return {page["title"]: Leaf(page, site) for page in api.items(f"{site.path}/pages", as_=site.owner)}
 
 
-def finish(workers: Workers, clock: Clock) -> None:
-    """Let the workers do all that is to be done, and look once more."""
+def finish_work(workers: Workers, clock: Clock) -> None:
+    """Let the workers finish all tasks, including later ones."""
     for _ in range(3):
         workers.settle()
         clock.shift(minutes=3)
 
 
-class TestADeletedSite:
+class TestDeletedSite:
     def test_leaves_nothing(self, api: Api, site: Published, workers: Workers, clock: Clock) -> None:
-        ids = [site.id, *(page.id for page in pages_of(api, site).values())]
-        assert left_of(site.id)
+        ids = [site.id, *(page.id for page in pages_by_title(api, site).values())]
+        assert list_leftovers(site.id)
         assert api.delete(site.path, as_=site.owner).status == 204
-        finish(workers, clock)
-        assert left_of(*ids) == []
+        finish_work(workers, clock)
+        assert list_leftovers(*ids) == []
 
-    def test_frees_its_platform_and_its_paths_at_once_but_not_its_slug(
+    def test_releases_its_platform_and_paths_at_once_but_not_its_slug(
         self, api: Api, organization: Founded, site: Published
     ) -> None:
         assert api.delete(site.path, as_=site.owner).status == 204
@@ -76,67 +75,69 @@ class TestADeletedSite:
         resolved = api.get("/sites/resolve", query={"host": other.record["host"], "path": "/engines"})
         assert (resolved.json["site"]["id"], resolved.json["match"]) == (other.id, "page")
 
-    def test_is_found_nowhere_at_once(self, api: Api, site: Published) -> None:
-        page = pages_of(api, site)["Looms"]
-        assert {answer.status for answer in asked(api, site, page)} == {200}
+    def test_is_not_found_at_once(self, api: Api, site: Published) -> None:
+        page = pages_by_title(api, site)["Looms"]
+        assert {answer.status for answer in request_everywhere(api, site, page)} == {200}
         assert api.delete(site.path, as_=site.owner).status == 204
-        assert {answer.code for answer in asked(api, site, page)} == {"404 not_found"}
+        assert {answer.code for answer in request_everywhere(api, site, page)} == {"404 not_found"}
 
 
-class TestADeletedPage:
-    def test_leaves_nothing_of_itself_and_of_all_below_it(
+class TestDeletedPage:
+    def test_leaves_nothing_of_itself_and_its_descendants(
         self, api: Api, site: Published, workers: Workers, clock: Clock
     ) -> None:
-        pages = pages_of(api, site)
-        gone = [pages[title].id for title in ("Machines", "Looms", "Jacquard", "Draft")]
+        pages = pages_by_title(api, site)
+        deleted_ids = [pages[title].id for title in ("Machines", "Looms", "Jacquard", "Draft")]
         path, owner = pages["Machines"].path, site.owner
         assert api.delete(path, as_=owner, query={"strategy": "cascade"}).status == 204
-        finish(workers, clock)
-        former = [item for item in left_of(*gone) if item["sk"].startswith("F#")]
-        assert [item for item in left_of(*gone) if item not in former and not _only_moved(item)] == []
+        finish_work(workers, clock)
+        former_path_items = [item for item in list_leftovers(*deleted_ids) if item["sk"].startswith("F#")]
+        assert [
+            item for item in list_leftovers(*deleted_ids) if item not in former_path_items and not _is_tree_state(item)
+        ] == []
         assert {page["title"] for page in api.items(f"{site.path}/pages", as_=owner)} == {"Welcome", "Scheduled"}
-        assert [r["origin"] for r in api.items(f"{site.path}/redirects", as_=owner)] == ["manual"]
+        assert [redirect["origin"] for redirect in api.items(f"{site.path}/redirects", as_=owner)] == ["manual"]
 
-    def test_frees_its_paths(self, api: Api, site: Published, workers: Workers, clock: Clock) -> None:
-        path, owner = pages_of(api, site)["Machines"].path, site.owner
+    def test_releases_its_paths(self, api: Api, site: Published, workers: Workers, clock: Clock) -> None:
+        path, owner = pages_by_title(api, site)["Machines"].path, site.owner
         assert api.delete(path, as_=owner, query={"strategy": "cascade"}).status == 204
         engines = page_of(api, site, "Engines")
         assert page_of(api, site, "Looms", below=engines).record["path"] == "/engines/looms"
-        finish(workers, clock)
-        found = api.get(f"{site.path}/pages/by-path", query={"path": "/engines/looms"})
-        assert (found.status, found.json["title"]) == (200, "Looms")
+        finish_work(workers, clock)
+        answer = api.get(f"{site.path}/pages/by-path", query={"path": "/engines/looms"})
+        assert (answer.status, answer.json["title"]) == (200, "Looms")
 
 
-def _only_moved(item: Json) -> bool:
-    """Whether it is the state of a tree, which remembers for a while which pages were placed anew."""
+def _is_tree_state(item: Json) -> bool:
+    """Return whether an item is the state of a tree, which lists recently moved pages for a while."""
     return bool(item["sk"] == "N~")
 
 
-class TestADeletedOrganization:
-    def test_has_no_site_at_once_and_has_them_again_once_it_is_restored(
+class TestDeletedOrganization:
+    def test_hides_its_sites_at_once_and_a_restoration_returns_them(
         self, api: Api, organization: Founded, site: Published
     ) -> None:
-        page = pages_of(api, site)["Looms"]
-        assert {answer.status for answer in asked(api, site, page)} == {200}
+        page = pages_by_title(api, site)["Looms"]
+        assert {answer.status for answer in request_everywhere(api, site, page)} == {200}
         assert api.delete(organization.path, as_=organization.owner).status == 204
-        assert {answer.code for answer in asked(api, site, page)} == {"404 not_found"}
+        assert {answer.code for answer in request_everywhere(api, site, page)} == {"404 not_found"}
         restored = api.patch(organization.path, as_=organization.owner, json={"status": "active"})
         assert restored.status == 200
-        assert {answer.status for answer in asked(api, site, page)} == {200}
+        assert {answer.status for answer in request_everywhere(api, site, page)} == {200}
 
-    def test_leaves_nothing_of_its_sites_once_it_is_purged(
+    def test_leaves_nothing_of_its_sites_after_its_purge(
         self, api: Api, organization: Founded, site: Published, workers: Workers, clock: Clock
     ) -> None:
-        ids = [site.id, *(page.id for page in pages_of(api, site).values())]
+        ids = [site.id, *(page.id for page in pages_by_title(api, site).values())]
         assert api.delete(organization.path, as_=organization.owner).status == 204
         workers.settle()
-        clock.shift(**AGES)
-        finish(workers, clock)
-        assert left_of(*ids) == []
+        clock.shift(**PURGE_DELAY)
+        finish_work(workers, clock)
+        assert list_leftovers(*ids) == []
 
 
-def asked(api: Api, site: Published, page: Leaf) -> list[Any]:
-    """Return what is answered wherever something of a site is asked for: by id, by path, by host."""
+def request_everywhere(api: Api, site: Published, page: Leaf) -> list[Any]:
+    """Return the answers to requests for a site or page by id, by path and by host."""
     owner, host = site.owner, site.record["host"]
     return [
         api.get(site.path, as_=owner),
