@@ -78,13 +78,13 @@ def list_pending_ids(api: Api, webhook: Hook) -> list[str]:
 
 def run_replay_without_sending(workers: Workers) -> None:
     """Run the replay itself as far as it can go, without sending its deliveries."""
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("chalicelib.kernel.work.queues.enqueue_deliveries", lambda _messages: None)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("chalicelib.kernel.work.queues.enqueue_deliveries", lambda _messages: None)
         workers.attempt()
 
 
 @pytest.fixture
-def idle(api: Api, organization: Founded, workers: Workers) -> Hook:
+def idle_webhook(api: Api, organization: Founded, workers: Workers) -> Hook:
     """Return a webhook that subscribes to none of the events that occur here."""
     webhook = hook(api, organization, URL, events=["organization.purged"])
     workers.deliver()
@@ -137,59 +137,63 @@ class TestMissedEvents:
 class TestSelection:
     STATUSES: tuple[DeliveryStatus, ...] = ("succeeded", "failed", "skipped", "failed")
 
-    def test_defaults_to_failed_and_skipped_deliveries(self, api: Api, idle: Hook, workers: Workers) -> None:
-        delivery_ids = store_deliveries(idle, self.STATUSES)
-        assert start_replay(api, idle)["requeued"] == 3
+    def test_defaults_to_failed_and_skipped_deliveries(self, api: Api, idle_webhook: Hook, workers: Workers) -> None:
+        delivery_ids = store_deliveries(idle_webhook, self.STATUSES)
+        assert start_replay(api, idle_webhook)["requeued"] == 3
         run_replay_without_sending(workers)
-        assert list_pending_ids(api, idle) == delivery_ids[1:]
+        assert list_pending_ids(api, idle_webhook) == delivery_ids[1:]
 
     @pytest.mark.parametrize(("status", "expected_indexes"), [("failed", [1, 3]), ("skipped", [2]), ("succeeded", [0])])
     def test_filters_by_status(
-        self, api: Api, idle: Hook, workers: Workers, status: str, expected_indexes: list[int]
+        self, api: Api, idle_webhook: Hook, workers: Workers, status: str, expected_indexes: list[int]
     ) -> None:
-        delivery_ids = store_deliveries(idle, self.STATUSES)
-        replay = start_replay(api, idle, status=status)
+        delivery_ids = store_deliveries(idle_webhook, self.STATUSES)
+        replay = start_replay(api, idle_webhook, status=status)
         assert (replay["requeued"], replay["deliveryStatus"]) == (len(expected_indexes), status)
         run_replay_without_sending(workers)
-        assert list_pending_ids(api, idle) == [delivery_ids[n] for n in expected_indexes]
-        assert get_finished_replay(api, idle, replay)["requeued"] == len(expected_indexes)
+        assert list_pending_ids(api, idle_webhook) == [delivery_ids[n] for n in expected_indexes]
+        assert get_finished_replay(api, idle_webhook, replay)["requeued"] == len(expected_indexes)
 
-    def test_includes_both_ends_of_the_time_range(self, api: Api, idle: Hook, workers: Workers, clock: Clock) -> None:
+    def test_includes_both_ends_of_the_time_range(
+        self, api: Api, idle_webhook: Hook, workers: Workers, clock: Clock
+    ) -> None:
         delivery_ids, timestamps = [], []
         clock.freeze()
         for _ in range(5):
             clock.shift(minutes=1)
             timestamps.append(now())
-            delivery_ids += store_deliveries(idle, ["failed"], timestamps[-1])
+            delivery_ids += store_deliveries(idle_webhook, ["failed"], timestamps[-1])
         clock.shift(minutes=1)
-        assert start_replay(api, idle, **{"from": timestamps[1], "to": timestamps[3]})["requeued"] == 3
+        assert start_replay(api, idle_webhook, **{"from": timestamps[1], "to": timestamps[3]})["requeued"] == 3
         run_replay_without_sending(workers)
-        assert list_pending_ids(api, idle) == delivery_ids[1:4]
+        assert list_pending_ids(api, idle_webhook) == delivery_ids[1:4]
 
-    def test_excludes_pending_and_later_deliveries(self, api: Api, idle: Hook, workers: Workers, clock: Clock) -> None:
+    def test_excludes_pending_and_later_deliveries(
+        self, api: Api, idle_webhook: Hook, workers: Workers, clock: Clock
+    ) -> None:
         clock.freeze()
-        store_deliveries(idle, ["pending", "succeeded"])
-        replay = start_replay(api, idle)
+        store_deliveries(idle_webhook, ["pending", "succeeded"])
+        replay = start_replay(api, idle_webhook)
         clock.shift(seconds=1)
-        store_deliveries(idle, ["failed"], now())
+        store_deliveries(idle_webhook, ["failed"], now())
         run_replay_without_sending(workers)
-        assert (replay["requeued"], get_finished_replay(api, idle, replay)["requeued"]) == (0, 0)
+        assert (replay["requeued"], get_finished_replay(api, idle_webhook, replay)["requeued"]) == (0, 0)
 
     def test_excludes_deliveries_past_their_retention(
-        self, api: Api, idle: Hook, workers: Workers, clock: Clock
+        self, api: Api, idle_webhook: Hook, workers: Workers, clock: Clock
     ) -> None:
-        store_deliveries(idle, ["failed"])
+        store_deliveries(idle_webhook, ["failed"])
         clock.shift(days=RETENTION_DAYS, seconds=1)
-        replay = start_replay(api, idle)
+        replay = start_replay(api, idle_webhook)
         run_replay_without_sending(workers)
-        assert get_finished_replay(api, idle, replay)["requeued"] == 0
+        assert get_finished_replay(api, idle_webhook, replay)["requeued"] == 0
 
     def test_excludes_deliveries_of_other_webhooks(
-        self, api: Api, organization: Founded, idle: Hook, workers: Workers
+        self, api: Api, organization: Founded, idle_webhook: Hook, workers: Workers
     ) -> None:
         other = hook(api, organization, URL, events=["organization.purged"])
         store_deliveries(other, ["failed"])
-        assert start_replay(api, idle)["requeued"] == 0
+        assert start_replay(api, idle_webhook)["requeued"] == 0
         run_replay_without_sending(workers)
         assert [delivery["status"] for delivery in deliveries(api, other)] == ["failed"]
 
@@ -207,42 +211,42 @@ class TestReplayRequest:
         ],
     )
     def test_an_invalid_body_is_rejected(
-        self, api: Api, idle: Hook, body: Json, expected_errors: dict[str, str]
+        self, api: Api, idle_webhook: Hook, body: Json, expected_errors: dict[str, str]
     ) -> None:
-        answer = request_replay(api, idle, **body)
+        answer = request_replay(api, idle_webhook, **body)
         assert answer.code == "422 validation_failed"
         assert answer.faults == expected_errors
 
-    def test_for_an_inactive_webhook_is_rejected_with_the_remedy(self, api: Api, idle: Hook) -> None:
-        change(api, idle, enabled=False)
-        answer = request_replay(api, idle)
+    def test_for_an_inactive_webhook_is_rejected_with_the_remedy(self, api: Api, idle_webhook: Hook) -> None:
+        change(api, idle_webhook, enabled=False)
+        answer = request_replay(api, idle_webhook)
         assert answer.code == "409 invalid_transition"
         assert '{"enabled": true}' in answer.json["detail"]
 
-    def test_writes_an_entry_about_the_replay(self, api: Api, organization: Founded, idle: Hook) -> None:
-        replay = start_replay(api, idle, status="failed")
+    def test_writes_an_entry_about_the_replay(self, api: Api, organization: Founded, idle_webhook: Hook) -> None:
+        replay = start_replay(api, idle_webhook, status="failed")
         (entry,) = log_of(api, organization, type=REPLAYED)
         assert entry["target"] == {"type": "organization.webhook.replay", "id": replay["id"], "name": replay["id"]}
         assert (entry["data"], entry["changes"]) == (replay, [])
 
     def test_does_not_find_a_replay_of_another_webhook(
-        self, api: Api, organization: Founded, idle: Hook, ada: Person
+        self, api: Api, organization: Founded, idle_webhook: Hook, ada: Person
     ) -> None:
-        replay = start_replay(api, idle)
+        replay = start_replay(api, idle_webhook)
         for other in (hook(api, organization, URL), hook(api, found(api, ada), URL)):
             assert api.get(f"{other.path}/replays/{replay['id']}", as_=ada).code == "404 not_found"
 
     def test_is_rejected_while_too_many_replays_run(
-        self, api: Api, organization: Founded, idle: Hook, workers: Workers, monkeypatch: pytest.MonkeyPatch
+        self, api: Api, organization: Founded, idle_webhook: Hook, workers: Workers, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         assert Replay.quota.limit == 10
         monkeypatch.setattr(Replay, "quota", replace(Replay.quota, limit=2))
         other = hook(api, organization, URL)
-        for webhook in (idle, other):
+        for webhook in (idle_webhook, other):
             start_replay(api, webhook)
-        assert request_replay(api, idle).code == "409 limit_exceeded"
+        assert request_replay(api, idle_webhook).code == "409 limit_exceeded"
         workers.deliver()
-        assert request_replay(api, idle).status == 202
+        assert request_replay(api, idle_webhook).status == 202
 
 
 class TestInterruptions:
@@ -252,63 +256,65 @@ class TestInterruptions:
         monkeypatch.setattr(tasks, "_PAGE_SIZE", 3)
 
     def test_a_long_replay_continues_in_slices(
-        self, api: Api, idle: Hook, workers: Workers, monkeypatch: pytest.MonkeyPatch
+        self, api: Api, idle_webhook: Hook, workers: Workers, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(jobs, "_SLICE_SECONDS", 0)
-        delivery_ids = store_deliveries(idle, ["failed", "succeeded"] * 8)
-        replay = start_replay(api, idle)
+        delivery_ids = store_deliveries(idle_webhook, ["failed", "succeeded"] * 8)
+        replay = start_replay(api, idle_webhook)
         for _ in range(8):
             run_replay_without_sending(workers)
-        record = get_finished_replay(api, idle, replay)
+        record = get_finished_replay(api, idle_webhook, replay)
         assert (record["status"], record["requeued"]) == ("completed", 8)
-        assert list_pending_ids(api, idle) == delivery_ids[::2]
+        assert list_pending_ids(api, idle_webhook) == delivery_ids[::2]
 
     def test_an_interrupted_replay_requeues_no_delivery_twice(
-        self, api: Api, idle: Hook, workers: Workers, clock: Clock
+        self, api: Api, idle_webhook: Hook, workers: Workers, clock: Clock
     ) -> None:
-        delivery_ids = store_deliveries(idle, ["failed"] * 7)
-        replay = start_replay(api, idle)
-        with failing(Fault.TIMED_OUT, name="dynamodb:TransactWriteItems", at=6, times=None) as injected:
+        delivery_ids = store_deliveries(idle_webhook, ["failed"] * 7)
+        replay = start_replay(api, idle_webhook)
+        with failing(Fault.TIMED_OUT, name="dynamodb:TransactWriteItems", at=6, times=None) as injected_fault:
             run_replay_without_sending(workers)
-        assert injected.hit
-        assert 0 < len(list_pending_ids(api, idle)) < 7
+        assert injected_fault.hit
+        assert 0 < len(list_pending_ids(api, idle_webhook)) < 7
         clock.shift(minutes=4)
         workers.sweep()
         run_replay_without_sending(workers)
-        record = get_finished_replay(api, idle, replay)
+        record = get_finished_replay(api, idle_webhook, replay)
         assert (record["status"], record["requeued"]) == ("completed", 7)
-        assert list_pending_ids(api, idle) == delivery_ids
-        assert {delivery["version"] for delivery in deliveries(api, idle)} == {2}
+        assert list_pending_ids(api, idle_webhook) == delivery_ids
+        assert {delivery["version"] for delivery in deliveries(api, idle_webhook)} == {2}
 
     def test_deliveries_that_change_during_the_replay_are_not_requeued(
-        self, api: Api, idle: Hook, workers: Workers, monkeypatch: pytest.MonkeyPatch
+        self, api: Api, idle_webhook: Hook, workers: Workers, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        delivery_ids = store_deliveries(idle, ["failed"] * 4)
-        replay, requeue = start_replay(api, idle), tasks._requeue_unchecked  # noqa: SLF001
+        delivery_ids = store_deliveries(idle_webhook, ["failed"] * 4)
+        replay, requeue = start_replay(api, idle_webhook), tasks._requeue_unchecked  # noqa: SLF001
 
         def retry_first_then_requeue(replay: Replay, batch: Any, position: Any) -> Replay:
             monkeypatch.setattr(tasks, "_requeue_unchecked", requeue)
-            path = f"{idle.path}/deliveries/{delivery_ids[0]}/retry"
-            assert api.post(path, as_=idle.organization.owner).status == 202
+            path = f"{idle_webhook.path}/deliveries/{delivery_ids[0]}/retry"
+            assert api.post(path, as_=idle_webhook.organization.owner).status == 202
             return requeue(replay, batch, position)
 
         monkeypatch.setattr(tasks, "_requeue_unchecked", retry_first_then_requeue)
         run_replay_without_sending(workers)
-        assert get_finished_replay(api, idle, replay)["requeued"] == 3
-        assert {delivery["version"] for delivery in deliveries(api, idle) if delivery["id"] != delivery_ids[0]} == {2}
+        assert get_finished_replay(api, idle_webhook, replay)["requeued"] == 3
+        assert {
+            delivery["version"] for delivery in deliveries(api, idle_webhook) if delivery["id"] != delivery_ids[0]
+        } == {2}
 
     def test_the_sweep_redrives_deliveries_whose_messages_were_lost(
-        self, api: Api, idle: Hook, workers: Workers, clock: Clock
+        self, api: Api, idle_webhook: Hook, workers: Workers, clock: Clock
     ) -> None:
-        store_deliveries(idle, ["failed"] * 3)
-        replay = start_replay(api, idle)
+        store_deliveries(idle_webhook, ["failed"] * 3)
+        replay = start_replay(api, idle_webhook)
         with failing(Fault.TIMED_OUT, name="sqs:SendMessageBatch", times=None):
             workers.deliver()
-        assert get_finished_replay(api, idle, replay)["requeued"] == 3
+        assert get_finished_replay(api, idle_webhook, replay)["requeued"] == 3
         assert bodies("deliveries.fifo") == []
         clock.shift(minutes=6)
         workers.settle()
-        assert list_pending_ids(api, idle) == []
+        assert list_pending_ids(api, idle_webhook) == []
 
     @pytest.mark.parametrize(
         ("changes", "reason"),
@@ -318,36 +324,36 @@ class TestInterruptions:
         ],
     )
     def test_fails_when_the_webhook_is_disabled_or_deleted(
-        self, api: Api, idle: Hook, workers: Workers, changes: Json | None, reason: str
+        self, api: Api, idle_webhook: Hook, workers: Workers, changes: Json | None, reason: str
     ) -> None:
-        store_deliveries(idle, ["failed"] * 3)
-        replay = start_replay(api, idle)
+        store_deliveries(idle_webhook, ["failed"] * 3)
+        replay = start_replay(api, idle_webhook)
         if changes:
-            change(api, idle, **changes)
+            change(api, idle_webhook, **changes)
         else:
-            assert api.delete(idle.path, as_=idle.organization.owner).status == 204
+            assert api.delete(idle_webhook.path, as_=idle_webhook.organization.owner).status == 204
         workers.deliver()
-        record = get_finished_replay(api, idle, replay)
+        record = get_finished_replay(api, idle_webhook, replay)
         assert (record["status"], record["error"], record["requeued"]) == ("failed", reason, 0)
 
     def test_a_replay_that_keeps_failing_is_abandoned(
-        self, api: Api, idle: Hook, workers: Workers, clock: Clock, monkeypatch: pytest.MonkeyPatch
+        self, api: Api, idle_webhook: Hook, workers: Workers, clock: Clock, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        store_deliveries(idle, ["failed"])
-        replay = start_replay(api, idle)
-        with monkeypatch.context() as patched:
-            patched.setattr(tasks, "_advance", _fail)
+        store_deliveries(idle_webhook, ["failed"])
+        replay = start_replay(api, idle_webhook)
+        with monkeypatch.context() as patch:
+            patch.setattr(tasks, "_advance", _fail)
             for _ in range(jobs.MAX_FAILURES):
                 workers.attempt()
                 clock.shift(minutes=4)
                 workers.sweep()
         workers.attempt()
-        record = get_finished_replay(api, idle, replay)
+        record = get_finished_replay(api, idle_webhook, replay)
         assert (record["status"], record["requeued"]) == ("failed", 0)
         assert "start it again" in record["error"]
 
-    def test_expires_with_the_deliveries(self, api: Api, idle: Hook, workers: Workers) -> None:
-        replay = start_replay(api, idle)
+    def test_expires_with_the_deliveries(self, api: Api, idle_webhook: Hook, workers: Workers) -> None:
+        replay = start_replay(api, idle_webhook)
         workers.deliver()
         (item,) = [item for item in cloud.stored() if item.get("id") == replay["id"]]
         assert item["ttl"] == _seconds(after(replay["createdAt"], days=RETENTION_DAYS))

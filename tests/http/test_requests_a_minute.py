@@ -52,12 +52,12 @@ class TestRequestRateLimit:
         assert [answer.headers["RateLimit"] for answer in answers] == [
             f'"requests";r={599 - n};t={seconds_left}' for n in range(600)
         ]
-        rejected = send_requests(api, ada)[0]
-        assert rejected.code == "429 rate_limited"
-        assert rejected.json["detail"] == f"This is allowed 600 times in 60 s. Try again in {seconds_left} s."
-        assert rejected.headers["Retry-After"] == str(seconds_left)
-        assert rejected.headers["RateLimit"] == f'"requests";r=0;t={seconds_left}'
-        assert rejected.headers["RateLimit-Policy"] == '"requests";q=600;w=60'
+        rejection = send_requests(api, ada)[0]
+        assert rejection.code == "429 rate_limited"
+        assert rejection.json["detail"] == f"This is allowed 600 times in 60 s. Try again in {seconds_left} s."
+        assert rejection.headers["Retry-After"] == str(seconds_left)
+        assert rejection.headers["RateLimit"] == f'"requests";r=0;t={seconds_left}'
+        assert rejection.headers["RateLimit-Policy"] == '"requests";q=600;w=60'
         clock.shift(seconds=seconds_left)
         assert send_requests(api, ada)[0].headers["RateLimit"] == '"requests";r=599;t=60'
 
@@ -70,11 +70,11 @@ class TestRequestRateLimit:
             assert [name for name in answer.calls.names if name != LEASE] == answer.calls.reads
 
     def test_few_requests_cause_no_write(self, api: Api, ada: Person, clock: Clock) -> None:
-        before = snapshots.stored()
+        items_before = snapshots.stored()
         for _ in range(3):
             assert count_leases(send_requests(api, ada, 6)) == 0
             clock.shift(minutes=1)
-        assert snapshots.stored() == before
+        assert snapshots.stored() == items_before
 
     def test_a_flood_is_rejected_without_any_aws_call(self, api: Api, ada: Person, configure: Configure) -> None:
         configure(requests_per_minute="30")
@@ -128,12 +128,12 @@ class TestCountedPrincipals:
         assert count_accepted(send_requests(api, grace, 30)) == 25
 
     def test_a_rotated_key_keeps_its_count(self, api: Api, organization: Founded) -> None:
-        created = api.post(
+        creation = api.post(
             f"{organization.path}/api-keys", as_=organization.owner, json={"name": "K", "scopes": ["read"]}
         )
-        first_secret = created.json["key"]
-        rotated = api.post(f"{created.location}/rotate", as_=organization.owner)
-        answers = [api.get("/organizations", as_=secret) for secret in [first_secret, rotated.json["key"]] * 15]
+        first_secret = creation.json["key"]
+        rotation = api.post(f"{creation.location}/rotate", as_=organization.owner)
+        answers = [api.get("/organizations", as_=secret) for secret in [first_secret, rotation.json["key"]] * 15]
         assert count_accepted(answers) == 25
 
     def test_anonymous_requests_are_not_counted_where_networks_are_not(self, api: Api) -> None:
@@ -185,12 +185,12 @@ class TestRateLimitHeaders:
 
     def test_of_a_replayed_answer_are_current(self, api: Api, ada: Person) -> None:
         headers = {"Idempotency-Key": "k"}
-        first, replayed = (
+        first_answer, replayed_answer = (
             api.post("/organizations", as_=ada, json={"name": "Engines"}, headers=headers) for _ in range(2)
         )
-        assert replayed.headers["Idempotency-Replayed"] == "true"
-        assert (first.text, first.status) == (replayed.text, replayed.status)
-        assert [answer.headers["RateLimit"][:16] for answer in (first, replayed)] == [
+        assert replayed_answer.headers["Idempotency-Replayed"] == "true"
+        assert (first_answer.text, first_answer.status) == (replayed_answer.text, replayed_answer.status)
+        assert [answer.headers["RateLimit"][:16] for answer in (first_answer, replayed_answer)] == [
             '"requests";r=599',
             '"requests";r=598',
         ]
@@ -220,10 +220,10 @@ class TestSeveralProcesses:
         self, api: Api, ada: Person, configure: Configure, clock: Clock
     ) -> None:
         configure(requests_per_minute="50")
-        terminated, running = Process(), Process()
-        with terminated():
+        terminated_process, running_process = Process(), Process()
+        with terminated_process():
             assert count_accepted(send_requests(api, ada, 20)) == 20  # 19 more are leased.
-        with running():
+        with running_process():
             assert count_accepted(send_requests(api, ada, 60)) == 19  # Its first lease reports them; none are left.
             clock.shift(minutes=1)
             assert count_accepted(send_requests(api, ada, 60)) == 50
@@ -234,9 +234,9 @@ class TestFailingLease:
     @pytest.mark.parametrize("fault", FAULTS)
     def test_does_not_fail_the_mutation(self, api: Api, organization: Founded, fault: Fault, times: int | None) -> None:
         send_requests(api, organization.owner, 19)
-        with written() as log_records, failing(fault, name=LEASE, times=times) as injected:
+        with written() as log_records, failing(fault, name=LEASE, times=times) as injected_fault:
             answer = api.patch(organization.path, as_=organization.owner, json={"name": "Engines"})
-        assert injected.hit == LEASE
+        assert injected_fault.hit == LEASE
         assert (answer.status, answer.json["name"]) == (200, "Engines")
         assert answer.headers["RateLimit"].startswith('"requests";r=5')
         entries = api.items(f"{organization.path}/audit-log", as_=organization.owner, query={"type": "organization.*"})

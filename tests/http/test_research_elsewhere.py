@@ -38,9 +38,9 @@ def attach_node(node: Node, entity_type: str, entity_id: str, library: Library, 
 
 class TestTaxonomyAttachments:
     def test_attach_nodes_to_research_of_the_organization(self, organization_library: Library, node: Node) -> None:
-        for kind in ("output", "artefact"):
-            (record, *_) = organization_library.items(f"{kind}s")
-            assert attach_node(node, f"research-{kind}", record["id"], organization_library).status == 201
+        for record_type in ("output", "artefact"):
+            (record, *_) = organization_library.items(f"{record_type}s")
+            assert attach_node(node, f"research-{record_type}", record["id"], organization_library).status == 201
         attachments = organization_library.api.items(f"{node.path}/attachments", as_=organization_library.caller)
         assert {attachment["entityType"] for attachment in attachments} == {"research-output", "research-artefact"}
 

@@ -89,16 +89,16 @@ class TestImport:
         self, library: Library, world: World, clock: Clock
     ) -> None:
         library.imported()
-        before = library.items("artefacts")
+        artefacts_before = library.items("artefacts")
         clock.shift(days=1)
         assert library.imported()["counts"] == counts(unchanged=6)
-        assert library.items("artefacts") == before
+        assert library.items("artefacts") == artefacts_before
         world.knows(works(2), [Work("Kilns, Revised", 2002, [CARBERRY], doi="10.5555/000002", put_code=3)])
         assert library.imported()["counts"] == counts(unchanged=4, updated=1)
-        (changed,) = [each for each in library.items("artefacts") if each["title"] == "Kilns, Revised"]
-        assert (changed["version"], changed["id"]) == (2, before[2]["id"])
-        assert changed["fetchedAt"] > before[2]["fetchedAt"]
-        assert changed["contentHash"] != before[2]["contentHash"]
+        (changed_artefact,) = [each for each in library.items("artefacts") if each["title"] == "Kilns, Revised"]
+        assert (changed_artefact["version"], changed_artefact["id"]) == (2, artefacts_before[2]["id"])
+        assert changed_artefact["fetchedAt"] > artefacts_before[2]["fetchedAt"]
+        assert changed_artefact["contentHash"] != artefacts_before[2]["contentHash"]
 
     def test_follows_cursors_to_the_last_page(self, library: Library, world: World) -> None:
         world.knows(works(7), page_size=2)
@@ -136,9 +136,9 @@ class TestImport:
         configure(openalex_rate="0.1")
         world.knows(works(3), page_size=1)
         job_answer = library.asked("/research/import", {"researcherId": CARBERRY.orcid})
-        for expected in (2, 3, 4):  # OpenAlex allows a page every ten seconds: the slice ends before the next.
+        for expected_count in (2, 3, 4):  # OpenAlex allows a page every ten seconds: the slice ends before the next.
             library.workers.deliver()
-            assert len(world.asked) == expected
+            assert len(world.asked) == expected_count
             clock.shift(seconds=11)
             library.workers.sweep()
         library.workers.deliver()
@@ -349,12 +349,12 @@ class TestOwnership:
 
     def test_a_former_member_gets_no_idempotent_replay(self, api: Api, organization: Founded, edith: Person) -> None:
         body, headers = {"researcherId": "nobody", "organizationId": organization.id}, {"Idempotency-Key": "once"}
-        accepted = api.post("/research/import", as_=edith, json=body, headers=headers)
-        assert accepted.status == 202
+        first_answer = api.post("/research/import", as_=edith, json=body, headers=headers)
+        assert first_answer.status == 202
         assert api.post("/research/import", as_=edith, json=body, headers=headers).headers["Idempotency-Replayed"]
         assert api.delete(f"{organization.path}/members/{edith.id}", as_=organization.owner).status == 204
         assert api.post("/research/import", as_=edith, json=body, headers=headers).code == "404 not_found"
-        assert api.get(accepted.location, as_=edith).code == "404 not_found"
+        assert api.get(first_answer.location, as_=edith).code == "404 not_found"
 
     def test_a_user_starts_at_most_ten_an_hour(self, api: Api, ada: Person, grace: Person, clock: Clock) -> None:
         body = {"researcherId": "nobody"}

@@ -119,11 +119,11 @@ class TestReconcile:
         world.knows(works(5))
         library.imported()
         library.reconciled()
-        before = library.items("outputs"), library.items("artefacts")
+        records_before = library.items("outputs"), library.items("artefacts")
         assert library.reconciled()["counts"] == {"created": 0, "updated": 0, "unchanged": 5, "conflicts": 0}
         library.imported()
         assert library.reconciled()["counts"]["unchanged"] == 5
-        assert (library.items("outputs"), library.items("artefacts")) == before
+        assert (library.items("outputs"), library.items("artefacts")) == records_before
 
     def test_joins_more_artefacts_than_one_transaction_holds(self, library: Library, world: World) -> None:
         world.knows([build_work(f"Name {n}", doi="10.5555/a", put_code=n + 1) for n in range(45)])
@@ -147,8 +147,8 @@ class TestChangedArtefacts:
         world.knows(separate_works, [build_work("Both", openalex="W1", doi="10.5555/a", pmid="7")])
         library.imported()
         assert library.reconciled()["counts"]["created"] == 0
-        (merged,) = library.items("outputs")
-        assert (merged["id"], len(merged["artefactIds"])) == (first["id"], 3)
+        (merged_output,) = library.items("outputs")
+        assert (merged_output["id"], len(merged_output["artefactIds"])) == (first["id"], 3)
         path = f"/research/outputs/{second['id']}"
         redirect = library.api.get(path, as_=library.caller)
         assert (redirect.status, redirect.location) == (301, f"/research/outputs/{first['id']}")
@@ -159,12 +159,12 @@ class TestChangedArtefacts:
         world.knows([build_work("One", put_code=1, doi="10.5555/a"), build_work("Two", put_code=2, doi="10.5555/a")])
         library.imported()
         library.reconciled()
-        (before,) = library.items("outputs")
+        (output_before,) = library.items("outputs")
         world.knows([build_work("One", put_code=1, doi="10.5555/a"), build_work("Two", put_code=2, doi="10.5555/b")])
         library.imported()
         assert library.reconciled()["counts"] == {"created": 1, "updated": 1, "unchanged": 0, "conflicts": 0}
         one, two = library.items("outputs")
-        assert (one["id"], one["doi"], two["doi"]) == (before["id"], "10.5555/a", "10.5555/b")
+        assert (one["id"], one["doi"], two["doi"]) == (output_before["id"], "10.5555/a", "10.5555/b")
         assert [len(output["artefactIds"]) for output in (one, two)] == [1, 1]
 
 

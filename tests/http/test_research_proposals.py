@@ -46,7 +46,7 @@ class TestWorkWithoutAuthors:
         assert library.reconciled()["counts"] == {"created": 0, "updated": 0, "unchanged": 2, "conflicts": 1}
 
     @pytest.mark.parametrize(
-        ("other", "proposed"),
+        ("other", "expected_conflicts"),
         [
             (build_work("On Kilns: a Study", put_code=2, year=2021), 1),
             (build_work("On Kilns: a Study", put_code=2, year=2023), 0),
@@ -67,12 +67,17 @@ class TestWorkWithoutAuthors:
         ],
     )
     def test_is_proposed_only_within_a_year_and_for_the_same_researcher(
-        self, library: Library, world: World, other: Work, proposed: int
+        self, library: Library, world: World, other: Work, expected_conflicts: int
     ) -> None:
         world.knows([WITHOUT_AUTHORS, other])
         library.imported()
         library.imported(POTTER.orcid or "")
-        assert library.reconciled()["counts"] == {"created": 2, "updated": 0, "unchanged": 0, "conflicts": proposed}
+        assert library.reconciled()["counts"] == {
+            "created": 2,
+            "updated": 0,
+            "unchanged": 0,
+            "conflicts": expected_conflicts,
+        }
 
     def test_counts_the_merges_that_would_unite_several_works(self, library: Library, world: World) -> None:
         by_both = [CARBERRY, POTTER]
@@ -147,11 +152,11 @@ class TestOutputsStoredBeforeProposals:
         assert comparison_rows() == [changed_row, *other_rows]
 
     def test_deleted_outputs_are_no_longer_compared(self, older_library: Library) -> None:
-        (deleted,) = [item for item in older_library.items("outputs") if item["title"] == WITH_AUTHORS.title]
-        cloud.remove({"pk": f"RO#{deleted['id']}", "sk": deleted["id"]})
+        (deleted_output,) = [item for item in older_library.items("outputs") if item["title"] == WITH_AUTHORS.title]
+        cloud.remove({"pk": f"RO#{deleted_output['id']}", "sk": deleted_output["id"]})
         rows_before = comparison_rows()
         assert count_proposals(older_library.caller.id) == (5, 0)
-        (row,) = [row for row in comparison_rows() if row["id"] == deleted["id"]]
+        (row,) = [row for row in comparison_rows() if row["id"] == deleted_output["id"]]
         assert row in rows_before
 
 

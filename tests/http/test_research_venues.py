@@ -86,9 +86,9 @@ class TestBackfill:
     def test_repeated_backfill_changes_nothing(self, global_library: Library, world: World) -> None:
         world.knows(build_papers(3))
         backfill(global_library)
-        before = global_library.items("outputs")
+        outputs_before = global_library.items("outputs")
         assert backfill(global_library)["counts"] == {"created": 0, "updated": 0, "unchanged": 3, "conflicts": 0}
-        assert global_library.items("outputs") == before
+        assert global_library.items("outputs") == outputs_before
         assert get_output_count(global_library, "neurips-2025") == 3
 
     def test_counts_a_work_once(self, global_library: Library, world: World) -> None:

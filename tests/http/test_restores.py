@@ -210,8 +210,8 @@ def test_a_restored_table_shows_the_loss_and_serves_the_remaining_data(
     assert "0 logs wait" in capsys.readouterr().out
     assert api.patch(ten.path, as_=ada, json={"name": "Restored"}).status == 200
     workers.deliver()
-    (sent,) = receiver.requests  # Signed with a secret that the restored table stores encrypted.
-    Verifier(webhook.secret).verify(sent.body, dict(sent.headers))
+    (webhook_request,) = receiver.requests  # Signed with a secret that the restored table stores encrypted.
+    Verifier(webhook.secret).verify(webhook_request.body, dict(webhook_request.headers))
     report = api.get(f"{ten.path}/audit-log/verify-integrity", as_=ada).json
     assert (report["valid"], report["treeSize"]) == (True, 12)
 

@@ -74,9 +74,9 @@ def public_key_of(text: str) -> str:
 
 def pair_steps(steps: list[Settings]) -> Iterator[tuple[Settings, Settings]]:
     """Yield pairs of a writer's and a reader's settings: both directions at each deployment."""
-    for before, after in pairwise(steps):
-        yield before, after
-        yield after, before
+    for settings_before, settings_after in pairwise(steps):
+        yield settings_before, settings_after
+        yield settings_after, settings_before
 
 
 def test_cursors_and_tokens_stay_valid_during_a_rotation(
@@ -103,10 +103,10 @@ def test_cursors_and_tokens_stay_valid_during_a_rotation(
 def test_an_email_whose_link_cannot_be_signed_any_more_is_not_sent(
     api: Api, organization: Founded, restart: Restart, mailbox: Mailbox, workers: Workers
 ) -> None:
-    before, *_, after = build_rotation_steps(KeyPurpose.TOKEN_KEY)
-    restart(before)
+    settings_before, *_, settings_after = build_rotation_steps(KeyPurpose.TOKEN_KEY)
+    restart(settings_before)
     invite(api, organization, "guest@example.org")
-    restart(after)
+    restart(settings_after)
     workers.settle()
     assert mailbox.letters == []
 
@@ -136,8 +136,8 @@ def test_encrypted_values_stay_readable_during_a_rotation(
         path = f"{organization.path}/api-keys"
         answer = api.post(path, json={"name": "Export"}, **options)
         webhook = webhooks.hook(api, organization, receiver)
-        rotated = api.post(f"{webhook.path}/rotate-secret", as_=ada, json={"graceHours": 100})
-        assert rotated.status == 200
+        rotation = api.post(f"{webhook.path}/rotate-secret", as_=ada, json={"graceHours": 100})
+        assert rotation.status == 200
         webhooks_and_channels.append((webhook, room(api, organization, receiver, provider="webhook")))
         restart(reader)
         assert api.post(path, json={"name": "Export"}, **options).json == answer.json
@@ -151,20 +151,20 @@ def test_encrypted_values_stay_readable_during_a_rotation(
 def test_values_not_reencrypted_are_lost_with_their_key_and_reported(
     api: Api, organization: Founded, restart: Restart, receiver: Receiver, workers: Workers
 ) -> None:
-    old, _, both, new = build_rotation_steps(KeyPurpose.DATA_KEY)
-    restart(old)
+    old_settings, _, both_settings, new_settings = build_rotation_steps(KeyPurpose.DATA_KEY)
+    restart(old_settings)
     ciphertext = encrypt(b"secret", "a place")
     webhook = webhooks.hook(api, organization, receiver)
     workers.settle()
-    restart(new)
+    restart(new_settings)
     with pytest.raises(DecryptionError, match="another key"):
         decrypt(ciphertext, "a place")
     with pytest.raises(NotResealed, match=f"{webhook.id}: the value was sealed with another key"):
         reseal(None)
-    restart(both)
+    restart(both_settings)
     assert decrypt(ciphertext, "a place") == b"secret"
     reseal(None)
-    restart(new)
+    restart(new_settings)
     assert api.post(f"{webhook.path}/test", as_=organization.owner).json["delivered"]
 
 

@@ -166,11 +166,11 @@ class TestSealRenewal:
 
     def test_is_idempotent(self, sealed_with_signing_key: Founded, capsys: pytest.CaptureFixture[str]) -> None:
         renew_seals(None)
-        renewed = entry(sealed_with_signing_key, 3)
+        renewed_entry = entry(sealed_with_signing_key, 3)
         capsys.readouterr()
         renew_seals(None)
         assert capsys.readouterr().out.startswith("0 seals were made anew.")
-        assert entry(sealed_with_signing_key, 3) == renewed
+        assert entry(sealed_with_signing_key, 3) == renewed_entry
 
     def test_continues_after_an_interruption(
         self,
@@ -188,8 +188,8 @@ class TestSealRenewal:
             else:
                 raise KeyboardInterrupt
 
-        with monkeypatch.context() as patched:
-            patched.setattr(table, "write_transaction", write_or_interrupt)
+        with monkeypatch.context() as patch:
+            patch.setattr(table, "write_transaction", write_or_interrupt)
             with pytest.raises(KeyboardInterrupt):
                 renew_seals(None)
         assert seal_key_ids(sealed_with_signing_key) == {signing_key_id(), key_id_of_setting(settings().seal_key)}
@@ -200,11 +200,11 @@ class TestSealRenewal:
 
     @pytest.mark.usefixtures("sealed_with_signing_key")
     def test_changes_nothing_but_seals(self) -> None:
-        before = {(item["pk"], item["sk"]): item for item in cloud.stored()}
+        items_before = {(item["pk"], item["sk"]): item for item in cloud.stored()}
         renew_seals(None)
-        changed = [item for item in cloud.stored() if item != before[item["pk"], item["sk"]]]
-        assert len(changed) == 8
-        assert all({**item, "seal": 0} == {**before[item["pk"], item["sk"]], "seal": 0} for item in changed)
+        changed_items = [item for item in cloud.stored() if item != items_before[item["pk"], item["sk"]]]
+        assert len(changed_items) == 8
+        assert all({**item, "seal": 0} == {**items_before[item["pk"], item["sk"]], "seal": 0} for item in changed_items)
 
     def test_accepts_erased_entries(
         self, api: Api, sealed_with_signing_key: Founded, workers: Workers, clock: Clock, issuer: Issuer

@@ -54,11 +54,11 @@ class TestRequest:
     def test_is_signed_with_every_valid_secret(
         self, api: Api, organization: Founded, made: Hook, workers: Workers, receiver: Receiver, clock: Clock
     ) -> None:
-        rotated = api.post(f"{made.path}/rotate-secret", as_=organization.owner, json={"graceHours": 1}).json
+        rotation = api.post(f"{made.path}/rotate-secret", as_=organization.owner, json={"graceHours": 1}).json
         rename(api, organization, "In the grace")
         workers.deliver()
         headers = dict(receiver.requests[-1].headers)
-        for secret in (made.secret, rotated["secret"]):
+        for secret in (made.secret, rotation["secret"]):
             Verifier(secret).verify(receiver.requests[-1].body, headers)
         clock.shift(minutes=61)
         rename(api, organization, "After it")

@@ -174,10 +174,12 @@ class TestStoredSitemap:
         clock.shift(hours=1)
         edit(api, looms_page, title="All looms")
         assert ask(api, site).calls.names == ["dynamodb:BatchGetItem"]  # Drafts are not listed.
-        before = listed(ask(api, site))
+        entries_before = listed(ask(api, site))
         publish_page(api, looms_page)
-        after = listed(ask(api, site))
-        assert [url for url in after if after[url] != before[url]] == [f"https://{site.record['host']}/looms"]
+        entries_after = listed(ask(api, site))
+        assert [url for url in entries_after if entries_after[url] != entries_before[url]] == [
+            f"https://{site.record['host']}/looms"
+        ]
 
     def test_is_updated_when_pages_are_unpublished_deleted_or_created(
         self, api: Api, site: Published, looms_page: Leaf
@@ -196,8 +198,8 @@ class TestStoredSitemap:
 
     def test_is_updated_when_the_host_changes(self, api: Api, site: Published, looms_page: Leaf) -> None:
         assert looms_page.id
-        renamed = api.patch(site.path, as_=site.owner, json={"slug": "another"}).json
-        assert all(url.startswith(f"https://{renamed['host']}/") for url in listed(ask(api, site)))
+        renamed_site = api.patch(site.path, as_=site.owner, json={"slug": "another"}).json
+        assert all(url.startswith(f"https://{renamed_site['host']}/") for url in listed(ask(api, site)))
 
     def test_is_not_found_once_the_site_is_unpublished(self, api: Api, site: Published, looms_page: Leaf) -> None:
         assert looms_page.id

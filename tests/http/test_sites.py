@@ -95,18 +95,18 @@ class TestListSites:
 class TestUpdateSite:
     def test_publishes_and_unpublishes(self, api: Api, organization: Founded) -> None:
         site = make_site(api, organization, published=False)
-        published = api.patch(site.path, as_=site.owner, json={"status": "published"}).json
-        assert (published["status"], published["publishedAt"]) == ("published", published["updatedAt"])
-        unpublished = api.patch(site.path, as_=site.owner, json={"status": "draft"}).json
-        assert (unpublished["status"], unpublished["publishedAt"]) == ("draft", None)
+        published_site = api.patch(site.path, as_=site.owner, json={"status": "published"}).json
+        assert (published_site["status"], published_site["publishedAt"]) == ("published", published_site["updatedAt"])
+        unpublished_site = api.patch(site.path, as_=site.owner, json={"status": "draft"}).json
+        assert (unpublished_site["status"], unpublished_site["publishedAt"]) == ("draft", None)
         api.patch(site.path, as_=site.owner, json={"name": "Looms"})
         event_types = [entry["type"] for entry in log_of(api, organization)]
         assert event_types[:4] == ["site.updated", "site.unpublished", "site.published", "site.created"]
 
     def test_merges_robots(self, api: Api, organization: Founded) -> None:
         site = make_site(api, organization, robots={"disallow": ["/a"], "extra": "# why"})
-        updated = api.patch(site.path, as_=site.owner, json={"robots": {"disallow": ["/b"]}}).json
-        assert updated["robots"] == {"disallow": ["/b"], "extra": "# why"}
+        updated_site = api.patch(site.path, as_=site.owner, json={"robots": {"disallow": ["/b"]}}).json
+        assert updated_site["robots"] == {"disallow": ["/b"], "extra": "# why"}
 
     def test_rejects_the_computed_home_page(self, api: Api, organization: Founded) -> None:
         site = make_site(api, organization)
@@ -152,8 +152,8 @@ class TestSiteOfAPlatform:
     def test_is_forbidden_to_editors(
         self, api: Api, organization: Founded, platform: Running, edith: Person, mary: Person
     ) -> None:
-        promoted = api.patch(f"{organization.path}/members/{mary.id}", as_=organization.owner, json={"role": "editor"})
-        assert promoted.status == 200
+        promotion = api.patch(f"{organization.path}/members/{mary.id}", as_=organization.owner, json={"role": "editor"})
+        assert promotion.status == 200
         is_made(api, platform, mary, "editor")
         for person in (edith, mary):
             for answer in self.request_both_changes(api, organization, platform, person):
@@ -181,6 +181,6 @@ class TestSiteOfAPlatform:
         self, api: Api, organization: Founded, platform: Running, edith: Person
     ) -> None:
         site = make_site(api, organization, platformId=platform.id)
-        unchanged = api.patch(site.path, as_=edith, json={"platformId": platform.id, "name": "Mills"})
-        assert (unchanged.status, unchanged.json["name"]) == (200, "Mills")
+        answer = api.patch(site.path, as_=edith, json={"platformId": platform.id, "name": "Mills"})
+        assert (answer.status, answer.json["name"]) == (200, "Mills")
         assert api.patch(site.path, as_=edith, json={"platformId": None}).status == 200

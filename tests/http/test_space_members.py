@@ -50,10 +50,10 @@ class TestJoinSpace:
         for person in (stranger, mary):
             first = join(api, space, person)
             assert (first["role"], first["email"]) == ("member", person.email)
-            (entry, *_) = before = log_of(api, organization)
+            (entry, *_) = log_before = log_of(api, organization)
             assert (entry["type"], entry["data"]) == ("space.member.added", first)
             assert join(api, space, person) == first
-            assert log_of(api, organization) == before
+            assert log_of(api, organization) == log_before
 
     def test_others_cannot_join(self, api: Api, organization: Founded, space: Room, operator: Person) -> None:
         assert api.post(f"{space.path}/join", as_=operator).code == "404 not_found"
@@ -102,9 +102,9 @@ class TestListSpaceMembers:
 
 class TestGetSpaceMember:
     def test_returns_the_member_with_an_etag(self, api: Api, space: Room, mary: Person, stranger: Person) -> None:
-        joined = join(api, space, mary)
+        member = join(api, space, mary)
         answer = api.get(member_path(space, mary), as_=mary)
-        assert (answer.json, bool(answer.etag)) == (joined, True)
+        assert (answer.json, bool(answer.etag)) == (member, True)
         assert api.get(member_path(space, stranger), as_=mary).code == "404 not_found"
 
 
@@ -113,8 +113,8 @@ class TestUpdateSpaceMember:
         self, api: Api, organization: Founded, private_space: Room, grace: Person, mary: Person, stranger: Person
     ) -> None:
         for person in (mary, stranger):
-            added = set_role(api, private_space, person, "member", as_=grace)
-            assert (added.status, added.json["version"], added.json["name"]) == (200, 1, person.name)
+            addition = set_role(api, private_space, person, "member", as_=grace)
+            assert (addition.status, addition.json["version"], addition.json["name"]) == (200, 1, person.name)
             assert log_of(api, organization)[0]["type"] == "space.member.added"
             assert api.patch(private_space.path, as_=person, json={}).code == "403 insufficient_role"
             assert set_role(api, private_space, person, "admin").json["version"] == 2

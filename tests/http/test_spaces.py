@@ -44,8 +44,8 @@ class TestCreateSpace:
         forbidden = api.post("/spaces", as_=make_key(api, organization, "write"), json=body)
         assert (forbidden.code, set(forbidden.faults)) == ("403 insufficient_scope", {"/visibility"})
         key = make_key(api, organization, "spaces:write")
-        created = api.post("/spaces", as_=key, json=body)
-        assert api.get(created.location, as_=key).json == created.json
+        creation = api.post("/spaces", as_=key, json=body)
+        assert api.get(creation.location, as_=key).json == creation.json
 
     def test_a_slug_is_unique_in_its_platform(self, api: Api, organization: Founded, platform: Running) -> None:
         make_space(api, platform, slug="looms")

@@ -108,10 +108,12 @@ class TestPublishedPage:
         assert "<strong>weave</strong>" in get_html(api, home).text
         home_path = f"{home.site.path}/pages/home"
         assert "<s>weave</s>" in api.get(home_path, as_=home.site.owner, query={"draft": "true"}, headers=HTML).text
-        preview = f"{home.path}/preview"
-        previewed = api.get(preview, as_=home.site.owner, query={"revisionId": home.draft_revision_id}, headers=HTML)
-        assert "<strong>weave</strong>" in previewed.text
-        assert "<s>weave</s>" in api.get(preview, as_=home.site.owner, headers=HTML).text
+        preview_path = f"{home.path}/preview"
+        preview_answer = api.get(
+            preview_path, as_=home.site.owner, query={"revisionId": home.draft_revision_id}, headers=HTML
+        )
+        assert "<strong>weave</strong>" in preview_answer.text
+        assert "<s>weave</s>" in api.get(preview_path, as_=home.site.owner, headers=HTML).text
         publish_page(api, home, revisionId=draft["draftRevisionId"])
         assert "<s>weave</s>" in get_html(api, home).text
 
@@ -136,9 +138,9 @@ class TestRevalidation:
     def test_renders_nothing(self, api: Api, home: Leaf, forbid_rendering: Any) -> None:
         first_answer = get_html(api, home)
         forbid_rendering("all")
-        revalidated = get_html(api, home, **{"If-None-Match": first_answer.etag})
-        assert (revalidated.status, revalidated.text, revalidated.etag) == (304, "", first_answer.etag)
-        assert revalidated.headers["Cache-Control"] == first_answer.headers["Cache-Control"]
+        revalidation = get_html(api, home, **{"If-None-Match": first_answer.etag})
+        assert (revalidation.status, revalidation.text, revalidation.etag) == (304, "", first_answer.etag)
+        assert revalidation.headers["Cache-Control"] == first_answer.headers["Cache-Control"]
 
     def test_of_a_page_without_rendering_renders_nothing(self, api: Api, home: Leaf, forbid_rendering: Any) -> None:
         first_answer = get_html(api, home)
@@ -207,11 +209,11 @@ class TestPageWithoutRendering:
     ) -> None:
         get_html(api, home)
         workers.deliver()
-        before = get_rendering(home)
+        rendering_before = get_rendering(home)
         monkeypatch.setattr(renderings, "RENDERER", "another")
         monkeypatch.setattr(content, "render_blocks", lambda *_, **__: "<p>Quite another.</p>")
         assert "Quite another." in get_html(api, home).text
-        assert get_rendering(home) == before
+        assert get_rendering(home) == rendering_before
         workers.deliver()
         assert (get_rendering(home).renderer, get_rendering(home).load_html()) == ("another", "<p>Quite another.</p>")
 
@@ -275,8 +277,8 @@ class TestBlocksThatExceedTheLimits:
     def test_stored_ones_can_be_retained_and_replaced(self, api: Api, home: Leaf) -> None:
         replace_blocks(home, text_block(TABLE))
         assert edit(api, home, title="Hello")["blocks"] == [text_block(TABLE)]
-        restored = api.post(f"{home.path}/revisions/{home.draft_revision_id}/restore", as_=home.site.owner)
-        assert restored.status == 200, restored.text
+        restoration = api.post(f"{home.path}/revisions/{home.draft_revision_id}/restore", as_=home.site.owner)
+        assert restoration.status == 200, restoration.text
         answer = api.patch(home.path, as_=home.site.owner, json={"blocks": [text_block(TABLE), text_block("a", "b")]})
         assert answer.json["errors"][0]["pointer"] == "/blocks/0/text"
         edit(api, home, blocks=[text_block("All is well.")])
@@ -291,16 +293,16 @@ class TestErasure:
         heading = {"id": "t", "type": "heading", "level": 1, "text": f"Ask {SOPHIE}"}
         home = page_of(api, site, f"Ask {SOPHIE}", blocks=[heading, text_block(f"Ask **{SOPHIE}**, {SOPHIE}.", "b")])
         draft = write_page(api, site, "Draft", blocks=[text_block(SOPHIE)])
-        before = get_html(api, home)
+        answer_before = get_html(api, home)
         erased(api, workers, clock, organization, email=SOPHIE)
         for leaf in (home, draft):
             assert SOPHIE not in get_rendering(leaf).load_html()
         for item in cloud.stored():
             if item["pk"].startswith("R#") and item["sk"].startswith("H#"):
                 assert SOPHIE.encode() not in zlib.decompress(bytes(item["html"]))
-        after = get_html(api, home)
-        assert SOPHIE not in after.text
-        assert "Ask <strong>…</strong>, …." in after.text
-        assert after.etag != before.etag
-        assert after.text.count("<h1>") == 1
-        assert "<h2>" not in after.text
+        answer_after = get_html(api, home)
+        assert SOPHIE not in answer_after.text
+        assert "Ask <strong>…</strong>, …." in answer_after.text
+        assert answer_after.etag != answer_before.etag
+        assert answer_after.text.count("<h1>") == 1
+        assert "<h2>" not in answer_after.text

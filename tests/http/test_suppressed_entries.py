@@ -39,7 +39,7 @@ def organization(api: Api, ada: Person) -> Founded:
 
 
 @pytest.fixture
-def sequenced(organization: Founded, workers: Workers) -> Founded:
+def sequenced_organization(organization: Founded, workers: Workers) -> Founded:
     """Return an organization whose entries are all in the tree."""
     workers.deliver()
     return organization
@@ -56,9 +56,9 @@ def list_pending(organization: Founded) -> list[Item]:
 
 def add_entry(api: Api, organization: Founded) -> Item:
     """Change the organization; return the pointer to the entry."""
-    before = [pointer["sk"] for pointer in list_pending(organization)]
+    ids_before = [pointer["sk"] for pointer in list_pending(organization)]
     rename(api, organization, f"Name {next(_numbers)}")
-    (pointer,) = (pointer for pointer in list_pending(organization) if pointer["sk"] not in before)
+    (pointer,) = (pointer for pointer in list_pending(organization) if pointer["sk"] not in ids_before)
     return pointer
 
 
@@ -78,16 +78,18 @@ INTACT = (None, None, 0)
 
 
 class TestSuppressedEntry:
-    def test_is_counted_at_once_and_ever_after(self, api: Api, sequenced: Founded, workers: Workers) -> None:
-        suppress(sequenced, add_entry(api, sequenced))
-        assert get_findings(api, sequenced) == (None, None, 1)
-        add_entry(api, sequenced)
-        assert get_findings(api, sequenced) == (None, None, 1)
+    def test_is_counted_at_once_and_ever_after(
+        self, api: Api, sequenced_organization: Founded, workers: Workers
+    ) -> None:
+        suppress(sequenced_organization, add_entry(api, sequenced_organization))
+        assert get_findings(api, sequenced_organization) == (None, None, 1)
+        add_entry(api, sequenced_organization)
+        assert get_findings(api, sequenced_organization) == (None, None, 1)
         workers.deliver()
-        assert get_findings(api, sequenced) == (None, None, 1)
-        add_entry(api, sequenced)
+        assert get_findings(api, sequenced_organization) == (None, None, 1)
+        add_entry(api, sequenced_organization)
         workers.deliver()
-        assert get_findings(api, sequenced) == (None, None, 1)
+        assert get_findings(api, sequenced_organization) == (None, None, 1)
 
     def test_is_counted_before_the_first_append(self, api: Api, organization: Founded) -> None:
         suppress(organization, add_entry(api, organization))
@@ -95,68 +97,78 @@ class TestSuppressedEntry:
 
     @pytest.mark.parametrize("indexes", [(0,), (2,), (4,), (0, 1), (1, 3), (0, 1, 2, 3, 4)])
     def test_is_counted_at_any_position(
-        self, indexes: tuple[int, ...], api: Api, sequenced: Founded, workers: Workers
+        self, indexes: tuple[int, ...], api: Api, sequenced_organization: Founded, workers: Workers
     ) -> None:
-        pointers = [add_entry(api, sequenced) for _ in range(5)]
+        pointers = [add_entry(api, sequenced_organization) for _ in range(5)]
         for index in indexes:
-            suppress(sequenced, pointers[index])
-        assert get_findings(api, sequenced) == (None, None, len(indexes))
+            suppress(sequenced_organization, pointers[index])
+        assert get_findings(api, sequenced_organization) == (None, None, len(indexes))
         workers.deliver()
-        assert get_findings(api, sequenced) == (None, None, len(indexes))
+        assert get_findings(api, sequenced_organization) == (None, None, len(indexes))
 
-    def test_is_counted_if_its_pointer_remains(self, api: Api, sequenced: Founded, workers: Workers) -> None:
-        pointer = add_entry(api, sequenced)
-        cloud.remove({"pk": f"A#{sequenced.id}", "sk": pointer["sk"]})
+    def test_is_counted_if_its_pointer_remains(
+        self, api: Api, sequenced_organization: Founded, workers: Workers
+    ) -> None:
+        pointer = add_entry(api, sequenced_organization)
+        cloud.remove({"pk": f"A#{sequenced_organization.id}", "sk": pointer["sk"]})
         workers.deliver()
-        assert get_findings(api, sequenced) == (None, None, 1)
+        assert get_findings(api, sequenced_organization) == (None, None, 1)
 
-    def test_is_not_counted_once_it_reappears(self, api: Api, sequenced: Founded, workers: Workers) -> None:
-        pointer = add_entry(api, sequenced)
-        add_entry(api, sequenced)
+    def test_is_not_counted_once_it_reappears(
+        self, api: Api, sequenced_organization: Founded, workers: Workers
+    ) -> None:
+        pointer = add_entry(api, sequenced_organization)
+        add_entry(api, sequenced_organization)
         cloud.remove(pointer)
         workers.deliver()
-        assert get_findings(api, sequenced) == (None, None, 1)
+        assert get_findings(api, sequenced_organization) == (None, None, 1)
         cloud.put(pointer)
-        assert get_findings(api, sequenced) == INTACT
+        assert get_findings(api, sequenced_organization) == INTACT
         workers.deliver()
-        assert get_findings(api, sequenced) == INTACT
+        assert get_findings(api, sequenced_organization) == INTACT
 
     def test_is_counted_once_by_a_verification_in_windows(
-        self, api: Api, sequenced: Founded, workers: Workers, monkeypatch: pytest.MonkeyPatch
+        self, api: Api, sequenced_organization: Founded, workers: Workers, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        suppress(sequenced, add_entry(api, sequenced))
-        add_entry(api, sequenced)
+        suppress(sequenced_organization, add_entry(api, sequenced_organization))
+        add_entry(api, sequenced_organization)
         workers.deliver()
         monkeypatch.setattr("chalicelib.features.audit.log.logic.log_verification.WINDOW_ENTRIES", 1)
-        first = verify(api, sequenced)
-        last = verify(api, sequenced, cursor=first["nextCursor"])
+        first = verify(api, sequenced_organization)
+        last = verify(api, sequenced_organization, cursor=first["nextCursor"])
         assert [first["suppressed"], last["suppressed"], last["valid"]] == [1, 1, False]
 
-    def test_is_counted_if_its_pointer_is_restored(self, api: Api, sequenced: Founded, workers: Workers) -> None:
-        pointer = add_entry(api, sequenced)
-        suppress(sequenced, pointer)
-        add_entry(api, sequenced)
+    def test_is_counted_if_its_pointer_is_restored(
+        self, api: Api, sequenced_organization: Founded, workers: Workers
+    ) -> None:
+        pointer = add_entry(api, sequenced_organization)
+        suppress(sequenced_organization, pointer)
+        add_entry(api, sequenced_organization)
         workers.deliver()
         cloud.put({name: value for name, value in pointer.items() if name not in ("duepk", "duesk")})
-        assert get_findings(api, sequenced) == (None, None, 1)
+        assert get_findings(api, sequenced_organization) == (None, None, 1)
 
-    def test_is_counted_if_its_pointer_remains_without_a_due_time(self, api: Api, sequenced: Founded) -> None:
-        pointer = add_entry(api, sequenced)
-        suppress(sequenced, pointer)
+    def test_is_counted_if_its_pointer_remains_without_a_due_time(
+        self, api: Api, sequenced_organization: Founded
+    ) -> None:
+        pointer = add_entry(api, sequenced_organization)
+        suppress(sequenced_organization, pointer)
         cloud.put({name: value for name, value in pointer.items() if name not in ("duepk", "duesk")})
-        assert get_findings(api, sequenced) == (None, None, 1)
+        assert get_findings(api, sequenced_organization) == (None, None, 1)
 
-    def test_is_counted_if_chains_fill_a_page(self, api: Api, sequenced: Founded, workers: Workers) -> None:
-        suppress(sequenced, add_entry(api, sequenced))
-        add_entry(api, sequenced)
-        size = head(sequenced)["size"]
+    def test_is_counted_if_chains_fill_a_page(
+        self, api: Api, sequenced_organization: Founded, workers: Workers
+    ) -> None:
+        suppress(sequenced_organization, add_entry(api, sequenced_organization))
+        add_entry(api, sequenced_organization)
+        size = head(sequenced_organization)["size"]
         for shard in range(10, 15):
-            pk, sk = chain_key(sequenced.id, shard)
+            pk, sk = chain_key(sequenced_organization.id, shard)
             cloud.put({"pk": pk, "sk": sk, "more": "x" * 380_000})
-        assert get_findings(api, sequenced) == (None, None, 1)
+        assert get_findings(api, sequenced_organization) == (None, None, 1)
         workers.deliver()
-        assert head(sequenced)["size"] == size + 1
-        assert get_findings(api, sequenced) == (None, None, 1)
+        assert head(sequenced_organization)["size"] == size + 1
+        assert get_findings(api, sequenced_organization) == (None, None, 1)
 
 
 class TestPartlyVisibleTransaction:
@@ -178,101 +190,112 @@ class TestPartlyVisibleTransaction:
         monkeypatch.setattr(table, "query", query_without_hidden)
         return ids
 
-    def test_is_queried_again(self, api: Api, sequenced: Founded, hidden_ids: list[str]) -> None:
-        hidden_ids.append(add_entry(api, sequenced)["sk"])
-        assert get_findings(api, sequenced) == INTACT
+    def test_is_queried_again(self, api: Api, sequenced_organization: Founded, hidden_ids: list[str]) -> None:
+        hidden_ids.append(add_entry(api, sequenced_organization)["sk"])
+        assert get_findings(api, sequenced_organization) == INTACT
 
     def test_does_not_affect_the_first_statement_of_a_log(
-        self, api: Api, sequenced: Founded, hidden_ids: list[str], workers: Workers
+        self, api: Api, sequenced_organization: Founded, hidden_ids: list[str], workers: Workers
     ) -> None:
-        cloud.put({name: value for name, value in head(sequenced).items() if name != "chains"})
-        add_entry(api, sequenced)
-        hidden_ids.append(add_entry(api, sequenced)["sk"])
+        cloud.put({name: value for name, value in head(sequenced_organization).items() if name != "chains"})
+        add_entry(api, sequenced_organization)
+        hidden_ids.append(add_entry(api, sequenced_organization)["sk"])
         workers.deliver()
-        assert "lost 0\n" in head(sequenced)["chains"]
-        assert "gap" not in head(sequenced)["chains"]
+        assert "lost 0\n" in head(sequenced_organization)["chains"]
+        assert "gap" not in head(sequenced_organization)["chains"]
 
 
 class TestRestoredOldCopies:
     def test_of_a_chain_are_detected_once_its_entries_are_in_the_tree(
-        self, api: Api, sequenced: Founded, workers: Workers
+        self, api: Api, sequenced_organization: Founded, workers: Workers
     ) -> None:
-        old_chain = get_chain(sequenced)
-        add_entry(api, sequenced)
+        old_chain = get_chain(sequenced_organization)
+        add_entry(api, sequenced_organization)
         workers.deliver()
         cloud.put(old_chain)
-        assert get_findings(api, sequenced) == (None, None, 1)
-        add_entry(api, sequenced)
-        assert get_findings(api, sequenced)[2] == 0  # An entry in the tree has the same number: the append detects it.
+        assert get_findings(api, sequenced_organization) == (None, None, 1)
+        add_entry(api, sequenced_organization)
+        assert (
+            get_findings(api, sequenced_organization)[2] == 0
+        )  # An entry in the tree has the same number: the append detects it.
         workers.deliver()
-        assert get_findings(api, sequenced) == (None, None, 1)
+        assert get_findings(api, sequenced_organization) == (None, None, 1)
 
     def test_of_a_chain_do_not_hide_a_removed_entry_before_another(
-        self, api: Api, sequenced: Founded, workers: Workers
+        self, api: Api, sequenced_organization: Founded, workers: Workers
     ) -> None:
-        old_chain, removed = get_chain(sequenced), add_entry(api, sequenced)
-        add_entry(api, sequenced)
-        suppress(sequenced, removed)
+        old_chain, removed_pointer = get_chain(sequenced_organization), add_entry(api, sequenced_organization)
+        add_entry(api, sequenced_organization)
+        suppress(sequenced_organization, removed_pointer)
         cloud.put(old_chain)
         workers.deliver()
-        assert get_findings(api, sequenced)[2]
+        assert get_findings(api, sequenced_organization)[2]
 
     def test_of_a_chain_do_not_let_another_entry_reuse_the_number(
-        self, api: Api, sequenced: Founded, workers: Workers
+        self, api: Api, sequenced_organization: Founded, workers: Workers
     ) -> None:
-        old_chain, removed = get_chain(sequenced), add_entry(api, sequenced)
-        middle_chain, newest = get_chain(sequenced), add_entry(api, sequenced)
+        old_chain, removed_pointer = get_chain(sequenced_organization), add_entry(api, sequenced_organization)
+        middle_chain, newest_pointer = get_chain(sequenced_organization), add_entry(api, sequenced_organization)
         newest_entry = next(
-            item for item in cloud.stored() if (item["pk"], item["sk"]) == (f"A#{sequenced.id}", newest["sk"])
+            item
+            for item in cloud.stored()
+            if (item["pk"], item["sk"]) == (f"A#{sequenced_organization.id}", newest_pointer["sk"])
         )
-        last_chain = get_chain(sequenced)
-        suppress(sequenced, removed)
-        suppress(sequenced, newest)
+        last_chain = get_chain(sequenced_organization)
+        suppress(sequenced_organization, removed_pointer)
+        suppress(sequenced_organization, newest_pointer)
         cloud.put(old_chain)
-        add_entry(api, sequenced)  # It reuses the number of the removed entry.
-        for item in (newest, newest_entry, last_chain):
+        add_entry(api, sequenced_organization)  # It reuses the number of the removed entry.
+        for item in (newest_pointer, newest_entry, last_chain):
             cloud.put(item)
         assert middle_chain["mac"] != old_chain["mac"]
         workers.deliver()
-        assert get_findings(api, sequenced) == (None, None, 1)
+        assert get_findings(api, sequenced_organization) == (None, None, 1)
 
     def test_of_every_item_about_the_newest_entry_are_not_detected(
-        self, api: Api, sequenced: Founded, workers: Workers
+        self, api: Api, sequenced_organization: Founded, workers: Workers
     ) -> None:
         """Show the limit of chains: no item written after the entry remains."""
-        old_chain = get_chain(sequenced)
-        suppress(sequenced, add_entry(api, sequenced))
+        old_chain = get_chain(sequenced_organization)
+        suppress(sequenced_organization, add_entry(api, sequenced_organization))
         cloud.put(old_chain)
-        add_entry(api, sequenced)
+        add_entry(api, sequenced_organization)
         workers.deliver()
-        assert get_findings(api, sequenced) == INTACT
+        assert get_findings(api, sequenced_organization) == INTACT
 
 
 class TestStatement:
     @pytest.mark.parametrize("content", ["", "note", "atrium", 7, None])
     def test_an_altered_statement_is_detected(
-        self, content: object, api: Api, sequenced: Founded, workers: Workers
+        self, content: object, api: Api, sequenced_organization: Founded, workers: Workers
     ) -> None:
-        alter(head(sequenced), chains=head(sequenced)["note"] if content == "note" else content)
-        assert get_findings(api, sequenced)[0] in ("bad_signature", "modified")
-        add_entry(api, sequenced)
+        alter(
+            head(sequenced_organization), chains=head(sequenced_organization)["note"] if content == "note" else content
+        )
+        assert get_findings(api, sequenced_organization)[0] in ("bad_signature", "modified")
+        add_entry(api, sequenced_organization)
         workers.deliver()
-        assert get_findings(api, sequenced)[:2] == ("modified", 1)  # The entry MAC covers the existence of a statement.
+        assert get_findings(api, sequenced_organization)[:2] == (
+            "modified",
+            1,
+        )  # The entry MAC covers the existence of a statement.
 
-    def test_an_older_statement_is_detected(self, api: Api, sequenced: Founded, workers: Workers) -> None:
-        old_statement = head(sequenced)["chains"]
-        suppress(sequenced, add_entry(api, sequenced))
-        add_entry(api, sequenced)
+    def test_an_older_statement_is_detected(self, api: Api, sequenced_organization: Founded, workers: Workers) -> None:
+        old_statement = head(sequenced_organization)["chains"]
+        suppress(sequenced_organization, add_entry(api, sequenced_organization))
+        add_entry(api, sequenced_organization)
         workers.deliver()
-        alter(head(sequenced), chains=old_statement)
-        assert get_findings(api, sequenced)[0] == "bad_signature"
+        alter(head(sequenced_organization), chains=old_statement)
+        assert get_findings(api, sequenced_organization)[0] == "bad_signature"
 
-    def test_an_altered_statement_does_not_block_the_log(self, api: Api, sequenced: Founded, workers: Workers) -> None:
-        size = head(sequenced)["size"]
-        alter(head(sequenced), chains="atrium")
-        add_entry(api, sequenced)
+    def test_an_altered_statement_does_not_block_the_log(
+        self, api: Api, sequenced_organization: Founded, workers: Workers
+    ) -> None:
+        size = head(sequenced_organization)["size"]
+        alter(head(sequenced_organization), chains="atrium")
+        add_entry(api, sequenced_organization)
         workers.deliver()
-        assert (list_pending(sequenced), head(sequenced)["size"]) == ([], size + 1)
+        assert (list_pending(sequenced_organization), head(sequenced_organization)["size"]) == ([], size + 1)
 
     def test_starts_once_the_release_without_chains_is_replaced(
         self, api: Api, organization: Founded, workers: Workers, configure: Configure, clock: Clock
@@ -301,24 +324,26 @@ class TestStatement:
         ],
     )
     def test_continues_with_any_content_of_a_chain(
-        self, attributes: Item, api: Api, sequenced: Founded, workers: Workers
+        self, attributes: Item, api: Api, sequenced_organization: Founded, workers: Workers
     ) -> None:
-        size = head(sequenced)["size"]
-        alter(get_chain(sequenced), **attributes)
-        assert get_findings(api, sequenced)[2]
-        add_entry(api, sequenced)
+        size = head(sequenced_organization)["size"]
+        alter(get_chain(sequenced_organization), **attributes)
+        assert get_findings(api, sequenced_organization)[2]
+        add_entry(api, sequenced_organization)
         workers.deliver()
-        assert get_findings(api, sequenced)[2]
-        add_entry(api, sequenced)
+        assert get_findings(api, sequenced_organization)[2]
+        add_entry(api, sequenced_organization)
         workers.deliver()
-        assert head(sequenced)["size"] == size + 2
+        assert head(sequenced_organization)["size"] == size + 2
 
 
-def test_a_flood_of_pointers_neither_hides_nor_adds_a_finding(api: Api, sequenced: Founded, workers: Workers) -> None:
-    pointers = [add_entry(api, sequenced) for _ in range(3)]
+def test_a_flood_of_pointers_neither_hides_nor_adds_a_finding(
+    api: Api, sequenced_organization: Founded, workers: Workers
+) -> None:
+    pointers = [add_entry(api, sequenced_organization) for _ in range(3)]
     for n in range(4):
-        cloud.put({"pk": f"Q#{sequenced.id}", "sk": f"00{n}", "leaf": bytes(32), "more": "x" * 380_000})
-    assert get_findings(api, sequenced) == INTACT
-    suppress(sequenced, pointers[0])
+        cloud.put({"pk": f"Q#{sequenced_organization.id}", "sk": f"00{n}", "leaf": bytes(32), "more": "x" * 380_000})
+    assert get_findings(api, sequenced_organization) == INTACT
+    suppress(sequenced_organization, pointers[0])
     workers.deliver()
-    assert get_findings(api, sequenced) == (None, None, 1)
+    assert get_findings(api, sequenced_organization) == (None, None, 1)

@@ -98,12 +98,12 @@ class TestGetStatus:
         assert failed_checks(api.get("/status")) == {"queues": f"{name}: The queue is busy. Try again in a moment."}
 
     def test_a_slow_check_times_out_after_a_second(self, api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-        released = Event()
-        monkeypatch.setattr(queues, "ping", lambda _url: released.wait(10))
+        release = Event()
+        monkeypatch.setattr(queues, "ping", lambda _url: release.wait(10))
         started_at = time.monotonic()
         answer = api.get("/status")
         elapsed_seconds = time.monotonic() - started_at
-        released.set()
+        release.set()
         assert TIMEOUT_SECONDS <= elapsed_seconds < 2 * TIMEOUT_SECONDS
         assert failed_checks(answer)["queues"].count("It did not respond within 1 s.") == len(QUEUES)
 

@@ -43,8 +43,8 @@ class TestEntries:
         assert (entry["sequence"], entry["integrity"]) == (None, None)
 
     def test_an_operator_is_a_user_in_their_own_organization(self, api: Api, operator: Person) -> None:
-        created = api.post("/organizations", as_=operator, json={"name": "After work"})
-        (entry,) = api.items(f"{created.location}/audit-log", as_=operator)
+        creation = api.post("/organizations", as_=operator, json={"name": "After work"})
+        (entry,) = api.items(f"{creation.location}/audit-log", as_=operator)
         assert entry["actor"] == {"type": "user", "id": operator.id, "name": operator.name}
         assert list_entries(api, operator) == []
 
@@ -180,10 +180,10 @@ class TestFilters:
             "from": lambda entry: entry["occurredAt"] >= timestamps[1],
             "to": lambda entry: entry["occurredAt"] <= timestamps[-2],
         }
-        expected = [entry for entry in all_entries if all(conditions[name](entry) for name in names)]
-        assert expected
+        expected_entries = [entry for entry in all_entries if all(conditions[name](entry) for name in names)]
+        assert expected_entries
         query = {"type" if name == "area" else name: values[name] for name in names}
-        assert list_entries(api, operator, limit=limit, **query) == expected
+        assert list_entries(api, operator, limit=limit, **query) == expected_entries
 
     def test_by_target_reads_only_its_log(self, api: Api, operator: Person, posted_notice_ids: list[str]) -> None:
         (entry,) = api.get(LOG, as_=operator, query={"targetId": posted_notice_ids[3]}).json["items"]

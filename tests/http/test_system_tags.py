@@ -90,8 +90,8 @@ class TestSystemTag:
         for body in ({"slug": "other"}, {"parentId": term.id}):
             assert api.patch(tag.path, as_=platform.owner, json=body).code == "403 forbidden"
         changes = {"slug": "featured", "parentId": None, "name": "Empfohlen", "altLabels": ["Top"], "position": 9}
-        changed = api.patch(tag.path, as_=platform.owner, json=changes)
-        assert (changed.status, changed.json["name"], changed.json["kind"]) == (200, "Empfohlen", "system")
+        answer = api.patch(tag.path, as_=platform.owner, json=changes)
+        assert (answer.status, answer.json["name"], answer.json["kind"]) == (200, "Empfohlen", "system")
         assert paths(api, platform, kind="system") == ["featured"]
 
     def test_cannot_be_deleted(self, api: Api, platform: Running) -> None:

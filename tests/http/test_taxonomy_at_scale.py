@@ -109,17 +109,14 @@ SCENARIOS: dict[str, tuple[Callable[[Api, LargeTaxonomy], Answer], int, int]] = 
 @pytest.mark.parametrize("name", list(SCENARIOS))
 def test_aws_calls_do_not_depend_on_the_number_of_nodes(api: Api, large_taxonomy: LargeTaxonomy, name: str) -> None:
     send_request, reads, writes = SCENARIOS[name]
-    for record in (
-        large_taxonomy.platform,
-        large_taxonomy.branch[1],
-        large_taxonomy.branch[3],
-    ):  # Fills the ancestor cache.
+    # Fill the ancestor cache of this process.
+    for record in (large_taxonomy.platform, large_taxonomy.branch[1], large_taxonomy.branch[3]):
         api.get(record.path, as_=large_taxonomy.platform.owner)
     answer = send_request(api, large_taxonomy)
     assert answer.status < 300, answer.text
     transactions = [call for call in answer.calls.made if call.name == "dynamodb:TransactWriteItems"]
-    written = [len(call.parameters["TransactItems"]) for call in transactions]
-    assert (len(answer.calls.of("dynamodb")) - len(written), written) == (reads, [writes] if writes else [])
+    write_counts = [len(call.parameters["TransactItems"]) for call in transactions]
+    assert (len(answer.calls.of("dynamodb")) - len(write_counts), write_counts) == (reads, [writes] if writes else [])
 
 
 class TestFullTaxonomy:

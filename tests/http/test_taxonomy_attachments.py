@@ -140,11 +140,11 @@ class TestEntitiesOfTheService:
         without_access: list[Caller] = [edith, mary, make_key(api, organization, "taxonomy:read")]
         with_access: list[Caller] = [grace, make_key(api, organization, "taxonomy:read", "spaces:read")]
         for caller in [*without_access, *with_access]:
-            expected = [attachment.id] if caller in with_access else []
-            assert list_ids(api, looms_node.platform, caller) == expected
-            assert list_ids(api, looms_node.platform, caller, entityId=private_space.id) == expected
-            assert [each["id"] for each in list_of_node(api, looms_node, caller)] == expected
-            assert api.get(attachment.path, as_=caller).status == (200 if expected else 404)
+            expected_ids = [attachment.id] if caller in with_access else []
+            assert list_ids(api, looms_node.platform, caller) == expected_ids
+            assert list_ids(api, looms_node.platform, caller, entityId=private_space.id) == expected_ids
+            assert [each["id"] for each in list_of_node(api, looms_node, caller)] == expected_ids
+            assert api.get(attachment.path, as_=caller).status == (200 if expected_ids else 404)
         assert put_on(api, looms_node, "space", private_space.id, as_=edith).faults == {"/entityId": "unknown"}
         assert api.delete(attachment.path, as_=edith).code == "404 not_found"
         comes_in(private_space, edith)

@@ -72,18 +72,18 @@ class TestCreateTaxonomyNode:
     def test_rejects_a_parent_that_does_not_exist(
         self, api: Api, organization: Founded, platform: Running, parent_state: str
     ) -> None:
-        deleted = plant(api, platform, "Gone")
-        fell(api, deleted)
+        deleted_node = plant(api, platform, "Gone")
+        fell(api, deleted_node)
         other = plant(api, run_platform(api, organization), "Other")
-        parent_id = {"missing": UNKNOWN_ID, "in another platform": other.id, "deleted": deleted.id}[parent_state]
+        parent_id = {"missing": UNKNOWN_ID, "in another platform": other.id, "deleted": deleted_node.id}[parent_state]
         answer = asked_to_plant(api, platform, parentId=parent_id)
         assert (answer.code, answer.faults) == ("422 validation_failed", {"/parentId": "unknown"})
 
     def test_labels_differ_in_more_than_case_and_accents(self, api: Api, platform: Running) -> None:
         labels = ["Webstühle", "Métiers à tisser"]
         assert plant(api, platform, altLabels=labels).record["altLabels"] == labels
-        repeated = asked_to_plant(api, platform, altLabels=["Métier", "METIER"])
-        assert repeated.faults == {"/altLabels": "malformed"}
+        duplicate_answer = asked_to_plant(api, platform, altLabels=["Métier", "METIER"])
+        assert duplicate_answer.faults == {"/altLabels": "malformed"}
         too_many = asked_to_plant(api, platform, altLabels=[f"Label {n}" for n in range(21)])
         assert too_many.faults == {"/altLabels": "too_many"}
 
@@ -92,8 +92,8 @@ class TestCreateTaxonomyNode:
         fields = {"altLabels": [f"Label {n} {'x' * 180}" for n in range(20)], "description": "y" * 4000}
         tenth = plant(api, platform, "Tenth", ninth, **fields)
         other_fields = {"altLabels": [f"Other {n}" for n in range(20)], "name": "Other", "slug": "other"}
-        moved = move(api, tenth, None, **other_fields)
-        assert (moved.status, moved.json["path"]) == (200, "other")
+        answer = move(api, tenth, None, **other_fields)
+        assert (answer.status, answer.json["path"]) == (200, "other")
 
     def test_rejects_computed_fields(self, api: Api, platform: Running) -> None:
         answer = asked_to_plant(api, platform, kind="system", path="a/b", depth=2)
@@ -121,12 +121,18 @@ class TestGetTaxonomyNode:
 
     def test_a_new_path_changes_the_etag_but_not_the_version(self, api: Api, platform: Running) -> None:
         machines, looms = plant_line(api, platform, "Machines", "Looms")
-        before = api.get(looms.path, as_=platform.owner)
+        answer_before = api.get(looms.path, as_=platform.owner)
         move(api, machines, plant(api, platform, "Things"))
-        after = api.get(looms.path, as_=platform.owner, headers={"If-None-Match": before.etag})
-        assert (after.status, after.json["path"], after.json["version"]) == (200, "things/machines/looms", 1)
-        renamed = api.patch(looms.path, as_=platform.owner, json={"name": "X"}, headers={"If-Match": before.etag})
-        assert renamed.status == 200
+        answer_after = api.get(looms.path, as_=platform.owner, headers={"If-None-Match": answer_before.etag})
+        assert (answer_after.status, answer_after.json["path"], answer_after.json["version"]) == (
+            200,
+            "things/machines/looms",
+            1,
+        )
+        rename_answer = api.patch(
+            looms.path, as_=platform.owner, json={"name": "X"}, headers={"If-Match": answer_before.etag}
+        )
+        assert rename_answer.status == 200
 
     @pytest.mark.parametrize("node_id", [UNKNOWN_ID, "x", "%20", "looms"])
     def test_an_unknown_id_is_not_found(self, api: Api, platform: Running, node_id: str) -> None:
@@ -148,17 +154,17 @@ class TestUpdateTaxonomyNode:
     def test_changes_the_given_fields(self, api: Api, platform: Running) -> None:
         looms = plant(api, platform, altLabels=["Weavers"])
         body = {"name": "Mills", "description": "What grinds.", "altLabels": ["Grinders"], "position": 5}
-        changed = api.patch(looms.path, as_=platform.owner, json=body)
-        assert changed.json == {**looms.record, **body, "updatedAt": changed.json["updatedAt"], "version": 2}
-        assert api.get(looms.path, as_=platform.owner).json == changed.json
+        answer = api.patch(looms.path, as_=platform.owner, json=body)
+        assert answer.json == {**looms.record, **body, "updatedAt": answer.json["updatedAt"], "version": 2}
+        assert api.get(looms.path, as_=platform.owner).json == answer.json
 
     def test_null_restores_the_default(self, api: Api, platform: Running) -> None:
         root = plant(api, platform, "Root")
         looms = plant(api, platform, "Looms", root, description="What weaves.", altLabels=["Weavers"])
         plant(api, platform, "Mills", root, position=4)
         body = {"description": None, "altLabels": None, "position": None}
-        changed = api.patch(looms.path, as_=platform.owner, json=body).json
-        assert [changed[field] for field in body] == [None, [], 5]
+        updated_node = api.patch(looms.path, as_=platform.owner, json=body).json
+        assert [updated_node[field] for field in body] == [None, [], 5]
         assert api.patch(looms.path, as_=platform.owner, json={"name": None}).faults == {"/name": "required"}
 
     def test_no_change_writes_nothing(self, api: Api, platform: Running) -> None:
@@ -172,16 +178,16 @@ class TestUpdateTaxonomyNode:
 
     def test_a_new_slug_changes_the_path_of_all_descendants(self, api: Api, platform: Running) -> None:
         machines, looms, _ = plant_line(api, platform, "Machines", "Looms", "Jacquard")
-        renamed = api.patch(machines.path, as_=platform.owner, json={"slug": "engines"})
-        assert renamed.json["path"] == "engines"
+        answer = api.patch(machines.path, as_=platform.owner, json={"slug": "engines"})
+        assert answer.json["path"] == "engines"
         assert paths(api, platform) == ["engines", "engines/looms", "engines/looms/jacquard"]
         assert api.get(looms.path, as_=platform.owner).json["version"] == 1
 
     def test_a_new_parent_moves_all_descendants(self, api: Api, platform: Running) -> None:
         machines, looms, jacquard = plant_line(api, platform, "Machines", "Looms", "Jacquard")
         _, old = plant_line(api, platform, "Things", "Old")
-        moved = move(api, looms, old)
-        assert (moved.json["path"], moved.json["depth"], moved.json["version"]) == ("things/old/looms", 3, 2)
+        answer = move(api, looms, old)
+        assert (answer.json["path"], answer.json["depth"], answer.json["version"]) == ("things/old/looms", 3, 2)
         assert api.get(jacquard.path, as_=platform.owner).json["path"] == "things/old/looms/jacquard"
         assert paths(api, platform, parentId=machines.id) == []
         assert move(api, looms, None).json["path"] == "looms"
@@ -232,9 +238,13 @@ class TestUpdateTaxonomyNode:
         self, api: Api, platform: Running, organization: Founded
     ) -> None:
         _, looms = plant_line(api, platform, "Machines", "Looms")
-        moved = move(api, looms, None)
+        answer = move(api, looms, None)
         (entry, *_) = log_of(api, organization)
-        assert (entry["type"], entry["target"]["name"], entry["data"]) == ("taxonomy.node.updated", "Looms", moved.json)
+        assert (entry["type"], entry["target"]["name"], entry["data"]) == (
+            "taxonomy.node.updated",
+            "Looms",
+            answer.json,
+        )
         assert {change["field"]: change["to"] for change in entry["changes"]} == {
             "parentId": None,
             "path": "looms",
@@ -263,8 +273,8 @@ class TestDeleteTaxonomyNode:
 
     def test_succeeds_once_children_and_attachments_are_gone(self, api: Api, platform: Running) -> None:
         machines, looms = plant_line(api, platform, "Machines", "Looms")
-        attached = attach(api, machines)
-        assert api.delete(attached.path, as_=platform.owner).status == 204
+        attachment = attach(api, machines)
+        assert api.delete(attachment.path, as_=platform.owner).status == 204
         assert move(api, looms, None).status == 200
         assert fell(api, machines).status == 204
 

@@ -170,11 +170,11 @@ class TestBySlugOrLabel:
         assert (answer.json["node"]["path"], answer.json["matchedBy"]) == ("machines/looms", "altLabel")
 
     def test_a_slug_takes_precedence_over_a_label_and_labels_match_entirely(self, api: Api, platform: Running) -> None:
-        labelled = plant(api, platform, "Alpha", altLabels=["looms", "C#", "C", "C#1"])
-        slugged = plant(api, platform, "Looms")
-        assert resolve(api, platform, slug="looms").json["node"]["id"] == slugged.id
+        labelled_node = plant(api, platform, "Alpha", altLabels=["looms", "C#", "C", "C#1"])
+        slugged_node = plant(api, platform, "Looms")
+        assert resolve(api, platform, slug="looms").json["node"]["id"] == slugged_node.id
         for label in ("c", "c#", "C#1"):
-            assert resolve(api, platform, slug=label).json["node"]["id"] == labelled.id
+            assert resolve(api, platform, slug=label).json["node"]["id"] == labelled_node.id
         for word in ("c#2", "loom", "alpha beta", "#"):
             assert resolve(api, platform, slug=word).code == "404 not_found"
 

@@ -69,9 +69,11 @@ def _create_platform(api: Api, ada: Person) -> Running:
     organization = found(api, ada, name="Mills")
     assert api.items("/platforms", as_=ada) == []
     platform = run_platform(api, organization, name="The Mill", slug="the-mlil")
-    updated = _expect(api.patch(platform.path, as_=ada, json={"slug": "the-mill", "description": "All about weaving."}))
+    updated_platform = _expect(
+        api.patch(platform.path, as_=ada, json={"slug": "the-mill", "description": "All about weaving."})
+    )
     assert [listed_platform["slug"] for listed_platform in api.items("/platforms", as_=ada)] == ["the-mill"]
-    assert _expect(api.get(platform.path, as_=ada)) == updated
+    assert _expect(api.get(platform.path, as_=ada)) == updated_platform
     (entry,) = api.items(f"{organization.path}/domains/inventory", as_=ada)
     assert (entry["platformSlug"], entry["verificationStatus"]) == ("the-mill", "none")
     return platform
@@ -108,10 +110,10 @@ def _invite_members(api: Api, platform: Running, ada: Person, grace: Person, edi
     assert api.post(f"{platform.path}/join", as_=edith).code == "404 not_found"
     _expect(api.post(f"{platform.path}/invite", as_=grace, json={"email": edith.email}), 201)
     assert _expect(api.post(f"{platform.path}/join", as_=edith))["role"] == "member"
-    promoted = _expect(api.patch(f"{platform.path}/members/{edith.id}", as_=grace, json={"role": "editor"}))
-    assert _expect(api.get(f"{platform.path}/members/by-user/{edith.id}", as_=grace)) == promoted
-    assert _expect(api.get(f"{platform.path}/members/by-username/EDITH", as_=grace)) == promoted
-    assert _expect(api.get(f"{platform.path}/members/{edith.id}", as_=grace)) == promoted
+    promoted_member = _expect(api.patch(f"{platform.path}/members/{edith.id}", as_=grace, json={"role": "editor"}))
+    assert _expect(api.get(f"{platform.path}/members/by-user/{edith.id}", as_=grace)) == promoted_member
+    assert _expect(api.get(f"{platform.path}/members/by-username/EDITH", as_=grace)) == promoted_member
+    assert _expect(api.get(f"{platform.path}/members/{edith.id}", as_=grace)) == promoted_member
     assert [member["username"] for member in api.items(f"{platform.path}/members", as_=edith)] == ["grace", "edith"]
 
 
@@ -133,8 +135,8 @@ def _configure_spaces(api: Api, platform: Running, looms: Room, ada: Person, edi
     _expect(api.post(overrides, as_=edith, json={"moduleId": "jobs"}), 201)
     _expect(api.post(overrides, as_=edith, json={"moduleId": "feed", "enabled": False}), 201)
     assert _list_modules(api, looms, edith) >= {("jobs", True, "space"), ("feed", False, "space")}
-    locked = {"modules": [{"moduleId": "feed", "locked": True}]}
-    _expect(api.patch(f"{platform.path}/modules", as_=ada, json=locked))
+    locked_modules = {"modules": [{"moduleId": "feed", "locked": True}]}
+    _expect(api.patch(f"{platform.path}/modules", as_=ada, json=locked_modules))
     assert ("feed", True, "platform") in _list_modules(api, looms, edith)
     _expect(api.put(overrides, as_=edith, json={"overrides": [{"moduleId": "events", "enabled": False}]}))
     assert [override["moduleId"] for override in api.items(overrides, as_=edith)] == ["events"]
@@ -165,12 +167,12 @@ def _build_taxonomy(api: Api, platform: Running, looms: Room, ada: Person, edith
         _expect(api.post("/taxonomy-nodes", as_=edith, json={"platformId": platform.id, "name": name}), 201)
         for name in ("Crafts", "Weaving", "Machines")
     )
-    moved = _expect(api.patch(f"/taxonomy-nodes/{weaving['id']}", as_=edith, json={"parentId": crafts["id"]}))
-    assert (moved["path"], moved["depth"]) == ("crafts/weaving", 2)
+    moved_node = _expect(api.patch(f"/taxonomy-nodes/{weaving['id']}", as_=edith, json={"parentId": crafts["id"]}))
+    assert (moved_node["path"], moved_node["depth"]) == ("crafts/weaving", 2)
     resolve = f"{platform.path}/taxonomy-resolve"
     assert _expect(api.get(resolve, as_=edith, query={"path": "crafts/weaving"}))["matchedBy"] == "path"
-    former = _expect(api.get(resolve, as_=edith, query={"path": "weaving"}))
-    assert (former["node"]["id"], former["matchedBy"]) == (weaving["id"], "formerPath")
+    former_match = _expect(api.get(resolve, as_=edith, query={"path": "weaving"}))
+    assert (former_match["node"]["id"], former_match["matchedBy"]) == (weaving["id"], "formerPath")
 
     attachments = f"/taxonomy-nodes/{weaving['id']}/attachments"
     attachment = _expect(api.post(attachments, as_=edith, json={"entityType": "space", "entityId": looms.id}), 201)
@@ -200,9 +202,9 @@ def _publish(api: Api, platform: Running, looms: Room, office: Room) -> None:
     config = _expect(api.get(f"{platform.path}/config"))
     assert config["platform"]["name"] == "The Mill"
     assert config["customDomain"] is None
-    resolved = _expect(api.post(f"{platform.path}/resolve-config", json={"path": "/spaces/looms/today"}))
-    assert resolved["matched"]["space"]["id"] == looms.id
-    assert [capability["capabilityKey"] for capability in resolved["capabilities"]] == ["chat"]
+    resolved_config = _expect(api.post(f"{platform.path}/resolve-config", json={"path": "/spaces/looms/today"}))
+    assert resolved_config["matched"]["space"]["id"] == looms.id
+    assert [capability["capabilityKey"] for capability in resolved_config["capabilities"]] == ["chat"]
     private_space_answer = api.post(f"{platform.path}/resolve-config", json={"spaceId": office.id})
     missing_space_answer = api.post(f"{platform.path}/resolve-config", json={"spaceId": platform.id})
     assert private_space_answer.code == "404 not_found"
@@ -213,16 +215,16 @@ def _set_up_custom_domain(api: Api, platform: Running, nameserver: Nameserver, a
     """Claim a wrong domain and release it, then claim and verify the right one."""
     claim(api, platform, "mill.example.net")
     _expect(api.delete(f"{platform.path}/custom-domain", as_=ada), 204)
-    claimed = claim(api, platform, "the-mill.example.com")
+    custom_domain = claim(api, platform, "the-mill.example.com")
     assert verify(api, platform).json["lastError"] == "TXT_NOT_FOUND"
-    holds(nameserver, claimed)
+    holds(nameserver, custom_domain)
     assert verify(api, platform).json["status"] == "verified"
     assert _expect(api.get(f"{platform.path}/custom-domain", as_=ada))["lastError"] is None
     (entry,) = api.items(f"/organizations/{platform.organization_id}/domains/inventory", as_=ada)
     assert (entry["customDomain"], entry["verificationStatus"]) == ("the-mill.example.com", "verified")
-    resolved = _expect(api.post(f"{platform.path}/resolve-config", json={"host": "The-Mill.example.com:443"}))
-    assert resolved["matched"]["host"] == "customDomain"
-    assert resolved["customDomain"] == {"domain": "the-mill.example.com", "status": "verified"}
+    resolved_config = _expect(api.post(f"{platform.path}/resolve-config", json={"host": "The-Mill.example.com:443"}))
+    assert resolved_config["matched"]["host"] == "customDomain"
+    assert resolved_config["customDomain"] == {"domain": "the-mill.example.com", "status": "verified"}
 
 
 def _admit_visitor(api: Api, platform: Running, looms: Room, office: Room, ada: Person, mary: Person) -> None:

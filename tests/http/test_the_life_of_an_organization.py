@@ -111,10 +111,12 @@ def _invite_members(
     workers.deliver()
     (mail,) = mailbox.received
     assert mail.to == [grace.email]
-    assert "Bring the compiler." not in mail.letter.text  # Organizations younger than a day send no messages.
+    assert (
+        "Bring the compiler." not in mail.letter.text
+    )  # E-mails of organizations younger than a day omit the message.
     link = next(line for line in mail.letter.text.splitlines() if "?token=" in line)
-    described = opens(api, token_of(link)).json
-    assert (described["organization"]["name"], described["status"]) == ("Analytical Engines", "pending")
+    description = opens(api, token_of(link)).json
+    assert (description["organization"]["name"], description["status"]) == ("Analytical Engines", "pending")
     assert decides(api, token_of(link), grace).json["membership"]["role"] == "admin"
 
     first = invite(api, organization, edith, as_=grace, role="editor")
@@ -147,13 +149,13 @@ def _verify_and_export_log(api: Api, organization: Founded, workers: Workers, ap
     workers.settle()
     log = f"{organization.path}/audit-log"
     entries = api.items(log, as_=api_key)
-    exported = api.get(f"{log}/export", as_=api_key, query={"format": "ndjson"}).text
-    assert [json.loads(line) for line in exported.splitlines()] == entries[::-1]
+    ndjson = api.get(f"{log}/export", as_=api_key, query={"format": "ndjson"}).text
+    assert [json.loads(line) for line in ndjson.splitlines()] == entries[::-1]
 
-    started = api.post(f"{log}/export-async", as_=api_key)
-    assert (started.status, started.json["status"]) == (202, "queued")
+    export_answer = api.post(f"{log}/export-async", as_=api_key)
+    assert (export_answer.status, export_answer.json["status"]) == (202, "queued")
     workers.settle()
-    export = api.get(started.location, as_=api_key).json
+    export = api.get(export_answer.location, as_=api_key).json
     assert (export["status"], export["entryCount"]) == ("completed", len(entries) + 1)
     assert lines(export)[:-1] == entries[::-1]
 
@@ -165,8 +167,8 @@ def _verify_and_export_log(api: Api, organization: Founded, workers: Workers, ap
 def _replace_members(api: Api, organization: Founded, ada: Person, grace: Person, edith: Person, mary: Person) -> None:
     """Transfer the ownership to Grace; Ada leaves, and Edith is removed together with her invitation."""
     members = f"{organization.path}/members"
-    transferred = api.post(f"{organization.path}/transfer-ownership", as_=ada, json={"newOwnerId": grace.id})
-    assert transferred.json["ownerId"] == grace.id
+    transfer = api.post(f"{organization.path}/transfer-ownership", as_=ada, json={"newOwnerId": grace.id})
+    assert transfer.json["ownerId"] == grace.id
     assert api.patch(f"{members}/{edith.id}", as_=grace, json={"role": "admin"}).json["role"] == "admin"
     pending_invitation = invite(api, organization, "friend@example.com", as_=edith)
     assert api.delete(f"{members}/{edith.id}", as_=grace).status == 204

@@ -62,11 +62,11 @@ class TestInvitationEmail:
         container = organization if container_type == "organization" else run_platform(api, organization)
         invite(api, container, EMAIL_ADDRESS, as_=organization.owner)
         workers.deliver()
-        (received,) = mailbox.received
-        assert received.headers["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
-        (url,) = re.fullmatch(r"<(http\S+)>", received.headers["List-Unsubscribe"]).groups()  # type: ignore[union-attr]
-        assert url in received.letter.text
-        assert f'href="{url}"' in received.letter.html
+        (email,) = mailbox.received
+        assert email.headers["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
+        (url,) = re.fullmatch(r"<(http\S+)>", email.headers["List-Unsubscribe"]).groups()  # type: ignore[union-attr]
+        assert url in email.letter.text
+        assert f'href="{url}"' in email.letter.html
         assert EMAIL_ADDRESS not in url
         parts = urlsplit(url)
         assert parts.path == UNSUBSCRIBE_PATH
@@ -132,10 +132,10 @@ class TestOneClick:
 
     @pytest.mark.parametrize("unsubscribe_token", ["", "x", "A" * 100])
     def test_an_unknown_token_is_not_found(self, api: Api, unsubscribe_token: str) -> None:
-        before = snapshots.stored()
+        items_before = snapshots.stored()
         assert unsubscribe(api, unsubscribe_token).code == "404 not_found"
         assert get_page(api, unsubscribe_token).code == "404 not_found"
-        assert snapshots.stored() == before
+        assert snapshots.stored() == items_before
 
     def test_rejects_a_token_of_another_kind(self, api: Api, organization: Founded) -> None:
         assert unsubscribe(api, invite(api, organization, EMAIL_ADDRESS).token).code == "404 not_found"
@@ -147,10 +147,10 @@ class TestOneClick:
 
 class TestOpeningTheLink:
     def test_changes_nothing(self, api: Api) -> None:
-        before = snapshots.stored()
+        items_before = snapshots.stored()
         for headers in ({}, HTML_HEADERS):
             assert get_page(api, create_token(), **headers).status == 200
-        assert snapshots.stored() == before
+        assert snapshots.stored() == items_before
         assert not is_unsubscribed(api, create_token())
 
     def test_shows_a_page_with_a_working_button(self, api: Api) -> None:
@@ -170,11 +170,11 @@ class TestUnsubscribedPerson:
         self, api: Api, organization: Founded, stranger: Person, mailbox: Mailbox, workers: Workers
     ) -> None:
         unsubscribe(api, create_token(str(stranger.email)))
-        invited = invite(api, organization, stranger)
-        assert (invited.record["sentAt"], invited.record["mailWithheld"]) == (None, True)
+        invitation = invite(api, organization, stranger)
+        assert (invitation.record["sentAt"], invitation.record["mailWithheld"]) == (None, True)
         workers.deliver()
         assert mailbox.received == []
-        assert accepts(api, invited, stranger)["status"] == "accepted"
+        assert accepts(api, invitation, stranger)["status"] == "accepted"
 
 
 class TestHashKey:

@@ -14,10 +14,15 @@ class TestUpdateOrganization:
         organization = found(api, ada, companyName="Old", companyCountry="GB")
         answer = api.patch(organization.path, as_=ada, json={"companyName": "New"})
         assert answer.status == 200
-        expected = {**organization.record, "companyName": "New", "version": 2, "updatedAt": answer.json["updatedAt"]}
-        assert answer.json == expected
+        expected_record = {
+            **organization.record,
+            "companyName": "New",
+            "version": 2,
+            "updatedAt": answer.json["updatedAt"],
+        }
+        assert answer.json == expected_record
         assert answer.json["updatedAt"] > organization.record["updatedAt"]
-        assert api.get(organization.path, as_=ada).json == expected
+        assert api.get(organization.path, as_=ada).json == expected_record
 
     def test_all_fields_can_change_at_once(self, api: Api, ada: Person) -> None:
         organization = found(api, ada)
@@ -71,9 +76,9 @@ class TestUpdateOrganization:
 class TestMergePatch:
     def test_null_clears_an_optional_field(self, api: Api, ada: Person) -> None:
         organization = found(api, ada, companyName="A", companyCountry="GB", legalEmail="a@example.com")
-        cleared = {"companyName": None, "companyCountry": None, "legalEmail": None}
-        record = api.patch(organization.path, as_=ada, json=cleared).json
-        assert {field: record[field] for field in cleared} == cleared
+        nulls = {"companyName": None, "companyCountry": None, "legalEmail": None}
+        record = api.patch(organization.path, as_=ada, json=nulls).json
+        assert {field: record[field] for field in nulls} == nulls
 
     @pytest.mark.parametrize("field", ["name", "slug"])
     def test_null_is_rejected_for_a_required_field(self, api: Api, ada: Person, field: str) -> None:
@@ -83,11 +88,11 @@ class TestMergePatch:
 
     def test_an_empty_patch_changes_nothing(self, api: Api, ada: Person) -> None:
         organization = found(api, ada)
-        before = api.get(organization.path, as_=ada)
+        answer_before = api.get(organization.path, as_=ada)
         for body in ({}, {"name": organization.record["name"]}, {"companyName": None}, organization.record):
             answer = api.patch(organization.path, as_=ada, json=body)
-            assert (answer.status, answer.json, answer.etag) == (200, before.json, before.etag)
-        assert api.patch(organization.path, as_=ada).json == before.json
+            assert (answer.status, answer.json, answer.etag) == (200, answer_before.json, answer_before.etag)
+        assert api.patch(organization.path, as_=ada).json == answer_before.json
         assert [entry["type"] for entry in log_of(api, organization)] == ["organization.created"]
 
     def test_an_empty_patch_writes_and_enqueues_nothing(self, api: Api, ada: Person) -> None:
@@ -117,8 +122,8 @@ class TestMergePatch:
 
     def test_computed_fields_may_be_repeated_unchanged(self, api: Api, ada: Person) -> None:
         organization = found(api, ada)
-        changed = api.patch(organization.path, as_=ada, json={**organization.record, "name": "New"})
-        assert (changed.status, changed.json["name"], changed.json["version"]) == (200, "New", 2)
+        answer = api.patch(organization.path, as_=ada, json={**organization.record, "name": "New"})
+        assert (answer.status, answer.json["name"], answer.json["version"]) == (200, "New", 2)
 
     def test_unknown_fields_are_rejected_even_when_null(self, api: Api, ada: Person) -> None:
         answer = api.patch(found(api, ada).path, as_=ada, json={"nickname": None, "colour": "red"})
@@ -172,10 +177,10 @@ class TestVersions:
     def test_timestamps_increase_although_the_clock_was_set_back(self, api: Api, ada: Person, clock: Clock) -> None:
         organization = found(api, ada)
         clock.shift(seconds=-30)
-        changed = api.patch(organization.path, as_=ada, json={"name": "Later"}).json
-        assert changed["updatedAt"] > organization.record["updatedAt"]
+        updated_organization = api.patch(organization.path, as_=ada, json={"name": "Later"}).json
+        assert updated_organization["updatedAt"] > organization.record["updatedAt"]
         assert [(entry["type"], entry["occurredAt"]) for entry in log_of(api, organization)] == [
-            ("organization.updated", changed["updatedAt"]),
+            ("organization.updated", updated_organization["updatedAt"]),
             ("organization.created", organization.record["createdAt"]),
         ]
 

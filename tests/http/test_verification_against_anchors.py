@@ -67,9 +67,9 @@ class TestIntactLog:
     def test_is_not_reported_valid_while_its_anchor_is_unreadable(self, api: Api, ten: Founded) -> None:
         path = f"{ten.path}/audit-log/verify-integrity"
         for name in ("s3:ListObjectsV2", "s3:GetObject"):
-            with failing(Fault.TIMED_OUT, name=name) as injected:
+            with failing(Fault.TIMED_OUT, name=name) as injected_fault:
                 answer = api.get(path, as_=ten.owner)
-            assert injected.hit == name
+            assert injected_fault.hit == name
             assert answer.code == "503 unavailable"
             assert answer.headers["Retry-After"]
 

@@ -205,10 +205,10 @@ class TestTampering:
     def test_an_inserted_entry_is_detected(self, api: Api, ten: Founded) -> None:
         item = entry(ten, 5)
         for sk in (item["sk"][:-1] + "~", "1" + item["sk"][1:]):
-            forged = {**item, "sk": sk, "id": sk, "body": item["body"] + b" "}
-            cloud.put(forged)
+            forged_entry = {**item, "sk": sk, "id": sk, "body": item["body"] + b" "}
+            cloud.put(forged_entry)
             assert finding(api, ten) == ("modified", 5)
-            cloud.remove(forged)
+            cloud.remove(forged_entry)
         assert finding(api, ten) == (None, None)
 
     def test_appended_entries_are_detected(self, api: Api, ten: Founded) -> None:

@@ -56,19 +56,19 @@ class TestGetPageByPath:
         assert visit(api, site, "/", as_=mary).json["id"] == page.id
 
     def test_reveals_nothing_of_drafts_to_the_public(self, api: Api, site: Published, home: Leaf, mary: Person) -> None:
-        before = visit(api, site, "/")
+        answer_before = visit(api, site, "/")
         edit(api, home, title="Hello", publishAt="2099-01-01T00:00:00Z")
         write_page(api, site, "Looms")
-        after = visit(api, site, "/")
-        assert (after.text, after.etag) == (before.text, before.etag)
+        answer_after = visit(api, site, "/")
+        assert (answer_after.text, answer_after.etag) == (answer_before.text, answer_before.etag)
         assert visit(api, site, "/", as_=mary).json["hasUnpublishedChanges"]
 
     def test_is_cacheable_for_a_minute_and_varies_by_caller(self, api: Api, site: Published, home: Leaf) -> None:
         answer = visit(api, site, "/")
         assert answer.headers["Cache-Control"] == "public, max-age=60"
         assert answer.headers["Vary"] == "Accept, Authorization"
-        revalidated = api.get(answer.path, query={"path": "/"}, headers={"If-None-Match": answer.etag})
-        assert revalidated.status == 304
+        revalidation = api.get(answer.path, query={"path": "/"}, headers={"If-None-Match": answer.etag})
+        assert revalidation.status == 304
         edit(api, home, title="Hello")
         publish_page(api, home)
         assert api.get(answer.path, query={"path": "/"}, headers={"If-None-Match": answer.etag}).status == 200

@@ -92,13 +92,13 @@ class TestList:
         limit: int,
     ) -> None:
         query = {"limit": limit, "status": status, "eventType": event_type}
-        expected = [
+        matching_lists = [
             ids
             for (stored_status, stored_type), ids in stored_ids.items()
             if status in (None, stored_status) and event_type in (None, stored_type)
         ]
         found_ids = list_ids(api, paused_webhook, **{parameter: value for parameter, value in query.items() if value})
-        assert found_ids == sorted((delivery_id for ids in expected for delivery_id in ids), reverse=True)
+        assert found_ids == sorted((delivery_id for ids in matching_lists for delivery_id in ids), reverse=True)
 
     def test_both_ends_of_a_time_range_are_included(
         self, api: Api, paused_webhook: Hook, stored_ids: Mapping[Any, list[str]]
@@ -168,10 +168,10 @@ class TestGet:
         answer = api.get(f"{webhook.path}/deliveries/{delivery_id}", as_=ada)
         assert deliveries(api, webhook) == [answer.json]
         assert (answer.json["eventId"], answer.json["webhookId"]) == (delivery_id, webhook.id)
-        revalidated = api.get(
+        revalidation = api.get(
             f"{webhook.path}/deliveries/{delivery_id}", as_=ada, headers={"If-None-Match": answer.etag}
         )
-        assert revalidated.status == 304
+        assert revalidation.status == 304
 
     def test_a_delivery_of_another_webhook_is_not_found(
         self, api: Api, organization: Founded, webhook: Hook, ada: Person
@@ -199,21 +199,21 @@ class TestRetry:
     ) -> None:
         rename(api, organization, "After")
         workers.deliver()
-        before = self.get_only_delivery(api, made)
-        answer = self.retry(api, made, before)
+        delivery_before = self.get_only_delivery(api, made)
+        answer = self.retry(api, made, delivery_before)
         assert answer.status == 202
-        assert answer.location == f"{made.path}/deliveries/{before['id']}"
-        requeued = answer.json
-        assert (requeued["status"], requeued["completedAt"], requeued["version"]) == (
+        assert answer.location == f"{made.path}/deliveries/{delivery_before['id']}"
+        requeued_delivery = answer.json
+        assert (requeued_delivery["status"], requeued_delivery["completedAt"], requeued_delivery["version"]) == (
             "pending",
             None,
-            before["version"] + 1,
+            delivery_before["version"] + 1,
         )
-        assert requeued["nextAttemptAt"] <= now()
-        assert self.get_only_delivery(api, made) == requeued
+        assert requeued_delivery["nextAttemptAt"] <= now()
+        assert self.get_only_delivery(api, made) == requeued_delivery
         workers.deliver()
-        completed = self.get_only_delivery(api, made)
-        assert (completed["status"], [attempt["number"] for attempt in completed["attempts"]]) == (
+        completed_delivery = self.get_only_delivery(api, made)
+        assert (completed_delivery["status"], [attempt["number"] for attempt in completed_delivery["attempts"]]) == (
             "succeeded",
             [1, 2],
         )
@@ -225,10 +225,14 @@ class TestRetry:
     ) -> None:
         rename(api, organization, "After")
         workers.deliver()
-        before = self.get_only_delivery(api, made)
-        api.post(f"{made.path}/deliveries/{before['id']}/retry", as_=grace)
+        delivery_before = self.get_only_delivery(api, made)
+        api.post(f"{made.path}/deliveries/{delivery_before['id']}/retry", as_=grace)
         (entry,) = log_of(api, organization, type=RETRIED)
-        assert entry["target"] == {"type": "organization.webhook.delivery", "id": before["id"], "name": UPDATED}
+        assert entry["target"] == {
+            "type": "organization.webhook.delivery",
+            "id": delivery_before["id"],
+            "name": UPDATED,
+        }
         assert entry["actor"]["id"] == grace.id
         assert {"field": "status", "from": "succeeded", "to": "pending"} in entry["changes"]
 
@@ -241,14 +245,14 @@ class TestRetry:
         for seconds in RETRY_SECONDS:
             clock.shift(seconds=seconds * 1.2 + 301)
             workers.settle()
-        failed = self.get_only_delivery(api, made)
-        assert (failed["status"], len(failed["attempts"])) == ("failed", 10)
-        assert self.retry(api, made, failed).status == 202
+        failed_delivery = self.get_only_delivery(api, made)
+        assert (failed_delivery["status"], len(failed_delivery["attempts"])) == ("failed", 10)
+        assert self.retry(api, made, failed_delivery).status == 202
         workers.deliver()
         clock.shift(minutes=6)
         workers.settle()
-        retried = self.get_only_delivery(api, made)
-        assert (retried["status"], len(retried["attempts"])) == ("pending", 12)
+        retried_delivery = self.get_only_delivery(api, made)
+        assert (retried_delivery["status"], len(retried_delivery["attempts"])) == ("pending", 12)
         receiver.answer = Reply()
         clock.shift(minutes=12)
         workers.settle()
@@ -265,10 +269,10 @@ class TestRetry:
         workers.deliver()
         clock.shift(seconds=7)
         workers.settle()
-        pending = self.get_only_delivery(api, made)
-        assert pending["nextAttemptAt"] > after(now(), seconds=200)
+        pending_delivery = self.get_only_delivery(api, made)
+        assert pending_delivery["nextAttemptAt"] > after(now(), seconds=200)
         receiver.answer = Reply()
-        assert self.retry(api, made, pending).status == 202
+        assert self.retry(api, made, pending_delivery).status == 202
         workers.deliver()
         assert self.get_only_delivery(api, made)["status"] == "succeeded"
 

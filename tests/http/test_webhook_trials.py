@@ -73,21 +73,21 @@ class TestTestDelivery:
         assert entries[0]["data"] == shown(api, subscribed_webhook)
 
     def test_is_signed_with_every_valid_secret(self, api: Api, subscribed_webhook: Hook, receiver: Receiver) -> None:
-        rotated = api.post(f"{subscribed_webhook.path}/rotate-secret", as_=subscribed_webhook.organization.owner).json
+        rotation = api.post(f"{subscribed_webhook.path}/rotate-secret", as_=subscribed_webhook.organization.owner).json
         self.send_test(api, subscribed_webhook)
-        for secret in (subscribed_webhook.secret, rotated["secret"]):
+        for secret in (subscribed_webhook.secret, rotation["secret"]):
             self.verify_signature(receiver.requests[0], secret)
 
     @pytest.mark.parametrize("status", [301, 400, 410, 500])
     def test_reports_the_response_and_does_not_count_as_a_failure(
         self, api: Api, subscribed_webhook: Hook, receiver: Receiver, status: int
     ) -> None:
-        before = shown(api, subscribed_webhook)
+        webhook_before = shown(api, subscribed_webhook)
         receiver.answer = Reply(status=status, headers={"Location": receiver.url}, body=b"no")
         result = self.send_test(api, subscribed_webhook)
         assert result | {"delivered": False, "statusCode": status} == result
         assert str(status) in result["error"]
-        assert shown(api, subscribed_webhook) == before
+        assert shown(api, subscribed_webhook) == webhook_before
 
     def test_reports_a_connection_error(self, api: Api, organization: Founded, unused_port: int) -> None:
         webhook = hook(api, organization, f"http://127.0.0.1:{unused_port}/")
@@ -207,11 +207,11 @@ class TestRateLimit:
         assert len(receiver.requests) == 10
         for caller in callers:
             for path in paths:
-                rejected = api.post(f"{path}/test", as_=caller)
-                assert rejected.code == "429 rate_limited"
-                assert rejected.headers["RateLimit-Policy"].startswith('"tests";q=10;w=60')
+                rejection = api.post(f"{path}/test", as_=caller)
+                assert rejection.code == "429 rate_limited"
+                assert rejection.headers["RateLimit-Policy"].startswith('"tests";q=10;w=60')
         assert len(receiver.requests) == 10
-        clock.shift(seconds=int(rejected.headers["Retry-After"]))
+        clock.shift(seconds=int(rejection.headers["Retry-After"]))
         assert api.post(f"{webhook.path}/test", as_=grace).status == 200
 
     def test_another_organization_has_its_own_limit(

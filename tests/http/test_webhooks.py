@@ -71,10 +71,10 @@ class TestCreateWebhook:
         secrets = [
             create_webhook(api, organization, url=URL, **fields).json["secret"] for fields in ({}, {"secret": SECRET})
         ]
-        stored = repr(cloud.stored())
+        stored_text = repr(cloud.stored())
         for secret in secrets:
-            assert secret[6:] not in stored
-            assert repr(decode_secret(secret))[2:-1] not in stored
+            assert secret[6:] not in stored_text
+            assert repr(decode_secret(secret))[2:-1] not in stored_text
 
     @pytest.mark.parametrize(
         ("field", "value"),

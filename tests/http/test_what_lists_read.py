@@ -45,8 +45,8 @@ def list_platforms_timed(api: Api, person: Person) -> tuple[Answer, float]:
 def platform_in_former_schema(api: Api, organization: Founded) -> Running:
     """Return a platform in the stored form of the former schema version."""
     platform = run_platform(api, organization)
-    stored = cloud.stored_at(f"P#{platform.id}", "#") or {}
-    former_item = {name: value for name, value in stored.items() if name != "shape"}
+    item = cloud.stored_at(f"P#{platform.id}", "#") or {}
+    former_item = {name: value for name, value in item.items() if name != "shape"}
     theme: dict[str, Any] = {
         "mode": None,
         "colors": {},
@@ -93,6 +93,6 @@ class TestPlatform:
         record = api.get(path, as_=owner).json
         assert record["home"]["blocks"] == LARGE_HOME["blocks"]
         assert api.patch(path, as_=owner, json={"name": "Looms"}).status == 200
-        stored = cloud.stored_at(f"P#{platform_in_former_schema.id}", "#") or {}
-        assert (stored["shape"], type(stored["home"])) == (2, bytes)
+        item = cloud.stored_at(f"P#{platform_in_former_schema.id}", "#") or {}
+        assert (item["shape"], type(item["home"])) == (2, bytes)
         assert api.get(path, as_=owner).json["home"] == record["home"]

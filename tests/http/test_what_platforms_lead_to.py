@@ -146,12 +146,12 @@ class TestPrivateSpace:
 
 
 class TestDrafts:
-    @pytest.mark.parametrize("published", [False, True])
+    @pytest.mark.parametrize("is_published", [False, True])
     def test_a_draft_site_is_the_home_only_for_its_organization(
-        self, api: Api, organization: Founded, platform: Running, stranger: Person, mary: Person, *, published: bool
+        self, api: Api, organization: Founded, platform: Running, stranger: Person, mary: Person, *, is_published: bool
     ) -> None:
         takes_part(platform, stranger)
-        site = make_site(api, organization, published=published)
+        site = make_site(api, organization, published=is_published)
         body = {"siteId": site.id}
         assert api.patch(f"{platform.path}/home", as_=platform.owner, json=body).status == 200
         organization_callers: list[Caller] = [platform.owner, mary, make_key(api, organization, "read")]
@@ -162,7 +162,7 @@ class TestDrafts:
         ]
         assert site_ids == [site.id] * 9
         public_documents = [*get_documents(api, platform, None), *get_documents(api, platform, stranger)]
-        assert {document["home"]["siteId"] for document in public_documents} == {site.id if published else None}
+        assert {document["home"]["siteId"] for document in public_documents} == {site.id if is_published else None}
 
     def test_draft_pages_are_in_the_navigation_only_for_the_organization(
         self, api: Api, organization: Founded, platform: Running, stranger: Person, mary: Person

@@ -69,8 +69,10 @@ class TestErasure:
         rename(api, organization, "After")
         workers.deliver()
         assert [request.path for request in receiver.requests] == ["/"]
-        reenabled = change(api, webhook_with_person_in_url, url=receiver.at("127.0.0.1", "/other"), enabled=True).json
-        assert (reenabled["status"], reenabled["disabledReason"]) == ("active", None)
+        reenabled_webhook = change(
+            api, webhook_with_person_in_url, url=receiver.at("127.0.0.1", "/other"), enabled=True
+        ).json
+        assert (reenabled_webhook["status"], reenabled_webhook["disabledReason"]) == ("active", None)
 
     def test_continues_after_interruptions(
         self,
@@ -89,9 +91,11 @@ class TestErasure:
         monkeypatch.setattr(tasks, "_PAGE_SIZE", 2)
         path = begin_erasure(api, organization, email=SOPHIE)
         for call_number in (12, 18, 24):
-            with failing(Fault.TIMED_OUT, name="dynamodb:TransactWriteItems", at=call_number, times=None) as injected:
+            with failing(
+                Fault.TIMED_OUT, name="dynamodb:TransactWriteItems", at=call_number, times=None
+            ) as injected_fault:
                 workers.attempt()
-            assert injected.hit
+            assert injected_fault.hit
             clock.shift(minutes=4)
             workers.sweep()
         finish(workers, clock)
@@ -160,9 +164,9 @@ class TestPurge:
         clock.shift(days=30, minutes=3)
         monkeypatch.setattr(table, "MAX_TRANSACT_ITEMS", 3)
         workers.sweep()
-        with failing(Fault.TIMED_OUT, name="dynamodb:TransactWriteItems", at=2, times=None) as injected:
+        with failing(Fault.TIMED_OUT, name="dynamodb:TransactWriteItems", at=2, times=None) as injected_fault:
             workers.attempt()
-        assert injected.hit
+        assert injected_fault.hit
         remaining = [item for item in cloud.stored() if item["pk"].startswith("V#")]
         assert remaining
         for _ in range(3):

@@ -72,8 +72,8 @@ class TestDeletedSite:
         other = make_site(api, organization, slug="machines", platformId=site.record["platformId"])
         assert page_of(api, other, "Welcome").record["path"] == "/"
         assert page_of(api, other, "Engines", slug="engines").record["path"] == "/engines"
-        resolved = api.get("/sites/resolve", query={"host": other.record["host"], "path": "/engines"})
-        assert (resolved.json["site"]["id"], resolved.json["match"]) == (other.id, "page")
+        resolution = api.get("/sites/resolve", query={"host": other.record["host"], "path": "/engines"})
+        assert (resolution.json["site"]["id"], resolution.json["match"]) == (other.id, "page")
 
     def test_is_not_found_at_once(self, api: Api, site: Published) -> None:
         page = pages_by_title(api, site)["Looms"]
@@ -121,8 +121,8 @@ class TestDeletedOrganization:
         assert {answer.status for answer in request_everywhere(api, site, page)} == {200}
         assert api.delete(organization.path, as_=organization.owner).status == 204
         assert {answer.code for answer in request_everywhere(api, site, page)} == {"404 not_found"}
-        restored = api.patch(organization.path, as_=organization.owner, json={"status": "active"})
-        assert restored.status == 200
+        restoration = api.patch(organization.path, as_=organization.owner, json={"status": "active"})
+        assert restoration.status == 200
         assert {answer.status for answer in request_everywhere(api, site, page)} == {200}
 
     def test_leaves_nothing_of_its_sites_after_its_purge(
