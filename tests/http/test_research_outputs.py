@@ -20,7 +20,7 @@ def build_work(title: str, *, by: Researcher = CARBERRY, year: int = 2020, **fie
     return Work(title, year, [by], **fields)
 
 
-def titles(outputs: list[Json]) -> list[str]:
+def sorted_titles(outputs: list[Json]) -> list[str]:
     return sorted(output["title"] for output in outputs)
 
 
@@ -201,8 +201,8 @@ class TestListOutputs:
     def test_filters_by_each_parameter_and_combinations(
         self, library: Library, filters: Json, expected_titles: str
     ) -> None:
-        assert titles(library.items("outputs", **filters)) == [*expected_titles]
-        assert titles(library.items("outputs", **filters, limit=1)) == [*expected_titles]
+        assert sorted_titles(library.items("outputs", **filters)) == [*expected_titles]
+        assert sorted_titles(library.items("outputs", **filters, limit=1)) == [*expected_titles]
 
     def test_rejects_an_invalid_doi_and_year(self, library: Library) -> None:
         for name, invalid in (("doi", "W1"), ("year", "soon")):

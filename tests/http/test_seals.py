@@ -314,10 +314,10 @@ class TestSealRenewal:
     def test_fails_if_a_log_keeps_changing(
         self, sealed_with_signing_key: Founded, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        def conflict(_: Any) -> None:
+        def raise_conflict(_: Any) -> None:
             raise TransactionCancelled({}, is_contended=True)
 
-        monkeypatch.setattr(table, "write_transaction", conflict)
+        monkeypatch.setattr(table, "write_transaction", raise_conflict)
         with pytest.raises(
             NotRenewed,
             match=f"The log {sealed_with_signing_key.id} keeps changing. Run it again: what is done is done.",

@@ -15,7 +15,7 @@ Request = Callable[[], Answer]
 
 
 @pytest.fixture
-def path(api: Api, looms: Room, ada: Person) -> str:
+def capabilities_path(api: Api, looms: Room, ada: Person) -> str:
     """Return the path of the capabilities of a space that has two of them."""
     path = f"{looms.path}/capabilities"
     api.put(path, as_=ada, json={"capabilities": [{"capabilityKey": "chat"}, {"capabilityKey": "polls"}]})
@@ -27,12 +27,12 @@ def list_keys(api: Api, path: str, as_: Person) -> set[str]:
 
 
 @pytest.fixture
-def requests_by_name(api: Api, path: str, ada: Person) -> dict[str, Request]:
+def requests_by_name(api: Api, capabilities_path: str, ada: Person) -> dict[str, Request]:
     """Return the requests that the tests combine."""
 
     def put_capabilities(*capability_keys: str) -> Answer:
         return api.put(
-            path,
+            capabilities_path,
             as_=ada,
             json={"capabilities": [{"capabilityKey": capability_key} for capability_key in capability_keys]},
         )
@@ -41,8 +41,8 @@ def requests_by_name(api: Api, path: str, ada: Person) -> dict[str, Request]:
         "put maps": lambda: put_capabilities("maps"),
         "put chat": lambda: put_capabilities("chat"),
         "put none": put_capabilities,
-        "add maps": lambda: api.post(path, as_=ada, json={"capabilityKey": "maps"}),
-        "remove chat": lambda: api.delete(f"{path}/chat", as_=ada),
+        "add maps": lambda: api.post(capabilities_path, as_=ada, json={"capabilityKey": "maps"}),
+        "remove chat": lambda: api.delete(f"{capabilities_path}/chat", as_=ada),
     }
 
 
@@ -60,7 +60,7 @@ def requests_by_name(api: Api, path: str, ada: Person) -> dict[str, Request]:
 def test_the_second_request_is_retried_on_the_result_of_the_first(
     api: Api,
     organization: Founded,
-    path: str,
+    capabilities_path: str,
     requests_by_name: dict[str, Request],
     first: str,
     second: str,
@@ -69,7 +69,7 @@ def test_the_second_request_is_retried_on_the_result_of_the_first(
 ) -> None:
     before_the_next_write(monkeypatch, requests_by_name[first])
     assert requests_by_name[second]().status in (200, 201)
-    assert list_keys(api, path, organization.owner) == expected_keys
+    assert list_keys(api, capabilities_path, organization.owner) == expected_keys
     later, earlier = (entry for entry in log_of(api, organization)[:2])
     if earlier["type"] == later["type"]:
         first_result = [item["capabilityKey"] for item in earlier["data"]["items"]]
@@ -83,7 +83,7 @@ def test_the_second_request_is_retried_on_the_result_of_the_first(
 def test_the_second_request_fails_if_the_first_makes_it_invalid(
     api: Api,
     organization: Founded,
-    path: str,
+    capabilities_path: str,
     requests_by_name: dict[str, Request],
     first: str,
     second: str,
@@ -92,7 +92,10 @@ def test_the_second_request_fails_if_the_first_makes_it_invalid(
 ) -> None:
     before_the_next_write(monkeypatch, requests_by_name[first])
     assert requests_by_name[second]().code == code
-    assert list_keys(api, path, organization.owner) == {"add maps": {"chat", "polls", "maps"}, "put none": set()}[first]
+    assert (
+        list_keys(api, capabilities_path, organization.owner)
+        == {"add maps": {"chat", "polls", "maps"}, "put none": set()}[first]
+    )
 
 
 def test_changes_of_different_modules_both_succeed(

@@ -43,18 +43,20 @@ def get_html(api: Api, leaf: Leaf, path: str = "/", **headers: str) -> Answer:
 
 def get_rendering(leaf: Leaf) -> StoredRendering:
     """Return the stored rendering of a page."""
-    return StoredRendering.from_item(item_at(StoredRendering.make_item_key(page_id=leaf.id, id=leaf.draft_revision_id)))
+    return StoredRendering.from_item(
+        get_item(StoredRendering.make_item_key(page_id=leaf.id, id=leaf.draft_revision_id))
+    )
 
 
 def remove_rendering(leaf: Leaf) -> None:
     """Return a page to its stored form from before renderings were stored."""
-    cloud.remove(item_at(StoredRendering.make_item_key(page_id=leaf.id, id=leaf.draft_revision_id)))
-    content_item = item_at(Content.make_item_key(page_id=leaf.id, id=leaf.draft_revision_id))
+    cloud.remove(get_item(StoredRendering.make_item_key(page_id=leaf.id, id=leaf.draft_revision_id)))
+    content_item = get_item(Content.make_item_key(page_id=leaf.id, id=leaf.draft_revision_id))
     cloud.remove(content_item)
     cloud.put({attribute: value for attribute, value in content_item.items() if attribute != "titled"})
 
 
-def item_at(key: ItemKey) -> Item:
+def get_item(key: ItemKey) -> Item:
     item = cloud.stored_at(*key)
     assert item is not None
     return item
@@ -63,7 +65,7 @@ def item_at(key: ItemKey) -> Item:
 def replace_blocks(leaf: Leaf, *blocks: Json) -> None:
     """Store blocks that exceed the limits, and remove the rendering."""
     remove_rendering(leaf)
-    content_item = item_at(Content.make_item_key(page_id=leaf.id, id=leaf.draft_revision_id))
+    content_item = get_item(Content.make_item_key(page_id=leaf.id, id=leaf.draft_revision_id))
     cloud.put({**content_item, "text": to_json(blocks)})
 
 
@@ -71,18 +73,18 @@ def replace_blocks(leaf: Leaf, *blocks: Json) -> None:
 def forbid_rendering(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     """Return a function that makes any later rendering fail: of blocks only, or of whole pages."""
 
-    def forbid(*targets: str) -> None:
-        def fail(*_: Any, **__: Any) -> None:
+    def forbid_targets(*targets: str) -> None:
+        def raise_assertion(*_: Any, **__: Any) -> None:
             raise AssertionError("the page is rendered again")
 
-        monkeypatch.setattr(content, "render_blocks", fail)
+        monkeypatch.setattr(content, "render_blocks", raise_assertion)
         if "all" in targets:
-            monkeypatch.setattr(page_document, "get_template", fail)
-            monkeypatch.setattr(templates, "get_template", fail)
-            monkeypatch.setattr(markdown, "sanitize_html", fail)
-            monkeypatch.setattr(StoredRendering, "load_html", fail)
+            monkeypatch.setattr(page_document, "get_template", raise_assertion)
+            monkeypatch.setattr(templates, "get_template", raise_assertion)
+            monkeypatch.setattr(markdown, "sanitize_html", raise_assertion)
+            monkeypatch.setattr(StoredRendering, "load_html", raise_assertion)
 
-    return forbid
+    return forbid_targets
 
 
 @pytest.fixture

@@ -215,9 +215,8 @@ class TestRestoredOldCopies:
         cloud.put(old_chain)
         assert get_findings(api, sequenced_organization) == (None, None, 1)
         add_entry(api, sequenced_organization)
-        assert (
-            get_findings(api, sequenced_organization)[2] == 0
-        )  # An entry in the tree has the same number: the append detects it.
+        # An entry in the tree has the same number, so the append detects the old copy.
+        assert get_findings(api, sequenced_organization)[2] == 0
         workers.deliver()
         assert get_findings(api, sequenced_organization) == (None, None, 1)
 
@@ -275,10 +274,8 @@ class TestStatement:
         assert get_findings(api, sequenced_organization)[0] in ("bad_signature", "modified")
         add_entry(api, sequenced_organization)
         workers.deliver()
-        assert get_findings(api, sequenced_organization)[:2] == (
-            "modified",
-            1,
-        )  # The entry MAC covers the existence of a statement.
+        # The entry MAC covers the existence of a statement.
+        assert get_findings(api, sequenced_organization)[:2] == ("modified", 1)
 
     def test_an_older_statement_is_detected(self, api: Api, sequenced_organization: Founded, workers: Workers) -> None:
         old_statement = head(sequenced_organization)["chains"]

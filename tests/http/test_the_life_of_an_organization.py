@@ -111,9 +111,8 @@ def _invite_members(
     workers.deliver()
     (mail,) = mailbox.received
     assert mail.to == [grace.email]
-    assert (
-        "Bring the compiler." not in mail.letter.text
-    )  # E-mails of organizations younger than a day omit the message.
+    # E-mails of organizations younger than a day omit the message.
+    assert "Bring the compiler." not in mail.letter.text
     link = next(line for line in mail.letter.text.splitlines() if "?token=" in line)
     description = opens(api, token_of(link)).json
     assert (description["organization"]["name"], description["status"]) == ("Analytical Engines", "pending")
