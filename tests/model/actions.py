@@ -1,4 +1,8 @@
-"""The deeds: all that can happen in a story, each with what is drawn for it; by nouns."""
+"""The actions of which a run consists, and the strategies that draw their arguments.
+
+The arguments are recorded in JSON. An argument that is named after a kind of record is an index (`site=0` is the newest
+site), and so is `place`, which selects an organization.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,9 +13,9 @@ from typing import Any, Final
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from tests.model.entities import GONE
+from tests.model.entities import DELETED_INDEX
 
-Deed = Callable[..., None]
+ActionFunction = Callable[..., None]
 
 NOUNS: Final = (
     "organizations",
@@ -28,69 +32,73 @@ NOUNS: Final = (
     "pages",
     "leads",
     "reference",
-    "mishaps",
+    "faults",
 )
 
 PEOPLE: Final = ("ada", "grace", "edith", "mary", "stranger", "emmy", "operator", "nobody")
 
-which: Final = st.sampled_from([*[0] * 9, 1, 1, 2, GONE])
-"""One of those there are, counted from the last, or one that is gone."""
+record_index: Final = st.sampled_from([*[0] * 9, 1, 1, 2, DELETED_INDEX])
+"""Draw the index of a record, counted from the newest, or the index that selects a deleted one."""
 
 slugs: Final = st.sampled_from(["loom", "mill", "engine", "wheel"])
 names: Final = st.sampled_from(["Looms", "Mills", "Engines", "Wheels and cogs", "Łódź & Ёлка"])
-texts: Final = st.none() | st.sampled_from(["All about it.", "Nothing\nmuch <b>."])
+optional_texts: Final = st.none() | st.sampled_from(["All about it.", "Nothing\nmuch <b>."])
 roles: Final = st.sampled_from(["member", "editor", "admin"])
 settings: Final = st.sampled_from([{}, {"columns": 2}, {"columns": 3, "deep": {"a": [1, None]}}])
 
-_who: Final = st.sampled_from([*["ada"] * 24, *["grace"] * 4, "edith", *PEOPLE, 0, 1, 2, 3, 4])
-_plainly: Final[list[dict[str, Any]]] = [{}] * 9
-_how: Final = st.sampled_from([*_plainly, {"match": "right"}, {"match": "stale"}, *({"once": n} for n in range(3))])
-callers: Final = st.builds(lambda who, how: {"who": who, **how}, _who, _how)
-"""How a step asks: mostly as somebody who may."""
+_caller_names: Final = st.sampled_from([*["ada"] * 24, *["grace"] * 4, "edith", *PEOPLE, 0, 1, 2, 3, 4])
+_without_options: Final[list[dict[str, Any]]] = [{}] * 9
+_request_options: Final = st.sampled_from(
+    [*_without_options, {"match": "right"}, {"match": "stale"}, *({"once": n} for n in range(3))]
+)
+callers: Final = st.builds(lambda name, options: {"who": name, **options}, _caller_names, _request_options)
+"""Draw the sender of a request, mostly an authorized one."""
 
 
-def some(**optional: SearchStrategy[Any]) -> SearchStrategy[dict[str, Any]]:
-    """Draw a body with some of these fields."""
+def optional_fields(**optional: SearchStrategy[Any]) -> SearchStrategy[dict[str, Any]]:
+    """Draw an object with some of these fields."""
     return st.fixed_dictionaries({}, optional=optional)
 
 
 @dataclass(frozen=True)
-class Drawn:
-    """A deed, and what is drawn for it."""
+class Action:
+    """An action, the strategies of its arguments, and its relative frequency."""
 
     noun: str
-    function: Deed
-    words: dict[str, SearchStrategy[Any]]
-    often: int = 4
+    function: ActionFunction
+    argument_strategies: dict[str, SearchStrategy[Any]]
+    weight: int = 4
 
 
-_DEEDS: Final[dict[str, Drawn]] = {}
+_ACTIONS: Final[dict[str, Action]] = {}
 
 
-def deed(*, often: int = 4, **words: SearchStrategy[Any]) -> Callable[[Deed], Deed]:
-    """Let a function be a deed: it takes the story, `by`, and what is drawn for it. `often`: how often it is drawn."""
+def action(
+    *, weight: int = 4, **argument_strategies: SearchStrategy[Any]
+) -> Callable[[ActionFunction], ActionFunction]:
+    """Register a function as an action. It receives the run, `by` (but for faults) and the drawn arguments."""
 
-    def declare(function: Deed) -> Deed:
+    def declare(function: ActionFunction) -> ActionFunction:
         noun = function.__module__.rpartition(".")[2]
-        drawn = words if noun == "mishaps" else {"by": callers, **words}
-        _DEEDS[function.__name__] = Drawn(noun, function, drawn, often)
+        strategies = argument_strategies if noun == "faults" else {"by": callers, **argument_strategies}
+        _ACTIONS[function.__name__] = Action(noun, function, strategies, weight)
         return function
 
     return declare
 
 
 @cache
-def all_deeds() -> dict[str, Drawn]:
-    """Return all deeds by their names."""
+def all_actions() -> dict[str, Action]:
+    """Return all actions by name."""
     for noun in NOUNS:
-        import_module(f"tests.model.nouns.{noun}")
-    return _DEEDS
+        import_module(f"tests.model.resources.{noun}")
+    return _ACTIONS
 
 
-def steps_of(noun: str) -> SearchStrategy[tuple[str, dict[str, Any]]]:
-    """Draw a step that has to do with a noun."""
-    of_noun = {name: drawn for name, drawn in all_deeds().items() if drawn.noun == noun}
-    drawn_as_often = [name for name, drawn in of_noun.items() for _ in range(drawn.often)]
-    return st.sampled_from(drawn_as_often).flatmap(
-        lambda name: st.tuples(st.just(name), st.fixed_dictionaries(of_noun[name].words))
+def steps_for_noun(noun: str) -> SearchStrategy[tuple[str, dict[str, Any]]]:
+    """Draw a step from the actions of a module in `resources`."""
+    actions = {name: action for name, action in all_actions().items() if action.noun == noun}
+    weighted_names = [name for name, action in actions.items() for _ in range(action.weight)]
+    return st.sampled_from(weighted_names).flatmap(
+        lambda name: st.tuples(st.just(name), st.fixed_dictionaries(actions[name].argument_strategies))
     )

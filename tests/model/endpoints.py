@@ -1,4 +1,4 @@
-"""The servers outside of the service to which it sends: they keep what arrives, and answer as they are told."""
+"""Fake servers that receive webhooks. They store what they accept and respond according to their state."""
 
 import json
 from dataclasses import dataclass, field
@@ -17,13 +17,13 @@ _ANSWERS: Final = {
 
 @dataclass
 class Endpoints:
-    """What arrived, by URL, in order; only what was taken."""
+    """The accepted messages by URL, in order of their arrival."""
 
     state: str = "well"
     arrived: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
 
     def post(self, url: str, body: bytes, headers: Any, _seconds: float | None = None) -> WebhookResponse:
-        """Take a message, or not."""
+        """Respond to a message, and store it if it is accepted."""
         if self.state == "well":
             self.arrived.setdefault(url, []).append(json.loads(body) | {"webhook-id": headers.get("webhook-id")})
         return WebhookResponse(body="", duration_ms=7, **_ANSWERS[self.state])  # type: ignore[arg-type]

@@ -1,15 +1,15 @@
-"""The model: plain records of what there should be, who has which role, and what was told; and no more than that."""
+"""The model of the service: the records that should exist, the roles of users, and the expected log entries."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from tests.model.interface import OPERATIONS, Row, covers, opens, role_of_key
+from tests.model.interface import OPERATIONS, InterfaceOperation, role_of_api_key, role_suffices, scopes_allow
 
 Json = dict[str, Any]
 
-GONE: Final = 99
-"""Which is one that is gone, if there is one."""
+DELETED_INDEX: Final = 99
+"""The index that selects a deleted record, if there is one."""
 
 SYSTEM: Final = "system"
 
@@ -34,182 +34,223 @@ READ_BY: Final = {
     "menu": "get_navigation_menu",
     "lead": "get_marketing_lead",
 }
-"""By which operation one of a kind is read."""
+"""The operation that reads a single record, by its kind."""
 
 MEMBERS: Final = {"organization": "member", "platform": "platform_member", "space": "space_member"}
-"""What a member is of each kind of place."""
+"""The kind of membership, by the kind of its container."""
 
 
 @dataclass(eq=False)
-class Thing:
-    """A record: `shown` is all of it, as whoever may see it all is answered. `hidden`: what was told once only."""
+class ModelRecord:
+    """A record. `fields` is its representation for its owner; `internal` has secrets and what only the model knows."""
 
     kind: str
-    shown: Json
-    within: "Thing | None" = None
-    hidden: Json = field(default_factory=dict)
-    gone: bool = False
-    first_tag: str = '"none"'
-    touched: bool = False
-    """Whether it has another version by now that nobody was told of."""
+    fields: Json
+    container: "ModelRecord | None" = None
+    internal: Json = field(default_factory=dict)
+    is_deleted: bool = False
+    first_etag: str = '"none"'
+    has_unseen_version: bool = False
+    """Whether the service may have changed its version without a response that shows it."""
 
     @property
     def id(self) -> str:
-        """Its id; of a menu what its people call it."""
-        return str(self.shown["id"])
+        """The id of the record. A menu has the id that its creator chose."""
+        return str(self.fields["id"])
 
     @property
-    def chain(self) -> "Iterator[Thing]":
-        """It, and the places that it lies in, the nearest first."""
+    def self_and_containers(self) -> "Iterator[ModelRecord]":
+        """The record and its containers, the nearest first."""
         yield self
-        if self.within:
-            yield from self.within.chain
+        if self.container:
+            yield from self.container.self_and_containers
 
     @property
-    def log(self) -> str:
-        """The log that tells of it: its organization's, or that of the service."""
-        return SYSTEM if self.kind == "lead" else [*self.chain][-1].id
+    def log_id(self) -> str:
+        """The id of the log that records its changes: its organization's log, or the system log."""
+        return SYSTEM if self.kind == "lead" else [*self.self_and_containers][-1].id
 
     @property
-    def names(self) -> dict[str, str]:
-        """What names it and what it lies in, by path parameter."""
-        own = self.shown["userId"] if self.kind in MEMBERS.values() else self.id
+    def path_parameters(self) -> dict[str, str]:
+        """The ids of the record and its containers, by path parameter."""
+        own = self.fields["userId"] if self.kind in MEMBERS.values() else self.id
         parameter = OPERATIONS[READ_BY[self.kind]].path.rpartition("{")[2].rstrip("}")
-        return {**(self.within.names if self.within else {}), parameter: own}
+        return {**(self.container.path_parameters if self.container else {}), parameter: own}
 
     @property
     def path(self) -> str:
-        """Where it is read."""
-        return OPERATIONS[READ_BY[self.kind]].path.format_map(self.names)
+        """The path at which the record is read."""
+        return OPERATIONS[READ_BY[self.kind]].path.format_map(self.path_parameters)
 
-    def lies_in(self, place: "Thing | None") -> bool:
-        """Return whether it is in a place, or is that."""
-        return any(each is place for each in self.chain)
+    def is_inside(self, container: "ModelRecord | None") -> bool:
+        """Return whether the record is a container or lies in it."""
+        return any(each is container for each in self.self_and_containers)
 
-    def above(self, kind: str) -> "Thing | None":
-        """Return the place of a kind that it is or lies in."""
-        return next((thing for thing in self.chain if thing.kind == kind), None)
+    def container_of_kind(self, kind: str) -> "ModelRecord | None":
+        """Return the record itself or its container of a kind."""
+        return next((record for record in self.self_and_containers if record.kind == kind), None)
 
     @property
-    def there(self) -> bool:
-        """Whether neither it nor a place that it lies in is gone."""
-        closed = any(thing.shown.get("status") == "pending_deletion" for thing in self.chain)
-        return not closed and not any(thing.gone for thing in self.chain)
+    def exists(self) -> bool:
+        """Whether neither the record nor any of its containers is deleted."""
+        closed = any(record.fields.get("status") == "pending_deletion" for record in self.self_and_containers)
+        return not closed and not any(record.is_deleted for record in self.self_and_containers)
 
 
 @dataclass(frozen=True)
 class Caller:
-    """Who calls. `kind`: user, operator, api_key, or nobody."""
+    """A caller. `kind` is `user`, `operator`, `api_key` or `nobody`."""
 
     kind: str
     id: str
     name: str = ""
-    key: Thing | None = None
+    key: ModelRecord | None = None
 
 
 @dataclass(frozen=True)
-class Told:
-    """What an entry says: what happened, to what, by whom, by which operation. `said`: the record then."""
+class ExpectedEntry:
+    """An expected log entry. `fields` is the representation of the record after the change."""
 
     type: str
-    target: str
-    actor: str | None
-    operation: str
-    said: Json
+    target_id: str
+    actor_id: str | None
+    operation_id: str
+    fields: Json
 
 
 @dataclass
 class Model:
-    """All there is. `told`: what each log tells of requests, in order; `later`: what it tells of the service's own.
+    """The expected state of the service.
 
-    `mails`: of each address, by the length of the time that is counted, until when that lasts and how many it got.
+    `expected_entries` has the entries of requests in order, by log; `expected_system_entries` those of the service
+    itself. `email_counts` has, by address and window length, the end of the window and the number of emails in it.
     """
 
-    things: list[Thing] = field(default_factory=list)
-    told: dict[str, list[Told]] = field(default_factory=dict)
-    later: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
+    records: list[ModelRecord] = field(default_factory=list)
+    expected_entries: dict[str, list[ExpectedEntry]] = field(default_factory=dict)
+    expected_system_entries: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
     former_slugs: dict[str, str] = field(default_factory=dict)
-    mails: dict[str, dict[int, tuple[float, int]]] = field(default_factory=dict)
+    email_counts: dict[str, dict[int, tuple[float, int]]] = field(default_factory=dict)
 
-    def of(self, kind: str, within: Thing | None = None) -> list[Thing]:
-        """Return those of a kind that are there, in the order in which they were made."""
-        return [t for t in self.things if t.kind == kind and t.there and (within is None or t.within is within)]
+    def existing(self, kind: str, container: ModelRecord | None = None) -> list[ModelRecord]:
+        """Return the existing records of a kind, in order of their creation."""
+        return [
+            record
+            for record in self.records
+            if record.kind == kind and record.exists and (container is None or record.container is container)
+        ]
 
-    def pick(self, kind: str, which: int, within: Thing | None = None) -> Thing | None:
-        """Return one of a kind, counted from the last; or, if there is none or it is asked for, one that is gone."""
-        there = self.of(kind, within)[::-1]
-        gone = [t for t in self.things if t.kind == kind and not t.there and (within is None or t.within is within)]
-        known = gone[-1:] or there if which == GONE else there or gone[-1:]
-        return known[which % len(known)] if known else None
+    def pick(self, kind: str, record_index: int, container: ModelRecord | None = None) -> ModelRecord | None:
+        """Return a record of a kind, counted from the newest, or a deleted one if none exists or it is asked for."""
+        existing_records = self.existing(kind, container)[::-1]
+        deleted_records = [
+            record
+            for record in self.records
+            if record.kind == kind and not record.exists and (container is None or record.container is container)
+        ]
+        candidates = (
+            deleted_records[-1:] or existing_records
+            if record_index == DELETED_INDEX
+            else existing_records or deleted_records[-1:]
+        )
+        return candidates[record_index % len(candidates)] if candidates else None
 
-    def membership(self, place: Thing, user_id: str) -> Thing | None:
-        """Return the membership that a user has of a place itself."""
-        members = (t for t in self.things if t.kind == MEMBERS.get(place.kind) and t.within is place and not t.gone)
-        return next((member for member in members if member.shown["userId"] == user_id), None)
+    def membership(self, container: ModelRecord, user_id: str) -> ModelRecord | None:
+        """Return the direct membership of a user in a container."""
+        members = (
+            record
+            for record in self.records
+            if record.kind == MEMBERS.get(container.kind) and record.container is container and not record.is_deleted
+        )
+        return next((member for member in members if member.fields["userId"] == user_id), None)
 
-    def role(self, who: Caller, place: Thing) -> str | None:
-        """Return what somebody is at a place, by the rules of the contract."""
-        above = self.role(who, place.within) if place.within else None
-        if place.kind in ("organization", "platform", "space"):
-            own = self._key_role(who.key, place) if who.key else self._own_role(who, place)
+    def effective_role(self, caller: Caller, container: ModelRecord) -> str | None:
+        """Return the effective role of a caller in a container."""
+        container_role = self.effective_role(caller, container.container) if container.container else None
+        if container.kind in ("organization", "platform", "space"):
+            own_role = self._role_of_key(caller.key, container) if caller.key else self._direct_role(caller, container)
         else:
-            return above
-        if above and covers(above, "admin"):
+            return container_role
+        if container_role and role_suffices(container_role, "admin"):
             return "admin"
-        private = place.shown.get("visibility") == "private"
-        return own or (None if private else "member" if above else None)
+        is_private = container.fields.get("visibility") == "private"
+        return own_role or (None if is_private else "member" if container_role else None)
 
-    def _own_role(self, who: Caller, place: Thing) -> str | None:
-        member = self.membership(place, who.id)
-        return str(member.shown["role"]) if member else None
+    def _direct_role(self, caller: Caller, container: ModelRecord) -> str | None:
+        member = self.membership(container, caller.id)
+        return str(member.fields["role"]) if member else None
 
     @staticmethod
-    def _key_role(key: Thing, place: Thing) -> str | None:
-        if key.log != place.log:
+    def _role_of_key(key: ModelRecord, container: ModelRecord) -> str | None:
+        if key.log_id != container.log_id:
             return None
-        scopes = key.shown["scopes"]
+        scopes = key.fields["scopes"]
         sees_private = {"admin", "spaces:read", "spaces:write"} & {*scopes}
-        private = place.shown.get("visibility") == "private"
-        return role_of_key(scopes) if sees_private or not private else None
+        is_private = container.fields.get("visibility") == "private"
+        return role_of_api_key(scopes) if sees_private or not is_private else None
 
-    def refused(
-        self, who: Caller, row: Row, place: Thing | None, record: Thing | None = None, instead: Thing | None = None
+    def expected_refusal(
+        self,
+        caller: Caller,
+        operation_row: InterfaceOperation,
+        container: ModelRecord | None,
+        record: ModelRecord | None = None,
+        alternative_container: ModelRecord | None = None,
     ) -> str | None:
-        """Return with what somebody is refused who asks for something at a place, or about a record in it.
+        """Return the status and code with which an operation on a container, or a record in it, rejects a caller.
 
-        `instead`: a place below, where the role that it needs may be held as well.
+        In `alternative_container`, a descendant, the caller may have the required role as well.
         """
-        if wrong := self._wrong_kind(who, row, place):
-            return wrong
-        if place is None:
-            closed = who.key and row.scope != "-" and not opens(who.key.shown["scopes"], row)
-            return "403 insufficient_scope" if closed else None
-        kind, needed = row.judged
-        role = self.role(who, place)
-        if instead and not who.key and instead.there and covers(self.role(who, instead), needed):
+        if principal_refusal := self._principal_refusal(caller, operation_row, container):
+            return principal_refusal
+        if container is None:
+            is_denied = (
+                caller.key
+                and operation_row.scope != "-"
+                and not scopes_allow(caller.key.fields["scopes"], operation_row)
+            )
+            return "403 insufficient_scope" if is_denied else None
+        kind, needed_role = operation_row.required_role
+        role = self.effective_role(caller, container)
+        if (
+            alternative_container
+            and not caller.key
+            and alternative_container.exists
+            and role_suffices(self.effective_role(caller, alternative_container), needed_role)
+        ):
             role = role or "member"
-            place = instead if role == "member" else place
-            kind = place.kind
-        public = row.published and place.shown["status"] == "published"
-        if not place.there or (role is None and needed and not public) or (record and not record.there):
+            container = alternative_container if role == "member" else container
+            kind = container.kind
+        is_public = operation_row.is_public_when_published and container.fields["status"] == "published"
+        if not container.exists or (role is None and needed_role and not is_public) or (record and not record.exists):
             return NOT_FOUND
-        if public and (role is None or (who.key and not opens(who.key.shown["scopes"], row))):
+        if is_public and (
+            role is None or (caller.key and not scopes_allow(caller.key.fields["scopes"], operation_row))
+        ):
             return None
-        if who.key:
-            return None if opens(who.key.shown["scopes"], row) else "403 insufficient_scope"
-        judged = place.above(kind) if needed else None
-        return None if judged is None or covers(self.role(who, judged), needed) else "403 insufficient_role"
+        if caller.key:
+            return None if scopes_allow(caller.key.fields["scopes"], operation_row) else "403 insufficient_scope"
+        required_role = container.container_of_kind(kind) if needed_role else None
+        return (
+            None
+            if required_role is None or role_suffices(self.effective_role(caller, required_role), needed_role)
+            else "403 insufficient_role"
+        )
 
     @staticmethod
-    def _wrong_kind(who: Caller, row: Row, place: Thing | None) -> str | None:
-        if who.key and (ended := who.key.shown["status"]) != "active":
+    def _principal_refusal(
+        caller: Caller, operation_row: InterfaceOperation, container: ModelRecord | None
+    ) -> str | None:
+        if caller.key and (ended := caller.key.fields["status"]) != "active":
             return f"401 api_key_{ended}"
-        if row.access in ("public", "lead-token", "preview-token"):
+        if operation_row.access in ("public", "lead-token", "preview-token"):
             return None
-        if who.kind == "nobody":
-            if row.published:
-                return None if place and place.there and place.shown["status"] == "published" else NOT_FOUND
+        if caller.kind == "nobody":
+            if operation_row.is_public_when_published:
+                return (
+                    None if container and container.exists and container.fields["status"] == "published" else NOT_FOUND
+                )
             return "401 unauthenticated"
-        if row.access == "operator" and who.kind != "operator":
+        if operation_row.access == "operator" and caller.kind != "operator":
             return "403 forbidden"
-        return "403 forbidden" if who.key and row.scope == "-" else None
+        return "403 forbidden" if caller.key and operation_row.scope == "-" else None

@@ -1,4 +1,4 @@
-"""What every story begins with: two organizations, their people, one of each thing; made by steps like any other."""
+"""The initial state of every run: two organizations, their members, and a record of each kind."""
 
 from typing import Final
 
@@ -6,49 +6,49 @@ from tests.model.entities import Json
 from tests.model.story import Story
 
 
-def _by(who: str | int = "ada") -> Json:
+def _sender(who: str | int = "ada") -> Json:
     return {"by": {"who": who}}
 
 
-def _joins(whom: str, role: str) -> list[tuple[str, Json]]:
+def _invite_and_accept(whom: str, role: str) -> list[tuple[str, Json]]:
     return [
-        ("invite_to_organization", {**_by(), "place": 0, "whom": whom, "role": role, "days": 7}),
-        ("answer_as_invited", {**_by(), "invitation": 0, "decision": "accept", "old": 1}),
+        ("invite_to_organization", {**_sender(), "place": 0, "whom": whom, "role": role, "days": 7}),
+        ("answer_as_invited", {**_sender(), "invitation": 0, "decision": "accept", "old": 1}),
     ]
 
 
-BEGINNING: Final[list[tuple[str, Json]]] = [
-    ("create_organization", {**_by("stranger"), "fields": {"name": "Rivals", "slug": "rivals"}}),
-    ("create_webhook", {**_by("stranger"), "place": 0, "fields": {}}),
-    ("create_platform", {**_by("stranger"), "place": 0, "fields": {"name": "Rivals' own"}}),
-    ("create_organization", {**_by(), "fields": {"name": "Bletchley", "slug": "bletchley"}}),
-    ("create_webhook", {**_by(), "place": 0, "fields": {}}),
-    ("create_integration_channel", {**_by(), "place": 0, "fields": {}}),
-    *_joins("grace", "admin"),
-    *_joins("edith", "editor"),
-    *_joins("mary", "member"),
+INITIAL_STEPS: Final[list[tuple[str, Json]]] = [
+    ("create_organization", {**_sender("stranger"), "fields": {"name": "Rivals", "slug": "rivals"}}),
+    ("create_webhook", {**_sender("stranger"), "place": 0, "fields": {}}),
+    ("create_platform", {**_sender("stranger"), "place": 0, "fields": {"name": "Rivals' own"}}),
+    ("create_organization", {**_sender(), "fields": {"name": "Bletchley", "slug": "bletchley"}}),
+    ("create_webhook", {**_sender(), "place": 0, "fields": {}}),
+    ("create_integration_channel", {**_sender(), "place": 0, "fields": {}}),
+    *_invite_and_accept("grace", "admin"),
+    *_invite_and_accept("edith", "editor"),
+    *_invite_and_accept("mary", "member"),
     *(
-        ("create_api_key", {**_by(), "place": 0, "name": "Key", "scopes": scopes, "days": None})
+        ("create_api_key", {**_sender(), "place": 0, "name": "Key", "scopes": scopes, "days": None})
         for scopes in (["read"], ["write"], ["admin"], ["members:write"])
     ),
-    ("create_platform", {**_by(), "place": 0, "fields": {"name": "Engines", "joinPolicy": "open"}}),
-    ("create_space", {**_by("grace"), "platform": 0, "fields": {"name": "Looms"}}),
-    ("create_space", {**_by(), "platform": 0, "fields": {"name": "Mills", "visibility": "private"}}),
-    ("update_platform_member", {**_by(), "platform": 0, "whom": "edith", "role": "editor"}),
-    ("create_taxonomy_node", {**_by(), "platform": 0, "letter": "a", "parent": None}),
-    ("create_taxonomy_node", {**_by(), "platform": 0, "letter": "b", "parent": 0}),
-    ("create_site", {**_by(), "place": 0, "fields": {"name": "The mill"}}),
-    ("publish_site", {**_by(), "site": 0, "status": "published"}),
-    ("create_page", {**_by(), "site": 0, "slug": "a", "parent": None, "home": False}),
-    ("create_page", {**_by(), "site": 0, "slug": "b", "parent": None, "home": False}),
-    ("publish_page", {**_by(), "page": 0, "earlier": 3}),
-    ("create_public_lead", {**_by("nobody"), "name": "Charles", "message": None}),
+    ("create_platform", {**_sender(), "place": 0, "fields": {"name": "Engines", "joinPolicy": "open"}}),
+    ("create_space", {**_sender("grace"), "platform": 0, "fields": {"name": "Looms"}}),
+    ("create_space", {**_sender(), "platform": 0, "fields": {"name": "Mills", "visibility": "private"}}),
+    ("update_platform_member", {**_sender(), "platform": 0, "whom": "edith", "role": "editor"}),
+    ("create_taxonomy_node", {**_sender(), "platform": 0, "letter": "a", "parent": None}),
+    ("create_taxonomy_node", {**_sender(), "platform": 0, "letter": "b", "parent": 0}),
+    ("create_site", {**_sender(), "place": 0, "fields": {"name": "The mill"}}),
+    ("publish_site", {**_sender(), "site": 0, "status": "published"}),
+    ("create_page", {**_sender(), "site": 0, "slug": "a", "parent": None, "home": False}),
+    ("create_page", {**_sender(), "site": 0, "slug": "b", "parent": None, "home": False}),
+    ("publish_page", {**_sender(), "page": 0, "earlier": 3}),
+    ("create_public_lead", {**_sender("nobody"), "name": "Charles", "message": None}),
     ("settle", {}),
 ]
 
 
-def begun(story: Story) -> Story:
-    """Return a story that has come so far."""
-    for name, said in BEGINNING:
-        story.do(name, said)
-    return story
+def begun(run: Story) -> Story:
+    """Execute the initial steps and return the run."""
+    for name, arguments in INITIAL_STEPS:
+        run.execute_step(name, arguments)
+    return run

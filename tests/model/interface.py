@@ -1,4 +1,4 @@
-"""The operations as the interface lists them, and those that the service has beyond that: what the model goes by."""
+"""The operations that the model knows: those of the documented interface, and some further ones."""
 
 import csv
 from collections.abc import Iterator
@@ -7,13 +7,13 @@ from typing import Final
 
 from local.paths import ROOT
 
-_ORDER: Final = ("member", "editor", "admin", "owner")
-_GENERAL: Final = ("read", "write", "admin")
+_ROLES: Final = ("member", "editor", "admin", "owner")
+_GENERAL_SCOPES: Final = ("read", "write", "admin")
 
 
 @dataclass(frozen=True)
-class Row:
-    """An operation: how it is called, by whom, and what it tells. `scope` and `event` are `-` where there is none."""
+class InterfaceOperation:
+    """An operation, its access rule, and the event that it emits. `scope` and `event` are `-` if there is none."""
 
     id: str
     method: str
@@ -24,44 +24,44 @@ class Row:
     event: str
 
     @property
-    def published(self) -> bool:
-        """Whether everybody may, once the thing is published."""
+    def is_public_when_published(self) -> bool:
+        """Whether everyone has access once the container is published."""
         return self.access.startswith("published|")
 
     @property
-    def judged(self) -> tuple[str, str]:
-        """At what kind of place a role has to be held, and which; of `user` and the like no role."""
+    def required_role(self) -> tuple[str, str]:
+        """The kind of container in which a role is required, and the role, which is empty for `user` and the like."""
         kind, _, role = self.access.removeprefix("published|").partition(":")
         return kind, role
 
 
-def _rows() -> Iterator[Row]:
+def _read_rows() -> Iterator[InterfaceOperation]:
     for file in ("tests/catalogue/interface.tsv", "tests/model/beyond.tsv"):
         with (ROOT / file).open(newline="") as lines:
             for row in csv.DictReader(lines, delimiter="\t"):
-                words = {name: value for name, value in row.items() if name != "group"}
-                yield Row(words.pop("operation_id"), success=int(words.pop("success")), **words)
+                columns = {name: value for name, value in row.items() if name != "group"}
+                yield InterfaceOperation(columns.pop("operation_id"), success=int(columns.pop("success")), **columns)
 
 
-OPERATIONS: Final = {row.id: row for row in _rows()}
-"""By their ids."""
+OPERATIONS: Final = {row.id: row for row in _read_rows()}
+"""The operations by id."""
 
 
-def covers(role: str | None, needed: str) -> bool:
-    """Return whether a role is the needed one or above it."""
-    return role is not None and _ORDER.index(role) >= _ORDER.index(needed)
+def role_suffices(role: str | None, needed: str) -> bool:
+    """Return whether a role is at least the needed one."""
+    return role is not None and _ROLES.index(role) >= _ROLES.index(needed)
 
 
-def implied(scopes: list[str]) -> set[str]:
-    """Return the general scopes and those of areas that an API key holds by these."""
-    general = [_GENERAL.index(scope) for scope in scopes if scope in _GENERAL]
-    held = {*scopes, *_GENERAL[: max(general, default=-1) + 1]}
+def expand_scopes(scopes: list[str]) -> set[str]:
+    """Return the scopes together with those that they imply."""
+    general = [_GENERAL_SCOPES.index(scope) for scope in scopes if scope in _GENERAL_SCOPES]
+    held = {*scopes, *_GENERAL_SCOPES[: max(general, default=-1) + 1]}
     return held | {f"{scope.removesuffix(':write')}:read" for scope in scopes if scope.endswith(":write")}
 
 
-def opens(scopes: list[str], row: Row) -> bool:
-    """Return whether an API key may perform an operation."""
-    held, (_, role) = implied(scopes), row.judged
+def scopes_allow(scopes: list[str], row: InterfaceOperation) -> bool:
+    """Return whether an API key with these scopes may perform an operation."""
+    held, (_, role) = expand_scopes(scopes), row.required_role
     if "admin" in held or row.scope in held:
         return True
     if row.scope.endswith(":read") and role in ("", "member"):
@@ -69,7 +69,7 @@ def opens(scopes: list[str], row: Row) -> bool:
     return role in ("", "member", "editor") and "write" in held
 
 
-_OPEN: Final = ("organizations", "platforms", "domains", "taxonomy", "research", "sites")
+_AREAS_OF_READ: Final = ("organizations", "platforms", "domains", "taxonomy", "research", "sites")
 _AREAS: Final = (
     "organizations",
     "members",
@@ -84,7 +84,7 @@ _AREAS: Final = (
     "research",
     "sites",
 )
-_OF_EVENTS: Final = {
+_AREA_BY_EVENT_PREFIX: Final = {
     "organization.member": "members",
     "organization.invitation": "members",
     "platform.member": "members",
@@ -105,21 +105,21 @@ _OF_EVENTS: Final = {
 }
 
 
-def told_of(scopes: list[str] | None) -> list[str] | None:
-    """Return the areas of whose events a subscriber is told that somebody made or changed; None if of all."""
+def readable_areas(scopes: list[str] | None) -> list[str] | None:
+    """Return the areas whose events a subscriber receives that was created with these scopes, or None for all."""
     if scopes is None or "admin" in scopes:
         return None
-    held = implied(scopes)
-    return [area for area in _AREAS if f"{area}:read" in held or ("read" in held and area in _OPEN)]
+    held = expand_scopes(scopes)
+    return [area for area in _AREAS if f"{area}:read" in held or ("read" in held and area in _AREAS_OF_READ)]
 
 
-def lies_within(event: str, areas: list[str] | None) -> bool:
-    """Return whether a type of event is of one of some areas."""
-    area = next(area for begin, area in _OF_EVENTS.items() if f"{event}.".startswith(f"{begin}."))
+def is_event_in_areas(event: str, areas: list[str] | None) -> bool:
+    """Return whether an event type belongs to one of the areas."""
+    area = next(area for prefix, area in _AREA_BY_EVENT_PREFIX.items() if f"{event}.".startswith(f"{prefix}."))
     return areas is None or area in areas
 
 
-def role_of_key(scopes: list[str]) -> str:
-    """Return what an API key acts as in its organization."""
-    held = implied(scopes)
+def role_of_api_key(scopes: list[str]) -> str:
+    """Return the role of an API key in its organization."""
+    held = expand_scopes(scopes)
     return "admin" if "admin" in held else "editor" if "write" in held else "member"

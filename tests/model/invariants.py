@@ -1,16 +1,16 @@
-"""How a story ends: once nothing is left to be done, all of it is held against the model."""
+"""The invariants of a finished run: all records, lists, logs and deliveries match the model."""
 
 from typing import Final
 
 from tests.catalogue import evidence
 from tests.harness.api import Json
-from tests.model.entities import SYSTEM, Thing
-from tests.model.interface import lies_within
-from tests.model.nouns.mishaps import grow_old, recover
-from tests.model.nouns.pages import visit
-from tests.model.nouns.sites import publication_of
-from tests.model.nouns.taxonomy import paths_of
-from tests.model.story import LIVELY, By, Story
+from tests.model.entities import SYSTEM, ModelRecord
+from tests.model.interface import is_event_in_areas
+from tests.model.resources.faults import apply_elapsed_time, run_until_idle
+from tests.model.resources.pages import visit
+from tests.model.resources.sites import publication_of
+from tests.model.resources.taxonomy import paths_of
+from tests.model.story import KINDS_WITH_HEALTH, RequestedBy, Story
 
 LISTS: Final = {
     "member": "members",
@@ -23,7 +23,7 @@ LISTS: Final = {
     "platform_member": "members",
     "site": "sites",
 }
-_BY_OTHERS: Final = {
+_FIELDS_CHANGED_BY_OTHERS: Final = {
     "platform": ("home", "warnings"),
     "site": ("homePageId", "host"),
     "node": ("path", "depth", "parentId", "position"),
@@ -38,151 +38,171 @@ _BY_OTHERS: Final = {
     ),
     "menu": ("items",),
 }
-"""What changes of a record when others do."""
+"""Fields of a record that changes of other records change."""
 
-_LOOSE: Final = ("lastUsedAt", "failingSince", "version", "updatedAt")
+_UNCHECKED_FIELDS: Final = ("lastUsedAt", "failingSince", "version", "updatedAt")
 
 
-def end(story: Story) -> None:
-    """Let everything come to rest, and look at all of it."""
-    story.endpoints.state = "well"
-    for organization in (t for t in story.model.things if t.kind == "organization"):
-        if organization.shown["status"] == "pending_deletion" and not organization.gone:
-            from tests.model.nouns.organizations import restored
+def check_final_state(run: Story) -> None:
+    """Run all pending work and compare the whole state with the model."""
+    run.endpoints.state = "well"
+    for organization in (t for t in run.model.records if t.kind == "organization"):
+        if organization.fields["status"] == "pending_deletion" and not organization.is_deleted:
+            from tests.model.resources.organizations import restore
 
-            owner = next(name for name, p in story.people.items() if p.id == organization.shown["ownerId"])
-            restored(story, By(owner), organization)
-    recover(story)
-    story.pass_time(days=1)
-    recover(story)
-    grow_old(story)
+            owner = next(name for name, p in run.people.items() if p.id == organization.fields["ownerId"])
+            restore(run, RequestedBy(owner), organization)
+    run_until_idle(run)
+    run.pass_time(days=1)
+    run_until_idle(run)
+    apply_elapsed_time(run)
     evidence.assert_proven()
-    for organization in story.model.of("organization"):
-        _everything_is_there(story, organization)
-        _trees_are_as_they_grew(story, organization)
-        entries = _the_log_tells_all(story, organization)
-        _everybody_was_told(story, organization, entries)
-    _nobody_else_was_told(story)
-    told = sorted((t.type, t.operation, str(t.actor)) for t in story.model.told.get(SYSTEM, []))
-    entries = story.api.items("/system/audit-log", as_=story.people["operator"], query={"limit": 100})
-    assert sorted((e["type"], e["context"]["operationId"], str(e["actor"]["id"])) for e in entries) == told
+    for organization in run.model.existing("organization"):
+        _check_records_and_lists(run, organization)
+        _check_trees(run, organization)
+        entries = _check_log(run, organization)
+        _check_deliveries(run, organization, entries)
+    _check_delivery_isolation(run)
+    expected_entries = sorted(
+        (t.type, t.operation_id, str(t.actor_id)) for t in run.model.expected_entries.get(SYSTEM, [])
+    )
+    entries = run.api.items("/system/audit-log", as_=run.people["operator"], query={"limit": 100})
+    assert sorted((e["type"], e["context"]["operationId"], str(e["actor"]["id"])) for e in entries) == expected_entries
 
 
-def _everything_is_there(story: Story, organization: Thing) -> None:
-    owner = story.owner(organization)
-    for place in [t for t in story.model.things if t.there and organization in t.chain]:
-        answer = story.read(place)
-        assert answer.status == 200, f"{place.path}: {answer.text}"
-        _same(answer.json, place.shown, *_LOOSE, *_BY_OTHERS.get(place.kind, ()))
-        if not place.touched and place.kind not in LIVELY:
-            assert answer.json["version"] == place.shown["version"], place.shown
-    for kind, of in LISTS.items():
-        for place in [t for t in story.model.things if t.there and organization in t.chain and _holds(t, kind)]:
-            listed = story.api.items(f"{place.path}/{of}", as_=owner, query={"limit": 7})
-            expected = story.model.of(kind, place)
+def _check_records_and_lists(run: Story, organization: ModelRecord) -> None:
+    owner = run.owner_of(organization)
+    for record in [t for t in run.model.records if t.exists and organization in t.self_and_containers]:
+        response = run.read_as_owner(record)
+        assert response.status == 200, f"{record.path}: {response.text}"
+        _assert_same_fields(
+            response.json, record.fields, *_UNCHECKED_FIELDS, *_FIELDS_CHANGED_BY_OTHERS.get(record.kind, ())
+        )
+        if not record.has_unseen_version and record.kind not in KINDS_WITH_HEALTH:
+            assert response.json["version"] == record.fields["version"], record.fields
+    for kind, list_path in LISTS.items():
+        for record in [
+            t
+            for t in run.model.records
+            if t.exists and organization in t.self_and_containers and _contains_kind(t, kind)
+        ]:
+            listed = run.api.items(f"{record.path}/{list_path}", as_=owner, query={"limit": 7})
+            expected = run.model.existing(kind, record)
             if kind == "space":
-                expected = sorted(expected, key=lambda space: (space.shown["position"], space.id))
-            assert [item["id"] for item in listed] == [thing.id for thing in expected], f"{kind} of {place.shown}"
+                expected = sorted(expected, key=lambda space: (space.fields["position"], space.id))
+            assert [item["id"] for item in listed] == [record.id for record in expected], f"{kind} of {record.fields}"
 
 
-def _trees_are_as_they_grew(story: Story, organization: Thing) -> None:
-    owner = story.owner(organization)
-    for platform in story.model.of("platform", organization):
-        nodes = story.api.items(f"{platform.path}/taxonomy-nodes", as_=owner, query={"limit": 9})
-        assert {node["id"]: node["path"] for node in nodes} == paths_of(story, platform)
-    for site in story.model.of("site", organization):
+def _check_trees(run: Story, organization: ModelRecord) -> None:
+    owner = run.owner_of(organization)
+    for platform in run.model.existing("platform", organization):
+        nodes = run.api.items(f"{platform.path}/taxonomy-nodes", as_=owner, query={"limit": 9})
+        assert {node["id"]: node["path"] for node in nodes} == paths_of(run, platform)
+    for site in run.model.existing("site", organization):
         publication = publication_of(site)
-        listed = story.api.items(f"{site.path}/pages", as_=owner, query={"limit": 9})
+        listed = run.api.items(f"{site.path}/pages", as_=owner, query={"limit": 9})
         assert {page["id"]: page["path"] for page in listed} == publication.drafts
-        published = {page: sheet.published for page, sheet in publication.pages.items()}
+        published = {page: page_state.published for page, page_state in publication.pages.items()}
         assert {page["id"]: page["publishedRevisionId"] for page in listed} == published
-        manual = {r["id"] for r in story.api.items(f"{site.path}/redirects", as_=owner) if r["origin"] == "manual"}
-        assert manual == {redirect.id for redirect in story.model.of("redirect", site)}
-        for page, path in publication.public.items() if site.shown["status"] == "published" else ():
-            answer = visit(story, site, path)
-            led = path in {r.shown["fromPath"] for r in story.model.of("redirect", site) if r.shown["enabled"]}
-            assert led or (answer.status, answer.json["id"], answer.json["path"]) == (200, page, path)
+        manual = {r["id"] for r in run.api.items(f"{site.path}/redirects", as_=owner) if r["origin"] == "manual"}
+        assert manual == {redirect.id for redirect in run.model.existing("redirect", site)}
+        for page, path in publication.public.items() if site.fields["status"] == "published" else ():
+            response = visit(run, site, path)
+            is_redirected = path in {
+                r.fields["fromPath"] for r in run.model.existing("redirect", site) if r.fields["enabled"]
+            }
+            assert is_redirected or (response.status, response.json["id"], response.json["path"]) == (200, page, path)
 
 
-def _holds(place: Thing, kind: str) -> bool:
-    holder = {"space": "platform", "space_member": "space", "platform_member": "platform"}.get(kind, "organization")
-    return place.kind == holder
+def _contains_kind(container: ModelRecord, kind: str) -> bool:
+    container_kind = {"space": "platform", "space_member": "space", "platform_member": "platform"}.get(
+        kind, "organization"
+    )
+    return container.kind == container_kind
 
 
-def _same(said: Json, expected: Json, *loose: str) -> None:
-    left, right = ({n: v for n, v in one.items() if n not in loose} for one in (said, expected))
-    assert left == right, f"{left} instead of {right}"
+def _assert_same_fields(actual: Json, expected: Json, *ignored: str) -> None:
+    actual_fields, expected_fields = (
+        {n: v for n, v in fields.items() if n not in ignored} for fields in (actual, expected)
+    )
+    assert actual_fields == expected_fields, f"{actual_fields} instead of {expected_fields}"
 
 
-def _the_log_tells_all(story: Story, organization: Thing) -> list[Json]:
-    """Hold a log against what the model was told: one entry for each change, in order, and nothing else."""
-    entries = story.api.items(f"{organization.path}/audit-log", as_=story.owner(organization), query={"limit": 100})
-    entries.sort(key=lambda entry: entry["sequence"])  # Of one moment there may be several.
-    asked = [entry for entry in entries if entry["actor"]["type"] != "system"]
-    told = story.model.told.get(organization.id, [])
-    expected = [(t.type, t.operation, t.actor) for t in told]
-    assert [(e["type"], e["context"]["operationId"], e["actor"]["id"]) for e in asked] == expected
-    for entry, one in zip(asked, told, strict=True):
-        assert one.target in (entry["target"]["id"], entry["data"]["id"]), f"{entry} is not about {one.target}"
-    own = sorted((e["type"], e["target"]["id"]) for e in entries if e["actor"]["type"] == "system")
-    later = sorted(story.model.later.get(organization.id, []))
-    assert own == later, f"the service tells of itself {own} instead of {later}"
+def _check_log(run: Story, organization: ModelRecord) -> list[Json]:
+    """Assert that the log has exactly one entry for each change, in order."""
+    entries = run.api.items(f"{organization.path}/audit-log", as_=run.owner_of(organization), query={"limit": 100})
+    entries.sort(key=lambda entry: entry["sequence"])  # Several entries may have the same timestamp.
+    requested = [entry for entry in entries if entry["actor"]["type"] != "system"]
+    expected_entries = run.model.expected_entries.get(organization.id, [])
+    expected = [(t.type, t.operation_id, t.actor_id) for t in expected_entries]
+    assert [(e["type"], e["context"]["operationId"], e["actor"]["id"]) for e in requested] == expected
+    for entry, expected_entry in zip(requested, expected_entries, strict=True):
+        assert expected_entry.target_id in (entry["target"]["id"], entry["data"]["id"]), (
+            f"{entry} is not about {expected_entry.target_id}"
+        )
+    actual_system_entries = sorted((e["type"], e["target"]["id"]) for e in entries if e["actor"]["type"] == "system")
+    expected_system_entries = sorted(run.model.expected_system_entries.get(organization.id, []))
+    assert actual_system_entries == expected_system_entries, (
+        f"the service's own entries are {actual_system_entries} instead of {expected_system_entries}"
+    )
     assert [entry["sequence"] for entry in entries] == [*range(1, len(entries) + 1)]
     assert len({entry["id"] for entry in entries}) == len(entries)
-    answer = story.api.get(f"{organization.path}/audit-log/verify-integrity", as_=story.owner(organization))
-    report = answer.json
+    response = run.api.get(f"{organization.path}/audit-log/verify-integrity", as_=run.owner_of(organization))
+    report = response.json
     assert (report["valid"], report["pendingEntries"], report["treeSize"]) == (True, 0, len(entries)), report
     return entries
 
 
-def _everybody_was_told(story: Story, organization: Thing, entries: list[Json]) -> None:
-    """Hold what arrived against the log: each event reached whoever wanted it then, or a delivery says why not."""
-    wanted = _wanted(entries)
-    for hook in story.model.of("webhook", organization):
-        listed = story.api.items(f"{hook.path}/deliveries", as_=story.owner(organization), query={"limit": 100})
-        assert {one["eventId"] for one in listed} == wanted[hook.id].keys()
-        arrived = {one["webhook-id"] for one in story.endpoints.arrived.get(hook.shown["url"], [])}
-        for one in listed:
-            assert one["status"] in ("succeeded", "skipped"), one
-            assert one["status"] == "skipped" or one["eventId"] in arrived
-            assert wanted[hook.id][one["eventId"]] or one["status"] == "skipped"
-    for room in story.model.of("channel", organization):
-        places = {entry["sequence"]: entry["id"] for entry in entries}
-        messages = story.endpoints.arrived.get(room.hidden["url"], [])
-        arrived = {places[one["event"]["sequence"]] for one in messages}
-        assert arrived <= wanted[room.id].keys()
-        if room.shown["enabled"] and all(wanted[room.id].values()):
-            assert arrived == wanted[room.id].keys()
+def _check_deliveries(run: Story, organization: ModelRecord, entries: list[Json]) -> None:
+    """Assert that each event reached its subscribers, or that a delivery explains why it did not."""
+    expected = _expected_deliveries(entries)
+    for webhook in run.model.existing("webhook", organization):
+        listed = run.api.items(f"{webhook.path}/deliveries", as_=run.owner_of(organization), query={"limit": 100})
+        assert {delivery["eventId"] for delivery in listed} == expected[webhook.id].keys()
+        arrived = {delivery["webhook-id"] for delivery in run.endpoints.arrived.get(webhook.fields["url"], [])}
+        for delivery in listed:
+            assert delivery["status"] in ("succeeded", "skipped"), delivery
+            assert delivery["status"] == "skipped" or delivery["eventId"] in arrived
+            assert expected[webhook.id][delivery["eventId"]] or delivery["status"] == "skipped"
+    for channel in run.model.existing("channel", organization):
+        ids_by_sequence = {entry["sequence"]: entry["id"] for entry in entries}
+        messages = run.endpoints.arrived.get(channel.internal["url"], [])
+        arrived = {ids_by_sequence[delivery["event"]["sequence"]] for delivery in messages}
+        assert arrived <= expected[channel.id].keys()
+        if channel.fields["enabled"] and all(expected[channel.id].values()):
+            assert arrived == expected[channel.id].keys()
 
 
-def _wanted(entries: list[Json]) -> dict[str, dict[str, bool]]:
-    """Return which events each subscriber was to have, and whether it took any then."""
-    known: dict[str, Json] = {}
-    wanted: dict[str, dict[str, bool]] = {}
+def _expected_deliveries(entries: list[Json]) -> dict[str, dict[str, bool]]:
+    """Return the events of each subscriber, and whether the subscriber was enabled at that time."""
+    subscribers: dict[str, Json] = {}
+    expected: dict[str, dict[str, bool]] = {}
     for entry in entries:
         target = entry["target"]
         if target["type"] in ("organization.webhook", "organization.integration_channel"):
-            known[target["id"]] = entry["data"]
+            subscribers[target["id"]] = entry["data"]
             if entry["type"].endswith(".deleted"):
-                del known[target["id"]]
-        for subscriber, said in known.items():
-            deliveries = wanted.setdefault(subscriber, {})
-            if _matches(said["events"], entry["type"]) and lies_within(entry["type"], said["areas"]):
-                deliveries[entry["id"]] = said["enabled"]
-    return wanted
+                del subscribers[target["id"]]
+        for subscriber, subscriber_fields in subscribers.items():
+            deliveries = expected.setdefault(subscriber, {})
+            if _matches(subscriber_fields["events"], entry["type"]) and is_event_in_areas(
+                entry["type"], subscriber_fields["areas"]
+            ):
+                deliveries[entry["id"]] = subscriber_fields["enabled"]
+    return expected
 
 
 def _matches(patterns: list[str], event: str) -> bool:
     return any(p in ("*", event) or (p.endswith(".*") and event.startswith(p[:-1])) for p in patterns)
 
 
-def _nobody_else_was_told(story: Story) -> None:
-    """No event of an organization arrived where another's go."""
+def _check_delivery_isolation(run: Story) -> None:
+    """Assert that no event of an organization arrived at another organization's subscribers."""
     owners: dict[str, str] = {}
-    for thing in story.model.things:
-        if thing.kind in ("webhook", "channel"):
-            owners[thing.hidden.get("url") or thing.shown["url"]] = thing.log
-    for url, messages in story.endpoints.arrived.items():
+    for record in run.model.records:
+        if record.kind in ("webhook", "channel"):
+            owners[record.internal.get("url") or record.fields["url"]] = record.log_id
+    for url, messages in run.endpoints.arrived.items():
         for message in messages:
-            said = message.get("event", message)
-            assert said["organizationId"] == owners[url], f"{message} arrived at {url}"
+            actual = message.get("event", message)
+            assert actual["organizationId"] == owners[url], f"{message} arrived at {url}"

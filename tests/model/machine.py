@@ -1,4 +1,4 @@
-"""The machine: it tells stories, a rule for each noun, and holds the service against the model after every step."""
+"""The state machine that Hypothesis drives. It has one rule for each group of actions and checks every step."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -7,54 +7,54 @@ from typing import Any, Final
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
 from local.paths import ROOT
-from tests.model.actions import NOUNS, steps_of
-from tests.model.invariants import end
+from tests.model.actions import NOUNS, steps_for_noun
+from tests.model.invariants import check_final_state
 from tests.model.story import Story
 
 FAILED: Final = ROOT / "build/model/failed.json"
-"""The steps of the run that failed last: when Hypothesis is done with shrinking it, the shortest."""
+"""The steps of the last failed run. After Hypothesis has shrunk it, this is the shortest one."""
 
 
-def machine(begin: Callable[[], Story]) -> type[RuleBasedStateMachine]:
-    """Return a machine whose every run begins with a story."""
+def create_state_machine(begin: Callable[[], Story]) -> type[RuleBasedStateMachine]:
+    """Return a state machine whose runs begin in the state that `begin` returns."""
 
-    class Teller(RuleBasedStateMachine):
+    class ServiceStateMachine(RuleBasedStateMachine):
         def __init__(self) -> None:
             super().__init__()
-            self.story = begin()
+            self.model_run = begin()
             self.failed = False
 
-        def take(self, step: tuple[str, Any]) -> None:
+        def take_step(self, step: tuple[str, Any]) -> None:
             self.failed = True
-            with kept(self.story):
-                self.story.do(*step)
+            with save_steps_on_failure(self.model_run):
+                self.model_run.execute_step(*step)
             self.failed = False
 
         def teardown(self) -> None:
             if not self.failed:
-                with kept(self.story):
-                    end(self.story)
+                with save_steps_on_failure(self.model_run):
+                    check_final_state(self.model_run)
 
     for noun in NOUNS:
-        setattr(Teller, noun, rule(step=steps_of(noun))(_of(noun)))
-    return Teller
+        setattr(ServiceStateMachine, noun, rule(step=steps_for_noun(noun))(_create_rule(noun)))
+    return ServiceStateMachine
 
 
-def _of(noun: str) -> Callable[[Any, tuple[str, Any]], None]:
-    def taken(self: Any, step: tuple[str, Any]) -> None:
-        self.take(step)
+def _create_rule(noun: str) -> Callable[[Any, tuple[str, Any]], None]:
+    def run_step(self: Any, step: tuple[str, Any]) -> None:
+        self.take_step(step)
 
-    taken.__name__ = noun
-    return taken
+    run_step.__name__ = noun
+    return run_step
 
 
 @contextmanager
-def kept(story: Story) -> Iterator[None]:
-    """Write the steps of a story down if it goes wrong within the block."""
+def save_steps_on_failure(run: Story) -> Iterator[None]:
+    """Save the steps of a run if the block fails."""
     try:
         yield
-    except BaseException as wrong:
+    except BaseException as error:
         FAILED.parent.mkdir(parents=True, exist_ok=True)
-        FAILED.write_text(story.told() + "\n")
-        wrong.add_note(f"The steps are in {FAILED}. Keep them: tests/model/regressions/<what went wrong>.json")
+        FAILED.write_text(run.steps_as_json() + "\n")
+        error.add_note(f"The steps are in {FAILED}. Record them as tests/model/regressions/<failure>.json")
         raise

@@ -1,4 +1,4 @@
-"""A story: the service and the model side by side, step by step; each is plain data, so that it can be told again."""
+"""A run of the service beside its model. Each step is plain data, so that a run can be recorded and repeated."""
 
 import json
 from collections.abc import Mapping
@@ -11,48 +11,48 @@ from tests.harness.callers import Person
 from tests.harness.clock import Clock
 from tests.harness.workers import Workers
 from tests.model.endpoints import Endpoints
-from tests.model.entities import Caller, Json, Model, Thing, Told
-from tests.model.interface import OPERATIONS, Row
+from tests.model.entities import Caller, ExpectedEntry, Json, Model, ModelRecord
+from tests.model.interface import OPERATIONS, InterfaceOperation
 
-STEP_SECONDS: Final = 11
-"""How much later each step is. Things are made one after the other then, and the service finds nothing too early."""
+SECONDS_PER_STEP: Final = 11
+"""The time between steps. It orders records by their creation and keeps requests below the rate limits."""
 
 _DAY_SECONDS: Final = 24 * 3600
-_REFUSED: Final = 400
-_MAKES: Final = (201, 202)
-LIVELY: Final = ("webhook", "channel")
-"""Kinds that have another version when the service notes how they are."""
+_FIRST_ERROR_STATUS: Final = 400
+_CREATED_STATUSES: Final = (201, 202)
+KINDS_WITH_HEALTH: Final = ("webhook", "channel")
+"""Kinds whose version also changes when the service records their health."""
 
-UNSEEN: Final = ("updatedAt", "version")
-
-
-@dataclass(frozen=True)
-class By:
-    """How a step asks: `who` does (a name, or the id of an API key), with which `If-Match` and `Idempotency-Key`."""
-
-    who: str
-    match: str | None = None
-    once: int | None = None
+VERSION_FIELDS: Final = ("updatedAt", "version")
 
 
 @dataclass(frozen=True)
-class Sent:
-    """A request that carried an `Idempotency-Key`, and how it was answered."""
+class RequestedBy:
+    """The sender of a request (the name of a person or the id of an API key) and its conditional headers."""
 
-    row: Row
-    who: Caller
-    place: Thing | None
-    record: Thing | None
+    caller_name: str
+    if_match: str | None = None
+    idempotency_number: int | None = None
+
+
+@dataclass(frozen=True)
+class KeyedRequest:
+    """A request with an `Idempotency-Key`, and its response."""
+
+    row: InterfaceOperation
+    caller: Caller
+    container: ModelRecord | None
+    record: ModelRecord | None
     path: str
     body: Any
     key: str
-    answer: Answer
-    second: float
+    response: Answer
+    sent_at_seconds: float
 
 
 @dataclass
 class Story:
-    """What was done so far (`steps`), and what there should be by now (`model`)."""
+    """A run: the steps so far, and the state that the service should have by now (`model`)."""
 
     api: Api
     workers: Workers
@@ -60,172 +60,214 @@ class Story:
     people: Mapping[str, Person]
     endpoints: Endpoints
     model: Model = field(default_factory=Model)
-    sent: list[Sent] = field(default_factory=list)
+    keyed_requests: list[KeyedRequest] = field(default_factory=list)
     steps: list[tuple[str, Json]] = field(default_factory=list)
     seconds: float = 0
 
     def goes_on(self, api: Api, workers: Workers, clock: Clock) -> "Story":
-        """Return a story that goes on from here, and leaves this one as it is."""
-        model, sent, endpoints = deepcopy((self.model, self.sent, self.endpoints))
-        return Story(api, workers, clock, self.people, endpoints, model, sent, [], self.seconds)
+        """Return a copy of this run that continues from its state."""
+        model, keyed_requests, endpoints = deepcopy((self.model, self.keyed_requests, self.endpoints))
+        return Story(api, workers, clock, self.people, endpoints, model, keyed_requests, [], self.seconds)
 
-    def do(self, name: str, said: Json) -> None:
-        """Take a step."""
-        from tests.model.actions import all_deeds
+    def execute_step(self, name: str, arguments_as_json: Json) -> None:
+        """Execute a step: the action of that name, with arguments in their recorded form."""
+        from tests.model.actions import all_actions
 
-        self.steps.append((name, said))
-        self.pass_time(seconds=STEP_SECONDS)
-        words = {word: self._by(**value) if word == "by" else value for word, value in said.items()}
-        all_deeds()[name].function(self, **words)
+        self.steps.append((name, arguments_as_json))
+        self.pass_time(seconds=SECONDS_PER_STEP)
+        arguments = {
+            argument: self._resolve_sender(**value) if argument == "by" else value
+            for argument, value in arguments_as_json.items()
+        }
+        all_actions()[name].function(self, **arguments)
 
     def pass_time(self, *, seconds: float = 0, days: float = 0) -> None:
-        """Let time pass, and nothing happen meanwhile."""
+        """Move the clock forward."""
         self.clock.shift(seconds=seconds, days=days)
         self.seconds += seconds + days * _DAY_SECONDS
 
-    def _by(self, who: str | int, match: str | None = None, once: int | None = None) -> By:
-        """Return how a step asks. A number stands for an API key, counted from the last that there is by now."""
-        keys = [t for t in self.model.things if t.kind == "api_key"][::-1]
-        return By(keys[who % len(keys)].id if isinstance(who, int) else who, match, once)
+    def _resolve_sender(self, who: str | int, match: str | None = None, once: int | None = None) -> RequestedBy:
+        """Return the sender of a step's requests. A number selects an API key, counted from the newest."""
+        keys = [t for t in self.model.records if t.kind == "api_key"][::-1]
+        return RequestedBy(keys[who % len(keys)].id if isinstance(who, int) else who, match, once)
 
-    def caller(self, who: str) -> tuple[Caller, str | None]:
-        """Return who calls, and with what credential."""
-        if who == "nobody":
+    def resolve_caller(self, caller_name: str) -> tuple[Caller, str | None]:
+        """Return a caller and their credential."""
+        if caller_name == "nobody":
             return Caller("nobody", ""), None
-        if person := self.people.get(who):
-            return Caller("operator" if who == "operator" else "user", person.id, who), person.credential
-        key = next(t for t in self.model.things if t.kind == "api_key" and t.id == who)
-        return Caller("api_key", key.id, key.id, key), key.hidden["key"]
+        if person := self.people.get(caller_name):
+            return Caller(
+                "operator" if caller_name == "operator" else "user", person.id, caller_name
+            ), person.credential
+        key = next(t for t in self.model.records if t.kind == "api_key" and t.id == caller_name)
+        return Caller("api_key", key.id, key.id, key), key.internal["key"]
 
-    def ask(  # noqa: PLR0913 - all that tells one request from another
+    def request(  # noqa: PLR0913 - everything that distinguishes requests
         self,
-        by: By,
+        by: RequestedBy,
         operation: str,
-        place: Thing | None = None,
-        record: Thing | None = None,
+        container: ModelRecord | None = None,
+        record: ModelRecord | None = None,
         body: Any = None,
         *,
-        unless: str | None = None,
-        perhaps: tuple[str, ...] = (),
-        success: int | None = None,
-        instead: Thing | None = None,
+        refusal: str | None = None,
+        possible_refusals: tuple[str, ...] = (),
+        success_status: int | None = None,
+        alternative_container: ModelRecord | None = None,
         query: Json | None = None,
-        **names: str,
+        **path_parameters: str,
     ) -> Answer | None:
-        """Ask for something; return the answer if something came of it, and None if it was refused, as it had to be.
+        """Send a request and return the response, or None if it was rejected as the model expects.
 
-        `unless`: with what it is refused that the caller may ask for; `perhaps`: what the model leaves open. `success`:
-        what is answered, if not the usual. `instead`: where the role may be held too. `names`: else of the path.
+        `refusal` is the expected status and code for authorized callers; `possible_refusals` are those that the model
+        leaves open. `success_status` replaces the operation's usual status. In `alternative_container` the caller may
+        have the role as well. `path_parameters` adds to those of the container and the record.
         """
-        row, (who, credential), near = OPERATIONS[operation], self.caller(by.who), record or place
-        path = row.path.format_map({**(near.names if near else {}), **names})
-        headers = self._condition(by, row, near)
-        key = f"key-{by.once}" if by.once is not None and row.method == "POST" and not headers else None
-        refused = self.model.refused(who, row, place, record, instead)
-        known = next((s for s in self.sent if key and (s.who.id, s.key) == (who.id, key) and self._kept(s)), None)
-        if known and refused is None:
-            refused = "422 idempotency_key_reused" if (known.path, known.body) != (path, body) else "replayed"
-        carried = {**headers, **({"Idempotency-Key": key} if key else {})}
-        answer = self.api.request(row.method, path, as_=credential, json=body, query=query, headers=carried)
-        if refused == "replayed" and known:
-            self.replayed(known, answer)
+        operation_row, target = OPERATIONS[operation], record or container
+        caller, credential = self.resolve_caller(by.caller_name)
+        path = operation_row.path.format_map({**(target.path_parameters if target else {}), **path_parameters})
+        conditions = self._conditional_headers(by, operation_row, target)
+        key = (
+            f"key-{by.idempotency_number}"
+            if by.idempotency_number is not None and operation_row.method == "POST" and not conditions
+            else None
+        )
+        access_refusal = self.model.expected_refusal(caller, operation_row, container, record, alternative_container)
+        first_request = next(
+            (
+                s
+                for s in self.keyed_requests
+                if key and (s.caller.id, s.key) == (caller.id, key) and self._is_key_retained(s)
+            ),
+            None,
+        )
+        if first_request and access_refusal is None:
+            access_refusal = (
+                "422 idempotency_key_reused" if (first_request.path, first_request.body) != (path, body) else "replayed"
+            )
+        request_headers = {**conditions, **({"Idempotency-Key": key} if key else {})}
+        response = self.api.request(
+            operation_row.method, path, as_=credential, json=body, query=query, headers=request_headers
+        )
+        if access_refusal == "replayed" and first_request:
+            self.assert_replayed(first_request, response)
             return None
-        said = answer.code if answer.status >= _REFUSED else str(answer.status)
-        if refused is None and unless is None and said in perhaps:
+        actual = response.code if response.status >= _FIRST_ERROR_STATUS else str(response.status)
+        if access_refusal is None and refusal is None and actual in possible_refusals:
             return None
-        late = unless is None or unless[:3] in ("409", "429")
-        stale = "412 precondition_failed" if headers and by.match != "right" and late else None
-        expected = refused or stale or unless
-        self._agree(said, expected or str(success or row.success), answer)
+        is_after_precondition = refusal is None or refusal[:3] in ("409", "429")
+        precondition_refusal = (
+            "412 precondition_failed" if conditions and by.if_match != "right" and is_after_precondition else None
+        )
+        expected = access_refusal or precondition_refusal or refusal
+        self._assert_status(actual, expected or str(success_status or operation_row.success), response)
         if expected:
             return None
         if key:
-            self.sent.append(Sent(row, who, place, record, path, body, key, answer, self.seconds))
-        return answer
+            self.keyed_requests.append(
+                KeyedRequest(operation_row, caller, container, record, path, body, key, response, self.seconds)
+            )
+        return response
 
     @staticmethod
-    def replayed(known: Sent, answer: Answer) -> None:
-        """Hold the answer to a repeated request against the first one: they are the same, byte for byte."""
-        assert answer.headers.get("Idempotency-Replayed") == "true", answer.text
-        assert answer.said == known.answer.said
+    def assert_replayed(first_request: KeyedRequest, response: Answer) -> None:
+        """Assert that the response to a repeated request equals the first response."""
+        assert response.headers.get("Idempotency-Replayed") == "true", response.text
+        assert response.said == first_request.response.said
 
-    def _kept(self, sent: Sent) -> bool:
-        return self.seconds - sent.second < _DAY_SECONDS
+    def _is_key_retained(self, keyed_request: KeyedRequest) -> bool:
+        return self.seconds - keyed_request.sent_at_seconds < _DAY_SECONDS
 
-    def again(self, sent: Sent) -> None:
-        """Send a request again, with its key."""
-        credential = self.caller(sent.who.name or "nobody")[1]
-        refused = self.model.refused(sent.who, sent.row, sent.place, sent.record)
-        if not self._kept(sent) and refused is None:
-            return  # It would be done anew.
-        headers = {"Idempotency-Key": sent.key}
-        answer = self.api.request("POST", sent.path, as_=credential, json=sent.body, headers=headers)
-        if refused:
-            self._agree(answer.code, refused, answer)
+    def repeat(self, keyed_request: KeyedRequest) -> None:
+        """Send a request again with its idempotency key."""
+        credential = self.resolve_caller(keyed_request.caller.name or "nobody")[1]
+        expected_refusal = self.model.expected_refusal(
+            keyed_request.caller, keyed_request.row, keyed_request.container, keyed_request.record
+        )
+        if not self._is_key_retained(keyed_request) and expected_refusal is None:
+            return  # The service would execute it again.
+        headers = {"Idempotency-Key": keyed_request.key}
+        response = self.api.request(
+            "POST", keyed_request.path, as_=credential, json=keyed_request.body, headers=headers
+        )
+        if expected_refusal:
+            self._assert_status(response.code, expected_refusal, response)
         else:
-            self.replayed(sent, answer)
+            self.assert_replayed(keyed_request, response)
 
-    def _condition(self, by: By, row: Row, thing: Thing | None) -> dict[str, str]:
-        if by.match is None or thing is None or row.method == "GET" or row.success in _MAKES:
+    def _conditional_headers(
+        self, by: RequestedBy, row: InterfaceOperation, record: ModelRecord | None
+    ) -> dict[str, str]:
+        if by.if_match is None or record is None or row.method == "GET" or row.success in _CREATED_STATUSES:
             return {}
-        if by.match == "stale":
-            return {"If-Match": thing.first_tag if thing.shown.get("version", 1) > 1 else '"of.another.one"'}
-        return {"If-Match": self.read(thing).headers.get("ETag", '"nothing.is.there"')}
+        if by.if_match == "stale":
+            return {"If-Match": record.first_etag if record.fields.get("version", 1) > 1 else '"of.another.one"'}
+        return {"If-Match": self.read_as_owner(record).headers.get("ETag", '"nothing.is.there"')}
 
     @staticmethod
-    def _agree(said: str, expected: str, answer: Answer) -> None:
-        assert said == expected, f"{answer.path}: {said} instead of {expected}: {answer.text}"
+    def _assert_status(actual: str, expected: str, response: Answer) -> None:
+        assert actual == expected, f"{response.path}: {actual} instead of {expected}: {response.text}"
 
-    def owner(self, thing: Thing) -> Person:
-        """Return the owner of what a thing is in, who sees all of it; of what is in nothing an operator."""
-        organization = thing.above("organization")
+    def owner_of(self, record: ModelRecord) -> Person:
+        """Return the owner of a record's organization, who sees all its fields, or an operator if it has none."""
+        organization = record.container_of_kind("organization")
         if organization is None:
             return self.people["operator"]
-        return next(p for p in self.people.values() if p.id == organization.shown["ownerId"])
+        return next(p for p in self.people.values() if p.id == organization.fields["ownerId"])
 
-    def read(self, thing: Thing) -> Answer:
-        """Return what is answered to the owner who reads a thing."""
-        return self.api.get(thing.path, as_=self.owner(thing))
+    def read_as_owner(self, record: ModelRecord) -> Answer:
+        """Return the response to the owner who reads a record."""
+        return self.api.get(record.path, as_=self.owner_of(record))
 
-    def makes(self, kind: str, answer: Answer, within: Thing | None, said: Json, *once: str) -> Thing:
-        """Note what was made: it says what was asked for. `once`: what is told this once only."""
-        shown = answer.json
-        assert said.items() <= shown.items(), f"{said} is not in {shown}"
+    def record_creation(
+        self, kind: str, response: Answer, container: ModelRecord | None, expected: Json, *secret_names: str
+    ) -> ModelRecord:
+        """Add a created record to the model. `secret_names` are fields that only this response contains."""
+        shown = response.json
+        assert expected.items() <= shown.items(), f"{expected} is not in {shown}"
         assert shown["version"] == 1
-        hidden = {name: shown[name] for name in once}
-        made = Thing(kind, {**shown, **dict.fromkeys(once)}, within, hidden, first_tag=answer.headers.get("ETag", ""))
-        self.model.things.append(made)
-        return made
+        secrets = {name: shown[name] for name in secret_names}
+        created = ModelRecord(
+            kind,
+            {**shown, **dict.fromkeys(secret_names)},
+            container,
+            secrets,
+            first_etag=response.headers.get("ETag", ""),
+        )
+        self.model.records.append(created)
+        return created
 
-    def changes(self, thing: Thing, answer: Answer, changed: Json, **hidden: Any) -> bool:
-        """Note how something was changed, and return whether it was. What is not named has stayed as it was."""
-        shown, before = answer.json, thing.shown
-        expected = {**before, **changed}
-        assert _but(shown, *hidden) == _but(expected, *hidden), f"{shown} instead of {expected}"
-        does = _but(expected) != _but(before) or bool(hidden)
-        self._renewed(thing, shown, does=does)
-        thing.shown = {**shown, **dict.fromkeys(name for name in hidden)}
-        thing.hidden |= {name: shown[name] for name in hidden}
-        return does
+    def record_change(self, record: ModelRecord, response: Answer, changed_fields: Json, **secrets: Any) -> bool:
+        """Apply a change to the model and return whether it changed anything. All other fields must be unchanged."""
+        fields, before = response.json, record.fields
+        expected = {**before, **changed_fields}
+        assert _without(fields, *secrets) == _without(expected, *secrets), f"{fields} instead of {expected}"
+        has_changed = _without(expected) != _without(before) or bool(secrets)
+        self._check_version(record, fields, has_changed=has_changed)
+        record.fields = {**fields, **dict.fromkeys(name for name in secrets)}
+        record.internal |= {name: fields[name] for name in secrets}
+        return has_changed
 
     @staticmethod
-    def _renewed(thing: Thing, shown: Json, *, does: bool) -> None:
-        step = shown["version"] - thing.shown["version"]
-        rests = not thing.touched and thing.kind not in LIVELY
-        assert step == does if rests else step >= does, f"version {shown['version']}"
-        thing.touched = False
+    def _check_version(record: ModelRecord, fields: Json, *, has_changed: bool) -> None:
+        increment = fields["version"] - record.fields["version"]
+        is_exact = not record.has_unseen_version and record.kind not in KINDS_WITH_HEALTH
+        assert increment == has_changed if is_exact else increment >= has_changed, f"version {fields['version']}"
+        record.has_unseen_version = False
 
-    def tells(self, by: By, operation: str, thing: Thing, event: str | None = None) -> None:
-        """Note that a log tells of something."""
-        who = self.caller(by.who)[0]
-        said = Told(event or OPERATIONS[operation].event, thing.id, who.id or None, operation, dict(thing.shown))
-        self.model.told.setdefault(thing.log, []).append(said)
+    def expect_entry(self, by: RequestedBy, operation: str, record: ModelRecord, event: str | None = None) -> None:
+        """Expect a log entry about a record."""
+        caller = self.resolve_caller(by.caller_name)[0]
+        entry = ExpectedEntry(
+            event or OPERATIONS[operation].event, record.id, caller.id or None, operation, dict(record.fields)
+        )
+        self.model.expected_entries.setdefault(record.log_id, []).append(entry)
 
-    def told(self) -> str:
-        """Return the steps as they are kept: a line for each."""
+    def steps_as_json(self) -> str:
+        """Return the steps in their recorded form, one per line."""
         lines = [json.dumps(step, ensure_ascii=False) for step in self.steps]
         return "[\n" + ",\n".join(lines) + "\n]"
 
 
-def _but(shown: Json, *names: str) -> Json:
-    return {name: value for name, value in shown.items() if name not in (*UNSEEN, *names)}
+def _without(fields: Json, *names: str) -> Json:
+    return {name: value for name, value in fields.items() if name not in (*VERSION_FIELDS, *names)}

@@ -1,6 +1,6 @@
-"""The whole service against its model: whatever its people do, and whatever happens meanwhile, it is as it should be.
+"""Stateful tests of the whole service against a model: random requests, faults and passing time.
 
-A story that ever went wrong is kept, as plain steps, in `kept/`, and told again each time.
+Each run that ever failed is recorded as plain steps in `regressions/`, and repeated in each test run.
 """
 
 import json
@@ -14,38 +14,38 @@ import pytest
 from hypothesis import settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from tests.model.invariants import end
-from tests.model.machine import machine
+from tests.model.invariants import check_final_state
+from tests.model.machine import create_state_machine
 from tests.model.story import Story
 
 Begin = Callable[[], Story]
 
-BOUNDED: Final = settings(
+REPRODUCIBLE: Final = settings(
     max_examples=25, stateful_step_count=35, deadline=None, derandomize=True, database=None, print_blob=False
 )
-EXPLORING: Final = settings(BOUNDED, max_examples=20, derandomize=False)
+RANDOM: Final = settings(REPRODUCIBLE, max_examples=20, derandomize=False)
 
-KEPT: Final = sorted((Path(__file__).parent / "regressions").glob("*.json"))
+REGRESSIONS: Final = sorted((Path(__file__).parent / "regressions").glob("*.json"))
 
 
-def rounds() -> Iterator[settings]:
-    """Yield one round of stories, always the same; or others for `EXPLORE_MINUTES`, as `make explore` does."""
+def settings_of_rounds() -> Iterator[settings]:
+    """Yield reproducible settings once, or random ones for `EXPLORE_MINUTES`, as `make explore` does."""
     minutes = float(os.environ.get("EXPLORE_MINUTES", "0"))
     if not minutes:
-        yield BOUNDED
+        yield REPRODUCIBLE
     end_at = time.monotonic() + 60 * minutes
     while time.monotonic() < end_at:
-        yield EXPLORING
+        yield RANDOM
 
 
-def test_the_service_is_what_the_model_says(begin: Begin) -> None:
-    for each in rounds():
-        run_state_machine_as_test(machine(begin), settings=each)
+def test_service_matches_the_model(begin: Begin) -> None:
+    for round_settings in settings_of_rounds():
+        run_state_machine_as_test(create_state_machine(begin), settings=round_settings)
 
 
-@pytest.mark.parametrize("file", KEPT, ids=lambda file: file.stem)
-def test_a_story_that_went_wrong_goes_well(file: Path, begin: Begin) -> None:
-    story = begin()
-    for name, said in json.loads(file.read_text()):
-        story.do(name, said)
-    end(story)
+@pytest.mark.parametrize("file", REGRESSIONS, ids=lambda file: file.stem)
+def test_recorded_regression_passes(file: Path, begin: Begin) -> None:
+    run = begin()
+    for name, arguments in json.loads(file.read_text()):
+        run.execute_step(name, arguments)
+    check_final_state(run)

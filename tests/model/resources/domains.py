@@ -1,0 +1,82 @@
+"""Custom domains: claims, failing verification and removal; and the domain inventory."""
+
+from typing import Final
+
+from hypothesis import strategies as st
+
+from tests.model.actions import action, record_index
+from tests.model.entities import ModelRecord
+from tests.model.story import RequestedBy, Story
+
+_DAY: Final = 24 * 3600
+_WEEK: Final = 7 * _DAY
+
+domains = st.sampled_from(["engines.example.com", "looms.example.org", "mills.example.org"])
+
+
+@action(platform=record_index, domain=domains)
+def set_custom_domain(run: Story, by: RequestedBy, platform: int, domain: str) -> None:
+    record = run.model.pick("platform", platform)
+    if record is None:
+        return
+    claimed_domain, domain_status = record.internal.get("domain"), record.internal.get("domainStatus")
+    repeat_status = 200 if claimed_domain == domain and domain_status == "pending" else None
+    response = run.request(
+        RequestedBy(by.caller_name), "set_custom_domain", record, body={"domain": domain}, success_status=repeat_status
+    )
+    if response:
+        assert (response.json["domain"], response.json["status"]) == (domain, "pending")
+        if repeat_status is None:
+            record.internal |= {"domain": domain, "domainStatus": "pending", "domainUntil": run.seconds + _WEEK}
+            run.expect_entry(by, "set_custom_domain", record)
+
+
+@action(platform=record_index)
+def verify_custom_domain(run: Story, by: RequestedBy, platform: int) -> None:
+    """Verify a domain whose DNS records do not exist."""
+    record = run.model.pick("platform", platform)
+    if record is None:
+        return
+    refusal = None if record.internal.get("domain") else "409 invalid_transition"
+    if response := run.request(RequestedBy(by.caller_name), "verify_custom_domain", record, refusal=refusal):
+        assert (response.json["status"], response.json["lastError"]) == ("pending", "TXT_NOT_FOUND")
+        if record.internal["domainStatus"] == "failed":
+            record.internal |= {"domainStatus": "pending", "domainUntil": run.seconds + _WEEK}
+        run.expect_entry(by, "verify_custom_domain", record)
+
+
+@action(weight=2, platform=record_index)
+def remove_custom_domain(run: Story, by: RequestedBy, platform: int) -> None:
+    record = run.model.pick("platform", platform)
+    if (
+        record
+        and run.request(RequestedBy(by.caller_name), "remove_custom_domain", record)
+        and record.internal.get("domain")
+    ):
+        record.internal |= {"domain": None, "domainStatus": None}
+        run.expect_entry(by, "remove_custom_domain", record)
+
+
+@action(place=record_index)
+def list_domain_inventory(run: Story, by: RequestedBy, place: int) -> None:
+    organization = run.model.pick("organization", place)
+    if organization and (response := run.request(by, "list_domain_inventory", organization, query={"limit": 100})):
+        listed = [(i["platformId"], i["customDomain"], i["verificationStatus"]) for i in response.json["items"]]
+        assert listed == [
+            (p.id, p.internal.get("domain"), p.internal.get("domainStatus") or "none")
+            for p in run.model.existing("platform", organization)
+        ]
+
+
+def apply_verification_timeout(run: Story, platform: ModelRecord) -> None:
+    """Apply the failure of a verification that ran for a week. On the last day it may be pending or failed."""
+    if platform.internal.get("domainStatus") != "pending":
+        return
+    status = run.api.get(f"{platform.path}/custom-domain", as_=run.owner_of(platform)).json["status"]
+    seconds_overdue = run.seconds - platform.internal["domainUntil"]
+    assert status == ("pending" if seconds_overdue < 0 else "failed") or 0 <= seconds_overdue < _DAY
+    if status == "failed":
+        platform.internal["domainStatus"] = "failed"
+        run.model.expected_system_entries.setdefault(platform.log_id, []).append(
+            ("platform.custom_domain.failed", platform.id)
+        )

@@ -1,0 +1,119 @@
+"""Faults and passing time: messages are lost, duplicated or reordered; workers die; clients repeat requests."""
+
+from contextlib import suppress
+from copy import copy
+from typing import Final
+
+from hypothesis import strategies as st
+
+from chalicelib.kernel.core.problems import Problem
+from tests.harness import cloud, snapshots
+from tests.harness.faults import Died, Fault, failing
+from tests.model.actions import action, record_index
+from tests.model.endpoints import STATES
+from tests.model.resources import domains, invitations, pages
+from tests.model.story import Story
+
+FAULTS: Final = ("THROTTLED", "TIMED_OUT", "UNANSWERED", "DIED_BEFORE", "DIED_AFTER", "CONFLICT")
+PAUSE_SECONDS: Final = 360
+"""Longer than any task that the sweep finds can be delayed."""
+
+
+@action()
+def settle(run: Story) -> None:
+    """Let the workers handle all messages."""
+    run.workers.settle()
+
+
+@action(days=st.sampled_from([1 / 24, 1, 1, 7]))
+def time_passes(run: Story, days: float) -> None:
+    """Let hours or days pass and run the due tasks, unless an organization would be purged."""
+    if any(t.fields["status"] == "pending_deletion" for t in run.model.records if t.kind == "organization"):
+        return
+    run.endpoints.state = "well"
+    run_until_idle(run)
+    run.pass_time(days=days)
+    run_until_idle(run)
+    apply_elapsed_time(run)
+
+
+def run_until_idle(run: Story) -> None:
+    """Run the schedule and the workers until the stored items no longer change."""
+    before = None
+    while (items := snapshots.stored()) != before:
+        run.pass_time(seconds=PAUSE_SECONDS)
+        run.workers.settle()
+        before = items
+
+
+def apply_elapsed_time(run: Story) -> None:
+    """Apply what passing time changes: scheduled pages, failed domains, expired keys and invitations."""
+    for page in run.model.existing("page"):
+        pages.apply_schedule(run, page)
+    for platform in run.model.existing("platform"):
+        domains.apply_verification_timeout(run, platform)
+    for thing in run.model.records:
+        if thing.kind == "api_key" and thing.fields["status"] == "active":
+            expires_at_seconds = thing.internal["until"]
+            if expires_at_seconds is not None and expires_at_seconds <= run.seconds:
+                thing.fields["status"] = "expired"
+        is_pending = thing.kind == "invitation" and thing.fields["status"] == "pending" and thing.exists
+        if is_pending and invitations.status(run, thing) == "expired":
+            thing.fields["status"], thing.has_unseen_version = "expired", True
+            kind = thing.internal["place"].kind
+            run.model.expected_system_entries.setdefault(thing.log_id, []).append(
+                (f"{kind}.invitation.expired", thing.id)
+            )
+
+
+@action()
+def messages_are_lost(run: Story) -> None:  # noqa: ARG001 - all runs share the queues
+    for queue in cloud.queues():
+        queue._messages.clear()  # noqa: SLF001
+
+
+@action()
+def messages_come_twice(run: Story) -> None:
+    """Duplicate the queued messages, as SQS delivers at least once."""
+    for queue in cloud.queues():
+        copies = [copy(message) for message in queue._messages]  # noqa: SLF001
+        for number, message in enumerate(copies):
+            message.id = f"{message.id}-{number}-again"
+        queue._messages.extend(copies)  # noqa: SLF001
+    run.workers.attempt()
+
+
+@action()
+def messages_are_reordered(run: Story) -> None:
+    """Deliver the queued messages in reverse order, including delayed ones."""
+    for queue in cloud.queues():
+        queue._messages.reverse()  # noqa: SLF001
+    run.workers.attempt(delayed=True)
+
+
+@action(fault=st.sampled_from(FAULTS), at=st.integers(1, 12))
+def a_worker_is_struck(run: Story, fault: str, at: int) -> None:
+    """Let a worker fail or die at one of its AWS calls."""
+    with failing(Fault[fault], at=at), suppress(Died, Problem):
+        run.workers.attempt()
+
+
+@action(state=st.sampled_from(STATES))
+def endpoints_become(run: Story, state: str) -> None:
+    run.endpoints.state = state
+
+
+@action(sent=record_index)
+def a_client_sends_again(run: Story, sent: int) -> None:
+    """Repeat a request that had an `Idempotency-Key`."""
+    if run.keyed_requests:
+        run.repeat(run.keyed_requests[-1 - sent % len(run.keyed_requests)])
+
+
+@action()
+def the_process_is_new(run: Story) -> None:  # noqa: ARG001 - all runs share the process
+    """Clear all caches, as in a new process, and keep the stored items and queued messages."""
+    state, queued_messages = snapshots.taken(), {queue.name: [*queue._messages] for queue in cloud.queues()}  # noqa: SLF001
+    snapshots.put_back(state)
+    for queue in cloud.queues():
+        queue._messages.extend(queued_messages[queue.name])  # noqa: SLF001

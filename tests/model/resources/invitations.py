@@ -1,0 +1,256 @@
+"""Invitations: creation, resending, revocation, responses and expiry."""
+
+from typing import Final
+
+from hypothesis import strategies as st
+
+from tests.harness.api import Answer
+from tests.harness.invitations import ACCEPTANCE, token_of
+from tests.model.actions import action, record_index, roles
+from tests.model.entities import NOT_FOUND, Caller, Json, ModelRecord
+from tests.model.interface import OPERATIONS, role_suffices
+from tests.model.resources.members import TOO_LOW, max_grantable_role, people
+from tests.model.resources.organizations import record_membership
+from tests.model.story import RequestedBy, Story
+
+REVOKED: Final = "410 invitation_revoked"
+_NOT_PENDING: Final = "409 invalid_transition"
+_RESEND_SECONDS: Final = 60
+_DAY: Final = 24 * 3600
+_MAX_EMAILS_BY_WINDOW: Final = {3600: 5, _DAY: 20}
+"""The maximum number of emails to an address, by window length in seconds."""
+
+
+def status(run: Story, invitation: ModelRecord) -> str:
+    """Return the current status of an invitation."""
+    is_expired = invitation.fields["status"] == "pending" and invitation.internal["until"] <= run.seconds
+    return "expired" if is_expired else str(invitation.fields["status"])
+
+
+@action(place=record_index, whom=people, role=roles, days=st.sampled_from([1, 7]))
+def invite_to_organization(run: Story, by: RequestedBy, place: int, whom: str, role: str, days: int) -> None:
+    if organization := run.model.pick("organization", place):
+        create_invitation(run, by, "invite_to_organization", organization, whom, {"role": role, "expiresInDays": days})
+
+
+def create_invitation(
+    run: Story, by: RequestedBy, operation: str, container: ModelRecord, whom: str, fields: Json
+) -> ModelRecord | None:
+    """Invite a person to a container."""
+    invitee, (caller, _) = run.people[whom], run.resolve_caller(by.caller_name)
+    refusal = None
+    if not role_suffices(max_grantable_role(run.model, caller, container), fields["role"]):
+        refusal = TOO_LOW
+    elif run.model.membership(container, invitee.id):
+        refusal = "409 already_member"
+    elif any(
+        i.fields["email"] == invitee.email and status(run, i) == "pending" for i in invitations_to(run, container)
+    ):
+        refusal = "409 already_exists"
+    body = {"email": invitee.email, **fields}
+    response = run.request(by, operation, container, body=body, refusal=refusal)
+    if response is None:
+        return None
+    organization = container.container_of_kind("organization")
+    expected = {
+        **body,
+        "status": "pending",
+        "invitedBy": caller.id,
+        "platformId": None if container.kind != "platform" else container.id,
+        "mailWithheld": not _count_email(run, invitee.email),
+    }
+    created = run.record_creation("invitation", response, organization, expected, "acceptUrl")
+    created.internal |= {
+        "place": container,
+        "inviter": caller,
+        "invitedAs": membership_of_inviter(run, caller, container),
+    }
+    _record_sending(run, created)
+    run.expect_entry(by, operation, created)
+    return created
+
+
+def membership_of_inviter(run: Story, caller: Caller, container: ModelRecord) -> ModelRecord | None:
+    """Return the membership that entitles an inviter: the outermost in which they are an admin."""
+    own = [run.model.membership(each, caller.id) for each in [*container.self_and_containers][::-1]]
+    return next((member for member in own if member and role_suffices(member.fields["role"], "admin")), None)
+
+
+def invitations_to(run: Story, container: ModelRecord) -> list[ModelRecord]:
+    """Return the invitations to a container itself."""
+    return [i for i in run.model.existing("invitation") if i.internal["place"] is container]
+
+
+def _record_sending(run: Story, invitation: ModelRecord) -> None:
+    invitation.internal["until"] = run.seconds + invitation.fields["expiresInDays"] * _DAY
+    invitation.internal["second"] = run.seconds
+    invitation.internal["tokens"] = [*invitation.internal.get("tokens", []), token_of(invitation.internal["acceptUrl"])]
+
+
+def _count_email(run: Story, email_address: str) -> bool:
+    """Return whether an address may receive another email, and count it in that case."""
+    email_counts = run.model.email_counts.setdefault(email_address, {})
+    windows = {window: email_counts.get(window, (0.0, 0)) for window in _MAX_EMAILS_BY_WINDOW}
+    windows = {
+        window: window_state if window_state[0] > run.seconds else (run.seconds + window, 0)
+        for window, window_state in windows.items()
+    }
+    if any(used >= _MAX_EMAILS_BY_WINDOW[window] for window, (_, used) in windows.items()):
+        return False
+    email_counts |= {window: (until, used + 1) for window, (until, used) in windows.items()}
+    return True
+
+
+def is_inviter_entitled(run: Story, invitation: ModelRecord) -> bool:
+    """Return whether the inviter could still create this invitation."""
+    inviter, membership_of_inviter = invitation.internal["inviter"], invitation.internal["invitedAs"]
+    if inviter.key:
+        return True
+    role = run.model.effective_role(inviter, invitation.internal["place"])
+    return (
+        membership_of_inviter is not None
+        and not membership_of_inviter.is_deleted
+        and role_suffices(role, invitation.fields["role"])
+    )
+
+
+@action(invitation=record_index)
+def resend_invitation(run: Story, by: RequestedBy, invitation: int) -> None:
+    record = run.model.pick("invitation", invitation)
+    if record is None:
+        return
+    caller = run.resolve_caller(by.caller_name)[0]
+    refusal = None
+    if status(run, record) != "pending":
+        refusal = _NOT_PENDING
+    elif not role_suffices(max_grantable_role(run.model, caller, record.internal["place"]), record.fields["role"]):
+        refusal = TOO_LOW
+    elif not is_inviter_entitled(run, record):
+        refusal = _NOT_PENDING
+    elif run.seconds - record.internal["second"] < _RESEND_SECONDS:
+        refusal = "429 rate_limited"
+    response = run.request(
+        by,
+        "resend_invitation",
+        record.container,
+        record,
+        refusal=refusal,
+        alternative_container=record.internal["place"],
+    )
+    if response:
+        withheld = not _count_email(run, record.fields["email"])
+        new = {"expiresAt": response.json["expiresAt"], "sentAt": response.json["sentAt"], "mailWithheld": withheld}
+        assert (new["sentAt"] is None) is withheld
+        assert withheld or new["sentAt"] > (record.fields["sentAt"] or "")
+        run.record_change(record, response, new, acceptUrl=True)
+        _record_sending(run, record)
+        run.expect_entry(by, "resend_invitation", record, f"{record.internal['place'].kind}.invitation.resent")
+
+
+@action(weight=1, invitation=record_index)
+def revoke_invitation(run: Story, by: RequestedBy, invitation: int) -> None:
+    record = run.model.pick("invitation", invitation)
+    if record is None:
+        return
+    current_status = status(run, record)
+    refusal = _NOT_PENDING if current_status not in ("pending", "revoked") else None
+    container = record.internal["place"]
+    response = run.request(
+        by, "revoke_invitation", record.container, record, refusal=refusal, alternative_container=container
+    )
+    if response and current_status == "pending":
+        record.fields["status"], record.has_unseen_version = "revoked", True
+        run.expect_entry(by, "revoke_invitation", record, f"{container.kind}.invitation.revoked")
+
+
+@action(invitation=record_index, decision=st.sampled_from(["accept", "accept", "decline"]), old=st.integers(0, 4))
+def answer_as_invited(run: Story, by: RequestedBy, invitation: int, decision: str, old: int) -> None:
+    """Let the invited person respond, mostly by the latest link."""
+    if record := run.model.pick("invitation", invitation):
+        whom = next(name for name, p in run.people.items() if p.email == record.fields["email"])
+        respond(
+            run,
+            RequestedBy(whom, idempotency_number=by.idempotency_number),
+            record,
+            decision,
+            uses_latest_token=old > 0,
+        )
+
+
+@action(invitation=record_index, decision=st.sampled_from(["accept", "decline"]))
+def answer_invitation(run: Story, by: RequestedBy, invitation: int, decision: str) -> None:
+    if record := run.model.pick("invitation", invitation):
+        respond(run, RequestedBy(by.caller_name), record, decision, uses_latest_token=True)
+
+
+def respond(run: Story, by: RequestedBy, record: ModelRecord, decision: str, *, uses_latest_token: bool) -> None:
+    """Respond to an invitation and record the result."""
+    caller, credential = run.resolve_caller(by.caller_name)
+    token = record.internal["tokens"][-1 if uses_latest_token else 0]
+    response = run.api.post(ACCEPTANCE, as_=credential, json={"token": token, "decision": decision})
+    expected = _expected_result(run, caller, record, token, decision)
+    actual = response.code if response.status >= 400 else str(response.status)
+    assert actual == expected.partition(" again")[0], f"{actual} instead of {expected}"
+    if expected == "200":
+        _record_response(run, by, record, response, decision)
+
+
+def _expected_result(run: Story, caller: Caller, record: ModelRecord, token: str, decision: str) -> str:
+    row = OPERATIONS["respond_to_invitation"]
+    if refused := run.model.expected_refusal(caller, row, None):
+        return refused
+    if not record.internal["place"].exists:
+        return NOT_FOUND
+    return _token_refusal(run, record, token) or _result_for_person(run, caller, record, decision)
+
+
+def _token_refusal(run: Story, record: ModelRecord, token: str) -> str | None:
+    current_status = status(run, record)
+    replaced = token != record.internal["tokens"][-1]
+    if (
+        replaced
+        or current_status == "revoked"
+        or (current_status == "pending" and not is_inviter_entitled(run, record))
+    ):
+        return REVOKED
+    return "410 invitation_expired" if current_status == "expired" else None
+
+
+def _result_for_person(run: Story, caller: Caller, record: ModelRecord, decision: str) -> str:
+    if run.people[caller.name].email != record.fields["email"]:
+        return "403 email_mismatch"
+    current_status, member = status(run, record), run.model.membership(record.internal["place"], caller.id)
+    if current_status != "pending":
+        is_repeated_response = current_status == "declined" or (
+            member is not None and member is record.internal.get("joinedAs")
+        )
+        return "200 again" if is_repeated_response and current_status.startswith(decision) else "410 invitation_used"
+    is_role_raised = decision == "accept" and member and not role_suffices(member.fields["role"], record.fields["role"])
+    return "409 already_member" if is_role_raised else "200"
+
+
+def _record_response(run: Story, by: RequestedBy, record: ModelRecord, response: Answer, decision: str) -> None:
+    outcome, container = {"accept": "accepted", "decline": "declined"}[decision], record.internal["place"]
+    assert response.json["status"] == outcome
+    record.fields["status"], record.has_unseen_version = outcome, True
+    if outcome == "accepted":
+        caller = run.resolve_caller(by.caller_name)[0]
+        present = run.model.membership(container, caller.id)
+        record.internal["joinedAs"] = present or record_membership(run, container, caller.id, record.fields["role"])
+        assert response.json["membership"]["role"] == record.internal["joinedAs"].fields["role"]
+    kind = "platform" if container.kind == "platform" else "organization"
+    run.expect_entry(by, "respond_to_invitation", record, f"{kind}.invitation.{outcome}")
+
+
+@action(place=record_index)
+def list_invitations(run: Story, by: RequestedBy, place: int) -> None:
+    organization = run.model.pick("organization", place)
+    if organization is None or not run.model.existing("organization"):
+        return
+    caller = run.resolve_caller(by.caller_name)[0]
+    if caller.kind == "user" and not role_suffices(run.model.effective_role(caller, organization), "admin"):
+        return  # The admins of its platforms may list them, too.
+    if response := run.request(by, "list_invitations", organization, query={"limit": 100}):
+        expected = [(i.id, status(run, i)) for i in run.model.existing("invitation", organization)]
+        record = {each for each, _ in expected}  # The purge of a deleted platform removes its invitations.
+        assert [(i["id"], i["status"]) for i in response.json["items"] if i["id"] in record] == expected

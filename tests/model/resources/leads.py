@@ -1,0 +1,79 @@
+"""Marketing leads: anyone submits and may withdraw their own, operators manage them."""
+
+from typing import Final
+
+from hypothesis import strategies as st
+
+from tests.model.actions import action, names, optional_texts, record_index
+from tests.model.entities import ModelRecord
+from tests.model.story import RequestedBy, Story
+
+NEXT_STATUSES: Final = {
+    "new": ["contacted"],
+    "contacted": ["qualified"],
+    "qualified": ["converted"],
+    "converted": [],
+    "unqualified": [],
+    "spam": [],
+    "withdrawn": [],
+}
+CLOSED_STATUSES: Final = ("unqualified", "spam", "withdrawn")
+
+
+def _can_transition(current: str, target: str) -> bool:
+    if current in CLOSED_STATUSES:
+        return target == "new"
+    return target in NEXT_STATUSES[current] or (current != "converted" and target in CLOSED_STATUSES)
+
+
+@action(weight=6, name=names, message=optional_texts)
+def create_public_lead(run: Story, by: RequestedBy, name: str, message: str | None) -> None:
+    email_address = f"lead{len(run.model.records)}@example.org"
+    body = {"contactName": name, "contactEmail": email_address, "message": message}
+    if response := run.request(by, "create_public_lead", body=body):
+        created = run.record_creation("lead", response, None, {**body, "status": "new"}, "leadToken")
+        run.expect_entry(by, "create_public_lead", created)
+
+
+@action(weight=6, lead=record_index, status=st.sampled_from([*NEXT_STATUSES]), anybody=st.integers(0, 4))
+def change_marketing_lead_status(run: Story, by: RequestedBy, lead: int, status: str, anybody: int) -> None:
+    record = run.model.pick("lead", lead)
+    if record is None:
+        return
+    by = by if anybody == 0 else RequestedBy("operator", by.if_match)
+    current = record.fields["status"]
+    refusal = None if status == current or _can_transition(current, status) else "409 invalid_transition"
+    if response := run.request(by, "change_marketing_lead_status", None, record, {"status": status}, refusal=refusal):
+        assert response.json["status"] == status
+        _record_status(run, by, "change_marketing_lead_status", record, status)
+
+
+def _record_status(run: Story, by: RequestedBy, operation: str, lead: ModelRecord, status: str) -> None:
+    lead.internal["withdrawn"] = status == "withdrawn"
+    if lead.fields["status"] != status:
+        lead.fields |= {"status": status, "version": lead.fields["version"] + 1}
+        run.expect_entry(by, operation, lead)
+
+
+@action(lead=record_index, with_token=st.booleans())
+def get_public_lead(run: Story, by: RequestedBy, lead: int, with_token: bool) -> None:  # noqa: FBT001 - passed by name
+    """Read a lead with its token or without one."""
+    record = run.model.pick("lead", lead)
+    if record is None or run.resolve_caller(by.caller_name)[0].key:
+        return
+    headers = {"Lead-Token": record.internal["leadToken"]} if with_token else {}
+    response = run.api.get(f"/public/leads/{record.id}", as_=run.resolve_caller(by.caller_name)[1], headers=headers)
+    if with_token:
+        assert response.status == 200, response.text
+        assert (response.json["contactEmail"], response.json["leadToken"]) == (record.fields["contactEmail"], None)
+    else:
+        assert response.code == "401 unauthenticated"
+
+
+@action(lead=record_index)
+def list_marketing_leads(run: Story, by: RequestedBy, lead: int) -> None:
+    record = run.model.pick("lead", lead)
+    if record and (response := run.request(by, "list_marketing_leads", query={"email": record.fields["contactEmail"]})):
+        assert [(item["id"], item["status"]) for item in response.json["items"]] == [
+            (record.id, record.fields["status"])
+        ]

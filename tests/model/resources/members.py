@@ -1,0 +1,150 @@
+"""Members of organizations: roles, removal, leaving and transfers of ownership."""
+
+from typing import Final
+
+from hypothesis import strategies as st
+
+from tests.model.actions import PEOPLE, action, record_index
+from tests.model.entities import Caller, Json, Model, ModelRecord
+from tests.model.interface import expand_scopes, role_suffices
+from tests.model.resources.api_keys import revoke_dependent_keys
+from tests.model.story import RequestedBy, Story
+
+TOO_LOW: Final = "403 insufficient_role"
+OWNER_STAYS: Final = "409 owner_must_transfer"
+
+people = st.sampled_from([name for name in PEOPLE if name != "nobody"])
+
+
+def max_grantable_role(model: Model, caller: Caller, container: ModelRecord) -> str | None:
+    """Return the highest role that a caller can grant in a container."""
+    if caller.key:
+        return "admin" if "admin" in expand_scopes(caller.key.fields["scopes"]) else "editor"
+    return model.effective_role(caller, container)
+
+
+def redact_for(run: Story, caller: Caller, container: ModelRecord, member: Json) -> Json:
+    """Return a member as a caller sees it. Only admins and the member see the email address."""
+    sees_email = role_suffices(run.model.effective_role(caller, container), "admin") or member["userId"] == caller.id
+    return member if sees_email else {**member, "email": None}
+
+
+@action(place=record_index, whom=people, role=st.sampled_from(["member", "editor", "admin", "admin", "owner"]))
+def update_organization_member(run: Story, by: RequestedBy, place: int, whom: str, role: str) -> None:
+    organization = run.model.pick("organization", place)
+    member = organization and _latest_membership(run, organization, whom)
+    if not (organization and member):
+        return
+    is_owner, caller = member.fields["role"] == "owner", run.resolve_caller(by.caller_name)[0]
+    refusal = None
+    if role != member.fields["role"]:
+        is_grantable = role_suffices(max_grantable_role(run.model, caller, organization), role)
+        refusal = OWNER_STAYS if is_owner else TOO_LOW if not is_grantable else OWNER_STAYS if role == "owner" else None
+    response = run.request(by, "update_organization_member", organization, member, {"role": role}, refusal=refusal)
+    if response:
+        shown = redact_for(run, caller, organization, member.fields)
+        if role != member.fields["role"]:
+            implied_scopes = expand_scopes([{"member": "read", "editor": "write"}.get(role, "admin")])
+            shown = {**shown, "revokedKeys": revoke_keys_of_member(run, member, "member_demoted", {*implied_scopes})}
+        record_role_change(run, by, "update_organization_member", member, response.json, {**shown, "role": role})
+        member.fields["revokedKeys"] = None
+
+
+def revoke_keys_of_member(run: Story, member: ModelRecord, reason: str, implied_scopes: set[str]) -> list[Json] | None:
+    """Revoke the API keys that a member created and that exceed the scopes that the member has from now on."""
+    assert member.container
+    return revoke_dependent_keys(
+        member.container, run.model.existing("api_key"), member.fields["userId"], reason, implied_scopes
+    )
+
+
+def record_role_change(
+    run: Story, by: RequestedBy, operation: str, member: ModelRecord, shown_member: Json, expected: Json
+) -> None:
+    """Record the changed role of a member."""
+    has_changed = member.fields["role"] != expected["role"]
+    assert {**shown_member, "version": 0, "updatedAt": ""} == {**expected, "version": 0, "updatedAt": ""}
+    assert shown_member["version"] - member.fields["version"] == has_changed
+    member.fields = {**shown_member, "email": member.fields["email"]}
+    if has_changed:
+        run.expect_entry(by, operation, member)
+
+
+def _latest_membership(run: Story, container: ModelRecord, whom: str) -> ModelRecord | None:
+    """Return the latest membership of a person, which may be deleted."""
+    person = run.people[whom].id
+    memberships = [t for t in run.model.records if t.kind == "member" and t.container is container]
+    return next((t for t in reversed(memberships) if t.fields["userId"] == person), None)
+
+
+@action(weight=1, place=record_index, whom=people)
+def remove_organization_member(run: Story, by: RequestedBy, place: int, whom: str) -> None:
+    organization = run.model.pick("organization", place)
+    member = organization and _latest_membership(run, organization, whom)
+    if organization and member:
+        refusal = OWNER_STAYS if member.fields["role"] == "owner" else None
+        if run.request(by, "remove_organization_member", organization, member, refusal=refusal):
+            member.fields["revokedKeys"] = revoke_keys_of_member(run, member, "member_removed", set())
+            run.expect_entry(by, "remove_organization_member", member)
+            end_membership(run, member)
+
+
+@action(weight=1, place=record_index)
+def leave_organization(run: Story, by: RequestedBy, place: int) -> None:
+    organization = run.model.pick("organization", place)
+    if organization is None:
+        return
+    member = run.model.membership(organization, run.resolve_caller(by.caller_name)[0].id)
+    refusal = OWNER_STAYS if member and member.fields["role"] == "owner" else None
+    if run.request(by, "leave_organization", organization, refusal=refusal) and member:
+        member.fields["revokedKeys"] = revoke_keys_of_member(run, member, "member_left", set())
+        run.expect_entry(by, "leave_organization", member)
+        end_membership(run, member)
+
+
+def end_membership(run: Story, member: ModelRecord) -> None:
+    """End a membership with the memberships in its descendants and the invitations that depend on it."""
+    member.is_deleted = True
+    container, user_id = member.container, member.fields["userId"]
+    for thing in run.model.records:
+        is_descendant = thing.kind in ("platform_member", "space_member") and thing.is_inside(container)
+        if is_descendant and thing.fields["userId"] == user_id:
+            thing.is_deleted = True
+        is_pending = thing.kind == "invitation" and thing.fields["status"] == "pending"
+        if is_pending and thing.fields["invitedBy"] == user_id and _rests_on(member, thing):
+            thing.fields["status"] = "revoked"
+            thing.has_unseen_version = True
+
+
+def _rests_on(member: ModelRecord, invitation: ModelRecord) -> bool:
+    if member.kind == "member":
+        return bool(invitation.internal["place"].is_inside(member.container))
+    return invitation.internal["invitedAs"] is member
+
+
+@action(place=record_index, to=people)
+def transfer_ownership(run: Story, by: RequestedBy, place: int, to: str) -> None:
+    organization = run.model.pick("organization", place)
+    if organization is None:
+        return
+    successor = run.model.membership(organization, run.people[to].id)
+    owner = run.model.membership(organization, organization.fields["ownerId"])
+    refusal = None if successor else "422 validation_failed"
+    body = {"newOwnerId": run.people[to].id}
+    response = run.request(by, "transfer_ownership", organization, body=body, refusal=refusal)
+    if response and owner and successor and run.record_change(organization, response, {"ownerId": body["newOwnerId"]}):
+        for member, role in ((owner, "admin"), (successor, "owner")):
+            member.fields["role"], member.has_unseen_version = role, True
+            member.fields = run.read_as_owner(member).json
+            assert member.fields["role"] == role
+        run.expect_entry(by, "transfer_ownership", organization)
+
+
+@action(place=record_index)
+def list_organization_members(run: Story, by: RequestedBy, place: int) -> None:
+    organization = run.model.pick("organization", place)
+    if organization and (response := run.request(by, "list_organization_members", organization, query={"limit": 100})):
+        caller = run.resolve_caller(by.caller_name)[0]
+        members = run.model.existing("member", organization)
+        assert response.json["items"] == [redact_for(run, caller, organization, member.fields) for member in members]
+        assert [m.fields["userId"] for m in members if m.fields["role"] == "owner"] == [organization.fields["ownerId"]]

@@ -1,0 +1,254 @@
+"""Pages: editing, moving, publication, schedules, restoration and deletion; and the published site."""
+
+from hypothesis import strategies as st
+
+from chalicelib.kernel.core.clock import after, now
+from tests.harness.api import Answer
+from tests.model.actions import action, record_index
+from tests.model.entities import Json, ModelRecord
+from tests.model.resources.sites import publication_of
+from tests.model.story import RequestedBy, Story
+
+PAST = "2020-01-01T00:00:00.000Z"
+slugs = st.sampled_from(["a", "b", "c"])
+parents = st.none() | record_index
+_SLUG_REFUSALS = ("409 slug_taken",)
+_POSITION_REFUSALS = (*_SLUG_REFUSALS, "409 cycle", "409 limit_exceeded")
+
+
+@action(weight=8, site=record_index, slug=slugs, parent=parents, home=st.sampled_from([False, False, False, True]))
+def create_page(run: Story, by: RequestedBy, site: int, slug: str, parent: int | None, home: bool) -> None:  # noqa: FBT001
+    record = run.model.pick("site", site)
+    if record is None:
+        return
+    parent_page = run.model.pick("page", parent, record) if parent is not None else None
+    body = {"title": _title(run), "slug": slug, "parentId": parent_page.id if parent_page else None, "isHome": home}
+    refusal = "422 validation_failed" if parent_page and not parent_page.exists else None
+    if response := run.request(
+        by, "create_page", record, body=body, refusal=refusal, possible_refusals=_POSITION_REFUSALS
+    ):
+        publication = publication_of(record)
+        page, position = response.json["id"], (response.json["parentId"], slug)
+        publication.create(page, response.json["draftRevisionId"], response.json["title"], position)
+        if home:
+            publication.make_home(response.json["id"])
+        expected = {**body, "isHome": publication.home == response.json["id"], "status": "draft"}
+        created = run.record_creation(
+            "page", response, record, {**expected, "path": publication.drafts[response.json["id"]]}
+        )
+        run.expect_entry(by, "create_page", created)
+
+
+def _title(run: Story) -> str:
+    return f"Title {len(run.steps)} of {len(run.model.records)}"
+
+
+@action(weight=6, page=record_index, slug=st.none() | slugs, moves=st.booleans(), parent=parents)
+def edit_page(run: Story, by: RequestedBy, page: int, slug: str | None, moves: bool, parent: int | None) -> None:  # noqa: FBT001
+    record = run.model.pick("page", page)
+    if record is None or record.container is None:
+        return
+    parent_page = run.model.pick("page", parent, record.container) if parent is not None else None
+    body: Json = {"title": _title(run)} | ({"slug": slug} if slug else {})
+    body |= {"parentId": parent_page.id if parent_page else None} if moves else {}
+    refusal = "422 validation_failed" if moves and parent_page and not parent_page.exists else None
+    before = _public(run, record.container)
+    response = run.request(
+        by, "update_page", record.container, record, body, refusal=refusal, possible_refusals=_POSITION_REFUSALS
+    )
+    if response:
+        _record_revision(record, response)
+        assert response.json["title"] == body["title"]
+        assert _public(run, record.container) == before, "an edit of a draft changed the published page"
+        run.expect_entry(by, "update_page", record)
+
+
+def _record_revision(page: ModelRecord, response: Answer) -> None:
+    fields = response.json
+    assert page.container
+    revision, position = fields["draftRevisionId"], (fields["parentId"], fields["slug"])
+    publication_of(page.container).revise(page.id, revision, fields["title"], position)
+    replace_fields(page, fields)
+
+
+def replace_fields(page: ModelRecord, fields: Json) -> None:
+    """Replace the fields of a page, whose version must have increased."""
+    assert fields["version"] > page.fields["version"]
+    page.fields = fields
+
+
+def _public(run: Story, site: ModelRecord) -> dict[str, tuple[int, object]]:
+    paths = [*{*publication_of(site).public.values(), "/"}][:4]
+    visits = {path: visit(run, site, path) for path in paths}
+    return {
+        path: (response.status, response.json if response.status == 200 else None) for path, response in visits.items()
+    }
+
+
+def visit(run: Story, site: ModelRecord, path: str) -> Answer:
+    """Return the response to an anonymous visitor."""
+    return run.api.get(f"{site.path}/pages/by-path", query={"path": path})
+
+
+@action(weight=6, page=record_index, earlier=st.integers(0, 3))
+def publish_page(run: Story, by: RequestedBy, page: int, earlier: int) -> None:
+    """Publish the draft, or an earlier revision."""
+    record = run.model.pick("page", page)
+    if record is None or record.container is None:
+        return
+    body, page_state = {}, publication_of(record.container).pages.get(record.id)
+    if page_state and earlier < len(page_state.drafts) - 1:
+        body = {"revisionId": [*page_state.drafts][earlier]}
+    possible_refusals = (*_POSITION_REFUSALS, "422 validation_failed", "409 invalid_transition")
+    if response := run.request(by, "publish_page", record.container, record, body, possible_refusals=possible_refusals):
+        before = record.fields
+        publication_of(record.container).publish(record.id, response.json["publishedRevisionId"])
+        assert response.json["status"] == "published"
+        record.fields = response.json
+        if response.json["version"] > before["version"]:
+            run.expect_entry(by, "publish_page", record)
+
+
+@action(weight=2, page=record_index)
+def take_page_back(run: Story, by: RequestedBy, page: int) -> None:
+    record = run.model.pick("page", page)
+    if record and record.container:
+        was_published = record.exists and publication_of(record.container).pages[record.id].shown is not None
+        response = run.request(by, "update_page", record.container, record, {"unpublishAt": PAST})
+        if response and response.json["version"] > record.fields["version"]:
+            if was_published:
+                publication_of(record.container).take_back(record.id)
+            record.fields = response.json
+            run.expect_entry(by, "update_page", record, "page.unpublished" if was_published else None)
+
+
+@action(page=record_index)
+def make_page_home(run: Story, by: RequestedBy, page: int) -> None:
+    record = run.model.pick("page", page)
+    if record and record.container:
+        response = run.request(
+            by, "update_page", record.container, record, {"isHome": True}, possible_refusals=_POSITION_REFUSALS
+        )
+        if response and response.json["version"] > record.fields["version"]:
+            publication_of(record.container).make_home(record.id)
+            record.fields = response.json
+            run.expect_entry(by, "update_page", record)
+            for other in run.model.existing("page", record.container):
+                other.has_unseen_version = True
+
+
+@action(page=record_index, hours=st.sampled_from([3, 30]))
+def schedule_page(run: Story, by: RequestedBy, page: int, hours: int) -> None:
+    """Schedule the publication of a page. The schedule may fail when it runs."""
+    record = run.model.pick("page", page)
+    if record and record.container:
+        body = {"publishAt": after(now(), hours=hours)}
+        if response := run.request(by, "update_page", record.container, record, body):
+            replace_fields(record, response.json)
+            record.internal["due"] = run.seconds + hours * 3600
+            run.expect_entry(by, "update_page", record)
+
+
+def apply_schedule(run: Story, page: ModelRecord) -> None:
+    """Apply a due schedule to the model: the page was published, or its position was taken."""
+    if page.internal.get("due") is None or page.internal["due"] > run.seconds or page.container is None:
+        return
+    page.internal["due"], current_fields = None, run.read_as_owner(page).json
+    if current_fields["publishAt"] is None:
+        assert current_fields["publishedRevisionId"] == current_fields["draftRevisionId"]
+        publication, page.fields = publication_of(page.container), current_fields
+        if publication.pages[page.id].published != current_fields["publishedRevisionId"]:
+            run.model.expected_system_entries.setdefault(page.log_id, []).append(("page.published", page.id))
+        publication.publish(page.id, current_fields["publishedRevisionId"])
+    else:
+        owner = next(name for name, person in run.people.items() if person is run.owner_of(page))
+        response = run.request(RequestedBy(owner), "update_page", page.container, page, {"publishAt": None})
+        assert response
+        replace_fields(page, response.json)
+        run.expect_entry(RequestedBy(owner), "update_page", page)
+
+
+@action(page=record_index, earlier=st.integers(0, 3))
+def restore_page_revision(run: Story, by: RequestedBy, page: int, earlier: int) -> None:
+    record = run.model.pick("page", page)
+    page_state = record and record.container and publication_of(record.container).pages.get(record.id)
+    if not (record and record.container and page_state):
+        return
+    before, revisions = _public(run, record.container), [*page_state.drafts]
+    revision_id = revisions[earlier % len(revisions)]
+    if response := run.request(
+        by,
+        "restore_page_revision",
+        record.container,
+        record,
+        possible_refusals=_POSITION_REFUSALS,
+        revision_id=revision_id,
+    ):
+        assert response.json["title"] == page_state.drafts[revision_id][0]
+        _record_revision(record, response)
+        assert _public(run, record.container) == before, "a restored draft changed the published page"
+        run.expect_entry(by, "restore_page_revision", record)
+
+
+@action(weight=2, page=record_index, cascade=st.booleans())
+def delete_page(run: Story, by: RequestedBy, page: int, cascade: bool) -> None:  # noqa: FBT001 - passed by name
+    record = run.model.pick("page", page)
+    if record is None or record.container is None:
+        return
+    query = {"strategy": "cascade"} if cascade else None
+    possible_refusals = ("409 limit_exceeded",) if cascade else ("409 not_empty",)
+    if run.request(by, "delete_page", record.container, record, possible_refusals=possible_refusals, query=query):
+        publication = publication_of(record.container)
+        publication.delete(record.id)
+        run.expect_entry(by, "delete_page", record)
+        for page_record in run.model.existing("page", record.container):
+            page_record.is_deleted = page_record.id not in publication.pages
+            page_record.has_unseen_version = True
+
+
+@action(weight=6, site=record_index, path=st.lists(slugs, max_size=2).map(lambda slugs: "/" + "/".join(slugs)))
+def get_page_by_path(run: Story, by: RequestedBy, site: int, path: str) -> None:
+    """Visit a path. Every caller gets the published page, a redirect or *not found*, never a draft."""
+    record = run.model.pick("site", site)
+    if record is None:
+        return
+    public = {page_path: page for page, page_path in publication_of(record).public.items()}
+    possible_refusals = () if path in public else ("301", "302", "307", "308", "404 not_found")
+    if response := run.request(
+        by, "get_page_by_path", record, query={"path": path}, possible_refusals=possible_refusals
+    ):
+        is_redirect_source = any(path == r.fields["fromPath"] for r in run.model.existing("redirect", record))
+        if response.status == 200 and not is_redirect_source:
+            assert public[path] == response.json["id"]
+            assert response.json["title"] == publication_of(record).pages[response.json["id"]].shown
+
+
+@action(site=record_index)
+def list_pages(run: Story, by: RequestedBy, site: int) -> None:
+    record = run.model.pick("site", site)
+    if record and (response := run.request(by, "list_pages", record, query={"limit": 100})):
+        assert {item["id"]: item["path"] for item in response.json["items"]} == publication_of(record).drafts
+
+
+@action(page=record_index)
+def list_page_revisions(run: Story, by: RequestedBy, page: int) -> None:
+    record = run.model.pick("page", page)
+    if record and record.container:
+        response = run.request(by, "list_page_revisions", record.container, record, query={"limit": 100})
+        if response:
+            drafts = publication_of(record.container).pages[record.id].drafts
+            assert [(item["id"], item["title"]) for item in response.json["items"]] == [
+                (revision, title) for revision, (title, _) in [*drafts.items()][::-1]
+            ]
+
+
+@action(page=record_index)
+def preview_page(run: Story, by: RequestedBy, page: int) -> None:
+    """Create a preview link, which shows the draft to everyone who has it."""
+    record = run.model.pick("page", page)
+    if record and record.container and (response := run.request(by, "preview_page", record.container, record)):
+        page_state = publication_of(record.container).pages[record.id]
+        path = f"{record.path}/preview-public"
+        preview = run.api.get(path, query={"token": response.json["token"]})
+        assert (preview.status, preview.json["page"]["title"]) == (200, page_state.drafts[page_state.draft][0])
+        assert run.api.get(path, query={"token": response.json["token"][:-2]}).code == "404 not_found"
