@@ -1,4 +1,4 @@
-"""An account of AWS in an emulator of its own, whose functions run in the Python that AWS Lambda has."""
+"""An AWS account in an emulator of its own, whose functions run in the Python environment of AWS Lambda."""
 
 import json
 import shutil
@@ -18,18 +18,18 @@ from tests.harness.waiting import until
 
 REGION: Final = "eu-central-1"
 _CREDENTIALS: Final = {"AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local"}
-"""Those that the service has when it is told of an emulator."""
+"""The credentials that the service uses with an emulator."""
 
-_LAUNCH: Final = str(ROOT / "tests" / "deployed" / "launch.py")
+_EMULATOR_SCRIPT: Final = str(ROOT / "tests" / "deployed" / "launch.py")
 
-_HEALTH: Final = "/_ministack/health"
+_HEALTH_PATH: Final = "/_ministack/health"
 _READY_SECONDS: Final = 30
 _STOP_SECONDS: Final = 20
 
 
 @dataclass
 class Account:
-    """An account, empty when it is opened. `authority` is the file of the certificates that its functions believe."""
+    """An initially empty account. `authority` is the file of the certificates that its functions trust."""
 
     state: Path
     authority: Path
@@ -39,17 +39,17 @@ class Account:
 
     @property
     def endpoint(self) -> str:
-        """Where the emulator answers."""
+        """The URL of the emulator."""
         return f"http://127.0.0.1:{self.port}"
 
     @property
     def environment(self) -> Mapping[str, str]:
-        """What leads a command there that works on AWS."""
+        """The environment variables with which an AWS command uses this account."""
         return {"AWS_ENDPOINT_URL": self.endpoint, "AWS_REGION": REGION, "AWS_DEFAULT_REGION": REGION, **_CREDENTIALS}
 
     @property
-    def said(self) -> str:
-        """What the emulator has logged."""
+    def invocation(self) -> str:
+        """The log of the emulator."""
         return self._log.read_text(errors="replace")
 
     @property
@@ -57,13 +57,13 @@ class Account:
         return self.state / "emulator.log"
 
     def open(self) -> None:
-        """Start the emulator, and wait until it answers."""
+        """Start the emulator and wait until it responds."""
         self.python = lambda_python(self.state / "python")
-        command = [str(PYTHON), _LAUNCH, str(self.python)]
-        told = {"PERSIST_STATE": "0", "S3_PERSIST": "0", "LOG_LEVEL": "INFO", "SSL_CERT_FILE": str(self.authority)}
-        whole = {**environment(self.port, self.state / "emulator"), **told}
-        self._children.append(start("emulator", command, self._log, whole))
-        until(lambda: self._alive() and answers(self.port, _HEALTH), seconds=_READY_SECONDS)
+        command = [str(PYTHON), _EMULATOR_SCRIPT, str(self.python)]
+        settings = {"PERSIST_STATE": "0", "S3_PERSIST": "0", "LOG_LEVEL": "INFO", "SSL_CERT_FILE": str(self.authority)}
+        environ = {**environment(self.port, self.state / "emulator"), **settings}
+        self._children.append(start("emulator", command, self._log, environ))
+        until(lambda: self._alive() and answers(self.port, _HEALTH_PATH), seconds=_READY_SECONDS)
 
     def _alive(self) -> bool:
         for child in self._children:
@@ -71,37 +71,37 @@ class Account:
         return True
 
     def close(self) -> None:
-        """Stop the emulator and the functions' processes, and those also that do not end."""
+        """Stop the emulator and the functions' processes."""
         stop(self._children, _STOP_SECONDS)
         until(lambda: not self.functions(), seconds=_STOP_SECONDS)
-        shutil.rmtree(self.state / "emulator")  # It leaves the package behind, once for each process.
+        shutil.rmtree(self.state / "emulator")  # The emulator leaves a copy of the package for each process.
 
     def client(self, service: str) -> Any:
         """Return a client of one of the account's services."""
-        words = {name.lower(): value for name, value in _CREDENTIALS.items()}
-        return boto3.client(service, endpoint_url=self.endpoint, region_name=REGION, **words)
+        credentials = {name.lower(): value for name, value in _CREDENTIALS.items()}
+        return boto3.client(service, endpoint_url=self.endpoint, region_name=REGION, **credentials)
 
     def invoke(self, function: str, event: object = None) -> Any:
-        """Return what a function answers to an event; it has to succeed."""
-        said = self.client("lambda").invoke(FunctionName=function, Payload=json.dumps(event or {}))
-        answer = json.loads(said["Payload"].read())
-        assert "FunctionError" not in said, answer
-        return answer
+        """Invoke a function, which must succeed, and return its result."""
+        invocation = self.client("lambda").invoke(FunctionName=function, Payload=json.dumps(event or {}))
+        result = json.loads(invocation["Payload"].read())
+        assert "FunctionError" not in invocation, result
+        return result
 
     def lines(self, function: str) -> list[str]:
-        """Return what a function has logged, the oldest first."""
+        """Return the log lines of a function, the oldest first."""
         pages = self.client("logs").get_paginator("filter_log_events").paginate(logGroupName=f"/aws/lambda/{function}")
         return [event["message"] for page in pages for event in page["events"]]
 
     def functions(self) -> list[int]:
-        """Return the ids of the functions' processes that live."""
-        return list(self._found())
+        """Return the ids of the functions' running processes."""
+        return list(self._find_function_processes())
 
-    def _found(self) -> Iterator[int]:
+    def _find_function_processes(self) -> Iterator[int]:
         for folder in Path("/proc").glob("[0-9]*"):
             try:
-                told = (folder / "environ").read_bytes()
-            except OSError:  # It ended meanwhile, or belongs to somebody else.
+                settings = (folder / "environ").read_bytes()
+            except OSError:  # It has ended or belongs to another user.
                 continue
-            if b"AWS_LAMBDA_FUNCTION_NAME=" in told and str(self.state).encode() in told:
+            if b"AWS_LAMBDA_FUNCTION_NAME=" in settings and str(self.state).encode() in settings:
                 yield int(folder.name)

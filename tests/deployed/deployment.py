@@ -1,4 +1,4 @@
-"""A stage deployed to an account of the emulator, by the project's own commands and by CloudFormation."""
+"""A stage that the project's own commands and CloudFormation deploy to the emulator."""
 
 import json
 import sys
@@ -22,12 +22,12 @@ APPLICATION: Final = f"{STAGE.prefix}-app"
 
 _PROJECT: Final = ("app.py", "chalicelib", "openapi.json", "requirements.txt", ".chalice", "infrastructure")
 _BUCKET: Final = "code"
-_SECONDS: Final = 90
+_TIMEOUT_SECONDS: Final = 90
 
 
 @dataclass
 class Deployment:
-    """The stage `dev`, where callers find it as they find a run of this machine."""
+    """The deployed stage `dev`, with the same interface as a local stage."""
 
     account: Account
     state: Path
@@ -35,25 +35,25 @@ class Deployment:
 
     @property
     def endpoint(self) -> str:
-        """Where the emulator answers."""
+        """The URL of the emulator."""
         return self.account.endpoint
 
     @property
     def url(self) -> str:
-        """Where the API answers; the emulator knows it by its name on AWS, which is in `headers`."""
+        """The base URL of the API. The emulator selects the API by the host name in `headers`."""
         return f"{self.endpoint}/{STAGE.name}"
 
     @cached_property
     def headers(self) -> Mapping[str, str]:
-        """What a request needs to get there."""
+        """The headers that every request needs."""
         return {"Host": f"{self._outputs['RestAPIId']}.execute-api.localhost"}
 
     def bring_up(self, jwks: str) -> None:
-        """Make what holds data, deploy the package, and apply the migrations. `jwks`: where the issuer's keys are."""
+        """Create the data stores, deploy the package and apply the migrations. `jwks` is the URL of the issuer keys."""
         self._project.mkdir()
         project_copies.copied(_PROJECT, self._project, "deployed", "deployments", "venv")
-        self._allow_private()
-        self._command(
+        self._allow_private_webhook_targets()
+        self._run_command(
             "bootstrap",
             f"--issuer={ISSUER}",
             f"--audience={AUDIENCE}",
@@ -62,28 +62,28 @@ class Deployment:
             "--domain=platforms.atrium.example",
             "--mail-from=Atrium <mail@atrium.example>",
         )
-        self._command("template")
-        self._apply(self._template())
-        self._answer_as_a_gateway()
+        self._run_command("template")
+        self._deploy_stack(self._upload_package())
+        self._create_gateway_responses()
         self.migrated = self.account.invoke(STAGE.function("migrate"))
         write_private(self.state / "settings.json", json.dumps({"aws_endpoint_url": self.endpoint}))
 
     def queue(self, name: str) -> str:
-        """Return where a queue is, by its short name."""
+        """Return the URL of a queue by its short name."""
         return str(self.account.client("sqs").get_queue_url(QueueName=queue_name(STAGE.prefix, name))["QueueUrl"])
 
     def waiting(self, name: str) -> int:
-        """Return how many messages a queue holds, those under way with them."""
+        """Return the number of messages in a queue, including those in flight."""
         names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
-        told = self.account.client("sqs").get_queue_attributes(QueueUrl=self.queue(name), AttributeNames=names)
-        return sum(int(told["Attributes"][each]) for each in names)
+        attributes = self.account.client("sqs").get_queue_attributes(QueueUrl=self.queue(name), AttributeNames=names)
+        return sum(int(attributes["Attributes"][each]) for each in names)
 
     @contextmanager
     def paused(self, function: str) -> Iterator[None]:
-        """Let a function take nothing from its queue for a while, as whoever operates it can."""
+        """Disable the queue mapping of a function within the block, as an operator can."""
         functions = self.account.client("lambda")
-        found = functions.list_event_source_mappings(FunctionName=STAGE.function(function))["EventSourceMappings"]
-        (mapping,) = [each["UUID"] for each in found]
+        mappings = functions.list_event_source_mappings(FunctionName=STAGE.function(function))["EventSourceMappings"]
+        (mapping,) = [each["UUID"] for each in mappings]
         functions.update_event_source_mapping(UUID=mapping, Enabled=False)
         try:
             yield
@@ -95,33 +95,33 @@ class Deployment:
         return self.state / "project"
 
     @property
-    def _out(self) -> Path:
+    def _output_folder(self) -> Path:
         return self._project / "build" / STAGE.name / "out"
 
-    def _allow_private(self) -> None:
-        # Who is told of events is on this machine.
+    def _allow_private_webhook_targets(self) -> None:
+        # The receiver of webhooks is on this machine.
         file = self._project / ".chalice" / "config.json"
         config = json.loads(file.read_text())
         config["stages"][STAGE.name]["environment_variables"]["WEBHOOK_ALLOW_PRIVATE"] = "1"
         file.write_text(json.dumps(config))
 
-    def _command(self, name: str, *words: str) -> None:
-        command = [sys.executable, "-m", "infrastructure", name, "--stage", STAGE.name, *words]
+    def _run_command(self, name: str, *arguments: str) -> None:
+        command = [sys.executable, "-m", "infrastructure", name, "--stage", STAGE.name, *arguments]
         project_copies.run(command, self._project, **self.account.environment)
 
-    def _template(self) -> dict[str, Any]:
-        """Upload the package, and return the template with the place it has there: `aws cloudformation package`."""
+    def _upload_package(self) -> dict[str, Any]:
+        """Upload the package and return the template that refers to it, as `aws cloudformation package` does."""
         s3 = self.account.client("s3")
         s3.create_bucket(Bucket=_BUCKET, CreateBucketConfiguration={"LocationConstraint": REGION})
-        s3.upload_file(str(self._out / "deployment.zip"), _BUCKET, "package.zip")
-        template: dict[str, Any] = json.loads((self._out / "sam.json").read_text())
+        s3.upload_file(str(self._output_folder / "deployment.zip"), _BUCKET, "package.zip")
+        template: dict[str, Any] = json.loads((self._output_folder / "sam.json").read_text())
         for resource in template["Resources"].values():
             if resource["Type"] == "AWS::Serverless::Function":
                 resource["Properties"]["CodeUri"] = {"Bucket": _BUCKET, "Key": "package.zip"}
         return template
 
-    def _apply(self, template: Mapping[str, Any]) -> None:
-        """Let CloudFormation make the application: `aws cloudformation deploy`."""
+    def _deploy_stack(self, template: Mapping[str, Any]) -> None:
+        """Create the application's stack, as `aws cloudformation deploy` does."""
         self.account.client("s3").put_object(Bucket=_BUCKET, Key="template.json", Body=json.dumps(template))
         self.account.client("cloudformation").create_stack(
             StackName=APPLICATION,
@@ -129,7 +129,7 @@ class Deployment:
             Parameters=[{"ParameterKey": "Stage", "ParameterValue": STAGE.name}],
             Capabilities=["CAPABILITY_IAM", "CAPABILITY_AUTO_EXPAND"],
         )
-        until(lambda: not self._stack["StackStatus"].endswith("_IN_PROGRESS"), seconds=_SECONDS)
+        until(lambda: not self._stack["StackStatus"].endswith("_IN_PROGRESS"), seconds=_TIMEOUT_SECONDS)
         assert self._stack["StackStatus"] == "CREATE_COMPLETE", self._failures()
 
     @property
@@ -144,22 +144,24 @@ class Deployment:
 
     def _failures(self) -> list[str]:
         events = self.account.client("cloudformation").describe_stack_events(StackName=APPLICATION)["StackEvents"]
-        failed = [event for event in events if event["ResourceStatus"].endswith("_FAILED")]
-        return [f"{event['LogicalResourceId']}: {event.get('ResourceStatusReason')}" for event in failed]
+        failed_events = [event for event in events if event["ResourceStatus"].endswith("_FAILED")]
+        return [f"{event['LogicalResourceId']}: {event.get('ResourceStatusReason')}" for event in failed_events]
 
-    def _answer_as_a_gateway(self) -> None:
-        """Give the API the gateway's answers that its template holds: the emulator leaves them out."""
+    def _create_gateway_responses(self) -> None:
+        """Create the gateway responses of the template, which the emulator ignores."""
         gateway, api = self.account.client("apigateway"), self._outputs["RestAPIId"]
-        template = json.loads((self._out / "sam.json").read_text())
-        for kind, answer in template["Resources"]["RestAPI"]["Properties"]["GatewayResponses"].items():
-            headers = answer["ResponseParameters"]["Headers"]
+        template = json.loads((self._output_folder / "sam.json").read_text())
+        for response_type, gateway_response in template["Resources"]["RestAPI"]["Properties"][
+            "GatewayResponses"
+        ].items():
+            headers = gateway_response["ResponseParameters"]["Headers"]
             gateway.put_gateway_response(
                 restApiId=api,
-                responseType=kind,
-                statusCode=str(answer["StatusCode"]),
+                responseType=response_type,
+                statusCode=str(gateway_response["StatusCode"]),
                 responseParameters={f"gatewayresponse.header.{name}": value for name, value in headers.items()},
-                responseTemplates=answer["ResponseTemplates"],
+                responseTemplates=gateway_response["ResponseTemplates"],
             )
-        made = gateway.create_deployment(restApiId=api)["id"]
-        change = {"op": "replace", "path": "/deploymentId", "value": made}
-        gateway.update_stage(restApiId=api, stageName=STAGE.name, patchOperations=[change])
+        deployment_id = gateway.create_deployment(restApiId=api)["id"]
+        patch = {"op": "replace", "path": "/deploymentId", "value": deployment_id}
+        gateway.update_stage(restApiId=api, stageName=STAGE.name, patchOperations=[patch])

@@ -1,4 +1,4 @@
-"""A server of somebody else's that a deployed stage reaches as it does on AWS: over TLS, at a port it may send to."""
+"""An external server that a deployed stage calls as it does on AWS: over TLS, at an allowed port."""
 
 import os
 import sys
@@ -10,25 +10,29 @@ from tests.harness.certificates import Authority
 from tests.harness.receiver import Receiver, Reply
 
 _PORT: Final = 8443
-_KEYS: Final = "/jwks.json"
+_JWKS_PATH: Final = "/jwks.json"
 
 
 class Outside(Receiver):
-    """It is believed by whoever believes the certificate in the file `authority`."""
+    """An external server. Clients trust it by the certificate in the file `authority`."""
 
     def __init__(self, folder: Path) -> None:
-        issuing = Authority()
-        self.authority = issuing.written(folder)
-        host = _address()
-        super().__init__(host, _PORT, issuing.server(host))
+        authority = Authority()
+        self.authority = authority.written(folder)
+        host = _loopback_address()
+        super().__init__(host, _PORT, authority.server(host))
 
     def keys_of(self, issuer: Issuer) -> str:
-        """Return where an issuer's keys are published here."""
-        self.answers[_KEYS] = Reply(body=Path(issuer.settings()["auth_jwks"]).read_bytes())
-        return self.at(str(self.server_address[0]), _KEYS)
+        """Publish an issuer's keys and return their URL."""
+        self.answers[_JWKS_PATH] = Reply(body=Path(issuer.settings()["auth_jwks"]).read_bytes())
+        return self.at(str(self.server_address[0]), _JWKS_PATH)
 
 
-def _address() -> str:
-    # On Linux all of 127.0.0.0/8 is this machine: every run has an address of its own, where the port is free.
-    own = os.getpid()
-    return f"127.{64 + (own >> 16 & 63)}.{own >> 8 & 255}.{own & 255}" if sys.platform == "linux" else "127.0.0.1"
+def _loopback_address() -> str:
+    # On Linux all of 127.0.0.0/8 is local, so every test run has its own address, where the port is free.
+    process_id = os.getpid()
+    return (
+        f"127.{64 + (process_id >> 16 & 63)}.{process_id >> 8 & 255}.{process_id & 255}"
+        if sys.platform == "linux"
+        else "127.0.0.1"
+    )

@@ -1,6 +1,6 @@
-"""The emulator with what this suite needs of it otherwise. Run in the emulator's own Python.
+"""Start the emulator with the changes that this suite needs. Run it in the emulator's own Python.
 
-.venv-emulator/bin/python tests/deployed/launch.py PYTHON    # which functions run in
+.venv-emulator/bin/python tests/deployed/launch.py PYTHON    # in which functions run
 """
 
 import importlib
@@ -13,44 +13,46 @@ Handler = dict[str, Any]
 
 
 def main(python: str) -> None:
-    """Run the emulator, whose functions run in another Python than its own."""
+    """Run the emulator, whose functions run in the given Python."""
     handlers = importlib.import_module("ministack.services.cloudformation.provisioners")._RESOURCE_HANDLERS  # noqa: SLF001
-    _tell_names_for_mail(handlers["AWS::SES::EmailIdentity"])
-    _take_alarms_of_formulas(handlers["AWS::CloudWatch::Alarm"])
-    # It knows no saved queries of Logs Insights, and refuses a stack that has some. Nothing depends on them.
+    _add_dkim_attributes(handlers["AWS::SES::EmailIdentity"])
+    _accept_metric_math_alarms(handlers["AWS::CloudWatch::Alarm"])
+    # The emulator rejects stacks with saved queries of Logs Insights. Nothing depends on them.
     handlers["AWS::Logs::QueryDefinition"] = {"create": lambda *_: (str(uuid4()), {}), "delete": lambda *_: None}
-    # In its own, they would find the emulator's libraries, and nobody saw that the package lacks one.
+    # In the emulator's Python, functions would find its libraries, which would hide a library missing in the package.
     sys.executable = python
     sys.argv = ["ministack"]
     runpy.run_module("ministack", run_name="__main__")
 
 
-def _tell_names_for_mail(identity: Handler) -> None:
-    # An identity has no attributes DkimDNSToken...: a stack that puts them out can't be made.
+def _add_dkim_attributes(identity: Handler) -> None:
+    # The emulator's identities lack the attributes DkimDNSToken..., which the stack has as outputs.
     create = identity["create"]
 
-    def create_with_names(*words: Any) -> tuple[str, dict[str, str]]:
-        name, attributes = create(*words)
+    def create_with_attributes(*arguments: Any) -> tuple[str, dict[str, str]]:
+        name, attributes = create(*arguments)
         tokens = {f"DkimDNSTokenName{n}": f"token{n}._domainkey.{name}" for n in range(1, 4)}
         values = {f"DkimDNSTokenValue{n}": f"token{n}.dkim.amazonses.com" for n in range(1, 4)}
         return name, attributes | tokens | values
 
-    identity["create"] = create_with_names
+    identity["create"] = create_with_attributes
 
 
-def _take_alarms_of_formulas(alarm: Handler) -> None:
-    # It refuses an alarm on a formula of metrics: such a one watches the first metric of the formula alone.
+def _accept_metric_math_alarms(alarm: Handler) -> None:
+    # The emulator rejects alarms on metric math, so such an alarm watches only the first metric.
     create = alarm["create"]
 
-    def create_simply(logical_id: str, properties: dict[str, Any], *words: Any) -> tuple[str, dict[str, str]]:
+    def create_with_first_metric(
+        logical_id: str, properties: dict[str, Any], *arguments: Any
+    ) -> tuple[str, dict[str, str]]:
         stats = [query["MetricStat"] for query in properties.get("Metrics", []) if "MetricStat" in query]
-        simple = {name: value for name, value in properties.items() if name != "Metrics"}
+        simple_properties = {name: value for name, value in properties.items() if name != "Metrics"}
         for stat in stats[:1]:
-            simple |= stat["Metric"] | {"Period": stat["Period"], "Statistic": "Sum"}
-        made: tuple[str, dict[str, str]] = create(logical_id, simple, *words)
-        return made
+            simple_properties |= stat["Metric"] | {"Period": stat["Period"], "Statistic": "Sum"}
+        created: tuple[str, dict[str, str]] = create(logical_id, simple_properties, *arguments)
+        return created
 
-    alarm["create"] = create_simply
+    alarm["create"] = create_with_first_metric
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""A program that does what a process of the service does, and dies at whatever call of AWS it is told to.
+"""A program that runs steps of the service in forked processes, and kills them at a given AWS call.
 
-It holds the imported app and no connection. Each task is done by a fork of it, so every task begins as a process does
-that was just started; but for tasks that warm it up, which it does itself, so that its forks have done them already.
-Tasks come in, and answers go out, as lines of JSON; `process.py` is the other side.
+It imports the app and keeps no connection open. Each task runs in a fork, which starts like a new process. Warming
+tasks run in the parent itself, so that its forks have already run them. Tasks and responses are lines of JSON;
+`process.py` is the other side.
 """
 
 import gc
@@ -35,9 +35,9 @@ _CONTEXT = LambdaContext("mortal", 512, 60_000)
 
 
 def main(prefix: str) -> None:
-    """Answer tasks until the input ends, with a table and queues of that prefix."""
+    """Run tasks until the input ends, with a table and queues of that prefix."""
     answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # What the service logs must not stand between the answers.
+    os.dup2(2, 1)  # Log records must not mix with the responses.
     os.environ |= {name.upper(): value for name, value in provision(prefix).items()}
     settings.cache_clear()
     aws.reset_clients()
@@ -50,63 +50,63 @@ def main(prefix: str) -> None:
             _answer(task, [], answers)
             continue
         for client in clients:
-            client.close()  # No fork may use a connection of this process.
-        gc.freeze()  # What no fork collects, no fork copies.
+            client.close()  # Forks must not share connections with this process.
+        gc.freeze()  # Frozen objects are not collected, so forks do not copy their pages.
         child = os.fork()
         if child == 0:
-            _do(task, clients, answers)
+            _run_task(task, clients, answers)
             os._exit(0)
         _, status = os.waitpid(child, 0)
         if status:
             print(json.dumps({"ended": os.waitstatus_to_exitcode(status)}), file=answers, flush=True)
 
 
-def _do(task: Mapping[str, Any], clients: Sequence[Any], answers: IO[str]) -> None:
+def _run_task(task: Mapping[str, Any], clients: Sequence[Any], answers: IO[str]) -> None:
     if task["ahead"]:
         _move_clock(task["ahead"])
     calls: list[str] = []
     for client in clients:
-        client.meta.events.register("before-call", _reaper(calls, task["death"], "before"))
-        client.meta.events.register("after-call", _reaper(calls, task["death"], "after"))
+        client.meta.events.register("before-call", _create_killer(calls, task["death"], "before"))
+        client.meta.events.register("after-call", _create_killer(calls, task["death"], "after"))
     _answer(task, calls, answers)
 
 
 def _answer(task: Mapping[str, Any], calls: Sequence[str], answers: IO[str]) -> None:
-    done = [_STEPS[step](**words) for step, words in task["steps"]]
-    print(json.dumps({"answers": done, "calls": calls}), file=answers, flush=True)
+    results = [_STEPS[step](**arguments) for step, arguments in task["steps"]]
+    print(json.dumps({"answers": results, "calls": calls}), file=answers, flush=True)
 
 
 def _move_clock(seconds: float) -> None:
-    real = clock.now_ms
-    clock.now_ms = lambda: real() + round(seconds * 1000)
+    real_clock = clock.now_ms
+    clock.now_ms = lambda: real_clock() + round(seconds * 1000)
 
 
-def _reaper(calls: list[str], death: Sequence[Any] | None, moment: str) -> Callable[..., None]:
-    def reap(model: Any, **_: object) -> None:
-        if moment == "before":
+def _create_killer(calls: list[str], kill_point: Sequence[Any] | None, phase: str) -> Callable[..., None]:
+    def kill_at_point(model: Any, **_: object) -> None:
+        if phase == "before":
             calls.append(model.name)
-        if death and (len(calls), moment) == tuple(death):
+        if kill_point and (len(calls), phase) == tuple(kill_point):
             os.kill(os.getpid(), signal.SIGKILL)
 
-    return reap
+    return kill_at_point
 
 
 def _request(method: str, path: str, token: str, body: object = None, key: str | None = None) -> dict[str, Any]:
     headers = {"authorization": f"Bearer {token}", "content-type": "application/json"}
     headers |= {"idempotency-key": key} if key else {}
-    sent = b"" if body is None else json.dumps(body).encode()
-    answer = _HTTP.request(method, path, headers=headers, body=sent)
-    return {"status": answer.status_code, "headers": answer.headers, "body": json.loads(answer.body or b"null")}
+    raw_body = b"" if body is None else json.dumps(body).encode()
+    response = _HTTP.request(method, path, headers=headers, body=raw_body)
+    return {"status": response.status_code, "headers": response.headers, "body": json.loads(response.body or b"null")}
 
 
 def _join(organization: str, token: str, role: str) -> str:
-    """Make a user a member, as accepting an invitation does; return their id."""
+    """Make a user a member, as an accepted invitation does, and return the user's id."""
     return join(organization, verify_token(token), role).user_id
 
 
-def _append(log: str, at_once: int) -> Any:
-    """Append what waits in a log, so many entries at once."""
-    ledger.BATCH_SIZE = at_once  # type: ignore[misc]
+def _append_entries(log: str, batch_size: int) -> Any:
+    """Append the pending entries of a log, `at_once` in each transaction."""
+    ledger.BATCH_SIZE = batch_size  # type: ignore[misc]
     return app.events(_batch({"log": log}), _CONTEXT)
 
 
@@ -129,19 +129,25 @@ def _sweep() -> Any:
 
 
 def _deliver() -> None:
-    """Let the ledger's worker take messages until none is left."""
+    """Let the ledger's worker handle messages until the queue is empty."""
     queue = settings().events_queue_url
     worker = next(replace(c, queue_url=queue) for c in event_source_emulator.consumers(app.app) if c.name == "events")
-    wanted = "ApproximateNumberOfMessages"
-    while int(aws.client("sqs").get_queue_attributes(QueueUrl=queue, AttributeNames=[wanted])["Attributes"][wanted]):
+    attribute_name = "ApproximateNumberOfMessages"
+    while int(
+        aws.client("sqs").get_queue_attributes(QueueUrl=queue, AttributeNames=[attribute_name])["Attributes"][
+            attribute_name
+        ]
+    ):
         worker.poll(0)
 
 
-def _contents(slugs: Sequence[str], people: Sequence[str], key: str, known: Sequence[str]) -> list[dict[str, Any]]:
-    """Return what an organization, known or found by one of its slugs, and a request have in the table."""
+def _contents(
+    slugs: Sequence[str], people: Sequence[str], key: str, organization_ids: Sequence[str]
+) -> list[dict[str, Any]]:
+    """Return the items of an organization, which has an id or one of the slugs, and of its requests."""
     guards = _read(f"U#organization-slug#{slug}" for slug in slugs)
     digest = hashlib.sha256(key.encode()).hexdigest()
-    organizations = {*known, *(item["ref"] for item in guards)}
+    organizations = {*organization_ids, *(item["ref"] for item in guards)}
     pages = [table.query(f"{letter}#{organization}") for organization in organizations for letter in "OAQ"]
     assert not any(page.last_evaluated_key for page in pages)
     items = [*guards, *_read(f"I#{person}#{digest}" for person in people), *(i for page in pages for i in page.items)]
@@ -149,8 +155,8 @@ def _contents(slugs: Sequence[str], people: Sequence[str], key: str, known: Sequ
     return [_readable(item) for item in [*items, *pointers]]
 
 
-def _lose() -> None:
-    """Lose every message that wakes a log."""
+def _discard_wakes() -> None:
+    """Discard all messages to the ledger."""
     aws.client("sqs").purge_queue(QueueUrl=settings().events_queue_url)
 
 
@@ -158,11 +164,11 @@ def _read(partitions: Iterable[str]) -> list[Item]:
     return list(table.get_all((pk, "#") for pk in partitions).values())
 
 
-def _everything() -> list[dict[str, Any]]:
-    return [_readable(item_json.from_wire(item)) for item in _scanned()]
+def _read_all_items() -> list[dict[str, Any]]:
+    return [_readable(item_json.from_wire(item)) for item in _scan_table()]
 
 
-def _scanned() -> Iterator[Any]:
+def _scan_table() -> Iterator[Any]:
     for page in aws.client("dynamodb").get_paginator("scan").paginate(TableName=settings().table_name):
         yield from page["Items"]
 
@@ -174,13 +180,13 @@ def _readable(item: Mapping[str, Any]) -> dict[str, Any]:
 _STEPS: dict[str, Callable[..., Any]] = {
     "request": _request,
     "join": _join,
-    "append": _append,
+    "append": _append_entries,
     "work": _work,
     "sweep": _sweep,
     "deliver": _deliver,
-    "lose": _lose,
+    "lose": _discard_wakes,
     "contents": _contents,
-    "everything": _everything,
+    "everything": _read_all_items,
 }
 
 if __name__ == "__main__":

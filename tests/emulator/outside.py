@@ -1,6 +1,6 @@
-"""The log as somebody outside sees it: entries over HTTP, a tree of their own making, a key from `GET /status`.
+"""Read and verify audit logs as a client does: entries over HTTP, and the public key from `GET /status`.
 
-Nothing here is the service's own code; `tests/harness/rfc6962.py` is the proof.
+It uses none of the service's own code: `tests/harness/rfc6962.py` computes the tree.
 """
 
 import time
@@ -11,12 +11,12 @@ from tests.harness import rfc6962
 
 Entry = dict[str, Any]
 
-_PATIENCE_SECONDS: Final = 40
-_LOOK_SECONDS: Final = 0.1
+_TIMEOUT_SECONDS: Final = 40
+_POLL_SECONDS: Final = 0.1
 
 
 def whole_log(reader: Caller, organization: str) -> list[Entry]:
-    """Return a log's entries in their order, once all are in the tree and all proofs hold; `reader` is an admin."""
+    """Wait until all entries of a log are appended, verify them, and return them in order. `reader` is an admin."""
     report = settled(reader, organization)
     entries = sorted(entries_of(reader, organization), key=lambda entry: entry["sequence"] or 0)
     assert [entry["sequence"] for entry in entries] == list(range(1, report["treeSize"] + 1))
@@ -29,17 +29,17 @@ def whole_log(reader: Caller, organization: str) -> list[Entry]:
 
 
 def settled(reader: Caller, organization: str) -> Any:
-    """Return the integrity report of a log once nothing waits to be appended to it."""
-    deadline = time.monotonic() + _PATIENCE_SECONDS
+    """Return the integrity report of a log once it has no pending entries."""
+    deadline = time.monotonic() + _TIMEOUT_SECONDS
     while (report := verified(reader, organization))["pendingEntries"]:
         assert time.monotonic() < deadline, report
-        time.sleep(_LOOK_SECONDS)
+        time.sleep(_POLL_SECONDS)
     assert report["checkedEntries"] == report["treeSize"]
     return report
 
 
 def verified(reader: Caller, organization: str) -> Any:
-    """Return the integrity report of a short log, which has to be valid."""
+    """Return the integrity report of a log that fits in one page, and assert that it is valid."""
     report = reader.get(f"/organizations/{organization}/audit-log/verify-integrity").json()
     assert report["valid"], report
     assert report["nextCursor"] is None
@@ -47,17 +47,17 @@ def verified(reader: Caller, organization: str) -> Any:
 
 
 def entries_of(reader: Caller, organization: str, **filters: str) -> list[Entry]:
-    """Return all entries of a log, newest first."""
+    """Return all entries of a log, the newest first."""
     return items_of(reader, f"/organizations/{organization}/audit-log", **filters)
 
 
 def items_of(reader: Caller, path: str, **filters: str) -> list[dict[str, Any]]:
-    """Return all items of a list, page by page."""
-    found: list[dict[str, Any]] = []
+    """Return all items of a list from all its pages."""
+    items: list[dict[str, Any]] = []
     query = {"limit": "100", **filters}
     while True:
         page = reader.get(path, params=query).json()
-        found += page["items"]
+        items += page["items"]
         if page["nextCursor"] is None:
-            return found
+            return items
         query["cursor"] = page["nextCursor"]

@@ -1,4 +1,4 @@
-"""People who call the running service."""
+"""HTTP clients of the running service, each with a user of its own."""
 
 import json
 import ssl
@@ -18,30 +18,30 @@ from local.server.issuer import AUDIENCE, ISSUER, Person
 T = TypeVar("T")
 
 _TLS: Final = ssl.create_default_context()
-_PATIENCE_SECONDS: Final = 120
+_TIMEOUT_SECONDS: Final = 120
 
 
 class Place(Protocol):
-    """Where the service runs: its address, and the folder that has its issuer's key."""
+    """A running service: its URL, the headers that it needs, and the folder with its issuer's key."""
 
     @property
     def url(self) -> str:
-        """Where it answers."""
+        """The base URL of the service."""
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """What a request needs to get there."""
+        """The headers that every request needs."""
 
     @property
     def state(self) -> Path:
-        """Where the folder `issuer` is."""
+        """The folder that contains the folder `issuer`."""
 
 
 class Caller(httpx.Client):
-    """Someone with a credential. Their name is theirs alone, whoever else is called so."""
+    """A client with the credential of a new user. Users of the same name are different users."""
 
     def __init__(self, place: Place, name: str, token: str | None = None) -> None:
-        """Take a credential, or have one made by the place's issuer."""
+        """Use the given token, or one that the service's issuer signs."""
         self.person = Person(name, sub=uuid4())
         self.id = str(self.person.sub)
         self.token = token or signed(place, self.person)
@@ -50,41 +50,41 @@ class Caller(httpx.Client):
             headers={**place.headers, "Authorization": f"Bearer {self.token}"},
             verify=_TLS,
             trust_env=False,
-            timeout=_PATIENCE_SECONDS,
+            timeout=_TIMEOUT_SECONDS,
             limits=httpx.Limits(max_connections=None, max_keepalive_connections=None),
         )
 
     def makes_organization(self, name: str = "Analytical Engines", **fields: Any) -> str:
         """Create an organization and return its id."""
-        answer = self.post("/organizations", json={"name": name, **fields})
-        assert answer.status_code == 201, answer.text
-        return str(UUID(answer.json()["id"]))
+        response = self.post("/organizations", json={"name": name, **fields})
+        assert response.status_code == 201, response.text
+        return str(UUID(response.json()["id"]))
 
     def invites(self, organization: str, other: "Caller", role: str) -> None:
-        """Invite somebody to an organization, by whom that is accepted."""
-        asked = {"email": str(other.person.claims()["email"]), "role": role}
-        invited = self.post(f"/organizations/{organization}/invite", json=asked)
-        assert invited.status_code == 201, invited.text
-        accepted = other.get(f"{invited.json()['acceptUrl']}&decision=accept")
-        assert accepted.json()["status"] == "accepted", accepted.text
+        """Invite another caller to an organization and let them accept."""
+        body = {"email": str(other.person.claims()["email"]), "role": role}
+        invitation = self.post(f"/organizations/{organization}/invite", json=body)
+        assert invitation.status_code == 201, invitation.text
+        acceptance = other.get(f"{invitation.json()['acceptUrl']}&decision=accept")
+        assert acceptance.json()["status"] == "accepted", acceptance.text
 
 
 def signed(place: Place, person: Person, *, kid: str | None = None, **claims: Any) -> str:
-    """Return a token of the stage's issuer, good for an hour unless the claims say otherwise."""
+    """Return a token of the service's issuer. It is valid for an hour unless the claims say otherwise."""
     folder, now = place.state / "issuer", int(time.time())
-    known = json.loads((folder / "jwks.json").read_text())["keys"][0]["kid"]
-    usual = {"iss": ISSUER, "aud": AUDIENCE, "iat": now, "exp": now + 3600, **person.claims()}
+    key_id = json.loads((folder / "jwks.json").read_text())["keys"][0]["kid"]
+    default_claims = {"iss": ISSUER, "aud": AUDIENCE, "iat": now, "exp": now + 3600, **person.claims()}
     key = (folder / "private.pem").read_text()
-    return jwt.encode(usual | claims, key, "ES256", headers={"kid": kid or known})
+    return jwt.encode(default_claims | claims, key, "ES256", headers={"kid": kid or key_id})
 
 
 def at_once(*actions: Callable[[], T]) -> Sequence[T]:
-    """Do things in threads that begin at the same moment; return what each answered, in the order given."""
-    start = Barrier(len(actions))
+    """Run actions concurrently in threads that start together, and return their results in order."""
+    barrier = Barrier(len(actions))
 
-    def begin(action: Callable[[], T]) -> T:
-        start.wait()
+    def run(action: Callable[[], T]) -> T:
+        barrier.wait()
         return action()
 
-    with ThreadPoolExecutor(len(actions)) as threads:
-        return list(threads.map(begin, actions))
+    with ThreadPoolExecutor(len(actions)) as executor:
+        return list(executor.map(run, actions))

@@ -1,4 +1,4 @@
-"""A process of the service that a test holds in its hand."""
+"""Run steps of the service in forked processes that a test can kill at any AWS call."""
 
 import json
 import subprocess
@@ -11,48 +11,48 @@ from typing import Any, Final, Self
 from local.paths import ROOT
 from tests.emulator.stage import Stage, environment
 
-KILLED: Final = -9
+KILLED_EXIT_CODE: Final = -9
 
 Step = tuple[str, Mapping[str, Any]]
 
 
 @dataclass(frozen=True, order=True)
-class Death:
-    """At which call of AWS a process dies, counted from 1: just before it, or just after it was answered."""
+class KillPoint:
+    """The AWS call, counted from 1, before or after whose response a process is killed."""
 
     call: int
     answered: bool
 
 
 @dataclass(frozen=True)
-class Done:
-    """What the steps answered, and the calls of AWS that they made."""
+class StepResults:
+    """The results of the steps, and the AWS calls that they made."""
 
     answers: list[Any]
     calls: list[str]
 
     @property
-    def deaths(self) -> list[Death]:
-        """Every death that a process can die that does the same."""
-        return [Death(n, answered) for n in range(1, len(self.calls) + 1) for answered in (False, True)]
+    def kill_points(self) -> list[KillPoint]:
+        """All points at which a process that runs the same steps can be killed."""
+        return [KillPoint(n, answered) for n in range(1, len(self.calls) + 1) for answered in (False, True)]
 
 
-def step(kind: str, **words: Any) -> Step:
-    """Return one thing to do: a kind that `mortal.py` knows, and its words."""
-    return kind, words
+def step(kind: str, **arguments: Any) -> Step:
+    """Return a step: its kind, as in `killable_process.py`, and its arguments."""
+    return kind, arguments
 
 
 class Processes:
-    """Does each task in a process that begins with it, against the emulator of a stage and a table of its own."""
+    """Runs each task in a new process, against the emulator of a stage and a table of its own."""
 
     def __init__(self, stage: Stage, prefix: str) -> None:
         self._log: Path = stage.state / f"{prefix}.log"
-        told = environment(stage.state, SETTINGS_FILE=str(stage.settings_file), LOG_LEVEL="ERROR")
+        item_without_volatile = environment(stage.state, SETTINGS_FILE=str(stage.settings_file), LOG_LEVEL="ERROR")
         with self._log.open("wb") as log:
-            self._program = subprocess.Popen(
+            self._parent = subprocess.Popen(
                 [sys.executable, "-m", "tests.emulator.killable_process", prefix],
                 cwd=ROOT,
-                env=told,
+                env=item_without_volatile,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
@@ -63,40 +63,45 @@ class Processes:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._program.communicate()
-        assert self._program.returncode == 0, self._said
+        self._parent.communicate()
+        assert self._parent.returncode == 0, self._log_tail
 
     @property
-    def _said(self) -> str:
+    def _log_tail(self) -> str:
         return self._log.read_text()[-4000:]
 
-    def do(self, kind: str, *, ahead: float = 0, **words: Any) -> Any:
-        """Do one thing and return its answer. `ahead`: seconds by which the process's clock is."""
-        return self.run(step(kind, **words), ahead=ahead).answers[0]
+    def do(self, kind: str, *, ahead: float = 0, **arguments: Any) -> Any:
+        """Run one step in a new process and return its result. `ahead` is how many seconds its clock is ahead."""
+        return self.run(step(kind, **arguments), ahead=ahead).answers[0]
 
-    def warm(self, *steps: Step) -> list[Any]:
-        """Do things in the process from which all later ones come."""
+    def run_in_parent(self, *steps: Step) -> list[Any]:
+        """Run steps in the parent, so that the processes forked later have already run them."""
         answer = self._answer(steps, warming=True)
-        assert "answers" in answer, self._said
-        return Done(**answer).answers
+        assert "answers" in answer, self._log_tail
+        return StepResults(**answer).answers
 
-    def run(self, *steps: Step, ahead: float = 0) -> Done:
-        """Do things one after the other in one process."""
+    def run(self, *steps: Step, ahead: float = 0) -> StepResults:
+        """Run steps in one new process."""
         answer = self._answer(steps, ahead)
-        assert "answers" in answer, self._said
-        return Done(**answer)
+        assert "answers" in answer, self._log_tail
+        return StepResults(**answer)
 
-    def die(self, death: Death, *steps: Step, ahead: float = 0) -> None:
-        """Do things until death."""
-        answer = self._answer(steps, ahead, (death.call, "after" if death.answered else "before"))
-        assert answer == {"ended": KILLED}, self._said
+    def run_until_killed(self, kill_point: KillPoint, *steps: Step, ahead: float = 0) -> None:
+        """Run steps in a new process until it is killed."""
+        answer = self._answer(steps, ahead, (kill_point.call, "after" if kill_point.answered else "before"))
+        assert answer == {"ended": KILLED_EXIT_CODE}, self._log_tail
 
     def _answer(
-        self, steps: tuple[Step, ...], ahead: float = 0, death: tuple[int, str] | None = None, *, warming: bool = False
+        self,
+        steps: tuple[Step, ...],
+        ahead: float = 0,
+        kill_point: tuple[int, str] | None = None,
+        *,
+        warming: bool = False,
     ) -> dict[str, Any]:
-        assert self._program.stdin is not None
-        assert self._program.stdout is not None
-        task = {"steps": steps, "ahead": ahead, "death": death, "warming": warming}
-        print(json.dumps(task), file=self._program.stdin, flush=True)
-        answer: dict[str, Any] = json.loads(self._program.stdout.readline() or "{}")
+        assert self._parent.stdin is not None
+        assert self._parent.stdout is not None
+        task = {"steps": steps, "ahead": ahead, "death": kill_point, "warming": warming}
+        print(json.dumps(task), file=self._parent.stdin, flush=True)
+        answer: dict[str, Any] = json.loads(self._parent.stdout.readline() or "{}")
         return answer

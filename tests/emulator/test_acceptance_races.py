@@ -1,4 +1,4 @@
-"""An invitation's link, followed from several places at the same moment, through the running service."""
+"""Concurrent requests with an invitation's link, against the running service."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -16,13 +16,13 @@ from tests.harness.invitations import ACCEPTANCE, token_of
 
 pytestmark = [pytest.mark.emulator, pytest.mark.xdist_group("emulator")]
 
-MOST_PENDING: Final = 100
+MAX_PENDING: Final = 100
 ATTEMPTS: Final = 5
 
 
 @dataclass(frozen=True)
-class Sent:
-    """An invitation to an organization of Ada's, and its link's token."""
+class SentInvitation:
+    """An invitation to an organization, and the token of its link."""
 
     organization: str
     id: str
@@ -30,114 +30,116 @@ class Sent:
 
     @property
     def path(self) -> str:
-        """Where the organization is found."""
+        """The path of the organization."""
         return f"/organizations/{self.organization}"
 
     def follow(self, person: Caller, decision: str = "accept") -> httpx.Response:
-        """Open the link as a person."""
+        """Open the link as a user."""
         return person.get(ACCEPTANCE, params={"token": self.token, "decision": decision})
 
 
-def sent(inviter: Caller, organization: str, whom: Caller, role: str = "member") -> Sent:
-    body = {"email": f"{whom.person.name}@example.com", "role": role}
-    answer = inviter.post(f"/organizations/{organization}/invite", json=body)
-    assert answer.status_code == 201, answer.text
-    return Sent(organization, answer.json()["id"], token_of(answer.json()["acceptUrl"]))
+def send_invitation(inviter: Caller, organization: str, invitee: Caller, role: str = "member") -> SentInvitation:
+    body = {"email": f"{invitee.person.name}@example.com", "role": role}
+    response = inviter.post(f"/organizations/{organization}/invite", json=body)
+    assert response.status_code == 201, response.text
+    return SentInvitation(organization, response.json()["id"], token_of(response.json()["acceptUrl"]))
 
 
-def codes(answers: Sequence[httpx.Response]) -> list[str]:
-    return [str(answer.status_code if answer.is_success else answer.json()["code"]) for answer in answers]
+def outcome_codes(responses: Sequence[httpx.Response]) -> list[str]:
+    return [str(response.status_code if response.is_success else response.json()["code"]) for response in responses]
 
 
-def roles(ada: Caller, invitation: Sent) -> dict[str, str]:
+def roles(ada: Caller, invitation: SentInvitation) -> dict[str, str]:
     return {member["userId"]: member["role"] for member in items_of(ada, f"{invitation.path}/members")}
 
 
-def history(ada: Caller, invitation: Sent) -> list[str]:
-    """Return what happened to an invitation, as a log says that is proven whole."""
+def invitation_history(ada: Caller, invitation: SentInvitation) -> list[str]:
+    """Return the events of an invitation from the verified log."""
     entries = whole_log(ada, invitation.organization)
-    told = [entry["type"] for entry in entries if entry["target"]["id"] == invitation.id]
-    return [event.removeprefix("organization.invitation.") for event in told]
+    event_types = [entry["type"] for entry in entries if entry["target"]["id"] == invitation.id]
+    return [event.removeprefix("organization.invitation.") for event in event_types]
 
 
-def test_two_browsers_of_one_person_make_one_member(calling: Calling) -> None:
+def test_one_person_accepting_twice_at_once_creates_one_membership(calling: Calling) -> None:
     ada, sophie = calling("ada"), calling("sophie")
     for _ in range(ATTEMPTS):
-        invitation = sent(ada, ada.makes_organization(), sophie, "editor")
+        invitation = send_invitation(ada, ada.makes_organization(), sophie, "editor")
         first, second = at_once(*[partial(invitation.follow, sophie)] * 2)
-        assert codes([first, second]) == ["200", "200"]
+        assert outcome_codes([first, second]) == ["200", "200"]
         assert first.content == second.content
         assert first.json()["membership"]["role"] == "editor"
         assert roles(ada, invitation) == {ada.id: "owner", sophie.id: "editor"}
-        assert history(ada, invitation) == ["created", "accepted"]
+        assert invitation_history(ada, invitation) == ["created", "accepted"]
 
 
-def test_of_two_people_with_one_address_one_becomes_a_member(calling: Calling) -> None:
-    ada, one, other = calling("ada"), calling("sophie"), calling("sophie")
+def test_only_one_of_two_people_with_the_same_address_can_accept(calling: Calling) -> None:
+    ada, first_person, second_person = calling("ada"), calling("sophie"), calling("sophie")
     for _ in range(ATTEMPTS):
-        invitation = sent(ada, ada.makes_organization(), one)
-        answers = at_once(*(partial(invitation.follow, person) for person in (one, other)))
-        assert Counter(codes(answers)) == {"200": 1, "invitation_used": 1}
-        (winner,) = (p for p, answer in zip((one, other), answers, strict=True) if answer.is_success)
+        invitation = send_invitation(ada, ada.makes_organization(), first_person)
+        responses = at_once(*(partial(invitation.follow, person) for person in (first_person, second_person)))
+        assert Counter(outcome_codes(responses)) == {"200": 1, "invitation_used": 1}
+        (winner,) = (
+            p for p, response in zip((first_person, second_person), responses, strict=True) if response.is_success
+        )
         assert roles(ada, invitation) == {ada.id: "owner", winner.id: "member"}
-        assert history(ada, invitation) == ["created", "accepted"]
+        assert invitation_history(ada, invitation) == ["created", "accepted"]
         (accepted,) = entries_of(ada, invitation.organization, type="organization.invitation.accepted")
         assert accepted["actor"]["id"] == winner.id
 
 
-def test_however_many_accept_at_once_one_more_may_be_invited_then(calling: Calling) -> None:
+def test_concurrent_acceptances_free_exactly_one_pending_invitation(calling: Calling) -> None:
     ada, sophie, namesake = calling("ada"), calling("sophie"), calling("sophie")
-    invitation = sent(ada, ada.makes_organization(), sophie)
+    invitation = send_invitation(ada, ada.makes_organization(), sophie)
     at_once(*[partial(invitation.follow, person) for person in (sophie, namesake)] * 4)
     invite = partial(ada.post, f"{invitation.path}/invite")
-    bodies = [{"email": f"{n}@example.com"} for n in range(MOST_PENDING + 5)]
-    answers = at_once(*(partial(invite, json=body) for body in bodies))
-    assert Counter(codes(answers)) == {"201": MOST_PENDING, "limit_exceeded": 5}
+    bodies = [{"email": f"{n}@example.com"} for n in range(MAX_PENDING + 5)]
+    responses = at_once(*(partial(invite, json=body) for body in bodies))
+    assert Counter(outcome_codes(responses)) == {"201": MAX_PENDING, "limit_exceeded": 5}
 
 
-def test_who_accepts_and_declines_at_once_has_done_one_of_them(calling: Calling) -> None:
+def test_concurrent_accept_and_decline_have_one_winner(calling: Calling) -> None:
     ada, sophie = calling("ada"), calling("sophie")
     for _ in range(ATTEMPTS):
-        invitation = sent(ada, ada.makes_organization(), sophie)
+        invitation = send_invitation(ada, ada.makes_organization(), sophie)
         accepted, declined = at_once(partial(invitation.follow, sophie), partial(invitation.follow, sophie, "decline"))
-        assert sorted(codes([accepted, declined])) == ["200", "invitation_used"]
+        assert sorted(outcome_codes([accepted, declined])) == ["200", "invitation_used"]
         assert (sophie.id in roles(ada, invitation)) == accepted.is_success
-        assert history(ada, invitation) == ["created", "accepted" if accepted.is_success else "declined"]
+        assert invitation_history(ada, invitation) == ["created", "accepted" if accepted.is_success else "declined"]
 
 
-def test_what_is_accepted_and_revoked_at_once_is_one_of_them(calling: Calling) -> None:
+def test_concurrent_accept_and_revoke_have_one_winner(calling: Calling) -> None:
     ada, sophie = calling("ada"), calling("sophie")
     for _ in range(ATTEMPTS):
-        invitation = sent(ada, ada.makes_organization(), sophie)
+        invitation = send_invitation(ada, ada.makes_organization(), sophie)
         accepted, revoked = at_once(
             partial(invitation.follow, sophie),
             partial(ada.delete, f"{invitation.path}/invitations/{invitation.id}"),
         )
-        assert codes([accepted, revoked]) in (["200", "invalid_transition"], ["invitation_revoked", "204"])
+        assert outcome_codes([accepted, revoked]) in (["200", "invalid_transition"], ["invitation_revoked", "204"])
         assert (sophie.id in roles(ada, invitation)) == accepted.is_success
-        assert history(ada, invitation) == ["created", "accepted" if accepted.is_success else "revoked"]
+        assert invitation_history(ada, invitation) == ["created", "accepted" if accepted.is_success else "revoked"]
 
 
-def test_whose_inviter_leaves_meanwhile_has_come_before_or_not_at_all(calling: Calling, joining: Joining) -> None:
+def test_acceptance_succeeds_only_before_the_inviter_leaves(calling: Calling, joining: Joining) -> None:
     ada, grace, sophie = calling("ada"), calling("grace"), calling("sophie")
     for _ in range(ATTEMPTS):
         organization = ada.makes_organization()
         joining(organization, grace, "admin")
-        invitation = sent(grace, organization, sophie)
-        accepted, left = at_once(partial(invitation.follow, sophie), partial(grace.post, f"{invitation.path}/leave"))
-        assert left.status_code == 204
-        assert codes([accepted]) in (["200"], ["invitation_revoked"])
+        invitation = send_invitation(grace, organization, sophie)
+        accepted, leaving = at_once(partial(invitation.follow, sophie), partial(grace.post, f"{invitation.path}/leave"))
+        assert leaving.status_code == 204
+        assert outcome_codes([accepted]) in (["200"], ["invitation_revoked"])
         expected = {ada.id: "owner"} | ({sophie.id: "member"} if accepted.is_success else {})
         assert roles(ada, invitation) == expected
         types = [entry["type"] for entry in whole_log(ada, organization)]
         assert types.index("organization.member.removed") == len(types) - 1
-        assert history(ada, invitation) == ["created", *(["accepted"] if accepted.is_success else [])]
+        assert invitation_history(ada, invitation) == ["created", *(["accepted"] if accepted.is_success else [])]
 
 
-def test_an_address_invited_by_many_at_once_is_invited_once(calling: Calling) -> None:
+def test_concurrent_invitations_of_one_address_create_one(calling: Calling) -> None:
     ada = calling("ada")
     organization = ada.makes_organization()
     invite = partial(ada.post, f"/organizations/{organization}/invite", json={"email": "sophie@example.com"})
-    answers = at_once(*[invite] * 10)
-    assert Counter(codes(answers)) == {"201": 1, "already_exists": 9}
+    responses = at_once(*[invite] * 10)
+    assert Counter(outcome_codes(responses)) == {"201": 1, "already_exists": 9}
     assert len(entries_of(ada, organization, type="organization.invitation.created")) == 1

@@ -1,73 +1,88 @@
-"""A process dies at any call of AWS, in the middle of any mutation. Afterwards nothing has happened, or all of it."""
+"""A process that is killed at any AWS call of a mutation commits all of it or nothing."""
 
 from typing import Final
 
 import pytest
 
-from tests.emulator.process import Death, Processes, step
+from tests.emulator.process import KillPoint, Processes, step
 from tests.emulator.stage import Stage
-from tests.emulator.world import Mutation, World
+from tests.emulator.world import Mutation, Scenario
 
 pytestmark = [pytest.mark.emulator, pytest.mark.xdist_group("emulator")]
 
-_HERE: Final = "/organizations/<organization>"
-_MARY: Final = f"{_HERE}/members/<mary>"
-_KEY: Final = f"{_HERE}/api-keys/<key>"
+_ORGANIZATION_PATH: Final = "/organizations/<organization>"
+_MEMBER_PATH: Final = f"{_ORGANIZATION_PATH}/members/<mary>"
+_KEY_PATH: Final = f"{_ORGANIZATION_PATH}/api-keys/<key>"
 
 MUTATIONS: Final = (
-    Mutation("update", "organization.updated", "PATCH", _HERE, {"name": "Other", "companyName": "Ltd."}),
-    Mutation("change of slug", "organization.updated", "PATCH", _HERE, {"slug": "<slug>-new"}),
-    Mutation("deletion", "organization.deleted", "DELETE", _HERE),
-    Mutation("restoration", "organization.restored", "PATCH", _HERE, {"status": "active"}, needs=("deleted",)),
-    Mutation("change of role", "organization.member.updated", "PATCH", _MARY, {"role": "editor"}),
-    Mutation("removal", "organization.member.removed", "DELETE", _MARY),
-    Mutation("leaving", "organization.member.removed", "POST", f"{_HERE}/leave", caller="mary"),
+    Mutation("update", "organization.updated", "PATCH", _ORGANIZATION_PATH, {"name": "Other", "companyName": "Ltd."}),
+    Mutation("change of slug", "organization.updated", "PATCH", _ORGANIZATION_PATH, {"slug": "<slug>-new"}),
+    Mutation("deletion", "organization.deleted", "DELETE", _ORGANIZATION_PATH),
+    Mutation(
+        "restoration",
+        "organization.restored",
+        "PATCH",
+        _ORGANIZATION_PATH,
+        {"status": "active"},
+        prerequisites=("deleted",),
+    ),
+    Mutation("change of role", "organization.member.updated", "PATCH", _MEMBER_PATH, {"role": "editor"}),
+    Mutation("removal", "organization.member.removed", "DELETE", _MEMBER_PATH),
+    Mutation("leaving", "organization.member.removed", "POST", f"{_ORGANIZATION_PATH}/leave", caller="mary"),
     Mutation(
         "transfer",
         "organization.ownership_transferred",
         "POST",
-        f"{_HERE}/transfer-ownership",
+        f"{_ORGANIZATION_PATH}/transfer-ownership",
         {"newOwnerId": "<mary>"},
     ),
-    Mutation("creation of a key", "organization.api_key.created", "POST", f"{_HERE}/api-keys", {"name": "Second"}),
-    Mutation("rotation", "organization.api_key.rotated", "POST", f"{_KEY}/rotate", {}, needs=("key",)),
-    Mutation("revocation", "organization.api_key.revoked", "DELETE", _KEY, needs=("key",)),
+    Mutation(
+        "creation of a key",
+        "organization.api_key.created",
+        "POST",
+        f"{_ORGANIZATION_PATH}/api-keys",
+        {"name": "Second"},
+    ),
+    Mutation("rotation", "organization.api_key.rotated", "POST", f"{_KEY_PATH}/rotate", {}, prerequisites=("key",)),
+    Mutation("revocation", "organization.api_key.revoked", "DELETE", _KEY_PATH, prerequisites=("key",)),
 )
 CREATION: Final = Mutation(
     "creation", "organization.created", "POST", "/organizations", {"name": "World", "slug": "<slug>"}
 )
 
 
-def _world(stage: Stage, processes: Processes, mutation: Mutation) -> World:
-    world = World(stage, processes)
-    return world if mutation is CREATION else world.with_organization(*mutation.needs)
+def _create_scenario(stage: Stage, processes: Processes, mutation: Mutation) -> Scenario:
+    scenario = Scenario(stage, processes)
+    return scenario if mutation is CREATION else scenario.with_organization(*mutation.prerequisites)
 
 
 @pytest.mark.parametrize("mutation", [CREATION, *MUTATIONS], ids=str)
-def test_a_process_dies(mutation: Mutation, stage: Stage, processes: Processes) -> None:
-    world = _world(stage, processes, mutation)
-    done = processes.run(world.request(mutation))
+def test_process_killed_at_any_call_commits_all_or_nothing(
+    mutation: Mutation, stage: Stage, processes: Processes
+) -> None:
+    scenario = _create_scenario(stage, processes, mutation)
+    result = processes.run(scenario.request(mutation))
     processes.do("deliver")
-    whole = world.footprint(world.contents())
-    assert done.answers[0]["status"] < 300, done.answers
-    assert done.calls[-2:] == ["TransactWriteItems", "SendMessage"]
-    committed = Death(len(done.calls) - 1, answered=True)
+    expected_items = scenario.normalize(scenario.read_items())
+    assert result.answers[0]["status"] < 300, result.answers
+    assert result.calls[-2:] == ["TransactWriteItems", "SendMessage"]
+    committed = KillPoint(len(result.calls) - 1, answered=True)
 
-    world = _world(stage, processes, mutation)
-    before = world.contents()
-    for death in done.deaths:
-        processes.die(death, world.request(mutation))
-        world.recover()
-        if death < committed:  # As if it had never been, so the world will do for another death.
-            assert world.contents() == before, death
+    scenario = _create_scenario(stage, processes, mutation)
+    items_before = scenario.read_items()
+    for kill_point in result.kill_points:
+        processes.run_until_killed(kill_point, scenario.request(mutation))
+        scenario.recover()
+        if kill_point < committed:  # Nothing was committed, so the next kill can use the same scenario.
+            assert scenario.read_items() == items_before, kill_point
         else:
-            assert world.footprint(world.contents()) == whole, death
-            _repeat(world, mutation)
-            assert world.footprint(world.contents()) == whole, death
-            world = _world(stage, processes, mutation)
+            assert scenario.normalize(scenario.read_items()) == expected_items, kill_point
+            _repeat_request(scenario, mutation)
+            assert scenario.normalize(scenario.read_items()) == expected_items, kill_point
+            scenario = _create_scenario(stage, processes, mutation)
 
 
-def _repeat(world: World, mutation: Mutation) -> None:
-    """Send the request again, as somebody does who got no answer."""
-    answer, _ = world.processes.run(world.request(mutation), step("deliver")).answers
+def _repeat_request(scenario: Scenario, mutation: Mutation) -> None:
+    """Repeat the request, as a client does that got no response."""
+    answer, _ = scenario.processes.run(scenario.request(mutation), step("deliver")).answers
     assert answer["status"] < 300 or answer["body"]["code"] in ("not_found", "insufficient_role"), answer

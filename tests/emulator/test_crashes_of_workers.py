@@ -1,4 +1,4 @@
-"""A worker dies at any call of AWS: what it left half done, the next one ends; what it is told twice, it does once."""
+"""The work of a worker that is killed at any AWS call is finished once, by the next worker or the sweep."""
 
 from base64 import b64decode
 from collections import Counter
@@ -11,171 +11,178 @@ from typing import Any, Final
 import pytest
 
 from tests.emulator.people import at_once
-from tests.emulator.process import Death, Processes, Step, step
+from tests.emulator.process import KillPoint, Processes, Step, step
 from tests.emulator.stage import Stage
-from tests.emulator.world import AFTERWARDS, World
+from tests.emulator.world import RECOVERY_SECONDS, Scenario
 from tests.harness.rfc6962 import root
 
 pytestmark = [pytest.mark.emulator, pytest.mark.xdist_group("emulator")]
 
-Items = Mapping[tuple[str, str], dict[str, Any]]
+ItemsByKey = Mapping[tuple[str, str], dict[str, Any]]
 
 _LEASE_SECONDS: Final = 60
 _HOUR: Final = 60 * 60
 _MONTH: Final = 31 * 24 * _HOUR
 
 
-def _waiting(stage: Stage, processes: Processes, entries: int) -> World:
-    """Return a world in whose log so many entries wait, though every message about them was lost."""
-    world = World(stage, processes).with_organization()
+def _create_scenario_with_pending_entries(stage: Stage, processes: Processes, entries: int) -> Scenario:
+    """Return a scenario with a number of pending log entries whose messages were lost."""
+    scenario = Scenario(stage, processes).with_organization()
     path = "/organizations/<organization>"
-    processes.warm(*(world.by_ada("PATCH", path, companyName=f"{n}") for n in range(entries)), step("lose"))
-    return world
+    processes.run_in_parent(
+        *(scenario.request_by_ada("PATCH", path, companyName=f"{n}") for n in range(entries)), step("lose")
+    )
+    return scenario
 
 
-def _append(world: World) -> Step:
-    return step("append", log=world.names["organization"], at_once=2)
+def _append(scenario: Scenario) -> Step:
+    return step("append", log=scenario.names["organization"], at_once=2)
 
 
-def test_the_ledgers_worker_dies(stage: Stage, processes: Processes) -> None:
-    world = _waiting(stage, processes, 3)
-    done = processes.run(_append(world))
-    whole = world.footprint(world.contents())
+def test_ledger_worker_killed_at_any_call_is_recovered(stage: Stage, processes: Processes) -> None:
+    scenario = _create_scenario_with_pending_entries(stage, processes, 3)
+    result = processes.run(_append(scenario))
+    expected_items = scenario.normalize(scenario.read_items())
     appending = ["Query", "TransactWriteItems", "Query", "TransactWriteItems", "Query"]
-    assert done.calls == [*appending, "BatchGetItem", "Query", "TransactWriteItems"]
-    for death in done.deaths:
-        world = _waiting(stage, processes, 3)
-        processes.die(death, _append(world))
-        world.recover()
-        assert world.footprint(world.contents()) == whole, death
+    assert result.calls == [*appending, "BatchGetItem", "Query", "TransactWriteItems"]
+    for kill_point in result.kill_points:
+        scenario = _create_scenario_with_pending_entries(stage, processes, 3)
+        processes.run_until_killed(kill_point, _append(scenario))
+        scenario.recover()
+        assert scenario.normalize(scenario.read_items()) == expected_items, kill_point
 
 
-def test_the_sweep_dies(stage: Stage, processes: Processes) -> None:
-    world = _waiting(stage, processes, 1)
-    done = processes.run(step("sweep"), ahead=AFTERWARDS)
-    assert (done.calls.count("TransactWriteItems"), done.calls.count("SendMessage")) == (1, 1)
+def test_sweep_killed_at_any_call_is_recovered(stage: Stage, processes: Processes) -> None:
+    scenario = _create_scenario_with_pending_entries(stage, processes, 1)
+    result = processes.run(step("sweep"), ahead=RECOVERY_SECONDS)
+    assert (result.calls.count("TransactWriteItems"), result.calls.count("SendMessage")) == (1, 1)
     processes.do("deliver")
-    whole = world.footprint(world.contents())
-    for death in done.deaths:
-        world = _waiting(stage, processes, 1)
-        processes.die(death, step("sweep"), ahead=AFTERWARDS)
-        world.recover(ahead=AFTERWARDS + _LEASE_SECONDS + 1)
-        assert world.footprint(world.contents()) == whole, death
+    expected_items = scenario.normalize(scenario.read_items())
+    for kill_point in result.kill_points:
+        scenario = _create_scenario_with_pending_entries(stage, processes, 1)
+        processes.run_until_killed(kill_point, step("sweep"), ahead=RECOVERY_SECONDS)
+        scenario.recover(ahead=RECOVERY_SECONDS + _LEASE_SECONDS + 1)
+        assert scenario.normalize(scenario.read_items()) == expected_items, kill_point
 
 
-def test_messages_that_come_twice_late_and_in_disorder_change_nothing(stage: Stage, processes: Processes) -> None:
-    worlds = [_waiting(stage, processes, 3) for _ in range(2)]
-    one, two = (_append(world) for world in worlds)
+def test_duplicated_and_reordered_messages_change_nothing(stage: Stage, processes: Processes) -> None:
+    worlds = [_create_scenario_with_pending_entries(stage, processes, 3) for _ in range(2)]
+    one, two = (_append(scenario) for scenario in worlds)
     processes.run(two, one)
-    appended = [world.contents() for world in worlds]
-    assert [_sequences(contents) for contents in appended] == [[1, 2, 3, 4, 5]] * 2
+    appended = [scenario.read_items() for scenario in worlds]
+    assert [_sequences(items) for items in appended] == [[1, 2, 3, 4, 5]] * 2
     processes.run(one, one, two, one, two)
-    assert [world.contents() for world in worlds] == appended
+    assert [scenario.read_items() for scenario in worlds] == appended
 
 
-def test_two_workers_append_to_one_log_at_once(stage: Stage, processes: Processes) -> None:
+def test_two_workers_append_concurrently_to_one_log(stage: Stage, processes: Processes) -> None:
     with Processes(stage, "crashes") as others:
         for _ in range(3):
-            world = _waiting(stage, processes, 28)
-            at_once(partial(processes.run, _append(world)), partial(others.run, _append(world)))
-            world.recover()
-            assert _sequences(world.contents()) == list(range(1, 31))
+            scenario = _create_scenario_with_pending_entries(stage, processes, 28)
+            at_once(partial(processes.run, _append(scenario)), partial(others.run, _append(scenario)))
+            scenario.recover()
+            assert _sequences(scenario.read_items()) == list(range(1, 31))
 
 
-def _sequences(contents: list[dict[str, Any]]) -> list[int]:
-    return sorted(item["sequence"] for item in contents if item.get("kind") == "entry")
+def _sequences(items: list[dict[str, Any]]) -> list[int]:
+    return sorted(item["sequence"] for item in items if item.get("kind") == "entry")
 
 
 @dataclass(frozen=True)
-class Work:
-    """A task of the jobs queue at its time: what is done before, and the record it is about."""
+class QueueTask:
+    """A task of the jobs queue, the delay until it is due, and a function that prepares and returns its record."""
 
     task: str
-    at: float
-    prepare: Callable[[World], Mapping[str, str]]
+    delay_seconds: float
+    prepare: Callable[[Scenario], Mapping[str, str]]
 
 
-def _deleted(world: World) -> Mapping[str, str]:
+def _delete_organization(scenario: Scenario) -> Mapping[str, str]:
     path = "/organizations/<organization>"
-    keys = [world.by_ada("POST", f"{path}/api-keys", name=f"Key {n}") for n in range(8)]
-    world.processes.warm(*keys, world.by_ada("DELETE", path), step("deliver"))
-    return {"pk": f"O#{world.names['organization']}", "sk": "#"}
+    keys = [scenario.request_by_ada("POST", f"{path}/api-keys", name=f"Key {n}") for n in range(8)]
+    scenario.processes.run_in_parent(*keys, scenario.request_by_ada("DELETE", path), step("deliver"))
+    return {"pk": f"O#{scenario.names['organization']}", "sk": "#"}
 
 
-def _expiring(world: World) -> Mapping[str, str]:
+def _create_expiring_key(scenario: Scenario) -> Mapping[str, str]:
     path = "/organizations/<organization>/api-keys"
-    body = {"name": "Short-lived", "expiresAt": world.moment(_HOUR)}
-    made = world.processes.warm(world.by_ada("POST", path, **body), step("deliver"))[0]["body"]
-    return {"pk": f"O#{world.names['organization']}", "sk": f"K#{made['id']}"}
+    body = {"name": "Short-lived", "expiresAt": scenario.timestamp_in(_HOUR)}
+    created = scenario.processes.run_in_parent(scenario.request_by_ada("POST", path, **body), step("deliver"))[0][
+        "body"
+    ]
+    return {"pk": f"O#{scenario.names['organization']}", "sk": f"K#{created['id']}"}
 
 
 @pytest.mark.parametrize(
-    "work",
-    [Work("organizations.purge", _MONTH, _deleted), Work("api_keys.expire", 2 * _HOUR, _expiring)],
-    ids=lambda work: work.task,
+    "queue_task",
+    [
+        QueueTask("organizations.purge", _MONTH, _delete_organization),
+        QueueTask("api_keys.expire", 2 * _HOUR, _create_expiring_key),
+    ],
+    ids=lambda queue_task: queue_task.task,
 )
-def test_a_worker_dies(work: Work, stage: Stage, processes: Processes) -> None:
-    world, task = _with_work(stage, processes, work)
-    done = processes.run(task, ahead=work.at)
+def test_task_worker_killed_at_any_call_is_recovered(queue_task: QueueTask, stage: Stage, processes: Processes) -> None:
+    scenario, task = _create_scenario_with_task(stage, processes, queue_task)
+    result = processes.run(task, ahead=queue_task.delay_seconds)
     processes.do("deliver")
-    whole = world.footprint(world.contents())
-    begun = Death(done.calls.index("TransactWriteItems") + 1, answered=True)
+    expected_items = scenario.normalize(scenario.read_items())
+    claimed = KillPoint(result.calls.index("TransactWriteItems") + 1, answered=True)
 
-    world, task = _with_work(stage, processes, work)
-    before = world.contents()
-    for death in done.deaths:
-        processes.die(death, task, ahead=work.at)
-        if death < begun:
-            assert world.contents() == before, death
+    scenario, task = _create_scenario_with_task(stage, processes, queue_task)
+    before = scenario.read_items()
+    for kill_point in result.kill_points:
+        processes.run_until_killed(kill_point, task, ahead=queue_task.delay_seconds)
+        if kill_point < claimed:
+            assert scenario.read_items() == before, kill_point
         else:
-            processes.run(task, step("sweep"), step("deliver"), ahead=work.at + AFTERWARDS)
-            assert world.footprint(world.contents()) == whole, death
-            world, task = _with_work(stage, processes, work)
+            processes.run(task, step("sweep"), step("deliver"), ahead=queue_task.delay_seconds + RECOVERY_SECONDS)
+            assert scenario.normalize(scenario.read_items()) == expected_items, kill_point
+            scenario, task = _create_scenario_with_task(stage, processes, queue_task)
 
 
-def _with_work(stage: Stage, processes: Processes, work: Work) -> tuple[World, Step]:
-    world = World(stage, processes).with_organization("key")
-    return world, step("work", message={"task": work.task, **work.prepare(world)})
+def _create_scenario_with_task(stage: Stage, processes: Processes, queue_task: QueueTask) -> tuple[Scenario, Step]:
+    scenario = Scenario(stage, processes).with_organization("key")
+    return scenario, step("work", message={"task": queue_task.task, **queue_task.prepare(scenario)})
 
 
-def test_after_all_these_deaths_every_item_belongs_to_something(everything: Items) -> None:
-    assert [key for key in everything if not _belongs(everything, key)] == []
+def test_no_item_is_orphaned_after_all_kills(all_items: ItemsByKey) -> None:
+    assert [key for key in all_items if not _has_owner(all_items, key)] == []
 
 
-def _belongs(everything: Items, key: tuple[str, str]) -> bool:
-    item, (letter, _, rest) = everything[key], key[0].partition("#")
+def _has_owner(all_items: ItemsByKey, key: tuple[str, str]) -> bool:
+    item, (letter, _, rest) = all_items[key], key[0].partition("#")
     match letter:
         case "O":
-            return (key[0], "#") in everything
+            return (key[0], "#") in all_items
         case "U":
-            return (f"O#{item['ref']}", "#") in everything
+            return (f"O#{item['ref']}", "#") in all_items
         case "K":
-            return rest in everything[item["record_pk"], item["record_sk"]]["digests"]
+            return rest in all_items[item["record_pk"], item["record_sk"]]["digests"]
         case "A":
-            return (f"Q#{rest.removesuffix('#S')}", "!") in everything
-    # Of an outbox nothing waits any more; organizations are counted by their owners.
-    left = {"Q": "!", "USER": "COUNT#", "I": ""}
-    return letter in left and key[1].startswith(left[letter])
+            return (f"Q#{rest.removesuffix('#S')}", "!") in all_items
+    # The outbox has no pending entries, and organizations are counted by their owners.
+    allowed_sort_keys = {"Q": "!", "USER": "COUNT#", "I": ""}
+    return letter in allowed_sort_keys and key[1].startswith(allowed_sort_keys[letter])
 
 
-def test_after_all_these_deaths_the_keys_are_counted(everything: Items) -> None:
-    live = Counter(pk for (pk, _), item in everything.items() if item.get("live"))
-    counted = {pk: item["n"] for (pk, sk), item in everything.items() if sk == "COUNT#API keys"}
-    assert {pk: count for pk, count in counted.items() if count} == live
+def test_api_key_counters_are_correct_after_all_kills(all_items: ItemsByKey) -> None:
+    live_keys = Counter(pk for (pk, _), item in all_items.items() if item.get("live"))
+    counters = {pk: item["n"] for (pk, sk), item in all_items.items() if sk == "COUNT#API keys"}
+    assert {pk: count for pk, count in counters.items() if count} == live_keys
 
 
-def test_after_all_these_deaths_every_log_is_what_its_head_says(everything: Items) -> None:
-    for log in {pk.removeprefix("A#") for pk, _ in everything if pk.startswith("A#") and not pk.endswith("#S")}:
-        entries = [item for (pk, _), item in everything.items() if pk == f"A#{log}"]
+def test_logs_match_their_signed_heads_after_all_kills(all_items: ItemsByKey) -> None:
+    for log in {pk.removeprefix("A#") for pk, _ in all_items if pk.startswith("A#") and not pk.endswith("#S")}:
+        entries = [item for (pk, _), item in all_items.items() if pk == f"A#{log}"]
         entries.sort(key=lambda entry: entry["sequence"])
         assert [entry["sequence"] for entry in entries] == list(range(1, len(entries) + 1))
         leaves = [bytes.fromhex(entry["leaf"]) for entry in entries]
         assert leaves == [sha256(b"\x00" + bytes.fromhex(entry["body"])).digest() for entry in entries]
-        origin, size, signed_root, *_ = everything[f"Q#{log}", "!"]["note"].split("\n")
+        origin, size, signed_root, *_ = all_items[f"Q#{log}", "!"]["note"].split("\n")
         assert (origin, size) == (f"atrium/{log}", str(len(entries)))
         assert b64decode(signed_root) == root(leaves)
 
 
 @pytest.fixture(scope="module")
-def everything(processes: Processes) -> Items:
+def all_items(processes: Processes) -> ItemsByKey:
     return {(item["pk"], item["sk"]): item for item in processes.do("everything")}

@@ -1,4 +1,4 @@
-"""Users' tokens at the running service: clocks that differ, and an issuer that can't be reached."""
+"""Users' tokens at the running service: clock differences, and an unreachable issuer."""
 
 import time
 from collections.abc import Iterator
@@ -23,32 +23,32 @@ from tests.harness.waiting import until
 pytestmark = [pytest.mark.emulator, pytest.mark.xdist_group("emulator")]
 
 
-def test_a_clock_may_be_half_a_minute_behind(stage: Stage) -> None:
-    assert _listing(stage, nbf=time.time() + 30, iat=time.time() + 30).status_code == 200
-    refused = _listing(stage, nbf=time.time() + 90, iat=time.time() + 90)
-    assert (refused.status_code, refused.json()["code"]) == (401, "unauthenticated")
-    assert refused.headers["WWW-Authenticate"] == "Bearer"
+def test_service_clock_may_be_30_seconds_behind(stage: Stage) -> None:
+    assert _list_organizations(stage, nbf=time.time() + 30, iat=time.time() + 30).status_code == 200
+    rejected = _list_organizations(stage, nbf=time.time() + 90, iat=time.time() + 90)
+    assert (rejected.status_code, rejected.json()["code"]) == (401, "unauthenticated")
+    assert rejected.headers["WWW-Authenticate"] == "Bearer"
 
 
-def test_a_clock_may_be_half_a_minute_ahead(stage: Stage) -> None:
-    assert _listing(stage, exp=time.time() - 30).status_code == 200
-    refused = _listing(stage, exp=time.time() - 90)
-    assert (refused.status_code, refused.json()["code"]) == (401, "token_expired")
+def test_service_clock_may_be_30_seconds_ahead(stage: Stage) -> None:
+    assert _list_organizations(stage, exp=time.time() - 30).status_code == 200
+    rejected = _list_organizations(stage, exp=time.time() - 90)
+    assert (rejected.status_code, rejected.json()["code"]) == (401, "token_expired")
 
 
-def _listing(stage: Stage, **claims: Any) -> httpx.Response:
+def _list_organizations(stage: Stage, **claims: Any) -> httpx.Response:
     token = signed(stage, Person("ada"), **claims)
     with Caller(stage, "ada", token) as ada:
         return ada.get("/organizations")
 
 
-class _Quiet(SimpleHTTPRequestHandler):
+class _QuietHandler(SimpleHTTPRequestHandler):
     def log_message(self, *_: Any) -> None:
-        """Say nothing."""
+        """Write no log."""
 
 
-def _serving(folder: Path, port: int) -> AbstractContextManager[None]:
-    return serving(ThreadingHTTPServer(("127.0.0.1", port), partial(_Quiet, directory=str(folder))))
+def _serve_folder(folder: Path, port: int) -> AbstractContextManager[None]:
+    return serving(ThreadingHTTPServer(("127.0.0.1", port), partial(_QuietHandler, directory=str(folder))))
 
 
 @pytest.fixture(scope="module")
@@ -57,8 +57,8 @@ def keys_port() -> int:
 
 
 @pytest.fixture(scope="module")
-def trusting(tmp_path_factory: pytest.TempPathFactory, keys_port: int) -> Iterator[Stage]:
-    """A service that fetches its issuer's keys from where nobody listens yet."""
+def stage_with_remote_keys(tmp_path_factory: pytest.TempPathFactory, keys_port: int) -> Iterator[Stage]:
+    """A stage that fetches its issuer's keys from a server that is not running yet."""
     keys = {"AUTH_JWKS": f"http://127.0.0.1:{keys_port}/jwks.json"}
     stage = Stage(tmp_path_factory.mktemp("trusting"), told=keys).start()
     yield stage
@@ -66,37 +66,38 @@ def trusting(tmp_path_factory: pytest.TempPathFactory, keys_port: int) -> Iterat
     assert stage.processes_left() == {}
 
 
-def test_without_the_issuers_keys_nobody_is_known_until_they_are_there_and_then_they_stay(
-    trusting: Stage, keys_port: int
-) -> None:
-    with ExitStack() as served, Caller(trusting, "ada") as ada:
-        refused = ada.get("/organizations")
-        assert (refused.status_code, refused.json()["code"]) == (503, "unavailable")
-        assert int(refused.headers["Retry-After"]) > 0
-        assert httpx.get(f"{trusting.url}/status", trust_env=False).json()["status"] == "ok"
+def test_issuer_keys_are_fetched_when_available_and_cached(stage_with_remote_keys: Stage, keys_port: int) -> None:
+    with ExitStack() as key_server, Caller(stage_with_remote_keys, "ada") as ada:
+        rejected = ada.get("/organizations")
+        assert (rejected.status_code, rejected.json()["code"]) == (503, "unavailable")
+        assert int(rejected.headers["Retry-After"]) > 0
+        assert httpx.get(f"{stage_with_remote_keys.url}/status", trust_env=False).json()["status"] == "ok"
 
-        served.enter_context(_serving(trusting.state / "issuer", keys_port))
+        key_server.enter_context(_serve_folder(stage_with_remote_keys.state / "issuer", keys_port))
         until(lambda: ada.get("/organizations").is_success)
         organization = ada.makes_organization()
 
-        served.close()
+        key_server.close()
         with pytest.raises(httpx.ConnectError):
             httpx.get(f"http://127.0.0.1:{keys_port}/jwks.json", trust_env=False)
         assert ada.patch(f"/organizations/{organization}", json={"name": "Still here"}).is_success
-        with Caller(trusting, "eve", signed(trusting, Person("eve"), kid="unknown")) as eve:
-            refused = eve.get("/organizations")
-            assert (refused.status_code, refused.json()["code"]) == (401, "unauthenticated")
+        with Caller(stage_with_remote_keys, "eve", signed(stage_with_remote_keys, Person("eve"), kid="unknown")) as eve:
+            rejected = eve.get("/organizations")
+            assert (rejected.status_code, rejected.json()["code"]) == (401, "unauthenticated")
         assert len(whole_log(ada, organization)) == 2
 
 
-def test_two_services_side_by_side_know_nothing_of_each_other(
-    trusting: Stage, keys_port: int, calling: Calling
+def test_two_stages_on_one_machine_are_isolated(
+    stage_with_remote_keys: Stage, keys_port: int, calling: Calling
 ) -> None:
-    with _serving(trusting.state / "issuer", keys_port), Caller(trusting, "ada") as there:
-        until(lambda: there.get("/organizations").is_success)
-        here = calling("ada")
-        path = f"/organizations/{here.makes_organization()}"
-        assert here.get(path).status_code == 200
-        assert there.get("/organizations").json()["items"] == []
-        assert there.get(path).status_code == 404
-        assert there.get(path, headers={"Authorization": f"Bearer {here.token}"}).status_code == 401
+    with (
+        _serve_folder(stage_with_remote_keys.state / "issuer", keys_port),
+        Caller(stage_with_remote_keys, "ada") as other_caller,
+    ):
+        until(lambda: other_caller.get("/organizations").is_success)
+        caller = calling("ada")
+        path = f"/organizations/{caller.makes_organization()}"
+        assert caller.get(path).status_code == 200
+        assert other_caller.get("/organizations").json()["items"] == []
+        assert other_caller.get(path).status_code == 404
+        assert other_caller.get(path, headers={"Authorization": f"Bearer {caller.token}"}).status_code == 401

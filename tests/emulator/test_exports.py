@@ -1,4 +1,4 @@
-"""An export of the log as a program at a desk fetches it: asked for, waited for, downloaded, and proven offline."""
+"""An export of the log as a client uses it: created, polled, downloaded and verified offline."""
 
 import base64
 import gzip
@@ -19,23 +19,23 @@ from tests.harness.waiting import until
 pytestmark = [pytest.mark.emulator, pytest.mark.xdist_group("emulator")]
 
 
-def completed(caller: Caller, organization: str, **asked: Any) -> dict[str, Any]:
-    """An export once it is completed."""
-    answer = caller.post(f"/organizations/{organization}/audit-log/export-async", json=asked)
-    assert answer.status_code == 202, answer.text
-    where = answer.url.join(answer.headers["Location"])
-    until(lambda: caller.get(where).json()["status"] == "completed", seconds=60)
-    record: dict[str, Any] = caller.get(where).json()
+def export_until_completed(caller: Caller, organization: str, **body: Any) -> dict[str, Any]:
+    """Create an export and return it once it is completed."""
+    response = caller.post(f"/organizations/{organization}/audit-log/export-async", json=body)
+    assert response.status_code == 202, response.text
+    export_url = response.url.join(response.headers["Location"])
+    until(lambda: caller.get(export_url).json()["status"] == "completed", seconds=60)
+    record: dict[str, Any] = caller.get(export_url).json()
     return record
 
 
-def test_it_is_downloaded_by_its_address_and_proven_by_its_record(calling: Calling) -> None:
+def test_export_is_downloaded_and_verified_offline(calling: Calling) -> None:
     ada = calling("ada")
     organization = ada.makes_organization()
     for n in range(5):
         ada.patch(f"/organizations/{organization}", json={"companyAddress": f"{n}" * 3000})
     settled(ada, organization)
-    record = completed(ada, organization, filters={"type": "organization.updated"})
+    record = export_until_completed(ada, organization, filters={"type": "organization.updated"})
     download = httpx.get(record["downloadUrl"], trust_env=False)
     assert download.status_code == 200
     assert download.headers["Content-Type"] == "application/gzip"
@@ -48,14 +48,17 @@ def test_it_is_downloaded_by_its_address_and_proven_by_its_record(calling: Calli
     assert "5 of" in verify(lines, head, read_evidence(json.dumps(record).encode()))
 
 
-def test_its_address_is_refused_if_it_was_altered_and_made_anew_each_time(calling: Calling) -> None:
+def test_altered_download_urls_are_rejected_and_each_read_creates_a_new_url(calling: Calling) -> None:
     ada = calling("ada")
     organization = ada.makes_organization()
-    record = completed(ada, organization, format="csv")
-    address = record["downloadUrl"]
-    for altered in (address.replace("audit-log.csv.gz", "audit-log.ndjson.gz"), address.replace("=900&", "=9000&")):
-        assert httpx.get(altered, trust_env=False).status_code == 403
-    assert httpx.get(address, trust_env=False).status_code == 200
+    record = export_until_completed(ada, organization, format="csv")
+    download_url = record["downloadUrl"]
+    for altered_url in (
+        download_url.replace("audit-log.csv.gz", "audit-log.ndjson.gz"),
+        download_url.replace("=900&", "=9000&"),
+    ):
+        assert httpx.get(altered_url, trust_env=False).status_code == 403
+    assert httpx.get(download_url, trust_env=False).status_code == 200
     time.sleep(1.1)
     path = f"/organizations/{organization}/audit-log/export-async/{record['id']}"
-    assert ada.get(path).json()["downloadUrl"] != address
+    assert ada.get(path).json()["downloadUrl"] != download_url

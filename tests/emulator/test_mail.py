@@ -1,4 +1,4 @@
-"""Mail of the running service: sent by its workers, read by whoever runs it, answered by whom it invites."""
+"""Emails of the running service: sent by its workers, and read by a command of the local stage."""
 
 import re
 import subprocess
@@ -14,25 +14,25 @@ from tests.harness.waiting import until
 pytestmark = [pytest.mark.emulator, pytest.mark.xdist_group("emulator")]
 
 
-def mail_to(address: str, stage: Stage) -> list[str]:
-    """Return what the command prints of the mail to an address, the newest first."""
+def emails_to(email_address: str, stage: Stage) -> list[str]:
+    """Return the emails to an address as the command prints them, the newest first."""
     command = [sys.executable, "-m", "local", "mail"]
-    told = environment(stage.state)
-    done = subprocess.run(command, cwd=ROOT, env=told, capture_output=True, text=True, check=False)
-    return [mail for mail in done.stdout.split("-" * 72) if f"To:      {address}\n" in mail]
+    environ = environment(stage.state)
+    result = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, check=False)
+    return [email for email in result.stdout.split("-" * 72) if f"To:      {email_address}\n" in email]
 
 
-def test_an_invitation_is_accepted_by_the_link_in_its_mail(stage: Stage, calling: Calling) -> None:
+def test_invitation_is_accepted_by_the_link_in_its_email(stage: Stage, calling: Calling) -> None:
     ada, katherine = calling("ada"), calling("katherine")
     organization = ada.makes_organization("Analytical Engines")
-    asked = {"email": "Katherine@example.com", "role": "editor", "message": "Bring a slide rule."}
-    assert ada.post(f"/organizations/{organization}/invite", json=asked).status_code == 201
-    until(lambda: mail_to("katherine@example.com", stage) != [])
+    body = {"email": "Katherine@example.com", "role": "editor", "message": "Bring a slide rule."}
+    assert ada.post(f"/organizations/{organization}/invite", json=body).status_code == 201
+    until(lambda: emails_to("katherine@example.com", stage) != [])
 
-    (mail,) = mail_to("katherine@example.com", stage)
-    assert "Subject: ada invites you to Analytical Engines\n" in mail
-    assert "Bring a slide rule." not in mail  # The organization is new.
-    (link,) = re.findall(r"^http\S+$", mail, flags=re.MULTILINE)
-    accepted = katherine.get(f"{link}&decision=accept").json()
-    assert (accepted["status"], accepted["membership"]["role"]) == ("accepted", "editor")
+    (email,) = emails_to("katherine@example.com", stage)
+    assert "Subject: ada invites you to Analytical Engines\n" in email
+    assert "Bring a slide rule." not in email  # The organization is new.
+    (link,) = re.findall(r"^http\S+$", email, flags=re.MULTILINE)
+    acceptance = katherine.get(f"{link}&decision=accept").json()
+    assert (acceptance["status"], acceptance["membership"]["role"]) == ("accepted", "editor")
     assert katherine.get(f"/organizations/{organization}").json()["name"] == "Analytical Engines"

@@ -1,4 +1,4 @@
-"""Dead letters of a run go back to their queues, and every log of it is verified, by the commands for that."""
+"""The commands that redrive dead-letter queues and verify all logs of the local stage."""
 
 import json
 import subprocess
@@ -17,52 +17,54 @@ from tests.harness.waiting import until
 
 pytestmark = [pytest.mark.emulator, pytest.mark.xdist_group("emulator")]
 
-LETTERS: Final = 12
+DEAD_MESSAGES: Final = 12
 
 
-def local(stage: Stage, *words: str) -> tuple[int, str]:
-    """Return the exit code of a command of the local stage, and what it printed."""
-    command = [sys.executable, "-m", "local", *words, f"--port={stage.port}"]
-    done = subprocess.run(
+def run_local_command(stage: Stage, *arguments: str) -> tuple[int, str]:
+    """Run a command of the local stage, and return its exit code and output."""
+    command = [sys.executable, "-m", "local", *arguments, f"--port={stage.port}"]
+    result = subprocess.run(
         command, cwd=ROOT, env=environment(stage.state), capture_output=True, text=True, check=False, timeout=60
     )
-    return done.returncode, done.stdout + done.stderr
+    return result.returncode, result.stdout + result.stderr
 
 
-def waiting(sqs: Any, queue: str) -> int:
-    address = sqs.get_queue_url(QueueName=queue)["QueueUrl"]
-    wanted = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
-    return sum(map(int, sqs.get_queue_attributes(QueueUrl=address, AttributeNames=wanted)["Attributes"].values()))
+def message_count(sqs: Any, queue: str) -> int:
+    queue_url = sqs.get_queue_url(QueueName=queue)["QueueUrl"]
+    attribute_names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
+    return sum(
+        map(int, sqs.get_queue_attributes(QueueUrl=queue_url, AttributeNames=attribute_names)["Attributes"].values())
+    )
 
 
-def test_what_was_given_up_is_done_once_it_is_sent_back(stage: Stage, calling: Calling) -> None:
+def test_redriven_dead_messages_are_processed(stage: Stage, calling: Calling) -> None:
     ada = calling("ada")
     organization = ada.makes_organization()
     settled(ada, organization)
     sqs = boto3.Session("local", "local", region_name=REGION).client("sqs", endpoint_url=stage.endpoint)
-    dead = sqs.get_queue_url(QueueName="atrium-events-dead.fifo")["QueueUrl"]
-    for number in range(LETTERS):  # As SQS puts them there.
+    dead_letter_queue_url = sqs.get_queue_url(QueueName="atrium-events-dead.fifo")["QueueUrl"]
+    for number in range(DEAD_MESSAGES):  # As SQS moves them there.
         sqs.send_message(
-            QueueUrl=dead,
+            QueueUrl=dead_letter_queue_url,
             MessageBody=json.dumps({"log": organization}),
             MessageGroupId=organization,
             MessageDeduplicationId=str(number),
         )
     for _ in range(2):
-        code, told = local(stage, "redrive", "--queue", "events")
-        assert (code, waiting(sqs, "atrium-events-dead.fifo")) == (0, LETTERS), told
-        assert f"atrium-events-dead.fifo: {LETTERS}\n" in told
-        assert f"ledger.append of log {organization}: 0 entries wait in it" in told
-    code, told = local(stage, "redrive", "--send")
-    assert (code, waiting(sqs, "atrium-events-dead.fifo")) == (0, 0), told
-    assert f"{LETTERS} sent back (12 of ledger.append)" in told
-    until(lambda: waiting(sqs, "atrium-events.fifo") == 0, seconds=30)
-    assert waiting(sqs, "atrium-events-dead.fifo") == 0
+        code, output = run_local_command(stage, "redrive", "--queue", "events")
+        assert (code, message_count(sqs, "atrium-events-dead.fifo")) == (0, DEAD_MESSAGES), output
+        assert f"atrium-events-dead.fifo: {DEAD_MESSAGES}\n" in output
+        assert f"ledger.append of log {organization}: 0 entries wait in it" in output
+    code, output = run_local_command(stage, "redrive", "--send")
+    assert (code, message_count(sqs, "atrium-events-dead.fifo")) == (0, 0), output
+    assert f"{DEAD_MESSAGES} sent back (12 of ledger.append)" in output
+    until(lambda: message_count(sqs, "atrium-events.fifo") == 0, seconds=30)
+    assert message_count(sqs, "atrium-events-dead.fifo") == 0
 
 
-def test_every_log_of_a_run_is_verified(stage: Stage, calling: Calling) -> None:
+def test_verify_command_checks_every_log(stage: Stage, calling: Calling) -> None:
     ada = calling("ada")
     settled(ada, ada.makes_organization())
-    code, told = local(stage, "verify")
-    assert code == 0, told
-    assert "all are as they were signed" in told
+    code, output = run_local_command(stage, "verify")
+    assert code == 0, output
+    assert "all are as they were signed" in output

@@ -1,4 +1,4 @@
-"""`make run`: how it starts, what it keeps, and that it ends whole."""
+"""`make run`: start, stop, and the data that it keeps."""
 
 import os
 import signal
@@ -24,93 +24,93 @@ pytestmark = [pytest.mark.emulator, pytest.mark.xdist_group("emulator")]
 
 
 @pytest.fixture
-def own(tmp_path: Path) -> Iterator[Stage]:
-    """A run of the test's own."""
+def own_stage(tmp_path: Path) -> Iterator[Stage]:
+    """A stage for one test, which is killed afterwards."""
     stage = Stage(tmp_path / "state")
     yield stage
     for process in stage.processes():
         os.kill(process, signal.SIGKILL)
 
 
-def test_it_is_ready_in_ten_seconds(stage: Stage, record_property: Callable[[str, object], None]) -> None:
+def test_stage_is_ready_within_ten_seconds(stage: Stage, record_property: Callable[[str, object], None]) -> None:
     record_property("seconds until ready", round(stage.ready_after, 2))
     assert stage.ready_after < 10
 
 
-def test_what_was_written_is_there_after_ctrl_c_until_a_fresh_start(own: Stage) -> None:
-    own.make()
-    with Caller(own, "ada") as ada:
+def test_data_survives_ctrl_c_until_a_fresh_start(own_stage: Stage) -> None:
+    own_stage.make()
+    with Caller(own_stage, "ada") as ada:
         organization = ada.makes_organization()
         path = f"/organizations/{organization}"
         names = [f"Name {n}" for n in range(10)]
         for name in names:
             assert ada.patch(path, json={"name": name}).is_success
-        own.interrupt()
-        assert own.processes_left() == {}  # make gives the prompt back when all has ended, and not before.
-        assert "the emulator saves its state" in own.said
+        own_stage.interrupt()
+        assert own_stage.processes_left() == {}  # make exits only after all its processes have.
+        assert "the emulator saves its state" in own_stage.said
 
-        own.make()
+        own_stage.make()
         assert ada.get(path).json()["name"] == names[-1]
         log = whole_log(ada, organization)
         assert [entry["data"]["name"] for entry in log[1:]] == names
-        own.terminate()
-        assert own.processes_left() == {}
+        own_stage.terminate()
+        assert own_stage.processes_left() == {}
 
-        own.make("FRESH=1")
+        own_stage.make("FRESH=1")
         assert ada.get("/organizations").json()["items"] == []
         assert ada.get(path).status_code == 404
-        own.terminate()
-        assert own.processes_left() == {}
+        own_stage.terminate()
+        assert own_stage.processes_left() == {}
 
 
-def test_a_run_that_is_killed_leaves_nothing_behind(own: Stage) -> None:
-    own.start()
-    assert len(own.processes()) == 6
-    own.kill()
-    assert own.processes_left(seconds=30) == {}
+def test_killed_stage_leaves_no_processes(own_stage: Stage) -> None:
+    own_stage.start()
+    assert len(own_stage.processes()) == 6
+    own_stage.kill()
+    assert own_stage.processes_left(seconds=30) == {}
 
 
-def test_a_process_that_falls_ends_the_run_by_name(own: Stage) -> None:
-    own.start()
-    (pump,) = (
-        process for process, command in own.processes().items() if "local.server.event_source_emulator" in command
+def test_stage_ends_and_names_a_process_that_died(own_stage: Stage) -> None:
+    own_stage.start()
+    (pump_id,) = (
+        process for process, command in own_stage.processes().items() if "local.server.event_source_emulator" in command
     )
-    os.kill(pump, signal.SIGKILL)
-    assert own.ended() == 1
-    assert "The pump ended by itself (exit code -9)" in own.said
-    assert own.processes_left() == {}
+    os.kill(pump_id, signal.SIGKILL)
+    assert own_stage.ended() == 1
+    assert "The pump ended by itself (exit code -9)" in own_stage.said
+    assert own_stage.processes_left() == {}
 
 
 @pytest.mark.parametrize(
     ("setting", "value"),
     [("LOG_LEVEL", "loud"), ("DATA_KEY", "short"), ("WEBHOOK_ALLOW_PRIVATE", "perhaps")],
 )
-def test_a_wrong_setting_stops_it_by_name_before_anything_starts(setting: str, value: str, tmp_path: Path) -> None:
+def test_invalid_setting_is_named_before_any_process_starts(setting: str, value: str, tmp_path: Path) -> None:
     command = [*MAKE, f"PORT={free_port()}"]
-    told = environment(tmp_path, **{setting: value})
-    said = subprocess.run(command, cwd=ROOT, env=told, capture_output=True, text=True, check=False, timeout=30)
-    assert said.returncode != 0
-    assert setting in said.stderr
-    assert value not in said.stderr
+    environ = environment(tmp_path, **{setting: value})
+    result = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, check=False, timeout=30)
+    assert result.returncode != 0
+    assert setting in result.stderr
+    assert value not in result.stderr
     assert not list(tmp_path.rglob("*.log"))
 
 
-def test_chalice_serves_it_on_its_own_when_an_emulator_is_up(stage: Stage, tmp_path: Path) -> None:
+def test_chalice_local_serves_the_app_against_a_running_emulator(stage: Stage, tmp_path: Path) -> None:
     copied((".chalice", "app.py", "chalicelib", "infrastructure", "local", "openapi.json"), tmp_path, "deploy*")
-    alone = Stage(tmp_path / ".local")
+    standalone_stage = Stage(tmp_path / ".local")
     provision = [sys.executable, "-m", "local", "provision", "--endpoint", stage.endpoint]
-    subprocess.run(provision, cwd=tmp_path, env=environment(alone.state), capture_output=True, check=True)
+    subprocess.run(provision, cwd=tmp_path, env=environment(standalone_stage.state), capture_output=True, check=True)
 
-    # Without --no-autoreload a second process would serve, and every file that changes below would start it again.
+    # Without --no-autoreload a second process would serve, and restart with every change of a file.
     chalice = [str(Path(sys.executable).parent / "chalice"), "local", "--stage", "local", "--no-autoreload"]
-    command, told = [*chalice, "--port", str(alone.port)], environment(alone.state)
+    command, environ = [*chalice, "--port", str(standalone_stage.port)], environment(standalone_stage.state)
     with (
         (tmp_path / "chalice.log").open("wb") as log,
-        _running(command, tmp_path, told, log),
-        Caller(alone, "ada") as ada,
+        _running_process(command, tmp_path, environ, log),
+        Caller(standalone_stage, "ada") as ada,
     ):
         deadline = time.monotonic() + 30
-        while not answers(alone.port, "/status"):
+        while not answers(standalone_stage.port, "/status"):
             assert time.monotonic() < deadline, (tmp_path / "chalice.log").read_text()
             time.sleep(0.05)
         organization = ada.makes_organization()
@@ -118,8 +118,10 @@ def test_chalice_serves_it_on_its_own_when_an_emulator_is_up(stage: Stage, tmp_p
 
 
 @contextmanager
-def _running(command: Sequence[str], folder: Path, told: Mapping[str, str], log: IO[bytes]) -> Iterator[None]:
-    process = subprocess.Popen(command, cwd=folder, env=told, stdout=log, stderr=log)
+def _running_process(
+    command: Sequence[str], folder: Path, environ: Mapping[str, str], log: IO[bytes]
+) -> Iterator[None]:
+    process = subprocess.Popen(command, cwd=folder, env=environ, stdout=log, stderr=log)
     try:
         yield
     finally:

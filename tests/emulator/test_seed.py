@@ -1,4 +1,4 @@
-"""`make run SEED=1`, and a seed of a run that is seeded already."""
+"""`make run SEED=1`, and seeding a stage that is already seeded."""
 
 import os
 import signal
@@ -20,67 +20,67 @@ from tests.harness.seeded import all_there
 
 pytestmark = [pytest.mark.emulator, pytest.mark.xdist_group("emulator")]
 
-PATIENCE_SECONDS = 30
+TIMEOUT_SECONDS = 30
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Iterator[Stage]:
-    """A run of the test's own, which is seeded."""
-    run = Stage(tmp_path / "state").make("SEED=1")
-    yield run
-    for process in run.processes():
+def seeded_stage(tmp_path: Path) -> Iterator[Stage]:
+    """A seeded stage for one test, which is killed afterwards."""
+    seeded_stage = Stage(tmp_path / "state").make("SEED=1")
+    yield seeded_stage
+    for process in seeded_stage.processes():
         os.kill(process, signal.SIGKILL)
 
 
-def until(reached: Callable[[], bool]) -> None:
-    """Wait until something is so."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not reached():
+def wait_until(condition: Callable[[], bool]) -> None:
+    """Wait until a condition is true."""
+    deadline = time.monotonic() + TIMEOUT_SECONDS
+    while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.1)
 
 
-def seeded_again(run: Stage) -> str:
-    """Return what the command says."""
+def seed_again(seeded_stage: Stage) -> str:
+    """Run the seed command and return its output."""
     command = [sys.executable, "-m", "local", "seed"]
     return subprocess.run(
-        command, cwd=ROOT, env=environment(run.state), capture_output=True, text=True, check=True, timeout=60
+        command, cwd=ROOT, env=environment(seeded_stage.state), capture_output=True, text=True, check=True, timeout=60
     ).stdout
 
 
-def test_a_run_is_seeded_once_and_tells_its_receiver(run: Stage) -> None:
-    until(lambda: "curl -s" in run.said.partition("Harrowmere Instruments is there.")[2])
-    service = Service.at(run.url, Issuer(run.state / "issuer"))
+def test_stage_is_seeded_once_and_delivers_events_to_the_receiver(seeded_stage: Stage) -> None:
+    wait_until(lambda: "curl -s" in seeded_stage.said.partition("Harrowmere Instruments is there.")[2])
+    service = Service.at(seeded_stage.url, Issuer(seeded_stage.state / "issuer"))
     with service.http:
         owner = service.called_by(named(OWNER))
         (organization,) = owner.items("/organizations")
-        at = f"/organizations/{organization['id']}"
-        until(lambda: exported(owner, at))
+        organization_path = f"/organizations/{organization['id']}"
+        wait_until(lambda: is_export_completed(owner, organization_path))
         before = all_there(service)
-        assert seeded_again(run).strip() in run.said
+        assert seed_again(seeded_stage).strip() in seeded_stage.said
         assert all_there(service) == before
 
         assert {artefact["source"] for artefact in before["artefacts"]} == {"orcid", "openalex", "dblp"}
         assert all(artefact["outputId"] for artefact in before["artefacts"])
         assert any(output["venueId"] for output in before["outputs"])
 
-        told = run.state / str(run.port) / "receiver.log"
-        until(lambda: "organization.audit_export.requested" in told.read_text())
-        assert "site.published" in told.read_text()
-        living, dead = owner.items(f"{at}/webhooks")
-        assert owner.items(f"{at}/webhooks/{living['id']}/deliveries", status="succeeded")
-        until(lambda: tried(owner, f"{at}/webhooks/{dead['id']}"))
-    run.interrupt()
-    assert run.processes_left() == {}
+        receiver_log = seeded_stage.state / str(seeded_stage.port) / "receiver.log"
+        wait_until(lambda: "organization.audit_export.requested" in receiver_log.read_text())
+        assert "site.published" in receiver_log.read_text()
+        responsive_webhook, unresponsive_webhook = owner.items(f"{organization_path}/webhooks")
+        assert owner.items(f"{organization_path}/webhooks/{responsive_webhook['id']}/deliveries", status="succeeded")
+        wait_until(lambda: has_failed_attempt(owner, f"{organization_path}/webhooks/{unresponsive_webhook['id']}"))
+    seeded_stage.interrupt()
+    assert seeded_stage.processes_left() == {}
 
 
-def exported(owner: Caller, at: str) -> bool:
-    """Return whether the log's export is made, and all that was done before is in the tree."""
-    types = [entry["type"] for entry in owner.items(f"{at}/audit-log") if entry["sequence"] is not None]
+def is_export_completed(owner: Caller, organization_path: str) -> bool:
+    """Return whether the log's export is completed and its entry appended."""
+    types = [entry["type"] for entry in owner.items(f"{organization_path}/audit-log") if entry["sequence"] is not None]
     return "organization.audit_export.completed" in types
 
 
-def tried(owner: Caller, webhook: str) -> bool:
-    """Return whether an attempt at somebody who isn't there has failed, and another one is to come."""
+def has_failed_attempt(owner: Caller, webhook: str) -> bool:
+    """Return whether a delivery to an unreachable endpoint has failed and will be retried."""
     deliveries: list[Json] = owner.items(f"{webhook}/deliveries", status="pending")
     return any(d["attempts"] and d["attempts"][0]["error"] and d["nextAttemptAt"] for d in deliveries)

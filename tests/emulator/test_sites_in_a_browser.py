@@ -1,4 +1,4 @@
-"""A site that was written over HTTP, opened in Chromium at the running service."""
+"""A site that was created over HTTP, opened in Chromium."""
 
 from collections.abc import Iterator
 from typing import Any, Final
@@ -29,27 +29,27 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chrome]:
         yield browser
 
 
-def done(answer: Any) -> dict[str, Any]:
-    """What came of a request."""
-    assert answer.is_success, answer.text
-    said: dict[str, Any] = answer.json()
-    return said
+def json_of(response: Any) -> dict[str, Any]:
+    """Return the JSON of a successful response."""
+    assert response.is_success, response.text
+    document: dict[str, Any] = response.json()
+    return document
 
 
-def site_of(editor: Caller) -> tuple[str, str]:
-    """Where a published site is found, and its home: written by an editor, in the looks of a platform."""
+def create_published_site(editor: Caller) -> tuple[str, str]:
+    """Create a published site with the theme of a platform, and return its path and its home page's id."""
     organization = editor.makes_organization()
-    platform = done(editor.post("/platforms", json={"organizationId": organization, "name": "Engines"}))["id"]
+    platform = json_of(editor.post("/platforms", json={"organizationId": organization, "name": "Engines"}))["id"]
     colors = {"primary": "#9d174d", "background": "#fffaf5", "text": "#2b1b17"}
-    done(editor.patch(f"/platforms/{platform}/theme", json={"colors": colors}))
+    json_of(editor.patch(f"/platforms/{platform}/theme", json={"colors": colors}))
     body = {"name": "Analytical Engines", "platformId": platform, "defaultLocale": "en-GB"}
-    site = f"/sites/{done(editor.post(f'/organizations/{organization}/sites', json=body))['id']}"
-    done(editor.patch(site, json={"status": "published"}))
-    pages = [done(editor.post(f"{site}/pages", json={"title": t, "blocks": BLOCKS})) for t in ("Welcome", "Looms")]
+    site = f"/sites/{json_of(editor.post(f'/organizations/{organization}/sites', json=body))['id']}"
+    json_of(editor.patch(site, json={"status": "published"}))
+    pages = [json_of(editor.post(f"{site}/pages", json={"title": t, "blocks": BLOCKS})) for t in ("Welcome", "Looms")]
     for page in pages:
-        done(editor.post(f"{site}/pages/{page['id']}/publish"))
+        json_of(editor.post(f"{site}/pages/{page['id']}/publish"))
     items = [{"id": page["slug"], "label": page["title"], "type": "page", "pageId": page["id"]} for page in pages]
-    more = {
+    group_item = {
         "id": "more",
         "label": "More",
         "type": "group",
@@ -57,16 +57,14 @@ def site_of(editor: Caller) -> tuple[str, str]:
             {"id": "notes", "label": "Notes", "type": "url", "url": "https://example.com/notes"},
         ],
     }
-    done(editor.put(f"{site}/navigation/main", json={"name": "Main", "items": [*items, more]}))
+    json_of(editor.put(f"{site}/navigation/main", json={"name": "Main", "items": [*items, group_item]}))
     return site, pages[0]["id"]
 
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1440), ("dark", 360)])
-def test_a_page_can_be_read_by_everyone(
-    stage: Stage, calling: Calling, browser: Chrome, scheme: str, width: int
-) -> None:
+def test_page_is_accessible(stage: Stage, calling: Calling, browser: Chrome, scheme: str, width: int) -> None:
     editor = calling("ada")
-    site, home = site_of(editor)
+    site, home = create_published_site(editor)
     show(browser, scheme=scheme, width=width)
     browser.get("about:blank")
     logged(browser, "browser")
@@ -79,6 +77,6 @@ def test_a_page_can_be_read_by_everyone(
     assert picture(browser, f"site-{scheme}-{width}").stat().st_size > 10_000
     assert obstacles(browser) == []
 
-    browser.get(done(editor.get(f"{site}/pages/{home}/preview"))["previewUrl"])
+    browser.get(json_of(editor.get(f"{site}/pages/{home}/preview"))["previewUrl"])
     assert browser.find_element("css selector", "aside").text.startswith("Preview.")
     assert logged(browser, "browser") == []

@@ -1,4 +1,4 @@
-"""The commands of the tour and of the README, typed line by line into a shell beside the running service."""
+"""The commands of the tour and of the README, run in a shell against the running service."""
 
 import re
 import subprocess
@@ -14,70 +14,74 @@ from tests.emulator.stage import Stage, environment
 pytestmark = [pytest.mark.emulator, pytest.mark.xdist_group("emulator")]
 
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-END = "<end of the answer>"
-NEEDED = (".venv", "chalicelib", "infrastructure", "local")
+END_MARKER = "<end of the answer>"
+LINKED_PATHS = (".venv", "chalicelib", "infrastructure", "local")
 
 
 @dataclass
-class Typed:
-    """A command as the document shows it, and what it shows as its answer; `…` stands for anything."""
+class DocumentedCommand:
+    """A command and its output as a document shows them. `…` stands for any text."""
 
     command: str
-    shown: list[str] = field(default_factory=list)
+    expected_output: list[str] = field(default_factory=list)
 
-    def matches(self, said: str) -> bool:
-        """Return whether what was said is what is shown."""
-        expected = re.escape("\n".join(self.shown)).replace("…", ".*")
-        return re.fullmatch(expected, said.strip(), re.DOTALL) is not None
+    def matches(self, output: str) -> bool:
+        """Return whether the output is the expected one."""
+        expected = re.escape("\n".join(self.expected_output)).replace("…", ".*")
+        return re.fullmatch(expected, output.strip(), re.DOTALL) is not None
 
 
-def steps_of(document: str) -> Iterator[Typed]:
-    """Yield what a document tells to type, in order."""
+def documented_commands(document: str) -> Iterator[DocumentedCommand]:
+    """Yield the commands of a document in order."""
     for block in BLOCK.findall((ROOT / document).read_text()):
-        typed: Typed | None = None
+        command: DocumentedCommand | None = None
         for line in block.splitlines():
             if line.startswith("$ "):
-                if typed:
-                    yield typed
-                typed = Typed(line[2:])
-            elif typed and typed.command.endswith("\\"):
-                typed.command += f"\n{line}"
-            elif typed:
-                typed.shown.append(line)
-        assert typed, "a block begins with a command"
-        yield typed
+                if command:
+                    yield command
+                command = DocumentedCommand(line[2:])
+            elif command and command.command.endswith("\\"):
+                command.command += f"\n{line}"
+            elif command:
+                command.expected_output.append(line)
+        assert command, "a console block must begin with a command"
+        yield command
 
 
 @pytest.fixture
-def folder(tmp_path: Path, stage: Stage) -> Path:
-    """A folder that looks like the project's to whoever types in it."""
-    for name in NEEDED:
+def project_folder(tmp_path: Path, stage: Stage) -> Path:
+    """A folder with links to the parts of the project that the commands need."""
+    for name in LINKED_PATHS:
         (tmp_path / name).symlink_to(ROOT / name)
     (tmp_path / ".local").symlink_to(stage.state)
     return tmp_path
 
 
-def typed_in(commands: list[str], folder: Path, stage: Stage) -> list[str]:
-    """Return what a shell says to each command."""
-    script = "".join(f"{command}\necho; echo '{END}'\n" for command in commands)
-    done = subprocess.run(
+def run_commands(commands: list[str], project_folder: Path, stage: Stage) -> list[str]:
+    """Run commands in a shell and return the output of each."""
+    script = "".join(f"{command}\necho; echo '{END_MARKER}'\n" for command in commands)
+    result = subprocess.run(
         ["bash", "-u"],
         input=script,
-        cwd=folder,
+        cwd=project_folder,
         env=environment(stage.state),
         capture_output=True,
         text=True,
         timeout=180,
         check=True,
     )
-    assert done.stderr == ""
-    return done.stdout.split(f"{END}\n")[:-1]
+    assert result.stderr == ""
+    return result.stdout.split(f"{END_MARKER}\n")[:-1]
 
 
-@pytest.mark.parametrize(("document", "least"), [("README.md", 2), ("docs/guides/tour.md", 60)])
-def test_every_command_answers_as_the_document_shows(document: str, least: int, stage: Stage, folder: Path) -> None:
-    steps = list(steps_of(document))
-    assert len(steps) >= least
-    commands = [step.command.replace("http://127.0.0.1:8000", stage.url) for step in steps]
-    for step, said in zip(steps, typed_in(commands, folder, stage), strict=True):
-        assert step.matches(said), f"$ {step.command}\n{said}"
+@pytest.mark.parametrize(("document", "min_commands"), [("README.md", 2), ("docs/guides/tour.md", 60)])
+def test_every_command_prints_what_the_document_shows(
+    document: str, min_commands: int, stage: Stage, project_folder: Path
+) -> None:
+    documented = list(documented_commands(document))
+    assert len(documented) >= min_commands
+    commands = [
+        documented_command.command.replace("http://127.0.0.1:8000", stage.url) for documented_command in documented
+    ]
+    for documented_command, output in zip(documented, run_commands(commands, project_folder, stage), strict=True):
+        assert documented_command.matches(output), f"$ {documented_command.command}\n{output}"

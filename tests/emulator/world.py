@@ -1,4 +1,4 @@
-"""An organization to be changed by a process that dies, and what of it is in the table."""
+"""An organization that killed processes change, and its items in the table."""
 
 import json
 import re
@@ -16,12 +16,12 @@ from tests.emulator.stage import Stage
 
 Contents = list[dict[str, Any]]
 
-AFTERWARDS: Final = 90
-"""Seconds after which all that a dead process left behind is due again."""
+RECOVERY_SECONDS: Final = 90
+"""The time after which the unfinished work of a killed process is due again."""
 
-_ONCE: Final = "once"
+_IDEMPOTENCY_KEY: Final = "once"
 
-_OWN: Final = frozenset(
+_VOLATILE_ATTRIBUTES: Final = frozenset(
     {
         "body",
         "chains",
@@ -38,12 +38,12 @@ _OWN: Final = frozenset(
         "ttl",
     }
 )
-"""Attributes that differ between two worlds in which the same has happened, and say nothing more."""
+"""Attributes whose values differ between two scenarios in which the same has happened."""
 
 
 @dataclass(frozen=True)
 class Mutation:
-    """One request that changes something. Its path and body may name what is in the world: `{mary}`."""
+    """A mutating request. Its path and body may contain names of the scenario, such as `<mary>`."""
 
     name: str
     event: str
@@ -51,16 +51,16 @@ class Mutation:
     path: str
     body: Mapping[str, Any] | None = None
     caller: str = "ada"
-    needs: tuple[str, ...] = ()
+    prerequisites: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        """Name the test."""
+        """Return the test's parameter id."""
         return self.name
 
 
 @dataclass
-class World:
-    """Ada, Mary and, unless Ada is still to make it, an organization; nobody else has to do with any of them."""
+class Scenario:
+    """Two users, Ada and Mary, and an organization of Ada's, unless the test creates it."""
 
     stage: Stage
     processes: Processes
@@ -68,66 +68,73 @@ class World:
     tokens: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Let there be people."""
+        """Create the users."""
         self.names["slug"] = f"world-{uuid4().hex}"
         for name in ("ada", "mary"):
             person = Person(name, sub=uuid4())
             self.names[name], self.tokens[name] = str(person.sub), signed(self.stage, person)
 
-    def with_organization(self, *needs: str) -> "World":
-        """Let Ada make the organization, with Mary as a member, and what else is needed."""
-        made = self.processes.warm(self.by_ada("POST", "/organizations", name="World", slug=self.names["slug"]))
-        self.names["organization"] = made[0]["body"]["id"]
+    def with_organization(self, *prerequisites: str) -> "Scenario":
+        """Create the organization of Ada's with Mary as a member, and the prerequisites."""
+        created = self.processes.run_in_parent(
+            self.request_by_ada("POST", "/organizations", name="World", slug=self.names["slug"])
+        )
+        self.names["organization"] = created[0]["body"]["id"]
         path = f"/organizations/{self.names['organization']}"
         join = step("join", organization=self.names["organization"], token=self.tokens["mary"], role="member")
-        further = {"key": self.by_ada("POST", f"{path}/api-keys", name="First"), "deleted": self.by_ada("DELETE", path)}
-        _, *had, _ = self.processes.warm(join, *(further[need] for need in needs), step("deliver"))
-        if "key" in needs:
-            self.names["key"] = had[needs.index("key")]["body"]["id"]
+        prerequisite_steps = {
+            "key": self.request_by_ada("POST", f"{path}/api-keys", name="First"),
+            "deleted": self.request_by_ada("DELETE", path),
+        }
+        _, *results, _ = self.processes.run_in_parent(
+            join, *(prerequisite_steps[need] for need in prerequisites), step("deliver")
+        )
+        if "key" in prerequisites:
+            self.names["key"] = results[prerequisites.index("key")]["body"]["id"]
         return self
 
-    def by_ada(self, method: str, path: str, **body: str) -> Step:
-        """Return a request of Ada's as a step."""
-        return step("request", method=method, path=self._named(path), token=self.tokens["ada"], body=body or None)
+    def request_by_ada(self, method: str, path: str, **body: str) -> Step:
+        """Return a step that sends a request of Ada's."""
+        return step("request", method=method, path=self._fill_names(path), token=self.tokens["ada"], body=body or None)
 
     def request(self, mutation: Mutation) -> Step:
-        """Return the mutation as a step, with an Idempotency-Key if it is a POST."""
-        body = json.loads(self._named(json.dumps(mutation.body)))
-        path, token = self._named(mutation.path), self.tokens[mutation.caller]
-        key = _ONCE if mutation.method == "POST" else None
+        """Return a step that sends the mutation, with an Idempotency-Key if it is a POST."""
+        body = json.loads(self._fill_names(json.dumps(mutation.body)))
+        path, token = self._fill_names(mutation.path), self.tokens[mutation.caller]
+        key = _IDEMPOTENCY_KEY if mutation.method == "POST" else None
         return step("request", method=mutation.method, path=path, token=token, body=body, key=key)
 
-    def _named(self, text: str) -> str:
+    def _fill_names(self, text: str) -> str:
         return re.sub(r"<(\w+)>", lambda found: self.names[found[1]], text)
 
-    def moment(self, seconds: float) -> str:
-        """Return the moment so many seconds from now."""
+    def timestamp_in(self, seconds: float) -> str:
+        """Return the timestamp that is a number of seconds in the future."""
         return timestamp(now_ms() + round(seconds * 1000))
 
-    def recover(self, ahead: float = AFTERWARDS) -> None:
-        """Let a new process sweep, a while later, and a worker append what is queued."""
+    def recover(self, ahead: float = RECOVERY_SECONDS) -> None:
+        """Run the sweep and the ledger's worker in a new process whose clock is ahead."""
         self.processes.run(step("sweep"), step("deliver"), ahead=ahead)
 
-    def contents(self) -> Contents:
-        """Return all items that the organization and the request of its people have in the table."""
+    def read_items(self) -> Contents:
+        """Return all items of the organization and of its users' requests."""
         slugs, people = [self.names["slug"], f"{self.names['slug']}-new"], [self.names[name] for name in self.tokens]
-        known = [self.names[name] for name in ("organization",) if name in self.names]
-        words = {"slugs": slugs, "people": people, "key": _ONCE, "known": known}
-        contents: Contents = self.processes.warm(step("contents", **words))[0]
-        for organization in (item for item in contents if item.get("kind") == "organization"):
+        organization_ids = [self.names[name] for name in ("organization",) if name in self.names]
+        arguments = {"slugs": slugs, "people": people, "key": _IDEMPOTENCY_KEY, "known": organization_ids}
+        items: Contents = self.processes.run_in_parent(step("contents", **arguments))[0]
+        for organization in (item for item in items if item.get("kind") == "organization"):
             self.names["organization"] = organization["id"]
-        return sorted(contents, key=lambda item: (item["pk"], item["sk"]))
+        return sorted(items, key=lambda item: (item["pk"], item["sk"]))
 
-    def footprint(self, contents: Contents) -> list[str]:
-        """Return the contents, an item a line, as they are in every world in which the same has happened."""
-        # Which chains of a log its entries are in is left to chance.
-        return sorted(self._told(item) for item in contents if shard_of(item) is None)
+    def normalize(self, items: Contents) -> list[str]:
+        """Return the items as text without values that differ between scenarios in which the same has happened."""
+        # Entries are assigned to the chains of their log at random.
+        return sorted(self._normalize_item(item) for item in items if shard_of(item) is None)
 
-    def _told(self, item: Mapping[str, Any]) -> str:
-        told = {name: value for name, value in item.items() if name not in _OWN}
-        if "digests" in told:
-            told["digests"] = sorted(map(str, told["digests"].values()))
-        text = json.dumps(told, sort_keys=True)
+    def _normalize_item(self, item: Mapping[str, Any]) -> str:
+        item_without_volatile = {name: value for name, value in item.items() if name not in _VOLATILE_ATTRIBUTES}
+        if "digests" in item_without_volatile:
+            item_without_volatile["digests"] = sorted(map(str, item_without_volatile["digests"].values()))
+        text = json.dumps(item_without_volatile, sort_keys=True)
         for name, value in self.names.items():
             text = text.replace(value, f"<{name}>")
         text = re.sub(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "<id>", text)

@@ -1,5 +1,5 @@
 // An OpenID Connect provider for tests: oidc-provider with its own login pages, on a port of its choice.
-// It prints its address when it listens. POST /rotate makes it sign with a new key and publish the former one too.
+// It prints its URL when it listens. POST /rotate makes it sign with a new key and still publish the former one.
 import { generateKeyPairSync, randomUUID } from "node:crypto";
 import { createServer } from "node:http";
 import Provider from "oidc-provider";
@@ -18,7 +18,7 @@ const client = (id, more) => ({
 });
 
 const provider = (issuer, keys) => {
-  const made = new Provider(issuer, {
+  const created = new Provider(issuer, {
     jwks: { keys },
     clients: [
       client("web", { redirect_uris: ["http://127.0.0.1/callback"], grant_types: ["authorization_code"] }),
@@ -37,7 +37,7 @@ const provider = (issuer, keys) => {
         }),
       },
     },
-    // An access token of this provider says nothing of a person but `sub`, unless it is told to.
+    // Without this, an access token of this provider identifies a person only by `sub`.
     extraTokenClaims: async (_, token) =>
       token.accountId ? { email: `${token.accountId}@example.com`, email_verified: true } : {},
     findAccount: (_, id) => ({
@@ -46,22 +46,22 @@ const provider = (issuer, keys) => {
     }),
     pkce: { required: () => false },
   });
-  return made.callback();
+  return created.callback();
 };
 
-let issuer, keys, answer;
+let issuer, keys, handleRequest;
 const server = createServer((request, response) => {
   if (request.method === "POST" && request.url === "/rotate") {
     keys = [newKey(), keys[0]];
-    answer = provider(issuer, keys);
+    handleRequest = provider(issuer, keys);
     response.end();
   } else {
-    answer(request, response);
+    handleRequest(request, response);
   }
 });
 server.listen(0, "127.0.0.1", () => {
   issuer = `http://127.0.0.1:${server.address().port}`;
   keys = [newKey()];
-  answer = provider(issuer, keys);
+  handleRequest = provider(issuer, keys);
   console.log(`${issuer} ${resource}`);
 });

@@ -1,4 +1,4 @@
-"""The tokens of a certified OpenID Connect provider, npm's oidc-provider, as a real client gets them over HTTP."""
+"""Tokens of a certified OpenID Connect provider (npm's oidc-provider), obtained over HTTP."""
 
 import shutil
 import subprocess
@@ -27,15 +27,15 @@ CALLBACK: Final = "http://127.0.0.1/callback"
 
 
 class Provider:
-    """A running provider, and clients of it."""
+    """A running provider and its clients."""
 
     def __init__(self, issuer: str) -> None:
         self.issuer = issuer
 
     def sign_in(self, person: str) -> dict[str, Any]:
-        """Return the tokens of a client that a person signed in to, by the code flow (OpenID Connect Core, 3.1)."""
+        """Sign a person in by the code flow and return the client's tokens (OpenID Connect Core, section 3.1)."""
         with httpx.Client(base_url=self.issuer) as browser:
-            asked = {
+            parameters = {
                 "client_id": "web",
                 "response_type": "code",
                 "redirect_uri": CALLBACK,
@@ -43,22 +43,22 @@ class Provider:
                 "scope": "openid email profile",
                 "nonce": "n-0S6_WzA2Mj",
             }
-            page = browser.get("/auth", params=asked)
+            page = browser.get("/auth", params=parameters)
             while not page.headers.get("location", "").startswith(CALLBACK):
-                page = self._next(browser, page, person)
+                page = self._submit_page(browser, page, person)
             code = parse_qs(urlsplit(page.headers["location"]).query)["code"][0]
         return self._tokens("web", grant_type="authorization_code", code=code, redirect_uri=CALLBACK, resource=AUDIENCE)
 
     def client_token(self, headers: dict[str, str] | None = None) -> str:
-        """Return a program's own token (RFC 6749, section 4.4)."""
-        answer = self._tokens("reports", headers, grant_type="client_credentials", resource=AUDIENCE)
-        return str(answer["access_token"])
+        """Return a token of the client credentials grant (RFC 6749, section 4.4)."""
+        response = self._tokens("reports", headers, grant_type="client_credentials", resource=AUDIENCE)
+        return str(response["access_token"])
 
     def rotate(self) -> None:
-        """Let the provider sign with a new key."""
+        """Make the provider sign with a new key."""
         httpx.post(f"{self.issuer}/rotate").raise_for_status()
 
-    def _next(self, browser: httpx.Client, page: httpx.Response, person: str) -> httpx.Response:
+    def _submit_page(self, browser: httpx.Client, page: httpx.Response, person: str) -> httpx.Response:
         if page.is_redirect:
             return browser.get(page.headers["location"])
         page.raise_for_status()
@@ -69,12 +69,12 @@ class Provider:
         return browser.post(unescape(form[1]), data={"prompt": prompt[1], "login": person, "password": "any"})
 
     def _tokens(self, client: str, headers: dict[str, str] | None = None, **form: str) -> dict[str, Any]:
-        answer = httpx.post(
+        response = httpx.post(
             f"{self.issuer}/token", data=form, auth=(client, f"secret-of-{client}"), headers=headers or {}
         )
-        assert answer.is_success, answer.text
-        found: dict[str, Any] = answer.json()
-        return found
+        assert response.is_success, response.text
+        tokens: dict[str, Any] = response.json()
+        return tokens
 
 
 @pytest.fixture(scope="module", params=["RS256", "EdDSA"])
@@ -91,70 +91,70 @@ def provider(request: pytest.FixtureRequest) -> Iterator[Provider]:
 
 
 @pytest.fixture(autouse=True)
-def trusted(provider: Provider, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    trust(monkeypatch, AUTH_JWKS=f"{provider.issuer}/jwks", AUTH_ISSUER=provider.issuer, AUTH_AUDIENCE=AUDIENCE)
+def trusted_issuer(provider: Provider, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    configure(monkeypatch, AUTH_JWKS=f"{provider.issuer}/jwks", AUTH_ISSUER=provider.issuer, AUTH_AUDIENCE=AUDIENCE)
     issuer_keys.cache_clear()
     yield
     settings.cache_clear()
     issuer_keys.cache_clear()
 
 
-def trust(monkeypatch: pytest.MonkeyPatch, **given: str) -> None:
-    """Let the service run with these settings."""
-    for name, value in given.items():
+def configure(monkeypatch: pytest.MonkeyPatch, **environment: str) -> None:
+    """Set environment variables of the service."""
+    for name, value in environment.items():
         monkeypatch.setenv(name, value)
     settings.cache_clear()
 
 
-def refusal(token: str) -> str:
-    """Return why a token is refused."""
+def rejection_detail(token: str) -> str:
+    """Return why the service rejects a token."""
     with pytest.raises(Problem) as raised:
         verify_token(token)
     assert raised.value.status == 401
     return raised.value.detail
 
 
-def test_the_access_token_of_a_person_is_theirs(provider: Provider) -> None:
+def test_access_token_identifies_its_user(provider: Provider) -> None:
     token = provider.sign_in("ada")["access_token"]
     assert jwt.get_unverified_header(token)["typ"] == "at+jwt"
     user_id = str(uuid5(uuid5(NAMESPACE_URL, provider.issuer), "ada"))
     assert verify_token(token) == User(user_id, None, None, "ada@example.com", email_verified=True, operator=False)
 
 
-def test_an_id_token_is_not_meant_for_the_service(provider: Provider, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_id_token_is_rejected_unless_enabled(provider: Provider, monkeypatch: pytest.MonkeyPatch) -> None:
     token = provider.sign_in("ada")["id_token"]
-    trust(monkeypatch, AUTH_AUDIENCE="web")
-    assert "ID token" in refusal(token)
-    trust(monkeypatch, AUTH_ACCEPT_ID_TOKENS="1")
+    configure(monkeypatch, AUTH_AUDIENCE="web")
+    assert "ID token" in rejection_detail(token)
+    configure(monkeypatch, AUTH_ACCEPT_ID_TOKENS="1")
     assert verify_token(token).username == "ada"
 
 
-def test_a_token_for_another_service_is_refused(provider: Provider, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_token_with_another_audience_is_rejected(provider: Provider, monkeypatch: pytest.MonkeyPatch) -> None:
     token = provider.sign_in("ada")["access_token"]
-    trust(monkeypatch, AUTH_AUDIENCE="web")
+    configure(monkeypatch, AUTH_AUDIENCE="web")
     assert jwt.decode(token, options={"verify_signature": False})["client_id"] == "web"
-    assert "another service" in refusal(token)
+    assert "another service" in rejection_detail(token)
 
 
-def test_a_programs_own_token_is_no_persons(provider: Provider) -> None:
-    assert "client credentials" in refusal(provider.client_token())
+def test_client_credentials_token_is_rejected(provider: Provider) -> None:
+    assert "client credentials" in rejection_detail(provider.client_token())
 
 
-def test_a_token_that_is_bound_to_a_key_is_refused_without_its_proof(provider: Provider) -> None:
+def test_dpop_bound_token_is_rejected(provider: Provider) -> None:
     key = ec.generate_private_key(ec.SECP256R1())
     public = jwt.get_algorithm_by_name("ES256").to_jwk(key.public_key(), as_dict=True)
-    about = {"htm": "POST", "htu": f"{provider.issuer}/token", "iat": int(time.time()), "jti": str(uuid4())}
-    proof = jwt.encode(about, key, "ES256", headers={"typ": "dpop+jwt", "jwk": public})
+    claims = {"htm": "POST", "htu": f"{provider.issuer}/token", "iat": int(time.time()), "jti": str(uuid4())}
+    proof = jwt.encode(claims, key, "ES256", headers={"typ": "dpop+jwt", "jwk": public})
     token = provider.client_token({"DPoP": proof})
     assert "jkt" in jwt.decode(token, options={"verify_signature": False})["cnf"]
-    assert "bound to a key" in refusal(token)
-    assert "neither `JWT` nor `at+jwt`" in refusal(proof)
+    assert "bound to a key" in rejection_detail(token)
+    assert "neither `JWT` nor `at+jwt`" in rejection_detail(proof)
 
 
-def test_tokens_of_former_keys_and_of_new_ones_hold_while_keys_are_rotated(provider: Provider) -> None:
+def test_tokens_of_new_keys_are_accepted_during_key_rotation(provider: Provider) -> None:
     before = provider.sign_in("ada")["access_token"]
     assert verify_token(before).email == "ada@example.com"
     for person in ("grace", "edsger", "barbara"):
         provider.rotate()
         assert verify_token(provider.sign_in(person)["access_token"]).email == f"{person}@example.com"
-    assert "not signed with a key of the issuer" in refusal(before)
+    assert "not signed with a key of the issuer" in rejection_detail(before)

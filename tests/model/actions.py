@@ -17,7 +17,7 @@ from tests.model.entities import DELETED_INDEX
 
 ActionFunction = Callable[..., None]
 
-NOUNS: Final = (
+ACTION_GROUPS: Final = (
     "organizations",
     "members",
     "invitations",
@@ -64,7 +64,7 @@ def optional_fields(**optional: SearchStrategy[Any]) -> SearchStrategy[dict[str,
 class Action:
     """An action, the strategies of its arguments, and its relative frequency."""
 
-    noun: str
+    group: str
     function: ActionFunction
     argument_strategies: dict[str, SearchStrategy[Any]]
     weight: int = 4
@@ -79,9 +79,9 @@ def action(
     """Register a function as an action. It receives the run, `by` (but for faults) and the drawn arguments."""
 
     def declare(function: ActionFunction) -> ActionFunction:
-        noun = function.__module__.rpartition(".")[2]
-        strategies = argument_strategies if noun == "faults" else {"by": callers, **argument_strategies}
-        _ACTIONS[function.__name__] = Action(noun, function, strategies, weight)
+        group = function.__module__.rpartition(".")[2]
+        strategies = argument_strategies if group == "faults" else {"by": callers, **argument_strategies}
+        _ACTIONS[function.__name__] = Action(group, function, strategies, weight)
         return function
 
     return declare
@@ -90,14 +90,14 @@ def action(
 @cache
 def all_actions() -> dict[str, Action]:
     """Return all actions by name."""
-    for noun in NOUNS:
-        import_module(f"tests.model.resources.{noun}")
+    for group in ACTION_GROUPS:
+        import_module(f"tests.model.action_groups.{group}")
     return _ACTIONS
 
 
-def steps_for_noun(noun: str) -> SearchStrategy[tuple[str, dict[str, Any]]]:
-    """Draw a step from the actions of a module in `resources`."""
-    actions = {name: action for name, action in all_actions().items() if action.noun == noun}
+def steps_for_group(group: str) -> SearchStrategy[tuple[str, dict[str, Any]]]:
+    """Draw a step from the actions of a group."""
+    actions = {name: action for name, action in all_actions().items() if action.group == group}
     weighted_names = [name for name, action in actions.items() for _ in range(action.weight)]
     return st.sampled_from(weighted_names).flatmap(
         lambda name: st.tuples(st.just(name), st.fixed_dictionaries(actions[name].argument_strategies))

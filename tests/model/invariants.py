@@ -4,12 +4,12 @@ from typing import Final
 
 from tests.catalogue import evidence
 from tests.harness.api import Json
+from tests.model.action_groups.faults import apply_elapsed_time, run_until_idle
+from tests.model.action_groups.pages import visit
+from tests.model.action_groups.sites import publication_of
+from tests.model.action_groups.taxonomy import paths_of
 from tests.model.entities import SYSTEM, ModelRecord
 from tests.model.interface import is_event_in_areas
-from tests.model.resources.faults import apply_elapsed_time, run_until_idle
-from tests.model.resources.pages import visit
-from tests.model.resources.sites import publication_of
-from tests.model.resources.taxonomy import paths_of
 from tests.model.story import KINDS_WITH_HEALTH, RequestedBy, Story
 
 LISTS: Final = {
@@ -48,7 +48,7 @@ def check_final_state(run: Story) -> None:
     run.endpoints.state = "well"
     for organization in (t for t in run.model.records if t.kind == "organization"):
         if organization.fields["status"] == "pending_deletion" and not organization.is_deleted:
-            from tests.model.resources.organizations import restore
+            from tests.model.action_groups.organizations import restore
 
             owner = next(name for name, p in run.people.items() if p.id == organization.fields["ownerId"])
             restore(run, RequestedBy(owner), organization)

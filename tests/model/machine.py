@@ -7,7 +7,7 @@ from typing import Any, Final
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
 from local.paths import ROOT
-from tests.model.actions import NOUNS, steps_for_noun
+from tests.model.actions import ACTION_GROUPS, steps_for_group
 from tests.model.invariants import check_final_state
 from tests.model.story import Story
 
@@ -35,16 +35,16 @@ def create_state_machine(begin: Callable[[], Story]) -> type[RuleBasedStateMachi
                 with save_steps_on_failure(self.model_run):
                     check_final_state(self.model_run)
 
-    for noun in NOUNS:
-        setattr(ServiceStateMachine, noun, rule(step=steps_for_noun(noun))(_create_rule(noun)))
+    for group in ACTION_GROUPS:
+        setattr(ServiceStateMachine, group, rule(step=steps_for_group(group))(_create_rule(group)))
     return ServiceStateMachine
 
 
-def _create_rule(noun: str) -> Callable[[Any, tuple[str, Any]], None]:
+def _create_rule(group: str) -> Callable[[Any, tuple[str, Any]], None]:
     def run_step(self: Any, step: tuple[str, Any]) -> None:
         self.take_step(step)
 
-    run_step.__name__ = noun
+    run_step.__name__ = group
     return run_step
 
 

@@ -4,10 +4,10 @@ from typing import Final
 
 from hypothesis import strategies as st
 
+from tests.model.action_groups.api_keys import revoke_dependent_keys
 from tests.model.actions import PEOPLE, action, record_index
 from tests.model.entities import Caller, Json, Model, ModelRecord
 from tests.model.interface import expand_scopes, role_suffices
-from tests.model.resources.api_keys import revoke_dependent_keys
 from tests.model.story import RequestedBy, Story
 
 TOO_LOW: Final = "403 insufficient_role"

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from chalicelib.kernel.core.problems import Problem
 from tests.harness import cloud, snapshots
 from tests.harness.faults import Died, Fault, failing
+from tests.model.action_groups import domains, invitations, pages
 from tests.model.actions import action, record_index
 from tests.model.endpoints import STATES
-from tests.model.resources import domains, invitations, pages
 from tests.model.story import Story
 
 FAULTS: Final = ("THROTTLED", "TIMED_OUT", "UNANSWERED", "DIED_BEFORE", "DIED_AFTER", "CONFLICT")

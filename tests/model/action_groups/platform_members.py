@@ -2,13 +2,13 @@
 
 from hypothesis import strategies as st
 
+from tests.model.action_groups.invitations import create_invitation, invitations_to, is_inviter_entitled, status
+from tests.model.action_groups.members import end_membership, people, redact_for
+from tests.model.action_groups.organizations import record_membership
+from tests.model.action_groups.spaces import set_role
 from tests.model.actions import action, record_index, roles
 from tests.model.entities import NOT_FOUND, Caller, ModelRecord
 from tests.model.interface import role_suffices
-from tests.model.resources.invitations import create_invitation, invitations_to, is_inviter_entitled, status
-from tests.model.resources.members import end_membership, people, redact_for
-from tests.model.resources.organizations import record_membership
-from tests.model.resources.spaces import set_role
 from tests.model.story import RequestedBy, Story
 
 

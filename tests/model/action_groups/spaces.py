@@ -2,12 +2,12 @@
 
 from hypothesis import strategies as st
 
+from tests.model.action_groups.members import TOO_LOW, max_grantable_role, people, record_role_change, redact_for
+from tests.model.action_groups.organizations import record_membership
+from tests.model.action_groups.platforms import record_set_change
 from tests.model.actions import action, names, optional_fields, optional_texts, record_index, roles, settings, slugs
 from tests.model.entities import MEMBERS, NOT_FOUND, Caller, Json, Model, ModelRecord
 from tests.model.interface import role_suffices
-from tests.model.resources.members import TOO_LOW, max_grantable_role, people, record_role_change, redact_for
-from tests.model.resources.organizations import record_membership
-from tests.model.resources.platforms import record_set_change
 from tests.model.story import RequestedBy, Story
 
 visibilities = st.sampled_from(["open", "open", "private"])

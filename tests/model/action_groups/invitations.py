@@ -6,11 +6,11 @@ from hypothesis import strategies as st
 
 from tests.harness.api import Answer
 from tests.harness.invitations import ACCEPTANCE, token_of
+from tests.model.action_groups.members import TOO_LOW, max_grantable_role, people
+from tests.model.action_groups.organizations import record_membership
 from tests.model.actions import action, record_index, roles
 from tests.model.entities import NOT_FOUND, Caller, Json, ModelRecord
 from tests.model.interface import OPERATIONS, role_suffices
-from tests.model.resources.members import TOO_LOW, max_grantable_role, people
-from tests.model.resources.organizations import record_membership
 from tests.model.story import RequestedBy, Story
 
 REVOKED: Final = "410 invitation_revoked"

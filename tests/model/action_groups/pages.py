@@ -4,9 +4,9 @@ from hypothesis import strategies as st
 
 from chalicelib.kernel.core.clock import after, now
 from tests.harness.api import Answer
+from tests.model.action_groups.sites import publication_of
 from tests.model.actions import action, record_index
 from tests.model.entities import Json, ModelRecord
-from tests.model.resources.sites import publication_of
 from tests.model.story import RequestedBy, Story
 
 PAST = "2020-01-01T00:00:00.000Z"
