@@ -105,7 +105,7 @@ def _join(organization: str, token: str, role: str) -> str:
 
 
 def _append_entries(log: str, batch_size: int) -> Any:
-    """Append the pending entries of a log, `at_once` in each transaction."""
+    """Append the pending entries of a log, `batch_size` in each transaction."""
     ledger.BATCH_SIZE = batch_size  # type: ignore[misc]
     return app.events(_batch({"log": log}), _CONTEXT)
 

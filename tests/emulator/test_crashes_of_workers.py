@@ -36,7 +36,7 @@ def _create_scenario_with_pending_entries(stage: Stage, processes: Processes, en
 
 
 def _append(scenario: Scenario) -> Step:
-    return step("append", log=scenario.names["organization"], at_once=2)
+    return step("append", log=scenario.names["organization"], batch_size=2)
 
 
 def test_ledger_worker_killed_at_any_call_is_recovered(stage: Stage, processes: Processes) -> None:

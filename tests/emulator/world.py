@@ -119,7 +119,7 @@ class Scenario:
         """Return all items of the organization and of its users' requests."""
         slugs, people = [self.names["slug"], f"{self.names['slug']}-new"], [self.names[name] for name in self.tokens]
         organization_ids = [self.names[name] for name in ("organization",) if name in self.names]
-        arguments = {"slugs": slugs, "people": people, "key": _IDEMPOTENCY_KEY, "known": organization_ids}
+        arguments = {"slugs": slugs, "people": people, "key": _IDEMPOTENCY_KEY, "organization_ids": organization_ids}
         items: Contents = self.processes.run_in_parent(step("contents", **arguments))[0]
         for organization in (item for item in items if item.get("kind") == "organization"):
             self.names["organization"] = organization["id"]

@@ -1,4 +1,4 @@
-"""What the table holds, but for ids and moments: two runs of the same work end in the same shape, or one went wrong."""
+"""Summarize the table without ids and timestamps, so that two runs of the same work can be compared."""
 
 from collections import Counter
 from typing import Any, Final
@@ -10,41 +10,48 @@ from chalicelib.kernel.storage.entity import SYSTEM_LOGS
 from tests.catalogue.evidence import Items
 from tests.harness.api import Json
 
-Shape = Counter[Any]
+TableSummary = Counter[Any]
 
 _ID_CHARACTERS: Final = 36
-_TELLING: Final = ("n", "type", "outcome", "status")
-"""Attributes whose values tell what has happened."""
+_COMPARED_ATTRIBUTES: Final = ("n", "type", "outcome", "status")
+"""Attributes whose values are part of the summary."""
 
-_FOLLOWED: Final = {"duepk", "duesk", "task", "log", "followed", "followed_part"}
-"""Whether a log's head waits to be followed, and how far it is: with the next wake, whoever brings it."""
+_CONSUMER_ATTRIBUTES: Final = {"duepk", "duesk", "task", "log", "followed", "followed_part"}
+"""Attributes of a log's head that log consumers change, at times that the tests do not control."""
 
-_BY_CHANCE: Final = {head_key(log) for log in SYSTEM_LOGS}
-"""The heads of logs that an entry is in by its target's id: what is made anew may begin one, or go on with it."""
+_RANDOM_KEYS: Final = {head_key(log) for log in SYSTEM_LOGS}
+"""The heads of system logs. An entry's log depends on the id of its target, which is random."""
 
-_BY_THE_SECOND: Final = slot_counter_key("", "")[0]
-"""How many requests were sent in a second: that depends on when they were sent, and how often one was tried."""
+_RATE_COUNTER_PREFIX: Final = slot_counter_key("", "")[0]
+"""The partitions of counters for requests within a second, which depend on timing and retries."""
 
-_BATCHES: Final = "#S"
-"""How the partitions end that say which entries were sealed together: that depends on what waited at that moment.
-`evidence.assert_proven` sees to it that they name every entry."""
-
-
-def shape(items: Items) -> Shape:
-    """Return how many items there are of each kind, with which attributes; and what a counter says, or a record is."""
-    return Counter(_shape(pk, sk, item) for (pk, sk), item in items.items() if _tells(pk, sk))
+_BATCH_PARTITION_SUFFIX: Final = "#S"
+"""The suffix of partitions that record which entries were appended together, which depends on timing.
+`evidence.assert_proven` checks that they contain every entry."""
 
 
-def _tells(pk: str, sk: str) -> bool:
-    # Which chains of a log its entries are in is left to chance; `evidence.assert_proven` looks at them.
-    by_chance = (pk, sk) in _BY_CHANCE or (pk.startswith("Q#") and shard_of({"sk": sk}) is not None)
-    by_moment = pk.startswith(_BY_THE_SECOND) or (pk.startswith("A#") and pk.endswith(_BATCHES))
-    return not by_chance and not by_moment
+def summarize(items: Items) -> TableSummary:
+    """Return the number of items for each kind, set of attributes, and values of the compared attributes."""
+    return Counter(_summarize_item(pk, sk, item) for (pk, sk), item in items.items() if _is_deterministic(pk, sk))
 
 
-def _shape(pk: str, sk: str, item: Json) -> tuple[object, ...]:
-    begins = sk.partition("#")[0] if len(sk) < _ID_CHARACTERS else ""
-    unmarked = set(item) - _FOLLOWED if sk == HEAD else set(item)
-    # A trail has an attribute for each page that it leads to.
-    names = ["an id" if len(name) >= _ID_CHARACTERS else name for name in unmarked]
-    return pk.partition("#")[0], begins, tuple(sorted(names)), *(item.get(name) for name in _TELLING)
+def _is_deterministic(pk: str, sk: str) -> bool:
+    # Entries are assigned to the chains of a log at random; `evidence.assert_proven` checks the chains.
+    is_random = (pk, sk) in _RANDOM_KEYS or (pk.startswith("Q#") and shard_of({"sk": sk}) is not None)
+    is_time_dependent = pk.startswith(_RATE_COUNTER_PREFIX) or (
+        pk.startswith("A#") and pk.endswith(_BATCH_PARTITION_SUFFIX)
+    )
+    return not is_random and not is_time_dependent
+
+
+def _summarize_item(pk: str, sk: str, item: Json) -> tuple[object, ...]:
+    sort_key_prefix = sk.partition("#")[0] if len(sk) < _ID_CHARACTERS else ""
+    attributes = set(item) - _CONSUMER_ATTRIBUTES if sk == HEAD else set(item)
+    # Redirect candidates have an attribute for each page.
+    names = ["an id" if len(name) >= _ID_CHARACTERS else name for name in attributes]
+    return (
+        pk.partition("#")[0],
+        sort_key_prefix,
+        tuple(sorted(names)),
+        *(item.get(name) for name in _COMPARED_ATTRIBUTES),
+    )

@@ -1,4 +1,4 @@
-"""An example of each task: what lets it be, and how much later its time has come."""
+"""An example of each task: a function that prepares its record, and the delay until it is due."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -24,7 +24,7 @@ from chalicelib.kernel.work import queues, tasks
 from tests.catalogue import evidence
 from tests.catalogue.examples import notifications_deliveries
 from tests.catalogue.tenant_fixture import World, put
-from tests.faults.table_shapes import Shape, shape
+from tests.faults.table_shapes import TableSummary, summarize
 from tests.harness import cloud, snapshots
 from tests.harness.anchors import anchor
 from tests.harness.channels import room
@@ -44,21 +44,21 @@ Tick = Callable[[World], None]
 
 
 def sweeping(world: World) -> None:
-    """Let the minute's schedule tick."""
+    """Run the schedule of every minute."""
     world.workers.sweep()
 
 
 def anchoring(world: World) -> None:
-    """Let the hour's schedule tick."""
+    """Run the schedule of every hour."""
     world.workers.anchor()
 
 
 @dataclass(frozen=True)
 class TaskExample:
-    """A task that waits to be done.
+    """A pending task.
 
-    `given` lets it be, and returns where the record stands that it is about. `later`: when its time has come; of one
-    that is due at once it is empty. `tick`: the schedule that finds it if its message is lost.
+    `given` prepares the task's record and returns its key. `later` is the delay until it is due, and is empty if it is
+    due at once. `tick` is the schedule that finds the task if its message is lost.
     """
 
     given: Callable[[World], ItemKey]
@@ -66,57 +66,57 @@ class TaskExample:
     tick: Tick = sweeping
 
 
-def a_key_expires(world: World) -> ItemKey:
-    """Let an API key have a day to live."""
+def create_expiring_api_key(world: World) -> ItemKey:
+    """Create an API key that expires in a day."""
     key = world.key("read", expiresAt=after(now(), days=1))
     world.workers.settle()
     return f"O#{world.id}", f"K#{key.id}"
 
 
-def more_keys_end_than_a_transaction_holds(world: World) -> ItemKey:
-    """Let an admin be removed who made more API keys than are revoked in the same breath."""
+def remove_admin_with_many_api_keys(world: World) -> ItemKey:
+    """Remove an admin who created more API keys than one transaction revokes."""
     owner, admin = world.people.owner, world.people.admin
     for _ in range(MAX_KEYS_PER_TRANSACTION + 2):
         make_key(world.api, world.organization, "read", as_=admin)
     assert world.api.delete(f"{world.organization.path}/members/{admin.id}", as_=owner).status == 204
-    return _only("organization.api_key_revocation")
+    return _get_only_item_key("organization.api_key_revocation")
 
 
-def an_invitation_expires(world: World) -> ItemKey:
-    """Let the invitation that is there wait."""
+def use_expiring_invitation(world: World) -> ItemKey:
+    """Return the key of the existing invitation."""
     return f"O#{world.id}", f"I#{world.invitation.id}"
 
 
-def an_organization_is_deleted(world: World) -> ItemKey:
-    """Let an organization with more in it than one transaction removes wait for its purge, and nothing else be due."""
-    for place in (world.organization, world.rivals):
-        assert world.api.delete(place.invitation.path, as_=place.owner).status == 204
+def delete_organization(world: World) -> ItemKey:
+    """Delete an organization that contains more than one transaction removes, so that only its purge is due."""
+    for tenant in (world.organization, world.rivals):
+        assert world.api.delete(tenant.invitation.path, as_=tenant.owner).status == 204
     assert world.api.delete(world.organization.path, as_=world.people.owner).status == 204
     world.workers.settle()
     return Organization.make_item_key(id=world.id)
 
 
-def a_member_has_gone(world: World) -> ItemKey:
-    """Let somebody be removed with whom more ends than in the same breath: invitations, and memberships below."""
+def remove_member_with_many_dependents(world: World) -> ItemKey:
+    """Remove a member with more dependent invitations and memberships than one transaction revokes."""
     admin = world.people.admin
     is_made(world.api, world.platform, admin, Role.EDITOR)
     is_made(world.api, world.space, admin, Role.EDITOR)
-    for n in range(_INVITED):
+    for n in range(_INVITATION_COUNT):
         invite(world.api, world.organization, f"{n}@example.org", as_=admin)
     removed = world.api.delete(f"{world.organization.path}/members/{admin.id}", as_=world.people.owner)
     assert removed.status == 204
     world.workers.deliver()
-    return _only("organization.departure")
+    return _get_only_item_key("organization.departure")
 
 
-def somebody_is_invited(world: World) -> ItemKey:
-    """Let an invitation's mail be still to be sent."""
+def invite_person(world: World) -> ItemKey:
+    """Create an invitation whose email is not sent yet."""
     invite(world.api, world.organization, "sophie@example.org")
-    return _only("organization.invitation_mail")
+    return _get_only_item_key("organization.invitation_mail")
 
 
-def somebody_is_to_be_forgotten(world: World) -> ItemKey:
-    """Let the editor, who has left traces, be still to be erased."""
+def create_erasure(world: World) -> ItemKey:
+    """Request the erasure of the editor, whom log entries name."""
     owner, editor = world.people.owner, world.people.editor
     member = f"{world.organization.path}/members/{editor.id}"
     assert world.api.patch(member, as_=owner, json={"role": "member"}).status == 200
@@ -125,42 +125,42 @@ def somebody_is_to_be_forgotten(world: World) -> ItemKey:
     return f"O#{world.id}", f"Z#{erasure.json['id']}"
 
 
-def a_file_is_asked_for(world: World) -> ItemKey:
-    """Let an export of the log be still to be made."""
+def create_export(world: World) -> ItemKey:
+    """Request an export of the log."""
     return begin_export(world.api, world.organization).key
 
 
-def a_file_has_its_day(world: World) -> ItemKey:
-    """Let the export that is there wait."""
+def use_expiring_export(world: World) -> ItemKey:
+    """Return the key of the existing export."""
     return f"O#{world.id}", f"X#{world.organization.export_id}"
 
 
-def a_webhook_is_deleted(world: World) -> ItemKey:
-    """Let the deliveries of a webhook be still to be removed that has more than one transaction removes."""
+def delete_webhook_with_deliveries(world: World) -> ItemKey:
+    """Delete a webhook with more deliveries than one transaction removes."""
     notifications_deliveries.crowd(world, table.MAX_TRANSACT_ITEMS)
     assert world.api.delete(world.organization.webhook_path, as_=world.people.owner).status == 204
-    return _only("organization.clearing")
+    return _get_only_item_key("organization.clearing")
 
 
-def what_was_missed_is_asked_for(world: World) -> ItemKey:
-    """Let some deliveries be still to be made once more."""
+def create_replay(world: World) -> ItemKey:
+    """Request a replay of two deliveries."""
     notifications_deliveries.crowd(world, 2)
     body = {"from": world.organization.record["createdAt"], "status": "succeeded"}
     replay = world.api.post(f"{world.organization.webhook_path}/replay", as_=world.people.owner, json=body)
     return f"O#{world.id}", f"R#{world.organization.webhook_id}#{replay.json['id']}"
 
 
-def a_log_has_grown(world: World) -> ItemKey:
-    """Let one organization's log be longer than when all were anchored."""
+def grow_log(world: World) -> ItemKey:
+    """Append to one organization's log after all logs were anchored."""
     anchor(world.workers)
     assert world.api.patch(world.organization.path, as_=world.people.owner, json={"name": "Engines"}).status == 200
     world.workers.settle()
     return head_key(world.id)
 
 
-def a_channel_is_to_be_told(world: World) -> ItemKey:
-    """Let what a channel is to be told of still be on its way: the provider did not take it at once."""
-    channel = room(world.api, world.organization, _ROOM, events=["organization.updated"])
+def create_pending_channel_delivery(world: World) -> ItemKey:
+    """Create a delivery to a channel whose first attempt the provider rejected."""
+    channel = room(world.api, world.organization, _CHANNEL_URL, events=["organization.updated"])
     renamed = world.api.patch(world.organization.path, as_=world.people.owner, json={"name": "Engines"})
     assert renamed.status == 200
     with refusing():
@@ -168,212 +168,214 @@ def a_channel_is_to_be_told(world: World) -> ItemKey:
     return stored_room(channel).item_key
 
 
-def an_event_is_on_its_way(world: World, url: str = "https://receiver.example/hooks") -> ItemKey:
-    """Let the delivery of an event be still to be made: the endpoint did not take it at once."""
-    made = hook(world.api, world.organization, url, events=["organization.updated"])
+def create_pending_delivery(world: World, url: str = "https://receiver.example/hooks") -> ItemKey:
+    """Create a delivery to a webhook whose first attempt the endpoint rejected."""
+    created = hook(world.api, world.organization, url, events=["organization.updated"])
     world.workers.deliver()
     rename(world.api, world.organization, "Engines")
     with refusing():
         world.workers.deliver()
-    (delivery,) = (item for item in cloud.stored() if item["pk"] == f"V#{made.id}")
+    (delivery,) = (item for item in cloud.stored() if item["pk"] == f"V#{created.id}")
     return delivery["pk"], delivery["sk"]
 
 
-def a_webhook_is_to_be_told(world: World) -> ItemKey:
-    """Let an event be still to be sent to a webhook that by then wants nothing any more."""
-    pk, _ = an_event_is_on_its_way(world, GONE)
+def create_delivery_to_gone_webhook(world: World) -> ItemKey:
+    """Create a pending delivery to a webhook that will respond with 410."""
+    pk, _ = create_pending_delivery(world, GONE)
     return f"O#{world.id}", f"W#{pk.partition('#')[2]}"
 
 
-def a_webhook_is_silent(world: World) -> ItemKey:
-    """Let a webhook give no answer to an event, and another one wait for it to do so."""
-    made = hook(world.api, world.organization, "https://receiver.example/hooks", events=["organization.updated"])
+def create_unresponsive_webhook(world: World) -> ItemKey:
+    """Create a webhook that timed out, with a further event that waits for it."""
+    created = hook(world.api, world.organization, "https://receiver.example/hooks", events=["organization.updated"])
     with silent():
         for name in ("Engines", "More Engines"):
             rename(world.api, world.organization, name)
             world.workers.deliver()
-    return f"O#{world.id}", f"W#{made.id}"
+    return f"O#{world.id}", f"W#{created.id}"
 
 
-def a_webhook_wants_nothing_any_more(world: World) -> ItemKey:
-    """Let a webhook be still to be disabled: it has answered that it is gone."""
+def create_webhook_to_disable(world: World) -> ItemKey:
+    """Create a webhook that responded with 410 and is not disabled yet."""
     hook(world.api, world.organization, GONE, events=["organization.updated"])
     world.workers.deliver()
     rename(world.api, world.organization, "Engines")
-    with later("webhooks.disable"):
+    with discard_messages("webhooks.disable"):
         world.workers.deliver()
-    return _only("organization.webhook.disabling")
+    return _get_only_item_key("organization.webhook.disabling")
 
 
-def an_event_is_given_up(world: World) -> ItemKey:
-    """Let it be still to be told that a delivery has failed for good."""
+def create_exhausted_delivery(world: World) -> ItemKey:
+    """Create a delivery that has failed for good, of which no event tells yet."""
     hook(world.api, world.organization, "https://receiver.example/hooks", events=["organization.updated"])
     world.workers.deliver()
     rename(world.api, world.organization, "Engines")
-    last = patch("chalicelib.features.notifications.webhooks.tasks.next_attempt_at", lambda *_: None)
-    with refusing(), last, later("webhooks.exhaust"):
+    no_further_attempt = patch("chalicelib.features.notifications.webhooks.tasks.next_attempt_at", lambda *_: None)
+    with refusing(), no_further_attempt, discard_messages("webhooks.exhaust"):
         world.workers.deliver()
-    return _only("organization.webhook.exhaustion")
+    return _get_only_item_key("organization.webhook.exhaustion")
 
 
-SENDING: Final = {"channels.send": "N", "webhooks.send": "V"}
-"""Tasks that send, and in which partitions what they send stands."""
+DELIVERY_PARTITION_PREFIXES: Final = {"channels.send": "N", "webhooks.send": "V"}
+"""The partition prefixes of deliveries, by the task that sends them."""
 
 
 def start(name: str, key: ItemKey) -> None:
-    """Queue the message of a task; one that sends something names what that is."""
-    if name not in SENDING:
+    """Enqueue the message of a task. The messages of sending tasks name their deliveries."""
+    if name not in DELIVERY_PARTITION_PREFIXES:
         return queues.enqueue(name, key)
-    of_subscriber = f"{SENDING[name]}#{key[1].partition('#')[2]}"
-    items = [item for item in cloud.stored() if item["pk"] == of_subscriber and item.get("status") == "pending"]
+    delivery_partition = f"{DELIVERY_PARTITION_PREFIXES[name]}#{key[1].partition('#')[2]}"
+    items = [item for item in cloud.stored() if item["pk"] == delivery_partition and item.get("status") == "pending"]
     deliveries = [record_from_item(item) for item in items]
-    return batches.queue_batches([(key, [each for each in deliveries if isinstance(each, Delivery)])])
+    return batches.queue_batches([(key, [record for record in deliveries if isinstance(record, Delivery)])])
 
 
 @contextmanager
-def later(name: str) -> Iterator[None]:
-    """Let the messages of a task be lost that are queued within the block: it is due all the same."""
-    start = queues.enqueue
+def discard_messages(name: str) -> Iterator[None]:
+    """Discard the messages of a task that are enqueued within the block. Its record remains due."""
+    enqueue = queues.enqueue
 
-    def start_others(task: str, record: ItemKey) -> None:
+    def enqueue_unless_discarded(task: str, record: ItemKey) -> None:
         if task != name:
-            start(task, record)
+            enqueue(task, record)
 
-    with patch.object(queues, "enqueue", start_others):
+    with patch.object(queues, "enqueue", enqueue_unless_discarded):
         yield
 
 
-def the_admins_are_to_be_told(world: World) -> ItemKey:
-    """Let the mail be still to be sent that tells of a webhook that was disabled."""
-    moment, key = now(), (f"O#{world.id}", f"W#{world.organization.webhook_id}")
-    reason = {"enabled": False, "disabled_reason": "Every attempt has failed for 5 days.", "failing_since": moment}
+def create_disabled_notice(world: World) -> ItemKey:
+    """Create the pending notice of a disabled webhook."""
+    timestamp, key = now(), (f"O#{world.id}", f"W#{world.organization.webhook_id}")
+    reason = {"enabled": False, "disabled_reason": "Every attempt has failed for 5 days.", "failing_since": timestamp}
     webhook = Webhook.from_item(table.get(key) or {}).replace(**reason)
-    put([webhook, DisabledNotice.create(webhook, moment)])
-    return _only("organization.webhook.disabled_notice")
+    put([webhook, DisabledNotice.create(webhook, timestamp)])
+    return _get_only_item_key("organization.webhook.disabled_notice")
 
 
-def a_platform_is_deleted(world: World) -> ItemKey:
-    """Let what a platform held be still to be removed: members of it, and spaces with members."""
+def delete_platform(world: World) -> ItemKey:
+    """Delete a platform that has members, and spaces with members."""
     for space in (world.space, make_space(world.api, world.platform, name="Mills")):
         comes_in(space, world.people.member)
     assert world.api.delete(world.platform.path, as_=world.people.owner).status == 204
-    return _only("purge")
+    return _get_only_item_key("purge")
 
 
-def a_domain_is_never_proven(world: World) -> ItemKey:
-    """Let a domain be claimed whose DNS holds nothing of what it has to."""
+def claim_unverifiable_domain(world: World) -> ItemKey:
+    """Claim a domain without DNS records."""
     claim(world.api, world.platform, "engines.example.com")
     world.workers.deliver()
     return stored_domain(world.platform).item_key
 
 
-def a_branch_is_deleted(world: World) -> ItemKey:
-    """Let a node be still to be removed, with one below it, and what it is put on."""
+def delete_taxonomy_subtree(world: World) -> ItemKey:
+    """Delete a taxonomy node with a child and attachments."""
     root = world.organization.attachment.node
     assert world.api.delete(root.path, as_=world.people.owner, query={"strategy": "cascade"}).status == 204
-    return _only("taxonomy.felling")
+    return _get_only_item_key("taxonomy.felling")
 
 
-def a_page_has_its_day(world: World) -> ItemKey:
-    """Let the draft of a page that is published be published at another path tomorrow."""
+def schedule_page_publication(world: World) -> ItemKey:
+    """Schedule the publication of a published page's draft, which has another path."""
     body = {"slug": "mills", "publishAt": after(now(), days=1)}
     assert world.api.patch(world.page.path, as_=world.people.owner, json=body).status == 200
     world.workers.settle()
     return f"W#{world.site.id}", f"N#{world.page.id}"
 
 
-def pages_are_deleted(world: World) -> ItemKey:
-    """Let a page be still to be removed, with one below it, and one that is published there though its draft is not."""
-    above = page_of(world.api, world.site, "Machines")
-    page_of(world.api, world.site, "Engines", below=page_of(world.api, world.site, "Steam", below=above))
-    edit(world.api, page_of(world.api, world.site, "Tools", below=above), parentId=None)
+def delete_page_subtree(world: World) -> ItemKey:
+    """Delete a page with children in the draft tree and others that are only published below it."""
+    root_page = page_of(world.api, world.site, "Machines")
+    page_of(world.api, world.site, "Engines", below=page_of(world.api, world.site, "Steam", below=root_page))
+    edit(world.api, page_of(world.api, world.site, "Tools", below=root_page), parentId=None)
     world.workers.settle()
-    assert world.api.delete(above.path, as_=world.people.owner, query={"strategy": "cascade"}).status == 204
-    return _only("page.removal")
+    assert world.api.delete(root_page.path, as_=world.people.owner, query={"strategy": "cascade"}).status == 204
+    return _get_only_item_key("page.removal")
 
 
-def a_page_is_stored_as_it_was_before(world: World) -> ItemKey:
-    """Let a page be published that was not rendered when it was written: whoever looks at it lets that be done."""
+def remove_stored_rendering(world: World) -> ItemKey:
+    """Remove the stored rendering of a page, which the next request for the page enqueues."""
     names = {"page_id": world.page.id, "id": str(world.page.record["publishedRevisionId"])}
-    at = Content.make_item_key(**names)
-    cloud.remove(_item(StoredRendering.make_item_key(**names)))
-    before = _item(at)
-    cloud.remove(before)
-    cloud.put({name: value for name, value in before.items() if name != "titled"})
-    return at
+    item_key = Content.make_item_key(**names)
+    cloud.remove(_get_item(StoredRendering.make_item_key(**names)))
+    item = _get_item(item_key)
+    cloud.remove(item)
+    cloud.put({name: value for name, value in item.items() if name != "titled"})
+    return item_key
 
 
-def looking(world: World) -> None:
-    """Let somebody look at the page."""
-    at = f"{world.site.path}/pages/by-path"
-    answer = world.api.get(at, query={"path": "/looms"}, headers={"Accept": "text/html"})
-    assert answer.status == 200, answer.text
+def request_page(world: World) -> None:
+    """Request the page as HTML."""
+    path = f"{world.site.path}/pages/by-path"
+    response = world.api.get(path, query={"path": "/looms"}, headers={"Accept": "text/html"})
+    assert response.status == 200, response.text
 
 
-def _item(key: ItemKey) -> Item:
+def _get_item(key: ItemKey) -> Item:
     item = cloud.stored_at(*key)
     assert item is not None
     return item
 
 
-def an_edition_is_asked_for(world: World) -> ItemKey:
-    """Let an edition of a venue be still to be fetched and reconciled."""
-    asked = world.api.post("/research/backfill/neurips-2025", as_=world.people.operator)
-    return f"RJ#{asked.json['id']}", "#"
+def create_research_job(world: World) -> ItemKey:
+    """Request the backfill of a venue's edition."""
+    response = world.api.post("/research/backfill/neurips-2025", as_=world.people.operator)
+    return f"RJ#{response.json['id']}", "#"
 
 
-def _only(kind: str) -> ItemKey:
+def _get_only_item_key(kind: str) -> ItemKey:
     (record,) = (item for item in cloud.stored() if item.get("kind") == kind)
     return record["pk"], record["sk"]
 
 
-_INVITED: Final = 42
-_ROOM: Final = "https://hooks.slack.com/services/T0/B0/room"
+_INVITATION_COUNT: Final = 42
+_CHANNEL_URL: Final = "https://hooks.slack.com/services/T0/B0/room"
 _ROUNDS: Final = 4
 
 EXAMPLES: Final[Mapping[str, TaskExample]] = {
-    "api_keys.expire": TaskExample(a_key_expires, {"days": 2}),
-    "api_keys.revoke": TaskExample(more_keys_end_than_a_transaction_holds),
-    "audit.anchor": TaskExample(a_log_has_grown, tick=anchoring),
-    "audit_exports.clear": TaskExample(a_file_has_its_day, {"days": 8}),
-    "audit_exports.run": TaskExample(a_file_is_asked_for),
-    "channels.send": TaskExample(a_channel_is_to_be_told, {"seconds": 7}),
-    "deliveries.clear": TaskExample(a_webhook_is_deleted),
-    "deliveries.queue": TaskExample(an_event_is_on_its_way, {"seconds": 7}),
-    "domains.check": TaskExample(a_domain_is_never_proven, {"days": 7}),
-    "erasures.run": TaskExample(somebody_is_to_be_forgotten),
-    "invitations.expire": TaskExample(an_invitation_expires, {"days": 8}),
-    "invitations.mail": TaskExample(somebody_is_invited),
-    "members.depart": TaskExample(a_member_has_gone, {"seconds": 6}),
-    "organizations.purge": TaskExample(an_organization_is_deleted, {"days": RESTORABLE_DAYS, "minutes": 3}),
-    "pages.remove": TaskExample(pages_are_deleted),
-    "pages.render": TaskExample(a_page_is_stored_as_it_was_before, tick=looking),
-    "pages.turn": TaskExample(a_page_has_its_day, {"days": 2}),
-    "purges.purge": TaskExample(a_platform_is_deleted),
-    "replays.run": TaskExample(what_was_missed_is_asked_for),
-    "research.work": TaskExample(an_edition_is_asked_for),
-    "taxonomy.remove": TaskExample(a_branch_is_deleted),
-    "webhooks.disable": TaskExample(a_webhook_wants_nothing_any_more),
-    "webhooks.exhaust": TaskExample(an_event_is_given_up),
-    "webhooks.notify": TaskExample(the_admins_are_to_be_told),
-    "webhooks.probe": TaskExample(a_webhook_is_silent, {"seconds": 7}),
-    "webhooks.send": TaskExample(a_webhook_is_to_be_told, {"seconds": 7}),
+    "api_keys.expire": TaskExample(create_expiring_api_key, {"days": 2}),
+    "api_keys.revoke": TaskExample(remove_admin_with_many_api_keys),
+    "audit.anchor": TaskExample(grow_log, tick=anchoring),
+    "audit_exports.clear": TaskExample(use_expiring_export, {"days": 8}),
+    "audit_exports.run": TaskExample(create_export),
+    "channels.send": TaskExample(create_pending_channel_delivery, {"seconds": 7}),
+    "deliveries.clear": TaskExample(delete_webhook_with_deliveries),
+    "deliveries.queue": TaskExample(create_pending_delivery, {"seconds": 7}),
+    "domains.check": TaskExample(claim_unverifiable_domain, {"days": 7}),
+    "erasures.run": TaskExample(create_erasure),
+    "invitations.expire": TaskExample(use_expiring_invitation, {"days": 8}),
+    "invitations.mail": TaskExample(invite_person),
+    "members.depart": TaskExample(remove_member_with_many_dependents, {"seconds": 6}),
+    "organizations.purge": TaskExample(delete_organization, {"days": RESTORABLE_DAYS, "minutes": 3}),
+    "pages.remove": TaskExample(delete_page_subtree),
+    "pages.render": TaskExample(remove_stored_rendering, tick=request_page),
+    "pages.turn": TaskExample(schedule_page_publication, {"days": 2}),
+    "purges.purge": TaskExample(delete_platform),
+    "replays.run": TaskExample(create_replay),
+    "research.work": TaskExample(create_research_job),
+    "taxonomy.remove": TaskExample(delete_taxonomy_subtree),
+    "webhooks.disable": TaskExample(create_webhook_to_disable),
+    "webhooks.exhaust": TaskExample(create_exhausted_delivery),
+    "webhooks.notify": TaskExample(create_disabled_notice),
+    "webhooks.probe": TaskExample(create_unresponsive_webhook, {"seconds": 7}),
+    "webhooks.send": TaskExample(create_delivery_to_gone_webhook, {"seconds": 7}),
 }
 
 
 def names() -> list[str]:
-    """Return the name of every task of the service."""
+    """Return the names of all tasks."""
     load_tasks()
     return [task.name for task in tasks.all_tasks()]
 
 
-def finished(world: World, clock: Clock, tick: Tick, done: Shape | None = None) -> evidence.Items:
-    """Return what the table holds when messages have come back and, leases over, the schedule has ticked."""
+def run_until_done(
+    world: World, clock: Clock, tick: Tick, expected_summary: TableSummary | None = None
+) -> evidence.Items:
+    """Deliver messages and run the schedule until the table has the expected summary, and return its items."""
     for _ in range(_ROUNDS):
         clock.shift(minutes=2)
         tick(world)
         world.workers.deliver()
         items = snapshots.stored()
-        if shape(items) == done:
+        if summarize(items) == expected_summary:
             break
     return items

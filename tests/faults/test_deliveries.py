@@ -1,4 +1,4 @@
-"""Deliveries whose worker is broken off at any call to AWS: each event arrives, or is given up after its last try."""
+"""Deliveries whose worker fails at any AWS call: each event arrives, or fails after its last attempt."""
 
 from contextlib import suppress
 
@@ -24,90 +24,92 @@ FAULTS = (Fault.THROTTLED, Fault.UNANSWERED, Fault.DIED_BEFORE, Fault.DIED_AFTER
 
 
 @pytest.fixture
-def hooks(world: World, configure: Configure, receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> list[Hook]:
-    """Two webhooks of an organization whose name is about to change; here they are really sent to."""
+def webhooks(world: World, configure: Configure, receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> list[Hook]:
+    """Two webhooks of an organization, whose deliveries are sent to a real receiver."""
     configure(webhook_allow_private="1")
-    elsewhere = webhook_client.post_webhook
+    original_post = webhook_client.post_webhook
     monkeypatch.setattr(
         webhook_client,
         "post_webhook",
-        lambda url, *sent: (post_webhook if receiver.url in url else elsewhere)(url, *sent),
+        lambda url, *arguments: (post_webhook if receiver.url in url else original_post)(url, *arguments),
     )
     urls = [receiver.at("127.0.0.1", f"/{n}") for n in range(2)]
-    made = [hook(world.api, world.organization, url, events=[UPDATED]) for url in urls]
+    webhooks_created = [hook(world.api, world.organization, url, events=[UPDATED]) for url in urls]
     world.workers.deliver()
-    return made
+    return webhooks_created
 
 
-def break_off(workers: Workers, fault: Fault, at: int) -> str | None:
-    """Let the workers do what is queued, spoil one call of theirs, and return which that was."""
+def run_workers_with_fault(workers: Workers, fault: Fault, at: int) -> str | None:
+    """Run the workers with a fault at one AWS call, and return the name of the call."""
     with failing(fault, at=at) as injected, suppress(Died):
         workers.attempt()
     return injected.hit
 
 
-def recover(workers: Workers, clock: Clock) -> None:
-    """Let time pass, and the sweep find what was left."""
+def run_recovery(workers: Workers, clock: Clock) -> None:
+    """Move the clock forward and run the sweep and the workers."""
     for _ in range(2):
         clock.shift(minutes=7)
         workers.settle()
 
 
-def names(receiver: Receiver, path: str) -> list[str]:
-    """Return the names that reached a path, each in the order it came first."""
-    heard = [told(request)["data"]["name"] for request in receiver.requests if request.path == path]
-    return list(dict.fromkeys(heard))
+def received_names(receiver: Receiver, path: str) -> list[str]:
+    """Return the distinct names in the events that a path received, in order of arrival."""
+    requests = [told(request)["data"]["name"] for request in receiver.requests if request.path == path]
+    return list(dict.fromkeys(requests))
 
 
-def ids(receiver: Receiver, path: str) -> set[tuple[str, str]]:
-    """Return under which id each name reached a path."""
-    heard = [request for request in receiver.requests if request.path == path]
-    return {(told(request)["data"]["name"], request.headers["webhook-id"]) for request in heard}
+def received_ids(receiver: Receiver, path: str) -> set[tuple[str, str]]:
+    """Return the names that a path received, with the ids of their messages."""
+    requests = [request for request in receiver.requests if request.path == path]
+    return {(told(request)["data"]["name"], request.headers["webhook-id"]) for request in requests}
 
 
-def ended(world: World, made: Hook) -> list[Json]:
-    """Return the deliveries of what is under test, all at an end."""
-    found = deliveries(world.api, made)
-    assert {one["status"] for one in found} <= {"succeeded", "failed", "skipped"}, found
-    assert all(one["attempts"] for one in found if one["status"] != "skipped")
-    return found
+def completed_deliveries(world: World, webhook: Hook) -> list[Json]:
+    """Return the deliveries of a webhook, and assert that all are finished."""
+    webhook_deliveries = deliveries(world.api, webhook)
+    assert {delivery["status"] for delivery in webhook_deliveries} <= {"succeeded", "failed", "skipped"}, (
+        webhook_deliveries
+    )
+    assert all(delivery["attempts"] for delivery in webhook_deliveries if delivery["status"] != "skipped")
+    return webhook_deliveries
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name.lower())
-class TestAWorkerThatIsBrokenOff:
-    def test_loses_no_event_and_gives_none_a_second_id(
-        self, fault: Fault, world: World, hooks: list[Hook], receiver: Receiver, clock: Clock
+class TestFailedWorker:
+    def test_loses_no_event_and_keeps_message_ids(
+        self, fault: Fault, world: World, webhooks: list[Hook], receiver: Receiver, clock: Clock
     ) -> None:
         hit: str | None = ""
         at = 0
         while hit is not None:
             at += 1
             receiver.requests.clear()
-            wanted = [f"Name {at} {n}" for n in range(EVENTS)]
-            for name in wanted:
+            expected_names = [f"Name {at} {n}" for n in range(EVENTS)]
+            for name in expected_names:
                 rename(world.api, world.organization, name)
-            hit = break_off(world.workers, fault, at)
-            recover(world.workers, clock)
-            for number, made in enumerate(hooks):
-                assert sorted(names(receiver, f"/{number}")) == wanted, (at, hit)
-                assert len(ids(receiver, f"/{number}")) == EVENTS
-                assert len(ended(world, made)) == EVENTS * at
+            hit = run_workers_with_fault(world.workers, fault, at)
+            run_recovery(world.workers, clock)
+            for number, webhook in enumerate(webhooks):
+                assert sorted(received_names(receiver, f"/{number}")) == expected_names, (at, hit)
+                assert len(received_ids(receiver, f"/{number}")) == EVENTS
+                assert len(completed_deliveries(world, webhook)) == EVENTS * at
         assert at > EVENTS
 
-    def test_gives_up_after_the_last_try_and_not_before(
-        self, fault: Fault, world: World, hooks: list[Hook], receiver: Receiver, clock: Clock
+    def test_gives_up_only_after_the_last_attempt(
+        self, fault: Fault, world: World, webhooks: list[Hook], receiver: Receiver, clock: Clock
     ) -> None:
         receiver.answers["/0"] = Reply(status=500)
         organization: Founded = world.organization
         rename(world.api, organization, "Refused")
-        break_off(world.workers, fault, 6)
+        run_workers_with_fault(world.workers, fault, 6)
         for seconds in RETRY_SECONDS:
             clock.shift(seconds=1.2 * seconds + 1)
             world.workers.sweep()
-            break_off(world.workers, fault, 2)
-            recover(world.workers, clock)
-        (one,) = ended(world, hooks[0])
-        assert one["status"] == "failed"
-        assert len(one["attempts"]) == 10
+            run_workers_with_fault(world.workers, fault, 2)
+            run_recovery(world.workers, clock)
+        (delivery,) = completed_deliveries(world, webhooks[0])
+        assert delivery["status"] == "failed"
+        assert len(delivery["attempts"]) == 10
         assert len(receiver.requests) >= 11
         assert not [item for item in cloud.stored() if item.get("task") == "deliveries.queue"]

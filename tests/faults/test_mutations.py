@@ -1,6 +1,6 @@
-"""A fault at any AWS call of any mutation: all of it happens, or nothing; what was acknowledged is there, once.
+"""Mutations with a fault at any AWS call commit all or nothing, and exactly once if they respond with success.
 
-Afterwards the process is a new one, time passes, the schedule ticks, and the client tries again.
+Afterwards the process is a new one, time passes, the schedule runs, and the client repeats the request.
 """
 
 from typing import Final
@@ -15,20 +15,20 @@ from tests.catalogue import evidence
 from tests.catalogue.conftest import Begin
 from tests.catalogue.examples.registry import example_of, perform
 from tests.catalogue.tenant_fixture import World
-from tests.faults.table_shapes import Shape, shape
-from tests.faults.variants import Variant, by_variant, calls
+from tests.faults.table_shapes import TableSummary, summarize
+from tests.faults.variants import Variant, call_numbers, with_all_variants
 from tests.harness import snapshots
 from tests.harness.api import Answer
 from tests.harness.clock import Clock
 from tests.harness.faults import Died, Fault, Injected, failing
 
-mutations = pytest.mark.parametrize(
+for_each_mutation = pytest.mark.parametrize(
     "operation", [operation for operation in operations() if operation.mutates], ids=lambda operation: operation.id
 )
 PAUSE_MINUTES: Final = 6
-"""Longer than anything waits that is looked for by the sweep, such as a delivery whose message was lost."""
+"""Longer than the sweep waits before it handles anything, such as a delivery whose message was lost."""
 
-COUNTED_FIRST: Final = (
+COUNTER_PREFIXES: Final = (
     slot_counter_key("", "")[0],
     *(
         f"Y#{budget.name}#"
@@ -37,128 +37,128 @@ COUNTED_FIRST: Final = (
         for budget in operation.rate_limits
     ),
 )
-"""Where it is counted how often something was asked for that can't be taken back: whatever becomes of the request."""
+"""The partitions of counters for operations with external effects, which also count failed requests."""
 
-KEY: Final = {"Idempotency-Key": "8e03978e-40d5-43dd-bc93-6894a57f9324"}
+IDEMPOTENCY_HEADERS: Final = {"Idempotency-Key": "8e03978e-40d5-43dd-bc93-6894a57f9324"}
 
 
-def asked(operation: Operation, world: World, **headers: str) -> Answer | None:
-    """Call the mutation with an `Idempotency-Key`, if no headers are given; None: the process has ended."""
+def execute(operation: Operation, world: World, **headers: str) -> Answer | None:
+    """Call the mutation, with an `Idempotency-Key` if no headers are given. Return None if the process died."""
     try:
-        return perform(operation, world, headers=headers or KEY)
+        return perform(operation, world, headers=headers or IDEMPOTENCY_HEADERS)
     except Died:
         return None
 
 
-def stored() -> evidence.Items:
-    """What the table holds that a mutation does or does not do."""
-    return {key: item for key, item in snapshots.stored().items() if not key[0].startswith(COUNTED_FIRST)}
+def stored_items() -> evidence.Items:
+    """Return all items but counters that failed requests change as well."""
+    return {key: item for key, item in snapshots.stored().items() if not key[0].startswith(COUNTER_PREFIXES)}
 
 
-def settled(world: World, clock: Clock) -> evidence.Items:
-    """What the table holds once time has passed and nothing is left to be done."""
-    before, items = None, stored()
-    while items != before:
+def run_until_idle(world: World, clock: Clock) -> evidence.Items:
+    """Run the schedule and the workers until the items no longer change, and return them."""
+    items_before, items = None, stored_items()
+    while items != items_before:
         clock.shift(minutes=PAUSE_MINUTES)
         world.workers.settle()
-        before, items = items, stored()
-    behind = [key for key, item in items.items() if key[0].startswith("Q#") and "duepk" in item]
-    assert behind == [], "whoever follows a log has followed it to its end"
+        items_before, items = items, stored_items()
+    pending_log_heads = [key for key, item in items.items() if key[0].startswith("Q#") and "duepk" in item]
+    assert pending_log_heads == [], "all consumers have read their logs to the end"
     return items
 
 
-def passes(variant: Variant, injected: Injected) -> bool:
-    """Whether the caller has nothing to do with it: it can be tried again at once, or be made up for later."""
-    passing = variant.fault in (Fault.RETRIED, Fault.CANCELLED_BY_THROTTLE, Fault.CONFLICT) and not variant.lasts
-    return passing or injected.hit == "sqs:SendMessage"
+def is_transparent(variant: Variant, injected: Injected) -> bool:
+    """Return whether the service hides the fault from the caller by a retry or a later recovery."""
+    is_transient = (
+        variant.fault in (Fault.RETRIED, Fault.CANCELLED_BY_THROTTLE, Fault.CONFLICT) and not variant.is_repeated
+    )
+    return is_transient or injected.hit == "sqs:SendMessage"
 
 
-_done: dict[str, Shape] = {}
+_expected_summaries: dict[str, TableSummary] = {}
 
 
 @pytest.fixture
-def done(operation: Operation, world: World, clock: Clock, begin: Begin) -> Shape:
-    """What is there when nothing went wrong."""
-    if operation.id not in _done:
+def expected_summary(operation: Operation, world: World, clock: Clock, begin: Begin) -> TableSummary:
+    """The summary of the table after the mutation without faults."""
+    if operation.id not in _expected_summaries:
         begin()
-        assert asked(operation, world)
-        _done[operation.id] = shape(settled(world, clock))
-    return _done[operation.id]
+        assert execute(operation, world)
+        _expected_summaries[operation.id] = summarize(run_until_idle(world, clock))
+    return _expected_summaries[operation.id]
 
 
-@by_variant
-@mutations
-class TestAMutation:
-    def test_happens_once_or_not_at_all(
+@with_all_variants
+@for_each_mutation
+class TestMutation:
+    def test_commits_once_or_not_at_all(
         self,
         operation: Operation,
         variant: Variant,
         world: World,
         begin: Begin,
         clock: Clock,
-        done: Shape,
+        expected_summary: TableSummary,
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
-        if variant.lasts:
+        if variant.is_repeated:
             monkeypatch.setattr(pipeline, "_MAX_WAIT_SECONDS", 0.05)
-        for at in calls():
+        for at in call_numbers():
             begin()
-            before = stored()
-            with variant.strikes(at) as injected:
-                answer = asked(operation, world)
+            items_before = stored_items()
+            with variant.inject(at) as injected:
+                response = execute(operation, world)
             if not injected.hit:
                 break
-            self._judge(operation, variant, injected, answer)
-            after = settled(world, clock)
-            happened = len(evidence.entries(after)) > len(evidence.entries(before))
-            assert happened or answer is None or answer.status != operation.success
-            assert after == before or shape(after) == done
-            evidence.assert_proven(after)
-            again = asked(operation, world)
-            assert again
-            self._judge_again(operation, world, answer, again, happened=happened)
-            finally_there = settled(world, clock)
-            assert shape(finally_there) == done
-            evidence.assert_proven(finally_there)
-        assert at > 1, "the fault found no call"
+            self._check_response(operation, variant, injected, response)
+            items_after = run_until_idle(world, clock)
+            was_committed = len(evidence.entries(items_after)) > len(evidence.entries(items_before))
+            assert was_committed or response is None or response.status != operation.success
+            assert items_after == items_before or summarize(items_after) == expected_summary
+            evidence.assert_proven(items_after)
+            repeated_response = execute(operation, world)
+            assert repeated_response
+            self._check_repeated_response(operation, world, response, repeated_response, was_committed=was_committed)
+            final_items = run_until_idle(world, clock)
+            assert summarize(final_items) == expected_summary
+            evidence.assert_proven(final_items)
+        assert at > 1, "the fault was never injected"
 
     @staticmethod
-    def _judge(operation: Operation, variant: Variant, injected: Injected, answer: Answer | None) -> None:
-        """A process answers with success, or with a problem of the contract that says when to try again."""
-        if answer is None:
+    def _check_response(operation: Operation, variant: Variant, injected: Injected, response: Answer | None) -> None:
+        """Assert that the response is a success, or a problem that says when to retry."""
+        if response is None:
             assert variant.fault in (Fault.DIED_BEFORE, Fault.DIED_AFTER)
-        elif answer.status != operation.success:
-            assert not passes(variant, injected)
-            # Nothing was decided by a write that counts: it is asked for again as if the table did not answer.
-            decided = variant.fault is Fault.CONFLICT and injected.hit == "dynamodb:TransactWriteItems"
-            assert answer.code == ("409 conflict" if decided else "503 unavailable")
-            assert int(answer.headers["Retry-After"]) >= 1
+        elif response.status != operation.success:
+            assert not is_transparent(variant, injected)
+            # A conflict in a mere counter is retried as if the table were unavailable.
+            is_conflict = variant.fault is Fault.CONFLICT and injected.hit == "dynamodb:TransactWriteItems"
+            assert response.code == ("409 conflict" if is_conflict else "503 unavailable")
+            assert int(response.headers["Retry-After"]) >= 1
 
     @staticmethod
-    def _judge_again(
-        operation: Operation, world: World, answer: Answer | None, again: Answer, *, happened: bool
+    def _check_repeated_response(
+        operation: Operation, world: World, response: Answer | None, repeated_response: Answer, *, was_committed: bool
     ) -> None:
-        """The client that tries again gets what it would have got at first, if it still may ask."""
-        if not happened:
-            assert again.status == operation.success
+        """Assert that a repeated request gets the first response, if the caller is still authorized."""
+        if not was_committed:
+            assert repeated_response.status == operation.success
         elif operation.method == "POST" and not example_of(operation, world).parts:
-            assert again.headers["Idempotency-Replayed"] == "true"
-            assert again.status == operation.success
-            assert answer is None or answer.status != operation.success or again.text == answer.text
+            assert repeated_response.headers["Idempotency-Replayed"] == "true"
+            assert repeated_response.status == operation.success
+            assert response is None or response.status != operation.success or repeated_response.text == response.text
         else:
-            assert again.status in (operation.success, 403, 404)
+            assert repeated_response.status in (operation.success, 403, 404)
 
 
-@mutations
-def test_a_call_that_the_client_repeats_by_itself_has_one_effect(
-    operation: Operation, world: World, clock: Clock
-) -> None:
+@for_each_mutation
+def test_aws_call_retried_by_the_sdk_has_one_effect(operation: Operation, world: World, clock: Clock) -> None:
     with failing(Fault.RETRIED, name="dynamodb:TransactWriteItems") as injected:
-        answer = asked(operation, world, Accept="*/*")
+        response = execute(operation, world, Accept="*/*")
     assert injected.hit
-    assert answer
-    assert answer.status == operation.success
-    made = settled(world, clock)
-    requests = [entry.json["context"]["requestId"] for entry in evidence.entries(made)]
-    assert requests.count(answer.request_id) == 1
-    evidence.assert_proven(made)
+    assert response
+    assert response.status == operation.success
+    items = run_until_idle(world, clock)
+    requests = [entry.json["context"]["requestId"] for entry in evidence.entries(items)]
+    assert requests.count(response.request_id) == 1
+    evidence.assert_proven(items)

@@ -1,4 +1,4 @@
-"""A fault at any AWS call of any read: the contract's problem, and no half of an answer."""
+"""Reads with a fault at any AWS call respond with a problem, never with a part of the result."""
 
 from typing import Final
 
@@ -13,26 +13,28 @@ from tests.faults.variants import Variant
 from tests.harness.faults import Fault
 
 READS: Final = [operation for operation in operations() if not operation.mutates]
-FAULTS: Final = [Variant(f, lasts) for f in (Fault.THROTTLED, Fault.BROKEN, Fault.TIMED_OUT) for lasts in (False, True)]
+FAULTS: Final = [
+    Variant(f, is_repeated) for f in (Fault.THROTTLED, Fault.BROKEN, Fault.TIMED_OUT) for is_repeated in (False, True)
+]
 
 
 @pytest.mark.parametrize("variant", FAULTS, ids=str)
 @pytest.mark.parametrize("operation", READS, ids=lambda operation: operation.id)
-def test_a_read_answers_whole_or_unavailable(
+def test_read_responds_completely_or_unavailable(
     operation: Operation, variant: Variant, world: World, begin: Begin
 ) -> None:
-    whole = perform(operation, world)
-    asks = whole.calls.names
-    for at, _ in enumerate(asks, 1):
+    expected_response = perform(operation, world)
+    call_names = expected_response.calls.names
+    for at, _ in enumerate(call_names, 1):
         begin()
-        with variant.strikes(at) as injected:
-            answer = perform(operation, world)
-        assert injected.hit in asks  # What is asked side by side comes in any order.
-        if operation.id == "get_status":  # says how the service is, whatever that is
-            assert (answer.status, answer.json["status"]) == (200, "degraded")
+        with variant.inject(at) as injected:
+            response = perform(operation, world)
+        assert injected.hit in call_names  # Concurrent calls have no fixed order.
+        if operation.id == "get_status":  # reports the status of the service
+            assert (response.status, response.json["status"]) == (200, "degraded")
         elif (operation.id, injected.hit) == ("get_sitemap", "dynamodb:TransactWriteItems"):
-            # What it made could not be kept: the next one makes it again.
-            assert (answer.status, answer.text) == (200, whole.text)
+            # The sitemap could not be stored: the next request builds it again.
+            assert (response.status, response.text) == (200, expected_response.text)
         else:
-            assert answer.code == "503 unavailable"
-            assert answer.headers["Cache-Control"] == "no-store"
+            assert response.code == "503 unavailable"
+            assert response.headers["Cache-Control"] == "no-store"

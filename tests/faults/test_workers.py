@@ -1,4 +1,4 @@
-"""A fault at any AWS call of any worker: what it left is finished by the message that returns, or by the sweep."""
+"""The work of workers with a fault at any AWS call is finished by the redelivered message or the sweep."""
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -15,41 +15,41 @@ from tests.catalogue import evidence
 from tests.catalogue.conftest import Begin
 from tests.catalogue.tenant_fixture import World
 from tests.faults import tasks
-from tests.faults.table_shapes import Shape, shape
-from tests.faults.variants import Variant, by_lean_variant, calls
+from tests.faults.table_shapes import TableSummary, summarize
+from tests.faults.variants import Variant, call_numbers, with_reduced_variants
 from tests.harness import snapshots
 from tests.harness.clock import Clock
 from tests.harness.faults import Died
 
 
-def with_entries_that_wait(world: World) -> None:
-    """Let something have happened in both organizations, and nobody have told the ledger."""
-    for place, letters in ((world.organization, 3000), (world.rivals, 30)):
-        answer = world.api.patch(place.path, as_=place.owner, json={"companyAddress": "x" * letters})
-        assert answer.status == 200
+def create_pending_entries(world: World) -> None:
+    """Create pending entries in both organizations' logs, without messages to the ledger."""
+    for tenant, address_length in ((world.organization, 3000), (world.rivals, 30)):
+        response = world.api.patch(tenant.path, as_=tenant.owner, json={"companyAddress": "x" * address_length})
+        assert response.status == 200
 
 
-def with_all_that_can_be_due(world: World) -> None:
-    """Let entries wait and a key expire."""
-    tasks.a_key_expires(world)
-    with_entries_that_wait(world)
+def create_all_due_work(world: World) -> None:
+    """Create pending entries and an expiring API key."""
+    tasks.create_expiring_api_key(world)
+    create_pending_entries(world)
 
 
-def append(world: World, _given: object) -> None:
-    """Deliver what tells the ledger of both organizations."""
-    for place in (world.organization, world.rivals):
-        queues.notify_ledger(place.id, new_id(now()))
+def append(world: World, _prepared: object) -> None:
+    """Deliver messages to the ledger for both organizations."""
+    for tenant in (world.organization, world.rivals):
+        queues.notify_ledger(tenant.id, new_id(now()))
     world.workers.attempt()
 
 
-def sweep(world: World, _given: object) -> None:
-    """Let the schedule tick."""
+def sweep(world: World, _prepared: object) -> None:
+    """Run the schedule."""
     world.workers.sweep()
 
 
 @dataclass(frozen=True)
-class Work:
-    """Something workers do: what it begins with, how much later it is done, how it is begun, what makes up for it."""
+class WorkExample:
+    """Work of the workers: its preparation, the delay until it is due, its start, and the schedule that recovers it."""
 
     given: Callable[[World], Any]
     later: Mapping[str, float]
@@ -57,8 +57,8 @@ class Work:
     tick: tasks.Tick = tasks.sweeping
 
     @classmethod
-    def of(cls, name: str, example: tasks.TaskExample) -> "Work":
-        """Return the work of a task that is begun by its message."""
+    def from_task(cls, name: str, example: tasks.TaskExample) -> "WorkExample":
+        """Return the work of a task that its message starts."""
 
         def do(world: World, record: Any) -> None:
             tasks.start(name, record)
@@ -67,46 +67,50 @@ class Work:
         return cls(example.given, example.later, do, example.tick)
 
 
-STRUCK_ELSEWHERE: Final = ("audit_exports.run", "erasures.run")
-"""Tasks of very many calls, each struck in a file of its own: `test_exports.py`, `test_erasures.py`."""
+TASKS_WITH_OWN_TESTS: Final = ("audit_exports.run", "erasures.run")
+"""Tasks with very many calls, which `test_exports.py` and `test_erasures.py` test."""
 
-WORKS: Final = {
-    "append": Work(with_entries_that_wait, {}, append),
-    "sweep": Work(with_all_that_can_be_due, {"days": 2}, sweep),
-    **{name: Work.of(name, example) for name, example in tasks.EXAMPLES.items() if name not in STRUCK_ELSEWHERE},
+WORK_EXAMPLES: Final = {
+    "append": WorkExample(create_pending_entries, {}, append),
+    "sweep": WorkExample(create_all_due_work, {"days": 2}, sweep),
+    **{
+        name: WorkExample.from_task(name, example)
+        for name, example in tasks.EXAMPLES.items()
+        if name not in TASKS_WITH_OWN_TESTS
+    },
 }
-by_work = pytest.mark.parametrize("work", WORKS.values(), ids=WORKS.keys())
+for_each_work_example = pytest.mark.parametrize("work_example", WORK_EXAMPLES.values(), ids=WORK_EXAMPLES.keys())
 
-_done: dict[int, Shape] = {}
+_expected_summaries: dict[int, TableSummary] = {}
 
 
-@by_lean_variant
-@by_work
-class TestAWorker:
-    def test_finishes_once_what_was_begun(
-        self, work: Work, variant: Variant, world: World, begin: Begin, clock: Clock
+@with_reduced_variants
+@for_each_work_example
+class TestWorker:
+    def test_fault_at_any_call_is_recovered_once(
+        self, work_example: WorkExample, variant: Variant, world: World, begin: Begin, clock: Clock
     ) -> None:
-        done = self._without_fault(work, world, begin, clock)
-        for at in calls():
-            given = begin(work.given)
-            with clock.later(**work.later):
-                with variant.strikes(at) as injected, suppress(Died, Problem):
-                    work.do(world, given)
+        expected_summary = self._summary_without_fault(work_example, world, begin, clock)
+        for at in call_numbers():
+            prepared = begin(work_example.given)
+            with clock.later(**work_example.later):
+                with variant.inject(at) as injected, suppress(Died, Problem):
+                    work_example.do(world, prepared)
                 if not injected.hit:
                     break
-                ended = tasks.finished(world, clock, work.tick, done)
-            assert shape(ended) == done
-            evidence.assert_proven(ended)
-        assert at > 1, "the fault found no call"
+                items_after = tasks.run_until_done(world, clock, work_example.tick, expected_summary)
+            assert summarize(items_after) == expected_summary
+            evidence.assert_proven(items_after)
+        assert at > 1, "the fault was never injected"
 
     @staticmethod
-    def _without_fault(work: Work, world: World, begin: Begin, clock: Clock) -> Shape:
-        if id(work) not in _done:
-            given = begin(work.given)
+    def _summary_without_fault(work_example: WorkExample, world: World, begin: Begin, clock: Clock) -> TableSummary:
+        if id(work_example) not in _expected_summaries:
+            prepared = begin(work_example.given)
             before = snapshots.stored()
-            with clock.later(**work.later):
-                work.do(world, given)
-                ended = tasks.finished(world, clock, work.tick)
-            assert shape(ended) != shape(before)
-            _done[id(work)] = shape(ended)
-        return _done[id(work)]
+            with clock.later(**work_example.later):
+                work_example.do(world, prepared)
+                items_after = tasks.run_until_done(world, clock, work_example.tick)
+            assert summarize(items_after) != summarize(before)
+            _expected_summaries[id(work_example)] = summarize(items_after)
+        return _expected_summaries[id(work_example)]

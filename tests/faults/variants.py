@@ -1,4 +1,4 @@
-"""What goes wrong: each fault once, at one call; and those that last, at that call and every one after it."""
+"""Variants of faults: at a single AWS call, or at that call and all later ones."""
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
@@ -10,35 +10,42 @@ import pytest
 
 from tests.harness.faults import Fault, Injected, failing
 
-DONE: Final = (Fault.UNANSWERED, Fault.RETRIED, Fault.DIED_AFTER)
-"""Done, though it failed. At a call that does nothing they say no more than the faults that come before it."""
+FAULTS_AFTER_SUCCESS: Final = (Fault.UNANSWERED, Fault.RETRIED, Fault.DIED_AFTER)
+"""Faults after the call has taken effect. For reads, they are equivalent to the faults before the call."""
 
-LASTING: Final = (Fault.THROTTLED, Fault.TIMED_OUT, Fault.CANCELLED_BY_THROTTLE, Fault.CONFLICT)
+REPEATED_FAULTS: Final = (Fault.THROTTLED, Fault.TIMED_OUT, Fault.CANCELLED_BY_THROTTLE, Fault.CONFLICT)
 
 
 @dataclass(frozen=True)
 class Variant:
-    """A fault, once or lasting."""
+    """A fault at one call or at all calls from one on."""
 
     fault: Fault
-    lasts: bool
+    is_repeated: bool
 
-    def strikes(self, at: int) -> AbstractContextManager[Injected]:
-        """Spoil the calls of the block from the `at`th on."""
-        return failing(self.fault, at=at, times=None if self.lasts else 1, reads=self.fault not in DONE)
+    def inject(self, at: int) -> AbstractContextManager[Injected]:
+        """Inject the fault into the block, at the call with this number."""
+        return failing(
+            self.fault, at=at, times=None if self.is_repeated else 1, reads=self.fault not in FAULTS_AFTER_SUCCESS
+        )
 
     def __str__(self) -> str:
-        return self.fault.name.lower() + ("-lasting" if self.lasts else "")
+        return self.fault.name.lower() + ("-lasting" if self.is_repeated else "")
 
 
-VARIANTS: Final = [*(Variant(fault, lasts=False) for fault in Fault), *(Variant(f, lasts=True) for f in LASTING)]
-by_variant = pytest.mark.parametrize("variant", VARIANTS, ids=str)
+VARIANTS: Final = [
+    *(Variant(fault, is_repeated=False) for fault in Fault),
+    *(Variant(f, is_repeated=True) for f in REPEATED_FAULTS),
+]
+with_all_variants = pytest.mark.parametrize("variant", VARIANTS, ids=str)
 
-_ALIKE: Final = ("broken", "timed_out", "timed_out-lasting", "cancelled_by_throttle-lasting")
-by_lean_variant = pytest.mark.parametrize("variant", [v for v in VARIANTS if str(v) not in _ALIKE], ids=str)
-"""To whom nobody listens, those left out look like others."""
+_REDUNDANT_VARIANTS: Final = ("broken", "timed_out", "timed_out-lasting", "cancelled_by_throttle-lasting")
+with_reduced_variants = pytest.mark.parametrize(
+    "variant", [v for v in VARIANTS if str(v) not in _REDUNDANT_VARIANTS], ids=str
+)
+"""Without a client that reads the response, the omitted variants are equivalent to others."""
 
 
-def calls() -> Iterator[int]:
-    """Count the calls to spoil, from the first on."""
+def call_numbers() -> Iterator[int]:
+    """Yield the numbers of the calls at which to inject a fault."""
     return count(1)

@@ -42,7 +42,7 @@ def place_names(operation: Operation) -> bool:
 
 
 @with_a_body
-def test_a_body_of_another_kind_is_not_read(operation: Operation, world: World) -> None:
+def test_body_of_another_media_type_is_not_read(operation: Operation, world: World) -> None:
     example, caller = example_of(operation, world), caller_of(operation, world)
     body = json.dumps(example.body or {}).encode()
     before = snapshots.stored()
@@ -57,7 +57,7 @@ def test_a_body_of_another_kind_is_not_read(operation: Operation, world: World) 
 
 @with_a_body
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-32", "utf-7", "utf-8-sig"])
-def test_a_body_in_another_encoding_is_not_guessed(operation: Operation, encoding: str, world: World) -> None:
+def test_body_in_another_encoding_is_rejected(operation: Operation, encoding: str, world: World) -> None:
     example, caller = example_of(operation, world), caller_of(operation, world)
     body = json.dumps({**(example.body or {}), "x": "+\u00e9"}, ensure_ascii=False).encode(encoding)
     before = snapshots.stored()
@@ -68,8 +68,8 @@ def test_a_body_in_another_encoding_is_not_guessed(operation: Operation, encodin
 
 
 @by_operation(place_names)
-class TestAPlaceInABody:
-    def test_that_is_named_twice_is_one_and_the_same_to_all(self, operation: Operation, world: World) -> None:
+class TestContainerInBody:
+    def test_duplicate_field_is_read_consistently(self, operation: Operation, world: World) -> None:
         assert isinstance(operation.access, RequireRole)
         example, name, before = example_of(operation, world), operation.access.field, snapshots.taken()
         mine, theirs = example.body[name], world.rivals_own(operation.access.parameter)
@@ -81,7 +81,7 @@ class TestAPlaceInABody:
                 answer = perform(operation, world, json=None, body=body, headers={"Content-Type": JSON})
                 assert (answer.status, answer.json.get(name)) == ((201, mine) if last == mine else (404, None))
 
-    def test_that_is_written_otherwise_is_the_same_to_all(self, operation: Operation, world: World) -> None:
+    def test_alternative_spellings_of_an_id_are_rejected(self, operation: Operation, world: World) -> None:
         assert isinstance(operation.access, RequireRole)
         example, name = example_of(operation, world), operation.access.field
         theirs = world.rivals_own(operation.access.parameter)

@@ -38,7 +38,7 @@ def varies(answer: Answer) -> set[str]:
 
 
 @by_operation(lambda o: o.method == "GET")
-def test_what_all_may_keep_is_the_same_for_all(operation: Operation, world: World) -> None:
+def test_publicly_cacheable_responses_are_equal_for_all_callers(operation: Operation, world: World) -> None:
     nobodys, owners, strangers = (
         perform(operation, world, as_=caller) for caller in (None, world.people.owner, world.people.outsider)
     )
@@ -50,23 +50,23 @@ def test_what_all_may_keep_is_the_same_for_all(operation: Operation, world: Worl
 
 
 @by_operation(lambda o: o.method == "GET" and not is_shown(o))
-def test_what_takes_a_credential_is_kept_by_nobody_else(operation: Operation, world: World) -> None:
+def test_authenticated_responses_are_not_publicly_cacheable(operation: Operation, world: World) -> None:
     assert not is_kept_by_all(perform(operation, world))
 
 
 @by_operation(lambda o: o.method == "POST" and one_time(o))
-def test_what_holds_a_secret_is_kept_by_nobody(operation: Operation, world: World) -> None:
+def test_responses_with_secrets_are_not_cacheable(operation: Operation, world: World) -> None:
     assert perform(operation, world).headers["Cache-Control"] == "no-store"
 
 
 @by_operation(lambda o: isinstance(o.access, RequireRole) and o.method == "GET")
-def test_a_refusal_is_kept_by_nobody(operation: Operation, world: World) -> None:
+def test_rejections_are_not_cacheable(operation: Operation, world: World) -> None:
     refused = perform(operation, world, as_="nonsense")
     assert refused.headers["Cache-Control"] == "no-store"
 
 
 @by_operation(lambda o: "text/html" in answers_of(o))
-def test_html_is_told_from_json_and_can_do_nothing(operation: Operation, world: World) -> None:
+def test_html_varies_by_accept_header_and_has_a_strict_policy(operation: Operation, world: World) -> None:
     answer, plain = perform(operation, world, headers=HTML), perform(operation, world)
     assert answer.headers["Content-Type"] == "text/html; charset=utf-8"
     may_send_to = "form-action 'self'" if "<form" in answer.text else "form-action 'none'"

@@ -55,14 +55,14 @@ def expected(operation: Operation, role: Role) -> str:
 
 
 @judged_at(Platform)
-def test_at_a_platform_each_may_what_their_role_there_may(operation: Operation, world: World, begin: Begin) -> None:
+def test_platform_role_decides_access_to_the_platform(operation: Operation, world: World, begin: Begin) -> None:
     for role in BELOW:
         person = begin(of_the_platform, role)
         assert told(operation, perform(operation, world, as_=person)) == expected(operation, role)
 
 
 @judged_at(Platform)
-def test_at_a_platform_nobody_may_more_for_what_they_are_in_its_space(
+def test_space_role_grants_nothing_in_the_platform(
     operation: Operation, world: World, begin: Begin
 ) -> None:
     person = begin(of_the_space, Role.ADMIN)
@@ -70,7 +70,7 @@ def test_at_a_platform_nobody_may_more_for_what_they_are_in_its_space(
 
 
 @judged_at(Space)
-def test_in_a_space_each_may_what_their_role_there_may(operation: Operation, world: World, begin: Begin) -> None:
+def test_space_role_decides_access_to_the_space(operation: Operation, world: World, begin: Begin) -> None:
     for role in BELOW:
         person = begin(of_the_space, role)
         assert told(operation, perform(operation, world, as_=person)) == expected(operation, role)
@@ -79,7 +79,7 @@ def test_in_a_space_each_may_what_their_role_there_may(operation: Operation, wor
 @by_operation(
     lambda o: isinstance(o.access, RequireRole) and o.access.role and o.access.role_scope in (Organization, Site)
 )
-def test_at_an_organization_they_have_no_part_whatever_they_are_below(
+def test_descendant_roles_grant_nothing_in_the_organization(
     operation: Operation, world: World, begin: Begin
 ) -> None:
     assert isinstance(operation.access, RequireRole)
@@ -93,7 +93,7 @@ def test_at_an_organization_they_have_no_part_whatever_they_are_below(
 
 
 @judged_at(Platform)
-def test_a_platform_of_others_is_none_to_its_admin(operation: Operation, world: World, begin: Begin) -> None:
+def test_platform_admin_cannot_see_other_platforms(operation: Operation, world: World, begin: Begin) -> None:
     assert isinstance(operation.access, RequireRole)
     person, example, needs = begin(of_the_platform, Role.ADMIN), example_of(operation, world), operation.access
     theirs = perform(operation, world, example.at(needs, world.rivals_own(needs.parameter)), as_=person)

@@ -74,7 +74,7 @@ def outline(answer: Answer) -> tuple[int, set[str], list[str] | None]:
 
 
 @by_operation()
-def test_headers_that_mean_something_elsewhere_mean_nothing(operation: Operation, world: World) -> None:
+def test_misleading_headers_are_ignored(operation: Operation, world: World) -> None:
     before = snapshots.taken()
     plain = perform(operation, world)
     snapshots.put_back(before)
@@ -85,7 +85,7 @@ def test_headers_that_mean_something_elsewhere_mean_nothing(operation: Operation
 
 
 @by_operation(lambda o: o.method == "GET" and not o.mutates)
-def test_no_method_is_smuggled_in(operation: Operation, world: World) -> None:
+def test_method_override_is_ignored(operation: Operation, world: World) -> None:
     perform(operation, world)  # What is kept of an answer is kept then.
     before = snapshots.stored()
     query = {
@@ -104,7 +104,7 @@ def is_one_line(text: str) -> bool:
 
 
 @by_operation()
-def test_what_ends_a_line_ends_none_of_an_answer_or_of_the_log(
+def test_line_breaks_do_not_split_headers_or_log_records(
     operation: Operation, world: World, capture: list[str]
 ) -> None:
     example = example_of(operation, world)

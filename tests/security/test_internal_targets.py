@@ -116,7 +116,7 @@ def given(world: World, url: str) -> list[Answer]:
 
 
 @pytest.mark.parametrize("url", [*(f"https://{host}/hooks" for host in INSIDE), *ODD])
-def test_is_not_taken_and_never_asked(url: str, world: World) -> None:
+def test_internal_url_is_rejected_without_a_connection(url: str, world: World) -> None:
     before = snapshots.stored()
     with unreached():
         for answer in given(world, url):
@@ -141,7 +141,7 @@ def test_is_not_taken_and_never_asked(url: str, world: World) -> None:
         "https://evil.example/?x=.logic.azure.com",
     ],
 )
-def test_a_room_is_at_its_provider(provider: str, url: str, world: World, configure: Configure) -> None:
+def test_channel_url_must_belong_to_its_provider(provider: str, url: str, world: World, configure: Configure) -> None:
     configure(stage="dev", **all_wrapped(), webhook_allow_private="0")
     body = {"provider": provider, "name": "#engines", "config": {"webhookUrl": url}}
     answer = world.api.post(f"{world.organization.path}/integration-channels", as_=world.people.owner, json=body)

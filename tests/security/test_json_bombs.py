@@ -87,7 +87,7 @@ def numbered(element: Any, number: int) -> Any:
 
 
 @by_operation(takes_a_body)
-def test_what_is_a_body_of_none_is_refused(operation: Operation, world: World) -> None:
+def test_invalid_bodies_are_rejected(operation: Operation, world: World) -> None:
     before = snapshots.stored()
     for why, whole in WHOLE.items():
         refused(operation, world, whole, why)
@@ -95,7 +95,7 @@ def test_what_is_a_body_of_none_is_refused(operation: Operation, world: World) -
 
 
 @by_operation(lambda o: takes_a_body(o) and o.body)
-def test_what_is_a_value_of_none_is_refused_in_each_field(operation: Operation, world: World) -> None:
+def test_invalid_values_are_rejected_in_each_field(operation: Operation, world: World) -> None:
     before, tolerant = snapshots.stored(), TAKES_ALL_TEXT.get(operation.id, ())
     for why, value in VALUES.items():
         for name, whole in with_value(operation, world, value):
@@ -105,7 +105,7 @@ def test_what_is_a_value_of_none_is_refused_in_each_field(operation: Operation, 
 
 
 @by_operation(lambda o: o.id in TAKES_ALL_TEXT)
-def test_fields_for_any_text_take_some_that_others_refuse(operation: Operation, world: World, begin: Begin) -> None:
+def test_free_text_fields_accept_unusual_text(operation: Operation, world: World, begin: Begin) -> None:
     for name in TAKES_ALL_TEXT[operation.id]:
         bodies = [whole for why in TEXT for field, whole in with_value(operation, world, VALUES[why]) if field == name]
         answers = []
@@ -117,7 +117,7 @@ def test_fields_for_any_text_take_some_that_others_refuse(operation: Operation, 
 
 
 @at_each(FREE)
-def test_what_is_free_in_form_is_refused_where_it_could_not_be_kept(
+def test_free_form_objects_that_cannot_be_stored_are_rejected(
     operation: Operation, place: Place, world: World
 ) -> None:
     before = snapshots.stored()
@@ -127,7 +127,7 @@ def test_what_is_free_in_form_is_refused_where_it_could_not_be_kept(
 
 
 @at_each(KEEPS)
-def test_what_is_free_in_form_is_kept_as_it_is_in_the_log_too(
+def test_free_form_objects_are_stored_and_logged_unchanged(
     operation: Operation, place: Place, world: World, begin: Begin
 ) -> None:
     for why, (value, reads_back) in KEPT.items():
@@ -149,7 +149,7 @@ def objects_of(value: Any) -> Iterator[dict[str, Any]]:
 
 
 @at_each(LISTS)
-def test_a_long_list_costs_no_more_than_its_length(operation: Operation, place: Place, api: Api) -> None:  # noqa: ARG001
+def test_validation_time_is_linear_in_the_length_of_lists(operation: Operation, place: Place, api: Api) -> None:  # noqa: ARG001
     parsing(operation, place, 2)  # What is built when it is first needed is built.
     short, long = (min(parsing(operation, place, length) for _ in range(2)) for length in (1_500, 6_000))
     assert long < 9 * max(short, 0.001), "four times the elements should cost some four times the work"

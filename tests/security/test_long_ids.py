@@ -48,20 +48,20 @@ HALF_A_PAIR: Final = b'"\\ud800"'
 
 
 @by_operation(lambda o: o.path_parameters)
-class TestInAPath:
-    def test_what_names_nothing_is_not_found(self, operation: Operation, world: World) -> None:
+class TestPathParameters:
+    def test_unknown_values_are_not_found(self, operation: Operation, world: World) -> None:
         example, caller = example_of(operation, world), caller_of(operation, world)
         for name in operation.path_parameters:
             for value in VALUES:
                 answer = perform(operation, world, example.but(**{name: value}), as_=caller)
                 assert answer.status == 404 or (len(value) == 1 and answer.status < 500), (name, value[:20])
 
-    def test_each_parameter_has_a_pattern_that_ends(self, operation: Operation) -> None:
+    def test_each_parameter_has_a_maximum_length(self, operation: Operation) -> None:
         for name in operation.path_parameters:
             assert not operation.is_addressable({**dict.fromkeys(operation.path_parameters, "a"), name: "a" * 300})
             assert not operation.is_addressable({**dict.fromkeys(operation.path_parameters, "a"), name: ""})
 
-    def test_reads_nothing_for_it_but_the_credential(self, operation: Operation, world: World) -> None:
+    def test_overlong_value_is_rejected_without_reads(self, operation: Operation, world: World) -> None:
         example = example_of(operation, world)
         (first, *_) = operation.path_parameters
         answer = perform(operation, world, example.but(**{first: "a" * 9_000}), as_=caller_of(operation, world))
@@ -69,7 +69,7 @@ class TestInAPath:
 
 
 @by_operation(lambda o: o.query)
-def test_in_a_query_it_is_a_fault_or_finds_nothing(operation: Operation, world: World) -> None:
+def test_query_values_cause_no_server_error(operation: Operation, world: World) -> None:
     assert operation.query
     names = [field.alias or name for name, field in operation.query.model_fields.items()]
     for name in names:
@@ -98,7 +98,7 @@ def fields_of(operation: Operation, body: Any) -> dict[str, Any]:
 
 
 @by_operation(lambda o: o.body)
-def test_in_a_body_it_is_kept_or_a_fault(operation: Operation, world: World) -> None:
+def test_body_values_cause_no_server_error(operation: Operation, world: World) -> None:
     example, caller = example_of(operation, world), caller_of(operation, world)
     full = fields_of(operation, example.body)
     for value in IN_BODIES:
@@ -111,10 +111,10 @@ def test_in_a_body_it_is_kept_or_a_fault(operation: Operation, world: World) -> 
         assert answer.code in ("400 malformed_json", "429 rate_limited")
 
 
-class TestAPathOfManySegments:
+class TestPathWithManySegments:
     """The path of a page in a query: each segment more would be another place to look for a redirect."""
 
-    def test_takes_no_more_calls_than_a_short_one(self, world: World) -> None:
+    def test_makes_no_more_calls_than_a_short_path(self, world: World) -> None:
         pages = f"{world.site.path}/pages/by-path"
         short = world.api.get(pages, query={"path": "/nothing"})
         for path in ("/x" * 900, "/x" * 4_500, "/" * 9_000, "/%2e%2e" * 900):
@@ -123,7 +123,7 @@ class TestAPathOfManySegments:
             host = {"host": world.site.record["host"], "path": path}
             assert len(world.api.get("/sites/resolve", query=host).calls.made) <= 4
 
-    def test_is_made_into_so_many_keys_at_most(self) -> None:
+    def test_number_of_prefixes_is_limited(self) -> None:
         assert path_prefixes("/x" * 4_500, 10) == [("/x" * number) or "/" for number in range(10, -1, -1)]
         assert path_prefixes("/a/b", 10) == ["/a", "/"]
         assert path_prefixes("/", 10) == []

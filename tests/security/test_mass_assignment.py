@@ -67,7 +67,7 @@ def beside(operation: Operation) -> dict[str, Any]:
 
 
 @by_operation(lambda o: o.body)
-def test_what_a_body_does_not_have_is_refused_and_changes_nothing(operation: Operation, world: World) -> None:
+def test_unknown_fields_are_rejected_without_a_change(operation: Operation, world: World) -> None:
     example, others = example_of(operation, world), beside(operation)
     before = snapshots.stored()
     with unreached():
@@ -79,7 +79,7 @@ def test_what_a_body_does_not_have_is_refused_and_changes_nothing(operation: Ope
 
 
 @by_operation(lambda o: o.body)
-def test_one_of_them_alone_is_refused_as_well(operation: Operation, world: World) -> None:
+def test_single_unknown_field_is_rejected(operation: Operation, world: World) -> None:
     example = example_of(operation, world)
     before = snapshots.stored()
     for name in {"id", "organizationId", "ownerId", "version", "status", "role", "pk"} - names_of(operation):
@@ -89,7 +89,7 @@ def test_one_of_them_alone_is_refused_as_well(operation: Operation, world: World
 
 
 @by_operation(lambda o: o.body and issubclass(o.body, Patch) and not o.body.part and changes_a_record(o))
-def test_a_patch_may_repeat_what_it_can_not_change_and_changes_nothing(operation: Operation, world: World) -> None:
+def test_patch_may_repeat_read_only_fields(operation: Operation, world: World) -> None:
     shown = look(operation, world, example_of(operation, world).record(operation)).json
     repeated = {name: value for name, value in shown.items() if name not in names_of(operation)}
     before = snapshots.stored_beside_budgets()

@@ -47,7 +47,7 @@ def strongest(operation: Operation, world: World) -> callers.Caller:
 
 
 @PROTECTED
-def test_a_credential_anywhere_else_is_none(operation: Operation, world: World) -> None:
+def test_misplaced_credentials_are_ignored(operation: Operation, world: World) -> None:
     credential = strongest(operation, world).credential
     bare = perform(operation, world, as_=None)
     query = {name: credential for name in NAMES if name not in ("token", "key")}
@@ -62,12 +62,12 @@ def test_a_credential_anywhere_else_is_none(operation: Operation, world: World) 
 
 
 @by_operation()
-def test_a_token_of_a_record_is_no_credential(operation: Operation, world: World) -> None:
+def test_record_tokens_are_not_credentials(operation: Operation, world: World) -> None:
     for token in (world.lead.token, world.organization.preview_token, f"atr_{world.lead.token}"):
         assert perform(operation, world, as_=token).code == "401 unauthenticated"
 
 
-class TestAuthorization:
+class TestAuthorizationHeader:
     @pytest.mark.parametrize(
         "form",
         [
@@ -93,18 +93,18 @@ class TestAuthorization:
             "Bearer {0}\\n",
         ],
     )
-    def test_of_another_form_is_refused(self, form: str, world: World) -> None:
+    def test_other_forms_are_rejected(self, form: str, world: World) -> None:
         for caller in (world.people.owner, world.api_key):
             sent = {"Authorization": form.format(caller.credential)}
             assert world.api.get("/organizations", headers=sent).code == "401 unauthenticated"
 
     @pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BEARER"])
-    def test_of_its_own_form_is_taken_in_any_case(self, scheme: str, world: World) -> None:
+    def test_bearer_scheme_is_case_insensitive(self, scheme: str, world: World) -> None:
         for space in (" ", "  ", "\t"):
             sent = {"Authorization": f"{scheme} {space}{world.people.owner.credential} "}
             assert world.api.get("/organizations", headers=sent).status == 200
 
-    def test_that_is_sent_twice_is_one(self, world: World) -> None:
+    def test_duplicate_header_counts_once(self, world: World) -> None:
         owner, outsider = world.people.owner.credential, world.people.outsider.credential
         for first, last in ((owner, outsider), (outsider, owner)):
             sent = {"authorization": f"Bearer {first}", "Authorization": f"Bearer {last}"}
@@ -112,21 +112,21 @@ class TestAuthorization:
             assert seen in ({world.id}, {world.rivals.id})
 
 
-class TestAnApiKey:
+class TestApiKey:
     @pytest.mark.parametrize(
         "prefix", ["ATR_", "Atr_", "atr-", "atr", "", "sk_", "_", "atr__", "\u0430tr_", "atr_atr_"]
     )
-    def test_with_another_beginning_is_none(self, prefix: str, world: World) -> None:
+    def test_other_prefixes_are_rejected(self, prefix: str, world: World) -> None:
         secret = world.api_key.credential.removeprefix("atr_")
         answer = world.api.get("/organizations", headers={"Authorization": f"Bearer {prefix}{secret}"})
         assert answer.code == "401 unauthenticated"
         assert answer.calls.names == []
 
-    def test_whose_checksum_is_right_is_none_all_the_same(self, world: World) -> None:
+    def test_unknown_key_with_a_valid_checksum_is_rejected(self, world: World) -> None:
         for made_up in (api_key_format.generate_api_key() for _ in range(5)):
             assert world.api.get("/status", as_=made_up).code == "401 unauthenticated"
 
-    def test_of_a_deleted_organization_finds_nothing_and_after_the_purge_is_none(
+    def test_key_of_a_deleted_organization_loses_access(
         self, world: World, clock: Clock, workers: Workers
     ) -> None:
         key, owner = make_key(world.api, world.organization, "admin"), world.people.owner
@@ -145,7 +145,7 @@ class TestAnApiKey:
         assert world.api.get("/status", as_=key).code == "401 unauthenticated"
 
     @pytest.mark.parametrize("held", ["api-keys:write", "api-keys:read", "write", "read"])
-    def test_can_not_make_one_that_may_more(self, held: str, world: World) -> None:
+    def test_key_cannot_create_a_more_powerful_key(self, held: str, world: World) -> None:
         key = make_key(world.api, world.organization, held)
         for wanted in ("admin", "sites:write", "organizations:write", "audit-log:read"):
             refused = created_key(world.api, world.organization, wanted, as_=key)
@@ -155,7 +155,7 @@ class TestAnApiKey:
         path = f"{world.organization.path}/api-keys/{strong.id}"
         assert world.api.post(f"{path}/rotate", as_=key).code == "403 insufficient_scope"
 
-    def test_changes_nothing_about_what_another_may(self, world: World) -> None:
+    def test_key_cannot_change_scopes(self, world: World) -> None:
         key = make_key(world.api, world.organization, "api-keys:write")
         path = f"{world.organization.path}/api-keys/{key.id}"
         for method in ("PATCH", "PUT"):
@@ -165,7 +165,7 @@ class TestAnApiKey:
         assert rotated.faults == {"/scopes": "unknown_field"}
 
 
-def test_no_credential_is_in_a_line_of_the_log(world: World, configure: Configure) -> None:
+def test_credentials_are_not_logged(world: World, configure: Configure) -> None:
     configure(log_level="DEBUG")
     secret = world.people.owner.credential
     with written() as lines:

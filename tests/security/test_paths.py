@@ -50,9 +50,9 @@ def led_to(answer: Any) -> list[str]:
     return [answer.headers.get("Location", ""), (said or {}).get("location", "")]
 
 
-class TestAPageByPath:
+class TestPageByPath:
     @pytest.mark.parametrize("path", CLIMBING)
-    def test_is_one_of_the_site_or_none(self, path: str, world: World) -> None:
+    def test_path_traversal_finds_only_pages_of_the_site(self, path: str, world: World) -> None:
         pages = f"{world.site.path}/pages"
         shown = [world.api.get(f"{pages}/by-path", query={"path": own}).json for own in ("/", "/looms")]
         by_path = world.api.get(f"{pages}/by-path", query={"path": path})
@@ -64,8 +64,8 @@ class TestAPageByPath:
             assert not re.match(r"[/\\]{2}|\w+:(?!//)", place)
 
 
-class TestAFileThatIsMade:
-    def test_of_an_export_is_called_by_what_nobody_chooses(self, world: World, workers: Workers, clock: Clock) -> None:
+class TestCreatedFiles:
+    def test_export_file_name_contains_no_user_input(self, world: World, workers: Workers, clock: Clock) -> None:
         owner = world.people.owner
         clock.freeze("2027-03-21T09:00:00.000Z")
         name = '../../x"; filename="evil.exe\r\nSet-Cookie: a=b'
@@ -81,7 +81,7 @@ class TestAFileThatIsMade:
         assert ".." not in url.path
         assert "evil" not in address
 
-    def test_of_a_package_stays_in_its_folder(self, tmp_path: Path) -> None:
+    def test_package_entries_stay_in_their_folder(self, tmp_path: Path) -> None:
         task = tmp_path / "task"
         (task / "..deep" / "a").mkdir(parents=True)
         for name in ("..deep/a/b.py", "a\\..\\b.py", "-rf", "\u202eyp.x"):

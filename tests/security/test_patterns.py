@@ -124,17 +124,17 @@ def in_proportion(work: Callable[[str], object], text: Callable[[int], str]) -> 
     return any(seconds(LONG) <= MOST_OF_SHORT * max(seconds(SHORT), UNNOTICED) for _ in range(3))
 
 
-def test_they_are_found_and_those_that_calls_make_are_known() -> None:
+def test_all_patterns_are_found() -> None:
     known, unknown = found()
     assert len(known) > 100
     assert unknown == made_by_calls().keys()
 
 
-def test_each_takes_python_time_in_proportion() -> None:
+def test_each_pattern_takes_linear_time() -> None:
     assert [slow for pattern in all_of_them() for slow in slow_texts(pattern)] == []
 
 
-def test_a_longer_time_is_noticed() -> None:
+def test_superlinear_time_is_detected() -> None:
     for source in (r"[a-z]+@", r"^(?:[^\s]+@[^\s<]*)$", r"^(?:\s*a?\s*b)"):
         noticed = Pattern("here", source, 0, frozenset({"search"}))
         assert next(slow_texts(noticed), None), source
@@ -148,18 +148,18 @@ def slow_texts(pattern: Pattern) -> Iterator[str]:
             yield f"{pattern}: {before + pump + pump}…"
 
 
-def test_an_analyser_finds_none_that_takes_longer() -> None:
+def test_analyser_finds_no_vulnerable_pattern() -> None:
     verdicts = analysed([(each.anchored, each.flags) for each in all_of_them()])
     others = {str(each): verdict for each, verdict in zip(all_of_them(), verdicts, strict=True) if not safe(verdict)}
     assert others == {}
 
 
-def test_the_analyser_finds_those_that_do() -> None:
+def test_analyser_detects_vulnerable_patterns() -> None:
     verdicts = analysed([(r"^(?:(a|a)*b)$", 0), (r"^(?:\s*a?\s*b)$", 0), (r"[a-z]+@", 0), (r"[^\s<>,]+@[^\s<>,]+", 0)])
     assert [verdict["status"] for verdict in verdicts] == ["vulnerable"] * 4
 
 
-def test_what_pydantic_is_given_is_compiled_by_rust() -> None:
+def test_pydantic_uses_the_rust_regex_engine() -> None:
     models = {model for o in operations() for model in (o.body, o.query, o.response_model) if model}
     assert {model.model_config.get("regex_engine", "rust-regex") for model in models} == {"rust-regex"}
 

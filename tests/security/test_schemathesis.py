@@ -29,12 +29,12 @@ GROUPS: Final = sorted({operation.group for operation in operations()})
 
 
 @pytest.mark.parametrize("group", GROUPS)
-def test_it_finds_nothing(group: str, world: World) -> None:
+def test_schemathesis_finds_no_failures(group: str, world: World) -> None:
     found = fuzz(world, [operation for operation in operations() if operation.group == group], QUICK)
     assert [each for each in found if not is_excused(each)] == []
 
 
-def test_it_finds_what_is_broken(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_schemathesis_detects_a_broken_operation(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object) -> bool:
         raise RuntimeError("broken")
 
@@ -44,7 +44,7 @@ def test_it_finds_what_is_broken(world: World, monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize("excuse", EXCUSED, ids=lambda excuse: excuse.why)
-def test_what_is_excused_is_as_documented_and_refused(excuse: Excuse, world: World) -> None:
+def test_allowed_rejections_match_the_schema_and_are_rejected(excuse: Excuse, world: World) -> None:
     operation = operation_of(excuse)
     example = example_of(operation, world)
     refused = world.api.request(
@@ -61,7 +61,7 @@ def test_what_is_excused_is_as_documented_and_refused(excuse: Excuse, world: Wor
 
 
 @pytest.mark.parametrize("tolerance", TOLERATED, ids=lambda tolerance: tolerance.why)
-def test_what_is_tolerated_is_taken_and_not_as_documented(tolerance: Tolerance, world: World) -> None:
+def test_allowed_acceptances_violate_the_schema_and_are_accepted(tolerance: Tolerance, world: World) -> None:
     operation = operation_of(tolerance)
     taken = perform(operation, world, replace(example_of(operation, world), body=tolerance.body))
     assert taken.status == operation.success

@@ -92,14 +92,14 @@ def is_known(path: Path, value: str) -> bool:
     return any(fnmatch(path.as_posix(), known.files) and re.fullmatch(known.looks, value) for known in KNOWN)
 
 
-def test_no_file_holds_a_secret() -> None:
+def test_no_file_contains_a_secret() -> None:
     kept = sorted(files())
     tests = [path for path in kept if path.parts[0] == "tests"]
     found = [*secrets_in(path for path in kept if path not in tests), *secrets_in(tests, left_out=BY_CHANCE)]
     assert found == [], "if it is none, name it in KNOWN of tests/security/test_secrets_in_files.py, with why"
 
 
-def test_files_are_those_that_are_kept() -> None:
+def test_scanned_files_are_the_committed_ones() -> None:
     looked_at = {path.as_posix() for path in files()}
     assert {"app.py", ".ci/run", "docs/operations/running.md", "tests/vectors.json"} <= looked_at
     assert not [path for path in looked_at if path.startswith((".venv", ".local", ".git/", "build/"))]
@@ -115,6 +115,6 @@ def test_files_are_those_that_are_kept() -> None:
         f'DATA_KEY = "{"q83vASNFZ4mrze8BI0VniavN7wEj" + "RWeJq83vASNFZ4k="}"',
     ],
 )
-def test_one_would_be_found(line: str, tmp_path: Path) -> None:
+def test_secret_is_detected(line: str, tmp_path: Path) -> None:
     (tmp_path / "settings.py").write_text(f"{line}\n")
     assert secrets_in([Path("settings.py")], tmp_path)

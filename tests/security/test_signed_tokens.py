@@ -62,29 +62,29 @@ def one_bit_each(data: bytes) -> Iterator[bytes]:
 
 
 @by_kind
-class TestAToken:
-    def test_opens_what_it_is_for(self, kind: str, world: World, begin: Begin) -> None:
+class TestToken:
+    def test_grants_access_to_its_record(self, kind: str, world: World, begin: Begin) -> None:
         token = begin(tokens)[kind]
         assert OPENINGS[kind][0](world, token).status == 200
 
-    def test_opens_nothing_with_any_byte_of_it_altered(self, kind: str, world: World, begin: Begin) -> None:
+    def test_token_with_any_altered_byte_is_rejected(self, kind: str, world: World, begin: Begin) -> None:
         token = begin(tokens)[kind]
         open_, refusal = OPENINGS[kind]
         assert {open_(world, to_base64url(each)).code for each in one_bit_each(from_base64url(token))} == {refusal}
 
-    def test_opens_nothing_cut_short_or_made_longer(self, kind: str, world: World, begin: Begin) -> None:
+    def test_truncated_and_extended_tokens_are_rejected(self, kind: str, world: World, begin: Begin) -> None:
         token = begin(tokens)[kind]
         open_, refusal = OPENINGS[kind]
         others = [token[:end] for end in range(1, len(token), 3)]
         others += [f"{token}A", f"{token}=", f"{token}.", f" {token[1:]}", token * 20]
         assert {open_(world, other).code for other in others} <= {refusal, MALFORMED}
 
-    def test_opens_nothing_as_another_kind(self, kind: str, world: World, begin: Begin) -> None:
+    def test_token_of_another_kind_is_rejected(self, kind: str, world: World, begin: Begin) -> None:
         given = begin(tokens)
         open_, refusal = OPENINGS[kind]
         assert {open_(world, token).code for other, token in given.items() if other != kind} <= {refusal, MALFORMED}
 
-    def test_is_no_credential(self, kind: str, world: World, begin: Begin) -> None:
+    def test_token_is_not_a_credential(self, kind: str, world: World, begin: Begin) -> None:
         token = begin(tokens)[kind]
         for path in ("/organizations", "/status", world.page.path):
             assert world.api.get(path, as_=token).code == "401 unauthenticated"
@@ -92,7 +92,7 @@ class TestAToken:
 
 # That of an invitation is known by its hash, which is stored.
 @pytest.mark.parametrize("kind", ["preview", "lead", "cursor"])
-def test_a_token_opens_nothing_where_the_service_has_another_key(
+def test_token_signed_with_another_key_is_rejected(
     kind: str, world: World, begin: Begin, configure: Configure
 ) -> None:
     token = begin(tokens)[kind]
@@ -101,8 +101,8 @@ def test_a_token_opens_nothing_where_the_service_has_another_key(
     assert open_(world, token).code == refusal
 
 
-class TestATokenOfOthers:
-    def test_opens_nothing_of_ones_own(self, world: World) -> None:
+class TestForeignToken:
+    def test_token_of_another_tenant_is_rejected(self, world: World) -> None:
         other = world.rivals
         assert previewed(world, other.preview_token).code == "404 not_found"
         assert sent(world, other.lead.token).code == "404 not_found"
@@ -110,7 +110,7 @@ class TestATokenOfOthers:
         mine = world.api.get(f"{world.organization.path}/audit-log", as_=world.people.owner, query={"cursor": theirs})
         assert mine.code == "400 invalid_cursor"
 
-    def test_that_was_taken_back_opens_nothing_any_more(self, world: World, begin: Begin) -> None:
+    def test_revoked_tokens_are_rejected(self, world: World, begin: Begin) -> None:
         given = begin(tokens)
         owner = world.people.owner
         assert world.api.patch(world.page.path, as_=owner, json={"revokePreviews": True}).status == 200

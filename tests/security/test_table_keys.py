@@ -86,13 +86,13 @@ ALL: Final = sorted({template for kind in record_kinds() for template in templat
 
 
 @pytest.mark.parametrize("template", ALL)
-def test_in_a_key_nothing_stands_behind_what_people_choose(template: str) -> None:
+def test_user_input_is_only_at_the_end_of_a_key(template: str) -> None:
     names = re.findall(r"{(\w+)", template)
     assert set(names) <= CHOSEN | OURS, "say in tests/security/test_table_keys.py whose choice that is"
     assert not CHOSEN & set(names[:-1]) or template in ENDS_WELL
 
 
-def test_no_two_ways_to_be_unique_meet() -> None:
+def test_namespaces_of_unique_values_are_disjoint() -> None:
     spaces = {each.namespace.partition("#")[0] for kind in record_kinds() for each in kind.uniques.values()}
     assert not [space for space in spaces if "{" in space]
     assert len(spaces) > 5
@@ -123,7 +123,7 @@ def texts_of(operation: Operation) -> list[str]:
 
 
 @by_operation(lambda o: o.query or o.path_parameters)
-def test_an_expression_holds_no_word_of_a_caller(operation: Operation, world: World) -> None:
+def test_expressions_contain_no_user_input(operation: Operation, world: World) -> None:
     example, caller = example_of(operation, world), caller_of(operation, world)
     for word in HOSTILE:
         others = [example.but(**{name: word}) for name in example.parameters]

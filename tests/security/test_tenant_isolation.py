@@ -54,7 +54,7 @@ def asked(answer: Answer) -> list[str]:
 
 
 @by_operation(lambda o: isinstance(o.access, RequireRole) and not is_shown(o))
-def test_a_place_of_others_is_told_as_if_there_were_none(operation: Operation, world: World, begin: Begin) -> None:
+def test_foreign_container_is_indistinguishable_from_a_missing_one(operation: Operation, world: World, begin: Begin) -> None:
     assert isinstance(operation.access, RequireRole)
     example, needs = example_of(operation, world), operation.access
     foreign, missing = example.at(needs, world.rivals_own(needs.parameter)), example.at(needs)
@@ -68,7 +68,7 @@ def test_a_place_of_others_is_told_as_if_there_were_none(operation: Operation, w
 
 # What a PUT names and isn't there, it makes.
 @by_operation(lambda o: o.records and isinstance(o.access, RequireRole) and o.method != "PUT")
-def test_a_record_of_others_is_told_as_if_there_were_none(operation: Operation, world: World) -> None:
+def test_foreign_record_is_indistinguishable_from_a_missing_one(operation: Operation, world: World) -> None:
     example = example_of(operation, world)
     world.met()
     for record in operation.records.values():
