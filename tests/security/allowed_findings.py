@@ -1,6 +1,6 @@
-"""What a request may be refused for although the document's schemas take it: rules that JSON Schema has no words for.
+"""Findings of Schemathesis that are allowed: requests whose acceptance JSON Schema cannot describe.
 
-Each has a request that shows it; the tests send them, so that none is excused for longer than it has to be.
+Each has an example request. The tests send it, so that no entry outlives its reason.
 """
 
 import re
@@ -8,65 +8,69 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from tests.security.schemathesis_runs import Found
+from tests.security.schemathesis_runs import Failure
 
-_NOTHING: Final = "01939d3c-0000-7000-8000-0000000000ff"
+_MISSING_ID: Final = "01939d3c-0000-7000-8000-0000000000ff"
 
 
 @dataclass(frozen=True)
-class Excuse:
-    """The code of a fault, what its detail says if that matters, why no schema does, and a request refused for it."""
+class AllowedRejection:
+    """A validation error that no schema describes: its code and detail, the reason, and a request that causes it."""
 
     code: str
-    why: str
-    operation: str
+    reason: str
+    operation_id: str
     body: Any = None
     query: Mapping[str, Any] = field(default_factory=dict)
     detail: str = ""
 
-    def covers(self, fault: Mapping[str, str]) -> bool:
-        """Return whether a fault is of this kind."""
-        return fault["code"] == self.code and re.search(self.detail, fault["detail"]) is not None
+    def matches(self, error: Mapping[str, str]) -> bool:
+        """Return whether a validation error is of this kind."""
+        return error["code"] == self.code and re.search(self.detail, error["detail"]) is not None
 
 
-EXCUSED: Final = (
-    Excuse("unknown", "what is named has to be there", "create_site", {"name": "Looms", "platformId": _NOTHING}),
-    Excuse(
+ALLOWED_REJECTIONS: Final = (
+    AllowedRejection(
+        "unknown", "referenced records must exist", "create_site", {"name": "Looms", "platformId": _MISSING_ID}
+    ),
+    AllowedRejection(
         "malformed",
-        "paths, domains, networks and lines are described in words",
+        "the formats of paths, domains, networks and lines are described in prose",
         "create_redirect",
         {"fromPath": "looms"},
     ),
-    Excuse(
+    AllowedRejection(
         "out_of_range",
-        "one moment is not after another",
+        "one timestamp must be after another",
         "list_audit_log",
         query={"from": "2026-11-20T00:00:00Z", "to": "2026-11-19T00:00:00Z"},
     ),
-    Excuse(
+    AllowedRejection(
         "too_large",
-        "bytes are no characters",
+        "the limit is in bytes, not in characters",
         "set_module_override",
         {"moduleId": "looms", "settings": {"text": "x" * 66_000}},
     ),
-    Excuse(
+    AllowedRejection(
         "read_only",
-        "a status may be repeated, and is set elsewhere",
+        "a status may be repeated, but not changed",
         "update_organization",
         {"status": "pending_deletion"},
     ),
-    Excuse(
+    AllowedRejection(
         "repeated",
-        "ids differ",
+        "ids must be unique",
         "update_project_blocks",
         {"projectBlocks": [{"projectBlockId": "a"}, {"projectBlockId": "a"}]},
     ),
-    Excuse("too_short", "blanks around text don't count", "list_countries", query={"q": " "}),
-    Excuse("required", "one of two parameters is needed", "resolve_taxonomy_path", detail="^Send `path` or `slug`"),
-    Excuse("required", "one of two fields is needed", "erase_person", {}, detail="^Give an email"),
-    Excuse(
+    AllowedRejection("too_short", "surrounding whitespace does not count", "list_countries", query={"q": " "}),
+    AllowedRejection(
+        "required", "one of two parameters is required", "resolve_taxonomy_path", detail="^Send `path` or `slug`"
+    ),
+    AllowedRejection("required", "one of two fields is required", "erase_person", {}, detail="^Give an email"),
+    AllowedRejection(
         "required",
-        "a link leads somewhere",
+        "a link must have a target",
         "update_platform_navigation",
         {"items": [{"id": "a", "label": "Looms", "type": "url"}]},
         detail="needs a target",
@@ -75,29 +79,29 @@ EXCUSED: Final = (
 
 
 @dataclass(frozen=True)
-class Tolerance:
-    """What is taken although the document's schemas refuse it: what is said of it, and a request that shows it."""
+class AllowedAcceptance:
+    """A request that is accepted although it violates the schemas: the finding's text, the reason and an example."""
 
     text: str
-    why: str
-    operation: str
+    reason: str
+    operation_id: str
     body: Any
 
 
-TOLERATED: Final = (
-    Tolerance(
+ALLOWED_ACCEPTANCES: Final = (
+    AllowedAcceptance(
         "^(?=.*violates `maxLength`)(?!.*violates `(?!maxLength))",
-        "blanks around text don't count",
+        "surrounding whitespace does not count",
         "update_organization",
         {"name": " " * 200 + "Looms"},
     ),
 )
-"""That longer text is refused where it is no blanks, in each field, is shown in `test_json_bombs.py`."""
+"""`test_json_bombs.py` tests that each field rejects longer text without surrounding whitespace."""
 
 
-def is_excused(found: Found) -> bool:
-    """Return whether what was found is one of these."""
-    if found.check == "negative_data_rejection":
-        return any(re.search(each.text, found.text.replace("\n", " ")) for each in TOLERATED)
-    told = found.faults if found.check == "positive_data_acceptance" else []
-    return bool(told) and all(any(excuse.covers(fault) for excuse in EXCUSED) for fault in told)
+def is_allowed(failure: Failure) -> bool:
+    """Return whether a failure is one of the allowed findings."""
+    if failure.check == "negative_data_rejection":
+        return any(re.search(each.text, failure.text.replace("\n", " ")) for each in ALLOWED_ACCEPTANCES)
+    errors = failure.validation_errors if failure.check == "positive_data_acceptance" else []
+    return bool(errors) and all(any(rejection.matches(error) for rejection in ALLOWED_REJECTIONS) for error in errors)

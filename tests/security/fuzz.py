@@ -1,6 +1,6 @@
-"""`make fuzz`: let Schemathesis look for holes in the service, at random, until the time is up.
+"""`make fuzz`: run Schemathesis with random seeds until the time is up.
 
-Prints what it found, with the seed that finds it again and a line of curl, and exits with 1 if that was something.
+Prints each failure with its seed and a curl command, and exits with 1 if there was any.
 """
 
 import argparse
@@ -16,22 +16,22 @@ from typing import Any
 from chalicelib.entrypoints.catalogue import operations
 from tests.catalogue.solo_operations import standing_alone
 from tests.catalogue.tenant_fixture import World
-from tests.security.allowed_findings import is_excused
-from tests.security.schemathesis_runs import Found, fuzz
+from tests.security.allowed_findings import is_allowed
+from tests.security.schemathesis_runs import Failure, run_schemathesis
 
 
-def look(world: World, seconds: float, seed: int) -> Iterator[tuple[int, Found]]:
-    """Yield what is found within some seconds, each with its seed: group by group, and again by the next seed."""
-    ends = time.monotonic() + seconds
+def find_failures(world: World, seconds: float, seed: int) -> Iterator[tuple[int, Failure]]:
+    """Yield failures with their seeds until the time is up. Each seed runs all groups of operations."""
+    deadline = time.monotonic() + seconds
     while True:
         groups = sorted({operation.group for operation in operations()})
-        random.Random(seed).shuffle(groups)  # noqa: S311 - an order, no secret
+        random.Random(seed).shuffle(groups)  # noqa: S311 - an order, not a secret
         for group in groups:
-            if (left := ends - time.monotonic()) < 1:
+            if (remaining_seconds := deadline - time.monotonic()) < 1:
                 return
-            chosen = [operation for operation in operations() if operation.group == group]
-            found = fuzz(world, chosen, _settings(seed, left))
-            yield from ((seed, each) for each in found if not is_excused(each))
+            group_operations = [operation for operation in operations() if operation.group == group]
+            failures = run_schemathesis(world, group_operations, _settings(seed, remaining_seconds))
+            yield from ((seed, failure) for failure in failures if not is_allowed(failure))
         seed += 1
 
 
@@ -45,23 +45,24 @@ def _settings(seed: int, seconds: float) -> dict[str, Any]:
 
 
 def main(minutes: float, seed: int) -> int:
-    """Look, print what is found once for each check and operation, and return how often something was."""
-    told: set[tuple[str, str]] = set()
-    with Path(os.devnull).open("w") as nowhere, redirect_stdout(nowhere), standing_alone() as world:
-        for of, each in look(world, minutes * 60, seed):
-            if (each.check, each.operation) not in told:
-                told.add((each.check, each.operation))
-                said = f"{each.check}: {each.operation}, SEED={of}\n{each.text}\n{each.curl}\n{each.answer[:2000]}\n"
-                print(said, file=sys.__stdout__, flush=True)
-    return len(told)
+    """Print each failure once for each check and operation, and return the number of failures."""
+    reported: set[tuple[str, str]] = set()
+    with Path(os.devnull).open("w") as devnull, redirect_stdout(devnull), standing_alone() as world:
+        for seed_of_failure, failure in find_failures(world, minutes * 60, seed):
+            if (failure.check, failure.operation_id) not in reported:
+                reported.add((failure.check, failure.operation_id))
+                heading = f"{failure.check}: {failure.operation_id}, SEED={seed_of_failure}"
+                text = f"{heading}\n{failure.text}\n{failure.curl}\n{failure.response_text[:2000]}\n"
+                print(text, file=sys.__stdout__, flush=True)
+    return len(reported)
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="make fuzz", description=__doc__)
     parser.add_argument("--minutes", type=float, default=10)
-    parser.add_argument("--seed", type=int, default=random.randrange(2**32))  # noqa: S311 - printed, no secret
-    given = parser.parse_args()
-    print(f"SEED={given.seed}, {given.minutes:g} minutes", flush=True)
-    failures = main(given.minutes, given.seed)
+    parser.add_argument("--seed", type=int, default=random.randrange(2**32))  # noqa: S311 - printed, not a secret
+    arguments = parser.parse_args()
+    print(f"SEED={arguments.seed}, {arguments.minutes:g} minutes", flush=True)
+    failures = main(arguments.minutes, arguments.seed)
     print(f"{failures or 'No'} failures")
     sys.exit(bool(failures))

@@ -1,4 +1,4 @@
-"""Every regular expression of the service, found in its source, with how it is put to a text."""
+"""Find every regular expression in the service's source, and the methods that apply it."""
 
 import ast
 import re
@@ -14,90 +14,92 @@ from typing import Any, Final
 import chalicelib
 
 _FUNCTIONS: Final = ("compile", "findall", "finditer", "fullmatch", "match", "search", "split", "sub", "subn")
-_ALSO_OF_TEXT: Final = ("compile", "split")
-_WHOLE: Final = ("fullmatch",)
-_FROM_ITS_START: Final = ("fullmatch", "match")
+_AMBIGUOUS_METHODS: Final = ("compile", "split")
+_FULL_MATCH_METHODS: Final = ("fullmatch",)
+_START_ANCHORED_METHODS: Final = ("fullmatch", "match")
 
 
 @dataclass(frozen=True)
 class Pattern:
-    """A regular expression. `ways`: the methods that put it to a text; `where`: the module and the line."""
+    """A regular expression, the methods that apply it, and its location (module and line)."""
 
-    where: str
+    location: str
     source: str
     flags: int
-    ways: frozenset[str]
+    methods: frozenset[str]
 
     def __str__(self) -> str:
-        return f"{self.where} {self.source!r}"
+        return f"{self.location} {self.source!r}"
 
     @property
-    def anchored(self) -> str:
-        """What it searches a text for, whatever the way."""
-        before = "^" if self.ways and self.ways <= {*_FROM_ITS_START} else ""
-        after = "$" if self.ways and self.ways <= {*_WHOLE} else ""
-        return f"{before}(?:{self.source}){after}" if before else self.source
+    def anchored_source(self) -> str:
+        """The equivalent expression for `search`, with anchors if the methods imply them."""
+        prefix = "^" if self.methods and self.methods <= {*_START_ANCHORED_METHODS} else ""
+        after = "$" if self.methods and self.methods <= {*_FULL_MATCH_METHODS} else ""
+        return f"{prefix}(?:{self.source}){after}" if prefix else self.source
 
 
 @dataclass(frozen=True)
-class Unknown:
-    """A regular expression that only a call knows, as the source has it."""
+class DynamicPattern:
+    """A regular expression that is computed at run time, as its source code."""
 
     module: str
     expression: str
 
 
 @cache
-def found() -> tuple[frozenset[Pattern], frozenset[Unknown]]:
-    """Return all that stand in the source, and where some do that don't."""
-    names = [each.name for each in walk_packages(chalicelib.__path__, "chalicelib.")]
+def find_patterns() -> tuple[frozenset[Pattern], frozenset[DynamicPattern]]:
+    """Return the literal regular expressions of the source, and the source code of those computed at run time."""
+    names = [item.name for item in walk_packages(chalicelib.__path__, "chalicelib.")]
     modules = [import_module(name) for name in names if not name.endswith("__main__")]
     trees = {module: ast.parse(Path(str(module.__file__)).read_text()) for module in modules}
-    ways = _ways(trees)
-    patterns, unknown = set(), set()
+    methods = _methods_by_pattern(trees)
+    patterns, dynamic_patterns = set(), set()
     for module, tree in trees.items():
         for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
-            for way, expression in _expressions(call):
+            for method, expression in _expressions(call):
                 try:
                     value = _value(module, expression)
                 except NameError:
-                    unknown.add(Unknown(module.__name__, ast.unparse(expression)))
+                    dynamic_patterns.add(DynamicPattern(module.__name__, ast.unparse(expression)))
                     continue
                 compiled = re.compile(value, _flags(module, call))
-                by = ways.get(compiled) or _ways_of_any(tree) if way == "compile" else {way}
-                where = f"{module.__name__}:{call.lineno}"
-                patterns.add(Pattern(where, _text(value), compiled.flags, frozenset(by)))
-    return frozenset(patterns), frozenset(unknown)
+                pattern_methods = methods.get(compiled) or _methods_of_module(tree) if method == "compile" else {method}
+                location = f"{module.__name__}:{call.lineno}"
+                patterns.add(Pattern(location, _decode(value), compiled.flags, frozenset(pattern_methods)))
+    return frozenset(patterns), frozenset(dynamic_patterns)
 
 
 def _expressions(call: ast.Call) -> Iterator[tuple[str, ast.expr]]:
-    """Yield the regular expressions among the arguments of a call, each with how it is put to a text."""
+    """Yield the regular expressions among the arguments of a call, with the method that applies them."""
     function = call.func
     if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name) and function.value.id == "re":
         if function.attr in _FUNCTIONS:
             yield function.attr, call.args[0]
     elif isinstance(function, ast.Name) and function.id == "shape":
         yield "fullmatch", call.args[0]
-    yield from (("search", word.value) for word in call.keywords if word.arg == "pattern")
+    yield from (("search", keyword.value) for keyword in call.keywords if keyword.arg == "pattern")
 
 
-def _ways(trees: Mapping[ModuleType, ast.Module]) -> dict[re.Pattern[Any], set[str]]:
-    """Return by which methods each compiled expression that has a name is put to a text."""
-    ways: dict[re.Pattern[Any], set[str]] = {}
+def _methods_by_pattern(trees: Mapping[ModuleType, ast.Module]) -> dict[re.Pattern[Any], set[str]]:
+    """Return the methods that apply each compiled expression that is a module's variable."""
+    methods: dict[re.Pattern[Any], set[str]] = {}
     for module, tree in trees.items():
         for node in ast.walk(tree):
             if isinstance(node, ast.Attribute) and node.attr in _FUNCTIONS and isinstance(node.value, ast.Name):
-                holder = vars(module).get(node.value.id)
-                if isinstance(holder, re.Pattern):
-                    ways.setdefault(holder, set()).add(node.attr)
-    return ways
+                pattern = vars(module).get(node.value.id)
+                if isinstance(pattern, re.Pattern):
+                    methods.setdefault(pattern, set()).add(node.attr)
+    return methods
 
 
-def _ways_of_any(tree: ast.Module) -> set[str]:
-    """Return by which methods a module puts to a text what it calls by no constant's name."""
-    called = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call)]
-    methods = [each for each in called if isinstance(each, ast.Attribute) and each.attr not in _ALSO_OF_TEXT]
-    return {each.attr for each in methods if each.attr in _FUNCTIONS and ast.unparse(each.value) != "re"}
+def _methods_of_module(tree: ast.Module) -> set[str]:
+    """Return the methods that a module calls on compiled expressions that are not constants."""
+    called_functions = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    methods = [
+        item for item in called_functions if isinstance(item, ast.Attribute) and item.attr not in _AMBIGUOUS_METHODS
+    ]
+    return {item.attr for item in methods if item.attr in _FUNCTIONS and ast.unparse(item.value) != "re"}
 
 
 def _value(module: ModuleType, expression: ast.expr) -> Any:
@@ -105,10 +107,10 @@ def _value(module: ModuleType, expression: ast.expr) -> Any:
     return value
 
 
-def _text(value: str | bytes) -> str:
+def _decode(value: str | bytes) -> str:
     return value if isinstance(value, str) else value.decode("latin-1")
 
 
 def _flags(module: ModuleType, call: ast.Call) -> int:
-    said = [*call.args[1:], *(word.value for word in call.keywords if word.arg == "flags")]
-    return sum(_value(module, each) for each in said if ast.unparse(each).startswith("re."))
+    arguments = [*call.args[1:], *(keyword.value for keyword in call.keywords if keyword.arg == "flags")]
+    return sum(_value(module, item) for item in arguments if ast.unparse(item).startswith("re."))

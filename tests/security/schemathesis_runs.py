@@ -1,7 +1,7 @@
-"""Schemathesis let loose on the service in this process: as its document says it is called, and as it says it isn't.
+"""Run Schemathesis against the service in this process, with valid and invalid requests.
 
-The world is as it was made before each request that follows one that changed it. The ids that paths and bodies name are
-real wherever what was generated is well-formed, and the caller has a right to what is asked for.
+The tenant is reset before each request that follows a change. Well-formed requests contain ids of existing records, and
+their caller is authorized.
 """
 
 import json
@@ -22,7 +22,7 @@ from tests.catalogue.tenant_fixture import World
 from tests.harness import snapshots
 from tests.harness.conformance import document
 
-_REFUSAL: Final = {
+_GATEWAY_PROBLEM: Final = {
     "type": "urn:atrium:problem:forbidden",
     "title": "This is not allowed",
     "status": 403,
@@ -31,72 +31,72 @@ _REFUSAL: Final = {
     "instance": "/",
     "requestId": "of the gateway",
 }
-_OF_THE_GATEWAY: Final = (403, {"Content-Type": "application/problem+json"}, json.dumps(_REFUSAL).encode())
-"""What is answered before the service is asked: there is no such path, or it is too long."""
-_TAGS: Final = {"If-Match": "*", "If-None-Match": '"0"'}
-"""What holds of everything that is there."""
-_EMPTY: Final = (204, 304)
-_USUAL: Final = {
+_GATEWAY_RESPONSE: Final = (403, {"Content-Type": "application/problem+json"}, json.dumps(_GATEWAY_PROBLEM).encode())
+"""The response of the gateway to a path that does not exist or is too long."""
+_ETAG_HEADERS: Final = {"If-Match": "*", "If-None-Match": '"0"'}
+"""Preconditions that hold for every existing record."""
+_STATUSES_WITHOUT_BODY: Final = (204, 304)
+_DEFAULT_SETTINGS: Final = {
     "suppress-health-check": ["all"],
     "continue-on-failure": True,
     "output": {"sanitization": {"enabled": False}},
 }
-_BETWEEN: Final = ("accept-encoding", "connection", "content-length", "host", "transfer-encoding")
-"""Headers of the way, not of who calls."""
+_HOP_HEADERS: Final = ("accept-encoding", "connection", "content-length", "host", "transfer-encoding")
+"""Headers of the connection, which are not passed on."""
 
 
 @dataclass(frozen=True)
-class Found:
-    """A failure: the check that failed, at which operation, what it says, and how to send the request again."""
+class Failure:
+    """A failed check: its operation, its message, and a command that repeats the request."""
 
     check: str
-    operation: str
+    operation_id: str
     text: str
     curl: str
-    answer: str
+    response_text: str
 
     @property
-    def faults(self) -> list[dict[str, str]]:
-        """What the answer says is wrong, if that is why it refuses."""
-        problem = json.loads(self.answer) if self.answer.startswith("{") else {}
+    def validation_errors(self) -> list[dict[str, str]]:
+        """The errors of the response, if it is a validation problem."""
+        problem = json.loads(self.response_text) if self.response_text.startswith("{") else {}
         return problem["errors"] if problem.get("code") == "validation_failed" else []
 
 
-def fuzz(world: World, operations: Iterable[Operation], settings: Mapping[str, Any]) -> Iterator[Found]:
-    """Yield what Schemathesis finds wrong with operations; `settings`: those of `schemathesis.toml`."""
-    chosen = {operation.id: operation for operation in operations}
-    config = schemathesis.Config.from_dict({**_USUAL, **settings})
+def run_schemathesis(world: World, operations: Iterable[Operation], settings: Mapping[str, Any]) -> Iterator[Failure]:
+    """Yield the failures that Schemathesis finds in operations. `settings` are those of `schemathesis.toml`."""
+    operations_by_id = {operation.id: operation for operation in operations}
+    config = schemathesis.Config.from_dict({**_DEFAULT_SETTINGS, **settings})
     schema = schemathesis.openapi.from_dict(document(), config=config)
-    _register(schema, world, chosen)
-    with _served(world) as address:
+    _register_authentication(schema, world, operations_by_id)
+    with _serve(world) as address:
         schema.config.update(base_url=address)
-        for event in from_schema(schema.include(operation_id=[*chosen])).execute():
+        for event in from_schema(schema.include(operation_id=[*operations_by_id])).execute():
             if isinstance(event, events.ScenarioFinished):
-                yield from _found(event)
+                yield from _failures(event)
             if isinstance(event, events.NonFatalError):
                 raise event.value
             if isinstance(event, events.FatalError):
                 raise event.exception
 
 
-def _found(event: events.ScenarioFinished) -> Iterator[Found]:
+def _failures(event: events.ScenarioFinished) -> Iterator[Failure]:
     for case_id, checks in event.recorder.checks.items():
         case = event.recorder.cases[case_id].value
         for check in checks:
             if info := check.failure_info:
-                answer = event.recorder.interactions[case_id].response
-                said = answer.content.decode(errors="replace") if answer else ""
+                response = event.recorder.interactions[case_id].response
+                content = response.content.decode(errors="replace") if response else ""
                 text = f"{info.failure.title}: {info.failure.message}"
-                yield Found(check.name, _id(case), text, info.code_sample, said)
+                yield Failure(check.name, _id(case), text, info.code_sample, content)
 
 
-def _register(schema: Any, world: World, chosen: Mapping[str, Operation]) -> None:
-    """Let a case carry the credential of who has just the right to it, and name what there is."""
+def _register_authentication(schema: Any, world: World, operations_by_id: Mapping[str, Operation]) -> None:
+    """Give each case the credential of an authorized caller, and ids of existing records."""
 
     @schema.auth(refresh_interval=None)
-    class Entitled:
+    class Authentication:
         def get(self, case: Any, _: Any) -> Operation:
-            return chosen[_id(case)]
+            return operations_by_id[_id(case)]
 
         def set(self, case: Any, operation: Operation, _: Any) -> None:
             example = example_of(operation, world)
@@ -106,7 +106,7 @@ def _register(schema: Any, world: World, chosen: Mapping[str, Operation]) -> Non
                 case._has_explicit_auth = True  # noqa: SLF001 - `ignored_auth` asks for it
             case.headers.update(example.headers)
             if not _is_negative(case, ParameterLocation.HEADER):
-                case.headers.update({name: tag for name, tag in _TAGS.items() if name in case.headers})
+                case.headers.update({name: tag for name, tag in _ETAG_HEADERS.items() if name in case.headers})
             if not _is_negative(case, ParameterLocation.QUERY):
                 case.query.pop("cursor", None)
                 case.query.update({n: v for n, v in example.query.items() if n in ("token", "q")})
@@ -115,16 +115,16 @@ def _register(schema: Any, world: World, chosen: Mapping[str, Operation]) -> Non
                 case.path_parameters.update(example.parameters)
             case.path_parameters.update({n: str(v).replace("/", ".") for n, v in case.path_parameters.items()})
             if isinstance(case.body, dict) and not _is_negative(case, ParameterLocation.BODY):
-                case.body = {**case.body, **{n: v for n, v in _names(example.body) if n in case.body}}
+                case.body = {**case.body, **{n: v for n, v in _reference_fields(example.body) if n in case.body}}
 
 
-def _names(body: Any) -> Iterable[tuple[str, Any]]:
-    """Return what of a body names something that has to be there."""
+def _reference_fields(body: Any) -> Iterable[tuple[str, Any]]:
+    """Return the fields of a body that refer to records or contain tokens."""
     return [(n, v) for n, v in (body or {}).items() if n.endswith("Id") or n == "token"]
 
 
 def _id(case: Any) -> str:
-    return str(case.operation.definition.raw["operationId"])
+    return str(case.operation_id.definition.raw["operationId"])
 
 
 def _is_negative(case: Any, location: ParameterLocation) -> bool:
@@ -132,11 +132,11 @@ def _is_negative(case: Any, location: ParameterLocation) -> bool:
 
 
 @contextmanager
-def _served(world: World) -> Iterator[str]:
-    """Serve a world on the loopback interface, and yield the address."""
+def _serve(world: World) -> Iterator[str]:
+    """Serve a tenant on the loopback interface and yield the URL."""
 
     class Handler(_Handler):
-        begun = world
+        initial_tenant = world
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
@@ -147,47 +147,47 @@ def _served(world: World) -> Iterator[str]:
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """Hands each request to the service, in a world as it was first made."""
+    """Passes each request to the service, with the tenant in its initial state."""
 
-    begun: World
+    initial_tenant: World
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
     wbufsize = -1
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("do_"):
-            return self._answer
+            return self._handle
         raise AttributeError(name)
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Write no log."""
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:  # noqa: ARG002
-        """Refuse what is no request, such as a path without end, as the gateway would."""
+        """Reject an invalid request, such as an overlong path, as the gateway would."""
         self.close_connection = True
         self.request_version = self.protocol_version
-        self._send(*_OF_THE_GATEWAY)
+        self._send(*_GATEWAY_RESPONSE)
 
-    def _answer(self) -> None:
-        world = snapshots.once(("world",), lambda: self.begun)
-        headers = {name: value for name, value in self.headers.items() if name.lower() not in _BETWEEN}
+    def _handle(self) -> None:
+        world = snapshots.once(("world",), lambda: self.initial_tenant)
+        headers = {name: value for name, value in self.headers.items() if name.lower() not in _HOP_HEADERS}
         body = self.rfile.read(int(self.headers["Content-Length"] or 0))
         try:
-            answer = world.api.request(self.command, self.path, headers=headers, body=body)
+            response = world.api.request(self.command, self.path, headers=headers, body=body)
         except ValueError:
-            self._send(*_OF_THE_GATEWAY)
-        except AssertionError as fault:
-            self._send(500, {"Content-Type": "text/plain"}, str(fault).encode())
+            self._send(*_GATEWAY_RESPONSE)
+        except AssertionError as assertion_error:
+            self._send(500, {"Content-Type": "text/plain"}, str(assertion_error).encode())
         else:
-            self._send(answer.status, answer.headers, answer.text.encode())
+            self._send(response.status, response.headers, response.text.encode())
 
     def _send(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
         self.send_response_only(status)
         for name, value in headers.items():
-            if name.lower() not in _BETWEEN:
+            if name.lower() not in _HOP_HEADERS:
                 self.send_header(name, value)
-        if status not in _EMPTY:
+        if status not in _STATUSES_WITHOUT_BODY:
             self.send_header("Content-Length", str(len(body)))
         self.end_headers()
-        self.wfile.write(b"" if self.command == "HEAD" or status in _EMPTY else body)
+        self.wfile.write(b"" if self.command == "HEAD" or status in _STATUSES_WITHOUT_BODY else body)
         self.wfile.flush()

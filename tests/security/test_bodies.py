@@ -1,4 +1,4 @@
-"""A body is one JSON object, whatever is said of it, and all who read it read the same."""
+"""A body is one JSON object, whatever its headers say, and is read consistently."""
 
 import json
 from typing import Final
@@ -16,7 +16,7 @@ from tests.harness.by_operation import by_operation
 from tests.harness.external_servers import unreached
 
 BOUNDARY: Final = "multipart/form-data; boundary=x"
-KINDS: Final = (
+MEDIA_TYPES: Final = (
     BOUNDARY,
     "application/x-www-form-urlencoded",
     "text/plain",
@@ -33,58 +33,67 @@ KINDS: Final = (
     "application/octet-stream",
     "application/json\x00",
 )
-FORM_KINDS: Final = (BOUNDARY, URL_ENCODED)
-with_a_body = by_operation(lambda o: o.body and o.method != "DELETE")
+FORM_MEDIA_TYPES: Final = (BOUNDARY, URL_ENCODED)
+for_each_body = by_operation(lambda o: o.body and o.method != "DELETE")
 
 
-def place_names(operation: Operation) -> bool:
+def has_container_in_body(operation: Operation) -> bool:
     return isinstance(operation.access, RequireRole) and operation.access.in_body
 
 
-@with_a_body
+@for_each_body
 def test_body_of_another_media_type_is_not_read(operation: Operation, world: World) -> None:
     example, caller = example_of(operation, world), caller_of(operation, world)
     body = json.dumps(example.body or {}).encode()
     before = snapshots.stored()
     with unreached():
-        for kind in KINDS:
-            if operation.accepts_form and kind in FORM_KINDS:
-                continue  # Read as what it says it is, of which JSON is none: 422.
-            refused = perform(operation, world, as_=caller, json=None, body=body, headers={"Content-Type": kind})
-            assert refused.code in ("415 unsupported_media_type", "404 not_found", "422 validation_failed"), kind
+        for media_type in MEDIA_TYPES:
+            if operation.accepts_form and media_type in FORM_MEDIA_TYPES:
+                continue  # The JSON is read as a form, which is invalid: 422.
+            response = perform(operation, world, as_=caller, json=None, body=body, headers={"Content-Type": media_type})
+            assert response.code in ("415 unsupported_media_type", "404 not_found", "422 validation_failed"), media_type
     assert snapshots.stored() == before
 
 
-@with_a_body
+@for_each_body
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-32", "utf-7", "utf-8-sig"])
 def test_body_in_another_encoding_is_rejected(operation: Operation, encoding: str, world: World) -> None:
     example, caller = example_of(operation, world), caller_of(operation, world)
     body = json.dumps({**(example.body or {}), "x": "+\u00e9"}, ensure_ascii=False).encode(encoding)
     before = snapshots.stored()
-    kind = {"Content-Type": f"{JSON}; charset={encoding}"}
-    refused = perform(operation, world, as_=caller, json=None, body=body, headers=kind)
-    assert refused.status in (400, 404, 422)
+    media_type = {"Content-Type": f"{JSON}; charset={encoding}"}
+    response = perform(operation, world, as_=caller, json=None, body=body, headers=media_type)
+    assert response.status in (400, 404, 422)
     assert snapshots.stored() == before
 
 
-@by_operation(place_names)
+@by_operation(has_container_in_body)
 class TestContainerInBody:
     def test_duplicate_field_is_read_consistently(self, operation: Operation, world: World) -> None:
         assert isinstance(operation.access, RequireRole)
         example, name, before = example_of(operation, world), operation.access.field, snapshots.taken()
-        mine, theirs = example.body[name], world.rivals_own(operation.access.parameter)
-        rest = json.dumps({key: value for key, value in example.body.items() if key != name})[1:]
-        for first, last in ((theirs, mine), (mine, theirs)):
-            for written in (name, name.replace("I", "\\u0049")):
+        own_id, foreign_id = example.body[name], world.rivals_own(operation.access.parameter)
+        other_fields = json.dumps({key: value for key, value in example.body.items() if key != name})[1:]
+        for first, last in ((foreign_id, own_id), (own_id, foreign_id)):
+            for spelling in (name, name.replace("I", "\\u0049")):
                 snapshots.put_back(before)
-                body = f'{{"{name}": "{first}", "{written}": "{last}", {rest}'.encode()
-                answer = perform(operation, world, json=None, body=body, headers={"Content-Type": JSON})
-                assert (answer.status, answer.json.get(name)) == ((201, mine) if last == mine else (404, None))
+                body = f'{{"{name}": "{first}", "{spelling}": "{last}", {other_fields}'.encode()
+                response = perform(operation, world, json=None, body=body, headers={"Content-Type": JSON})
+                assert (response.status, response.json.get(name)) == ((201, own_id) if last == own_id else (404, None))
 
     def test_alternative_spellings_of_an_id_are_rejected(self, operation: Operation, world: World) -> None:
         assert isinstance(operation.access, RequireRole)
         example, name = example_of(operation, world), operation.access.field
-        theirs = world.rivals_own(operation.access.parameter)
-        for other in (theirs.upper(), f" {theirs} ", [theirs], {"id": theirs}, f"{theirs}\x00", f"{theirs}#", None, 7):
-            answer = perform(operation, world, json={**example.body, name: other})
-            assert answer.status in (404, 422)
+        foreign_id = world.rivals_own(operation.access.parameter)
+        for spelling in (
+            foreign_id.upper(),
+            f" {foreign_id} ",
+            [foreign_id],
+            {"id": foreign_id},
+            f"{foreign_id}\x00",
+            f"{foreign_id}#",
+            None,
+            7,
+        ):
+            response = perform(operation, world, json={**example.body, name: spelling})
+            assert response.status in (404, 422)

@@ -1,4 +1,4 @@
-"""Who takes part in one place only: what their role there may, and nothing above it, beside it or of others."""
+"""A role in one container grants access to that container only, not to its parent, siblings or other tenants."""
 
 from typing import Final
 
@@ -20,25 +20,25 @@ from tests.harness.by_operation import by_operation
 from tests.harness.callers import Person
 from tests.harness.platforms import comes_in, takes_part
 
-BELOW: Final = (Role.MEMBER, Role.EDITOR, Role.ADMIN)
+DESCENDANT_ROLES: Final = (Role.MEMBER, Role.EDITOR, Role.ADMIN)
 
 
-def of_the_platform(world: World, role: Role) -> Person:
-    """Somebody who has a role at the platform, and is no member of its organization."""
+def create_platform_member(world: World, role: Role) -> Person:
+    """Create a person with a role in the platform who is not a member of its organization."""
     person = world.people.issuer.person(f"lise-{role}", "Lise Meitner")
     takes_part(world.platform, person, role)
     return person
 
 
-def of_the_space(world: World, role: Role) -> Person:
-    """Somebody who is a plain member of the platform, and has a role in the space."""
-    person = of_the_platform(world, Role.MEMBER)
+def create_space_member(world: World, role: Role) -> Person:
+    """Create a person with a role in the space who is a plain member of the platform."""
+    person = create_platform_member(world, Role.MEMBER)
     comes_in(world.space, person, role)
     return person
 
 
-def judged_at(kind: type[Container]) -> pytest.MarkDecorator:
-    """The operations that need a role at a place of this kind."""
+def by_role_scope(kind: type[Container]) -> pytest.MarkDecorator:
+    """Parametrize a test with the operations that require a role in containers of this type."""
     return by_operation(
         lambda o: (
             isinstance(o.access, RequireRole) and o.access.role and o.access.role_scope is kind and not is_shown(o)
@@ -46,55 +46,52 @@ def judged_at(kind: type[Container]) -> pytest.MarkDecorator:
     )
 
 
-def expected(operation: Operation, role: Role) -> str:
+def expected_outcome(operation: Operation, role: Role) -> str:
     assert isinstance(operation.access, RequireRole)
     assert operation.access.role
     order = list(Role)
-    enough = order.index(role) >= order.index(operation.access.role)
-    return "success" if enough else "403 insufficient_role"
+    is_sufficient = order.index(role) >= order.index(operation.access.role)
+    return "success" if is_sufficient else "403 insufficient_role"
 
 
-@judged_at(Platform)
+@by_role_scope(Platform)
 def test_platform_role_decides_access_to_the_platform(operation: Operation, world: World, begin: Begin) -> None:
-    for role in BELOW:
-        person = begin(of_the_platform, role)
-        assert told(operation, perform(operation, world, as_=person)) == expected(operation, role)
+    for role in DESCENDANT_ROLES:
+        person = begin(create_platform_member, role)
+        assert told(operation, perform(operation, world, as_=person)) == expected_outcome(operation, role)
 
 
-@judged_at(Platform)
-def test_space_role_grants_nothing_in_the_platform(
-    operation: Operation, world: World, begin: Begin
-) -> None:
-    person = begin(of_the_space, Role.ADMIN)
-    assert told(operation, perform(operation, world, as_=person)) == expected(operation, Role.MEMBER)
+@by_role_scope(Platform)
+def test_space_role_grants_nothing_in_the_platform(operation: Operation, world: World, begin: Begin) -> None:
+    person = begin(create_space_member, Role.ADMIN)
+    assert told(operation, perform(operation, world, as_=person)) == expected_outcome(operation, Role.MEMBER)
 
 
-@judged_at(Space)
+@by_role_scope(Space)
 def test_space_role_decides_access_to_the_space(operation: Operation, world: World, begin: Begin) -> None:
-    for role in BELOW:
-        person = begin(of_the_space, role)
-        assert told(operation, perform(operation, world, as_=person)) == expected(operation, role)
+    for role in DESCENDANT_ROLES:
+        person = begin(create_space_member, role)
+        assert told(operation, perform(operation, world, as_=person)) == expected_outcome(operation, role)
 
 
 @by_operation(
     lambda o: isinstance(o.access, RequireRole) and o.access.role and o.access.role_scope in (Organization, Site)
 )
-def test_descendant_roles_grant_nothing_in_the_organization(
-    operation: Operation, world: World, begin: Begin
-) -> None:
+def test_descendant_roles_grant_nothing_in_the_organization(operation: Operation, world: World, begin: Begin) -> None:
     assert isinstance(operation.access, RequireRole)
-    for made in (of_the_platform, of_the_space):
-        wanted = to_strangers(operation, world)
+    for create_person in (create_platform_member, create_space_member):
+        expected = to_strangers(operation, world)
         if operation.access.container_type is Platform:
-            wanted = "403 insufficient_role"  # It is theirs too, and takes a role above it.
-        if operation.id == "list_invitations" and made is of_the_platform:
-            wanted = "success"  # It shows admins of a platform what leads there: nothing, here.
-        assert told(operation, perform(operation, world, as_=begin(made, Role.ADMIN))) == wanted
+            # The platform is visible to them, but the operation requires a role in the organization.
+            expected = "403 insufficient_role"
+        if operation.id == "list_invitations" and create_person is create_platform_member:
+            expected = "success"  # Admins of a platform can list its invitations, of which there are none.
+        assert told(operation, perform(operation, world, as_=begin(create_person, Role.ADMIN))) == expected
 
 
-@judged_at(Platform)
+@by_role_scope(Platform)
 def test_platform_admin_cannot_see_other_platforms(operation: Operation, world: World, begin: Begin) -> None:
     assert isinstance(operation.access, RequireRole)
-    person, example, needs = begin(of_the_platform, Role.ADMIN), example_of(operation, world), operation.access
-    theirs = perform(operation, world, example.at(needs, world.rivals_own(needs.parameter)), as_=person)
-    assert theirs.code == "404 not_found"
+    person, example, rule = begin(create_platform_member, Role.ADMIN), example_of(operation, world), operation.access
+    response = perform(operation, world, example.at(rule, world.rivals_own(rule.parameter)), as_=person)
+    assert response.code == "404 not_found"

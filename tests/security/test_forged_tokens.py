@@ -1,4 +1,4 @@
-"""JSON Web Tokens that nobody but a forger makes: none of them is anybody's, whichever way it was made up."""
+"""Forged JSON Web Tokens, all of which are rejected."""
 
 import base64
 import hashlib
@@ -40,16 +40,16 @@ SMALL_ORDER: Final = [
     "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a",
     "eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
 ]
-"""Points of edwards25519 whose order divides 8, and other ways to write them."""
+"""Points of edwards25519 whose order divides 8, including non-canonical encodings."""
 
 
-def input_of(header: dict[str, Any], **changes: Any) -> str:
-    """What is signed of a token."""
+def signing_input_of(header: dict[str, Any], **changes: Any) -> str:
+    """Return the signing input of a token."""
     return assembled(header, claims(**changes), b"").removesuffix(".")
 
 
-def parts_of(text: str) -> tuple[str, bytes]:
-    """A token's signing input, and its signature."""
+def split_signature(text: str) -> tuple[str, bytes]:
+    """Return the signing input and the signature of a token."""
     signing_input, _, signature = text.rpartition(".")
     return signing_input, from_base64url(signature)
 
@@ -62,26 +62,26 @@ class TestAlgorithmNone:
             assert is_unauthenticated(assembled({"alg": algorithm, **kid}, claims(groups=["operators"]), signature))
 
     def test_token_without_a_signature_is_rejected(self) -> None:
-        signing_input, _ = parts_of(token())
+        signing_input, _ = split_signature(token())
         for end in ("", ".", "..", ".=", ".AA"):
             assert is_unauthenticated(signing_input + end)
 
 
-def known_to_all(kid: str) -> list[bytes]:
-    """Every way to write the issuer's public key that a forger could take for a shared secret."""
+def public_key_encodings(kid: str) -> list[bytes]:
+    """Return all encodings of the issuer's public key that an attacker could use as a shared secret."""
     key, (jwk,) = PRIVATE[kid].public_key(), [jwk for jwk in KEY_SET["keys"] if jwk["kid"] == kid]
-    infos = [key.public_bytes(e, PublicFormat.SubjectPublicKeyInfo) for e in (Encoding.PEM, Encoding.DER)]
+    encodings = [key.public_bytes(e, PublicFormat.SubjectPublicKeyInfo) for e in (Encoding.PEM, Encoding.DER)]
     if kid == "RS256":
-        infos += [key.public_bytes(e, PublicFormat.PKCS1) for e in (Encoding.PEM, Encoding.DER)]
+        encodings += [key.public_bytes(e, PublicFormat.PKCS1) for e in (Encoding.PEM, Encoding.DER)]
     if kid == "ES256":
-        infos += [key.public_bytes(Encoding.X962, PublicFormat.UncompressedPoint)]
+        encodings += [key.public_bytes(Encoding.X962, PublicFormat.UncompressedPoint)]
     if kid == "EdDSA":
-        infos += [key.public_bytes(Encoding.Raw, PublicFormat.Raw)]
+        encodings += [key.public_bytes(Encoding.Raw, PublicFormat.Raw)]
     texts = [json.dumps(jwk), json.dumps(jwk, separators=(",", ":"), sort_keys=True), json.dumps(KEY_SET), kid, ""]
     values = [value for name, value in jwk.items() if name in ("n", "x", "y", "e")]
     return [
-        *infos,
-        *(info.strip() for info in infos),
+        *encodings,
+        *(info.strip() for info in encodings),
         *(text.encode() for text in (*texts, *values)),
         *map(from_base64url, values),
     ]
@@ -90,8 +90,8 @@ def known_to_all(kid: str) -> list[bytes]:
 @pytest.mark.parametrize("kid", PRIVATE)
 @pytest.mark.parametrize("algorithm", ["HS256", "HS384", "HS512"])
 def test_public_key_is_not_accepted_as_a_shared_secret(kid: str, algorithm: str) -> None:
-    for secret in known_to_all(kid):
-        signing_input = input_of({"alg": algorithm, "kid": kid})
+    for secret in public_key_encodings(kid):
+        signing_input = signing_input_of({"alg": algorithm, "kid": kid})
         signature = hmac.new(secret, signing_input.encode(), f"sha{algorithm[2:]}").digest()
         assert is_unauthenticated(f"{signing_input}.{to_base64url(signature)}")
 
@@ -114,10 +114,10 @@ class TestES256Signature:
     def test_zeros_and_multiples_of_the_order_are_rejected(self, r: int, s: int) -> None:
         for header in (GOOD_HEADER, {"alg": "ES256"}):
             signature = r.to_bytes(32, "big") + s.to_bytes(32, "big")
-            assert is_unauthenticated(f"{input_of(header)}.{to_base64url(signature)}")
+            assert is_unauthenticated(f"{signing_input_of(header)}.{to_base64url(signature)}")
 
     def test_other_encodings_are_rejected(self) -> None:
-        signing_input, raw = parts_of(token())
+        signing_input, raw = split_signature(token())
         r, s = int.from_bytes(raw[:32], "big"), int.from_bytes(raw[32:], "big")
         assert decode_dss_signature(encode_dss_signature(r, s)) == (r, s)
         others = [
@@ -137,10 +137,12 @@ class TestEd25519Signature:
     def test_small_order_points_are_rejected(self, point: str) -> None:
         for s in (0, 1, ED25519_ORDER):
             signature = bytes.fromhex(point) + s.to_bytes(32, "little")
-            assert is_unauthenticated(f"{input_of({'alg': 'EdDSA', 'kid': 'EdDSA'})}.{to_base64url(signature)}")
+            assert is_unauthenticated(f"{signing_input_of({'alg': 'EdDSA', 'kid': 'EdDSA'})}.{to_base64url(signature)}")
 
     def test_non_canonical_encoding_is_rejected(self) -> None:
-        signing_input, raw = parts_of(signed({"alg": "EdDSA", "kid": "EdDSA"}, claims(), PRIVATE["EdDSA"], "EdDSA"))
+        signing_input, raw = split_signature(
+            signed({"alg": "EdDSA", "kid": "EdDSA"}, claims(), PRIVATE["EdDSA"], "EdDSA")
+        )
         s = int.from_bytes(raw[32:], "little") + ED25519_ORDER
         assert is_unauthenticated(f"{signing_input}.{to_base64url(raw[:32] + s.to_bytes(32, 'little'))}")
 
@@ -179,11 +181,11 @@ class TestHeader:
 
     @pytest.mark.parametrize("name", ["jwk", "jku", "x5u", "x5c", "x5t", "x5t#S256"])
     def test_key_in_the_header_is_ignored(self, name: str) -> None:
-        own = public_jwk(STRANGERS, "ES256", "ES256")
+        forged_jwk = public_jwk(STRANGERS, "ES256", "ES256")
         der = STRANGERS.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
         certificate = base64.b64encode(der).decode()
-        said = {
-            "jwk": own,
+        header_values = {
+            "jwk": forged_jwk,
             "jku": "https://evil.example/jwks",
             "x5u": "https://evil.example/cert",
             "x5c": [certificate],
@@ -191,7 +193,7 @@ class TestHeader:
             "x5t#S256": to_base64url(hashlib.sha256(der).digest()),
         }
         for kid in ({"kid": "ES256"}, {}, {"kid": "evil"}):
-            assert is_unauthenticated(signed({"alg": "ES256", **kid, name: said[name]}, claims(), STRANGERS))
+            assert is_unauthenticated(signed({"alg": "ES256", **kid, name: header_values[name]}, claims(), STRANGERS))
 
     def test_duplicate_algorithm_is_rejected(self) -> None:
         for header in (b'{"alg":"none","kid":"ES256","alg":"ES256"}', b'{"alg":"ES256","kid":"ES256","alg":"none"}'):
@@ -216,32 +218,34 @@ class TestOtherForms:
 
     def test_json_serialization_is_rejected(self) -> None:
         header, payload, signature = token().split(".")
-        flat = {"protected": header, "payload": payload, "signature": signature}
-        assert is_unauthenticated(json.dumps(flat))
-        assert is_unauthenticated(json.dumps({"payload": payload, "signatures": [flat]}))
+        flattened = {"protected": header, "payload": payload, "signature": signature}
+        assert is_unauthenticated(json.dumps(flattened))
+        assert is_unauthenticated(json.dumps({"payload": payload, "signatures": [flattened]}))
 
     def test_truncated_and_extended_tokens_are_rejected(self) -> None:
-        good = token()
-        for end in range(len(good)):
-            assert is_unauthenticated(good[:end])
-        longer = [f"{good}{end}" for end in (".", "=", " ", "\n", "A", f".{good}")]
-        within = [good.replace(".", dots) for dots in ("..", " .", ".\t", "\r\n.", "%2e", "\u3002")]
-        for other in (*longer, *within, f".{good}", f" {good}", good.swapcase()):
+        valid_token = token()
+        for end in range(len(valid_token)):
+            assert is_unauthenticated(valid_token[:end])
+        extended = [f"{valid_token}{end}" for end in (".", "=", " ", "\n", "A", f".{valid_token}")]
+        with_other_separators = [
+            valid_token.replace(".", dots) for dots in ("..", " .", ".\t", "\r\n.", "%2e", "\u3002")
+        ]
+        for other in (*extended, *with_other_separators, f".{valid_token}", f" {valid_token}", valid_token.swapcase()):
             assert is_unauthenticated(other)
 
     def test_standard_base64_alphabet_is_rejected(self) -> None:
         texts = [token(filler="\u00ff\u00fe?>" * n) for n in range(1, 4)]
-        for good in texts:
-            plain = good.replace("-", "+").replace("_", "/")
-            assert plain == good or is_unauthenticated(plain)
+        for valid_token in texts:
+            plain = valid_token.replace("-", "+").replace("_", "/")
+            assert plain == valid_token or is_unauthenticated(plain)
 
 
 class TestClaims:
     def test_last_of_duplicate_claims_counts(self) -> None:
-        whole, other = json.dumps(claims())[:-1], "4c1a2b5e-0000-4000-8000-00000000000b"
-        assert verify_token(signed(GOOD_HEADER, f'{whole},"sub":"{other}"}}'.encode())).id == other
-        assert refusal(signed(GOOD_HEADER, f'{whole},"exp":1}}'.encode())).code == "token_expired"
-        assert is_unauthenticated(signed(GOOD_HEADER, f'{whole},"aud":"elsewhere"}}'.encode()))
+        claims_text, other = json.dumps(claims())[:-1], "4c1a2b5e-0000-4000-8000-00000000000b"
+        assert verify_token(signed(GOOD_HEADER, f'{claims_text},"sub":"{other}"}}'.encode())).id == other
+        assert refusal(signed(GOOD_HEADER, f'{claims_text},"exp":1}}'.encode())).code == "token_expired"
+        assert is_unauthenticated(signed(GOOD_HEADER, f'{claims_text},"aud":"elsewhere"}}'.encode()))
 
     @pytest.mark.parametrize(
         "groups",

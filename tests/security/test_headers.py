@@ -1,4 +1,4 @@
-"""What a client says in headers that mean nothing here changes nothing, and gets into no answer and no line."""
+"""Headers that the service does not use have no effect, and do not appear in responses or log records."""
 
 import logging
 import re
@@ -61,32 +61,34 @@ MISLEADING: Final = {
     "X-Admin": "true",
     "From": EVIL,
 }
-"""Headers by which somebody or other changes the method, the address, the host, the client or the caller."""
-LINES: Final = 'a\r\nSet-Cookie: session=evil\r\n\r\n<script>alert(1)</script>\n{"level": "ERROR"}\x1b[2J\x00\u2028'
-"""What ends a header, a line of a log, a screen."""
+"""Headers that make some servers change the method, the URL, the host, the client or the caller."""
+LINE_BREAKS: Final = (
+    'a\r\nSet-Cookie: session=evil\r\n\r\n<script>alert(1)</script>\n{"level": "ERROR"}\x1b[2J\x00\u2028'
+)
+"""Characters that end a header or a log line, or control a terminal."""
 JSON: Final = ("application/json", "application/problem+json")
 
 
-def outline(answer: Answer) -> tuple[int, set[str], list[str] | None]:
-    """What an answer is like: its status, which headers it has, and which fields."""
-    fields = sorted(answer.json) if answer.headers.get("Content-Type", "") in JSON else None
-    return answer.status, set(answer.headers), fields
+def summarize(response: Answer) -> tuple[int, set[str], list[str] | None]:
+    """Return the status of a response, and the names of its headers and fields."""
+    fields = sorted(response.json) if response.headers.get("Content-Type", "") in JSON else None
+    return response.status, set(response.headers), fields
 
 
 @by_operation()
 def test_misleading_headers_are_ignored(operation: Operation, world: World) -> None:
     before = snapshots.taken()
-    plain = perform(operation, world)
+    expected = perform(operation, world)
     snapshots.put_back(before)
-    found = perform(operation, world, headers=MISLEADING)
-    assert outline(found) == outline(plain)
-    assert EVIL not in found.text
-    assert EVIL not in str(found.headers)
+    response = perform(operation, world, headers=MISLEADING)
+    assert summarize(response) == summarize(expected)
+    assert EVIL not in response.text
+    assert EVIL not in str(response.headers)
 
 
 @by_operation(lambda o: o.method == "GET" and not o.mutates)
 def test_method_override_is_ignored(operation: Operation, world: World) -> None:
-    perform(operation, world)  # What is kept of an answer is kept then.
+    perform(operation, world)  # Let the service store whatever it caches.
     before = snapshots.stored()
     query = {
         "_method": "DELETE",
@@ -105,30 +107,41 @@ def is_one_line(text: str) -> bool:
 
 @by_operation()
 def test_line_breaks_do_not_split_headers_or_log_records(
-    operation: Operation, world: World, capture: list[str]
+    operation: Operation, world: World, log_lines: list[str]
 ) -> None:
     example = example_of(operation, world)
-    hostile = {name: f"{value}{LINES}" for name, value in example.parameters.items()}
-    asked = {"q": LINES, "cursor": LINES, "limit": LINES, "path": LINES, "host": LINES, "utm": LINES}
-    headers = dict.fromkeys(("User-Agent", "X-Request-Id", "Origin", "Accept", "If-None-Match", "Referer"), LINES)
-    answers = [
-        perform(operation, world, example.but(**hostile), headers=headers),
-        perform(operation, world, query=asked, headers={**headers, "Idempotency-Key": LINES}),
-        perform(operation, world, query={"utm": LINES}, headers={"User-Agent": LINES, "Origin": LINES}),
+    hostile_parameters = {name: f"{value}{LINE_BREAKS}" for name, value in example.parameters.items()}
+    query = {
+        "q": LINE_BREAKS,
+        "cursor": LINE_BREAKS,
+        "limit": LINE_BREAKS,
+        "path": LINE_BREAKS,
+        "host": LINE_BREAKS,
+        "utm": LINE_BREAKS,
+    }
+    headers = dict.fromkeys(("User-Agent", "X-Request-Id", "Origin", "Accept", "If-None-Match", "Referer"), LINE_BREAKS)
+    responses = [
+        perform(operation, world, example.but(**hostile_parameters), headers=headers),
+        perform(operation, world, query=query, headers={**headers, "Idempotency-Key": LINE_BREAKS}),
+        perform(
+            operation, world, query={"utm": LINE_BREAKS}, headers={"User-Agent": LINE_BREAKS, "Origin": LINE_BREAKS}
+        ),
     ]
-    for answer in answers:
-        assert "set-cookie" not in answer.headers
-        assert all(is_one_line(value) for value in answer.headers.values())
-        assert not re.search(r"\x1b|\x00|<script>alert", answer.text)
-    assert len(capture) == len(answers)
-    assert all(is_one_line(line) for line in capture)
+    for response in responses:
+        assert "set-cookie" not in response.headers
+        assert all(is_one_line(value) for value in response.headers.values())
+        assert not re.search(r"\x1b|\x00|<script>alert", response.text)
+    assert len(log_lines) == len(responses)
+    assert all(is_one_line(line) for line in log_lines)
 
 
 @pytest.fixture
-def capture(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The lines of the log, as they are written."""
+def log_lines(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The formatted lines of the log."""
     lines: list[str] = []
-    log = logging.getLogger(logger().name)
-    for handler in [each for each in log.handlers if isinstance(each, logging.StreamHandler)]:
-        monkeypatch.setattr(handler, "emit", lambda record, own=handler: lines.append(own.format(record)))
+    log_logger = logging.getLogger(logger().name)
+    for handler in [each for each in log_logger.handlers if isinstance(each, logging.StreamHandler)]:
+        monkeypatch.setattr(
+            handler, "emit", lambda record, own_handler=handler: lines.append(own_handler.format(record))
+        )
     return lines

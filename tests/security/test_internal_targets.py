@@ -1,4 +1,4 @@
-"""No address that somebody gives us to send to leads inside, however it is written; nor one that a page leads to."""
+"""URLs of webhooks and channels cannot target internal addresses, in any notation."""
 
 from typing import Final
 
@@ -11,7 +11,7 @@ from tests.harness.api import Answer
 from tests.harness.data_keys import all_wrapped
 from tests.harness.external_servers import unreached
 
-INSIDE: Final = [
+INTERNAL_HOSTS: Final = [
     "127.0.0.1",
     "127.1",
     "127.0.1",
@@ -82,8 +82,8 @@ INSIDE: Final = [
     "example.com:99999",
     "",
 ]
-"""Hosts of the machine, its network and its cloud, and ways to let two programs read two hosts in one address."""
-ODD: Final = [
+"""Hosts of the machine, its network and its cloud, and URLs that parsers read differently."""
+UNSUPPORTED_URLS: Final = [
     "file:///etc/passwd",
     "gopher://127.0.0.1:6379/_INFO",
     "dict://127.0.0.1:11211/",
@@ -104,7 +104,7 @@ ODD: Final = [
 """Addresses of what is no web server."""
 
 
-def given(world: World, url: str) -> list[Answer]:
+def submit_url(world: World, url: str) -> list[Answer]:
     """Give an address wherever one is taken to be sent to."""
     owner, path = world.people.owner, world.organization.path
     channel = {"provider": "webhook", "name": "#engines", "config": {"webhookUrl": url}}
@@ -115,13 +115,13 @@ def given(world: World, url: str) -> list[Answer]:
     ]
 
 
-@pytest.mark.parametrize("url", [*(f"https://{host}/hooks" for host in INSIDE), *ODD])
+@pytest.mark.parametrize("url", [*(f"https://{host}/hooks" for host in INTERNAL_HOSTS), *UNSUPPORTED_URLS])
 def test_internal_url_is_rejected_without_a_connection(url: str, world: World) -> None:
     before = snapshots.stored()
     with unreached():
-        for answer in given(world, url):
-            assert answer.code == "422 validation_failed", answer.text
-            assert set(answer.faults) <= {"/url", "/config/webhookUrl"}
+        for response in submit_url(world, url):
+            assert response.code == "422 validation_failed", response.text
+            assert set(response.faults) <= {"/url", "/config/webhookUrl"}
     assert snapshots.stored() == before
 
 
@@ -144,5 +144,5 @@ def test_internal_url_is_rejected_without_a_connection(url: str, world: World) -
 def test_channel_url_must_belong_to_its_provider(provider: str, url: str, world: World, configure: Configure) -> None:
     configure(stage="dev", **all_wrapped(), webhook_allow_private="0")
     body = {"provider": provider, "name": "#engines", "config": {"webhookUrl": url}}
-    answer = world.api.post(f"{world.organization.path}/integration-channels", as_=world.people.owner, json=body)
-    assert answer.code == "422 validation_failed"
+    response = world.api.post(f"{world.organization.path}/integration-channels", as_=world.people.owner, json=body)
+    assert response.code == "422 validation_failed"

@@ -1,4 +1,4 @@
-"""JSON made to break what reads it: each operation that takes a body refuses it in words, before it has any effect."""
+"""JSON that breaks parsers: each operation rejects it with a problem before any effect."""
 
 import json
 import time
@@ -19,68 +19,81 @@ from tests.catalogue.tenant_fixture import World
 from tests.harness import snapshots
 from tests.harness.api import Answer, Api
 from tests.harness.by_operation import by_operation
-from tests.security.json_bombs import INSIDE, KEPT, VALUES, WHOLE, Place, places
+from tests.security.json_bombs import (
+    INVALID_BODIES,
+    INVALID_OBJECTS,
+    INVALID_VALUES,
+    STORABLE_OBJECTS,
+    BodyLocation,
+    find_locations,
+)
 
-REFUSED: Final = ("400 malformed_json", "413 payload_too_large", "422 validation_failed")
-MOST_READS: Final = 4
-MOST_SENT_BACK: Final = 64 * 1024
-TAKES_ALL_TEXT: Final = {
-    "create_public_lead": ("website",),  # A trap for programs: whatever is in it, they are told that all is well.
-    "respond_to_invitation": ("token",),  # Any text: what is no token is one that nobody has.
-    "resolve_platform_config": ("host", "path"),  # Any text: what leads nowhere leads nowhere.
+REJECTION_CODES: Final = ("400 malformed_json", "413 payload_too_large", "422 validation_failed")
+MAX_READS: Final = 4
+MAX_RESPONSE_LENGTH: Final = 64 * 1024
+FREE_TEXT_FIELDS: Final = {
+    "create_public_lead": ("website",),  # A honeypot: any value gets a successful response.
+    "respond_to_invitation": ("token",),  # Any text: an invalid token is an unknown one.
+    "resolve_platform_config": ("host", "path"),  # Any text: unknown hosts and paths resolve to nothing.
 }
-TEXT: Final = ("a control character", "text that is too long")
-FREE: Final = [(o, place) for o in operations() if o.body for place in places(o.body.__name__, "free")]
-KEEPS: Final = [(o, place) for o, place in FREE if place.path != ("tokens",)]
-"""Design tokens are text that can stand in a style sheet; all others keep any."""
-LISTS: Final = [(o, place) for o in operations() if o.body for place in places(o.body.__name__, "lists")]
+TEXT_LABELS: Final = ("a control character", "text that is too long")
+FREE_FORM_LOCATIONS: Final = [
+    (o, location) for o in operations() if o.body for location in find_locations(o.body.__name__, "free")
+]
+STORING_LOCATIONS: Final = [(o, location) for o, location in FREE_FORM_LOCATIONS if location.path != ("tokens",)]
+"""All free-form locations but design tokens, whose text must be safe in a style sheet."""
+LIST_LOCATIONS: Final = [
+    (o, location) for o in operations() if o.body for location in find_locations(o.body.__name__, "lists")
+]
 
 
 def takes_a_body(operation: Operation) -> bool:
     return operation.method in ("POST", "PUT", "PATCH")
 
 
-def at_each(found: list[tuple[Operation, Place]]) -> pytest.MarkDecorator:
-    """Run a test for each place in the operations' bodies."""
-    return pytest.mark.parametrize(("operation", "place"), found, ids=[f"{o.id}-{place}" for o, place in found])
+def for_each_location(locations: list[tuple[Operation, BodyLocation]]) -> pytest.MarkDecorator:
+    """Parametrize a test with locations in the operations' bodies."""
+    return pytest.mark.parametrize(
+        ("operation", "location"), locations, ids=[f"{o.id}-{location}" for o, location in locations]
+    )
 
 
-def sent(operation: Operation, world: World, body: bytes) -> Answer:
+def send(operation: Operation, world: World, body: bytes) -> Answer:
     return perform(operation, world, json=None, body=body, headers={"Content-Type": "application/json"})
 
 
-def refused(operation: Operation, world: World, body: bytes, why: str) -> None:
-    """Assert that a body is refused as one, in a few words, before anything is written or told."""
-    answer = sent(operation, world, body)
-    assert answer.code in REFUSED, f"{why}: {answer.text[:500]}"
-    assert len(answer.text) < MOST_SENT_BACK, f"{why}: {len(answer.text)} characters"
-    assert answer.calls.names == answer.calls.reads, why
-    assert len(answer.calls.names) <= MOST_READS, why
+def assert_rejected(operation: Operation, world: World, body: bytes, label: str) -> None:
+    """Assert that a body is rejected by a short problem before any write."""
+    response = send(operation, world, body)
+    assert response.code in REJECTION_CODES, f"{label}: {response.text[:500]}"
+    assert len(response.text) < MAX_RESPONSE_LENGTH, f"{label}: {len(response.text)} characters"
+    assert response.calls.names == response.calls.reads, label
+    assert len(response.calls.names) <= MAX_READS, label
 
 
-def with_value(operation: Operation, world: World, value: bytes) -> Iterator[tuple[str, bytes]]:
-    """Yield each field, and the example's body with a value in place of that field's own."""
+def bodies_with_value(operation: Operation, world: World, value: bytes) -> Iterator[tuple[str, bytes]]:
+    """Yield each field with the example body in which it has the given value."""
     assert operation.body
-    usual = example_of(operation, world).body or {}
+    example_body = example_of(operation, world).body or {}
     for name in (field.alias or name for name, field in operation.body.model_fields.items()):
-        others = [f"{json.dumps(n)}:{json.dumps(v)}".encode() for n, v in usual.items() if n != name]
-        yield name, b"{" + b",".join([*others, json.dumps(name).encode() + b":" + value]) + b"}"
+        other_members = [f"{json.dumps(n)}:{json.dumps(v)}".encode() for n, v in example_body.items() if n != name]
+        yield name, b"{" + b",".join([*other_members, json.dumps(name).encode() + b":" + value]) + b"}"
 
 
-def parsing(operation: Operation, place: Place, length: int) -> float:
-    """Return the seconds of CPU that it takes to read, or refuse, a body whose list there is so long."""
+def validation_seconds(operation: Operation, location: BodyLocation, length: int) -> float:
+    """Return the CPU seconds of the validation of a body with a list of this length."""
     assert operation.body
-    elements = json.dumps([numbered(place.element(), n) for n in range(length)]).encode()
-    request = Request(operation.method, "/", {}, {}, {}, place.body(elements), "id", "192.0.2.7")
+    elements = json.dumps([make_unique(location.example_element(), n) for n in range(length)]).encode()
+    request = Request(operation.method, "/", {}, {}, {}, location.body(elements), "id", "192.0.2.7")
     assert len(request.body) < MAX_BODY_BYTES
-    began = time.process_time()
+    started_at = time.process_time()
     with suppress(ValidationProblem):
         validate_body(operation.body, request, {})
-    return time.process_time() - began
+    return time.process_time() - started_at
 
 
-def numbered(element: Any, number: int) -> Any:
-    """Return an element that is another than those of other numbers."""
+def make_unique(element: Any, number: int) -> Any:
+    """Return an element that differs from those of other numbers."""
     if isinstance(element, dict):
         return {n: f"{v}{number}" if n.lower().endswith(("id", "key")) else v for n, v in element.items()}
     return f"{element}{number}" if isinstance(element, str) else element
@@ -89,67 +102,80 @@ def numbered(element: Any, number: int) -> Any:
 @by_operation(takes_a_body)
 def test_invalid_bodies_are_rejected(operation: Operation, world: World) -> None:
     before = snapshots.stored()
-    for why, whole in WHOLE.items():
-        refused(operation, world, whole, why)
+    for label, body in INVALID_BODIES.items():
+        assert_rejected(operation, world, body, label)
     assert snapshots.stored() == before
 
 
 @by_operation(lambda o: takes_a_body(o) and o.body)
 def test_invalid_values_are_rejected_in_each_field(operation: Operation, world: World) -> None:
-    before, tolerant = snapshots.stored(), TAKES_ALL_TEXT.get(operation.id, ())
-    for why, value in VALUES.items():
-        for name, whole in with_value(operation, world, value):
-            if not (name in tolerant and why in TEXT):
-                refused(operation, world, whole, f"{why} in {name}")
+    before, free_text_fields = snapshots.stored(), FREE_TEXT_FIELDS.get(operation.id, ())
+    for label, value in INVALID_VALUES.items():
+        for name, body in bodies_with_value(operation, world, value):
+            if not (name in free_text_fields and label in TEXT_LABELS):
+                assert_rejected(operation, world, body, f"{label} in {name}")
     assert snapshots.stored() == before
 
 
-@by_operation(lambda o: o.id in TAKES_ALL_TEXT)
+@by_operation(lambda o: o.id in FREE_TEXT_FIELDS)
 def test_free_text_fields_accept_unusual_text(operation: Operation, world: World, begin: Begin) -> None:
-    for name in TAKES_ALL_TEXT[operation.id]:
-        bodies = [whole for why in TEXT for field, whole in with_value(operation, world, VALUES[why]) if field == name]
-        answers = []
-        for whole in bodies:
+    for name in FREE_TEXT_FIELDS[operation.id]:
+        bodies = [
+            body
+            for label in TEXT_LABELS
+            for field, body in bodies_with_value(operation, world, INVALID_VALUES[label])
+            if field == name
+        ]
+        responses = []
+        for body in bodies:
             begin()
-            answers.append(sent(operation, world, whole))
-        assert {answer.status for answer in answers} <= {operation.success, 404, 422}
-        assert any(answer.status != 422 for answer in answers), f"{name} is no longer tolerant: take it off the list"
+            responses.append(send(operation, world, body))
+        assert {response.status for response in responses} <= {operation.success, 404, 422}
+        assert any(response.status != 422 for response in responses), (
+            f"{name} no longer accepts any text: remove it from the list"
+        )
 
 
-@at_each(FREE)
+@for_each_location(FREE_FORM_LOCATIONS)
 def test_free_form_objects_that_cannot_be_stored_are_rejected(
-    operation: Operation, place: Place, world: World
+    operation: Operation, location: BodyLocation, world: World
 ) -> None:
     before = snapshots.stored()
-    for why, value in INSIDE.items():
-        refused(operation, world, place.body(value), why)
+    for label, value in INVALID_OBJECTS.items():
+        assert_rejected(operation, world, location.body(value), label)
     assert snapshots.stored() == before
 
 
-@at_each(KEEPS)
+@for_each_location(STORING_LOCATIONS)
 def test_free_form_objects_are_stored_and_logged_unchanged(
-    operation: Operation, place: Place, world: World, begin: Begin
+    operation: Operation, location: BodyLocation, world: World, begin: Begin
 ) -> None:
-    for why, (value, reads_back) in KEPT.items():
+    for label, (value, reads_back) in STORABLE_OBJECTS.items():
         begin()
-        answer = sent(operation, world, place.body(value))
-        assert answer.status == operation.success, f"{why}: {answer.text[:500]}"
+        response = send(operation, world, location.body(value))
+        assert response.status == operation.success, f"{label}: {response.text[:500]}"
         entry = world.api.get(f"{world.organization.path}/audit-log", as_=world.people.owner).json["items"][0]
-        for said in (answer.json, entry["data"]):
-            assert reads_back in [*objects_of(said)], why
+        for document in (response.json, entry["data"]):
+            assert reads_back in [*iter_objects(document)], label
 
 
-def objects_of(value: Any) -> Iterator[dict[str, Any]]:
-    """Yield all objects within a value of JSON."""
+def iter_objects(value: Any) -> Iterator[dict[str, Any]]:
+    """Yield all objects within a JSON value."""
     if isinstance(value, dict):
         yield value
     members = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     for member in members:
-        yield from objects_of(member)
+        yield from iter_objects(member)
 
 
-@at_each(LISTS)
-def test_validation_time_is_linear_in_the_length_of_lists(operation: Operation, place: Place, api: Api) -> None:  # noqa: ARG001
-    parsing(operation, place, 2)  # What is built when it is first needed is built.
-    short, long = (min(parsing(operation, place, length) for _ in range(2)) for length in (1_500, 6_000))
-    assert long < 9 * max(short, 0.001), "four times the elements should cost some four times the work"
+@for_each_location(LIST_LOCATIONS)
+def test_validation_time_is_linear_in_the_length_of_lists(
+    operation: Operation,
+    location: BodyLocation,
+    api: Api,  # noqa: ARG001
+) -> None:
+    validation_seconds(operation, location, 2)  # Build what is built lazily.
+    short_seconds, long_seconds = (
+        min(validation_seconds(operation, location, length) for _ in range(2)) for length in (1_500, 6_000)
+    )
+    assert long_seconds < 9 * max(short_seconds, 0.001), "four times the elements should take about four times as long"

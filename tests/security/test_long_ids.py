@@ -1,6 +1,6 @@
-"""Values of any length and of odd characters, wherever one may become part of a key: no answer is an error of ours.
+"""Long values and unusual characters, wherever they may become part of a key, cause no server error.
 
-The harness refuses the keys that DynamoDB refuses (`tests/harness/key_size_limits.py`), and any answer of 500.
+The harness rejects keys that DynamoDB rejects (`tests/harness/key_size_limits.py`), and any response with status 500.
 """
 
 import json
@@ -14,7 +14,7 @@ from tests.catalogue.tenant_fixture import World
 from tests.harness.by_operation import by_operation
 
 LENGTHS: Final = (1, 300, 1_100, 2_100, 9_000)
-ODD: Final = (
+UNUSUAL_TEXTS: Final = (
     "\x00",
     "a\x00b",
     "a/b",
@@ -40,11 +40,11 @@ ODD: Final = (
     "\ufeff",
     "\x7f",
 )
-LONG: Final = tuple("a" * length for length in LENGTHS)
-VALUES: Final = (*LONG, *ODD)
-IN_BODIES: Final = (*LONG, "a\x00b", "#", "\u212a", "\U0001f4a9" * 300, "\ufdfa" * 200, "\u202eabc")
+LONG_TEXTS: Final = tuple("a" * length for length in LENGTHS)
+VALUES: Final = (*LONG_TEXTS, *UNUSUAL_TEXTS)
+BODY_VALUES: Final = (*LONG_TEXTS, "a\x00b", "#", "\u212a", "\U0001f4a9" * 300, "\ufdfa" * 200, "\u202eabc")
 JSON: Final = {"Content-Type": "application/json"}
-HALF_A_PAIR: Final = b'"\\ud800"'
+LONE_SURROGATE: Final = b'"\\ud800"'
 
 
 @by_operation(lambda o: o.path_parameters)
@@ -53,8 +53,8 @@ class TestPathParameters:
         example, caller = example_of(operation, world), caller_of(operation, world)
         for name in operation.path_parameters:
             for value in VALUES:
-                answer = perform(operation, world, example.but(**{name: value}), as_=caller)
-                assert answer.status == 404 or (len(value) == 1 and answer.status < 500), (name, value[:20])
+                response = perform(operation, world, example.but(**{name: value}), as_=caller)
+                assert response.status == 404 or (len(value) == 1 and response.status < 500), (name, value[:20])
 
     def test_each_parameter_has_a_maximum_length(self, operation: Operation) -> None:
         for name in operation.path_parameters:
@@ -64,8 +64,8 @@ class TestPathParameters:
     def test_overlong_value_is_rejected_without_reads(self, operation: Operation, world: World) -> None:
         example = example_of(operation, world)
         (first, *_) = operation.path_parameters
-        answer = perform(operation, world, example.but(**{first: "a" * 9_000}), as_=caller_of(operation, world))
-        assert answer.calls.made == []
+        response = perform(operation, world, example.but(**{first: "a" * 9_000}), as_=caller_of(operation, world))
+        assert response.calls.made == []
 
 
 @by_operation(lambda o: o.query)
@@ -78,20 +78,20 @@ def test_query_values_cause_no_server_error(operation: Operation, world: World) 
                 assert perform(operation, world, as_=as_, query={name: value}).status < 500
 
 
-def placed(body: Any, value: Any) -> Iterator[Any]:
-    """Yield a body with a value in place of each text in it, one after the other."""
+def bodies_with_value(body: Any, value: Any) -> Iterator[Any]:
+    """Yield copies of a body in which one text has the given value."""
     if isinstance(body, dict):
         for name, member in body.items():
-            yield from ({**body, name: each} for each in placed(member, value))
+            yield from ({**body, name: item} for item in bodies_with_value(member, value))
     elif isinstance(body, list):
         for at, member in enumerate(body):
-            yield from ([*body[:at], each, *body[at + 1 :]] for each in placed(member, value))
+            yield from ([*body[:at], item, *body[at + 1 :]] for item in bodies_with_value(member, value))
     elif isinstance(body, str) or body is None:
         yield value
 
 
-def fields_of(operation: Operation, body: Any) -> dict[str, Any]:
-    """Return a body with each field that the operation takes, so that each can hold text."""
+def with_all_fields(operation: Operation, body: Any) -> dict[str, Any]:
+    """Return a body with all fields of the operation, including those without a value."""
     assert operation.body
     names = [field.alias or name for name, field in operation.body.model_fields.items()]
     return {**dict.fromkeys(names), **(body or {})}
@@ -100,26 +100,28 @@ def fields_of(operation: Operation, body: Any) -> dict[str, Any]:
 @by_operation(lambda o: o.body)
 def test_body_values_cause_no_server_error(operation: Operation, world: World) -> None:
     example, caller = example_of(operation, world), caller_of(operation, world)
-    full = fields_of(operation, example.body)
-    for value in IN_BODIES:
-        for body in placed(full, value):
-            sent = {name: each for name, each in body.items() if each is not None}
-            assert perform(operation, world, as_=caller, json=sent).status < 500
-    raw = [json.dumps(body).encode().replace(b'"HALF"', HALF_A_PAIR) for body in placed(full, "HALF")]
-    for body in raw:
-        answer = perform(operation, world, as_=caller, json=None, body=body, headers=JSON)
-        assert answer.code in ("400 malformed_json", "429 rate_limited")
+    full_body = with_all_fields(operation, example.body)
+    for value in BODY_VALUES:
+        for body in bodies_with_value(full_body, value):
+            sent_body = {name: item for name, item in body.items() if item is not None}
+            assert perform(operation, world, as_=caller, json=sent_body).status < 500
+    raw_bodies = [
+        json.dumps(body).encode().replace(b'"HALF"', LONE_SURROGATE) for body in bodies_with_value(full_body, "HALF")
+    ]
+    for body in raw_bodies:
+        response = perform(operation, world, as_=caller, json=None, body=body, headers=JSON)
+        assert response.code in ("400 malformed_json", "429 rate_limited")
 
 
 class TestPathWithManySegments:
-    """The path of a page in a query: each segment more would be another place to look for a redirect."""
+    """Each segment of a page's path could require another look-up of a redirect."""
 
     def test_makes_no_more_calls_than_a_short_path(self, world: World) -> None:
         pages = f"{world.site.path}/pages/by-path"
-        short = world.api.get(pages, query={"path": "/nothing"})
+        short_response = world.api.get(pages, query={"path": "/nothing"})
         for path in ("/x" * 900, "/x" * 4_500, "/" * 9_000, "/%2e%2e" * 900):
-            long = world.api.get(pages, query={"path": path})
-            assert len(long.calls.made) <= len(short.calls.made)
+            long_response = world.api.get(pages, query={"path": path})
+            assert len(long_response.calls.made) <= len(short_response.calls.made)
             host = {"host": world.site.record["host"], "path": path}
             assert len(world.api.get("/sites/resolve", query=host).calls.made) <= 4
 

@@ -1,4 +1,4 @@
-"""Whatever a body names beside what an operation takes is refused by its name, and nothing at all has changed."""
+"""Bodies with unknown fields are rejected, and nothing changes."""
 
 from typing import Any, Final
 from uuid import uuid4
@@ -14,7 +14,7 @@ from tests.harness import snapshots
 from tests.harness.by_operation import by_operation, changes_a_record
 from tests.harness.external_servers import unreached
 
-NEVER: Final[dict[str, Any]] = {
+FORBIDDEN_FIELDS: Final[dict[str, Any]] = {
     "id": str(uuid4()),
     "organizationId": str(uuid4()),
     "organization_id": str(uuid4()),
@@ -51,30 +51,30 @@ NEVER: Final[dict[str, Any]] = {
     "body": {},
     "ctx": {},
 }
-"""What people try: of other records, of the table, of claims, of languages."""
+"""Fields that attackers try: of other records, the table, tokens and programming languages."""
 
 
-def names_of(operation: Operation) -> set[str]:
+def field_names(operation: Operation) -> set[str]:
     assert operation.body
     return {field.alias or name for name, field in operation.body.model_fields.items()}
 
 
-def beside(operation: Operation) -> dict[str, Any]:
-    """Return fields that the body does not have: all that the answer shows beside them, and what people try."""
-    shown = operation.response_model.model_fields if operation.response_model else {}
-    made_up = {to_camel(name): "made up" for name in shown} | NEVER
-    return {name: value for name, value in made_up.items() if name not in names_of(operation)}
+def unknown_fields(operation: Operation) -> dict[str, Any]:
+    """Return fields that the body does not have: further fields of the response, and those that attackers try."""
+    response_fields = operation.response_model.model_fields if operation.response_model else {}
+    candidates = {to_camel(name): "made up" for name in response_fields} | FORBIDDEN_FIELDS
+    return {name: value for name, value in candidates.items() if name not in field_names(operation)}
 
 
 @by_operation(lambda o: o.body)
 def test_unknown_fields_are_rejected_without_a_change(operation: Operation, world: World) -> None:
-    example, others = example_of(operation, world), beside(operation)
+    example, extra_fields = example_of(operation, world), unknown_fields(operation)
     before = snapshots.stored()
     with unreached():
-        refused = perform(operation, world, json={**(example.body or {}), **others})
-    assert refused.code == "422 validation_failed"
-    assert refused.faults == {f"/{name}": refused.faults.get(f"/{name}") for name in others}
-    assert set(refused.faults.values()) <= {"unknown_field", "read_only"}
+        response = perform(operation, world, json={**(example.body or {}), **extra_fields})
+    assert response.code == "422 validation_failed"
+    assert response.faults == {f"/{name}": response.faults.get(f"/{name}") for name in extra_fields}
+    assert set(response.faults.values()) <= {"unknown_field", "read_only"}
     assert snapshots.stored() == before
 
 
@@ -82,20 +82,20 @@ def test_unknown_fields_are_rejected_without_a_change(operation: Operation, worl
 def test_single_unknown_field_is_rejected(operation: Operation, world: World) -> None:
     example = example_of(operation, world)
     before = snapshots.stored()
-    for name in {"id", "organizationId", "ownerId", "version", "status", "role", "pk"} - names_of(operation):
-        refused = perform(operation, world, json={**(example.body or {}), name: NEVER[name]})
-        assert list(refused.faults) == [f"/{name}"]
+    for name in {"id", "organizationId", "ownerId", "version", "status", "role", "pk"} - field_names(operation):
+        response = perform(operation, world, json={**(example.body or {}), name: FORBIDDEN_FIELDS[name]})
+        assert list(response.faults) == [f"/{name}"]
     assert snapshots.stored() == before
 
 
 @by_operation(lambda o: o.body and issubclass(o.body, Patch) and not o.body.part and changes_a_record(o))
 def test_patch_may_repeat_read_only_fields(operation: Operation, world: World) -> None:
-    shown = look(operation, world, example_of(operation, world).record(operation)).json
-    repeated = {name: value for name, value in shown.items() if name not in names_of(operation)}
+    response_fields = look(operation, world, example_of(operation, world).record(operation)).json
+    repeated = {name: value for name, value in response_fields.items() if name not in field_names(operation)}
     before = snapshots.stored_beside_budgets()
-    answer = perform(operation, world, json=repeated)
-    assert answer.status == operation.success, answer.text
+    response = perform(operation, world, json=repeated)
+    assert response.status == operation.success, response.text
     assert snapshots.stored_beside_budgets() == before
     for name, value in repeated.items():
-        other = perform(operation, world, json={name: f"{value}!"})
-        assert other.faults == {f"/{name}": "read_only"}
+        changed_response = perform(operation, world, json={name: f"{value}!"})
+        assert changed_response.faults == {f"/{name}": "read_only"}

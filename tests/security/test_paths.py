@@ -1,4 +1,4 @@
-"""Paths that mean to lead elsewhere lead nowhere: of pages, of files that are served, of files that are made."""
+"""Path traversal: in paths of pages, names of exported files and entries of packages."""
 
 import re
 from pathlib import Path
@@ -14,7 +14,7 @@ from tests.harness.clock import Clock
 from tests.harness.exports import begin_export
 from tests.harness.workers import Workers
 
-CLIMBING: Final = [
+TRAVERSAL_PATHS: Final = [
     "/../..",
     "/../looms",
     "/..%2f..%2flooms",
@@ -44,24 +44,26 @@ CLIMBING: Final = [
 ]
 
 
-def led_to(answer: Any) -> list[str]:
-    """Where an answer leads: by its header, or by what it says of a redirect."""
-    said = answer.json.get("redirect") if answer.text.startswith("{") else None
-    return [answer.headers.get("Location", ""), (said or {}).get("location", "")]
+def redirect_targets(answer: Any) -> list[str]:
+    """Return the targets of a redirect, from the header and the body."""
+    redirect = answer.json.get("redirect") if answer.text.startswith("{") else None
+    return [answer.headers.get("Location", ""), (redirect or {}).get("location", "")]
 
 
 class TestPageByPath:
-    @pytest.mark.parametrize("path", CLIMBING)
+    @pytest.mark.parametrize("path", TRAVERSAL_PATHS)
     def test_path_traversal_finds_only_pages_of_the_site(self, path: str, world: World) -> None:
         pages = f"{world.site.path}/pages"
-        shown = [world.api.get(f"{pages}/by-path", query={"path": own}).json for own in ("/", "/looms")]
+        visible_pages = [
+            world.api.get(f"{pages}/by-path", query={"path": page_path}).json for page_path in ("/", "/looms")
+        ]
         by_path = world.api.get(f"{pages}/by-path", query={"path": path})
-        assert by_path.status in (404, 422) or by_path.json in shown
-        visited = world.api.get("/sites/resolve", query={"host": world.site.record["host"], "path": path})
-        assert visited.status in (404, 422) or visited.json["page"] in (None, *shown)
-        for place in (*led_to(by_path), *led_to(visited)):
-            assert "evil.example" not in (urlsplit(place).netloc, urlsplit(place.replace("\\", "/")).netloc)
-            assert not re.match(r"[/\\]{2}|\w+:(?!//)", place)
+        assert by_path.status in (404, 422) or by_path.json in visible_pages
+        resolved = world.api.get("/sites/resolve", query={"host": world.site.record["host"], "path": path})
+        assert resolved.status in (404, 422) or resolved.json["page"] in (None, *visible_pages)
+        for target in (*redirect_targets(by_path), *redirect_targets(resolved)):
+            assert "evil.example" not in (urlsplit(target).netloc, urlsplit(target.replace("\\", "/")).netloc)
+            assert not re.match(r"[/\\]{2}|\w+:(?!//)", target)
 
 
 class TestCreatedFiles:
@@ -75,11 +77,11 @@ class TestCreatedFiles:
         assert re.fullmatch(r'attachment; filename="[a-z0-9.-]+"', text.headers["Content-Disposition"])
         export = begin_export(world.api, world.organization)
         workers.settle()
-        address = export.now(world.api)["downloadUrl"]
-        url = urlsplit(address)
+        download_url = export.now(world.api)["downloadUrl"]
+        url = urlsplit(download_url)
         assert f"/{world.id}/{export.id}/audit-log." in url.path
         assert ".." not in url.path
-        assert "evil" not in address
+        assert "evil" not in download_url
 
     def test_package_entries_stay_in_their_folder(self, tmp_path: Path) -> None:
         task = tmp_path / "task"

@@ -1,7 +1,7 @@
-"""No regular expression of the service takes longer than in proportion to the text it is put to.
+"""All regular expressions of the service take linear time.
 
-Two look for those that do, each in its own way: recheck, which reads the expression, and Python's own engine, which is
-timed. Expressions that Pydantic is given (`pattern=`) are compiled by Rust's engine, which has no other kind.
+Two methods test this: recheck analyses the expressions, and Python's own engine is timed. Expressions of Pydantic
+fields (`pattern=`) are compiled by Rust's engine, which guarantees linear time.
 """
 
 import json
@@ -20,16 +20,16 @@ from chalicelib.features.audit.exports.logic import verify
 from chalicelib.features.notifications.channels.logic import provider_rules
 from chalicelib.kernel.storage.pii import PersonalData
 from tests.harness.conformance import document
-from tests.security.patterns import Pattern, Unknown, found
+from tests.security.patterns import DynamicPattern, Pattern, find_patterns
 
 ANALYSER: Final = Path(__file__).parent / "analyser"
-SHORT: Final = 2_000
-LONG: Final = 8_000
-MOST_OF_SHORT: Final = 9
-"""Times that the long text may take of what the short one takes: in proportion it is 4, as the square 16."""
-UNNOTICED: Final = 0.0004
-"""Seconds that say nothing."""
-PUMPS: Final = (
+SHORT_LENGTH: Final = 2_000
+LONG_LENGTH: Final = 8_000
+MAX_RATIO: Final = 9
+"""The maximum ratio of the times for the long and the short text. Linear time gives 4, quadratic time 16."""
+MIN_SECONDS: Final = 0.0004
+"""Times below this are not measurable."""
+REPEATED_TEXTS: Final = (
     "a",
     "A",
     "0",
@@ -67,95 +67,109 @@ PUMPS: Final = (
     "doi.org/",
     "arxiv.org/abs/",
 )
-BEFORE: Final = ("", "https://", "mailto:", '"', "— ", "atr_", "a@", "A")
-BEHIND: Final = "\x00<"
+PREFIXES: Final = ("", "https://", "mailto:", '"', "— ", "atr_", "a@", "A")
+SUFFIX: Final = "\x00<"
 
 
-def made_by_calls() -> dict[Unknown, tuple[str, ...]]:
-    """Return what only calls know of expressions: all of them, or an example."""
+def dynamic_pattern_sources() -> dict[DynamicPattern, tuple[str, ...]]:
+    """Return the expressions that are computed at run time: all of them, or an example."""
     uuid = "01939d3c-0000-7000-8000-0000000000ff"
     ada = PersonalData(frozenset({uuid}), frozenset({"ada@example.com"}))
-    of_paths = {pattern for operation in operations() for pattern in operation.path_patterns.values()}
+    path_patterns = {pattern for operation in operations() for pattern in operation.path_patterns.values()}
     return {
-        Unknown("chalicelib.features.audit.exports.logic.verify", "(_ERASED % organization).encode()"): (
+        DynamicPattern("chalicelib.features.audit.exports.logic.verify", "(_ERASED % organization).encode()"): (
             verify._ERASED % uuid,  # noqa: SLF001
         ),
-        Unknown("chalicelib.features.notifications.channels.logic.provider_rules", "hosts"): tuple(
+        DynamicPattern("chalicelib.features.notifications.channels.logic.provider_rules", "hosts"): tuple(
             hosts
             for hosts, _ in provider_rules._PROVIDER_URLS.values()  # noqa: SLF001
         ),
-        Unknown("chalicelib.kernel.http.fields", "pattern"): (),  # Of `shape`: where that is called, it is found.
-        Unknown("chalicelib.kernel.operations.operation", "pattern"): tuple(of_paths),
-        Unknown("chalicelib.kernel.storage.pii", "'|'.join(patterns) or _NOTHING"): (ada._named.pattern,),  # noqa: SLF001
+        DynamicPattern(
+            "chalicelib.kernel.http.fields", "pattern"
+        ): (),  # The parameter of `shape`, whose calls are found.
+        DynamicPattern("chalicelib.kernel.operations.operation", "pattern"): tuple(path_patterns),
+        DynamicPattern("chalicelib.kernel.storage.pii", "'|'.join(patterns) or _NOTHING"): (ada._named.pattern,),  # noqa: SLF001
     }
 
 
 @cache
-def all_of_them() -> list[Pattern]:
-    """Return every expression once, also where several places say the same."""
-    known, _ = found()
-    made = [
-        Pattern(unknown.module, source, 0, frozenset({"search" if unknown.module.endswith("person") else "fullmatch"}))
-        for unknown, sources in made_by_calls().items()
+def all_patterns() -> list[Pattern]:
+    """Return the distinct expressions."""
+    static_patterns, _ = find_patterns()
+    dynamic = [
+        Pattern(
+            dynamic_patterns.module,
+            source,
+            0,
+            frozenset({"search" if dynamic_patterns.module.endswith("person") else "fullmatch"}),
+        )
+        for dynamic_patterns, sources in dynamic_pattern_sources().items()
         for source in sources
     ]
-    told = [Pattern("openapi.json", source, 0, frozenset({"search"})) for source in documented(document())]
-    once = {(each.anchored, each.flags): each for each in sorted([*known, *made, *told], key=str)}
-    return [*once.values()]
+    from_document = [
+        Pattern("openapi.json", source, 0, frozenset({"search"})) for source in patterns_in_document(document())
+    ]
+    unique_patterns = {
+        (pattern.anchored_source, pattern.flags): pattern
+        for pattern in sorted([*static_patterns, *dynamic, *from_document], key=str)
+    }
+    return [*unique_patterns.values()]
 
 
-def documented(within: Any) -> Iterator[str]:
-    """Yield the expressions of the document, which its readers put to what they send and get."""
-    if isinstance(within, dict) and isinstance(within.get("pattern"), str):
-        yield within["pattern"]
-    members = within.values() if isinstance(within, dict) else within if isinstance(within, list) else ()
+def patterns_in_document(node: Any) -> Iterator[str]:
+    """Yield the expressions of the OpenAPI document, which clients apply."""
+    if isinstance(node, dict) and isinstance(node.get("pattern"), str):
+        yield node["pattern"]
+    members = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
     for member in members:
-        yield from documented(member)
+        yield from patterns_in_document(member)
 
 
-def in_proportion(work: Callable[[str], object], text: Callable[[int], str]) -> bool:
-    """Return whether four times the text takes no more than in proportion; of three tries the best one counts."""
+def takes_linear_time(function: Callable[[str], object], text: Callable[[int], str]) -> bool:
+    """Return whether the time is linear in the length of the text, in the best of three attempts."""
 
     def seconds(length: int) -> float:
-        began = time.process_time()
-        work(text(length))
-        return time.process_time() - began
+        started_at = time.process_time()
+        function(text(length))
+        return time.process_time() - started_at
 
-    return any(seconds(LONG) <= MOST_OF_SHORT * max(seconds(SHORT), UNNOTICED) for _ in range(3))
+    return any(seconds(LONG_LENGTH) <= MAX_RATIO * max(seconds(SHORT_LENGTH), MIN_SECONDS) for _ in range(3))
 
 
 def test_all_patterns_are_found() -> None:
-    known, unknown = found()
-    assert len(known) > 100
-    assert unknown == made_by_calls().keys()
+    static_patterns, dynamic_patterns = find_patterns()
+    assert len(static_patterns) > 100
+    assert dynamic_patterns == dynamic_pattern_sources().keys()
 
 
 def test_each_pattern_takes_linear_time() -> None:
-    assert [slow for pattern in all_of_them() for slow in slow_texts(pattern)] == []
+    assert [description for pattern in all_patterns() for description in find_slow_texts(pattern)] == []
 
 
 def test_superlinear_time_is_detected() -> None:
     for source in (r"[a-z]+@", r"^(?:[^\s]+@[^\s<]*)$", r"^(?:\s*a?\s*b)"):
-        noticed = Pattern("here", source, 0, frozenset({"search"}))
-        assert next(slow_texts(noticed), None), source
+        pattern = Pattern("here", source, 0, frozenset({"search"}))
+        assert next(find_slow_texts(pattern), None), source
 
 
-def slow_texts(pattern: Pattern) -> Iterator[str]:
-    """Yield which texts an expression takes longer for."""
-    compiled = re.compile(pattern.anchored, pattern.flags)
-    for before, pump in product(BEFORE, PUMPS):
-        if not in_proportion(compiled.search, lambda n, b=before, p=pump: b + p * (n // len(p)) + BEHIND):  # type: ignore[misc]
-            yield f"{pattern}: {before + pump + pump}…"
+def find_slow_texts(pattern: Pattern) -> Iterator[str]:
+    """Yield descriptions of the texts for which an expression takes more than linear time."""
+    compiled = re.compile(pattern.anchored_source, pattern.flags)
+    for prefix, repeated_text in product(PREFIXES, REPEATED_TEXTS):
+        if not takes_linear_time(compiled.search, lambda n, b=prefix, p=repeated_text: b + p * (n // len(p)) + SUFFIX):  # type: ignore[misc]
+            yield f"{pattern}: {prefix + repeated_text + repeated_text}…"
 
 
 def test_analyser_finds_no_vulnerable_pattern() -> None:
-    verdicts = analysed([(each.anchored, each.flags) for each in all_of_them()])
-    others = {str(each): verdict for each, verdict in zip(all_of_them(), verdicts, strict=True) if not safe(verdict)}
-    assert others == {}
+    verdicts = analyse([(pattern.anchored_source, pattern.flags) for pattern in all_patterns()])
+    unsafe_verdicts = {
+        str(pattern): verdict for pattern, verdict in zip(all_patterns(), verdicts, strict=True) if not is_safe(verdict)
+    }
+    assert unsafe_verdicts == {}
 
 
 def test_analyser_detects_vulnerable_patterns() -> None:
-    verdicts = analysed([(r"^(?:(a|a)*b)$", 0), (r"^(?:\s*a?\s*b)$", 0), (r"[a-z]+@", 0), (r"[^\s<>,]+@[^\s<>,]+", 0)])
+    verdicts = analyse([(r"^(?:(a|a)*b)$", 0), (r"^(?:\s*a?\s*b)$", 0), (r"[a-z]+@", 0), (r"[^\s<>,]+@[^\s<>,]+", 0)])
     assert [verdict["status"] for verdict in verdicts] == ["vulnerable"] * 4
 
 
@@ -164,23 +178,25 @@ def test_pydantic_uses_the_rust_regex_engine() -> None:
     assert {model.model_config.get("regex_engine", "rust-regex") for model in models} == {"rust-regex"}
 
 
-def safe(verdict: dict[str, Any]) -> bool:
+def is_safe(verdict: dict[str, Any]) -> bool:
     return bool(verdict["status"] == "safe")
 
 
-def analysed(expressions: list[tuple[str, int]]) -> list[dict[str, Any]]:
-    """Return what the analyser says of expressions of Python with their flags."""
+def analyse(expressions: list[tuple[str, int]]) -> list[dict[str, Any]]:
+    """Return the analyser's verdicts on Python expressions with their flags."""
     node = shutil.which("node")
     assert node, "Node is needed; see README.md"
-    asked = [
-        {"source": in_javascript(source), "flags": "i" * bool(flags & re.IGNORECASE)} for source, flags in expressions
+    expressions_as_json = [
+        {"source": to_javascript(source), "flags": "i" * bool(flags & re.IGNORECASE)} for source, flags in expressions
     ]
     command = [node, "check.js"]
-    ran = subprocess.run(command, cwd=ANALYSER, input=json.dumps(asked), check=True, capture_output=True, text=True)
-    verdicts: list[dict[str, Any]] = json.loads(ran.stdout)
+    result = subprocess.run(
+        command, cwd=ANALYSER, input=json.dumps(expressions_as_json), check=True, capture_output=True, text=True
+    )
+    verdicts: list[dict[str, Any]] = json.loads(result.stdout)
     return verdicts
 
 
-def in_javascript(source: str) -> str:
-    """Return an expression as JavaScript writes it: what it matches is the same, but for letters beyond 16 bits."""
+def to_javascript(source: str) -> str:
+    """Return an expression in JavaScript's syntax, equivalent but for characters beyond 16 bits."""
     return re.sub(r"\(\?P<", "(?<", source)

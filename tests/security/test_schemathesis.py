@@ -1,6 +1,6 @@
-"""What Schemathesis finds wrong with the service, by all of its checks: nothing.
+"""Schemathesis finds no failure of the service by any of its checks.
 
-`make fuzz` looks longer, and at random (`python -m tests.security.fuzz`).
+`make fuzz` runs it longer and with random seeds (`python -m tests.security.fuzz`).
 """
 
 from collections.abc import Mapping
@@ -17,10 +17,16 @@ from chalicelib.kernel.operations.operation import Operation
 from tests.catalogue.examples.registry import caller_of, example_of, perform
 from tests.catalogue.tenant_fixture import World
 from tests.harness.conformance import document
-from tests.security.allowed_findings import EXCUSED, TOLERATED, Excuse, Tolerance, is_excused
-from tests.security.schemathesis_runs import fuzz
+from tests.security.allowed_findings import (
+    ALLOWED_ACCEPTANCES,
+    ALLOWED_REJECTIONS,
+    AllowedAcceptance,
+    AllowedRejection,
+    is_allowed,
+)
+from tests.security.schemathesis_runs import run_schemathesis
 
-QUICK: Final[Mapping[str, Any]] = {
+QUICK_SETTINGS: Final[Mapping[str, Any]] = {
     "seed": 1,
     "generation": {"max-examples": 4, "deterministic": True, "database": "none", "no-shrink": True},
     "phases": {"enabled": False, "fuzzing": {"enabled": True}},
@@ -30,59 +36,68 @@ GROUPS: Final = sorted({operation.group for operation in operations()})
 
 @pytest.mark.parametrize("group", GROUPS)
 def test_schemathesis_finds_no_failures(group: str, world: World) -> None:
-    found = fuzz(world, [operation for operation in operations() if operation.group == group], QUICK)
-    assert [each for each in found if not is_excused(each)] == []
+    failures = run_schemathesis(
+        world, [operation for operation in operations() if operation.group == group], QUICK_SETTINGS
+    )
+    assert [each for each in failures if not is_allowed(each)] == []
 
 
 def test_schemathesis_detects_a_broken_operation(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(*_: object) -> bool:
+    def raise_error(*_: object) -> bool:
         raise RuntimeError("broken")
 
-    monkeypatch.setattr(conditions, "if_none_match", broken)
+    monkeypatch.setattr(conditions, "if_none_match", raise_error)
     country = [operation for operation in operations() if operation.id == "get_country"]
-    assert {each.check for each in fuzz(world, country, QUICK)} >= {"not_a_server_error", "content_type_conformance"}
+    assert {each.check for each in run_schemathesis(world, country, QUICK_SETTINGS)} >= {
+        "not_a_server_error",
+        "content_type_conformance",
+    }
 
 
-@pytest.mark.parametrize("excuse", EXCUSED, ids=lambda excuse: excuse.why)
-def test_allowed_rejections_match_the_schema_and_are_rejected(excuse: Excuse, world: World) -> None:
-    operation = operation_of(excuse)
+@pytest.mark.parametrize("rejection", ALLOWED_REJECTIONS, ids=lambda rejection: rejection.reason)
+def test_allowed_rejections_match_the_schema_and_are_rejected(rejection: AllowedRejection, world: World) -> None:
+    operation = get_operation(rejection)
     example = example_of(operation, world)
-    refused = world.api.request(
+    response = world.api.request(
         operation.method,
         example.path(operation),
         as_=caller_of(operation, world),
-        json=excuse.body,
-        query=excuse.query,
+        json=rejection.body,
+        query=rejection.query,
         headers=example.headers,
     )
-    assert refused.code == "422 validation_failed"
-    assert all(excuse.covers(fault) for fault in refused.json["errors"]), refused.text
-    assert faults_by_the_document(operation, excuse) == []
+    assert response.code == "422 validation_failed"
+    assert all(rejection.matches(error) for error in response.json["errors"]), response.text
+    assert schema_errors(operation, rejection) == []
 
 
-@pytest.mark.parametrize("tolerance", TOLERATED, ids=lambda tolerance: tolerance.why)
-def test_allowed_acceptances_violate_the_schema_and_are_accepted(tolerance: Tolerance, world: World) -> None:
-    operation = operation_of(tolerance)
-    taken = perform(operation, world, replace(example_of(operation, world), body=tolerance.body))
-    assert taken.status == operation.success
-    assert faults_by_the_document(operation, tolerance) != []
+@pytest.mark.parametrize("acceptance", ALLOWED_ACCEPTANCES, ids=lambda acceptance: acceptance.reason)
+def test_allowed_acceptances_violate_the_schema_and_are_accepted(acceptance: AllowedAcceptance, world: World) -> None:
+    operation = get_operation(acceptance)
+    response = perform(operation, world, replace(example_of(operation, world), body=acceptance.body))
+    assert response.status == operation.success
+    assert schema_errors(operation, acceptance) != []
 
 
-def operation_of(excuse: Excuse | Tolerance) -> Operation:
-    return next(operation for operation in operations() if operation.id == excuse.operation)
+def get_operation(rejection: AllowedRejection | AllowedAcceptance) -> Operation:
+    return next(operation for operation in operations() if operation.id == rejection.operation_id)
 
 
-def faults_by_the_document(operation: Operation, excuse: Excuse | Tolerance) -> list[str]:
-    """Return what the document finds wrong with the request that an excuse is shown by."""
+def schema_errors(operation: Operation, rejection: AllowedRejection | AllowedAcceptance) -> list[str]:
+    """Return the schema violations of an example request."""
     components = {"components": document()["components"]}
-    if isinstance(excuse, Tolerance) or excuse.body is not None:
+    if isinstance(rejection, AllowedAcceptance) or rejection.body is not None:
         assert operation.body
-        given = [(schemas.reference(operation.body.__name__), excuse.body)]
+        values = [(schemas.reference(operation.body.__name__), rejection.body)]
     else:
-        said = document()["paths"][operation.path][operation.method.lower()]["parameters"]
-        given = [(each["schema"], excuse.query[each["name"]]) for each in said if each.get("name") in excuse.query]
+        parameters = document()["paths"][operation.path][operation.method.lower()]["parameters"]
+        values = [
+            (each["schema"], rejection.query[each["name"]])
+            for each in parameters
+            if each.get("name") in rejection.query
+        ]
     return [
-        fault.message
-        for schema, value in given
-        for fault in Draft202012Validator({**components, **schema}).iter_errors(value)
+        error.message
+        for schema, value in values
+        for error in Draft202012Validator({**components, **schema}).iter_errors(value)
     ]

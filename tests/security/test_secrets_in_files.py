@@ -1,4 +1,4 @@
-"""No file of the project holds a secret: what looks like one is an example, and is named here with why it is none."""
+"""No file of the project contains a secret. Strings that look like secrets are listed here with a reason."""
 
 import os
 import re
@@ -16,93 +16,115 @@ from detect_secrets.settings import transient_settings
 from local.paths import ROOT
 
 IGNORED: Final = [line.rstrip("/") for line in (ROOT / ".gitignore").read_text().splitlines() if line[:1] != "#"]
-"""What never gets into the project's history."""
-PINNED: Final = ("*requirements*.txt", "*/package-lock.json", "*/docs/vendor/*", "*.bin", "*.png", "*.ico")
-"""Lists of hashes, and what others made, which is held by its hash."""
+"""Patterns of files that are never committed."""
+EXTERNAL: Final = ("*requirements*.txt", "*/package-lock.json", "*/docs/vendor/*", "*.bin", "*.png", "*.ico")
+"""Lists of hashes, and third-party files, which are pinned by a hash."""
 GENERATED: Final = ("openapi.json", "chalicelib/entrypoints/docs/openapi.json")
-"""Made of `chalicelib`, which is looked at itself."""
+"""Generated from `chalicelib`, which is scanned itself."""
 DETECTORS: Final[list[type[BasePlugin]]] = [*get_mapping_from_secret_type_to_class().values()]
-BY_CHANCE: Final = ("Base64HighEntropyString", "HexHighEntropyString")
-"""Detectors of what looks drawn at random: tests are full of that, and of what they make up to be refused."""
-LEAST_BY_CHANCE: Final = 16
-BY_NAME: Final = "KeywordDetector"
-"""Takes whatever stands beside a word such as `secret` for one. Ruff does that better (S105 to S107)."""
+ENTROPY_DETECTORS: Final = ("Base64HighEntropyString", "HexHighEntropyString")
+"""Detectors of random strings, of which the tests have many."""
+MIN_ENTROPY_STRING_LENGTH: Final = 16
+KEYWORD_DETECTOR: Final = "KeywordDetector"
+"""The detector of words such as `secret` near strings. Ruff is better at that (S105 to S107)."""
 
 
-class Known(NamedTuple):
-    """What looks like a secret in files, and is none."""
+class KnownString(NamedTuple):
+    """Strings that look like secrets but are not."""
 
     files: str
-    looks: str
-    why: str
+    pattern: str
+    reason: str
 
 
 KNOWN: Final = [
-    Known("*", r"https://hooks\.slack\.com/services/T0+/B0+/(?:x|room|world|X+wxyz)", "a room that there is not"),
-    Known("chalicelib/entrypoints/openapi/examples.py", r"[\w+/-]{43,}=*(?:\\n)?", "made of examples of answers"),
-    Known("chalicelib/features/**/models*", r"[0-9a-f]{64}", "SHA-256 of examples"),
-    Known(
+    KnownString(
+        "*", r"https://hooks\.slack\.com/services/T0+/B0+/(?:x|room|world|X+wxyz)", "a channel that does not exist"
+    ),
+    KnownString("chalicelib/entrypoints/openapi/examples.py", r"[\w+/-]{43,}=*(?:\\n)?", "examples of responses"),
+    KnownString("chalicelib/features/**/models*", r"[0-9a-f]{64}", "SHA-256 of examples"),
+    KnownString(
         "chalicelib/features/admin/migrations/logic/migration_catalogue.py",
         r"[0-9a-f]{64}",
-        "SHA-256 of what was applied",
+        "SHA-256 of applied migrations",
     ),
-    Known("chalicelib/features/sites/rendering/models/renderer_version.py", r"[0-9a-f]{16}", "digests of the renderer"),
-    Known("local/generators/renderer_version.py", r"[0-9a-f]{16}", "digests of renamed code"),
-    Known("local/generators/docs_assets.py", r"sha512-.*|[0-9a-f]{64}", "hashes of what is fetched"),
-    Known("tests/*", r"secret|pass|password", "passwords of nobody, in addresses that are refused"),
-    Known("tests/kernel/test_token_attacks.py", r"eyJhbGciOiJFUzI1NiJ9\.e30\.", "a token that says nothing, unsigned"),
+    KnownString(
+        "chalicelib/features/sites/rendering/models/renderer_version.py", r"[0-9a-f]{16}", "digests of the renderer"
+    ),
+    KnownString("local/generators/renderer_version.py", r"[0-9a-f]{16}", "digests of renamed code"),
+    KnownString("local/generators/docs_assets.py", r"sha512-.*|[0-9a-f]{64}", "hashes of downloaded files"),
+    KnownString("tests/*", r"secret|pass|password", "fake passwords in URLs that are rejected"),
+    KnownString(
+        "tests/kernel/test_token_attacks.py", r"eyJhbGciOiJFUzI1NiJ9\.e30\.", "an unsigned token without claims"
+    ),
 ]
 
 
-def files() -> Iterator[Path]:
-    """Yield the files that are kept, but for those that others made."""
-    for folder, below, names in os.walk(ROOT):
-        here = Path(folder).relative_to(ROOT)
-        below[:] = [name for name in below if not ignored(here / name) and name != ".git"]
-        yield from (here / name for name in names if not ignored(here / name) and not is_like(here / name, PINNED))
+def list_files() -> Iterator[Path]:
+    """Yield the committed files, except third-party ones."""
+    for folder, folder_names, names in os.walk(ROOT):
+        folder_path = Path(folder).relative_to(ROOT)
+        folder_names[:] = [name for name in folder_names if not is_ignored(folder_path / name) and name != ".git"]
+        yield from (
+            folder_path / name
+            for name in names
+            if not is_ignored(folder_path / name) and not is_excluded(folder_path / name, EXTERNAL)
+        )
 
 
-def ignored(path: Path) -> bool:
+def is_ignored(path: Path) -> bool:
     return any(fnmatch(path.name, pattern) or path.as_posix() == pattern for pattern in IGNORED if pattern)
 
 
-def is_like(path: Path, patterns: tuple[str, ...]) -> bool:
+def is_excluded(path: Path, patterns: tuple[str, ...]) -> bool:
     return path.as_posix() in GENERATED or any(fnmatch(f"/{path.as_posix()}", f"*{pattern}") for pattern in patterns)
 
 
-def secrets_in(paths: Iterable[Path], root: Path = ROOT, left_out: tuple[str, ...] = ()) -> list[str]:
-    """Return what in files looks like a secret and isn't known to be none."""
-    kinds = [kind for kind in DETECTORS if kind.__name__ not in (BY_NAME, *left_out)]
-    # To look line by line takes long; most files have nothing that would be looked at twice.
+def find_secrets(paths: Iterable[Path], root: Path = ROOT, excluded_detectors: tuple[str, ...] = ()) -> list[str]:
+    """Return the unknown strings in files that look like secrets."""
+    kinds = [kind for kind in DETECTORS if kind.__name__ not in (KEYWORD_DETECTOR, *excluded_detectors)]
+    # Scanning line by line is slow, and most files have no candidates.
     detectors = [kind() for kind in kinds]
     texts = {path: (root / path).read_text(encoding="utf-8", errors="replace") for path in paths}
-    looked_at = [path for path, text in texts.items() if any(finds(each, text) for each in detectors)]
+    candidates = [path for path, text in texts.items() if any(has_candidate(detector, text) for detector in detectors)]
     with transient_settings({"plugins_used": [{"name": kind.__name__} for kind in kinds]}):
-        found = [(path, each) for path in looked_at for each in scan_file(str(root / path))]
-    return [f"{path}:{e.line_number}: {e.type}" for path, e in found if not is_known(path, str(e.secret_value))]
+        findings = [(path, finding) for path in candidates for finding in scan_file(str(root / path))]
+    return [
+        f"{path}:{finding.line_number}: {finding.type}"
+        for path, finding in findings
+        if not is_known(path, str(finding.secret_value))
+    ]
 
 
-def finds(detector: BasePlugin, text: str) -> bool:
-    """Return whether a detector would look twice at a text: at a short word that was drawn at random it would not."""
-    least = LEAST_BY_CHANCE if type(detector).__name__ in BY_CHANCE else 1
-    return any(len(found) >= least for found in detector.analyze_string(text))
+def has_candidate(detector: BasePlugin, text: str) -> bool:
+    """Return whether a detector finds a candidate in a text. Short random strings are no candidates."""
+    min_length = MIN_ENTROPY_STRING_LENGTH if type(detector).__name__ in ENTROPY_DETECTORS else 1
+    return any(len(candidate) >= min_length for candidate in detector.analyze_string(text))
 
 
 def is_known(path: Path, value: str) -> bool:
-    return any(fnmatch(path.as_posix(), known.files) and re.fullmatch(known.looks, value) for known in KNOWN)
+    return any(
+        fnmatch(path.as_posix(), known_string.files) and re.fullmatch(known_string.pattern, value)
+        for known_string in KNOWN
+    )
 
 
 def test_no_file_contains_a_secret() -> None:
-    kept = sorted(files())
-    tests = [path for path in kept if path.parts[0] == "tests"]
-    found = [*secrets_in(path for path in kept if path not in tests), *secrets_in(tests, left_out=BY_CHANCE)]
-    assert found == [], "if it is none, name it in KNOWN of tests/security/test_secrets_in_files.py, with why"
+    committed_files = sorted(list_files())
+    tests = [path for path in committed_files if path.parts[0] == "tests"]
+    findings = [
+        *find_secrets(path for path in committed_files if path not in tests),
+        *find_secrets(tests, excluded_detectors=ENTROPY_DETECTORS),
+    ]
+    assert findings == [], (
+        "if it is not a secret, add it to KNOWN in tests/security/test_secrets_in_files.py, with a reason"
+    )
 
 
 def test_scanned_files_are_the_committed_ones() -> None:
-    looked_at = {path.as_posix() for path in files()}
-    assert {"app.py", ".ci/run", "docs/operations/running.md", "tests/vectors.json"} <= looked_at
-    assert not [path for path in looked_at if path.startswith((".venv", ".local", ".git/", "build/"))]
+    candidates = {path.as_posix() for path in list_files()}
+    assert {"app.py", ".ci/run", "docs/operations/running.md", "tests/vectors.json"} <= candidates
+    assert not [path for path in candidates if path.startswith((".venv", ".local", ".git/", "build/"))]
 
 
 @pytest.mark.parametrize(
@@ -117,4 +139,4 @@ def test_scanned_files_are_the_committed_ones() -> None:
 )
 def test_secret_is_detected(line: str, tmp_path: Path) -> None:
     (tmp_path / "settings.py").write_text(f"{line}\n")
-    assert secrets_in([Path("settings.py")], tmp_path)
+    assert find_secrets([Path("settings.py")], tmp_path)

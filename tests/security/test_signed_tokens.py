@@ -1,4 +1,4 @@
-"""Tokens and cursors of the service's own: each opens what it was made for, and with anything altered nothing."""
+"""The service's own tokens and cursors: each grants only its purpose, and altered ones are rejected."""
 
 from collections.abc import Callable, Iterator
 from typing import Final
@@ -12,39 +12,39 @@ from tests.conftest import Configure
 from tests.harness.api import Answer
 from tests.harness.invitations import invite
 
-Opening = Callable[[World, str], Answer]
+TokenRequest = Callable[[World, str], Answer]
 
 
-def previewed(world: World, token: str) -> Answer:
+def request_preview(world: World, token: str) -> Answer:
     return world.api.get(f"{world.page.path}/preview-public", query={"token": token})
 
 
-def sent(world: World, token: str) -> Answer:
+def request_lead(world: World, token: str) -> Answer:
     return world.api.get(f"/public/leads/{world.lead.id}", headers={"Lead-Token": token})
 
 
-def invited(world: World, token: str) -> Answer:
+def request_invitation(world: World, token: str) -> Answer:
     return world.api.get("/organizations/invitations/acceptance", query={"token": token})
 
 
-def listed(world: World, token: str) -> Answer:
+def request_next_page(world: World, token: str) -> Answer:
     path = f"{world.organization.path}/members"
     return world.api.get(path, as_=world.people.owner, query={"limit": 1, "cursor": token})
 
 
-OPENINGS: Final[dict[str, tuple[Opening, str]]] = {
-    "preview": (previewed, "404 not_found"),
-    "lead": (sent, "401 unauthenticated"),
-    "invitation": (invited, "404 not_found"),
-    "cursor": (listed, "400 invalid_cursor"),
+REQUESTS_BY_KIND: Final[dict[str, tuple[TokenRequest, str]]] = {
+    "preview": (request_preview, "404 not_found"),
+    "lead": (request_lead, "401 unauthenticated"),
+    "invitation": (request_invitation, "404 not_found"),
+    "cursor": (request_next_page, "400 invalid_cursor"),
 }
-"""What takes each kind of token, and what it says to one that is none."""
+"""The request that uses each kind of token, and its response to an invalid token."""
 MALFORMED: Final = "422 validation_failed"
-by_kind = pytest.mark.parametrize("kind", OPENINGS)
+for_each_kind = pytest.mark.parametrize("kind", REQUESTS_BY_KIND)
 
 
-def tokens(world: World) -> dict[str, str]:
-    """Give one of each kind."""
+def create_tokens(world: World) -> dict[str, str]:
+    """Create a token of each kind."""
     owner, path = world.people.owner, f"{world.organization.path}/members"
     link = invite(world.api, world.organization, "kate@example.org").record["acceptUrl"]
     return {
@@ -55,67 +55,74 @@ def tokens(world: World) -> dict[str, str]:
     }
 
 
-def one_bit_each(data: bytes) -> Iterator[bytes]:
-    """Yield the bytes with one bit of one byte altered: each byte, and not always the same bit."""
+def flip_one_bit_each(data: bytes) -> Iterator[bytes]:
+    """Yield copies of the data with one bit flipped, in each byte once."""
     for at in range(len(data)):
         yield data[:at] + bytes([data[at] ^ 1 << at % 8]) + data[at + 1 :]
 
 
-@by_kind
+@for_each_kind
 class TestToken:
     def test_grants_access_to_its_record(self, kind: str, world: World, begin: Begin) -> None:
-        token = begin(tokens)[kind]
-        assert OPENINGS[kind][0](world, token).status == 200
+        token = begin(create_tokens)[kind]
+        assert REQUESTS_BY_KIND[kind][0](world, token).status == 200
 
     def test_token_with_any_altered_byte_is_rejected(self, kind: str, world: World, begin: Begin) -> None:
-        token = begin(tokens)[kind]
-        open_, refusal = OPENINGS[kind]
-        assert {open_(world, to_base64url(each)).code for each in one_bit_each(from_base64url(token))} == {refusal}
+        token = begin(create_tokens)[kind]
+        request, rejection_code = REQUESTS_BY_KIND[kind]
+        assert {request(world, to_base64url(each)).code for each in flip_one_bit_each(from_base64url(token))} == {
+            rejection_code
+        }
 
     def test_truncated_and_extended_tokens_are_rejected(self, kind: str, world: World, begin: Begin) -> None:
-        token = begin(tokens)[kind]
-        open_, refusal = OPENINGS[kind]
-        others = [token[:end] for end in range(1, len(token), 3)]
-        others += [f"{token}A", f"{token}=", f"{token}.", f" {token[1:]}", token * 20]
-        assert {open_(world, other).code for other in others} <= {refusal, MALFORMED}
+        token = begin(create_tokens)[kind]
+        request, rejection_code = REQUESTS_BY_KIND[kind]
+        altered_tokens = [token[:end] for end in range(1, len(token), 3)]
+        altered_tokens += [f"{token}A", f"{token}=", f"{token}.", f" {token[1:]}", token * 20]
+        assert {request(world, other).code for other in altered_tokens} <= {rejection_code, MALFORMED}
 
     def test_token_of_another_kind_is_rejected(self, kind: str, world: World, begin: Begin) -> None:
-        given = begin(tokens)
-        open_, refusal = OPENINGS[kind]
-        assert {open_(world, token).code for other, token in given.items() if other != kind} <= {refusal, MALFORMED}
+        tokens_by_kind = begin(create_tokens)
+        request, rejection_code = REQUESTS_BY_KIND[kind]
+        assert {request(world, token).code for other, token in tokens_by_kind.items() if other != kind} <= {
+            rejection_code,
+            MALFORMED,
+        }
 
     def test_token_is_not_a_credential(self, kind: str, world: World, begin: Begin) -> None:
-        token = begin(tokens)[kind]
+        token = begin(create_tokens)[kind]
         for path in ("/organizations", "/status", world.page.path):
             assert world.api.get(path, as_=token).code == "401 unauthenticated"
 
 
-# That of an invitation is known by its hash, which is stored.
+# An invitation's token is found by its stored hash, not by a signature.
 @pytest.mark.parametrize("kind", ["preview", "lead", "cursor"])
-def test_token_signed_with_another_key_is_rejected(
-    kind: str, world: World, begin: Begin, configure: Configure
-) -> None:
-    token = begin(tokens)[kind]
+def test_token_signed_with_another_key_is_rejected(kind: str, world: World, begin: Begin, configure: Configure) -> None:
+    token = begin(create_tokens)[kind]
     configure(token_key=to_base64(b"another key of thirty-two bytes."))
-    open_, refusal = OPENINGS[kind]
-    assert open_(world, token).code == refusal
+    request, rejection_code = REQUESTS_BY_KIND[kind]
+    assert request(world, token).code == rejection_code
 
 
 class TestForeignToken:
     def test_token_of_another_tenant_is_rejected(self, world: World) -> None:
         other = world.rivals
-        assert previewed(world, other.preview_token).code == "404 not_found"
-        assert sent(world, other.lead.token).code == "404 not_found"
-        theirs = world.api.get(f"{other.path}/audit-log", as_=other.owner, query={"limit": 1}).json["nextCursor"]
-        mine = world.api.get(f"{world.organization.path}/audit-log", as_=world.people.owner, query={"cursor": theirs})
-        assert mine.code == "400 invalid_cursor"
+        assert request_preview(world, other.preview_token).code == "404 not_found"
+        assert request_lead(world, other.lead.token).code == "404 not_found"
+        foreign_cursor = world.api.get(f"{other.path}/audit-log", as_=other.owner, query={"limit": 1}).json[
+            "nextCursor"
+        ]
+        response = world.api.get(
+            f"{world.organization.path}/audit-log", as_=world.people.owner, query={"cursor": foreign_cursor}
+        )
+        assert response.code == "400 invalid_cursor"
 
     def test_revoked_tokens_are_rejected(self, world: World, begin: Begin) -> None:
-        given = begin(tokens)
+        tokens_by_kind = begin(create_tokens)
         owner = world.people.owner
         assert world.api.patch(world.page.path, as_=owner, json={"revokePreviews": True}).status == 200
-        assert previewed(world, given["preview"]).code == "404 not_found"
+        assert request_preview(world, tokens_by_kind["preview"]).code == "404 not_found"
         pending = world.api.items(f"{world.organization.path}/invitations", as_=owner)
-        (its_id,) = [each["id"] for each in pending if each["email"] == "kate@example.org"]
-        assert world.api.delete(f"{world.organization.path}/invitations/{its_id}", as_=owner).status == 204
-        assert invited(world, given["invitation"]).code == "410 invitation_revoked"
+        (invitation_id,) = [each["id"] for each in pending if each["email"] == "kate@example.org"]
+        assert world.api.delete(f"{world.organization.path}/invitations/{invitation_id}", as_=owner).status == 204
+        assert request_invitation(world, tokens_by_kind["invitation"]).code == "410 invitation_revoked"

@@ -1,4 +1,4 @@
-"""What people choose gets into keys and expressions of the table as a value, and never as a part of what they say."""
+"""User input is only a value in keys and expressions of the table, and never changes their structure."""
 
 import json
 import re
@@ -14,7 +14,7 @@ from tests.catalogue.tenant_fixture import World
 from tests.harness.by_operation import by_operation
 from tests.harness.calls import Call
 
-CHOSEN: Final = {
+USER_CONTROLLED: Final = {
     "actor",
     "target",
     "type",
@@ -34,8 +34,8 @@ CHOSEN: Final = {
     "slug",
     "published_slug",
 }
-"""Names of what people choose, or a caller may ask for by any word."""
-OURS: Final = {
+"""Fields whose values users choose, or callers can send as any text."""
+SERVICE_CONTROLLED: Final = {
     "address_hash",
     "channel_id",
     "created_at",
@@ -67,57 +67,59 @@ OURS: Final = {
     "webhook_id",
     "year",
 }
-"""Names of what the service makes, or takes one of a few words for: no `#` is in it."""
-ENDS_WELL: Final = {"L#E#{contact_email}#{status}": "an address ends with a domain, in which there is no #"}
+"""Fields whose values the service generates or restricts to an enumeration. They contain no `#`."""
+SAFE_TEMPLATES: Final = {"L#E#{contact_email}#{status}": "an email address ends with a domain, which contains no #"}
 
-HOSTILE: Final = ("a#b#evil", ":evil OR #pk = :pk", 'attribute_exists(evil)\x00"}')
-
-
-def templates(kind: type[Entity]) -> set[str]:
-    """Return the templates of the keys of a kind: its own, of its lists and filters, of what is unique about it."""
-    own = [text for name in ("pk", "sk") if isinstance(text := getattr(kind, name, None), str)]
-    said = [value for of in kind.__mro__ for value in vars(of).values()]
-    lists = [each for each in said if isinstance(each, Collection | Facet)]
-    keys = [key for each in lists for key in (each.pk, getattr(each, "sk", "")) if key]
-    return {*own, *keys, *(f"U#{each.namespace}#{each.key}" for each in kind.uniques.values())}
+HOSTILE_TEXTS: Final = ("a#b#evil", ":evil OR #pk = :pk", 'attribute_exists(evil)\x00"}')
 
 
-ALL: Final = sorted({template for kind in record_kinds() for template in templates(kind)})
+def key_templates(kind: type[Entity]) -> set[str]:
+    """Return the key templates of a record type: its own, and those of its collections, facets and unique values."""
+    own_expressions = [text for name in ("pk", "sk") if isinstance(text := getattr(kind, name, None), str)]
+    class_attributes = [value for cls in kind.__mro__ for value in vars(cls).values()]
+    indexes = [each for each in class_attributes if isinstance(each, Collection | Facet)]
+    keys = [key for each in indexes for key in (each.pk, getattr(each, "sk", "")) if key]
+    return {*own_expressions, *keys, *(f"U#{each.namespace}#{each.key}" for each in kind.uniques.values())}
 
 
-@pytest.mark.parametrize("template", ALL)
+ALL_TEMPLATES: Final = sorted({template for kind in record_kinds() for template in key_templates(kind)})
+
+
+@pytest.mark.parametrize("template", ALL_TEMPLATES)
 def test_user_input_is_only_at_the_end_of_a_key(template: str) -> None:
     names = re.findall(r"{(\w+)", template)
-    assert set(names) <= CHOSEN | OURS, "say in tests/security/test_table_keys.py whose choice that is"
-    assert not CHOSEN & set(names[:-1]) or template in ENDS_WELL
+    assert set(names) <= USER_CONTROLLED | SERVICE_CONTROLLED, (
+        "add it to USER_CONTROLLED or SERVICE_CONTROLLED in tests/security/test_table_keys.py"
+    )
+    assert not USER_CONTROLLED & set(names[:-1]) or template in SAFE_TEMPLATES
 
 
 def test_namespaces_of_unique_values_are_disjoint() -> None:
-    spaces = {each.namespace.partition("#")[0] for kind in record_kinds() for each in kind.uniques.values()}
-    assert not [space for space in spaces if "{" in space]
-    assert len(spaces) > 5
+    namespaces = {each.namespace.partition("#")[0] for kind in record_kinds() for each in kind.uniques.values()}
+    assert not [space for space in namespaces if "{" in space]
+    assert len(namespaces) > 5
 
 
 def expressions(call: Call) -> str:
-    """What a call says to DynamoDB in its language, and by which names."""
+    """Return the expressions, attribute names and index names of a call to DynamoDB."""
 
-    def said(value: Any) -> list[Any]:
+    def collect(value: Any) -> list[Any]:
         if isinstance(value, list):
-            return [each for one in value for each in said(one)]
+            return [each for item in value for each in collect(item)]
         if not isinstance(value, dict):
             return []
-        own = [
+        own_expressions = [
             v
             for name, v in value.items()
             if name.endswith("Expression") or name in ("ExpressionAttributeNames", "IndexName")
         ]
         values = ("ExpressionAttributeValues", "Item", "Key", "Keys")
-        return [*own, *(each for name, v in value.items() if name not in values for each in said(v))]
+        return [*own_expressions, *(each for name, v in value.items() if name not in values for each in collect(v))]
 
-    return json.dumps(said(dict(call.parameters)))
+    return json.dumps(collect(dict(call.parameters)))
 
 
-def texts_of(operation: Operation) -> list[str]:
+def query_parameters(operation: Operation) -> list[str]:
     fields = operation.query.model_fields if operation.query else {}
     return [field.alias or name for name, field in fields.items() if name != "limit"]
 
@@ -125,11 +127,13 @@ def texts_of(operation: Operation) -> list[str]:
 @by_operation(lambda o: o.query or o.path_parameters)
 def test_expressions_contain_no_user_input(operation: Operation, world: World) -> None:
     example, caller = example_of(operation, world), caller_of(operation, world)
-    for word in HOSTILE:
-        others = [example.but(**{name: word}) for name in example.parameters]
-        answers = [perform(operation, world, other, as_=caller) for other in others]
+    for hostile_text in HOSTILE_TEXTS:
+        hostile_examples = [example.but(**{name: hostile_text}) for name in example.parameters]
+        responses = [perform(operation, world, other, as_=caller) for other in hostile_examples]
         if operation.query:
-            answers.append(perform(operation, world, as_=caller, query=dict.fromkeys(texts_of(operation), word)))
-        for answer in answers:
-            assert answer.status < 500
-            assert "evil" not in " ".join(expressions(call) for call in answer.calls.made)
+            responses.append(
+                perform(operation, world, as_=caller, query=dict.fromkeys(query_parameters(operation), hostile_text))
+            )
+        for response in responses:
+            assert response.status < 500
+            assert "evil" not in " ".join(expressions(call) for call in response.calls.made)

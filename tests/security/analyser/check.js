@@ -1,16 +1,16 @@
-// Says of each regular expression of JavaScript that it is given as JSON what recheck finds about it: as one of Unicode
-// if it can be read so.
+// Reads JavaScript regular expressions as JSON and prints recheck's findings, in Unicode mode if the expression is valid
+// in it.
 import { text } from "node:stream/consumers";
 import recheck from "recheck/lib/browser.js";
 
-// It counts steps and never looks at the clock, so that it says the same on a machine that is busy: what takes longer
-// than it may is taken for an attack that works.
-const unhurried = { timeout: null, attackTimeout: null, incubationTimeout: null, seedingTimeout: null, randomSeed: 1 };
-const checked = (source, flags) => recheck.checkSync(source, flags, unhurried);
+// It counts steps instead of time, so that its results do not depend on the machine's load. Otherwise a timeout would
+// count as a successful attack.
+const withoutTimeouts = { timeout: null, attackTimeout: null, incubationTimeout: null, seedingTimeout: null, randomSeed: 1 };
+const check = (source, flags) => recheck.checkSync(source, flags, withoutTimeouts);
 
-const found = JSON.parse(await text(process.stdin)).map(({ source, flags }) => {
-  const inUnicode = checked(source, `${flags}u`);
-  const { status, complexity, attack, error } = inUnicode.error ? checked(source, flags) : inUnicode;
+const findings = JSON.parse(await text(process.stdin)).map(({ source, flags }) => {
+  const unicodeResult = check(source, `${flags}u`);
+  const { status, complexity, attack, error } = unicodeResult.error ? check(source, flags) : unicodeResult;
   return { status, complexity: complexity?.summary ?? null, attack: attack?.pattern ?? null, error: error ?? null };
 });
-console.log(JSON.stringify(found));
+console.log(JSON.stringify(findings));
