@@ -93,8 +93,8 @@ class ModelRecord:
     @property
     def exists(self) -> bool:
         """Whether neither the record nor any of its containers is deleted."""
-        closed = any(record.fields.get("status") == "pending_deletion" for record in self.self_and_containers)
-        return not closed and not any(record.is_deleted for record in self.self_and_containers)
+        is_closed = any(record.fields.get("status") == "pending_deletion" for record in self.self_and_containers)
+        return not is_closed and not any(record.is_deleted for record in self.self_and_containers)
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ class Model:
     former_slugs: dict[str, str] = field(default_factory=dict)
     email_counts: dict[str, dict[int, tuple[float, int]]] = field(default_factory=dict)
 
-    def existing(self, kind: str, container: ModelRecord | None = None) -> list[ModelRecord]:
+    def list_existing(self, kind: str, container: ModelRecord | None = None) -> list[ModelRecord]:
         """Return the existing records of a kind, in order of their creation."""
         return [
             record
@@ -142,7 +142,7 @@ class Model:
 
     def pick(self, kind: str, record_index: int, container: ModelRecord | None = None) -> ModelRecord | None:
         """Return a record of a kind, counted from the newest, or a deleted one if none exists or it is asked for."""
-        existing_records = self.existing(kind, container)[::-1]
+        existing_records = self.list_existing(kind, container)[::-1]
         deleted_records = [
             record
             for record in self.records

@@ -13,7 +13,7 @@ def _sender(who: str | int = "ada") -> Json:
 def _invite_and_accept(whom: str, role: str) -> list[tuple[str, Json]]:
     return [
         ("invite_to_organization", {**_sender(), "place": 0, "whom": whom, "role": role, "days": 7}),
-        ("answer_as_invited", {**_sender(), "invitation": 0, "decision": "accept", "old": 1}),
+        ("respond_as_invitee", {**_sender(), "invitation": 0, "decision": "accept", "link_choice": 1}),
     ]
 
 

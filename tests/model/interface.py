@@ -55,18 +55,18 @@ def role_suffices(role: str | None, needed: str) -> bool:
 def expand_scopes(scopes: list[str]) -> set[str]:
     """Return the scopes together with those that they imply."""
     general = [_GENERAL_SCOPES.index(scope) for scope in scopes if scope in _GENERAL_SCOPES]
-    held = {*scopes, *_GENERAL_SCOPES[: max(general, default=-1) + 1]}
-    return held | {f"{scope.removesuffix(':write')}:read" for scope in scopes if scope.endswith(":write")}
+    expanded_scopes = {*scopes, *_GENERAL_SCOPES[: max(general, default=-1) + 1]}
+    return expanded_scopes | {f"{scope.removesuffix(':write')}:read" for scope in scopes if scope.endswith(":write")}
 
 
 def scopes_allow(scopes: list[str], row: InterfaceOperation) -> bool:
     """Return whether an API key with these scopes may perform an operation."""
-    held, (_, role) = expand_scopes(scopes), row.required_role
-    if "admin" in held or row.scope in held:
+    expanded_scopes, (_, role) = expand_scopes(scopes), row.required_role
+    if "admin" in expanded_scopes or row.scope in expanded_scopes:
         return True
     if row.scope.endswith(":read") and role in ("", "member"):
-        return "read" in held
-    return role in ("", "member", "editor") and "write" in held
+        return "read" in expanded_scopes
+    return role in ("", "member", "editor") and "write" in expanded_scopes
 
 
 _AREAS_OF_READ: Final = ("organizations", "platforms", "domains", "taxonomy", "research", "sites")
@@ -109,8 +109,12 @@ def readable_areas(scopes: list[str] | None) -> list[str] | None:
     """Return the areas whose events a subscriber receives that was created with these scopes, or None for all."""
     if scopes is None or "admin" in scopes:
         return None
-    held = expand_scopes(scopes)
-    return [area for area in _AREAS if f"{area}:read" in held or ("read" in held and area in _AREAS_OF_READ)]
+    expanded_scopes = expand_scopes(scopes)
+    return [
+        area
+        for area in _AREAS
+        if f"{area}:read" in expanded_scopes or ("read" in expanded_scopes and area in _AREAS_OF_READ)
+    ]
 
 
 def is_event_in_areas(event: str, areas: list[str] | None) -> bool:
@@ -121,5 +125,5 @@ def is_event_in_areas(event: str, areas: list[str] | None) -> bool:
 
 def role_of_api_key(scopes: list[str]) -> str:
     """Return the role of an API key in its organization."""
-    held = expand_scopes(scopes)
-    return "admin" if "admin" in held else "editor" if "write" in held else "member"
+    expanded_scopes = expand_scopes(scopes)
+    return "admin" if "admin" in expanded_scopes else "editor" if "write" in expanded_scopes else "member"

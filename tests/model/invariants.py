@@ -57,7 +57,7 @@ def check_final_state(run: Story) -> None:
     run_until_idle(run)
     apply_elapsed_time(run)
     evidence.assert_proven()
-    for organization in run.model.existing("organization"):
+    for organization in run.model.list_existing("organization"):
         _check_records_and_lists(run, organization)
         _check_trees(run, organization)
         entries = _check_log(run, organization)
@@ -87,7 +87,7 @@ def _check_records_and_lists(run: Story, organization: ModelRecord) -> None:
             if t.exists and organization in t.self_and_containers and _contains_kind(t, kind)
         ]:
             listed = run.api.items(f"{record.path}/{list_path}", as_=owner, query={"limit": 7})
-            expected = run.model.existing(kind, record)
+            expected = run.model.list_existing(kind, record)
             if kind == "space":
                 expected = sorted(expected, key=lambda space: (space.fields["position"], space.id))
             assert [item["id"] for item in listed] == [record.id for record in expected], f"{kind} of {record.fields}"
@@ -95,21 +95,21 @@ def _check_records_and_lists(run: Story, organization: ModelRecord) -> None:
 
 def _check_trees(run: Story, organization: ModelRecord) -> None:
     owner = run.owner_of(organization)
-    for platform in run.model.existing("platform", organization):
+    for platform in run.model.list_existing("platform", organization):
         nodes = run.api.items(f"{platform.path}/taxonomy-nodes", as_=owner, query={"limit": 9})
         assert {node["id"]: node["path"] for node in nodes} == paths_of(run, platform)
-    for site in run.model.existing("site", organization):
+    for site in run.model.list_existing("site", organization):
         publication = publication_of(site)
         listed = run.api.items(f"{site.path}/pages", as_=owner, query={"limit": 9})
         assert {page["id"]: page["path"] for page in listed} == publication.drafts
         published = {page: page_state.published for page, page_state in publication.pages.items()}
         assert {page["id"]: page["publishedRevisionId"] for page in listed} == published
         manual = {r["id"] for r in run.api.items(f"{site.path}/redirects", as_=owner) if r["origin"] == "manual"}
-        assert manual == {redirect.id for redirect in run.model.existing("redirect", site)}
+        assert manual == {redirect.id for redirect in run.model.list_existing("redirect", site)}
         for page, path in publication.public.items() if site.fields["status"] == "published" else ():
             response = visit(run, site, path)
             is_redirected = path in {
-                r.fields["fromPath"] for r in run.model.existing("redirect", site) if r.fields["enabled"]
+                r.fields["fromPath"] for r in run.model.list_existing("redirect", site) if r.fields["enabled"]
             }
             assert is_redirected or (response.status, response.json["id"], response.json["path"]) == (200, page, path)
 
@@ -156,7 +156,7 @@ def _check_log(run: Story, organization: ModelRecord) -> list[Json]:
 def _check_deliveries(run: Story, organization: ModelRecord, entries: list[Json]) -> None:
     """Assert that each event reached its subscribers, or that a delivery explains why it did not."""
     expected = _expected_deliveries(entries)
-    for webhook in run.model.existing("webhook", organization):
+    for webhook in run.model.list_existing("webhook", organization):
         listed = run.api.items(f"{webhook.path}/deliveries", as_=run.owner_of(organization), query={"limit": 100})
         assert {delivery["eventId"] for delivery in listed} == expected[webhook.id].keys()
         arrived = {delivery["webhook-id"] for delivery in run.endpoints.arrived.get(webhook.fields["url"], [])}
@@ -164,7 +164,7 @@ def _check_deliveries(run: Story, organization: ModelRecord, entries: list[Json]
             assert delivery["status"] in ("succeeded", "skipped"), delivery
             assert delivery["status"] == "skipped" or delivery["eventId"] in arrived
             assert expected[webhook.id][delivery["eventId"]] or delivery["status"] == "skipped"
-    for channel in run.model.existing("channel", organization):
+    for channel in run.model.list_existing("channel", organization):
         ids_by_sequence = {entry["sequence"]: entry["id"] for entry in entries}
         messages = run.endpoints.arrived.get(channel.internal["url"], [])
         arrived = {ids_by_sequence[delivery["event"]["sequence"]] for delivery in messages}

@@ -219,7 +219,7 @@ class Story:
         """Return the response to the owner who reads a record."""
         return self.api.get(record.path, as_=self.owner_of(record))
 
-    def record_creation(
+    def add_created_record(
         self, kind: str, response: Answer, container: ModelRecord | None, expected: Json, *secret_names: str
     ) -> ModelRecord:
         """Add a created record to the model. `secret_names` are fields that only this response contains."""
@@ -237,7 +237,7 @@ class Story:
         self.model.records.append(created)
         return created
 
-    def record_change(self, record: ModelRecord, response: Answer, changed_fields: Json, **secrets: Any) -> bool:
+    def apply_change(self, record: ModelRecord, response: Answer, changed_fields: Json, **secrets: Any) -> bool:
         """Apply a change to the model and return whether it changed anything. All other fields must be unchanged."""
         fields, before = response.json, record.fields
         expected = {**before, **changed_fields}

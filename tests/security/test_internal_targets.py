@@ -101,11 +101,11 @@ UNSUPPORTED_URLS: Final = [
     "https://example.com/\r\nHost: x",
     "",
 ]
-"""Addresses of what is no web server."""
+"""URLs with unsupported schemes or ports."""
 
 
 def submit_url(world: World, url: str) -> list[Answer]:
-    """Give an address wherever one is taken to be sent to."""
+    """Submit a URL to all operations that accept targets of deliveries."""
     owner, path = world.people.owner, world.organization.path
     channel = {"provider": "webhook", "name": "#engines", "config": {"webhookUrl": url}}
     return [

@@ -45,7 +45,7 @@ def create_api_key(run: Story, by: RequestedBy, place: int, name: str, scopes: l
         }
         if parent and not days:
             expected["expiresAt"], expires_at_seconds = parent.fields["expiresAt"], parent.internal["until"]
-        created = run.record_creation("api_key", response, organization, expected, "key")
+        created = run.add_created_record("api_key", response, organization, expected, "key")
         created.internal["until"], created.internal["lineage"] = (
             expires_at_seconds,
             _issuer_chain(run.resolve_caller(by.caller_name)[0]),
@@ -110,7 +110,7 @@ def revoke_api_key(run: Story, by: RequestedBy, key: int) -> None:
         record.fields["status"], record.has_unseen_version = "revoked", True
         if record.container:
             revoked_keys = revoke_dependent_keys(
-                record.container, run.model.existing("api_key"), record.id, "parent_revoked", set()
+                record.container, run.model.list_existing("api_key"), record.id, "parent_revoked", set()
             )
             record.fields["revokedKeys"] = revoked_keys
         run.expect_entry(by, "revoke_api_key", record)
@@ -140,7 +140,7 @@ def rotate_api_key(run: Story, by: RequestedBy, key: int, hours: int) -> None:
         if caller.id != record.id:
             record.internal["lineage"] = [*dict.fromkeys([*record.internal["lineage"], *_issuer_chain(caller)])]
         last_used = {"lastUsedAt": response.json["lastUsedAt"]}
-        run.record_change(record, response, {"hint": response.json["hint"], **last_used}, key=True)
+        run.apply_change(record, response, {"hint": response.json["hint"], **last_used}, key=True)
         assert record.internal["key"] != former_secret
         path = record.container.path if record.container else ""
         assert (run.api.get(path, as_=former_secret).status == 401) == (hours == 0)
@@ -154,7 +154,7 @@ _MAX_SECRETS = 5
 def list_api_keys(run: Story, by: RequestedBy, place: int) -> None:
     organization = run.model.pick("organization", place)
     if organization and (response := run.request(by, "list_api_keys", organization, query={"limit": 100})):
-        keys = run.model.existing("api_key", organization)
+        keys = run.model.list_existing("api_key", organization)
         assert [(item["id"], item["status"], item["scopes"], item["key"]) for item in response.json["items"]] == [
             (key.id, key.fields["status"], key.fields["scopes"], None) for key in keys
         ]

@@ -64,7 +64,7 @@ def list_domain_inventory(run: Story, by: RequestedBy, place: int) -> None:
         listed = [(i["platformId"], i["customDomain"], i["verificationStatus"]) for i in response.json["items"]]
         assert listed == [
             (p.id, p.internal.get("domain"), p.internal.get("domainStatus") or "none")
-            for p in run.model.existing("platform", organization)
+            for p in run.model.list_existing("platform", organization)
         ]
 
 

@@ -26,7 +26,7 @@ def settle(run: Story) -> None:
 
 
 @action(days=st.sampled_from([1 / 24, 1, 1, 7]))
-def time_passes(run: Story, days: float) -> None:
+def pass_time(run: Story, days: float) -> None:
     """Let hours or days pass and run the due tasks, unless an organization would be purged."""
     if any(t.fields["status"] == "pending_deletion" for t in run.model.records if t.kind == "organization"):
         return
@@ -48,32 +48,32 @@ def run_until_idle(run: Story) -> None:
 
 def apply_elapsed_time(run: Story) -> None:
     """Apply what passing time changes: scheduled pages, failed domains, expired keys and invitations."""
-    for page in run.model.existing("page"):
+    for page in run.model.list_existing("page"):
         pages.apply_schedule(run, page)
-    for platform in run.model.existing("platform"):
+    for platform in run.model.list_existing("platform"):
         domains.apply_verification_timeout(run, platform)
-    for thing in run.model.records:
-        if thing.kind == "api_key" and thing.fields["status"] == "active":
-            expires_at_seconds = thing.internal["until"]
+    for record in run.model.records:
+        if record.kind == "api_key" and record.fields["status"] == "active":
+            expires_at_seconds = record.internal["until"]
             if expires_at_seconds is not None and expires_at_seconds <= run.seconds:
-                thing.fields["status"] = "expired"
-        is_pending = thing.kind == "invitation" and thing.fields["status"] == "pending" and thing.exists
-        if is_pending and invitations.status(run, thing) == "expired":
-            thing.fields["status"], thing.has_unseen_version = "expired", True
-            kind = thing.internal["place"].kind
-            run.model.expected_system_entries.setdefault(thing.log_id, []).append(
-                (f"{kind}.invitation.expired", thing.id)
+                record.fields["status"] = "expired"
+        is_pending = record.kind == "invitation" and record.fields["status"] == "pending" and record.exists
+        if is_pending and invitations.status(run, record) == "expired":
+            record.fields["status"], record.has_unseen_version = "expired", True
+            kind = record.internal["place"].kind
+            run.model.expected_system_entries.setdefault(record.log_id, []).append(
+                (f"{kind}.invitation.expired", record.id)
             )
 
 
 @action()
-def messages_are_lost(run: Story) -> None:  # noqa: ARG001 - all runs share the queues
+def discard_messages(run: Story) -> None:  # noqa: ARG001 - all runs share the queues
     for queue in cloud.queues():
         queue._messages.clear()  # noqa: SLF001
 
 
 @action()
-def messages_come_twice(run: Story) -> None:
+def duplicate_messages(run: Story) -> None:
     """Duplicate the queued messages, as SQS delivers at least once."""
     for queue in cloud.queues():
         copies = [copy(message) for message in queue._messages]  # noqa: SLF001
@@ -84,7 +84,7 @@ def messages_come_twice(run: Story) -> None:
 
 
 @action()
-def messages_are_reordered(run: Story) -> None:
+def reorder_messages(run: Story) -> None:
     """Deliver the queued messages in reverse order, including delayed ones."""
     for queue in cloud.queues():
         queue._messages.reverse()  # noqa: SLF001
@@ -92,7 +92,7 @@ def messages_are_reordered(run: Story) -> None:
 
 
 @action(fault=st.sampled_from(FAULTS), at=st.integers(1, 12))
-def a_worker_is_struck(run: Story, fault: str, at: int) -> None:
+def fail_worker(run: Story, fault: str, at: int) -> None:
     """Let a worker fail or die at one of its AWS calls."""
     with failing(Fault[fault], at=at), suppress(Died, Problem):
         run.workers.attempt()
@@ -104,14 +104,14 @@ def endpoints_become(run: Story, state: str) -> None:
 
 
 @action(sent=record_index)
-def a_client_sends_again(run: Story, sent: int) -> None:
+def repeat_request(run: Story, sent: int) -> None:
     """Repeat a request that had an `Idempotency-Key`."""
     if run.keyed_requests:
         run.repeat(run.keyed_requests[-1 - sent % len(run.keyed_requests)])
 
 
 @action()
-def the_process_is_new(run: Story) -> None:  # noqa: ARG001 - all runs share the process
+def restart_process(run: Story) -> None:  # noqa: ARG001 - all runs share the process
     """Clear all caches, as in a new process, and keep the stored items and queued messages."""
     state, queued_messages = snapshots.taken(), {queue.name: [*queue._messages] for queue in cloud.queues()}  # noqa: SLF001
     snapshots.put_back(state)

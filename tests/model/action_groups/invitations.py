@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.harness.api import Answer
 from tests.harness.invitations import ACCEPTANCE, token_of
 from tests.model.action_groups.members import TOO_LOW, max_grantable_role, people
-from tests.model.action_groups.organizations import record_membership
+from tests.model.action_groups.organizations import add_membership
 from tests.model.actions import action, record_index, roles
 from tests.model.entities import NOT_FOUND, Caller, Json, ModelRecord
 from tests.model.interface import OPERATIONS, role_suffices
@@ -59,13 +59,13 @@ def create_invitation(
         "platformId": None if container.kind != "platform" else container.id,
         "mailWithheld": not _count_email(run, invitee.email),
     }
-    created = run.record_creation("invitation", response, organization, expected, "acceptUrl")
+    created = run.add_created_record("invitation", response, organization, expected, "acceptUrl")
     created.internal |= {
         "place": container,
         "inviter": caller,
         "invitedAs": membership_of_inviter(run, caller, container),
     }
-    _record_sending(run, created)
+    _apply_sending(run, created)
     run.expect_entry(by, operation, created)
     return created
 
@@ -78,10 +78,10 @@ def membership_of_inviter(run: Story, caller: Caller, container: ModelRecord) ->
 
 def invitations_to(run: Story, container: ModelRecord) -> list[ModelRecord]:
     """Return the invitations to a container itself."""
-    return [i for i in run.model.existing("invitation") if i.internal["place"] is container]
+    return [i for i in run.model.list_existing("invitation") if i.internal["place"] is container]
 
 
-def _record_sending(run: Story, invitation: ModelRecord) -> None:
+def _apply_sending(run: Story, invitation: ModelRecord) -> None:
     invitation.internal["until"] = run.seconds + invitation.fields["expiresInDays"] * _DAY
     invitation.internal["second"] = run.seconds
     invitation.internal["tokens"] = [*invitation.internal.get("tokens", []), token_of(invitation.internal["acceptUrl"])]
@@ -95,9 +95,9 @@ def _count_email(run: Story, email_address: str) -> bool:
         window: window_state if window_state[0] > run.seconds else (run.seconds + window, 0)
         for window, window_state in windows.items()
     }
-    if any(used >= _MAX_EMAILS_BY_WINDOW[window] for window, (_, used) in windows.items()):
+    if any(email_count >= _MAX_EMAILS_BY_WINDOW[window] for window, (_, email_count) in windows.items()):
         return False
-    email_counts |= {window: (until, used + 1) for window, (until, used) in windows.items()}
+    email_counts |= {window: (until, email_count + 1) for window, (until, email_count) in windows.items()}
     return True
 
 
@@ -142,8 +142,8 @@ def resend_invitation(run: Story, by: RequestedBy, invitation: int) -> None:
         new = {"expiresAt": response.json["expiresAt"], "sentAt": response.json["sentAt"], "mailWithheld": withheld}
         assert (new["sentAt"] is None) is withheld
         assert withheld or new["sentAt"] > (record.fields["sentAt"] or "")
-        run.record_change(record, response, new, acceptUrl=True)
-        _record_sending(run, record)
+        run.apply_change(record, response, new, acceptUrl=True)
+        _apply_sending(run, record)
         run.expect_entry(by, "resend_invitation", record, f"{record.internal['place'].kind}.invitation.resent")
 
 
@@ -163,27 +163,31 @@ def revoke_invitation(run: Story, by: RequestedBy, invitation: int) -> None:
         run.expect_entry(by, "revoke_invitation", record, f"{container.kind}.invitation.revoked")
 
 
-@action(invitation=record_index, decision=st.sampled_from(["accept", "accept", "decline"]), old=st.integers(0, 4))
-def answer_as_invited(run: Story, by: RequestedBy, invitation: int, decision: str, old: int) -> None:
+@action(
+    invitation=record_index, decision=st.sampled_from(["accept", "accept", "decline"]), link_choice=st.integers(0, 4)
+)
+def respond_as_invitee(run: Story, by: RequestedBy, invitation: int, decision: str, link_choice: int) -> None:
     """Let the invited person respond, mostly by the latest link."""
     if record := run.model.pick("invitation", invitation):
         whom = next(name for name, p in run.people.items() if p.email == record.fields["email"])
-        respond(
+        submit_response(
             run,
             RequestedBy(whom, idempotency_number=by.idempotency_number),
             record,
             decision,
-            uses_latest_token=old > 0,
+            uses_latest_token=link_choice > 0,
         )
 
 
 @action(invitation=record_index, decision=st.sampled_from(["accept", "decline"]))
-def answer_invitation(run: Story, by: RequestedBy, invitation: int, decision: str) -> None:
+def respond_to_invitation(run: Story, by: RequestedBy, invitation: int, decision: str) -> None:
     if record := run.model.pick("invitation", invitation):
-        respond(run, RequestedBy(by.caller_name), record, decision, uses_latest_token=True)
+        submit_response(run, RequestedBy(by.caller_name), record, decision, uses_latest_token=True)
 
 
-def respond(run: Story, by: RequestedBy, record: ModelRecord, decision: str, *, uses_latest_token: bool) -> None:
+def submit_response(
+    run: Story, by: RequestedBy, record: ModelRecord, decision: str, *, uses_latest_token: bool
+) -> None:
     """Respond to an invitation and record the result."""
     caller, credential = run.resolve_caller(by.caller_name)
     token = record.internal["tokens"][-1 if uses_latest_token else 0]
@@ -192,13 +196,13 @@ def respond(run: Story, by: RequestedBy, record: ModelRecord, decision: str, *, 
     actual = response.code if response.status >= 400 else str(response.status)
     assert actual == expected.partition(" again")[0], f"{actual} instead of {expected}"
     if expected == "200":
-        _record_response(run, by, record, response, decision)
+        _apply_response(run, by, record, response, decision)
 
 
 def _expected_result(run: Story, caller: Caller, record: ModelRecord, token: str, decision: str) -> str:
     row = OPERATIONS["respond_to_invitation"]
-    if refused := run.model.expected_refusal(caller, row, None):
-        return refused
+    if principal_refusal := run.model.expected_refusal(caller, row, None):
+        return principal_refusal
     if not record.internal["place"].exists:
         return NOT_FOUND
     return _token_refusal(run, record, token) or _result_for_person(run, caller, record, decision)
@@ -206,9 +210,9 @@ def _expected_result(run: Story, caller: Caller, record: ModelRecord, token: str
 
 def _token_refusal(run: Story, record: ModelRecord, token: str) -> str | None:
     current_status = status(run, record)
-    replaced = token != record.internal["tokens"][-1]
+    is_replaced = token != record.internal["tokens"][-1]
     if (
-        replaced
+        is_replaced
         or current_status == "revoked"
         or (current_status == "pending" and not is_inviter_entitled(run, record))
     ):
@@ -229,14 +233,14 @@ def _result_for_person(run: Story, caller: Caller, record: ModelRecord, decision
     return "409 already_member" if is_role_raised else "200"
 
 
-def _record_response(run: Story, by: RequestedBy, record: ModelRecord, response: Answer, decision: str) -> None:
+def _apply_response(run: Story, by: RequestedBy, record: ModelRecord, response: Answer, decision: str) -> None:
     outcome, container = {"accept": "accepted", "decline": "declined"}[decision], record.internal["place"]
     assert response.json["status"] == outcome
     record.fields["status"], record.has_unseen_version = outcome, True
     if outcome == "accepted":
         caller = run.resolve_caller(by.caller_name)[0]
-        present = run.model.membership(container, caller.id)
-        record.internal["joinedAs"] = present or record_membership(run, container, caller.id, record.fields["role"])
+        membership = run.model.membership(container, caller.id)
+        record.internal["joinedAs"] = membership or add_membership(run, container, caller.id, record.fields["role"])
         assert response.json["membership"]["role"] == record.internal["joinedAs"].fields["role"]
     kind = "platform" if container.kind == "platform" else "organization"
     run.expect_entry(by, "respond_to_invitation", record, f"{kind}.invitation.{outcome}")
@@ -245,12 +249,12 @@ def _record_response(run: Story, by: RequestedBy, record: ModelRecord, response:
 @action(place=record_index)
 def list_invitations(run: Story, by: RequestedBy, place: int) -> None:
     organization = run.model.pick("organization", place)
-    if organization is None or not run.model.existing("organization"):
+    if organization is None or not run.model.list_existing("organization"):
         return
     caller = run.resolve_caller(by.caller_name)[0]
     if caller.kind == "user" and not role_suffices(run.model.effective_role(caller, organization), "admin"):
         return  # The admins of its platforms may list them, too.
     if response := run.request(by, "list_invitations", organization, query={"limit": 100}):
-        expected = [(i.id, status(run, i)) for i in run.model.existing("invitation", organization)]
+        expected = [(i.id, status(run, i)) for i in run.model.list_existing("invitation", organization)]
         record = {each for each, _ in expected}  # The purge of a deleted platform removes its invitations.
         assert [(i["id"], i["status"]) for i in response.json["items"] if i["id"] in record] == expected

@@ -31,24 +31,24 @@ def create_public_lead(run: Story, by: RequestedBy, name: str, message: str | No
     email_address = f"lead{len(run.model.records)}@example.org"
     body = {"contactName": name, "contactEmail": email_address, "message": message}
     if response := run.request(by, "create_public_lead", body=body):
-        created = run.record_creation("lead", response, None, {**body, "status": "new"}, "leadToken")
+        created = run.add_created_record("lead", response, None, {**body, "status": "new"}, "leadToken")
         run.expect_entry(by, "create_public_lead", created)
 
 
-@action(weight=6, lead=record_index, status=st.sampled_from([*NEXT_STATUSES]), anybody=st.integers(0, 4))
-def change_marketing_lead_status(run: Story, by: RequestedBy, lead: int, status: str, anybody: int) -> None:
+@action(weight=6, lead=record_index, status=st.sampled_from([*NEXT_STATUSES]), sender_choice=st.integers(0, 4))
+def change_marketing_lead_status(run: Story, by: RequestedBy, lead: int, status: str, sender_choice: int) -> None:
     record = run.model.pick("lead", lead)
     if record is None:
         return
-    by = by if anybody == 0 else RequestedBy("operator", by.if_match)
+    by = by if sender_choice == 0 else RequestedBy("operator", by.if_match)
     current = record.fields["status"]
     refusal = None if status == current or _can_transition(current, status) else "409 invalid_transition"
     if response := run.request(by, "change_marketing_lead_status", None, record, {"status": status}, refusal=refusal):
         assert response.json["status"] == status
-        _record_status(run, by, "change_marketing_lead_status", record, status)
+        _apply_status(run, by, "change_marketing_lead_status", record, status)
 
 
-def _record_status(run: Story, by: RequestedBy, operation: str, lead: ModelRecord, status: str) -> None:
+def _apply_status(run: Story, by: RequestedBy, operation: str, lead: ModelRecord, status: str) -> None:
     lead.internal["withdrawn"] = status == "withdrawn"
     if lead.fields["status"] != status:
         lead.fields |= {"status": status, "version": lead.fields["version"] + 1}

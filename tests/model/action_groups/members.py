@@ -46,7 +46,7 @@ def update_organization_member(run: Story, by: RequestedBy, place: int, whom: st
         if role != member.fields["role"]:
             implied_scopes = expand_scopes([{"member": "read", "editor": "write"}.get(role, "admin")])
             shown = {**shown, "revokedKeys": revoke_keys_of_member(run, member, "member_demoted", {*implied_scopes})}
-        record_role_change(run, by, "update_organization_member", member, response.json, {**shown, "role": role})
+        apply_role_change(run, by, "update_organization_member", member, response.json, {**shown, "role": role})
         member.fields["revokedKeys"] = None
 
 
@@ -54,11 +54,11 @@ def revoke_keys_of_member(run: Story, member: ModelRecord, reason: str, implied_
     """Revoke the API keys that a member created and that exceed the scopes that the member has from now on."""
     assert member.container
     return revoke_dependent_keys(
-        member.container, run.model.existing("api_key"), member.fields["userId"], reason, implied_scopes
+        member.container, run.model.list_existing("api_key"), member.fields["userId"], reason, implied_scopes
     )
 
 
-def record_role_change(
+def apply_role_change(
     run: Story, by: RequestedBy, operation: str, member: ModelRecord, shown_member: Json, expected: Json
 ) -> None:
     """Record the changed role of a member."""
@@ -106,14 +106,14 @@ def end_membership(run: Story, member: ModelRecord) -> None:
     """End a membership with the memberships in its descendants and the invitations that depend on it."""
     member.is_deleted = True
     container, user_id = member.container, member.fields["userId"]
-    for thing in run.model.records:
-        is_descendant = thing.kind in ("platform_member", "space_member") and thing.is_inside(container)
-        if is_descendant and thing.fields["userId"] == user_id:
-            thing.is_deleted = True
-        is_pending = thing.kind == "invitation" and thing.fields["status"] == "pending"
-        if is_pending and thing.fields["invitedBy"] == user_id and _rests_on(member, thing):
-            thing.fields["status"] = "revoked"
-            thing.has_unseen_version = True
+    for record in run.model.records:
+        is_descendant = record.kind in ("platform_member", "space_member") and record.is_inside(container)
+        if is_descendant and record.fields["userId"] == user_id:
+            record.is_deleted = True
+        is_pending = record.kind == "invitation" and record.fields["status"] == "pending"
+        if is_pending and record.fields["invitedBy"] == user_id and _rests_on(member, record):
+            record.fields["status"] = "revoked"
+            record.has_unseen_version = True
 
 
 def _rests_on(member: ModelRecord, invitation: ModelRecord) -> bool:
@@ -132,7 +132,7 @@ def transfer_ownership(run: Story, by: RequestedBy, place: int, to: str) -> None
     refusal = None if successor else "422 validation_failed"
     body = {"newOwnerId": run.people[to].id}
     response = run.request(by, "transfer_ownership", organization, body=body, refusal=refusal)
-    if response and owner and successor and run.record_change(organization, response, {"ownerId": body["newOwnerId"]}):
+    if response and owner and successor and run.apply_change(organization, response, {"ownerId": body["newOwnerId"]}):
         for member, role in ((owner, "admin"), (successor, "owner")):
             member.fields["role"], member.has_unseen_version = role, True
             member.fields = run.read_as_owner(member).json
@@ -145,6 +145,6 @@ def list_organization_members(run: Story, by: RequestedBy, place: int) -> None:
     organization = run.model.pick("organization", place)
     if organization and (response := run.request(by, "list_organization_members", organization, query={"limit": 100})):
         caller = run.resolve_caller(by.caller_name)[0]
-        members = run.model.existing("member", organization)
+        members = run.model.list_existing("member", organization)
         assert response.json["items"] == [redact_for(run, caller, organization, member.fields) for member in members]
         assert [m.fields["userId"] for m in members if m.fields["role"] == "owner"] == [organization.fields["ownerId"]]

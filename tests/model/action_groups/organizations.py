@@ -20,7 +20,7 @@ def slug_refusal(model: Model, slug: str | None, owner: ModelRecord | None = Non
 
 @action(fields=st.fixed_dictionaries({"name": names}, optional={"slug": slugs, "companyAddress": optional_texts}))
 def create_organization(run: Story, by: RequestedBy, fields: Json) -> None:
-    if len(run.model.existing("organization")) >= _MAX_ORGANIZATIONS:
+    if len(run.model.list_existing("organization")) >= _MAX_ORGANIZATIONS:
         return
     response = run.request(by, "create_organization", body=fields, refusal=slug_refusal(run.model, fields.get("slug")))
     if response:
@@ -28,15 +28,15 @@ def create_organization(run: Story, by: RequestedBy, fields: Json) -> None:
         derived_slug = response.json["slug"]
         assert slug_refusal(run.model, derived_slug) is None
         expected = {"status": "active", "ownerId": caller.id, "deletionDueAt": None, "companyCountry": None}
-        created = run.record_creation("organization", response, None, {**expected, **fields})
-        record_membership(run, created, caller.id, "owner")
+        created = run.add_created_record("organization", response, None, {**expected, **fields})
+        add_membership(run, created, caller.id, "owner")
         run.expect_entry(by, "create_organization", created)
 
 
 _MAX_ORGANIZATIONS = 4
 
 
-def record_membership(run: Story, container: ModelRecord, user_id: str, role: str) -> ModelRecord:
+def add_membership(run: Story, container: ModelRecord, user_id: str, role: str) -> ModelRecord:
     """Add a membership to the model, as the service shows it."""
     from tests.model.entities import MEMBERS
 
@@ -56,7 +56,7 @@ def update_organization(run: Story, by: RequestedBy, place: int, fields: Json) -
         response = run.request(by, "update_organization", organization, body=fields, refusal=refusal)
         if response:
             former = organization.fields["slug"]
-            if run.record_change(organization, response, fields):
+            if run.apply_change(organization, response, fields):
                 run.model.former_slugs[f"organization/{former}"] = organization.id
                 run.model.former_slugs.pop(f"organization/{organization.fields['slug']}", None)
                 run.expect_entry(by, "update_organization", organization)
@@ -94,7 +94,7 @@ def restore(run: Story, by: RequestedBy, organization: ModelRecord) -> None:
     else:
         assert response.status == 200, response.text
         organization.fields |= {"status": "active"}
-        run.record_change(organization, response, {"deletionDueAt": None})
+        run.apply_change(organization, response, {"deletionDueAt": None})
         run.expect_entry(by, "update_organization", organization, "organization.restored")
 
 
@@ -107,7 +107,7 @@ def get_organization(run: Story, by: RequestedBy, place: int) -> None:
 
 @action(slug=slugs)
 def get_organization_by_slug(run: Story, by: RequestedBy, slug: str) -> None:
-    organization = next((t for t in run.model.existing("organization") if t.fields["slug"] == slug), None)
+    organization = next((t for t in run.model.list_existing("organization") if t.fields["slug"] == slug), None)
     if organization and (response := run.request(by, "get_organization_by_slug", organization, slug=slug)):
         assert response.json["id"] == organization.id
 
@@ -116,7 +116,7 @@ def get_organization_by_slug(run: Story, by: RequestedBy, slug: str) -> None:
 def list_organizations(run: Story, by: RequestedBy) -> None:
     if response := run.request(by, "list_organizations", query={"limit": 100}):
         caller = run.resolve_caller(by.caller_name)[0]
-        visible_ids = [o.id for o in run.model.existing("organization") if run.model.effective_role(caller, o)]
+        visible_ids = [o.id for o in run.model.list_existing("organization") if run.model.effective_role(caller, o)]
         assert sorted(item["id"] for item in response.json["items"]) == sorted(visible_ids)
 
 

@@ -33,7 +33,7 @@ def create_page(run: Story, by: RequestedBy, site: int, slug: str, parent: int |
         if home:
             publication.make_home(response.json["id"])
         expected = {**body, "isHome": publication.home == response.json["id"], "status": "draft"}
-        created = run.record_creation(
+        created = run.add_created_record(
             "page", response, record, {**expected, "path": publication.drafts[response.json["id"]]}
         )
         run.expect_entry(by, "create_page", created)
@@ -57,13 +57,13 @@ def edit_page(run: Story, by: RequestedBy, page: int, slug: str | None, moves: b
         by, "update_page", record.container, record, body, refusal=refusal, possible_refusals=_POSITION_REFUSALS
     )
     if response:
-        _record_revision(record, response)
+        _apply_revision(record, response)
         assert response.json["title"] == body["title"]
         assert _public(run, record.container) == before, "an edit of a draft changed the published page"
         run.expect_entry(by, "update_page", record)
 
 
-def _record_revision(page: ModelRecord, response: Answer) -> None:
+def _apply_revision(page: ModelRecord, response: Answer) -> None:
     fields = response.json
     assert page.container
     revision, position = fields["draftRevisionId"], (fields["parentId"], fields["slug"])
@@ -110,7 +110,7 @@ def publish_page(run: Story, by: RequestedBy, page: int, earlier: int) -> None:
 
 
 @action(weight=2, page=record_index)
-def take_page_back(run: Story, by: RequestedBy, page: int) -> None:
+def unpublish_page(run: Story, by: RequestedBy, page: int) -> None:
     record = run.model.pick("page", page)
     if record and record.container:
         was_published = record.exists and publication_of(record.container).pages[record.id].shown is not None
@@ -133,7 +133,7 @@ def make_page_home(run: Story, by: RequestedBy, page: int) -> None:
             publication_of(record.container).make_home(record.id)
             record.fields = response.json
             run.expect_entry(by, "update_page", record)
-            for other in run.model.existing("page", record.container):
+            for other in run.model.list_existing("page", record.container):
                 other.has_unseen_version = True
 
 
@@ -185,7 +185,7 @@ def restore_page_revision(run: Story, by: RequestedBy, page: int, earlier: int) 
         revision_id=revision_id,
     ):
         assert response.json["title"] == page_state.drafts[revision_id][0]
-        _record_revision(record, response)
+        _apply_revision(record, response)
         assert _public(run, record.container) == before, "a restored draft changed the published page"
         run.expect_entry(by, "restore_page_revision", record)
 
@@ -201,7 +201,7 @@ def delete_page(run: Story, by: RequestedBy, page: int, cascade: bool) -> None: 
         publication = publication_of(record.container)
         publication.delete(record.id)
         run.expect_entry(by, "delete_page", record)
-        for page_record in run.model.existing("page", record.container):
+        for page_record in run.model.list_existing("page", record.container):
             page_record.is_deleted = page_record.id not in publication.pages
             page_record.has_unseen_version = True
 
@@ -217,7 +217,7 @@ def get_page_by_path(run: Story, by: RequestedBy, site: int, path: str) -> None:
     if response := run.request(
         by, "get_page_by_path", record, query={"path": path}, possible_refusals=possible_refusals
     ):
-        is_redirect_source = any(path == r.fields["fromPath"] for r in run.model.existing("redirect", record))
+        is_redirect_source = any(path == r.fields["fromPath"] for r in run.model.list_existing("redirect", record))
         if response.status == 200 and not is_redirect_source:
             assert public[path] == response.json["id"]
             assert response.json["title"] == publication_of(record).pages[response.json["id"]].shown

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from tests.model.action_groups.invitations import create_invitation, invitations_to, is_inviter_entitled, status
 from tests.model.action_groups.members import end_membership, people, redact_for
-from tests.model.action_groups.organizations import record_membership
+from tests.model.action_groups.organizations import add_membership
 from tests.model.action_groups.spaces import set_role
 from tests.model.actions import action, record_index, roles
 from tests.model.entities import NOT_FOUND, Caller, ModelRecord
@@ -32,16 +32,16 @@ def join_platform(run: Story, by: RequestedBy, platform: int) -> None:
         refusal = NOT_FOUND if is_draft else "403 forbidden" if is_closed else None
     if not run.request(by, "join_platform", container, refusal=refusal) or member:
         return
-    joined = record_membership(run, container, caller.id, invitation.fields["role"] if invitation else "member")
+    new_member = add_membership(run, container, caller.id, invitation.fields["role"] if invitation else "member")
     if invitation:
         invitation.fields["status"], invitation.has_unseen_version, invitation.internal["joinedAs"] = (
             "accepted",
             True,
-            joined,
+            new_member,
         )
         run.expect_entry(by, "join_platform", invitation, "platform.invitation.accepted")
     else:
-        run.expect_entry(by, "join_platform", joined)
+        run.expect_entry(by, "join_platform", new_member)
 
 
 def _pending_invitation(run: Story, caller: Caller, container: ModelRecord) -> ModelRecord | None:
@@ -84,7 +84,7 @@ def list_platform_members(run: Story, by: RequestedBy, platform: int) -> None:
     container = run.model.pick("platform", platform)
     if container and (response := run.request(by, "list_platform_members", container, query={"limit": 100})):
         caller = run.resolve_caller(by.caller_name)[0]
-        members = run.model.existing("platform_member", container)
+        members = run.model.list_existing("platform_member", container)
         assert response.json["items"] == [redact_for(run, caller, container, member.fields) for member in members]
 
 

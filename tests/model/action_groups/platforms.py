@@ -33,7 +33,7 @@ def create_platform(run: Story, by: RequestedBy, place: int, fields: Json) -> No
     body = {"organizationId": organization.id, **fields}
     if response := run.request(by, "create_platform", organization, body=body, refusal=refusal):
         expected = {"description": None, "joinPolicy": "invite", "defaultLocale": "en", "status": "draft", **body}
-        created = run.record_creation("platform", response, organization, expected)
+        created = run.add_created_record("platform", response, organization, expected)
         assert _slug_refusal(run.model, "platform", created.fields["slug"], created) is None
         created.internal |= {"modules": {}, "blocks": []}
         run.expect_entry(by, "create_platform", created)
@@ -47,7 +47,7 @@ def update_platform(run: Story, by: RequestedBy, platform: int, fields: Json) ->
     refusal = _slug_refusal(run.model, "platform", fields.get("slug"), record) if "slug" in fields else None
     if response := run.request(by, "update_platform", record, body=fields, refusal=refusal):
         derived = {"subdomain": response.json["subdomain"]} if "slug" in fields else {}
-        if run.record_change(record, response, {**fields, **derived}):
+        if run.apply_change(record, response, {**fields, **derived}):
             run.expect_entry(by, "update_platform", record)
 
 
@@ -57,7 +57,7 @@ def delete_platform(run: Story, by: RequestedBy, platform: int) -> None:
     if record and run.request(by, "delete_platform", record):
         run.expect_entry(by, "delete_platform", record)
         record.is_deleted = True
-        for invitation in run.model.existing("invitation"):
+        for invitation in run.model.list_existing("invitation"):
             if invitation.internal["place"] is record:
                 run.model.records.remove(invitation)  # A deleted platform's invitations are only visible in lists.
 
@@ -71,7 +71,7 @@ def publish_platform(run: Story, by: RequestedBy, platform: int, published: bool
             response.json["publishedAt"] if status != record.fields["status"] else record.fields["publishedAt"]
         )
         assert (published_at is None) == (status == "draft")
-        if run.record_change(record, response, {"status": status, "publishedAt": published_at}):
+        if run.apply_change(record, response, {"status": status, "publishedAt": published_at}):
             event = "platform.published" if published else "platform.unpublished"
             run.expect_entry(by, "publish_platform", record, event)
 
@@ -80,7 +80,7 @@ def publish_platform(run: Story, by: RequestedBy, platform: int, published: bool
 def update_platform_theme(run: Story, by: RequestedBy, platform: int, theme: Json) -> None:
     record = run.model.pick("platform", platform)
     if record and (response := run.request(by, "update_platform_theme", record, body=theme)):
-        _record_appearance_change(
+        _apply_appearance_change(
             run, by, "update_platform_theme", record, response.json, theme={**record.fields["theme"], **theme}
         )
 
@@ -91,7 +91,7 @@ def update_platform_navigation(run: Story, by: RequestedBy, platform: int, items
     items_sent = [{"id": item, "label": item.title(), "type": "group"} for item in items]
     if record and (response := run.request(by, "update_platform_navigation", record, body={"items": items_sent})):
         stored_items: list[Json] = [{**item, "target": None, "children": []} for item in items_sent]
-        _record_appearance_change(
+        _apply_appearance_change(
             run, by, "update_platform_navigation", record, response.json, navigation={"items": stored_items}
         )
 
@@ -120,7 +120,7 @@ def update_platform_home(run: Story, by: RequestedBy, platform: int, layout: str
             run.expect_entry(by, "update_platform_home", record)
 
 
-def _record_appearance_change(
+def _apply_appearance_change(
     run: Story, by: RequestedBy, operation: str, platform: ModelRecord, response_fields: Json, **part: Json
 ) -> None:
     """Record a change of a platform's appearance. Not every caller sees all of its home."""
@@ -141,18 +141,18 @@ def _record_appearance_change(
 
 @action(
     platform=record_index,
-    named=st.dictionaries(
+    module_changes=st.dictionaries(
         st.sampled_from(_module_ids), optional_fields(enabled=st.booleans(), locked=st.booleans()), max_size=2
     ),
 )
-def update_platform_modules(run: Story, by: RequestedBy, platform: int, named: dict[str, Json]) -> None:
+def update_platform_modules(run: Story, by: RequestedBy, platform: int, module_changes: dict[str, Json]) -> None:
     record = run.model.pick("platform", platform)
     if record is None:
         return
-    body = {"modules": [{"moduleId": module, **fields} for module, fields in named.items()]}
+    body = {"modules": [{"moduleId": module, **fields} for module, fields in module_changes.items()]}
     if response := run.request(by, "update_platform_modules", record, body=body):
         before = dict(record.internal["modules"])
-        for module, fields in named.items():
+        for module, fields in module_changes.items():
             state = {**before.get(module, {"enabled": True, "locked": False}), **fields}
             is_default = (
                 module in _module_ids[:2] and state == {"enabled": True, "locked": False} and module not in before
@@ -162,10 +162,10 @@ def update_platform_modules(run: Story, by: RequestedBy, platform: int, named: d
         items_by_module = {item["moduleId"]: item for item in response.json["items"]}
         for module, state in record.internal["modules"].items():
             assert {**state, "moduleId": module}.items() <= items_by_module[module].items()
-        record_set_change(run, by, "update_platform_modules", record)
+        apply_set_change(run, by, "update_platform_modules", record)
 
 
-def record_set_change(run: Story, by: RequestedBy, operation: str, container: ModelRecord) -> None:
+def apply_set_change(run: Story, by: RequestedBy, operation: str, container: ModelRecord) -> None:
     """Record a possible change of a container's record set, which its version reveals."""
     version = container.fields["version"]
     container.fields = {
@@ -192,5 +192,5 @@ def get_platform(run: Story, by: RequestedBy, platform: int) -> None:
 def list_platforms(run: Story, by: RequestedBy) -> None:
     if response := run.request(by, "list_platforms", query={"limit": 100}):
         caller = run.resolve_caller(by.caller_name)[0]
-        visible_ids = [p.id for p in run.model.existing("platform") if run.model.effective_role(caller, p)]
+        visible_ids = [p.id for p in run.model.list_existing("platform") if run.model.effective_role(caller, p)]
         assert sorted(item["id"] for item in response.json["items"]) == sorted(visible_ids)

@@ -14,7 +14,7 @@ _GET_OPERATIONS = {
 
 
 @action(of=st.sampled_from([*_GET_OPERATIONS]))
-def look_up(run: Story, by: RequestedBy, of: str) -> None:
+def read_reference_data(run: Story, by: RequestedBy, of: str) -> None:
     """Read a list and its first record."""
     if response := run.request(by, f"list_{of}", query={"limit": 3}):
         first = response.json["items"][0]

@@ -38,7 +38,7 @@ def create_site(run: Story, by: RequestedBy, place: int, fields: Json) -> None:
     refusal = _slug_refusal(run, fields.get("slug"))
     if response := run.request(by, "create_site", organization, body=fields, refusal=refusal):
         expected = {"description": None, "status": "draft", "platformId": None, "homePageId": None, **fields}
-        created = run.record_creation("site", response, organization, expected)
+        created = run.add_created_record("site", response, organization, expected)
         assert _slug_refusal(run, created.fields["slug"], created) is None
         run.expect_entry(by, "create_site", created)
 
@@ -52,7 +52,7 @@ def update_site(run: Story, by: RequestedBy, site: int, fields: Json) -> None:
     if response := run.request(by, "update_site", record, body=fields, refusal=refusal):
         former_slug = record.fields["slug"]
         record.fields |= {name: response.json[name] for name in ("host", "homePageId")}
-        if run.record_change(record, response, fields):
+        if run.apply_change(record, response, fields):
             run.model.former_slugs[f"site/{former_slug}"] = record.id
             run.model.former_slugs.pop(f"site/{record.fields['slug']}", None)
             run.expect_entry(by, "update_site", record)
@@ -64,7 +64,7 @@ def publish_site(run: Story, by: RequestedBy, site: int, status: str) -> None:
     if record and (response := run.request(by, "update_site", record, body={"status": status})):
         record.fields |= {name: response.json[name] for name in ("homePageId", "publishedAt")}
         assert (record.fields["publishedAt"] is None) == (status == "draft")
-        if run.record_change(record, response, {"status": status}):
+        if run.apply_change(record, response, {"status": status}):
             run.expect_entry(
                 by, "update_site", record, "site.published" if status == "published" else "site.unpublished"
             )
@@ -90,7 +90,7 @@ def list_sites(run: Story, by: RequestedBy, place: int) -> None:
     organization = run.model.pick("organization", place)
     if organization and (response := run.request(by, "list_sites", organization, query={"limit": 100})):
         assert [item["id"] for item in response.json["items"]] == [
-            s.id for s in run.model.existing("site", organization)
+            s.id for s in run.model.list_existing("site", organization)
         ]
 
 
@@ -99,7 +99,7 @@ def create_redirect(run: Story, by: RequestedBy, site: int, source: str, target:
     record = run.model.pick("site", site)
     if record is None:
         return
-    redirects_from_source = [r for r in run.model.existing("redirect", record) if r.fields["fromPath"] == source]
+    redirects_from_source = [r for r in run.model.list_existing("redirect", record) if r.fields["fromPath"] == source]
     refusal = "409 already_exists" if redirects_from_source else None
     body = {"fromPath": source, "toPath": target, "statusCode": 302}
     possible_refusals = (
@@ -108,7 +108,7 @@ def create_redirect(run: Story, by: RequestedBy, site: int, source: str, target:
     if response := run.request(
         by, "create_redirect", record, body=body, refusal=refusal, possible_refusals=possible_refusals
     ):
-        created = run.record_creation("redirect", response, record, {**body, "enabled": True, "origin": "manual"})
+        created = run.add_created_record("redirect", response, record, {**body, "enabled": True, "origin": "manual"})
         run.expect_entry(by, "create_redirect", created)
 
 
@@ -119,7 +119,7 @@ def update_redirect(run: Story, by: RequestedBy, redirect: int, fields: Json) ->
         return
     possible_refusals = ("409 redirect_loop",) if fields.get("enabled") else ()
     response = run.request(by, "update_redirect", record.container, record, fields, possible_refusals=possible_refusals)
-    if response and run.record_change(record, response, fields):
+    if response and run.apply_change(record, response, fields):
         run.expect_entry(by, "update_redirect", record)
 
 
@@ -136,11 +136,11 @@ def put_navigation_menu(run: Story, by: RequestedBy, site: int, menu: str, name:
     record = run.model.pick("site", site)
     if record is None:
         return
-    site_pages = run.model.existing("page", record)
+    site_pages = run.model.list_existing("page", record)
     linked_page = site_pages[-1 - page % len(site_pages)] if page is not None and site_pages else None
     items = [{"id": "first", "label": "First", "type": "group"}]
     items += [{"id": "second", "label": "Second", "type": "page", "pageId": linked_page.id}] if linked_page else []
-    menu_record = next((m for m in run.model.existing("menu", record) if m.id == menu), None)
+    menu_record = next((m for m in run.model.list_existing("menu", record) if m.id == menu), None)
     sender = RequestedBy(by.caller_name) if menu_record is None else by
     body = {"name": name, "items": items}
     response = run.request(sender, "put_navigation_menu", record, menu_record, body, navigation_id=menu)
@@ -149,7 +149,7 @@ def put_navigation_menu(run: Story, by: RequestedBy, site: int, menu: str, name:
     actual_items = [(item["id"], item["type"], item["pageId"]) for item in response.json["items"]]
     assert actual_items == [(item["id"], item["type"], item.get("pageId")) for item in items]
     if menu_record is None:
-        created = run.record_creation("menu", response, record, {"id": menu, "name": name})
+        created = run.add_created_record("menu", response, record, {"id": menu, "name": name})
         run.expect_entry(by, "put_navigation_menu", created)
     elif response.json["version"] > menu_record.fields["version"]:
         assert response.json["version"] == menu_record.fields["version"] + 1
@@ -170,4 +170,6 @@ def _item_summaries(menu: Json) -> list[tuple[str, str, str | None]]:
 def list_navigation_menus(run: Story, by: RequestedBy, site: int) -> None:
     record = run.model.pick("site", site)
     if record and (response := run.request(by, "list_navigation_menus", record, query={"limit": 100})):
-        assert [item["id"] for item in response.json["items"]] == [m.id for m in run.model.existing("menu", record)]
+        assert [item["id"] for item in response.json["items"]] == [
+            m.id for m in run.model.list_existing("menu", record)
+        ]

@@ -2,9 +2,9 @@
 
 from hypothesis import strategies as st
 
-from tests.model.action_groups.members import TOO_LOW, max_grantable_role, people, record_role_change, redact_for
-from tests.model.action_groups.organizations import record_membership
-from tests.model.action_groups.platforms import record_set_change
+from tests.model.action_groups.members import TOO_LOW, apply_role_change, max_grantable_role, people, redact_for
+from tests.model.action_groups.organizations import add_membership
+from tests.model.action_groups.platforms import apply_set_change
 from tests.model.actions import action, names, optional_fields, optional_texts, record_index, roles, settings, slugs
 from tests.model.entities import MEMBERS, NOT_FOUND, Caller, Json, Model, ModelRecord
 from tests.model.interface import role_suffices
@@ -24,7 +24,7 @@ module_keys = st.sampled_from(["chat", "video-calls", "events", "wiki"])
 def _slug_refusal(
     model: Model, platform: ModelRecord, slug: str | None, owner: ModelRecord | None = None
 ) -> str | None:
-    is_taken = any(t.fields["slug"] == slug and t is not owner for t in model.existing("space", platform))
+    is_taken = any(t.fields["slug"] == slug and t is not owner for t in model.list_existing("space", platform))
     return "409 slug_taken" if is_taken else None
 
 
@@ -41,13 +41,13 @@ def create_space(run: Story, by: RequestedBy, platform: int, fields: Json) -> No
     if response := run.request(
         by, "create_space", container, body={"platformId": container.id, **fields}, refusal=refusal
     ):
-        last_position = max((s.fields["position"] for s in run.model.existing("space", container)), default=-1)
+        last_position = max((s.fields["position"] for s in run.model.list_existing("space", container)), default=-1)
         expected = {"description": None, "visibility": "open", "position": last_position + 1, **fields}
-        created = run.record_creation("space", response, container, expected)
+        created = run.add_created_record("space", response, container, expected)
         assert _slug_refusal(run.model, container, created.fields["slug"], created) is None
         created.internal |= {"capabilities": {}, "overrides": {}}
         if not caller.key:
-            record_membership(run, created, caller.id, "admin")
+            add_membership(run, created, caller.id, "admin")
         run.expect_entry(by, "create_space", created)
 
 
@@ -57,7 +57,7 @@ def update_space(run: Story, by: RequestedBy, space: int, fields: Json) -> None:
     if record and record.container:
         refusal = _slug_refusal(run.model, record.container, fields.get("slug"), record) if "slug" in fields else None
         response = run.request(by, "update_space", record, body=fields, refusal=refusal)
-        if response and run.record_change(record, response, fields):
+        if response and run.apply_change(record, response, fields):
             run.expect_entry(by, "update_space", record)
 
 
@@ -81,7 +81,7 @@ def list_platform_spaces(run: Story, by: RequestedBy, platform: int) -> None:
     container = run.model.pick("platform", platform)
     if container and (response := run.request(by, "list_platform_spaces", container, query={"limit": 100})):
         caller = run.resolve_caller(by.caller_name)[0]
-        visible_spaces = [s for s in run.model.existing("space", container) if run.model.effective_role(caller, s)]
+        visible_spaces = [s for s in run.model.list_existing("space", container) if run.model.effective_role(caller, s)]
         expected = [s.id for s in sorted(visible_spaces, key=lambda s: (s.fields["position"], s.id))]
         assert [item["id"] for item in response.json["items"]] == expected
 
@@ -93,7 +93,7 @@ def join_space(run: Story, by: RequestedBy, space: int) -> None:
         return
     caller = run.resolve_caller(by.caller_name)[0]
     if run.request(by, "join_space", record) and not run.model.membership(record, caller.id):
-        member = record_membership(run, record, caller.id, "member")
+        member = add_membership(run, record, caller.id, "member")
         run.expect_entry(by, "join_space", member)
 
 
@@ -127,10 +127,10 @@ def set_role(run: Story, by: RequestedBy, operation: str, container: ModelRecord
     refusal = None if is_grantable or record.fields.get("role") == role else TOO_LOW
     response = run.request(by, operation, container, record, {"role": role}, refusal=refusal)
     if response and member is None:
-        created = record_membership(run, container, user_id, role)
+        created = add_membership(run, container, user_id, role)
         run.expect_entry(by, operation, created, f"{container.kind}.member.added")
     elif response and member:
-        record_role_change(
+        apply_role_change(
             run,
             by,
             operation,
@@ -154,7 +154,7 @@ def list_space_members(run: Story, by: RequestedBy, space: int) -> None:
     record = run.model.pick("space", space)
     if record and (response := run.request(by, "list_space_members", record, query={"limit": 100})):
         caller = run.resolve_caller(by.caller_name)[0]
-        members = run.model.existing("space_member", record)
+        members = run.model.list_existing("space_member", record)
         assert response.json["items"] == [redact_for(run, caller, record, member.fields) for member in members]
 
 
@@ -168,7 +168,7 @@ def add_space_capability(run: Story, by: RequestedBy, space: int, key: str, sett
     if response := run.request(by, "add_space_capability", record, body=body, refusal=refusal):
         assert body.items() <= response.json.items()
         record.internal["capabilities"][key] = settings
-        _record_added_item(run, by, "add_space_capability", record, response.json["id"])
+        _apply_added_item(run, by, "add_space_capability", record, response.json["id"])
 
 
 @action(space=record_index, keys=_key_lists)
@@ -178,7 +178,7 @@ def replace_space_capabilities(run: Story, by: RequestedBy, space: int, keys: li
     if record and (response := run.request(by, "replace_space_capabilities", record, body=body)):
         record.internal["capabilities"] = {key: {} for key in keys}
         assert sorted(item["capabilityKey"] for item in response.json["items"]) == sorted(keys)
-        record_set_change(run, by, "replace_space_capabilities", record)
+        apply_set_change(run, by, "replace_space_capabilities", record)
 
 
 @action(space=record_index)
@@ -198,7 +198,7 @@ def set_module_override(run: Story, by: RequestedBy, space: int, key: str, enabl
     if response := run.request(by, "set_module_override", record, body=body):
         assert body.items() <= response.json.items()
         record.internal["overrides"][key] = enabled
-        _record_added_item(run, by, "set_module_override", record, response.json["id"])
+        _apply_added_item(run, by, "set_module_override", record, response.json["id"])
 
 
 @action(space=record_index, keys=_key_lists, enabled=st.booleans())
@@ -207,7 +207,7 @@ def replace_module_overrides(run: Story, by: RequestedBy, space: int, keys: list
     body = {"overrides": [{"moduleId": key, "enabled": enabled} for key in keys]}
     if record and run.request(by, "replace_module_overrides", record, body=body):
         record.internal["overrides"] = dict.fromkeys(keys, enabled)
-        record_set_change(run, by, "replace_module_overrides", record)
+        apply_set_change(run, by, "replace_module_overrides", record)
 
 
 @action(space=record_index)
@@ -230,7 +230,7 @@ def list_effective_modules(run: Story, by: RequestedBy, space: int) -> None:
             ), item
 
 
-def _record_added_item(run: Story, by: RequestedBy, operation: str, space: ModelRecord, target: str) -> None:
+def _apply_added_item(run: Story, by: RequestedBy, operation: str, space: ModelRecord, target: str) -> None:
     """Record an item that was added to a record set of a space, which increases the space's version."""
     version = space.fields["version"]
     fields = run.read_as_owner(space).json

@@ -29,8 +29,8 @@ def model_name(node: ModelRecord) -> str:
 
 def _predict(platform: ModelRecord, action: Deed) -> tuple[str | None, Grove]:
     """Return the refusal of a taxonomy operation, if any, and the model after it."""
-    (respond,), updated_taxonomy = taxonomy_of(platform).after(action)
-    return (respond if respond[0] == "4" else None), updated_taxonomy
+    (result,), updated_taxonomy = taxonomy_of(platform).after(action)
+    return (result if result[0] == "4" else None), updated_taxonomy
 
 
 @action(weight=8, platform=record_index, letter=letters, parent=parents)
@@ -51,7 +51,7 @@ def create_taxonomy_node(run: Story, by: RequestedBy, platform: int, letter: str
     }
     if response := run.request(by, "create_taxonomy_node", container, body=body, refusal=refusal):
         container.internal["grove"] = updated_taxonomy
-        created = run.record_creation(
+        created = run.add_created_record(
             "node", response, container, {**body, "kind": "term", "path": updated_taxonomy.paths[name]}
         )
         created.internal["called"] = name
@@ -82,7 +82,7 @@ def _update_position(run: Story, by: RequestedBy, record: ModelRecord, action: D
         position_fields = {name: response.json[name] for name in ("path", "depth", "position")}
         assert position_fields["path"] == updated_taxonomy.paths[model_name(record)]
         record.fields |= position_fields
-        if run.record_change(record, response, body):
+        if run.apply_change(record, response, body):
             run.expect_entry(by, "update_taxonomy_node", record)
 
 
@@ -93,7 +93,7 @@ def describe_taxonomy_node(run: Story, by: RequestedBy, node: int, description: 
         response := run.request(by, "update_taxonomy_node", record.container, record, {"description": description})
     ):
         record.fields |= {name: response.json[name] for name in ("path", "depth", "position", "parentId")}
-        if run.record_change(record, response, {"description": description}):
+        if run.apply_change(record, response, {"description": description}):
             run.expect_entry(by, "update_taxonomy_node", record)
 
 
@@ -103,13 +103,13 @@ def delete_taxonomy_node(run: Story, by: RequestedBy, node: int, strategy: str |
     if record is None or record.container is None:
         return
     refusal, updated_taxonomy = _predict(record.container, ("delete", model_name(record), strategy))
-    if strategy is None and run.model.existing("attachment", record) and refusal is None:
+    if strategy is None and run.model.list_existing("attachment", record) and refusal is None:
         refusal = "409 not_empty"
     query = {"strategy": strategy} if strategy else None
     if run.request(by, "delete_taxonomy_node", record.container, record, refusal=refusal, query=query):
         record.container.internal["grove"] = updated_taxonomy
         run.expect_entry(by, "delete_taxonomy_node", record)
-        for node_record in run.model.existing("node", record.container):
+        for node_record in run.model.list_existing("node", record.container):
             node_record.is_deleted = model_name(node_record) not in updated_taxonomy.nodes
             node_record.has_unseen_version = True
 
@@ -124,7 +124,7 @@ def list_platform_taxonomy_nodes(run: Story, by: RequestedBy, platform: int) -> 
 def paths_of(run: Story, platform: ModelRecord) -> dict[str, str]:
     """Return the paths of all nodes by id."""
     paths = taxonomy_of(platform).paths
-    return {node.id: paths[model_name(node)] for node in run.model.existing("node", platform)}
+    return {node.id: paths[model_name(node)] for node in run.model.list_existing("node", platform)}
 
 
 @action(weight=6, platform=record_index, path=st.lists(letters, min_size=1, max_size=3).map("/".join))
@@ -147,7 +147,7 @@ def attach_taxonomy_node(run: Story, by: RequestedBy, node: int, entity: int) ->
         return
     body = {"entityType": "lesson", "entityId": f"01939d3c-0000-7000-8000-0000000000{entity:02}"}
     existing_attachments = [
-        a for a in run.model.existing("attachment", record) if a.fields["entityId"] == body["entityId"]
+        a for a in run.model.list_existing("attachment", record) if a.fields["entityId"] == body["entityId"]
     ]
     repeat_status = 200 if existing_attachments else None
     response = run.request(by, "attach_taxonomy_node", record.container, record, body, success_status=repeat_status)
@@ -155,7 +155,7 @@ def attach_taxonomy_node(run: Story, by: RequestedBy, node: int, entity: int) ->
         assert response.json == existing_attachments[0].fields
     elif response:
         assert record.container
-        created = run.record_creation(
+        created = run.add_created_record(
             "attachment", response, record, {**body, "nodeId": record.id, "platformId": record.container.id}
         )
         run.expect_entry(by, "attach_taxonomy_node", created)
@@ -178,5 +178,5 @@ def list_node_attachments(run: Story, by: RequestedBy, node: int) -> None:
         response := run.request(by, "list_node_attachments", record.container, record, query={"limit": 100})
     ):
         assert [item["id"] for item in response.json["items"]] == [
-            a.id for a in run.model.existing("attachment", record)
+            a.id for a in run.model.list_existing("attachment", record)
         ]

@@ -45,7 +45,7 @@ def create_webhook(run: Story, by: RequestedBy, place: int, fields: Json) -> Non
             "disabledReason": None,
             "areas": areas,
         }
-        created = run.record_creation("webhook", response, organization, {**expected, **body}, "secret")
+        created = run.add_created_record("webhook", response, organization, {**expected, **body}, "secret")
         run.expect_entry(by, "create_webhook", created)
 
 
@@ -56,7 +56,7 @@ def update_webhook(run: Story, by: RequestedBy, webhook: int, fields: Json) -> N
     if record and (response := run.request(by, "update_webhook", record.container, record, fields, refusal=refusal)):
         status = "active" if {**record.fields, **fields}["enabled"] else "paused"
         record.fields["failingSince"] = response.json["failingSince"]
-        if run.record_change(record, response, {**fields, **areas, "status": status}):
+        if run.apply_change(record, response, {**fields, **areas, "status": status}):
             run.expect_entry(by, "update_webhook", record)
 
 
@@ -74,7 +74,7 @@ def rotate_webhook_secret(run: Story, by: RequestedBy, webhook: int) -> None:
     if record and (response := run.request(by, "rotate_webhook_secret", record.container, record, {"graceHours": 0})):
         record.fields["failingSince"] = response.json["failingSince"]
         former_secret = record.internal["secret"]
-        run.record_change(record, response, {}, secret=True)
+        run.apply_change(record, response, {}, secret=True)
         assert record.internal["secret"] != former_secret
         run.expect_entry(by, "rotate_webhook_secret", record)
 
@@ -95,7 +95,7 @@ def list_webhooks(run: Story, by: RequestedBy, place: int) -> None:
         listed = [(item["id"], item["url"], item["events"], item["secret"]) for item in response.json["items"]]
         assert listed == [
             (webhook.id, webhook.fields["url"], webhook.fields["events"], None)
-            for webhook in run.model.existing("webhook", organization)
+            for webhook in run.model.list_existing("webhook", organization)
         ]
 
 
@@ -112,7 +112,7 @@ def create_integration_channel(run: Story, by: RequestedBy, place: int, fields: 
         assert url not in masked_url
         expected = {"events": ["*"], "enabled": True, "status": "active", "lastError": None, "areas": areas}
         expected |= {**body, "config": {"webhookUrl": masked_url}}
-        created = run.record_creation("channel", response, organization, expected)
+        created = run.add_created_record("channel", response, organization, expected)
         created.internal["url"] = url
         run.expect_entry(by, "create_integration_channel", created)
 
@@ -124,7 +124,7 @@ def update_integration_channel(run: Story, by: RequestedBy, channel: int, fields
         return
     refusal, areas = _check_change(run, by, record, fields)
     response = run.request(by, "update_integration_channel", record.container, record, fields, refusal=refusal)
-    if response and run.record_change(record, response, {**fields, **areas}):
+    if response and run.apply_change(record, response, {**fields, **areas}):
         run.expect_entry(by, "update_integration_channel", record)
 
 
