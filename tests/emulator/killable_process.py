@@ -36,7 +36,7 @@ _CONTEXT = LambdaContext("mortal", 512, 60_000)
 
 def main(prefix: str) -> None:
     """Run tasks until the input ends, with a table and queues of that prefix."""
-    answers = os.fdopen(os.dup(1), "w")
+    output = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # Log records must not mix with the responses.
     os.environ |= {name.upper(): value for name, value in provision(prefix).items()}
     settings.cache_clear()
@@ -46,34 +46,34 @@ def main(prefix: str) -> None:
     catalogue.load_tasks()
     for line in sys.stdin:
         task = json.loads(line)
-        if task["warming"]:
-            _answer(task, [], answers)
+        if task["in_parent"]:
+            _run_steps(task, [], output)
             continue
         for client in clients:
             client.close()  # Forks must not share connections with this process.
         gc.freeze()  # Frozen objects are not collected, so forks do not copy their pages.
         child = os.fork()
         if child == 0:
-            _run_task(task, clients, answers)
+            _run_task(task, clients, output)
             os._exit(0)
         _, status = os.waitpid(child, 0)
         if status:
-            print(json.dumps({"ended": os.waitstatus_to_exitcode(status)}), file=answers, flush=True)
+            print(json.dumps({"exit_code": os.waitstatus_to_exitcode(status)}), file=output, flush=True)
 
 
-def _run_task(task: Mapping[str, Any], clients: Sequence[Any], answers: IO[str]) -> None:
+def _run_task(task: Mapping[str, Any], clients: Sequence[Any], output: IO[str]) -> None:
     if task["ahead"]:
         _move_clock(task["ahead"])
     calls: list[str] = []
     for client in clients:
-        client.meta.events.register("before-call", _create_killer(calls, task["death"], "before"))
-        client.meta.events.register("after-call", _create_killer(calls, task["death"], "after"))
-    _answer(task, calls, answers)
+        client.meta.events.register("before-call", _create_killer(calls, task["kill_point"], "before"))
+        client.meta.events.register("after-call", _create_killer(calls, task["kill_point"], "after"))
+    _run_steps(task, calls, output)
 
 
-def _answer(task: Mapping[str, Any], calls: Sequence[str], answers: IO[str]) -> None:
+def _run_steps(task: Mapping[str, Any], calls: Sequence[str], output: IO[str]) -> None:
     results = [_STEPS[step](**arguments) for step, arguments in task["steps"]]
-    print(json.dumps({"answers": results, "calls": calls}), file=answers, flush=True)
+    print(json.dumps({"results": results, "calls": calls}), file=output, flush=True)
 
 
 def _move_clock(seconds: float) -> None:

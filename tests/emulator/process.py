@@ -21,20 +21,20 @@ class KillPoint:
     """The AWS call, counted from 1, before or after whose response a process is killed."""
 
     call: int
-    answered: bool
+    after_response: bool
 
 
 @dataclass(frozen=True)
 class StepResults:
     """The results of the steps, and the AWS calls that they made."""
 
-    answers: list[Any]
+    results: list[Any]
     calls: list[str]
 
     @property
     def kill_points(self) -> list[KillPoint]:
         """All points at which a process that runs the same steps can be killed."""
-        return [KillPoint(n, answered) for n in range(1, len(self.calls) + 1) for answered in (False, True)]
+        return [KillPoint(n, after_response) for n in range(1, len(self.calls) + 1) for after_response in (False, True)]
 
 
 def step(kind: str, **arguments: Any) -> Step:
@@ -72,36 +72,36 @@ class Processes:
 
     def do(self, kind: str, *, ahead: float = 0, **arguments: Any) -> Any:
         """Run one step in a new process and return its result. `ahead` is how many seconds its clock is ahead."""
-        return self.run(step(kind, **arguments), ahead=ahead).answers[0]
+        return self.run(step(kind, **arguments), ahead=ahead).results[0]
 
     def run_in_parent(self, *steps: Step) -> list[Any]:
         """Run steps in the parent, so that the processes forked later have already run them."""
-        answer = self._answer(steps, warming=True)
-        assert "answers" in answer, self._log_tail
-        return StepResults(**answer).answers
+        reply = self._send_task(steps, in_parent=True)
+        assert "results" in reply, self._log_tail
+        return StepResults(**reply).results
 
     def run(self, *steps: Step, ahead: float = 0) -> StepResults:
         """Run steps in one new process."""
-        answer = self._answer(steps, ahead)
-        assert "answers" in answer, self._log_tail
-        return StepResults(**answer)
+        reply = self._send_task(steps, ahead)
+        assert "results" in reply, self._log_tail
+        return StepResults(**reply)
 
     def run_until_killed(self, kill_point: KillPoint, *steps: Step, ahead: float = 0) -> None:
         """Run steps in a new process until it is killed."""
-        answer = self._answer(steps, ahead, (kill_point.call, "after" if kill_point.answered else "before"))
-        assert answer == {"ended": KILLED_EXIT_CODE}, self._log_tail
+        reply = self._send_task(steps, ahead, (kill_point.call, "after" if kill_point.after_response else "before"))
+        assert reply == {"exit_code": KILLED_EXIT_CODE}, self._log_tail
 
-    def _answer(
+    def _send_task(
         self,
         steps: tuple[Step, ...],
         ahead: float = 0,
         kill_point: tuple[int, str] | None = None,
         *,
-        warming: bool = False,
+        in_parent: bool = False,
     ) -> dict[str, Any]:
         assert self._parent.stdin is not None
         assert self._parent.stdout is not None
-        task = {"steps": steps, "ahead": ahead, "death": kill_point, "warming": warming}
+        task = {"steps": steps, "ahead": ahead, "kill_point": kill_point, "in_parent": in_parent}
         print(json.dumps(task), file=self._parent.stdin, flush=True)
-        answer: dict[str, Any] = json.loads(self._parent.stdout.readline() or "{}")
-        return answer
+        reply: dict[str, Any] = json.loads(self._parent.stdout.readline() or "{}")
+        return reply

@@ -64,9 +64,9 @@ def test_process_killed_at_any_call_commits_all_or_nothing(
     result = processes.run(scenario.request(mutation))
     processes.do("deliver")
     expected_items = scenario.normalize(scenario.read_items())
-    assert result.answers[0]["status"] < 300, result.answers
+    assert result.results[0]["status"] < 300, result.results
     assert result.calls[-2:] == ["TransactWriteItems", "SendMessage"]
-    committed = KillPoint(len(result.calls) - 1, answered=True)
+    committed = KillPoint(len(result.calls) - 1, after_response=True)
 
     scenario = _create_scenario(stage, processes, mutation)
     items_before = scenario.read_items()
@@ -84,5 +84,5 @@ def test_process_killed_at_any_call_commits_all_or_nothing(
 
 def _repeat_request(scenario: Scenario, mutation: Mutation) -> None:
     """Repeat the request, as a client does that got no response."""
-    answer, _ = scenario.processes.run(scenario.request(mutation), step("deliver")).answers
+    answer, _ = scenario.processes.run(scenario.request(mutation), step("deliver")).results
     assert answer["status"] < 300 or answer["body"]["code"] in ("not_found", "insufficient_role"), answer

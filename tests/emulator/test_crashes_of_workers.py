@@ -126,7 +126,7 @@ def test_task_worker_killed_at_any_call_is_recovered(queue_task: QueueTask, stag
     result = processes.run(task, ahead=queue_task.delay_seconds)
     processes.do("deliver")
     expected_items = scenario.normalize(scenario.read_items())
-    claimed = KillPoint(result.calls.index("TransactWriteItems") + 1, answered=True)
+    claimed = KillPoint(result.calls.index("TransactWriteItems") + 1, after_response=True)
 
     scenario, task = _create_scenario_with_task(stage, processes, queue_task)
     before = scenario.read_items()

@@ -42,7 +42,7 @@ def outcome_code(response: httpx.Response) -> str:
     return str(response.status_code if response.is_success else response.json()["code"])
 
 
-def list_nodes_checked(ada: Caller, platform: str) -> dict[str, Json]:
+def list_consistent_nodes(ada: Caller, platform: str) -> dict[str, Json]:
     """Return all nodes by id, and assert that their paths match their parents and the tree."""
     listed = {node["id"]: node for node in items_of(ada, f"/platforms/{platform}/taxonomy-nodes")}
     for node in listed.values():
@@ -66,7 +66,7 @@ def test_concurrent_moves_never_form_a_cycle(ada: Caller, organization: str, pla
     ]
     outcomes = Counter(map(outcome_code, at_once(*moves)))
     assert outcomes.keys() <= {"200", "cycle", "validation_failed"}  # the last moves may exceed the maximum depth
-    assert len(list_nodes_checked(ada, platform)) == 16
+    assert len(list_consistent_nodes(ada, platform)) == 16
     types = Counter(entry["type"] for entry in whole_log(ada, organization))
     assert types["taxonomy.node.updated"] == outcomes["200"]
 
@@ -77,7 +77,7 @@ def test_child_created_while_its_parent_is_deleted_exists_or_is_rejected(ada: Ca
         parent = create_node(ada, platform, "Parent", root).json()["id"]
         creations = [partial(create_node, ada, platform, f"Child {n}", parent) for n in range(6)]
         *created, deletion = at_once(*creations, partial(ada.delete, f"/taxonomy-nodes/{parent}", params=strategy))
-        nodes_by_id = list_nodes_checked(ada, platform)
+        nodes_by_id = list_consistent_nodes(ada, platform)
         is_deleted = deletion.is_success
         assert outcome_code(deletion) in {"204", "not_empty", "conflict"}
         assert (parent in nodes_by_id) is not is_deleted
@@ -110,4 +110,4 @@ def test_system_tags_are_created_once(ada: Caller, platform: str) -> None:
     responses = at_once(*[partial(ada.post, path, json={}) for _ in range(4)])
     assert {outcome_code(response) for response in responses} <= {"200", "slug_taken"}
     assert sum(response.json()["created"] for response in responses if response.is_success) == 4
-    assert len(list_nodes_checked(ada, platform)) == 4
+    assert len(list_consistent_nodes(ada, platform)) == 4

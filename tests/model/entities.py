@@ -230,10 +230,10 @@ class Model:
             return None
         if caller.key:
             return None if scopes_allow(caller.key.fields["scopes"], operation_row) else "403 insufficient_scope"
-        required_role = container.container_of_kind(kind) if needed_role else None
+        role_container = container.container_of_kind(kind) if needed_role else None
         return (
             None
-            if required_role is None or role_suffices(self.effective_role(caller, required_role), needed_role)
+            if role_container is None or role_suffices(self.effective_role(caller, role_container), needed_role)
             else "403 insufficient_role"
         )
 

@@ -44,9 +44,12 @@ def create_api_key(run: Story, by: RequestedBy, place: int, name: str, scopes: l
             "lastUsedAt": None,
         }
         if parent and not days:
-            expected["expiresAt"], expires_at_seconds = parent.fields["expiresAt"], parent.internal["until"]
+            expected["expiresAt"], expires_at_seconds = (
+                parent.fields["expiresAt"],
+                parent.internal["expires_at_seconds"],
+            )
         created = run.add_created_record("api_key", response, organization, expected, "key")
-        created.internal["until"], created.internal["lineage"] = (
+        created.internal["expires_at_seconds"], created.internal["issuer_chain"] = (
             expires_at_seconds,
             _issuer_chain(run.resolve_caller(by.caller_name)[0]),
         )
@@ -54,14 +57,22 @@ def create_api_key(run: Story, by: RequestedBy, place: int, name: str, scopes: l
 
 
 def _issuer_chain(caller: Caller) -> list[str]:
-    return [*caller.key.internal["lineage"], caller.id] if caller.key else [caller.id]
+    return [*caller.key.internal["issuer_chain"], caller.id] if caller.key else [caller.id]
 
 
 def _expiry_refusal(issuing_key: ModelRecord | None, expires_at_seconds: float | None, *, inherits: bool) -> str | None:
     """Return the refusal of a key that would expire later than the key that creates or rotates it."""
-    if issuing_key is None or issuing_key.internal["until"] is None or (expires_at_seconds is None and inherits):
+    if (
+        issuing_key is None
+        or issuing_key.internal["expires_at_seconds"] is None
+        or (expires_at_seconds is None and inherits)
+    ):
         return None
-    return "403 forbidden" if expires_at_seconds is None or expires_at_seconds > issuing_key.internal["until"] else None
+    return (
+        "403 forbidden"
+        if expires_at_seconds is None or expires_at_seconds > issuing_key.internal["expires_at_seconds"]
+        else None
+    )
 
 
 def revoke_dependent_keys(
@@ -77,20 +88,20 @@ def revoke_dependent_keys(
     reasons = {
         key.id: (reason, cause)
         for key in keys
-        if cause in key.internal["lineage"] and not {*key.fields["scopes"]} <= allowed_scopes
+        if cause in key.internal["issuer_chain"] and not {*key.fields["scopes"]} <= allowed_scopes
     }
     while indirect_reasons := {
         key.id: (
             "parent_revoked",
-            next(ancestor_id for ancestor_id in key.internal["lineage"] if ancestor_id in reasons),
+            next(ancestor_id for ancestor_id in key.internal["issuer_chain"] if ancestor_id in reasons),
         )
         for key in keys
-        if key.id not in reasons and {*reasons} & {*key.internal["lineage"]}
+        if key.id not in reasons and {*reasons} & {*key.internal["issuer_chain"]}
     }:
         reasons |= indirect_reasons
     revoked_keys = [key for key in keys if key.id in reasons]
     for key in revoked_keys:
-        key.internal["revoked"], key.has_unseen_version, (reason_code, cause_id) = True, True, reasons[key.id]
+        key.internal["is_revoked"], key.has_unseen_version, (reason_code, cause_id) = True, True, reasons[key.id]
         key.fields |= {"status": "revoked", "revokedBecause": {"reason": reason_code, "id": cause_id}}
     return [{"id": key.id, "name": key.fields["name"]} for key in revoked_keys] or None
 
@@ -105,8 +116,8 @@ def _exceeds_caller_scopes(run: Story, by: RequestedBy, scopes: list[str]) -> bo
 @action(weight=1, key=record_index)
 def revoke_api_key(run: Story, by: RequestedBy, key: int) -> None:
     record = run.model.pick("api_key", key)
-    if record and run.request(by, "revoke_api_key", record.container, record) and not record.internal.get("revoked"):
-        record.internal["revoked"] = True
+    if record and run.request(by, "revoke_api_key", record.container, record) and not record.internal.get("is_revoked"):
+        record.internal["is_revoked"] = True
         record.fields["status"], record.has_unseen_version = "revoked", True
         if record.container:
             revoked_keys = revoke_dependent_keys(
@@ -128,17 +139,19 @@ def rotate_api_key(run: Story, by: RequestedBy, key: int, hours: int) -> None:
     elif _exceeds_caller_scopes(run, by, record.fields["scopes"]):
         refusal = "403 insufficient_scope"
     elif by.caller_name != record.id and _expiry_refusal(
-        run.resolve_caller(by.caller_name)[0].key, record.internal["until"], inherits=False
+        run.resolve_caller(by.caller_name)[0].key, record.internal["expires_at_seconds"], inherits=False
     ):
         refusal = "403 forbidden"
-    elif hours and record.internal.get("rotated", 0) >= _MAX_SECRETS - 1:
+    elif hours and record.internal.get("rotation_count", 0) >= _MAX_SECRETS - 1:
         return
     response = run.request(by, "rotate_api_key", record.container, record, {"graceHours": hours}, refusal=refusal)
     if response:
-        record.internal["rotated"] = record.internal.get("rotated", 0) + 1
+        record.internal["rotation_count"] = record.internal.get("rotation_count", 0) + 1
         former_secret, caller = record.internal["key"], run.resolve_caller(by.caller_name)[0]
         if caller.id != record.id:
-            record.internal["lineage"] = [*dict.fromkeys([*record.internal["lineage"], *_issuer_chain(caller)])]
+            record.internal["issuer_chain"] = [
+                *dict.fromkeys([*record.internal["issuer_chain"], *_issuer_chain(caller)])
+            ]
         last_used = {"lastUsedAt": response.json["lastUsedAt"]}
         run.apply_change(record, response, {"hint": response.json["hint"], **last_used}, key=True)
         assert record.internal["key"] != former_secret

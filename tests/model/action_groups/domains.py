@@ -19,7 +19,7 @@ def set_custom_domain(run: Story, by: RequestedBy, platform: int, domain: str) -
     record = run.model.pick("platform", platform)
     if record is None:
         return
-    claimed_domain, domain_status = record.internal.get("domain"), record.internal.get("domainStatus")
+    claimed_domain, domain_status = record.internal.get("domain"), record.internal.get("domain_status")
     repeat_status = 200 if claimed_domain == domain and domain_status == "pending" else None
     response = run.request(
         RequestedBy(by.caller_name), "set_custom_domain", record, body={"domain": domain}, success_status=repeat_status
@@ -27,7 +27,11 @@ def set_custom_domain(run: Story, by: RequestedBy, platform: int, domain: str) -
     if response:
         assert (response.json["domain"], response.json["status"]) == (domain, "pending")
         if repeat_status is None:
-            record.internal |= {"domain": domain, "domainStatus": "pending", "domainUntil": run.seconds + _WEEK}
+            record.internal |= {
+                "domain": domain,
+                "domain_status": "pending",
+                "domain_expires_at_seconds": run.seconds + _WEEK,
+            }
             run.expect_entry(by, "set_custom_domain", record)
 
 
@@ -40,8 +44,8 @@ def verify_custom_domain(run: Story, by: RequestedBy, platform: int) -> None:
     refusal = None if record.internal.get("domain") else "409 invalid_transition"
     if response := run.request(RequestedBy(by.caller_name), "verify_custom_domain", record, refusal=refusal):
         assert (response.json["status"], response.json["lastError"]) == ("pending", "TXT_NOT_FOUND")
-        if record.internal["domainStatus"] == "failed":
-            record.internal |= {"domainStatus": "pending", "domainUntil": run.seconds + _WEEK}
+        if record.internal["domain_status"] == "failed":
+            record.internal |= {"domain_status": "pending", "domain_expires_at_seconds": run.seconds + _WEEK}
         run.expect_entry(by, "verify_custom_domain", record)
 
 
@@ -53,7 +57,7 @@ def remove_custom_domain(run: Story, by: RequestedBy, platform: int) -> None:
         and run.request(RequestedBy(by.caller_name), "remove_custom_domain", record)
         and record.internal.get("domain")
     ):
-        record.internal |= {"domain": None, "domainStatus": None}
+        record.internal |= {"domain": None, "domain_status": None}
         run.expect_entry(by, "remove_custom_domain", record)
 
 
@@ -63,20 +67,20 @@ def list_domain_inventory(run: Story, by: RequestedBy, place: int) -> None:
     if organization and (response := run.request(by, "list_domain_inventory", organization, query={"limit": 100})):
         listed = [(i["platformId"], i["customDomain"], i["verificationStatus"]) for i in response.json["items"]]
         assert listed == [
-            (p.id, p.internal.get("domain"), p.internal.get("domainStatus") or "none")
+            (p.id, p.internal.get("domain"), p.internal.get("domain_status") or "none")
             for p in run.model.list_existing("platform", organization)
         ]
 
 
 def apply_verification_timeout(run: Story, platform: ModelRecord) -> None:
     """Apply the failure of a verification that ran for a week. On the last day it may be pending or failed."""
-    if platform.internal.get("domainStatus") != "pending":
+    if platform.internal.get("domain_status") != "pending":
         return
     status = run.api.get(f"{platform.path}/custom-domain", as_=run.owner_of(platform)).json["status"]
-    seconds_overdue = run.seconds - platform.internal["domainUntil"]
+    seconds_overdue = run.seconds - platform.internal["domain_expires_at_seconds"]
     assert status == ("pending" if seconds_overdue < 0 else "failed") or 0 <= seconds_overdue < _DAY
     if status == "failed":
-        platform.internal["domainStatus"] = "failed"
+        platform.internal["domain_status"] = "failed"
         run.model.expected_system_entries.setdefault(platform.log_id, []).append(
             ("platform.custom_domain.failed", platform.id)
         )

@@ -54,13 +54,13 @@ def apply_elapsed_time(run: Story) -> None:
         domains.apply_verification_timeout(run, platform)
     for record in run.model.records:
         if record.kind == "api_key" and record.fields["status"] == "active":
-            expires_at_seconds = record.internal["until"]
+            expires_at_seconds = record.internal["expires_at_seconds"]
             if expires_at_seconds is not None and expires_at_seconds <= run.seconds:
                 record.fields["status"] = "expired"
         is_pending = record.kind == "invitation" and record.fields["status"] == "pending" and record.exists
         if is_pending and invitations.status(run, record) == "expired":
             record.fields["status"], record.has_unseen_version = "expired", True
-            kind = record.internal["place"].kind
+            kind = record.internal["container"].kind
             run.model.expected_system_entries.setdefault(record.log_id, []).append(
                 (f"{kind}.invitation.expired", record.id)
             )

@@ -23,7 +23,7 @@ _MAX_EMAILS_BY_WINDOW: Final = {3600: 5, _DAY: 20}
 
 def status(run: Story, invitation: ModelRecord) -> str:
     """Return the current status of an invitation."""
-    is_expired = invitation.fields["status"] == "pending" and invitation.internal["until"] <= run.seconds
+    is_expired = invitation.fields["status"] == "pending" and invitation.internal["expires_at_seconds"] <= run.seconds
     return "expired" if is_expired else str(invitation.fields["status"])
 
 
@@ -61,9 +61,9 @@ def create_invitation(
     }
     created = run.add_created_record("invitation", response, organization, expected, "acceptUrl")
     created.internal |= {
-        "place": container,
+        "container": container,
         "inviter": caller,
-        "invitedAs": membership_of_inviter(run, caller, container),
+        "inviter_membership": membership_of_inviter(run, caller, container),
     }
     _apply_sending(run, created)
     run.expect_entry(by, operation, created)
@@ -78,12 +78,12 @@ def membership_of_inviter(run: Story, caller: Caller, container: ModelRecord) ->
 
 def invitations_to(run: Story, container: ModelRecord) -> list[ModelRecord]:
     """Return the invitations to a container itself."""
-    return [i for i in run.model.list_existing("invitation") if i.internal["place"] is container]
+    return [i for i in run.model.list_existing("invitation") if i.internal["container"] is container]
 
 
 def _apply_sending(run: Story, invitation: ModelRecord) -> None:
-    invitation.internal["until"] = run.seconds + invitation.fields["expiresInDays"] * _DAY
-    invitation.internal["second"] = run.seconds
+    invitation.internal["expires_at_seconds"] = run.seconds + invitation.fields["expiresInDays"] * _DAY
+    invitation.internal["sent_at_seconds"] = run.seconds
     invitation.internal["tokens"] = [*invitation.internal.get("tokens", []), token_of(invitation.internal["acceptUrl"])]
 
 
@@ -103,10 +103,10 @@ def _count_email(run: Story, email_address: str) -> bool:
 
 def is_inviter_entitled(run: Story, invitation: ModelRecord) -> bool:
     """Return whether the inviter could still create this invitation."""
-    inviter, membership_of_inviter = invitation.internal["inviter"], invitation.internal["invitedAs"]
+    inviter, membership_of_inviter = invitation.internal["inviter"], invitation.internal["inviter_membership"]
     if inviter.key:
         return True
-    role = run.model.effective_role(inviter, invitation.internal["place"])
+    role = run.model.effective_role(inviter, invitation.internal["container"])
     return (
         membership_of_inviter is not None
         and not membership_of_inviter.is_deleted
@@ -123,11 +123,11 @@ def resend_invitation(run: Story, by: RequestedBy, invitation: int) -> None:
     refusal = None
     if status(run, record) != "pending":
         refusal = _NOT_PENDING
-    elif not role_suffices(max_grantable_role(run.model, caller, record.internal["place"]), record.fields["role"]):
+    elif not role_suffices(max_grantable_role(run.model, caller, record.internal["container"]), record.fields["role"]):
         refusal = TOO_LOW
     elif not is_inviter_entitled(run, record):
         refusal = _NOT_PENDING
-    elif run.seconds - record.internal["second"] < _RESEND_SECONDS:
+    elif run.seconds - record.internal["sent_at_seconds"] < _RESEND_SECONDS:
         refusal = "429 rate_limited"
     response = run.request(
         by,
@@ -135,7 +135,7 @@ def resend_invitation(run: Story, by: RequestedBy, invitation: int) -> None:
         record.container,
         record,
         refusal=refusal,
-        alternative_container=record.internal["place"],
+        alternative_container=record.internal["container"],
     )
     if response:
         withheld = not _count_email(run, record.fields["email"])
@@ -154,7 +154,7 @@ def revoke_invitation(run: Story, by: RequestedBy, invitation: int) -> None:
         return
     current_status = status(run, record)
     refusal = _NOT_PENDING if current_status not in ("pending", "revoked") else None
-    container = record.internal["place"]
+    container = record.internal["container"]
     response = run.request(
         by, "revoke_invitation", record.container, record, refusal=refusal, alternative_container=container
     )
@@ -203,7 +203,7 @@ def _expected_result(run: Story, caller: Caller, record: ModelRecord, token: str
     row = OPERATIONS["respond_to_invitation"]
     if principal_refusal := run.model.expected_refusal(caller, row, None):
         return principal_refusal
-    if not record.internal["place"].exists:
+    if not record.internal["container"].exists:
         return NOT_FOUND
     return _token_refusal(run, record, token) or _result_for_person(run, caller, record, decision)
 
@@ -223,10 +223,10 @@ def _token_refusal(run: Story, record: ModelRecord, token: str) -> str | None:
 def _result_for_person(run: Story, caller: Caller, record: ModelRecord, decision: str) -> str:
     if run.people[caller.name].email != record.fields["email"]:
         return "403 email_mismatch"
-    current_status, member = status(run, record), run.model.membership(record.internal["place"], caller.id)
+    current_status, member = status(run, record), run.model.membership(record.internal["container"], caller.id)
     if current_status != "pending":
         is_repeated_response = current_status == "declined" or (
-            member is not None and member is record.internal.get("joinedAs")
+            member is not None and member is record.internal.get("resulting_membership")
         )
         return "200 again" if is_repeated_response and current_status.startswith(decision) else "410 invitation_used"
     is_role_raised = decision == "accept" and member and not role_suffices(member.fields["role"], record.fields["role"])
@@ -234,14 +234,16 @@ def _result_for_person(run: Story, caller: Caller, record: ModelRecord, decision
 
 
 def _apply_response(run: Story, by: RequestedBy, record: ModelRecord, response: Answer, decision: str) -> None:
-    outcome, container = {"accept": "accepted", "decline": "declined"}[decision], record.internal["place"]
+    outcome, container = {"accept": "accepted", "decline": "declined"}[decision], record.internal["container"]
     assert response.json["status"] == outcome
     record.fields["status"], record.has_unseen_version = outcome, True
     if outcome == "accepted":
         caller = run.resolve_caller(by.caller_name)[0]
         membership = run.model.membership(container, caller.id)
-        record.internal["joinedAs"] = membership or add_membership(run, container, caller.id, record.fields["role"])
-        assert response.json["membership"]["role"] == record.internal["joinedAs"].fields["role"]
+        record.internal["resulting_membership"] = membership or add_membership(
+            run, container, caller.id, record.fields["role"]
+        )
+        assert response.json["membership"]["role"] == record.internal["resulting_membership"].fields["role"]
     kind = "platform" if container.kind == "platform" else "organization"
     run.expect_entry(by, "respond_to_invitation", record, f"{kind}.invitation.{outcome}")
 
@@ -256,5 +258,5 @@ def list_invitations(run: Story, by: RequestedBy, place: int) -> None:
         return  # The admins of its platforms may list them, too.
     if response := run.request(by, "list_invitations", organization, query={"limit": 100}):
         expected = [(i.id, status(run, i)) for i in run.model.list_existing("invitation", organization)]
-        record = {each for each, _ in expected}  # The purge of a deleted platform removes its invitations.
-        assert [(i["id"], i["status"]) for i in response.json["items"] if i["id"] in record] == expected
+        listed_ids = {each for each, _ in expected}  # The purge of a deleted platform removes its invitations.
+        assert [(i["id"], i["status"]) for i in response.json["items"] if i["id"] in listed_ids] == expected

@@ -118,8 +118,8 @@ def end_membership(run: Story, member: ModelRecord) -> None:
 
 def _rests_on(member: ModelRecord, invitation: ModelRecord) -> bool:
     if member.kind == "member":
-        return bool(invitation.internal["place"].is_inside(member.container))
-    return invitation.internal["invitedAs"] is member
+        return bool(invitation.internal["container"].is_inside(member.container))
+    return invitation.internal["inviter_membership"] is member
 
 
 @action(place=record_index, to=people)

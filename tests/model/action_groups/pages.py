@@ -145,15 +145,19 @@ def schedule_page(run: Story, by: RequestedBy, page: int, hours: int) -> None:
         body = {"publishAt": after(now(), hours=hours)}
         if response := run.request(by, "update_page", record.container, record, body):
             replace_fields(record, response.json)
-            record.internal["due"] = run.seconds + hours * 3600
+            record.internal["publish_at_seconds"] = run.seconds + hours * 3600
             run.expect_entry(by, "update_page", record)
 
 
 def apply_schedule(run: Story, page: ModelRecord) -> None:
     """Apply a due schedule to the model: the page was published, or its position was taken."""
-    if page.internal.get("due") is None or page.internal["due"] > run.seconds or page.container is None:
+    if (
+        page.internal.get("publish_at_seconds") is None
+        or page.internal["publish_at_seconds"] > run.seconds
+        or page.container is None
+    ):
         return
-    page.internal["due"], current_fields = None, run.read_as_owner(page).json
+    page.internal["publish_at_seconds"], current_fields = None, run.read_as_owner(page).json
     if current_fields["publishAt"] is None:
         assert current_fields["publishedRevisionId"] == current_fields["draftRevisionId"]
         publication, page.fields = publication_of(page.container), current_fields

@@ -34,7 +34,7 @@ def join_platform(run: Story, by: RequestedBy, platform: int) -> None:
         return
     new_member = add_membership(run, container, caller.id, invitation.fields["role"] if invitation else "member")
     if invitation:
-        invitation.fields["status"], invitation.has_unseen_version, invitation.internal["joinedAs"] = (
+        invitation.fields["status"], invitation.has_unseen_version, invitation.internal["resulting_membership"] = (
             "accepted",
             True,
             new_member,

@@ -58,7 +58,7 @@ def delete_platform(run: Story, by: RequestedBy, platform: int) -> None:
         run.expect_entry(by, "delete_platform", record)
         record.is_deleted = True
         for invitation in run.model.list_existing("invitation"):
-            if invitation.internal["place"] is record:
+            if invitation.internal["container"] is record:
                 run.model.records.remove(invitation)  # A deleted platform's invitations are only visible in lists.
 
 
@@ -112,7 +112,7 @@ def update_platform_home(run: Story, by: RequestedBy, platform: int, layout: str
     body = {"layout": layout, "spaceId": home_space.id if home_space else None}
     refusal = None if is_visible else "422 validation_failed"
     if response := run.request(by, "update_platform_home", record, body=body, refusal=refusal):
-        record.internal["opened"] = home_space
+        record.internal["home_space"] = home_space
         record.has_unseen_version = True
         assert response.json["home"]["layout"] == layout
         if before != body["spaceId"] or record.fields["home"]["layout"] != layout:

@@ -17,14 +17,14 @@ _entity_numbers = st.integers(0, 2)
 
 def taxonomy_of(platform: ModelRecord) -> Grove:
     """Return the model of a platform's taxonomy."""
-    grove = platform.internal.setdefault("grove", Grove())
+    grove = platform.internal.setdefault("taxonomy", Grove())
     assert isinstance(grove, Grove)
     return grove
 
 
 def model_name(node: ModelRecord) -> str:
     """Return the name of a node in the taxonomy's model."""
-    return str(node.internal["called"])
+    return str(node.internal["model_name"])
 
 
 def _predict(platform: ModelRecord, action: Deed) -> tuple[str | None, Grove]:
@@ -50,11 +50,11 @@ def create_taxonomy_node(run: Story, by: RequestedBy, platform: int, letter: str
         "parentId": parent_record.id if parent_record else None,
     }
     if response := run.request(by, "create_taxonomy_node", container, body=body, refusal=refusal):
-        container.internal["grove"] = updated_taxonomy
+        container.internal["taxonomy"] = updated_taxonomy
         created = run.add_created_record(
             "node", response, container, {**body, "kind": "term", "path": updated_taxonomy.paths[name]}
         )
-        created.internal["called"] = name
+        created.internal["model_name"] = name
         run.expect_entry(by, "create_taxonomy_node", created)
 
 
@@ -78,7 +78,7 @@ def _update_position(run: Story, by: RequestedBy, record: ModelRecord, action: D
     assert record.container
     refusal, updated_taxonomy = _predict(record.container, action)
     if response := run.request(by, "update_taxonomy_node", record.container, record, body, refusal=refusal):
-        record.container.internal["grove"] = updated_taxonomy
+        record.container.internal["taxonomy"] = updated_taxonomy
         position_fields = {name: response.json[name] for name in ("path", "depth", "position")}
         assert position_fields["path"] == updated_taxonomy.paths[model_name(record)]
         record.fields |= position_fields
@@ -107,7 +107,7 @@ def delete_taxonomy_node(run: Story, by: RequestedBy, node: int, strategy: str |
         refusal = "409 not_empty"
     query = {"strategy": strategy} if strategy else None
     if run.request(by, "delete_taxonomy_node", record.container, record, refusal=refusal, query=query):
-        record.container.internal["grove"] = updated_taxonomy
+        record.container.internal["taxonomy"] = updated_taxonomy
         run.expect_entry(by, "delete_taxonomy_node", record)
         for node_record in run.model.list_existing("node", record.container):
             node_record.is_deleted = model_name(node_record) not in updated_taxonomy.nodes
