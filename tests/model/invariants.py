@@ -10,7 +10,7 @@ from tests.model.action_groups.sites import publication_of
 from tests.model.action_groups.taxonomy import paths_of
 from tests.model.entities import SYSTEM, ModelRecord
 from tests.model.interface import is_event_in_areas
-from tests.model.story import KINDS_WITH_HEALTH, RequestedBy, Story
+from tests.model.story import KINDS_WITH_HEALTH, Sender, Story
 
 LISTS: Final = {
     "member": "members",
@@ -51,7 +51,7 @@ def check_final_state(run: Story) -> None:
             from tests.model.action_groups.organizations import restore
 
             owner = next(name for name, p in run.people.items() if p.id == organization.fields["ownerId"])
-            restore(run, RequestedBy(owner), organization)
+            restore(run, Sender(owner), organization)
     run_until_idle(run)
     run.pass_time(days=1)
     run_until_idle(run)

@@ -27,8 +27,8 @@ VERSION_FIELDS: Final = ("updatedAt", "version")
 
 
 @dataclass(frozen=True)
-class RequestedBy:
-    """The sender of a request (the name of a person or the id of an API key) and its conditional headers."""
+class Sender:
+    """The sender of a request (the name of a person or the id of an API key), and the headers that the sender adds."""
 
     caller_name: str
     if_match: str | None = None
@@ -86,10 +86,10 @@ class Story:
         self.clock.shift(seconds=seconds, days=days)
         self.seconds += seconds + days * _DAY_SECONDS
 
-    def _resolve_sender(self, who: str | int, match: str | None = None, once: int | None = None) -> RequestedBy:
+    def _resolve_sender(self, who: str | int, match: str | None = None, once: int | None = None) -> Sender:
         """Return the sender of a step's requests. A number selects an API key, counted from the newest."""
         keys = [t for t in self.model.records if t.kind == "api_key"][::-1]
-        return RequestedBy(keys[who % len(keys)].id if isinstance(who, int) else who, match, once)
+        return Sender(keys[who % len(keys)].id if isinstance(who, int) else who, match, once)
 
     def resolve_caller(self, caller_name: str) -> tuple[Caller, str | None]:
         """Return a caller and their credential."""
@@ -104,7 +104,7 @@ class Story:
 
     def request(  # noqa: PLR0913 - everything that distinguishes requests
         self,
-        by: RequestedBy,
+        by: Sender,
         operation: str,
         container: ModelRecord | None = None,
         record: ModelRecord | None = None,
@@ -195,9 +195,7 @@ class Story:
         else:
             self.assert_replayed(keyed_request, response)
 
-    def _conditional_headers(
-        self, by: RequestedBy, row: InterfaceOperation, record: ModelRecord | None
-    ) -> dict[str, str]:
+    def _conditional_headers(self, by: Sender, row: InterfaceOperation, record: ModelRecord | None) -> dict[str, str]:
         if by.if_match is None or record is None or row.method == "GET" or row.success in _CREATED_STATUSES:
             return {}
         if by.if_match == "stale":
@@ -255,7 +253,7 @@ class Story:
         assert increment == has_changed if is_exact else increment >= has_changed, f"version {fields['version']}"
         record.has_unseen_version = False
 
-    def expect_entry(self, by: RequestedBy, operation: str, record: ModelRecord, event: str | None = None) -> None:
+    def expect_entry(self, by: Sender, operation: str, record: ModelRecord, event: str | None = None) -> None:
         """Expect a log entry about a record."""
         caller = self.resolve_caller(by.caller_name)[0]
         entry = ExpectedEntry(

@@ -6,7 +6,7 @@ from chalicelib.kernel.core.clock import after, now
 from tests.model.actions import action, names, record_index
 from tests.model.entities import Caller, Json, ModelRecord
 from tests.model.interface import expand_scopes
-from tests.model.story import RequestedBy, Story
+from tests.model.story import Sender, Story
 
 _DAY = 24 * 3600
 scopes = st.sampled_from(
@@ -24,7 +24,7 @@ scopes = st.sampled_from(
 
 
 @action(place=record_index, name=names, scopes=scopes, days=st.none() | st.sampled_from([1, 40]))
-def create_api_key(run: Story, by: RequestedBy, place: int, name: str, scopes: list[str], days: int | None) -> None:
+def create_api_key(run: Story, by: Sender, place: int, name: str, scopes: list[str], days: int | None) -> None:
     organization = run.model.pick("organization", place)
     if organization is None:
         return
@@ -106,7 +106,7 @@ def revoke_dependent_keys(
     return [{"id": key.id, "name": key.fields["name"]} for key in revoked_keys] or None
 
 
-def _exceeds_caller_scopes(run: Story, by: RequestedBy, scopes: list[str]) -> bool:
+def _exceeds_caller_scopes(run: Story, by: Sender, scopes: list[str]) -> bool:
     key = run.resolve_caller(by.caller_name)[0].key
     if key is None or "admin" in key.fields["scopes"]:
         return False
@@ -114,7 +114,7 @@ def _exceeds_caller_scopes(run: Story, by: RequestedBy, scopes: list[str]) -> bo
 
 
 @action(weight=1, key=record_index)
-def revoke_api_key(run: Story, by: RequestedBy, key: int) -> None:
+def revoke_api_key(run: Story, by: Sender, key: int) -> None:
     record = run.model.pick("api_key", key)
     if record and run.request(by, "revoke_api_key", record.container, record) and not record.internal.get("is_revoked"):
         record.internal["is_revoked"] = True
@@ -129,7 +129,7 @@ def revoke_api_key(run: Story, by: RequestedBy, key: int) -> None:
 
 
 @action(key=record_index, hours=st.sampled_from([0, 24]))
-def rotate_api_key(run: Story, by: RequestedBy, key: int, hours: int) -> None:
+def rotate_api_key(run: Story, by: Sender, key: int, hours: int) -> None:
     record = run.model.pick("api_key", key)
     if record is None:
         return
@@ -164,7 +164,7 @@ _MAX_SECRETS = 5
 
 
 @action(place=record_index)
-def list_api_keys(run: Story, by: RequestedBy, place: int) -> None:
+def list_api_keys(run: Story, by: Sender, place: int) -> None:
     organization = run.model.pick("organization", place)
     if organization and (response := run.request(by, "list_api_keys", organization, query={"limit": 100})):
         keys = run.model.list_existing("api_key", organization)

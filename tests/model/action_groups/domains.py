@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from tests.model.actions import action, record_index
 from tests.model.entities import ModelRecord
-from tests.model.story import RequestedBy, Story
+from tests.model.story import Sender, Story
 
 _DAY: Final = 24 * 3600
 _WEEK: Final = 7 * _DAY
@@ -15,14 +15,14 @@ domains = st.sampled_from(["engines.example.com", "looms.example.org", "mills.ex
 
 
 @action(platform=record_index, domain=domains)
-def set_custom_domain(run: Story, by: RequestedBy, platform: int, domain: str) -> None:
+def set_custom_domain(run: Story, by: Sender, platform: int, domain: str) -> None:
     record = run.model.pick("platform", platform)
     if record is None:
         return
     claimed_domain, domain_status = record.internal.get("domain"), record.internal.get("domain_status")
     repeat_status = 200 if claimed_domain == domain and domain_status == "pending" else None
     response = run.request(
-        RequestedBy(by.caller_name), "set_custom_domain", record, body={"domain": domain}, success_status=repeat_status
+        Sender(by.caller_name), "set_custom_domain", record, body={"domain": domain}, success_status=repeat_status
     )
     if response:
         assert (response.json["domain"], response.json["status"]) == (domain, "pending")
@@ -36,13 +36,13 @@ def set_custom_domain(run: Story, by: RequestedBy, platform: int, domain: str) -
 
 
 @action(platform=record_index)
-def verify_custom_domain(run: Story, by: RequestedBy, platform: int) -> None:
+def verify_custom_domain(run: Story, by: Sender, platform: int) -> None:
     """Verify a domain whose DNS records do not exist."""
     record = run.model.pick("platform", platform)
     if record is None:
         return
     refusal = None if record.internal.get("domain") else "409 invalid_transition"
-    if response := run.request(RequestedBy(by.caller_name), "verify_custom_domain", record, refusal=refusal):
+    if response := run.request(Sender(by.caller_name), "verify_custom_domain", record, refusal=refusal):
         assert (response.json["status"], response.json["lastError"]) == ("pending", "TXT_NOT_FOUND")
         if record.internal["domain_status"] == "failed":
             record.internal |= {"domain_status": "pending", "domain_expires_at_seconds": run.seconds + _WEEK}
@@ -50,19 +50,15 @@ def verify_custom_domain(run: Story, by: RequestedBy, platform: int) -> None:
 
 
 @action(weight=2, platform=record_index)
-def remove_custom_domain(run: Story, by: RequestedBy, platform: int) -> None:
+def remove_custom_domain(run: Story, by: Sender, platform: int) -> None:
     record = run.model.pick("platform", platform)
-    if (
-        record
-        and run.request(RequestedBy(by.caller_name), "remove_custom_domain", record)
-        and record.internal.get("domain")
-    ):
+    if record and run.request(Sender(by.caller_name), "remove_custom_domain", record) and record.internal.get("domain"):
         record.internal |= {"domain": None, "domain_status": None}
         run.expect_entry(by, "remove_custom_domain", record)
 
 
 @action(place=record_index)
-def list_domain_inventory(run: Story, by: RequestedBy, place: int) -> None:
+def list_domain_inventory(run: Story, by: Sender, place: int) -> None:
     organization = run.model.pick("organization", place)
     if organization and (response := run.request(by, "list_domain_inventory", organization, query={"limit": 100})):
         listed = [(i["platformId"], i["customDomain"], i["verificationStatus"]) for i in response.json["items"]]

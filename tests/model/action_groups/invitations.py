@@ -11,7 +11,7 @@ from tests.model.action_groups.organizations import add_membership
 from tests.model.actions import action, record_index, roles
 from tests.model.entities import NOT_FOUND, Caller, Json, ModelRecord
 from tests.model.interface import OPERATIONS, role_suffices
-from tests.model.story import RequestedBy, Story
+from tests.model.story import Sender, Story
 
 REVOKED: Final = "410 invitation_revoked"
 _NOT_PENDING: Final = "409 invalid_transition"
@@ -28,13 +28,13 @@ def status(run: Story, invitation: ModelRecord) -> str:
 
 
 @action(place=record_index, whom=people, role=roles, days=st.sampled_from([1, 7]))
-def invite_to_organization(run: Story, by: RequestedBy, place: int, whom: str, role: str, days: int) -> None:
+def invite_to_organization(run: Story, by: Sender, place: int, whom: str, role: str, days: int) -> None:
     if organization := run.model.pick("organization", place):
         create_invitation(run, by, "invite_to_organization", organization, whom, {"role": role, "expiresInDays": days})
 
 
 def create_invitation(
-    run: Story, by: RequestedBy, operation: str, container: ModelRecord, whom: str, fields: Json
+    run: Story, by: Sender, operation: str, container: ModelRecord, whom: str, fields: Json
 ) -> ModelRecord | None:
     """Invite a person to a container."""
     invitee, (caller, _) = run.people[whom], run.resolve_caller(by.caller_name)
@@ -115,7 +115,7 @@ def is_inviter_entitled(run: Story, invitation: ModelRecord) -> bool:
 
 
 @action(invitation=record_index)
-def resend_invitation(run: Story, by: RequestedBy, invitation: int) -> None:
+def resend_invitation(run: Story, by: Sender, invitation: int) -> None:
     record = run.model.pick("invitation", invitation)
     if record is None:
         return
@@ -148,7 +148,7 @@ def resend_invitation(run: Story, by: RequestedBy, invitation: int) -> None:
 
 
 @action(weight=1, invitation=record_index)
-def revoke_invitation(run: Story, by: RequestedBy, invitation: int) -> None:
+def revoke_invitation(run: Story, by: Sender, invitation: int) -> None:
     record = run.model.pick("invitation", invitation)
     if record is None:
         return
@@ -166,13 +166,13 @@ def revoke_invitation(run: Story, by: RequestedBy, invitation: int) -> None:
 @action(
     invitation=record_index, decision=st.sampled_from(["accept", "accept", "decline"]), link_choice=st.integers(0, 4)
 )
-def respond_as_invitee(run: Story, by: RequestedBy, invitation: int, decision: str, link_choice: int) -> None:
+def respond_as_invitee(run: Story, by: Sender, invitation: int, decision: str, link_choice: int) -> None:
     """Let the invited person respond, mostly by the latest link."""
     if record := run.model.pick("invitation", invitation):
         whom = next(name for name, p in run.people.items() if p.email == record.fields["email"])
         submit_response(
             run,
-            RequestedBy(whom, idempotency_number=by.idempotency_number),
+            Sender(whom, idempotency_number=by.idempotency_number),
             record,
             decision,
             uses_latest_token=link_choice > 0,
@@ -180,14 +180,12 @@ def respond_as_invitee(run: Story, by: RequestedBy, invitation: int, decision: s
 
 
 @action(invitation=record_index, decision=st.sampled_from(["accept", "decline"]))
-def respond_to_invitation(run: Story, by: RequestedBy, invitation: int, decision: str) -> None:
+def respond_to_invitation(run: Story, by: Sender, invitation: int, decision: str) -> None:
     if record := run.model.pick("invitation", invitation):
-        submit_response(run, RequestedBy(by.caller_name), record, decision, uses_latest_token=True)
+        submit_response(run, Sender(by.caller_name), record, decision, uses_latest_token=True)
 
 
-def submit_response(
-    run: Story, by: RequestedBy, record: ModelRecord, decision: str, *, uses_latest_token: bool
-) -> None:
+def submit_response(run: Story, by: Sender, record: ModelRecord, decision: str, *, uses_latest_token: bool) -> None:
     """Respond to an invitation and record the result."""
     caller, credential = run.resolve_caller(by.caller_name)
     token = record.internal["tokens"][-1 if uses_latest_token else 0]
@@ -233,7 +231,7 @@ def _result_for_person(run: Story, caller: Caller, record: ModelRecord, decision
     return "409 already_member" if is_role_raised else "200"
 
 
-def _apply_response(run: Story, by: RequestedBy, record: ModelRecord, response: Answer, decision: str) -> None:
+def _apply_response(run: Story, by: Sender, record: ModelRecord, response: Answer, decision: str) -> None:
     outcome, container = {"accept": "accepted", "decline": "declined"}[decision], record.internal["container"]
     assert response.json["status"] == outcome
     record.fields["status"], record.has_unseen_version = outcome, True
@@ -249,7 +247,7 @@ def _apply_response(run: Story, by: RequestedBy, record: ModelRecord, response: 
 
 
 @action(place=record_index)
-def list_invitations(run: Story, by: RequestedBy, place: int) -> None:
+def list_invitations(run: Story, by: Sender, place: int) -> None:
     organization = run.model.pick("organization", place)
     if organization is None or not run.model.list_existing("organization"):
         return

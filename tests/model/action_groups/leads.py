@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from tests.model.actions import action, names, optional_texts, record_index
 from tests.model.entities import ModelRecord
-from tests.model.story import RequestedBy, Story
+from tests.model.story import Sender, Story
 
 NEXT_STATUSES: Final = {
     "new": ["contacted"],
@@ -27,7 +27,7 @@ def _can_transition(current: str, target: str) -> bool:
 
 
 @action(weight=6, name=names, message=optional_texts)
-def create_public_lead(run: Story, by: RequestedBy, name: str, message: str | None) -> None:
+def create_public_lead(run: Story, by: Sender, name: str, message: str | None) -> None:
     email_address = f"lead{len(run.model.records)}@example.org"
     body = {"contactName": name, "contactEmail": email_address, "message": message}
     if response := run.request(by, "create_public_lead", body=body):
@@ -36,11 +36,11 @@ def create_public_lead(run: Story, by: RequestedBy, name: str, message: str | No
 
 
 @action(weight=6, lead=record_index, status=st.sampled_from([*NEXT_STATUSES]), sender_choice=st.integers(0, 4))
-def change_marketing_lead_status(run: Story, by: RequestedBy, lead: int, status: str, sender_choice: int) -> None:
+def change_marketing_lead_status(run: Story, by: Sender, lead: int, status: str, sender_choice: int) -> None:
     record = run.model.pick("lead", lead)
     if record is None:
         return
-    by = by if sender_choice == 0 else RequestedBy("operator", by.if_match)
+    by = by if sender_choice == 0 else Sender("operator", by.if_match)
     current = record.fields["status"]
     refusal = None if status == current or _can_transition(current, status) else "409 invalid_transition"
     if response := run.request(by, "change_marketing_lead_status", None, record, {"status": status}, refusal=refusal):
@@ -48,7 +48,7 @@ def change_marketing_lead_status(run: Story, by: RequestedBy, lead: int, status:
         _apply_status(run, by, "change_marketing_lead_status", record, status)
 
 
-def _apply_status(run: Story, by: RequestedBy, operation: str, lead: ModelRecord, status: str) -> None:
+def _apply_status(run: Story, by: Sender, operation: str, lead: ModelRecord, status: str) -> None:
     lead.internal["withdrawn"] = status == "withdrawn"
     if lead.fields["status"] != status:
         lead.fields |= {"status": status, "version": lead.fields["version"] + 1}
@@ -56,7 +56,7 @@ def _apply_status(run: Story, by: RequestedBy, operation: str, lead: ModelRecord
 
 
 @action(lead=record_index, with_token=st.booleans())
-def get_public_lead(run: Story, by: RequestedBy, lead: int, with_token: bool) -> None:  # noqa: FBT001 - passed by name
+def get_public_lead(run: Story, by: Sender, lead: int, with_token: bool) -> None:  # noqa: FBT001 - passed by name
     """Read a lead with its token or without one."""
     record = run.model.pick("lead", lead)
     if record is None or run.resolve_caller(by.caller_name)[0].key:
@@ -71,7 +71,7 @@ def get_public_lead(run: Story, by: RequestedBy, lead: int, with_token: bool) ->
 
 
 @action(lead=record_index)
-def list_marketing_leads(run: Story, by: RequestedBy, lead: int) -> None:
+def list_marketing_leads(run: Story, by: Sender, lead: int) -> None:
     record = run.model.pick("lead", lead)
     if record and (response := run.request(by, "list_marketing_leads", query={"email": record.fields["contactEmail"]})):
         assert [(item["id"], item["status"]) for item in response.json["items"]] == [

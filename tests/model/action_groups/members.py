@@ -8,7 +8,7 @@ from tests.model.action_groups.api_keys import revoke_dependent_keys
 from tests.model.actions import PEOPLE, action, record_index
 from tests.model.entities import Caller, Json, Model, ModelRecord
 from tests.model.interface import expand_scopes, role_suffices
-from tests.model.story import RequestedBy, Story
+from tests.model.story import Sender, Story
 
 TOO_LOW: Final = "403 insufficient_role"
 OWNER_STAYS: Final = "409 owner_must_transfer"
@@ -30,7 +30,7 @@ def redact_for(run: Story, caller: Caller, container: ModelRecord, member: Json)
 
 
 @action(place=record_index, whom=people, role=st.sampled_from(["member", "editor", "admin", "admin", "owner"]))
-def update_organization_member(run: Story, by: RequestedBy, place: int, whom: str, role: str) -> None:
+def update_organization_member(run: Story, by: Sender, place: int, whom: str, role: str) -> None:
     organization = run.model.pick("organization", place)
     member = organization and _latest_membership(run, organization, whom)
     if not (organization and member):
@@ -59,7 +59,7 @@ def revoke_keys_of_member(run: Story, member: ModelRecord, reason: str, implied_
 
 
 def apply_role_change(
-    run: Story, by: RequestedBy, operation: str, member: ModelRecord, shown_member: Json, expected: Json
+    run: Story, by: Sender, operation: str, member: ModelRecord, shown_member: Json, expected: Json
 ) -> None:
     """Record the changed role of a member."""
     has_changed = member.fields["role"] != expected["role"]
@@ -78,7 +78,7 @@ def _latest_membership(run: Story, container: ModelRecord, whom: str) -> ModelRe
 
 
 @action(weight=1, place=record_index, whom=people)
-def remove_organization_member(run: Story, by: RequestedBy, place: int, whom: str) -> None:
+def remove_organization_member(run: Story, by: Sender, place: int, whom: str) -> None:
     organization = run.model.pick("organization", place)
     member = organization and _latest_membership(run, organization, whom)
     if organization and member:
@@ -90,7 +90,7 @@ def remove_organization_member(run: Story, by: RequestedBy, place: int, whom: st
 
 
 @action(weight=1, place=record_index)
-def leave_organization(run: Story, by: RequestedBy, place: int) -> None:
+def leave_organization(run: Story, by: Sender, place: int) -> None:
     organization = run.model.pick("organization", place)
     if organization is None:
         return
@@ -123,7 +123,7 @@ def _rests_on(member: ModelRecord, invitation: ModelRecord) -> bool:
 
 
 @action(place=record_index, to=people)
-def transfer_ownership(run: Story, by: RequestedBy, place: int, to: str) -> None:
+def transfer_ownership(run: Story, by: Sender, place: int, to: str) -> None:
     organization = run.model.pick("organization", place)
     if organization is None:
         return
@@ -141,7 +141,7 @@ def transfer_ownership(run: Story, by: RequestedBy, place: int, to: str) -> None
 
 
 @action(place=record_index)
-def list_organization_members(run: Story, by: RequestedBy, place: int) -> None:
+def list_organization_members(run: Story, by: Sender, place: int) -> None:
     organization = run.model.pick("organization", place)
     if organization and (response := run.request(by, "list_organization_members", organization, query={"limit": 100})):
         caller = run.resolve_caller(by.caller_name)[0]

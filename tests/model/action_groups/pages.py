@@ -7,7 +7,7 @@ from tests.harness.api import Answer
 from tests.model.action_groups.sites import publication_of
 from tests.model.actions import action, record_index
 from tests.model.entities import Json, ModelRecord
-from tests.model.story import RequestedBy, Story
+from tests.model.story import Sender, Story
 
 PAST = "2020-01-01T00:00:00.000Z"
 slugs = st.sampled_from(["a", "b", "c"])
@@ -17,7 +17,7 @@ _POSITION_REFUSALS = (*_SLUG_REFUSALS, "409 cycle", "409 limit_exceeded")
 
 
 @action(weight=8, site=record_index, slug=slugs, parent=parents, home=st.sampled_from([False, False, False, True]))
-def create_page(run: Story, by: RequestedBy, site: int, slug: str, parent: int | None, home: bool) -> None:  # noqa: FBT001
+def create_page(run: Story, by: Sender, site: int, slug: str, parent: int | None, home: bool) -> None:  # noqa: FBT001
     record = run.model.pick("site", site)
     if record is None:
         return
@@ -44,7 +44,7 @@ def _title(run: Story) -> str:
 
 
 @action(weight=6, page=record_index, slug=st.none() | slugs, moves=st.booleans(), parent=parents)
-def edit_page(run: Story, by: RequestedBy, page: int, slug: str | None, moves: bool, parent: int | None) -> None:  # noqa: FBT001
+def edit_page(run: Story, by: Sender, page: int, slug: str | None, moves: bool, parent: int | None) -> None:  # noqa: FBT001
     record = run.model.pick("page", page)
     if record is None or record.container is None:
         return
@@ -91,7 +91,7 @@ def visit(run: Story, site: ModelRecord, path: str) -> Answer:
 
 
 @action(weight=6, page=record_index, earlier=st.integers(0, 3))
-def publish_page(run: Story, by: RequestedBy, page: int, earlier: int) -> None:
+def publish_page(run: Story, by: Sender, page: int, earlier: int) -> None:
     """Publish the draft, or an earlier revision."""
     record = run.model.pick("page", page)
     if record is None or record.container is None:
@@ -110,7 +110,7 @@ def publish_page(run: Story, by: RequestedBy, page: int, earlier: int) -> None:
 
 
 @action(weight=2, page=record_index)
-def unpublish_page(run: Story, by: RequestedBy, page: int) -> None:
+def unpublish_page(run: Story, by: Sender, page: int) -> None:
     record = run.model.pick("page", page)
     if record and record.container:
         was_published = record.exists and publication_of(record.container).pages[record.id].shown is not None
@@ -123,7 +123,7 @@ def unpublish_page(run: Story, by: RequestedBy, page: int) -> None:
 
 
 @action(page=record_index)
-def make_page_home(run: Story, by: RequestedBy, page: int) -> None:
+def make_page_home(run: Story, by: Sender, page: int) -> None:
     record = run.model.pick("page", page)
     if record and record.container:
         response = run.request(
@@ -138,7 +138,7 @@ def make_page_home(run: Story, by: RequestedBy, page: int) -> None:
 
 
 @action(page=record_index, hours=st.sampled_from([3, 30]))
-def schedule_page(run: Story, by: RequestedBy, page: int, hours: int) -> None:
+def schedule_page(run: Story, by: Sender, page: int, hours: int) -> None:
     """Schedule the publication of a page. The schedule may fail when it runs."""
     record = run.model.pick("page", page)
     if record and record.container:
@@ -166,14 +166,14 @@ def apply_schedule(run: Story, page: ModelRecord) -> None:
         publication.publish(page.id, current_fields["publishedRevisionId"])
     else:
         owner = next(name for name, person in run.people.items() if person is run.owner_of(page))
-        response = run.request(RequestedBy(owner), "update_page", page.container, page, {"publishAt": None})
+        response = run.request(Sender(owner), "update_page", page.container, page, {"publishAt": None})
         assert response
         replace_fields(page, response.json)
-        run.expect_entry(RequestedBy(owner), "update_page", page)
+        run.expect_entry(Sender(owner), "update_page", page)
 
 
 @action(page=record_index, earlier=st.integers(0, 3))
-def restore_page_revision(run: Story, by: RequestedBy, page: int, earlier: int) -> None:
+def restore_page_revision(run: Story, by: Sender, page: int, earlier: int) -> None:
     record = run.model.pick("page", page)
     page_state = record and record.container and publication_of(record.container).pages.get(record.id)
     if not (record and record.container and page_state):
@@ -195,7 +195,7 @@ def restore_page_revision(run: Story, by: RequestedBy, page: int, earlier: int) 
 
 
 @action(weight=2, page=record_index, cascade=st.booleans())
-def delete_page(run: Story, by: RequestedBy, page: int, cascade: bool) -> None:  # noqa: FBT001 - passed by name
+def delete_page(run: Story, by: Sender, page: int, cascade: bool) -> None:  # noqa: FBT001 - passed by name
     record = run.model.pick("page", page)
     if record is None or record.container is None:
         return
@@ -211,7 +211,7 @@ def delete_page(run: Story, by: RequestedBy, page: int, cascade: bool) -> None: 
 
 
 @action(weight=6, site=record_index, path=st.lists(slugs, max_size=2).map(lambda slugs: "/" + "/".join(slugs)))
-def get_page_by_path(run: Story, by: RequestedBy, site: int, path: str) -> None:
+def get_page_by_path(run: Story, by: Sender, site: int, path: str) -> None:
     """Visit a path. Every caller gets the published page, a redirect or *not found*, never a draft."""
     record = run.model.pick("site", site)
     if record is None:
@@ -228,14 +228,14 @@ def get_page_by_path(run: Story, by: RequestedBy, site: int, path: str) -> None:
 
 
 @action(site=record_index)
-def list_pages(run: Story, by: RequestedBy, site: int) -> None:
+def list_pages(run: Story, by: Sender, site: int) -> None:
     record = run.model.pick("site", site)
     if record and (response := run.request(by, "list_pages", record, query={"limit": 100})):
         assert {item["id"]: item["path"] for item in response.json["items"]} == publication_of(record).drafts
 
 
 @action(page=record_index)
-def list_page_revisions(run: Story, by: RequestedBy, page: int) -> None:
+def list_page_revisions(run: Story, by: Sender, page: int) -> None:
     record = run.model.pick("page", page)
     if record and record.container:
         response = run.request(by, "list_page_revisions", record.container, record, query={"limit": 100})
@@ -247,7 +247,7 @@ def list_page_revisions(run: Story, by: RequestedBy, page: int) -> None:
 
 
 @action(page=record_index)
-def preview_page(run: Story, by: RequestedBy, page: int) -> None:
+def preview_page(run: Story, by: Sender, page: int) -> None:
     """Create a preview link, which shows the draft to everyone who has it."""
     record = run.model.pick("page", page)
     if record and record.container and (response := run.request(by, "preview_page", record.container, record)):

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from tests.model.actions import action, optional_texts, record_index
 from tests.model.entities import DELETED_INDEX, NOT_FOUND, Json, ModelRecord
-from tests.model.story import RequestedBy, Story
+from tests.model.story import Sender, Story
 from tests.property.taxonomy_model import Deed, Grove
 
 NOBODY = "01939d3c-0000-7000-8000-00000000000a"
@@ -34,7 +34,7 @@ def _predict(platform: ModelRecord, action: Deed) -> tuple[str | None, Grove]:
 
 
 @action(weight=8, platform=record_index, letter=letters, parent=parents)
-def create_taxonomy_node(run: Story, by: RequestedBy, platform: int, letter: str, parent: int | None) -> None:
+def create_taxonomy_node(run: Story, by: Sender, platform: int, letter: str, parent: int | None) -> None:
     container = run.model.pick("platform", platform)
     if container is None:
         return
@@ -59,13 +59,13 @@ def create_taxonomy_node(run: Story, by: RequestedBy, platform: int, letter: str
 
 
 @action(node=record_index, letter=letters)
-def rename_taxonomy_node(run: Story, by: RequestedBy, node: int, letter: str) -> None:
+def rename_taxonomy_node(run: Story, by: Sender, node: int, letter: str) -> None:
     if record := run.model.pick("node", node):
         _update_position(run, by, record, ("rename", model_name(record), letter), {"slug": letter})
 
 
 @action(weight=6, node=record_index, parent=st.none() | st.sampled_from([0, 1, 2, 3, DELETED_INDEX]))
-def move_taxonomy_node(run: Story, by: RequestedBy, node: int, parent: int | None) -> None:
+def move_taxonomy_node(run: Story, by: Sender, node: int, parent: int | None) -> None:
     if record := run.model.pick("node", node):
         parent_record = run.model.pick("node", parent, record.container) if parent is not None else None
         body = {"parentId": parent_record.id if parent_record else None}
@@ -74,7 +74,7 @@ def move_taxonomy_node(run: Story, by: RequestedBy, node: int, parent: int | Non
         )
 
 
-def _update_position(run: Story, by: RequestedBy, record: ModelRecord, action: Deed, body: Json) -> None:
+def _update_position(run: Story, by: Sender, record: ModelRecord, action: Deed, body: Json) -> None:
     assert record.container
     refusal, updated_taxonomy = _predict(record.container, action)
     if response := run.request(by, "update_taxonomy_node", record.container, record, body, refusal=refusal):
@@ -87,7 +87,7 @@ def _update_position(run: Story, by: RequestedBy, record: ModelRecord, action: D
 
 
 @action(node=record_index, description=optional_texts)
-def describe_taxonomy_node(run: Story, by: RequestedBy, node: int, description: str | None) -> None:
+def describe_taxonomy_node(run: Story, by: Sender, node: int, description: str | None) -> None:
     record = run.model.pick("node", node)
     if record and (
         response := run.request(by, "update_taxonomy_node", record.container, record, {"description": description})
@@ -98,7 +98,7 @@ def describe_taxonomy_node(run: Story, by: RequestedBy, node: int, description: 
 
 
 @action(weight=2, node=record_index, strategy=strategies)
-def delete_taxonomy_node(run: Story, by: RequestedBy, node: int, strategy: str | None) -> None:
+def delete_taxonomy_node(run: Story, by: Sender, node: int, strategy: str | None) -> None:
     record = run.model.pick("node", node)
     if record is None or record.container is None:
         return
@@ -115,7 +115,7 @@ def delete_taxonomy_node(run: Story, by: RequestedBy, node: int, strategy: str |
 
 
 @action(platform=record_index)
-def list_platform_taxonomy_nodes(run: Story, by: RequestedBy, platform: int) -> None:
+def list_platform_taxonomy_nodes(run: Story, by: Sender, platform: int) -> None:
     container = run.model.pick("platform", platform)
     if container and (response := run.request(by, "list_platform_taxonomy_nodes", container, query={"limit": 100})):
         assert {item["id"]: item["path"] for item in response.json["items"]} == paths_of(run, container)
@@ -128,7 +128,7 @@ def paths_of(run: Story, platform: ModelRecord) -> dict[str, str]:
 
 
 @action(weight=6, platform=record_index, path=st.lists(letters, min_size=1, max_size=3).map("/".join))
-def resolve_taxonomy_path(run: Story, by: RequestedBy, platform: int, path: str) -> None:
+def resolve_taxonomy_path(run: Story, by: Sender, platform: int, path: str) -> None:
     container = run.model.pick("platform", platform)
     if container is None:
         return
@@ -141,7 +141,7 @@ def resolve_taxonomy_path(run: Story, by: RequestedBy, platform: int, path: str)
 
 
 @action(node=record_index, entity=_entity_numbers)
-def attach_taxonomy_node(run: Story, by: RequestedBy, node: int, entity: int) -> None:
+def attach_taxonomy_node(run: Story, by: Sender, node: int, entity: int) -> None:
     record = run.model.pick("node", node)
     if record is None:
         return
@@ -162,7 +162,7 @@ def attach_taxonomy_node(run: Story, by: RequestedBy, node: int, entity: int) ->
 
 
 @action(weight=2, attachment=record_index)
-def detach_taxonomy_node(run: Story, by: RequestedBy, attachment: int) -> None:
+def detach_taxonomy_node(run: Story, by: Sender, attachment: int) -> None:
     record = run.model.pick("attachment", attachment)
     if record and record.container:
         container = record.container.container
@@ -172,7 +172,7 @@ def detach_taxonomy_node(run: Story, by: RequestedBy, attachment: int) -> None:
 
 
 @action(node=record_index)
-def list_node_attachments(run: Story, by: RequestedBy, node: int) -> None:
+def list_node_attachments(run: Story, by: Sender, node: int) -> None:
     record = run.model.pick("node", node)
     if record and (
         response := run.request(by, "list_node_attachments", record.container, record, query={"limit": 100})
