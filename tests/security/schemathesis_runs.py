@@ -124,7 +124,7 @@ def _reference_fields(body: Any) -> Iterable[tuple[str, Any]]:
 
 
 def _id(case: Any) -> str:
-    return str(case.operation_id.definition.raw["operationId"])
+    return str(case.operation.definition.raw["operationId"])
 
 
 def _is_negative(case: Any, location: ParameterLocation) -> bool:
