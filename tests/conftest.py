@@ -1,4 +1,4 @@
-"""What tests share: AWS in memory, the service at its HTTP boundary, its workers, people, a clock to travel by."""
+"""Fixtures of all suites: AWS in memory, the service at its HTTP boundary, its workers, people and a clock."""
 
 import base64
 import gc
@@ -31,12 +31,13 @@ if TYPE_CHECKING:
 hypothesis.settings.register_profile("atrium", deadline=None)
 hypothesis.settings.load_profile("atrium")
 
-# The scenes and snapshots that stay are many: looking through them as often as usual takes a sixth of the time.
+# Cached scenarios and snapshots stay in memory. With the default thresholds, the garbage collector would take a sixth
+# of the time to traverse them.
 gc.set_threshold(200_000, 20, 50)
 
 _KEY: Final = base64.b64encode(bytes(range(32))).decode()
 
-# The service reads its settings when it first needs one, and that is later.
+# The service reads its settings when it first needs one, which is after this.
 os.environ.update(
     STAGE="local",
     SETTINGS_FILE="",
@@ -60,29 +61,29 @@ os.environ.update(
 )
 
 
-_OVER_AND_OVER: Final = ("catalogue", "faults", "model", "property", "security", "stored_forms")
+_REPETITIVE_SUITES: Final = ("catalogue", "faults", "model", "property", "security", "stored_forms")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Let any tests be run where transactions take time: `pytest --conflicts tests/http/test_x.py`."""
-    parser.addoption("--conflicts", action="store_true", help="let transactions hold their items for 20 ms")
+    """Add the option that makes transactions take time: `pytest --conflicts tests/http/test_x.py`."""
+    parser.addoption("--conflicts", action="store_true", help="make transactions hold their items for 20 ms")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Measure no coverage where the same lines are run over and over: it would double what these tests take."""
+    """Exclude suites that run the same lines repeatedly from coverage, which would double their duration."""
     for item in items:
         if config.getoption("--conflicts"):
             item.add_marker(pytest.mark.usefixtures("conflicts"))
-        if item.path.relative_to(Path(__file__).parent).parts[0] in _OVER_AND_OVER:
+        if item.path.relative_to(Path(__file__).parent).parts[0] in _REPETITIVE_SUITES:
             item.add_marker("no_cover")
 
 
 @pytest.fixture(scope="session")
 def issuer(tmp_path_factory: pytest.TempPathFactory) -> Issuer:
-    """The issuer of everyone's tokens."""
-    made = Issuer(tmp_path_factory.mktemp("issuer"))
-    os.environ.update(made.settings())
-    return made
+    """The issuer of all tokens."""
+    issuer = Issuer(tmp_path_factory.mktemp("issuer"))
+    os.environ.update(issuer.settings())
+    return issuer
 
 
 @pytest.fixture(scope="module")
@@ -99,12 +100,12 @@ def _aws(_aws_in_memory: None) -> None:
 
 @pytest.fixture
 def aws(_aws: None) -> None:
-    """An empty AWS, and a process that remembers nothing: for tests below HTTP."""
+    """An empty AWS and a process with empty caches, for tests below HTTP."""
 
 
 @pytest.fixture
 def conflicts(_aws: None) -> Iterator[Conflicts]:
-    """Transactions that hold their items for 20 ms and keep all others away from them."""
+    """Transactions that hold their items for 20 ms. Other writes of these items conflict."""
     with conflicting_transactions() as conflicts:
         yield conflicts
 
@@ -133,14 +134,14 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 @pytest.fixture
 def configure(_aws: None, monkeypatch: pytest.MonkeyPatch) -> Iterator["Configure"]:
-    """Change settings, for the test."""
+    """A function that changes settings for the duration of the test."""
     yield Configure(monkeypatch)
     settings.cache_clear()
 
 
 @pytest.fixture
 def nameserver(configure: "Configure") -> Iterator[Nameserver]:
-    """The DNS that the service asks."""
+    """The DNS server that the service queries."""
     with Nameserver() as nameserver:
         configure(dns_nameservers=nameserver.address)
         yield nameserver
@@ -148,7 +149,7 @@ def nameserver(configure: "Configure") -> Iterator[Nameserver]:
 
 @pytest.fixture
 def mailbox(configure: "Configure", monkeypatch: pytest.MonkeyPatch) -> Mailbox:
-    """A service that sends mail, and all that it has sent."""
+    """The e-mails that the service sends. It sends none without this fixture."""
     configure(mail_from=SENDER)
     mailbox = Mailbox()
     mailbox.open(monkeypatch)
@@ -158,7 +159,7 @@ def mailbox(configure: "Configure", monkeypatch: pytest.MonkeyPatch) -> Mailbox:
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator["Chrome"]:
     """Chromium, without a window."""
-    from tests.harness.browser import chromium  # Few tests need it, and it takes a while to import.
+    from tests.harness.browser import chromium  # Few tests need it, and the import is slow.
 
     with chromium(tmp_path_factory.mktemp("chromium")) as driver:
         yield driver
@@ -166,19 +167,19 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator["Chrome"]:
 
 @pytest.fixture
 def receiver() -> Iterator[Receiver]:
-    """A server of somebody else's, on the loopback interface."""
+    """An external HTTP server on the loopback interface, such as a receiver of webhooks."""
     with Receiver() as receiver:
         yield receiver
 
 
 class Configure:
-    """Sets settings by their names in the environment."""
+    """Overrides settings through environment variables."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self._monkeypatch = monkeypatch
 
     def __call__(self, **values: str) -> None:
-        """Set them; public keys follow the signing keys, as `bootstrap` writes both."""
+        """Set settings. Signing keys also set the public keys, because `bootstrap` writes both."""
         if "audit_signing_key" in values and "audit_public_keys" not in values:
             values["audit_public_keys"] = public_halves(values["audit_signing_key"])
         for name, value in values.items():
@@ -206,13 +207,13 @@ def edith(issuer: Issuer) -> Person:
 
 @pytest.fixture(scope="session")
 def mary(issuer: Issuer) -> Person:
-    """A plain member of `organization`."""
+    """A member of `organization` with the lowest role."""
     return issuer.person("mary", "Mary Somerville")
 
 
 @pytest.fixture(scope="session")
 def stranger(issuer: Issuer) -> Person:
-    """A user with no part in `organization`."""
+    """A user who is not a member of `organization`."""
     return issuer.person("stranger", "Sophie Germain")
 
 
@@ -224,12 +225,14 @@ def operator(issuer: Issuer) -> Person:
 
 @pytest.fixture
 def organization(api: Api, ada: Person, grace: Person, edith: Person, mary: Person) -> Founded:
-    """Ada's organization, with a member of each role."""
-    return scene("organization", lambda: _organization(api, ada, {grace: "admin", edith: "editor", mary: "member"}))
+    """The organization that Ada owns, with a member of each role."""
+    return scene(
+        "organization", lambda: _create_organization(api, ada, {grace: "admin", edith: "editor", mary: "member"})
+    )
 
 
-def _organization(api: Api, owner: Person, members: dict[Person, str]) -> Founded:
-    founded = found(api, owner)
+def _create_organization(api: Api, owner: Person, members: dict[Person, str]) -> Founded:
+    created = found(api, owner)
     for person, role in members.items():
-        joins(founded, person, role)
-    return founded
+        joins(created, person, role)
+    return created

@@ -1,4 +1,4 @@
-"""Anchors as they stand in their bucket, for those who own it; and logs that those who own the table cut off."""
+"""The anchors in their bucket, and attacks on logs by someone with access to the table or the bucket."""
 
 from collections.abc import Callable
 from typing import Any
@@ -17,65 +17,65 @@ from tests.harness.organizations import Founded
 from tests.harness.parcels import mutate
 from tests.harness.workers import Workers
 
-_NEVER_REACHED = 10**12
+_SIZE_LIMIT = 10**12
 
 
 def name(log: str, size: int) -> str:
-    """Return what the anchor of a log's head of this size is called."""
-    return f"{log}/{_NEVER_REACHED - size:012d}"
+    """Return the object key of the anchor of a log at a size."""
+    return f"{log}/{_SIZE_LIMIT - size:012d}"
 
 
 def anchored(log: str) -> list[int]:
-    """Return the sizes at which a log was anchored, the newest first; each anchor was written but once."""
-    listed = _s3().list_object_versions(Bucket=settings().anchors_bucket, Prefix=f"{log}/")
-    keys = [str(version["Key"]) for version in listed.get("Versions", [])]
+    """Return the sizes at which a log was anchored, in descending order. Each must be written once."""
+    response = _s3().list_object_versions(Bucket=settings().anchors_bucket, Prefix=f"{log}/")
+    keys = [str(version["Key"]) for version in response.get("Versions", [])]
     assert len(keys) == len(set(keys))
-    return [_NEVER_REACHED - int(key.partition("/")[2]) for key in keys]
+    return [_SIZE_LIMIT - int(key.partition("/")[2]) for key in keys]
 
 
 def read(log: str, size: int) -> str:
-    """Return what an anchor says."""
-    found = _s3().get_object(Bucket=settings().anchors_bucket, Key=name(log, size))["Body"].read()
-    return str(found.decode())
+    """Return the content of an anchor."""
+    content = _s3().get_object(Bucket=settings().anchors_bucket, Key=name(log, size))["Body"].read()
+    return str(content.decode())
 
 
 def put(log: str, size: int, data: bytes) -> None:
-    """Put what looks like an anchor, past the service."""
+    """Write a forged anchor into the bucket, bypassing the service."""
     _s3().put_object(Bucket=settings().anchors_bucket, Key=name(log, size), Body=data)
 
 
 def waits(log: str) -> bool:
-    """Return whether a log's head waits for its anchor."""
+    """Return whether the head of a log has not been anchored yet."""
     return "index2pk" in snapshots.stored()[head_key(log)]
 
 
 def anchor(workers: Workers) -> None:
-    """Let an hour be over: the schedule ticks, and what it queued is done, also what waits for the index meanwhile."""
+    """Run the hourly schedule of the anchors, and process the messages that it queues, also the delayed ones."""
     workers.anchor()
     workers.deliver(delayed=True)
 
 
 def overtake(monkeypatch: pytest.MonkeyPatch, then: Callable[[], object]) -> None:
-    """Let a log grow and be anchored, `then`, before the next reading of its newest anchor has seen any."""
-    newest = anchors.load_latest_anchor
+    """Append to a log and call a function, immediately before the next read of its latest anchor."""
+    load_latest_anchor = anchors.load_latest_anchor
 
-    def overtaken(log: str) -> Head | None:
-        monkeypatch.setattr(anchors, "load_latest_anchor", newest)
+    def load_after_append(log: str) -> Head | None:
+        monkeypatch.setattr(anchors, "load_latest_anchor", load_latest_anchor)
         mutate("meanwhile", log)
         ledger.append_pending(log)
         then()
-        return newest(log)
+        return load_latest_anchor(log)
 
-    monkeypatch.setattr(anchors, "load_latest_anchor", overtaken)
+    monkeypatch.setattr(anchors, "load_latest_anchor", load_after_append)
 
 
 def end_of(organization: Founded) -> list[Item]:
-    """Return what says how far a log is: its head, and its chains."""
+    """Return the items that record the size of a log: its head and its chains."""
     return [head(organization), *chains(organization)]
 
 
 def cut_off(organization: Founded, earlier: list[Item]) -> None:
-    """Take from a log's end all that came after an earlier one, and put that back."""
+    """Remove the entries after an earlier state of a log, and restore the head and the chains of that state."""
     for sequence in range(earlier[0]["size"] + 1, head(organization)["size"] + 1):
         cloud.remove(entry(organization, sequence))
     for item in end_of(organization):

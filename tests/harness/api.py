@@ -1,6 +1,6 @@
-"""The service at its HTTP boundary: requests become the events that API Gateway sends, and come back as answers.
+"""A client of the service at its HTTP boundary, which converts requests to the events that API Gateway sends.
 
-Every answer is held against the OpenAPI document (`conformity.py`), and knows which calls of AWS it took.
+Every response is checked against the OpenAPI document (`conformance.py`) and has the AWS calls that it took.
 """
 
 import base64
@@ -23,14 +23,14 @@ ADDRESS: Final = "192.0.2.7"
 USER_AGENT: Final = "tests/1.0"
 JSON: Final = "application/json"
 MAX_ENVELOPE_BYTES: Final = 6_291_556
-"""What Lambda takes of an answer; more is an error of 502 to the caller."""
+"""The largest response that Lambda accepts. The caller of a larger one gets 502."""
 
 Json = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What came back. `path`: what was asked, without query; `calls`: what it took of AWS."""
+    """The response to a request. `path`: the path of the request, without query. `calls`: its AWS calls."""
 
     status: int
     headers: Headers
@@ -41,7 +41,7 @@ class Answer:
 
     @property
     def json(self) -> Json:
-        """The body."""
+        """The parsed body."""
         return cast("Json", json.loads(self.text))
 
     @property
@@ -51,65 +51,66 @@ class Answer:
 
     @property
     def location(self) -> str:
-        """Where what was made is found, as a path of the service."""
+        """The path of the created record, relative to the stage."""
         return self.headers["Location"].removeprefix(STAGE)
 
     @property
     def code(self) -> str:
-        """The code of the problem, after its status: `404 not_found`."""
+        """The status and the code of the problem: `404 not_found`."""
         return f"{self.status} {self.json['code']}"
 
     @property
     def said(self) -> tuple[int, dict[str, str], str]:
-        """All of it but which request it is to, and that it is a replay."""
-        own = ("x-request-id", "idempotency-replayed")
-        return self.status, {name: value for name, value in self.headers.items() if name not in own}, self.text
+        """Status, headers and body, without the request id and the mark of a replay."""
+        varying = ("x-request-id", "idempotency-replayed")
+        return self.status, {name: value for name, value in self.headers.items() if name not in varying}, self.text
 
     @property
     def refusal(self) -> tuple[int, dict[str, str], Json]:
-        """All of a problem but which request it is to."""
+        """Status, headers and body of a problem, without what identifies the request."""
         headers = {name: value for name, value in self.headers.items() if name != "x-request-id"}
         return self.status, headers, {n: v for n, v in self.json.items() if n not in ("instance", "requestId")}
 
     @property
     def faults(self) -> dict[str, str]:
-        """The faults of the request: code by pointer."""
+        """The validation errors of the request: code by JSON pointer."""
         return {error["pointer"]: error["code"] for error in self.json.get("errors", [])}
 
 
 def _size(response: Mapping[str, Any]) -> int:
-    """Return how many bytes Lambda's runtime sends of what the function returns."""
+    """Return the size of a result of the function, in bytes, as Lambda's runtime sends it."""
     return len(json.dumps(response))
 
 
 class Api:
-    """A client of the service. `as_` is whose credential a request carries; None sends none."""
+    """A client of the service. `as_`: the caller whose credential a request has, or None for an anonymous request."""
 
     def __init__(self, app: Any) -> None:
-        # Chalice keeps the request in the app: a test's threads would see each other's, as no two on Lambda do.
+        # Chalice stores the current request in the app. LocalChalice stores one for each thread, so that threads do
+        # not see each other's.
         app.__class__ = LocalChalice
         self._app = app
         self._events = LambdaEventConverter(RouteMatcher(list(app.routes)))
 
-    def get(self, path: str, **words: Any) -> Answer:
-        """GET. Words as of `request`."""
-        return self.request("GET", path, **words)
+    def get(self, path: str, **options: Any) -> Answer:
+        """Send a GET request, with the options of `request`."""
+        return self.request("GET", path, **options)
 
-    def post(self, path: str, **words: Any) -> Answer:
-        """POST."""
-        return self.request("POST", path, **words)
+    def post(self, path: str, **options: Any) -> Answer:
+        """Send a POST request."""
+        return self.request("POST", path, **options)
 
-    def patch(self, path: str, **words: Any) -> Answer:
-        """PATCH."""
-        return self.request("PATCH", path, **words)
+    def patch(self, path: str, **options: Any) -> Answer:
+        """Send a PATCH request."""
+        return self.request("PATCH", path, **options)
 
-    def put(self, path: str, **words: Any) -> Answer:
-        """PUT."""
-        return self.request("PUT", path, **words)
+    def put(self, path: str, **options: Any) -> Answer:
+        """Send a PUT request."""
+        return self.request("PUT", path, **options)
 
-    def delete(self, path: str, **words: Any) -> Answer:
-        """DELETE."""
-        return self.request("DELETE", path, **words)
+    def delete(self, path: str, **options: Any) -> Answer:
+        """Send a DELETE request."""
+        return self.request("DELETE", path, **options)
 
     def request(
         self,
@@ -123,17 +124,17 @@ class Api:
         headers: Mapping[str, str] | None = None,
         ip: str = ADDRESS,
     ) -> Answer:
-        """Send a request and return its answer, which is one the service documents.
+        """Send a request and return its response, after checking that the service documents such a response.
 
-        `json` is sent as JSON, `body` as it is; `query` is added to the path; `headers` win over all others.
-        An answer of 500 fails the test: nothing the tests do excuses it.
+        `json` is sent as JSON, `body` unchanged. `query` is appended to the path. `headers` replace the default ones.
+        A response of 500 fails the test, because no request may cause one.
         """
         url = path + (f"?{urlencode(query, doseq=True)}" if query else "")
         event = self._event(method, url, _headers(as_, json, headers), _body(json, body), ip)
         with recorded() as calls:
             response = self._app(event, LambdaContext("api", 512, 29_000))
         background_threads.wait()
-        assert _size(response) <= MAX_ENVELOPE_BYTES, "Lambda does not take so much"
+        assert _size(response) <= MAX_ENVELOPE_BYTES, "Lambda rejects a response of this size"
         answer = Answer(
             status=response["statusCode"],
             headers=Headers({**{n: v[-1] for n, v in response["multiValueHeaders"].items()}, **response["headers"]}),
@@ -146,18 +147,18 @@ class Api:
         conformance.check(method, event["requestContext"]["resourcePath"], answer)
         return answer
 
-    def pages(self, path: str, **words: Any) -> list[Json]:
-        """Return all pages of a list, by following `nextCursor` to its end."""
-        query = dict(words.pop("query", {}))
-        found = [self.get(path, query=query, **words).json]
-        while found[-1]["nextCursor"] is not None:
-            assert len(found) < 1000, f"{path} does not end"
-            found.append(self.get(path, query={**query, "cursor": found[-1]["nextCursor"]}, **words).json)
-        return found
+    def pages(self, path: str, **options: Any) -> list[Json]:
+        """Return all pages of a list, by following `nextCursor` until it is null."""
+        query = dict(options.pop("query", {}))
+        pages = [self.get(path, query=query, **options).json]
+        while pages[-1]["nextCursor"] is not None:
+            assert len(pages) < 1000, f"{path} does not end"
+            pages.append(self.get(path, query={**query, "cursor": pages[-1]["nextCursor"]}, **options).json)
+        return pages
 
-    def items(self, path: str, **words: Any) -> list[Json]:
-        """Return all items of a list, page after page."""
-        return [item for page in self.pages(path, **words) for item in page["items"]]
+    def items(self, path: str, **options: Any) -> list[Json]:
+        """Return the items of all pages of a list."""
+        return [item for page in self.pages(path, **options) for item in page["items"]]
 
     def _event(self, method: str, url: str, headers: Mapping[str, str], body: bytes, ip: str) -> Json:
         event: Json = self._events.create_lambda_event(method, url, dict(headers), b"")
@@ -170,24 +171,24 @@ class Api:
         }
         event["headers"] = dict(headers)
         event["path"] = path
-        event["body"], event["isBase64Encoded"] = _as_gateway_sends(body)
+        event["body"], event["isBase64Encoded"] = _encode_as_gateway(body)
         return event
 
 
-def _headers(as_: Caller | str | None, sent: Any, more: Mapping[str, str] | None) -> dict[str, str]:
+def _headers(as_: Caller | str | None, json_body: Any, extra: Mapping[str, str] | None) -> dict[str, str]:
     headers = {"Host": "atrium.example", "User-Agent": USER_AGENT, "Accept": "*/*"}
     if as_ is not None:
         headers["Authorization"] = f"Bearer {as_ if isinstance(as_, str) else as_.credential}"
-    if sent is not None:
+    if json_body is not None:
         headers["Content-Type"] = JSON
-    return headers | dict(more or {})
+    return headers | dict(extra or {})
 
 
-def _body(sent: Any, body: bytes | None) -> bytes:
-    return json.dumps(sent, ensure_ascii=False).encode() if sent is not None else body or b""
+def _body(json_body: Any, body: bytes | None) -> bytes:
+    return json.dumps(json_body, ensure_ascii=False).encode() if json_body is not None else body or b""
 
 
-def _as_gateway_sends(body: bytes) -> tuple[str | None, bool]:
+def _encode_as_gateway(body: bytes) -> tuple[str | None, bool]:
     try:
         return body.decode() or None, False
     except UnicodeDecodeError:

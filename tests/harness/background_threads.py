@@ -1,31 +1,31 @@
-"""What the service begins beside a request's own path, made visible: threads that a test can wait for."""
+"""Tracks the threads that the service starts in the background of a request, so that tests can wait for them."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from threading import Thread
 from unittest.mock import patch
 
-_begun: list[Thread] = []
+_started_threads: list[Thread] = []
 
 
 class Companion(Thread):
-    """A thread that is remembered until someone has waited for it."""
+    """A thread that is tracked until it has been joined."""
 
     def start(self) -> None:
-        _begun.append(self)
+        _started_threads.append(self)
         super().start()
 
 
 @contextmanager
 def remembered() -> Iterator[None]:
-    """Remember the threads that the service begins within the block."""
+    """Track the threads that the service starts within the block."""
     with patch("chalicelib.kernel.identity.last_used.Thread", Companion):
         yield
     wait()
 
 
 def wait() -> None:
-    """Wait until all that was begun is done."""
-    while _begun:
-        with suppress(IndexError):  # another thread of the test waited for it
-            _begun.pop().join()
+    """Wait for all tracked threads."""
+    while _started_threads:
+        with suppress(IndexError):  # Another thread of the test has joined it.
+            _started_threads.pop().join()

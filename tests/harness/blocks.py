@@ -1,4 +1,4 @@
-"""Blocks of pages, as callers send them and as they are stored."""
+"""Blocks of pages, and their validation."""
 
 import json
 from typing import Any
@@ -16,24 +16,24 @@ Stored = dict[str, Any]
 
 
 class LeafletCreate(Input):
-    """What has blocks."""
+    """A request body with blocks."""
 
     blocks: Blocks = Field([], examples=[[{"id": "opening", "type": "divider"}]])
 
 
 def kept(*blocks: Any) -> list[Stored]:
-    """Return blocks as they are stored after a caller sent them. Raises Invalid."""
-    sent = json.dumps({"blocks": blocks}).encode()
-    found = validate_body(LeafletCreate, Request("POST", "/", {}, {}, {}, sent, "id", "127.0.0.1"), None)
-    stored: list[Stored] = found.fields()["blocks"]
+    """Return blocks as they are stored after validation. Raises ValidationProblem."""
+    body = json.dumps({"blocks": blocks}).encode()
+    validated = validate_body(LeafletCreate, Request("POST", "/", {}, {}, {}, body, "id", "127.0.0.1"), None)
+    stored: list[Stored] = validated.fields()["blocks"]
     return stored
 
 
 def faults(*blocks: Any) -> list[tuple[str, str]]:
-    """Return pointer and code of each fault that is found."""
-    with pytest.raises(ValidationProblem) as refused:
+    """Return pointer and code of each validation error. The blocks must have errors."""
+    with pytest.raises(ValidationProblem) as raised:
         kept(*blocks)
-    return [(fault.pointer, fault.code) for fault in refused.value.errors]
+    return [(error.pointer, error.code) for error in raised.value.errors]
 
 
 def block(kind: BlockType, name: str = "a", **fields: Any) -> Stored:

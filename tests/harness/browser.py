@@ -1,4 +1,4 @@
-"""Chromium without a window: what pages log in it, what they look like, and what keeps people from them."""
+"""Headless Chromium: logs, screenshots and accessibility of pages."""
 
 import shutil
 from base64 import b64decode
@@ -12,14 +12,14 @@ from selenium import webdriver
 from local.paths import ROOT
 
 PICTURES: Final = ROOT / "build" / "screenshots"
-"""Where pictures of pages are kept, to be looked at."""
+"""The folder of screenshots, for review by people."""
 
 _AXE: Final = ROOT / "tests" / "rendering" / "node_modules" / "axe-core" / "axe.min.js"
 
 
 @contextmanager
 def chromium(profile: Path) -> Iterator[webdriver.Chrome]:
-    """Start a browser that keeps what pages log and ask for; `profile` is an empty folder of its own."""
+    """Start a browser that records console messages and requests. `profile`: an empty folder."""
     options = webdriver.ChromeOptions()
     options.binary_location = shutil.which("chromium") or "chromium is not installed"
     for argument in (
@@ -31,7 +31,7 @@ def chromium(profile: Path) -> Iterator[webdriver.Chrome]:
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     driver = webdriver.Chrome(options, webdriver.ChromeService(shutil.which("chromedriver")))
     driver.set_script_timeout(10)
-    driver.get("about:blank")  # What Chromium begins with asks for things of its own.
+    driver.get("about:blank")  # The start page of Chromium sends requests.
     try:
         yield driver
     finally:
@@ -39,7 +39,7 @@ def chromium(profile: Path) -> Iterator[webdriver.Chrome]:
 
 
 def show(browser: webdriver.Chrome, *, scheme: str, width: int) -> None:
-    """Let the browser prefer light or dark colours, in a window of this width; a narrow one is that of a phone."""
+    """Emulate a colour scheme and a window width. Widths below 600 emulate a phone."""
     features = [{"name": "prefers-color-scheme", "value": scheme}]
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
     metrics = {"width": width, "height": 844, "deviceScaleFactor": 1, "mobile": width < 600}
@@ -47,18 +47,18 @@ def show(browser: webdriver.Chrome, *, scheme: str, width: int) -> None:
 
 
 def logged(browser: webdriver.Chrome, kind: str) -> list[dict[str, Any]]:
-    """Return what the browser logged since the last call: `browser` or `performance`."""
+    """Return the entries of a log (`browser` or `performance`) since the last call."""
     entries: list[dict[str, Any]] = browser.get_log(kind)  # type: ignore[no-untyped-call]
     return entries
 
 
 def width_needed(browser: webdriver.Chrome) -> int:
-    """Return how wide the page is, with what lies outside of the window."""
+    """Return the width of the page, including the part outside of the window."""
     return int(browser.execute_script("return document.documentElement.scrollWidth"))
 
 
 def picture(browser: webdriver.Chrome, name: str) -> Path:
-    """Keep a picture of the whole page, and return where."""
+    """Save a screenshot of the whole page, and return its file."""
     size = browser.execute_script("const page = document.documentElement; return [page.clientWidth, page.scrollHeight]")
     clip = {"x": 0, "y": 0, "width": size[0], "height": size[1], "scale": 1}
     shot = browser.execute_cdp_cmd("Page.captureScreenshot", {"captureBeyondViewport": True, "clip": clip})
@@ -69,12 +69,12 @@ def picture(browser: webdriver.Chrome, name: str) -> Path:
 
 
 def obstacles(browser: webdriver.Chrome) -> list[str]:
-    """Return what axe finds in the page that keeps people from it, and where."""
+    """Return the accessibility violations that axe finds in the page."""
     browser.execute_script(_AXE.read_text(encoding="utf-8"))
-    found = browser.execute_async_script("axe.run().then(arguments[0])")
-    assert found["passes"], "axe has looked at nothing"
+    result = browser.execute_async_script("axe.run().then(arguments[0])")
+    assert result["passes"], "axe checked nothing"
     return [
         f"{rule['id']}: {node['target']} {node['failureSummary']}"
-        for rule in found["violations"]
+        for rule in result["violations"]
         for node in rule["nodes"]
     ]

@@ -1,4 +1,4 @@
-"""What tests make over HTTP: a record as the answer showed it, and where it is found."""
+"""The base class of records that tests create over HTTP."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -8,9 +8,10 @@ from tests.harness.api import Json
 
 @dataclass(frozen=True)
 class Made:
-    """Something as it was when it was made, or last looked at. `listed_at`: the path below which all of its kind are.
+    """A record as the response to its creation, or the last read, showed it.
 
-    What stands there in braces is said by the fields.
+    `listed_at`: the path of the collection, with placeholders for attributes of the fields, such as
+    `{organization.path}/webhooks`.
     """
 
     record: Json
@@ -19,10 +20,10 @@ class Made:
 
     @property
     def id(self) -> str:
-        """Its id."""
+        """The id of the record."""
         return str(self.record["id"])
 
     @property
     def path(self) -> str:
-        """Where it is found; what belongs to it is below."""
+        """The path of the record."""
         return f"{self.listed_at.format_map(vars(self))}/{self.id}"

@@ -1,4 +1,4 @@
-"""A test for each operation of the catalogue, named by its id."""
+"""Parametrizes tests by the operations of the catalogue."""
 
 from collections.abc import Callable
 
@@ -9,11 +9,11 @@ from chalicelib.kernel.operations.operation import Operation
 
 
 def by_operation(such: Callable[[Operation], object] = bool) -> pytest.MarkDecorator:
-    """Run a test for each operation that is such; those left out have no test that says nothing."""
+    """Run a test for each operation that fulfils a predicate, instead of skipping the others."""
     return pytest.mark.parametrize("operation", [o for o in operations() if such(o)], ids=lambda o: o.id)
 
 
 def changes_a_record(operation: Operation) -> bool:
-    """Return whether an operation changes what its path names; a GET, that at most notes something, does not."""
-    makes = operation.creates and not operation.returns_target
-    return operation.mutates and not makes and operation.method != "GET" and bool(operation.path_parameters)
+    """Return whether an operation changes the target of its path. A GET operation does not, even if it writes."""
+    creates_record = operation.creates and not operation.returns_target
+    return operation.mutates and not creates_record and operation.method != "GET" and bool(operation.path_parameters)

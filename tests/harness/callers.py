@@ -1,4 +1,4 @@
-"""Who calls: people with tokens of an issuer of the tests' own, and API keys made over HTTP."""
+"""Callers of the service: people with tokens of a test issuer, and API keys."""
 
 import json
 import time
@@ -16,13 +16,13 @@ from chalicelib.kernel.identity.jwt import User
 ISSUER: Final = "https://issuer.example"
 AUDIENCE: Final = "atrium"
 _KEY_ID: Final = "tests"
-_HOURS: Final = 3600
-_PEOPLE: Final = uuid5(NAMESPACE_DNS, "issuer.example")
+_HOUR_SECONDS: Final = 3600
+_USER_ID_NAMESPACE: Final = uuid5(NAMESPACE_DNS, "issuer.example")
 
 
 @dataclass(frozen=True)
 class Caller:
-    """Someone with a credential. `id`: the user's, or the API key's."""
+    """A caller with a credential. `id`: the id of the user or of the API key."""
 
     id: str
     credential: str
@@ -30,19 +30,19 @@ class Caller:
 
 @dataclass(frozen=True)
 class Person(Caller):
-    """A user, as their token describes them."""
+    """A user with the claims of their token."""
 
     username: str
     name: str
     email: str
 
     def user(self) -> User:
-        """Return the person as the service knows them once their token is verified."""
+        """Return the user that the service derives from the verified token."""
         return User(self.id, self.username, self.name, self.email, email_verified=True, operator=False)
 
 
 class Issuer:
-    """An OpenID Connect issuer: signs tokens by an EC key whose JWKS is a file in `folder`."""
+    """An OpenID Connect issuer, which signs tokens with an EC key. Its JWKS is a file in `folder`."""
 
     def __init__(self, folder: Path) -> None:
         self.jwks = folder / "jwks.json"
@@ -51,17 +51,23 @@ class Issuer:
         self.jwks.write_text(json.dumps({"keys": [{**public, "kid": _KEY_ID, "alg": "ES256", "use": "sig"}]}))
 
     def settings(self) -> dict[str, str]:
-        """Return the settings by which the service trusts this issuer."""
+        """Return the settings that make the service trust this issuer."""
         return {"AUTH_JWKS": str(self.jwks), "AUTH_ISSUER": ISSUER, "AUTH_AUDIENCE": AUDIENCE}
 
     def token(self, **claims: Any) -> str:
-        """Return a token good for hours, with these claims beside or instead of the usual ones."""
+        """Return a token that is valid for eight hours. `claims` extend or replace the default ones."""
         now = int(time.time())
-        usual = {"iss": ISSUER, "aud": AUDIENCE, "iat": now, "exp": now + 8 * _HOURS}
-        return jwt.encode({**usual, **claims}, self._key, "ES256", headers={"kid": _KEY_ID})
+        default_claims = {"iss": ISSUER, "aud": AUDIENCE, "iat": now, "exp": now + 8 * _HOUR_SECONDS}
+        return jwt.encode({**default_claims, **claims}, self._key, "ES256", headers={"kid": _KEY_ID})
 
     def person(self, username: str, name: str, **claims: Any) -> Person:
-        """Return a person with a token; the same username is always the same person, whatever their address is now."""
-        user_id, email = str(uuid5(_PEOPLE, username)), claims.get("email") or f"{username}@example.com"
-        about = {"sub": user_id, "preferred_username": username, "name": name, "email": email, "email_verified": True}
-        return Person(user_id, self.token(**{**about, **claims}), username, name, email)
+        """Return a person with a token. The username determines the user id."""
+        user_id, email = str(uuid5(_USER_ID_NAMESPACE, username)), claims.get("email") or f"{username}@example.com"
+        user_claims = {
+            "sub": user_id,
+            "preferred_username": username,
+            "name": name,
+            "email": email,
+            "email_verified": True,
+        }
+        return Person(user_id, self.token(**{**user_claims, **claims}), username, name, email)

@@ -1,7 +1,7 @@
-"""What the service asks of AWS: every call of its own clients is seen here, in the order it is made.
+"""Records the AWS calls of the service in order, and lets tests interfere with them.
 
-Hooks of botocore (`before-call`, `after-call`, `before-send`) on the kernel's session. A call counts once, however
-often the client retries it. A Scan fails the test: the service has none.
+Uses botocore's hooks (`before-call`, `after-call`, `before-send`) on the kernel's session. A call with retries counts
+once. A Scan fails the test, because no code of the service may scan the table.
 """
 
 import json
@@ -24,7 +24,7 @@ _READS: Final = ("dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query")
 
 @dataclass(frozen=True)
 class Call:
-    """One call: `dynamodb:Query`, and what it was given. `beside`: whether it was made beside others."""
+    """A call: its name, such as `dynamodb:Query`, its parameters, and whether others ran in parallel with it."""
 
     name: str
     parameters: Mapping[str, Any]
@@ -33,23 +33,23 @@ class Call:
 
 @dataclass
 class Calls:
-    """The calls of one request or message; each waited for the one before it, unless they were made side by side.
+    """The calls of one request or message, in the order in which they were made.
 
-    Those come in an order that is the same every time.
+    Parallel calls are sorted, so that their order does not depend on chance.
     """
 
     made: list[Call] = field(default_factory=list)
     bytes_read: int = 0
-    """How much the answers to its reads of the table hold, as they come over the wire."""
+    """The total size of the responses to reads of the table, in bytes."""
 
     @property
     def names(self) -> list[str]:
-        """Their names, in order."""
+        """The names of the calls, in order."""
         return [call.name for call in self.made]
 
     @property
     def reads(self) -> list[str]:
-        """The names of those that read the table, in order."""
+        """The names of the calls that read the table, in order."""
         return [name for name in self.names if name in _READS]
 
     def of(self, service: str) -> list[str]:
@@ -58,42 +58,42 @@ class Calls:
 
 
 class Interference(Protocol):
-    """What may happen to a call instead of its success (`faults.py`)."""
+    """What can happen to a call other than its success (`faults.py`)."""
 
     def before(self, call: Call) -> tuple[AWSResponse, dict[str, Any]] | None:
-        """Raise, or answer in place of AWS, or return None to let it pass."""
+        """Raise, return a response in place of that of AWS, or return None to let the call pass."""
 
     def sent(self, event_name: str, request: AWSPreparedRequest) -> None:
-        """Raise when one attempt of the call is on its way, or return."""
+        """Raise before an attempt of the call is sent, or return."""
 
     def after(self, call: Call) -> None:
-        """Raise although the call was done, or return."""
+        """Raise although the call succeeded, or return."""
 
 
-# A thread begins with none of them, but those that the service begins for a request have its context.
+# New threads start without these values, except those that the service starts for a request: they get its context.
 _calls: Final[ContextVar[Calls | None]] = ContextVar("calls", default=None)
 _scanning: Final[ContextVar[bool]] = ContextVar("scanning", default=False)
 _call: Final[ContextVar[Call | None]] = ContextVar("call", default=None)
 _interference: Final[ContextVar[Interference | None]] = ContextVar("interference", default=None)
-_watched: list[Any] = []
+_watched_sessions: list[Any] = []
 
 
 def watch() -> None:
-    """Watch the clients of this process, also those made since the kernel forgot the last ones."""
+    """Register the hooks with the current AWS session, unless they are registered already."""
     session = aws.session()
-    if session in _watched:
+    if session in _watched_sessions:
         return
     aws.reset_clients()
     session = aws.session()
-    session.events.register("before-call", _before)
-    session.events.register("after-call", _after)
-    session.events.register_first("before-send", _sent)
-    _watched[:] = [session]
+    session.events.register("before-call", _before_call)
+    session.events.register("after-call", _after_call)
+    session.events.register_first("before-send", _before_send)
+    _watched_sessions[:] = [session]
 
 
 @contextmanager
 def scanning() -> Iterator[None]:
-    """Let an operator's command scan the table within the block, in this context; nothing else does."""
+    """Allow the block to scan the table, which only commands of operators do."""
     token = _scanning.set(True)
     try:
         yield
@@ -103,25 +103,27 @@ def scanning() -> Iterator[None]:
 
 @contextmanager
 def recorded() -> Iterator[Calls]:
-    """Record the calls made within the block, in this context."""
+    """Record the calls that the block makes in this context."""
     calls = Calls()
     token = _calls.set(calls)
     try:
         yield calls
     finally:
         _calls.reset(token)
-        calls.made[:] = [call for _, run in groupby(calls.made, lambda call: call.beside) for call in _in_order(run)]
-        assert not [name for name in calls.names if name.endswith(":Scan")], "nothing may scan the table"
+        calls.made[:] = [
+            call for _, run in groupby(calls.made, lambda call: call.beside) for call in _sorted_if_parallel(run)
+        ]
+        assert not [name for name in calls.names if name.endswith(":Scan")], "no code may scan the table"
 
 
-def _in_order(run: Iterable[Call]) -> list[Call]:
+def _sorted_if_parallel(run: Iterable[Call]) -> list[Call]:
     calls = [*run]
     return sorted(calls, key=lambda call: json.dumps([call.name, call.parameters])) if calls[0].beside else calls
 
 
 @contextmanager
 def interfering(interference: Interference) -> Iterator[None]:
-    """Let `interference` have its way with the calls made within the block, in this context."""
+    """Apply an interference to the calls that the block makes in this context."""
     token = _interference.set(interference)
     try:
         yield
@@ -129,16 +131,17 @@ def interfering(interference: Interference) -> Iterator[None]:
         _interference.reset(token)
 
 
-def _before(model: Any, params: Mapping[str, Any], **_: object) -> Any:
+def _before_call(model: Any, params: Mapping[str, Any], **_: object) -> Any:
     forbidden = ("ExecuteStatement",) if _scanning.get() else ("Scan", "ExecuteStatement")
-    assert model.name not in forbidden, "nothing may scan the table"
+    assert model.name not in forbidden, "no code may scan the table"
     service = model.service_model.service_name
     body = params["body"]
-    given = json.loads(body) if service in ("dynamodb", "sqs", "sesv2", "kms") and body else {}
+    parameters = json.loads(body) if service in ("dynamodb", "sqs", "sesv2", "kms") and body else {}
     if service == "s3":
-        asked = params["context"]["s3_redirect"]["params"]  # what is put would be kept alive for as long as the call is
-        given = {name: value for name, value in asked.items() if name != "Body"}
-    call = Call(f"{service}:{model.name}", given, current_thread().name.startswith(MAX_PARALLEL_READS))
+        s3_parameters = params["context"]["s3_redirect"]["params"]
+        # A recorded body would stay in memory as long as the call.
+        parameters = {name: value for name, value in s3_parameters.items() if name != "Body"}
+    call = Call(f"{service}:{model.name}", parameters, current_thread().name.startswith(MAX_PARALLEL_READS))
     _call.set(call)
     if (calls := _calls.get()) is not None:
         calls.made.append(call)
@@ -146,14 +149,14 @@ def _before(model: Any, params: Mapping[str, Any], **_: object) -> Any:
     return (interference.before(call) if interference else None) or key_size_limits.refusal_of(call)
 
 
-def _after(http_response: AWSResponse, **_: object) -> None:
-    answered = http_response.raw is not None  # A stub of botocore's has none.
-    if answered and (calls := _calls.get()) is not None and (made := _call.get()) and made.name in _READS:
+def _after_call(http_response: AWSResponse, **_: object) -> None:
+    is_real_response = http_response.raw is not None  # The raw response is None if a hook replaced the response.
+    if is_real_response and (calls := _calls.get()) is not None and (call := _call.get()) and call.name in _READS:
         calls.bytes_read += len(http_response.content)
     if (interference := _interference.get()) and (call := _call.get()):
         interference.after(call)
 
 
-def _sent(event_name: str, request: AWSPreparedRequest, **_: object) -> None:
+def _before_send(event_name: str, request: AWSPreparedRequest, **_: object) -> None:
     if interference := _interference.get():
         interference.sent(event_name, request)

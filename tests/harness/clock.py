@@ -1,7 +1,7 @@
-"""Time travel: what the service takes for the present moment is shifted or stands still.
+"""A clock for tests, which shifts or freezes the current time of the service.
 
-The service asks `time.time` and `time.time_ns` of the standard library, whether through its clock, for a TTL or in a
-library; so they are what is replaced. Tokens are judged by `datetime`, and stay valid on every journey.
+It replaces `time.time` and `time.time_ns` of the standard library, which the service's clock, the computation of TTLs
+and libraries use. Tokens are validated with `datetime`, so they stay valid at every shifted time.
 """
 
 import time
@@ -30,22 +30,22 @@ class Clock:
         monkeypatch.setattr(time, "time", lambda: self._ns() / _SECOND_NS)
 
     def shift(self, *, days: float = 0, hours: float = 0, minutes: float = 0, seconds: float = 0) -> None:
-        """Move the present moment; negative values lead back."""
-        moved = round((((days * 24 + hours) * 60 + minutes) * 60 + seconds) * _SECOND_NS)
-        self._shift_ns += moved
+        """Shift the current time. Negative values shift it into the past_time_ns."""
+        offset_ns = round((((days * 24 + hours) * 60 + minutes) * 60 + seconds) * _SECOND_NS)
+        self._shift_ns += offset_ns
         if self._frozen_ns is not None:
-            self._frozen_ns += moved
+            self._frozen_ns += offset_ns
 
     @contextmanager
     def later(self, **amounts: float) -> Iterator[None]:
-        """Let the block happen so much later, and come back from there, whatever passes meanwhile."""
+        """Run the block at a later time, and restore the time of the beginning, even if the block shifts it."""
         shift_ns, frozen_ns = self._shift_ns, self._frozen_ns
         self.shift(**amounts)
         yield
         self._shift_ns, self._frozen_ns = shift_ns, frozen_ns
 
     def freeze(self, moment: str | None = None) -> str:
-        """Let time stand still, now or at a moment (RFC 3339), and return the moment as the service writes it."""
+        """Freeze the time, now or at a timestamp (RFC 3339), and return the timestamp in the service's format."""
         self._frozen_ns = timestamp_ms(moment) * _MS_NS if moment else self._ns()
         return now()
 
@@ -55,11 +55,11 @@ class Clock:
 
 @contextmanager
 def ago(*, minutes: int) -> Iterator[None]:
-    """Let what is done within the block have been done so long ago."""
-    present = time.time_ns
+    """Run the block some minutes in the past_time_ns."""
+    current_time_ns = time.time_ns
 
-    def past() -> int:
-        return present() - minutes * _MINUTE_NS
+    def past_time_ns() -> int:
+        return current_time_ns() - minutes * _MINUTE_NS
 
-    with patch.object(time, "time_ns", past), patch.object(time, "time", lambda: past() / _SECOND_NS):
+    with patch.object(time, "time_ns", past_time_ns), patch.object(time, "time", lambda: past_time_ns() / _SECOND_NS):
         yield

@@ -1,4 +1,4 @@
-"""AWS in memory: the table, queues and buckets that `infrastructure/resources.py` names, made once, emptied often."""
+"""AWS in memory: the table, queues and buckets of `infrastructure/resources.py`, created once and emptied often."""
 
 import base64
 import json
@@ -36,7 +36,7 @@ Item = dict[str, Any]
 
 @contextmanager
 def aws_in_memory() -> Iterator[None]:
-    """Let the service find an AWS of its own within the block."""
+    """Replace AWS by moto within the block, and create the resources at the first use."""
     aws = mock_aws()
     aws.start(reset=False)
     try:
@@ -55,12 +55,12 @@ def _provision() -> None:
 
 
 def clear() -> None:
-    """Empty the table, the queues and the buckets, and let the process forget what it remembers between requests."""
+    """Empty the table, the queues and the buckets, and reset the caches of the process."""
     settings.cache_clear()
     calls.watch()
     table().items.clear()
     for queue in queues():
-        queue._messages.clear()  # noqa: SLF001 - moto's own purge takes a queue by its name, and waits for a minute
+        queue._messages.clear()  # noqa: SLF001 - moto's purge allows one call per minute
         queue._pending_messages.clear()  # noqa: SLF001
         queue.deleted_messages.clear()
     for bucket in s3_backends[DEFAULT_ACCOUNT_ID]["global"].buckets.values():
@@ -78,36 +78,36 @@ def clear() -> None:
 
 
 def table(name: str = PREFIX) -> Table:
-    """Return the table as moto holds it, or another."""
-    found: Table = dynamodb_backends[DEFAULT_ACCOUNT_ID][REGION].tables[name]
-    return found
+    """Return a table as moto's object."""
+    model: Table = dynamodb_backends[DEFAULT_ACCOUNT_ID][REGION].tables[name]
+    return model
 
 
 def queues() -> list[Queue]:
-    """Return the queues as moto holds them."""
+    """Return the queues as moto's objects."""
     return list(sqs_backends[DEFAULT_ACCOUNT_ID][REGION].queues.values())
 
 
 def stored() -> list[Item]:
-    """Return every item of the table, as plain values."""
+    """Return all items of the table as plain values."""
     partitions: Any = table().items.values()
     return [dict(_plain(item)) for partition in partitions for item in partition.values()]
 
 
 def stored_at(pk: str, sk: str) -> Item | None:
-    """Return the item of a key as plain values, or None."""
+    """Return the item with a key as plain values, or None."""
     item = table().items.get(DynamoType({"S": pk}), {}).get(DynamoType({"S": sk}))
     return _plain(item) if item else None
 
 
 def on_the_wire(item: Item) -> dict[str, Any]:
-    """Return an item in the JSON that is sent to DynamoDB."""
+    """Return an item in DynamoDB's JSON format."""
     wire: dict[str, Any] = json.loads(json.dumps(to_wire(item), default=lambda data: base64.b64encode(data).decode()))
     return wire
 
 
 def _plain(item: Any) -> Item:
-    """Return an item as plain values. They are kept with it, because no write alters one."""
+    """Return an item as plain values. They are cached in moto's item, which no write changes."""
     if "plain" not in vars(item):
         item.plain = from_wire(item.to_json()["Attributes"])
     plain: Item = item.plain
@@ -115,10 +115,10 @@ def _plain(item: Any) -> Item:
 
 
 def put(item: Item) -> None:
-    """Put an item past the service, as someone with access to the table can."""
+    """Write an item into the table, bypassing the service."""
     table().put_item(to_wire(item))
 
 
 def remove(item: Item) -> None:
-    """Remove an item past the service."""
+    """Delete an item from the table, bypassing the service."""
     table().delete_item(*(DynamoType({"S": item[name]}) for name in ("pk", "sk")))

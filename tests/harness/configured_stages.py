@@ -1,4 +1,4 @@
-"""A copy of the project in which a stage is configured, as `bootstrap` leaves it: no AWS is asked."""
+"""Configures a stage in a copy of the project as `bootstrap` does, without calls to AWS."""
 
 import json
 from pathlib import Path
@@ -13,7 +13,7 @@ WRAPPED = "kms:bm90IGEga2V5IG9mIGFueWJvZHk="
 
 
 def configure(project: Path) -> dict[str, str]:
-    """Write the stage's variables and policies into a copy's .chalice, and return the variables."""
+    """Write the variables and policies of the stage into the copy's .chalice folder, and return the variables."""
     file = project / ".chalice/config.json"
     config = json.loads(file.read_text())
     variables = places(STAGE) | {

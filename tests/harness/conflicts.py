@@ -1,12 +1,12 @@
-"""Transactions that take time, as those of DynamoDB do, and keep others away from their items meanwhile.
+"""Simulates the conflicts of concurrent DynamoDB transactions.
 
-A transaction in memory is over at once, so that no two ever meet. Here it holds all its items for 20 ms, those of
-condition checks too, before it is answered; one whose conditions fail is over at once. Whatever else includes one of
-them then is refused: a transaction is cancelled for `TransactionConflict`, a write of a single item gets a
-`TransactionConflictException`. Reads are not kept away.
+moto executes a transaction instantly, so that two never conflict. Here a successful transaction holds all its items,
+including those of condition checks, for 20 ms before it returns. A transaction with a failed condition returns at once.
+Meanwhile other writes of the held items are rejected: a transaction is cancelled with `TransactionConflict`, a write of
+a single item fails with `TransactionConflictException`. Reads are not affected.
 
-How to use it: take the fixture `conflicts` in a test, send requests from threads, and look at `conflicts.refused`, the
-keys that somebody was refused for. Run any tests that are there already with `pytest --conflicts tests/http/test_x.py`.
+Use the fixture `conflicts`, send requests from threads, and check `conflicts.rejected_keys`, the keys of writes that
+were rejected. `pytest --conflicts tests/http/test_x.py` runs existing tests this way.
 """
 
 import json
@@ -26,7 +26,7 @@ HOLD_SECONDS: Final = 0.02
 
 _ERRORS: Final = "com.amazonaws.dynamodb.v20120810#"
 _SINGLE_WRITES: Final = ("PutItem", "UpdateItem", "DeleteItem")
-_sleep: Final = time.sleep  # Tests shorten the pauses of the service; a transaction takes its time all the same.
+_sleep: Final = time.sleep  # Tests replace time.sleep to shorten the service's pauses, but not these.
 
 Key = tuple[str, str]
 Response = tuple[int, dict[str, Any], str]
@@ -34,7 +34,7 @@ Response = tuple[int, dict[str, Any], str]
 
 @dataclass
 class Conflicts:
-    """What transactions hold at the moment, and how often somebody was refused for an item."""
+    """The items that transactions hold, and the number of rejected writes by item."""
 
     refusals: Counter[Key] = field(default_factory=Counter)
     _held: set[Key] = field(default_factory=set)
@@ -42,53 +42,55 @@ class Conflicts:
 
     @property
     def refused(self) -> set[Key]:
-        """The keys that transactions and writes were refused for."""
+        """The keys for which transactions or writes were rejected."""
         return set(self.refusals)
 
     def holds(self, key: Key) -> bool:
-        """Return whether a transaction holds the item at a key."""
+        """Return whether a transaction holds the item with a key."""
         return key in self._held
 
     def take(self, keys: list[Key], *, to_hold: bool) -> set[Key]:
-        """Return those of the keys that are held; if none is, hold them all if that is asked for."""
+        """Return the keys that are held. If none is and `hold` is set, hold them all."""
         with self._lock:
-            if in_the_way := self._held & {*keys}:
-                self.refusals.update(in_the_way)
+            if held_keys := self._held & {*keys}:
+                self.refusals.update(held_keys)
             elif to_hold:
                 self._held.update(keys)
-            return in_the_way
+            return held_keys
 
     def release(self, keys: list[Key]) -> None:
-        """Hold these keys no longer."""
+        """Stop holding these keys."""
         with self._lock:
             self._held.difference_update(keys)
 
 
 @contextmanager
 def conflicting_transactions(seconds: float = HOLD_SECONDS) -> Iterator[Conflicts]:
-    """Let transactions hold their items for some seconds within the block, on top of `atomic_transactions`."""
-    conflicts, answer = Conflicts(), DynamoHandler.call_action
+    """Make transactions hold their items for some seconds within the block. Requires `atomic_transactions`."""
+    conflicts, call_original = Conflicts(), DynamoHandler.call_action
 
     def call_action(handler: Any) -> Response:
-        action, parameters = handler._get_action(), handler.params  # noqa: SLF001 - how moto names what is asked
+        action, parameters = handler._get_action(), handler.params  # noqa: SLF001 - moto has no public accessor
         if action == "TransactWriteItems":
-            return _transact([_key_of(each) for each in parameters["TransactItems"]], handler)
+            return _call_transaction([_key_of(each) for each in parameters["TransactItems"]], handler)
         if action in _SINGLE_WRITES and conflicts.take([_key_of({action: parameters})], to_hold=False):
-            return _refusal("TransactionConflictException")
-        found: Response = answer(handler)
-        return found
+            return _error_response("TransactionConflictException")
+        response: Response = call_original(handler)
+        return response
 
-    def _transact(keys: list[Key], handler: Any) -> Response:
-        if in_the_way := conflicts.take(keys, to_hold=True):
-            codes = ["TransactionConflict" if key in in_the_way else "None" for key in keys]
-            return _refusal("TransactionCanceledException", CancellationReasons=[{"Code": code} for code in codes])
+    def _call_transaction(keys: list[Key], handler: Any) -> Response:
+        if held_keys := conflicts.take(keys, to_hold=True):
+            codes = ["TransactionConflict" if key in held_keys else "None" for key in keys]
+            return _error_response(
+                "TransactionCanceledException", CancellationReasons=[{"Code": code} for code in codes]
+            )
         try:
-            found: Response = answer(handler)
-            if found[0] == HTTPStatus.OK:
+            response: Response = call_original(handler)
+            if response[0] == HTTPStatus.OK:
                 _sleep(seconds)
         finally:
             conflicts.release(keys)
-        return found
+        return response
 
     with patch.object(DynamoHandler, "call_action", call_action):
         yield conflicts
@@ -100,5 +102,9 @@ def _key_of(action: Mapping[str, Any]) -> Key:
     return key["pk"]["S"], key["sk"]["S"]
 
 
-def _refusal(code: str, **more: Any) -> Response:
-    return 400, {}, json.dumps({"__type": f"{_ERRORS}{code}", "Message": "Another transaction is at the item.", **more})
+def _error_response(code: str, **extra: Any) -> Response:
+    return (
+        400,
+        {},
+        json.dumps({"__type": f"{_ERRORS}{code}", "Message": "Another transaction holds the item.", **extra}),
+    )

@@ -1,4 +1,4 @@
-"""Holds every answer against what the service says of itself: its OpenAPI document and the conventions."""
+"""Checks responses and events against the OpenAPI document and the conventions of the service."""
 
 import re
 from collections.abc import Mapping
@@ -12,13 +12,13 @@ from chalicelib.entrypoints.kinds import KINDS
 from chalicelib.kernel.core.problems import CODES
 from chalicelib.kernel.core.version import API_VERSION
 
-_TRACES: Final = re.compile(
+_INTERNALS: Final = re.compile(
     r"Traceback|File \"/|\.py\b|botocore|boto3|ClientError|Exception|pydantic|DynamoDB|amazonaws|TransactionCanceled"
 )
-_FILE: Final = re.compile(r'"downloadUrl":"[^"]+"')
-"""Where a file is, in the file store itself: that is what the caller asked for."""
+_DOWNLOAD_URL: Final = re.compile(r'"downloadUrl":"[^"]+"')
+"""A download URL, which may name the file store: the caller requested it."""
 
-_TELLING: Final = (
+_STATE_FIELDS: Final = (
     "acceptUrl",
     "downloadUrl",
     "key",
@@ -29,17 +29,17 @@ _TELLING: Final = (
     "sizeBytes",
     "sha256",
 )
-"""What a record shows at one time and not at another."""
+"""Fields that are null in some states of a record."""
 
-_EMPTY: Final = (204, 301, 304)
+_STATUSES_WITHOUT_BODY: Final = (204, 301, 304)
 
 
 def check(method: str, route: str, answer: Any) -> None:
-    """Assert that an answer is one that the service may give to this method of this route."""
+    """Assert that a response conforms to the document and the conventions."""
     assert answer.headers["API-Version"] == API_VERSION
     assert answer.headers["X-Request-Id"] == answer.request_id
-    _check_discretion(route, answer)
-    if answer.status in _EMPTY:
+    _check_reveals_no_internals(route, answer)
+    if answer.status in _STATUSES_WITHOUT_BODY:
         assert answer.text == "", f"{answer.status} has no body"
     if answer.status >= 400:
         _check_problem(answer)
@@ -50,7 +50,7 @@ def check(method: str, route: str, answer: Any) -> None:
 
 
 def check_event(entry: Mapping[str, Any]) -> None:
-    """Assert that an entry's event is documented, that its data is as documented, and its example as it is."""
+    """Assert that an entry conforms to the documentation of its event, and the documented example to its state."""
     message = document()["webhooks"][entry["type"]]["post"]["requestBody"]["content"]["application/json"]
     data = {**message["schema"]["properties"]["data"], "unevaluatedProperties": False}
     errors = _validator_of(data).iter_errors(entry["data"])
@@ -59,15 +59,15 @@ def check_event(entry: Mapping[str, Any]) -> None:
 
 
 def _state_of(record: Mapping[str, Any]) -> tuple[Any, dict[str, bool]]:
-    """Return a record's status, and which of the telling fields that it has are filled."""
-    return record.get("status"), {name: record[name] is not None for name in _TELLING if name in record}
+    """Return a record's status, and which of its nullable fields have values."""
+    return record.get("status"), {name: record[name] is not None for name in _STATE_FIELDS if name in record}
 
 
-def _check_discretion(route: str, answer: Any) -> None:
+def _check_reveals_no_internals(route: str, answer: Any) -> None:
     if route.startswith(("/docs", "/openapi.json", "/event-types")):
         return
-    found = _TRACES.search(_FILE.sub("", answer.text)) or _TRACES.search(str(dict(answer.headers)))
-    assert not found, f"{found} tells about the inside: {answer.text}"
+    found = _INTERNALS.search(_DOWNLOAD_URL.sub("", answer.text)) or _INTERNALS.search(str(dict(answer.headers)))
+    assert not found, f"{found} reveals internals: {answer.text}"
 
 
 def _check_problem(answer: Any) -> None:
@@ -80,18 +80,18 @@ def _check_problem(answer: Any) -> None:
     assert problem["status"] == answer.status
     assert problem["requestId"] == answer.request_id
     assert problem["instance"] == answer.path
-    told = [problem["detail"], *(error["detail"] for error in problem.get("errors", ()))]
-    assert not [kind for kind in KINDS if "." in kind and any(kind in text for text in told)], told
+    details = [problem["detail"], *(error["detail"] for error in problem.get("errors", ()))]
+    assert not [kind for kind in KINDS if "." in kind and any(kind in text for text in details)], details
     if answer.status == 401:
         assert answer.headers["WWW-Authenticate"].startswith("Bearer")
     if answer.status in (429, 503):
         assert int(answer.headers["Retry-After"]) > 0
     if problem["code"] == "validation_failed":
-        assert problem["errors"], "what is not valid is named"
+        assert problem["errors"], "a validation problem has errors"
 
 
 def _check_response(method: str, route: str, answer: Any) -> None:
-    response = _resolved(_operation(method, route)["responses"][str(answer.status)])
+    response = _resolve(_operation(method, route)["responses"][str(answer.status)])
     content = response.get("content", {})
     if not content:
         assert answer.text == ""
@@ -107,36 +107,36 @@ def _check_response(method: str, route: str, answer: Any) -> None:
 
 @cache
 def document() -> dict[str, Any]:
-    """Return what documents the interface, made once."""
+    """Return the OpenAPI document, generated once."""
     return openapi.document()
 
 
 def _operation(method: str, route: str) -> dict[str, Any]:
-    found: dict[str, Any] = document()["paths"].get(route, {}).get(method.lower(), {})
-    return found
+    operation: dict[str, Any] = document()["paths"].get(route, {}).get(method.lower(), {})
+    return operation
 
 
-def _resolved(described: Mapping[str, Any]) -> Mapping[str, Any]:
+def _resolve(described: Mapping[str, Any]) -> Mapping[str, Any]:
     if "$ref" not in described:
         return described
-    found: Any = document()
+    target: Any = document()
     for part in described["$ref"].removeprefix("#/").split("/"):
-        found = found[part]
-    resolved: Mapping[str, Any] = found
+        target = target[part]
+    resolved: Mapping[str, Any] = target
     return resolved
 
 
 @cache
 def _body_validator(method: str, route: str, status: int) -> Draft202012Validator:
-    response = _resolved(_operation(method, route)["responses"][str(status)])
-    return _validator_of(_closed(response["content"]["application/json"]["schema"]))
+    response = _resolve(_operation(method, route)["responses"][str(status)])
+    return _validator_of(_close(response["content"]["application/json"]["schema"]))
 
 
-def _closed(schema: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the schema without room for a field that is not documented, in a record or in the items of a list."""
-    described = _resolved(schema)
+def _close(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the schema without undocumented fields in a record or in the items of a list."""
+    described = _resolve(schema)
     if described is schema:
-        return schema  # No record of ours, but a document of another specification.
+        return schema  # Not a record, but a document of another specification.
     if "items" not in described.get("properties", {}):
         return {**schema, "unevaluatedProperties": False}
     items = described["properties"]["items"]
@@ -150,5 +150,5 @@ def _validator(component: str) -> Draft202012Validator:
 
 
 def _validator_of(schema: Mapping[str, Any]) -> Draft202012Validator:
-    whole = {"$schema": "https://json-schema.org/draft/2020-12/schema", "components": document()["components"]}
-    return Draft202012Validator({**whole, **schema}, format_checker=Draft202012Validator.FORMAT_CHECKER)
+    base = {"$schema": "https://json-schema.org/draft/2020-12/schema", "components": document()["components"]}
+    return Draft202012Validator({**base, **schema}, format_checker=Draft202012Validator.FORMAT_CHECKER)

@@ -1,4 +1,4 @@
-"""Keys that AWS KMS has wrapped, as on a deployed stage."""
+"""Keys encrypted by AWS KMS, as on a deployed stage."""
 
 from typing import Any, Final
 
@@ -14,26 +14,26 @@ ALIAS: Final = "alias/atrium"
 NEVER_UNWRAPPED: Final = dict.fromkeys((purpose.setting for purpose in KeyPurpose), "kms:d3JhcHBlZA==") | {
     "audit_public_keys": to_base64(bytes(32))
 }
-"""Settings of a deployed stage that needs no key."""
+"""Key settings of a deployed stage for tests that use no key."""
 
 
-def wrapped(purpose: KeyPurpose = KeyPurpose.DATA_KEY, **words: Any) -> str:
-    """Return a new key as its setting takes it; `words` are of KMS's own call, if they should differ."""
+def wrapped(purpose: KeyPurpose = KeyPurpose.DATA_KEY, **options: Any) -> str:
+    """Create a key and return it in the format of settings. `options` replace parameters of the call to KMS."""
     kms = aws.client("kms")
-    if not any(found["AliasName"] == ALIAS for found in kms.list_aliases()["Aliases"]):
+    if not any(alias["AliasName"] == ALIAS for alias in kms.list_aliases()["Aliases"]):
         kms.create_alias(AliasName=ALIAS, TargetKeyId=kms.create_key()["KeyMetadata"]["KeyId"])
-    asked = {"KeyId": ALIAS, "KeySpec": "AES_256", "EncryptionContext": purpose.context} | words
-    return f"kms:{to_base64(kms.generate_data_key_without_plaintext(**asked)['CiphertextBlob'])}"
+    parameters = {"KeyId": ALIAS, "KeySpec": "AES_256", "EncryptionContext": purpose.context} | options
+    return f"kms:{to_base64(kms.generate_data_key_without_plaintext(**parameters)['CiphertextBlob'])}"
 
 
 def all_wrapped() -> dict[str, str]:
-    """Return a new key of each purpose, by the setting that takes it, and the public half of the one that signs."""
+    """Create a key for each purpose, and return them and the public key of the signing key as settings."""
     made = {purpose.setting: wrapped(purpose) for purpose in KeyPurpose}
     return made | {"audit_public_keys": public_halves(made[KeyPurpose.AUDIT_SIGNING_KEY.setting])}
 
 
 def public_halves(signing_keys: str) -> str:
-    """Return the public halves of signing keys, wrapped or not, as their setting takes them."""
+    """Return the public keys of signing keys, encrypted or not, in the format of settings."""
     return ",".join(to_base64(public_key(_secret(key))) for key in signing_keys.split(","))
 
 
@@ -46,5 +46,5 @@ def _secret(text: str) -> bytes:
 
 
 def forget() -> None:
-    """Let this process be one that has not unwrapped its keys yet."""
+    """Reset the cache of decrypted keys."""
     keyrings._key.cache_clear()  # noqa: SLF001

@@ -1,4 +1,4 @@
-"""Custom domains of platforms, claimed over HTTP, and what their DNS holds."""
+"""Custom domains of platforms, and their DNS records."""
 
 from chalicelib.features.platforms.domains.entities import CustomDomain
 from chalicelib.features.platforms.domains.logic.verification import claim_fields
@@ -17,29 +17,29 @@ PROOF = f"_atrium-challenge.{SHOP}"
 
 
 def path(platform: Running) -> str:
-    """Return where a platform's custom domain is found."""
+    """Return the path of a platform's custom domain."""
     return f"{platform.path}/custom-domain"
 
 
 def claim(api: Api, platform: Running, domain: str = SHOP, *, as_: Person | None = None) -> Json:
-    """Let a platform claim a domain, and return what its DNS has to hold."""
+    """Claim a domain for a platform, and return the response with the required DNS records."""
     answer = api.post(path(platform), as_=as_ or platform.owner, json={"domain": domain})
     assert answer.status == 201, answer.text
     return answer.json
 
 
 def verify(api: Api, platform: Running) -> Answer:
-    """Let a platform's domain be looked at."""
+    """Request the verification of a platform's domain."""
     return api.post(f"{path(platform)}/verify", as_=platform.owner, json={})
 
 
 def shown(api: Api, platform: Running) -> Json:
-    """Return a platform's custom domain as it is."""
+    """Read a platform's custom domain."""
     return api.get(path(platform), as_=platform.owner).json
 
 
 def holds(nameserver: Nameserver, claimed: Json) -> None:
-    """Let a domain's DNS hold all that it has to; an alias is known by the addresses of what it leads to."""
+    """Publish all required DNS records of a claim. An alias has the same addresses as its target."""
     for record in claimed["records"]:
         if record["type"] == "ALIAS":
             nameserver.says(record["expected"], ["192.0.2.7", "2001:db8::7"])
@@ -49,26 +49,26 @@ def holds(nameserver: Nameserver, claimed: Json) -> None:
 
 
 def stored(platform: Running) -> CustomDomain:
-    """Return a platform's custom domain as it is stored."""
+    """Return the stored custom domain of a platform."""
     return CustomDomain.from_item(table.get(CustomDomain.make_item_key(platform_id=platform.id)) or {})
 
 
 def came_to(platform: Running, status: str, domain: str = SHOP, **fields: str | None) -> None:
-    """Let it have come to this with a domain that a platform has claimed, below HTTP; nothing is due of it."""
+    """Store a state of a platform's custom domain, bypassing HTTP. No task is scheduled for it."""
     changes = UnitOfWork(now())
-    usual = {"status": status, "pending_since": None, "next_check_at": None}
-    changes.update(stored(platform), **claim_fields(platform.id, domain, changes.now) | usual | fields)
+    defaults = {"status": status, "pending_since": None, "next_check_at": None}
+    changes.update(stored(platform), **claim_fields(platform.id, domain, changes.now) | defaults | fields)
     changes.commit()
 
 
 def told(api: Api, organization: Founded) -> list[str]:
-    """Return what has happened to the custom domains of an organization's platforms, the first first."""
-    named = [entry["type"].removeprefix("platform.custom_domain.") for entry in log_of(api, organization)]
-    return [name for name in reversed(named) if "." not in name]
+    """Return the events of custom domains in an organization's log, without their prefix, the oldest first."""
+    names = [entry["type"].removeprefix("platform.custom_domain.") for entry in log_of(api, organization)]
+    return [name for name in reversed(names) if "." not in name]
 
 
 def entry_of(api: Api, organization: Founded, platform: Running) -> tuple[object, object, object]:
-    """Return what the organization's inventory says of a platform's domain."""
+    """Return a platform's domain, status and time of the last check from the organization's inventory."""
     items = api.items(f"{organization.path}/domains/inventory", as_=organization.owner)
     (item,) = [item for item in items if item["platformId"] == platform.id]
     return item["customDomain"], item["verificationStatus"], item["lastCheckedAt"]

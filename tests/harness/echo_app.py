@@ -1,4 +1,4 @@
-"""An app that says what reached it, behind the local server: `python -m tests.harness.echo_app <port>`."""
+"""An app that returns the bodies of requests, on the local server: `python -m tests.harness.echo_app <port>`."""
 
 import sys
 import time
@@ -20,36 +20,36 @@ echo.api.binary_types = []
 echo.register_middleware(problems_of_chalice, "http")
 
 
-def _said(text: str, status: int = 200) -> Response:
+def _text_response(text: str, status: int = 200) -> Response:
     return Response(text, status_code=status, headers={"API-Version": API_VERSION, "Content-Type": "text/plain"})
 
 
-def _repeated() -> Response:
+def _echo_body() -> Response:
     assert echo.current_request
-    sent = echo.current_request.raw_body
-    return _said(f"<{sent if isinstance(sent, str) else sent.decode()}>")
+    body = echo.current_request.raw_body
+    return _text_response(f"<{body if isinstance(body, str) else body.decode()}>")
 
 
 @echo.route("/echo", methods=["GET", "POST"], content_types=["*/*"])
 def _echo() -> Response:
-    return _repeated()
+    return _echo_body()
 
 
 @echo.route("/together", methods=["POST"], content_types=["*/*"])
 def _together() -> Response:
     _PAIR.wait()
-    return _repeated()
+    return _echo_body()
 
 
 @echo.route("/nothing", methods=["GET"])
 def _nothing() -> Response:
-    return _said("", 204)
+    return _text_response("", 204)
 
 
 @echo.route("/slow", methods=["GET"])
 def _slow() -> Response:
     time.sleep(SLOW_SECONDS)
-    return _said("slept")
+    return _text_response("slept")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Entries that no operation has made: a crowd of them to stand beside what is looked at."""
+"""Pending log entries without operations, to fill logs quickly."""
 
 from collections.abc import Iterable
 
@@ -8,7 +8,7 @@ from chalicelib.kernel.storage.entity import Item
 
 
 def items_of(events: Iterable[Event]) -> list[Item]:
-    """Return what the table holds once some events are committed, and nobody has told the ledger."""
+    """Return the items that the commits of events write, before the ledger appends the entries."""
     chains: dict[str, Chains] = {}
     items: dict[tuple[str, str], Item] = {}
     for event in events:

@@ -1,4 +1,4 @@
-"""Erasures, asked for over HTTP and done by the workers, and what is left of somebody in the table."""
+"""Erasures of personal data, and the search for remaining data in the table."""
 
 import json
 from typing import Any
@@ -11,51 +11,51 @@ from tests.harness.organizations import Founded
 from tests.harness.workers import Workers
 
 PAUSE_MINUTES = 2
-"""Longer than an erasure pauses, and than a turn of it takes that came to nothing is waited for."""
+"""Longer than the pauses of an erasure and than the lease of a slice that failed."""
 
 
-def asked_to_erase(api: Api, organization: Founded, *, as_: Caller | None = None, **whom: Any) -> Answer:
-    """Return the answer to the request to erase somebody, made by the owner or whoever is named."""
-    return api.post(f"{organization.path}/erasures", as_=as_ or organization.owner, json=whom)
+def asked_to_erase(api: Api, organization: Founded, *, as_: Caller | None = None, **subject: Any) -> Answer:
+    """Request an erasure, by default as the owner, and return the response."""
+    return api.post(f"{organization.path}/erasures", as_=as_ or organization.owner, json=subject)
 
 
-def begin_erasure(api: Api, organization: Founded, **whom: Any) -> str:
-    """Let the owner have somebody erased, and return where the erasure is found."""
-    answer = asked_to_erase(api, organization, **whom)
+def begin_erasure(api: Api, organization: Founded, **subject: Any) -> str:
+    """Create an erasure as the owner, and return its path."""
+    answer = asked_to_erase(api, organization, **subject)
     assert answer.status == 202, answer.text
     return answer.location
 
 
 def found_at(api: Api, organization: Founded, path: str) -> Json:
-    """Return an erasure as the owner finds it."""
+    """Read an erasure as the owner."""
     answer = api.get(path, as_=organization.owner)
     assert answer.status == 200, answer.text
     return answer.json
 
 
 def finish(workers: Workers, clock: Clock) -> None:
-    """Let the workers finish what they have begun."""
+    """Run the workers until all erasures are finished."""
     for _ in range(2):
         workers.settle()
         clock.shift(minutes=PAUSE_MINUTES)
     workers.settle()
 
 
-def erased(api: Api, workers: Workers, clock: Clock, organization: Founded, **whom: Any) -> Json:
-    """Return the erasure of somebody once it is completed."""
-    path = begin_erasure(api, organization, **whom)
+def erased(api: Api, workers: Workers, clock: Clock, organization: Founded, **subject: Any) -> Json:
+    """Create an erasure, complete it and return it."""
+    path = begin_erasure(api, organization, **subject)
     finish(workers, clock)
     record = found_at(api, organization, path)
     assert (record["status"], record["error"]) == ("completed", None)
     return record
 
 
-def left_of(*marks: str) -> list[tuple[str, str]]:
-    """Return the keys of all items that hold one of these texts, however it is spelt; but for answers kept a day."""
+def left_of(*texts: str) -> list[tuple[str, str]]:
+    """Return the keys of all items that contain one of the texts, ignoring case and stored idempotent responses."""
     items = {key: item for key, item in snapshots.stored().items() if not key[0].startswith("I#")}
-    texts = {key: json.dumps(item, default=_text, ensure_ascii=False).lower() for key, item in items.items()}
-    return [key for key, text in texts.items() if any(mark.lower() in text for mark in marks)]
+    contents = {key: json.dumps(item, default=_to_json, ensure_ascii=False).lower() for key, item in items.items()}
+    return [key for key, content in contents.items() if any(text.lower() in content for text in texts)]
 
 
-def _text(value: bytes | frozenset[str]) -> Any:
+def _to_json(value: bytes | frozenset[str]) -> Any:
     return value.decode(errors="replace") if isinstance(value, bytes) else sorted(value)

@@ -1,4 +1,4 @@
-"""Exports of a log, made over HTTP and by the workers, and the files that come of them."""
+"""Exports of a log, and their files."""
 
 import base64
 import csv
@@ -32,7 +32,7 @@ from tests.harness.workers import Workers
 
 
 def asked_to_export(api: Api, organization: Founded, *, as_: Caller | None = None, **body: Any) -> Answer:
-    """Return the answer to the request to make an export in the background, by the owner or whoever is named."""
+    """Request an export in the background, by default as the owner, and return the response."""
     return api.post(f"{organization.path}/audit-log/export-async", as_=as_ or organization.owner, json=body)
 
 
@@ -46,25 +46,25 @@ class Started(Made):
 
     @property
     def key(self) -> tuple[str, str]:
-        """Where it is stored."""
+        """The key of its item."""
         return f"O#{self.organization.id}", f"X#{self.id}"
 
     def now(self, api: Api) -> Json:
-        """Return it as its organization's owner finds it now."""
+        """Read the export as the owner of its organization."""
         answer = api.get(self.path, as_=self.organization.owner)
         assert answer.status == 200, answer.text
         return answer.json
 
 
 def begin_export(api: Api, organization: Founded, **body: Any) -> Started:
-    """Let the owner start an export in the background."""
+    """Create an export in the background as the owner."""
     answer = asked_to_export(api, organization, **body)
     assert answer.status == 202, answer.text
     return Started(answer.json, organization)
 
 
 def completed(api: Api, workers: Workers, organization: Founded, **body: Any) -> Json:
-    """Return an export that the owner started and the workers completed."""
+    """Create an export as the owner, let the workers complete it, and return it."""
     started = begin_export(api, organization, **body)
     workers.deliver()
     record = started.now(api)
@@ -73,20 +73,20 @@ def completed(api: Api, workers: Workers, organization: Founded, **body: Any) ->
 
 
 def fetched(record: Json) -> bytes:
-    """Return the file that an export's address leads to, as it is in the file store."""
+    """Return the stored file that the download URL of an export names."""
     _, bucket, *name = unquote(urlsplit(record["downloadUrl"]).path).split("/")
-    if bucket != settings().exports_bucket:  # It is in the name of the host.
+    if bucket != settings().exports_bucket:  # The bucket is in the host name.
         name = [bucket, *name]
     return b"".join(files.read_file(settings().exports_bucket, "/".join(name)))
 
 
 def exported(api: Api, organization: Founded, *, as_: Caller | None = None, **query: Any) -> Answer:
-    """Return the answer to the request for an export at once, by the owner or whoever is named."""
+    """Request an inline export, by default as the owner, and return the response."""
     return api.get(f"{organization.path}/audit-log/export", as_=as_ or organization.owner, query=query)
 
 
 def proven(record: Json) -> str:
-    """Return what the offline verifier says of the file of an export in NDJSON and its record. Raises Broken."""
+    """Return the result of the offline verifier for an NDJSON export and its record. Raises Broken."""
     head = read_checkpoint(record["checkpoint"].encode(), base64.b64decode(PUBLIC_KEY))
     return verify(
         gzip.decompress(fetched(record)).splitlines(keepends=True), head, read_evidence(json.dumps(record).encode())
@@ -94,46 +94,46 @@ def proven(record: Json) -> str:
 
 
 def lines(record: Json) -> list[Json]:
-    """Return the entries of an export in NDJSON."""
+    """Return the entries of an NDJSON export."""
     return [json.loads(line) for line in gzip.decompress(fetched(record)).splitlines()]
 
 
 def rows(text: str) -> list[dict[str, str]]:
-    """Return what the rows of a CSV say, by the names in its first line."""
+    """Return the rows of a CSV text, by column name."""
     return list(csv.DictReader(StringIO(text, newline=""), strict=True))
 
 
 def being_made() -> list[str]:
-    """Return the names of the files of which there are but parts."""
+    """Return the names of files whose uploads are not complete."""
     bucket = s3_backends[DEFAULT_ACCOUNT_ID]["global"].buckets[settings().exports_bucket]
     return [upload.key_name for upload in bucket.multiparts.values()]
 
 
 def fill(log: str, number: int, letters: int = 10) -> None:
-    """Let a log hold so many entries more, that say so much, below HTTP."""
-    moment = now()
+    """Append entries with so many characters of data to a log, bypassing HTTP."""
+    timestamp = now()
     for n in range(number):
         event = Event(
-            id=new_id(moment),
+            id=new_id(timestamp),
             type="organization.updated",
-            occurred_at=moment,
+            occurred_at=timestamp,
             log=log,
             actor={"type": "system", "id": None, "name": None},
             target={"type": "organization", "id": log, "name": f"Name {n}"},
             context={"operationId": "fill", "requestId": None, "ipAddress": None, "userAgent": None},
             changes=[],
-            data={f"field{k}": _text(f"{n} {k}", min(letters, 4000)) for k in range(1 + letters // 4000)},
+            data={f"field{k}": _random_text(f"{n} {k}", min(letters, 4000)) for k in range(1 + letters // 4000)},
         )
         table.write_transaction(event.writes(Chains.read(log)))
     ledger.append_pending(log)
 
 
-def _text(seed: str, letters: int) -> str:
-    # Hardly to be packed any smaller.
-    return shake_256(seed.encode()).hexdigest(letters // 2)
+def _random_text(seed: str, length: int) -> str:
+    # Hexadecimal digits of a hash compress badly.
+    return shake_256(seed.encode()).hexdigest(length // 2)
 
 
 def let_parts_be_small(monkeypatch: pytest.MonkeyPatch, least: int) -> None:
-    """Let parts of a file be as small as this, here and in S3."""
+    """Lower the minimum size of a file's parts, in the service and in S3."""
     monkeypatch.setattr(files, "MIN_PART_BYTES", least)
     monkeypatch.setattr(moto_s3, "S3_UPLOAD_PART_MIN_SIZE", least)

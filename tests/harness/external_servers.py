@@ -1,6 +1,6 @@
-"""Strangers' servers as most tests want them: there are none, DNS knows none, and whatever is sent to them is taken.
+"""Stubs for servers outside of the service: receivers of webhooks, DNS and the public sources of research.
 
-The public sources of research know a handful of works.
+By default the receivers accept all requests, DNS has no records, and the sources have a few sample works.
 """
 
 import json
@@ -19,11 +19,11 @@ from chalicelib.kernel.outbound.webhook_client import WebhookResponse
 from local.server.stub_sources import SAMPLES
 
 GONE: Final = "https://gone.example/hooks"
-"""Where somebody was who wants nothing any more, and says so (410)."""
+"""The URL of a receiver that answers 410."""
 
 
 def let_them_take_everything(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Send and ask nothing out of this process: all is taken, the next time a little later, but for `GONE`."""
+    """Replace all external servers. Each delivery takes 1 ms longer than the one before."""
     durations = count(7)
 
     def post(url: str, *_: Any) -> WebhookResponse:
@@ -31,10 +31,10 @@ def let_them_take_everything(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(webhook_client, "post_webhook", post)
     monkeypatch.setattr(dns, "query_dns", lambda *_: [])
-    monkeypatch.setattr(source_client, "_send", _sampled)
+    monkeypatch.setattr(source_client, "_send", _sample_response)
 
 
-def _sampled(_source: Source, url: str) -> source_client.SourceResponse:
+def _sample_response(_source: Source, url: str) -> source_client.SourceResponse:
     reply = SAMPLES.reply(url)
     return source_client.SourceResponse(
         reply.status, reply.headers.get("Location"), None, json.dumps(reply.body).encode()
@@ -43,28 +43,28 @@ def _sampled(_source: Source, url: str) -> source_client.SourceResponse:
 
 @contextmanager
 def refusing() -> Iterator[None]:
-    """Let them take nothing within the block, for now: they answer 503."""
-    answer = WebhookResponse(status=503, error=None, body="", duration_ms=7)
-    with patch.object(webhook_client, "post_webhook", lambda *_: answer):
+    """Make all receivers response 503 within the block."""
+    response = WebhookResponse(status=503, error=None, body="", duration_ms=7)
+    with patch.object(webhook_client, "post_webhook", lambda *_: response):
         yield
 
 
 @contextmanager
 def counted() -> Iterator[list[str]]:
-    """Let them take everything within the block, and yield the addresses of all that is sent, as it is sent."""
-    sent: list[str] = []
+    """Make all receivers accept within the block, and yield the list of the URLs of deliveries."""
+    urls: list[str] = []
 
     def post(url: str, *_: Any) -> WebhookResponse:
-        sent.append(url)
+        urls.append(url)
         return WebhookResponse(status=204, error=None, body="", duration_ms=7)
 
     with patch.object(webhook_client, "post_webhook", post):
-        yield sent
+        yield urls
 
 
 @contextmanager
 def unreached() -> Iterator[None]:
-    """Let it be a failure of the test if anything is sent to them within the block."""
+    """Fail the test if the block sends a delivery."""
 
     def post(url: str, *_: Any) -> WebhookResponse:
         raise AssertionError(f"sent to {url}")
@@ -75,9 +75,9 @@ def unreached() -> Iterator[None]:
 
 @contextmanager
 def silent() -> Iterator[None]:
-    """Let them give no answer within the block."""
-    answer = WebhookResponse(
+    """Make all deliveries time out within the block."""
+    response = WebhookResponse(
         status=None, error="The server did not respond within 15 s.", body="", duration_ms=15_000, timed_out=True
     )
-    with patch.object(webhook_client, "post_webhook", lambda *_: answer):
+    with patch.object(webhook_client, "post_webhook", lambda *_: response):
         yield

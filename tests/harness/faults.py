@@ -1,6 +1,6 @@
-"""Faults of AWS, put into chosen calls: `with failing(Fault.THROTTLED, at=2) as injected:` spoils the second call.
+"""Fault injection for AWS calls: `with inject_fault(Fault.THROTTLED, first_call=2) as injected:` fails the second call.
 
-Count `at` up from 1 until nothing is hit, and every call of a request has been spoiled once.
+Increase `first_call` from 1 until no call fails, and every call of a request has failed once.
 """
 
 import time
@@ -18,18 +18,18 @@ from moto.core.models import botocore_stubber
 
 from tests.harness.calls import Call, interfering
 
-_NOWHERE: Final = "https://dynamodb.us-east-1.amazonaws.com/"
-_MILLISECOND: Final = 0.001
+_ENDPOINT_URL: Final = "https://dynamodb.us-east-1.amazonaws.com/"
+_RETRY_PAUSE_SECONDS: Final = 0.001
 _sleep: Final = time.sleep
-_counting: Final = Lock()
+_counter_lock: Final = Lock()
 
 
 class Died(BaseException):
-    """The process ended here. Nothing in the service catches this, as nothing survives the end of its process."""
+    """Simulates the end of the process. No code of the service catches it."""
 
 
 class Fault(StrEnum):
-    """What goes wrong with a call."""
+    """The ways in which a call can fail."""
 
     THROTTLED = "refused: too many requests"
     CANCELLED_BY_THROTTLE = "a transaction cancelled because one of its items is throttled"
@@ -43,17 +43,17 @@ class Fault(StrEnum):
 
 
 _TRANSACTION: Final = "dynamodb:TransactWriteItems"
-_ONLY_OF: Final = {
+_APPLICABLE_CALLS: Final = {
     Fault.CANCELLED_BY_THROTTLE: (_TRANSACTION,),
     Fault.CONFLICT: (_TRANSACTION, "dynamodb:UpdateItem"),
 }
-"""Faults that some calls only have."""
+"""Faults that apply only to some calls."""
 _READS: Final = ("Get", "BatchGet", "Query", "List", "Head")
 
 
 @dataclass
 class Injected:
-    """A fault and the calls it is for: the `at`th and those after it, `times` in all (None: every one)."""
+    """A fault and the calls that it affects: `times` calls (None: all) from `first_call` on."""
 
     fault: Fault
     at: int
@@ -61,24 +61,24 @@ class Injected:
     name: str | None
     reads: bool
     hit: str | None = None
-    """The first call that was spoiled."""
+    """The first call that failed."""
     _seen: int = 0
     _active: bool = False
 
     def before(self, call: Call) -> tuple[AWSResponse, dict[str, Any]] | None:
-        self._active = meant = self._is_meant(call)
-        if not meant:
+        self._active = is_affected = self._is_affected(call)
+        if not is_affected:
             return None
         self.hit = self.hit or call.name
         match self.fault:
             case Fault.DIED_BEFORE:
                 raise Died(call.name)
             case Fault.TIMED_OUT:
-                raise ConnectTimeoutError(endpoint_url=_NOWHERE)
+                raise ConnectTimeoutError(endpoint_url=_ENDPOINT_URL)
             case Fault.THROTTLED:
-                return _refusal(400, "ThrottlingException")
+                return _error_response(400, "ThrottlingException")
             case Fault.BROKEN:
-                return _refusal(500, "InternalServerError")
+                return _error_response(500, "InternalServerError")
             case Fault.CANCELLED_BY_THROTTLE:
                 return _cancellation(call, "ThrottlingError")
             case Fault.CONFLICT:
@@ -89,7 +89,7 @@ class Injected:
         if self._active and self.fault is Fault.RETRIED:
             self._active = False
             botocore_stubber(event_name, request)
-            raise ReadTimeoutError(endpoint_url=_NOWHERE)
+            raise ReadTimeoutError(endpoint_url=_ENDPOINT_URL)
 
     def after(self, call: Call) -> None:
         if not self._active:
@@ -98,18 +98,18 @@ class Injected:
         if self.fault is Fault.DIED_AFTER:
             raise Died(call.name)
         if self.fault is Fault.UNANSWERED:
-            raise ReadTimeoutError(endpoint_url=_NOWHERE)
+            raise ReadTimeoutError(endpoint_url=_ENDPOINT_URL)
 
-    def _is_meant(self, call: Call) -> bool:
-        if not self._counts(call):
+    def _is_affected(self, call: Call) -> bool:
+        if not self._is_counted(call):
             return False
-        with _counting:  # Calls may be made side by side.
+        with _counter_lock:  # Calls can run in parallel.
             self._seen += 1
             seen = self._seen
         return seen >= self.at and (self.times is None or seen < self.at + self.times)
 
-    def _counts(self, call: Call) -> bool:
-        if call.name not in _ONLY_OF.get(self.fault, (call.name,)):
+    def _is_counted(self, call: Call) -> bool:
+        if call.name not in _APPLICABLE_CALLS.get(self.fault, (call.name,)):
             return False
         if self.name and call.name != self.name:
             return False
@@ -120,19 +120,19 @@ class Injected:
 def failing(
     fault: Fault, *, at: int = 1, times: int | None = 1, name: str | None = None, reads: bool = True
 ) -> Iterator[Injected]:
-    """Spoil calls of the block, made in this context; pauses between tries are short meanwhile.
+    """Inject a fault into calls that the block makes in this context. Pauses before retries are short meanwhile.
 
-    `name` counts only calls such as `dynamodb:Query`, `reads=False` only those that do something; faults that only some
-    calls have count only those.
+    `call_name`, such as `dynamodb:Query`, restricts the calls that are counted, and so does `include_reads=False`. A
+    fault that applies only to some calls counts only those.
     """
     injected = Injected(fault, at, times, name, reads)
-    with patch.object(time, "sleep", lambda _: _sleep(_MILLISECOND)), interfering(injected):
+    with patch.object(time, "sleep", lambda _: _sleep(_RETRY_PAUSE_SECONDS)), interfering(injected):
         yield injected
 
 
 @dataclass
 class Overtaking:
-    """Something that happens before the `at`th call is made, and what call that was."""
+    """An action that runs before a call, given by its number, and the name of that call."""
 
     what: Callable[[], object]
     at: int
@@ -140,7 +140,7 @@ class Overtaking:
     _seen: int = 0
 
     def before(self, call: Call) -> None:
-        with _counting:
+        with _counter_lock:
             self._seen += 1
             seen = self._seen
         if seen == self.at:
@@ -148,32 +148,32 @@ class Overtaking:
             self.what()
 
     def sent(self, event_name: str, request: AWSPreparedRequest) -> None:
-        """Let it pass."""
+        """Do nothing."""
 
     def after(self, call: Call) -> None:
-        """Let it be done."""
+        """Do nothing."""
 
 
 @contextmanager
 def overtaken(what: Callable[[], object], *, at: int) -> Iterator[Overtaking]:
-    """Let something come between the calls of the block, before the `at`th that is made in this context."""
+    """Run an action before the call of the block with a number, counted from 1 in this context."""
     overtaking = Overtaking(what, at)
     with interfering(overtaking):
         yield overtaking
 
 
-def _refusal(status: int, code: str, **more: Any) -> tuple[AWSResponse, dict[str, Any]]:
+def _error_response(status: int, code: str, **more: Any) -> tuple[AWSResponse, dict[str, Any]]:
     parsed = {"Error": {"Code": code, "Message": "arranged"}, "ResponseMetadata": {"HTTPStatusCode": status}, **more}
-    return AWSResponse(_NOWHERE, status, {}, None), parsed
+    return AWSResponse(_ENDPOINT_URL, status, {}, None), parsed
 
 
 def _conflict(call: Call) -> tuple[AWSResponse, dict[str, Any]]:
     if call.name == _TRANSACTION:
         return _cancellation(call, "TransactionConflict")
-    return _refusal(400, "TransactionConflictException")
+    return _error_response(400, "TransactionConflictException")
 
 
 def _cancellation(call: Call, code: str) -> tuple[AWSResponse, dict[str, Any]]:
-    spared = len(call.parameters["TransactItems"]) - 1
-    reasons = [{"Code": code, "Message": "arranged"}, *[{"Code": "None"}] * spared]
-    return _refusal(400, "TransactionCanceledException", CancellationReasons=reasons)
+    other_items = len(call.parameters["TransactItems"]) - 1
+    reasons = [{"Code": code, "Message": "arranged"}, *[{"Code": "None"}] * other_items]
+    return _error_response(400, "TransactionCanceledException", CancellationReasons=reasons)

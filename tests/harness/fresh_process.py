@@ -1,4 +1,4 @@
-"""Programs in a process that begins with them."""
+"""Runs programs in new processes."""
 
 import json
 import subprocess
@@ -9,7 +9,7 @@ from local.paths import ROOT
 
 
 def fresh(program: str) -> Any:
-    """Run a program in a fresh interpreter and return the JSON that it prints last."""
+    """Run a program in a new interpreter and return the JSON of its last line of output."""
     command = [sys.executable, "-W", "error", "-c", program]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     return json.loads(done.stdout.splitlines()[-1])

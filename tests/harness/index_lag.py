@@ -1,8 +1,7 @@
-"""Global secondary indexes that lag behind the table, as DynamoDB's may: a Query of one sees it as it was before.
+"""Simulates global secondary indexes that lag behind the table, as DynamoDB's may.
 
-Every write within the block is remembered with the moment it was made, on the clock that the service sees. A Query with
-`IndexName` is answered from the table as of `seconds` ago: what was put since is not there yet, what was changed is as
-it was, what was deleted is there still. The table itself is read as it is.
+Every write within the block is recorded with its time on the clock of the service. A Query with `IndexName` sees the
+table as it was `seconds` ago, without newer writes. Reads of the table itself are current.
 """
 
 import time
@@ -20,12 +19,12 @@ from moto.dynamodb.models.table import Table
 from tests.harness.cloud import table as table_in_memory
 
 LAGS: Final = (0, 1.2, 2.5, 60)
-"""Seconds that the tests of every read which decides something let indexes lag behind."""
+"""The lags, in seconds, that tests use for each index read on which a decision depends."""
 
-_INDEX: Final = 6
-"""Where the name of the index is among the arguments of moto's Query, behind the partition key."""
+_INDEX_NAME_POSITION: Final = 6
+"""The position of the index name among the arguments after the partition key of moto's Table.query."""
 
-_NS: Final = 1_000_000_000
+_SECOND_NS: Final = 1_000_000_000
 _WRITES: Final = ("put_item", "update_item", "delete_item", "transact_write_items")
 
 _Key = tuple[DynamoType, DynamoType]
@@ -33,7 +32,7 @@ _Key = tuple[DynamoType, DynamoType]
 
 @dataclass(frozen=True)
 class _Change:
-    """What stood at a key before a write at a moment; None if nothing did."""
+    """A write: its time, its key and the item before it, or None."""
 
     made_at_ns: int
     key: _Key
@@ -42,7 +41,7 @@ class _Change:
 
 @dataclass
 class Lag:
-    """How far the indexes are behind. `seconds` may be changed at any time; `queries` counts what they answered."""
+    """The lag of the indexes. `seconds` may be changed at any time. `queries`: the number of index queries."""
 
     seconds: float
     queries: int = 0
@@ -50,31 +49,31 @@ class Lag:
     known: dict[_Key, Any] = field(default_factory=dict)
 
     def note(self) -> None:
-        """Remember what a write has changed in the table."""
-        for key, before in self._take_over().items():
+        """Record the changes of a write."""
+        for key, before in self._refresh_items().items():
             self.changes.append(_Change(time.time_ns(), key, before))
 
     def catch_up(self) -> None:
-        """Let the indexes show all that is written by now; they lag from here on."""
-        self._take_over()
+        """Make all writes up to now visible in the indexes."""
+        self._refresh_items()
         self.changes.clear()
 
     def look(self) -> None:
-        """See what was put into the table past the service: to the indexes it has always been so."""
-        if put := self._take_over():
-            self.changes = deque(change for change in self.changes if change.key not in put)
+        """Make writes that bypassed the service visible in the indexes, at every time."""
+        if changed := self._refresh_items():
+            self.changes = deque(change for change in self.changes if change.key not in changed)
 
-    def _take_over(self) -> dict[_Key, Any]:
-        """Know the table as it is now; return what stood where it is another now."""
-        known, self.known = self.known, _items()
+    def _refresh_items(self) -> dict[_Key, Any]:
+        """Update the known items from the table, and return the former items of all changed keys."""
+        known, self.known = self.known, _items_by_key()
         changed = {key: item for key, item in known.items() if self.known.get(key) is not item}
         return changed | dict.fromkeys(self.known.keys() - known.keys())
 
     def seen(self) -> list[Any]:
-        """Return the items that an index shows."""
-        items, until = dict(self.known), time.time_ns() - self.seconds * _NS
+        """Return the items that are visible in the indexes."""
+        items, visible_until_ns = dict(self.known), time.time_ns() - self.seconds * _SECOND_NS
         for change in reversed(self.changes):
-            if change.made_at_ns <= until:
+            if change.made_at_ns <= visible_until_ns:
                 break
             if change.before is None:
                 items.pop(change.key, None)
@@ -85,51 +84,51 @@ class Lag:
 
 @contextmanager
 def lagging(seconds: float) -> Iterator[Lag]:
-    """Let all indexes lag so many seconds behind what is written within the block."""
+    """Make all indexes lag behind the writes of the block."""
     lag = Lag(seconds)
-    lag.known = _items()
+    lag.known = _items_by_key()
     query = Table.query
 
-    def late(table: Table, hash_key: Any, *args: Any, **words: Any) -> Any:
-        if not args[_INDEX] or not lag.seconds:
-            return query(table, hash_key, *args, **words)
+    def lagging_query(table: Table, hash_key: Any, *args: Any, **options: Any) -> Any:
+        if not args[_INDEX_NAME_POSITION] or not lag.seconds:
+            return query(table, hash_key, *args, **options)
         lag.look()
         lag.queries += 1
-        with _holding(table, lag.seen()):
-            return query(table, hash_key, *args, **words)
+        with _with_items(table, lag.seen()):
+            return query(table, hash_key, *args, **options)
 
     with ExitStack() as patches:
         for name in _WRITES:
-            patches.enter_context(patch.object(DynamoDBBackend, name, _noted(lag, getattr(DynamoDBBackend, name))))
-        patches.enter_context(patch.object(Table, "query", late))
+            patches.enter_context(patch.object(DynamoDBBackend, name, _recording(lag, getattr(DynamoDBBackend, name))))
+        patches.enter_context(patch.object(Table, "query", lagging_query))
         yield lag
 
 
-def _noted(lag: Lag, write: Callable[..., Any]) -> Callable[..., Any]:
-    def noted(backend: DynamoDBBackend, *args: Any, **words: Any) -> Any:
+def _recording(lag: Lag, write: Callable[..., Any]) -> Callable[..., Any]:
+    def recorded_write(backend: DynamoDBBackend, *args: Any, **options: Any) -> Any:
         lag.look()
         try:
-            return write(backend, *args, **words)
+            return write(backend, *args, **options)
         finally:
             lag.note()
 
-    return noted
+    return recorded_write
 
 
 @contextmanager
-def _holding(table: Table, items: list[Any]) -> Iterator[None]:
-    """Let a table hold other items within the block; one call is answered at a time, as `transactions.py` has it."""
-    present = table.items
-    shown: Any = {}
+def _with_items(table: Table, items: list[Any]) -> Iterator[None]:
+    """Replace the items of a table within the block. `transactions.py` ensures that only one call runs at a time."""
+    original_items = table.items
+    partitions: Any = {}
     for item in items:
-        shown.setdefault(item.hash_key, {})[item.range_key] = item
-    table.items = shown
+        partitions.setdefault(item.hash_key, {})[item.range_key] = item
+    table.items = partitions
     try:
         yield
     finally:
-        table.items = present
+        table.items = original_items
 
 
-def _items() -> dict[_Key, Any]:
+def _items_by_key() -> dict[_Key, Any]:
     partitions: Any = table_in_memory().items
     return {(pk, sk): item for pk, partition in partitions.items() for sk, item in partition.items()}

@@ -1,4 +1,4 @@
-"""Invitations, sent and answered over HTTP."""
+"""Invitations to organizations and platforms."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,24 +21,24 @@ SOPHIE: Final = "sophie@example.org"
 
 @dataclass(frozen=True)
 class Invited:
-    """An invitation as whoever sent it was answered. `path`: where it is found."""
+    """An invitation as the response to its creation showed it, and its path."""
 
     record: Json
     path: str
 
     @property
     def id(self) -> str:
-        """Its id."""
+        """The id of the invitation."""
         return str(self.record["id"])
 
     @property
     def token(self) -> str:
-        """What the link holds."""
+        """The token in its link."""
         return token_of(self.record["acceptUrl"])
 
 
 def token_of(link: str) -> str:
-    """Return the token that a link holds."""
+    """Return the token in a link."""
     (token,) = parse_qs(urlsplit(link).query)["token"]
     return token
 
@@ -46,7 +46,7 @@ def token_of(link: str) -> str:
 def asked_to_invite(
     api: Api, place: Founded | Running, whom: Person | str, *, as_: Caller | None = None, **fields: Any
 ) -> Answer:
-    """Return the answer to the request to invite somebody to a place, made by the owner or whoever is named."""
+    """Request an invitation to an organization or platform, by default as the owner, and return the response."""
     body = {"email": whom if isinstance(whom, str) else whom.email, **fields}
     return api.post(f"{place.path}/invite", as_=as_ or place.owner, json=body)
 
@@ -54,68 +54,68 @@ def asked_to_invite(
 def invite(
     api: Api, place: Founded | Running, whom: Person | str, *, as_: Caller | None = None, **fields: Any
 ) -> Invited:
-    """Return an invitation to a place, sent by the organization's owner or whoever is named."""
+    """Create an invitation to an organization or platform, by default as the owner."""
     answer = asked_to_invite(api, place, whom, as_=as_, **fields)
     assert answer.status == 201, answer.text
     return Invited(answer.json, answer.location)
 
 
 def resend(api: Api, organization: Founded, invited: Invited) -> Invited:
-    """Return an invitation as its next sending leaves it; the last has to be a minute ago."""
+    """Resend an invitation, at least a minute after it was sent last, and return it."""
     answer = api.post(f"{invited.path}/resend", as_=organization.owner)
     assert answer.status == 200, answer.text
     return Invited(answer.json, invited.path)
 
 
 def opens(api: Api, invited: Invited | str, as_: Caller | str | None = None, **query: str) -> Answer:
-    """Return the answer to whoever follows the link: nobody in particular, or a person; nobody accepts by that."""
+    """Follow the link of an invitation, which does not accept it, and return the response."""
     token = invited if isinstance(invited, str) else invited.token
     return api.get(ACCEPTANCE, as_=as_, query={"token": token, **query})
 
 
 def decides(api: Api, invited: Invited | str, person: Caller | str | None, decision: str = "accept") -> Answer:
-    """Return the answer to somebody who accepts or declines by the link."""
+    """Accept or decline an invitation, and return the response."""
     return opens(api, invited, person, decision=decision)
 
 
 def accepts(api: Api, invited: Invited, person: Person) -> Json:
-    """Let a person accept, and return what they are answered."""
+    """Accept an invitation, and return the body of the response."""
     answer = decides(api, invited, person)
     assert answer.status == 200, answer.text
     return answer.json
 
 
 def declines(api: Api, invited: Invited, person: Person) -> Json:
-    """Let a person decline, and return what they are answered."""
+    """Decline an invitation, and return the body of the response."""
     answer = decides(api, invited, person, "decline")
     assert answer.status == 200, answer.text
     return answer.json
 
 
 def status_of(api: Api, organization: Founded, invited: Invited) -> str:
-    """Return what has become of an invitation, as the owner reads it."""
+    """Read the status of an invitation as the owner."""
     return str(api.get(invited.path, as_=organization.owner).json["status"])
 
 
 def history(api: Api, organization: Founded, invited: Invited) -> list[str]:
-    """Return what happened to an invitation, one thing after the other; to one to a platform, by its whole name."""
+    """Return the event types of an invitation, the oldest first, without the prefix of organizations' invitations."""
     entries = log_of(api, organization, targetId=invited.id)
     return [entry["type"].removeprefix("organization.invitation.") for entry in reversed(entries)]
 
 
 def before_the_next_write(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
-    """Let something happen when the next transaction is about to be written."""
+    """Run an action immediately before the next transaction is written."""
     write = table.write_transaction
 
-    def interrupted(writes: list[writes.Write]) -> None:
+    def write_after_action(writes: list[writes.Write]) -> None:
         monkeypatch.setattr(table, "write_transaction", write)
         act()
         write(writes)
 
-    monkeypatch.setattr(table, "write_transaction", interrupted)
+    monkeypatch.setattr(table, "write_transaction", write_after_action)
 
 
 def listed(api: Api, organization: Founded, as_: Person, limit: int = 100, **query: str) -> list[str]:
-    """Return the ids of the invitations that somebody is shown."""
+    """List the ids of the invitations that a person sees."""
     items = api.items(f"{organization.path}/invitations", as_=as_, query={"limit": limit, **query})
     return [item["id"] for item in items]

@@ -1,4 +1,4 @@
-"""Servers of key sets on the loopback interface, which can be told to misbehave."""
+"""Servers of JSON Web Key Sets on the loopback interface, which can misbehave."""
 
 import json
 import socket
@@ -10,7 +10,7 @@ from typing import Any, Self
 
 
 class Issuer(ThreadingHTTPServer):
-    """An issuer on the loopback interface that publishes `content`, counts who asks, and can be told to misbehave."""
+    """A server that publishes `content` and records the paths of requests."""
 
     daemon_threads = True
 
@@ -25,12 +25,12 @@ class Issuer(ThreadingHTTPServer):
         self.go_on.set()
 
     def publish(self, *keys: Any) -> None:
-        """Publish a key set of exactly these."""
+        """Publish a key set with exactly these keys."""
         self.content = json.dumps({"keys": keys}).encode()
 
 
 class Answer(BaseHTTPRequestHandler):
-    """Answers with what the issuer publishes, once it may."""
+    """Responds with the published content, after waiting for permission."""
 
     server: Issuer
 
@@ -44,11 +44,11 @@ class Answer(BaseHTTPRequestHandler):
         self.wfile.write(self.server.content)
 
     def log_message(self, *_: object) -> None:
-        """Keep quiet."""
+        """Log nothing."""
 
 
 class Trickle:
-    """An issuer that sends one part of its answer byte by byte and never ends; `was_left`: its client has gone."""
+    """A server that sends one part of its response byte by byte without an end, until the client disconnects."""
 
     def __init__(self, part: str) -> None:
         head = {"status": "", "headers": "HTTP/1.1 200 OK\r\n"}.get(part, "HTTP/1.1 200 OK\r\n\r\n")

@@ -1,4 +1,4 @@
-"""Leads, sent over HTTP by somebody without a credential, and looked after by operators."""
+"""Leads, created by anonymous visitors and processed by operators."""
 
 from dataclasses import dataclass
 from itertools import count
@@ -14,62 +14,62 @@ _hosts: Final = count(1)
 
 @dataclass(frozen=True)
 class Inquiry(Made):
-    """What somebody sent, as they were answered."""
+    """A lead as its sender sees it."""
 
     @property
     def path(self) -> str:
-        """Where they find it."""
+        """The path of the lead for its sender."""
         return f"/public/leads/{self.id}"
 
     @property
     def lead_path(self) -> str:
-        """Where operators find it."""
+        """The path of the lead for operators."""
         return f"/marketing-leads/{self.id}"
 
     @property
     def token(self) -> str:
-        """What opens it."""
+        """The token that gives its sender access."""
         return str(self.record["leadToken"])
 
     @property
     def headers(self) -> dict[str, str]:
-        """What is sent to come back to it."""
+        """The headers with the token."""
         return {"Lead-Token": self.token}
 
 
 def asked_to_send(api: Api, email: str = ADDRESS, *, ip: str = "", **fields: Any) -> Answer:
-    """Send something; from somewhere else each time, unless it is said from where."""
+    """Send a lead, by default from a new IP address each time, and return the response."""
     number = next(_hosts)
     body = {"contactName": "Charles Babbage", "contactEmail": email, **fields}
     return api.post("/public/leads", json=body, ip=ip or f"198.51.{number // 250 % 250}.{number % 250}")
 
 
 def send(api: Api, email: str = ADDRESS, **fields: Any) -> Inquiry:
-    """Let somebody have sent something."""
+    """Create a lead."""
     answer = asked_to_send(api, email, **fields)
     assert answer.status == 201, answer.text
     return Inquiry(answer.json)
 
 
 def seen(api: Api, inquiry: Inquiry) -> Json:
-    """Return what whoever sent something sees of it."""
+    """Read a lead as its sender."""
     answer = api.get(inquiry.path, headers=inquiry.headers)
     assert answer.status == 200, answer.text
     return answer.json
 
 
 def lead_of(api: Api, inquiry: Inquiry, operator: Person) -> Json:
-    """Return the lead that holds it, as operators see it."""
+    """Read a lead as an operator."""
     answer = api.get(inquiry.lead_path, as_=operator)
     assert answer.status == 200, answer.text
     return answer.json
 
 
 def turn(api: Api, inquiry: Inquiry, status: str) -> Answer:
-    """Ask for another status of what one sent."""
+    """Request another status as the sender."""
     return api.patch(f"{inquiry.path}/status", headers=inquiry.headers, json={"status": status})
 
 
 def judge(api: Api, inquiry: Inquiry, operator: Person, status: str, **fields: Any) -> Answer:
-    """Ask as an operator for another status of a lead."""
+    """Request another status as an operator."""
     return api.patch(f"{inquiry.lead_path}/status", as_=operator, json={"status": status, **fields})

@@ -1,4 +1,4 @@
-"""The fields of `docs/operations/logs.md`: what each kind of line may hold."""
+"""The documented fields of log records, from `docs/operations/logs.md`."""
 
 import re
 from collections.abc import Mapping
@@ -16,12 +16,16 @@ _TYPES: Final[Mapping[str, type | tuple[type, ...]]] = {
     "object": dict,
     "true": bool,
 }
-_WORK: Final = ("Every line", "Requests, messages, schedules and functions", "Messages, schedules and functions")
+_INVOCATION_SECTIONS: Final = (
+    "Every line",
+    "Requests, messages, schedules and functions",
+    "Messages, schedules and functions",
+)
 _SECTIONS: Final[Mapping[str, tuple[str, ...]]] = {
-    "request": (*_WORK[:2], "Requests"),
-    "message": _WORK,
-    "schedule": _WORK,
-    "function": _WORK,
+    "request": (*_INVOCATION_SECTIONS[:2], "Requests"),
+    "message": _INVOCATION_SECTIONS,
+    "schedule": _INVOCATION_SECTIONS,
+    "function": _INVOCATION_SECTIONS,
     "attempt": ("Every line", "Attempts"),
 }
 
@@ -37,15 +41,17 @@ def documented() -> Mapping[str, Mapping[str, str]]:
     }
 
 
-def faults_of(line: Json) -> list[str]:
-    """Return what a line holds that is not documented of its kind, or that no line may hold."""
-    sections = _SECTIONS.get(line["message"], ("Every line", "Others"))
+def faults_of(record: Json) -> list[str]:
+    """Return the undocumented fields and the secrets in a log record."""
+    sections = _SECTIONS.get(record["message"], ("Every line", "Others"))
     known = {name: kind for section in sections for name, kind in documented()[section].items()}
     unknown = [
-        f"{line['message']}: {name} = {value!r}" for name, value in line.items() if not _fits(known, name, value)
+        f"{record['message']}: {name} = {value!r}"
+        for name, value in record.items()
+        if not _is_documented(known, name, value)
     ]
-    return [*unknown, *(f"{found} in {line}" for found in UNSPEAKABLE.findall(str(line)))]
+    return [*unknown, *(f"{found} in {record}" for found in UNSPEAKABLE.findall(str(record)))]
 
 
-def _fits(known: Mapping[str, str], name: str, value: object) -> bool:
+def _is_documented(known: Mapping[str, str], name: str, value: object) -> bool:
     return name in known and isinstance(value, _TYPES[known[name]])

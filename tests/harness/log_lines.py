@@ -1,4 +1,4 @@
-"""The lines that the service writes, as its log keeps them."""
+"""Captures the log records of the service."""
 
 import json
 import logging
@@ -14,32 +14,36 @@ Json = dict[str, Any]
 UNSPEAKABLE: Final = re.compile(
     r"Bearer |whsec_|\beyJ|PRIVATE KEY|Authorization|[\w.+-]+@[\w-]+\.[a-z]{2,}|token=", re.IGNORECASE
 )
-"""What no line holds: credentials, secrets, addresses of people, links with a token in them."""
+"""What no log record may contain: credentials, secrets, e-mail addresses and links with tokens."""
 
 
-class _Keeping(logging.Handler):
-    def __init__(self, lines: list[Json]) -> None:
+class _CapturingHandler(logging.Handler):
+    def __init__(self, records: list[Json]) -> None:
         super().__init__()
-        self._lines = lines
+        self._records = records
 
     def emit(self, record: logging.LogRecord) -> None:
-        self._lines.append(json.loads(logger().registered_formatter.format(record)))
+        self._records.append(json.loads(logger().registered_formatter.format(record)))
 
 
 @contextmanager
 def written() -> Iterator[list[Json]]:
-    """Give a list that each line of the block is added to."""
-    lines: list[Json] = []
-    handler, service = _Keeping(lines), logging.getLogger(logger().name)
+    """Yield a list to which every log record of the block is appended."""
+    records: list[Json] = []
+    handler, service = _CapturingHandler(records), logging.getLogger(logger().name)
     service.addHandler(handler)
     try:
-        yield lines
+        yield records
     finally:
         service.removeHandler(handler)
 
 
-def measures(line: Json, *dimensions: str) -> Json:
-    """Return what CloudWatch measures by a line with these dimensions, by its Embedded Metric Format."""
-    directives = line["_aws"]["CloudWatchMetrics"]
-    found = [one for one in directives if one["Dimensions"] == [[*dimensions]] and one["Namespace"] == "Atrium"]
-    return {metric["Name"]: line[metric["Name"]] for one in found for metric in one["Metrics"]}
+def measures(log_record: Json, *dimensions: str) -> Json:
+    """Return the values of the metrics with these dimensions in a log record (CloudWatch Embedded Metric Format)."""
+    directives = log_record["_aws"]["CloudWatchMetrics"]
+    matching = [
+        directive
+        for directive in directives
+        if directive["Dimensions"] == [[*dimensions]] and directive["Namespace"] == "Atrium"
+    ]
+    return {metric["Name"]: log_record[metric["Name"]] for directive in matching for metric in directive["Metrics"]}

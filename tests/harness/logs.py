@@ -1,4 +1,4 @@
-"""A log as it is verified over HTTP, and as someone with access to the table sees and alters it."""
+"""Audit logs, over HTTP and as someone with access to the table sees and changes them."""
 
 from hashlib import sha256
 from typing import Any, Final
@@ -15,16 +15,16 @@ from tests.harness.organizations import Founded
 from tests.harness.workers import Workers
 
 UNLOGGED: Final = ("updatedAt", "version")
-"""Fields whose change goes without saying."""
+"""Fields whose changes are not logged."""
 
 
 def log_of(api: Api, organization: Founded, **query: object) -> list[Json]:
-    """Return the entries as the owner sees them, the newest first."""
+    """List the entries of a log as the owner, the newest first."""
     return api.items(f"{organization.path}/audit-log", as_=organization.owner, query=query)
 
 
 def differences(before: Json, now: Json) -> list[Json]:
-    """Return what an entry says of the difference between two states of a record, as callers see it."""
+    """Return the changes that an entry records for two states of a record."""
     return [
         {"field": name, "from": before.get(name), "to": now.get(name)}
         for name in {**now, **before}
@@ -33,13 +33,14 @@ def differences(before: Json, now: Json) -> list[Json]:
 
 
 def verify(api: Api, organization: Founded, **query: object) -> Json:
+    """Verify a log as the owner, and return the report."""
     answer = api.get(f"{organization.path}/audit-log/verify-integrity", as_=organization.owner, query=query)
     assert answer.status == 200, answer.text
     return answer.json
 
 
 def finding(api: Api, organization: Founded, **query: object) -> tuple[object, object]:
-    """Return what is found, and where; a whole log is found valid."""
+    """Return the failure and the first invalid sequence that a verification reports, or None and None."""
     report = verify(api, organization, **query)
     assert report["valid"] == (report["failure"] is None)
     assert report["failure"] is None or report["nextCursor"] is None
@@ -47,7 +48,7 @@ def finding(api: Api, organization: Founded, **query: object) -> tuple[object, o
 
 
 def grow(api: Api, workers: Workers, organization: Founded, entries: int = 1) -> None:
-    """Let a log get so many entries more."""
+    """Append entries to a log by renaming the organization."""
     for n in range(entries):
         body = {"name": f"Name {n} after {head(organization)['size']}"}
         assert api.patch(organization.path, as_=organization.owner, json=body).status == 200
@@ -65,12 +66,12 @@ def head(organization: Founded) -> Item:
 
 
 def chains(organization: Founded) -> list[Item]:
-    """Return the items that say how far the chains of a log are."""
+    """Return the items of the chains of a log."""
     return [item for item in cloud.stored() if item["pk"] == f"Q#{organization.id}" and shard_of(item) is not None]
 
 
-def alter(item: Item, **changed: Any) -> None:
-    cloud.put({**item, **changed})
+def alter(item: Item, **attributes: Any) -> None:
+    cloud.put({**item, **attributes})
 
 
 def leaf_of(body: bytes) -> bytes:
@@ -78,6 +79,6 @@ def leaf_of(body: bytes) -> bytes:
 
 
 def signed(organization: Founded, size: int, root: bytes) -> str:
-    """Return a checkpoint as the holder of the service's signing key would make it."""
+    """Return a checkpoint signed with the service's signing key."""
     key = from_base64(settings().audit_signing_key)
     return checkpoints.sign(Checkpoint(f"atrium/{organization.id}", size, root), key)

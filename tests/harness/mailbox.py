@@ -1,4 +1,4 @@
-"""The mail that SES took, whoever it is for."""
+"""Records the e-mails that the service sends with SES."""
 
 import json
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ _IDENTITY: Final = "atrium.example"
 
 @dataclass(frozen=True)
 class Received:
-    """A letter, to whom it went and from whom it came."""
+    """An e-mail with its recipients, sender and headers."""
 
     to: list[str]
     sender: str
@@ -26,35 +26,35 @@ class Received:
 
 @dataclass
 class Mailbox:
-    """All letters sent, in order; SES takes them from `SENDER`, and from no other address."""
+    """All e-mails in the order of sending. SES accepts only `SENDER` as their sender."""
 
     received: list[Received] = field(default_factory=list)
 
     def open(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Let SES remember what it takes: moto keeps no text, only the HTML."""
-        take = SESV2Response.send_email
+        """Start recording. moto itself does not keep the text of e-mails, only the HTML."""
+        send_original = SESV2Response.send_email
 
-        def remember(asked: SESV2Response) -> str:
-            answer = take(asked)
-            self.received.append(_received(json.loads(asked.body)))
+        def send_and_record(sesv2: SESV2Response) -> str:
+            answer = send_original(sesv2)
+            self.received.append(_parse(json.loads(sesv2.body)))
             return answer
 
-        monkeypatch.setattr(SESV2Response, "send_email", remember)
+        monkeypatch.setattr(SESV2Response, "send_email", send_and_record)
         client("sesv2").create_email_identity(EmailIdentity=_IDENTITY)
 
     @property
     def letters(self) -> list[Email]:
-        """The letters alone."""
+        """The e-mails without recipients, sender and headers."""
         return [received.letter for received in self.received]
 
 
-def _received(asked: Any) -> Received:
-    simple = asked["Content"]["Simple"]
+def _parse(parameters: Any) -> Received:
+    simple = parameters["Content"]["Simple"]
     subject, text, html = simple["Subject"], simple["Body"]["Text"], simple["Body"]["Html"]
     assert {part["Charset"] for part in (subject, text, html)} == {"UTF-8"}
     return Received(
-        to=asked["Destination"]["ToAddresses"],
-        sender=asked["FromEmailAddress"],
+        to=parameters["Destination"]["ToAddresses"],
+        sender=parameters["FromEmailAddress"],
         letter=Email(subject["Data"], text["Data"], html["Data"]),
         headers={header["Name"]: header["Value"] for header in simple["Headers"]},
     )

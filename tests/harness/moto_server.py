@@ -1,7 +1,7 @@
-"""AWS as moto has it, as a server of its own: `python -m tests.harness.moto_server`. It prints its port and stays.
+"""moto as a server: `python -m tests.harness.moto_server` prints its port and runs until it is terminated.
 
-Two things that API Gateway does and moto 5.2 does not are done here: it takes Swagger 2.0, whose `info` may lack a
-description and whose mock integrations have no address, and it takes gateway responses out of the document.
+Adds two features of API Gateway that moto 5.2 lacks: imports of Swagger 2.0, whose `info` may have no description and
+whose mock integrations have no URI, and gateway responses in the document.
 """
 
 import subprocess
@@ -17,17 +17,18 @@ from moto.server import ThreadedMotoServer
 
 from local.paths import ROOT
 
-_put, _import = APIGatewayBackend.put_rest_api, APIGatewayBackend.import_rest_api
+_original_put, _original_import = APIGatewayBackend.put_rest_api, APIGatewayBackend.import_rest_api
 
 
-def put_rest_api(self: Any, function_id: str, api_doc: dict[str, Any], *words: Any, **more: Any) -> Any:
+def put_rest_api(self: Any, function_id: str, api_doc: dict[str, Any], *args: Any, **options: Any) -> Any:
+    """Replace a REST API, also from Swagger 2.0, with its gateway responses."""
     document = {**api_doc, "openapi": "3.0.0"}
     document.pop("swagger", None)
     for method in (method for path in document["paths"].values() for method in path.values()):
         method.get("x-amazon-apigateway-integration", {}).setdefault("uri", "")
-    api = _put(self, function_id, document, *words, **more)
+    api = _original_put(self, function_id, document, *args, **options)
     api.description = api_doc["info"].get("description", "")
-    if words[-1:] == ("overwrite",) or more.get("mode") == "overwrite":
+    if args[-1:] == ("overwrite",) or options.get("mode") == "overwrite":
         api.gateway_responses = {}
     for kind, response in api_doc.get("x-amazon-apigateway-gateway-responses", {}).items():
         parameters, templates = response["responseParameters"], response["responseTemplates"]
@@ -35,14 +36,15 @@ def put_rest_api(self: Any, function_id: str, api_doc: dict[str, Any], *words: A
     return api
 
 
-def import_rest_api(self: Any, api_doc: dict[str, Any], *words: Any, **more: Any) -> Any:
+def import_rest_api(self: Any, api_doc: dict[str, Any], *args: Any, **options: Any) -> Any:
+    """Import a REST API whose `info` may have no description."""
     api_doc["info"].setdefault("description", "")
-    return _import(self, api_doc, *words, **more)
+    return _original_import(self, api_doc, *args, **options)
 
 
 @contextmanager
 def serving() -> Iterator[str]:
-    """Let it answer within the block, and give its address."""
+    """Run the server within the block, and yield its URL."""
     command = [sys.executable, "-m", __name__]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as server:
         assert server.stdout is not None
@@ -51,6 +53,7 @@ def serving() -> Iterator[str]:
 
 
 def main() -> None:
+    """Run the server, and print its port."""
     APIGatewayBackend.put_rest_api = put_rest_api  # type: ignore[method-assign]
     APIGatewayBackend.import_rest_api = import_rest_api  # type: ignore[method-assign]
     default_user_config["lambda"] = {"use_docker": False}

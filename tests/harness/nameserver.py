@@ -1,10 +1,10 @@
-"""A DNS server on the loopback interface whose answers can change from one question to the next.
+"""A DNS server on the loopback interface, whose replies can change from query to query.
 
 with Nameserver() as nameserver:
-    nameserver.says("hooks.example", ["203.0.113.7", "2001:db8::7"])
-    nameserver.says("rebinding.example", ["203.0.113.7"], ["127.0.0.1"])  # the second time, and from then on
-    nameserver.says("broken.example", "SERVFAIL")
-    nameserver.says("shop.example", ["cname.atrium.example"], of="CNAME")
+    nameserver.set_replies("hooks.example", ["203.0.113.7", "2001:db8::7"])
+    nameserver.set_replies("rebinding.example", ["203.0.113.7"], ["127.0.0.1"])  # from the second query on
+    nameserver.set_replies("broken.example", "SERVFAIL")
+    nameserver.set_replies("shop.example", ["cname.atrium.example"], record_type="CNAME")
     configure(dns_nameservers=nameserver.address)
 """
 
@@ -23,62 +23,64 @@ from local.server import dns_server
 
 Failure = Literal["NXDOMAIN", "SERVFAIL", "REFUSED", "SILENCE"]
 Turn = Sequence[str] | Failure
-"""What a question is answered with: what the name holds, or why there is nothing."""
+"""The reply to a query: the values of the records, or a failure."""
 
-_TYPES: Final = {4: "A", 6: "AAAA"}
+_ADDRESS_RECORD_TYPES: Final = {4: "A", 6: "AAAA"}
 
 
 class Nameserver(dns_server.Nameserver):
-    """Knows the names that it was told; of all others it says that they don't exist. `delay`: in seconds."""
+    """A DNS server with configured names. All other names do not exist."""
 
     def __init__(self) -> None:
         super().__init__(self._answer)
         self.delay = 0.0
         self.questions: list[tuple[str, str]] = []
-        self._turns: dict[tuple[str, str], tuple[Turn, ...]] = {}
-        self._asked: Counter[tuple[str, str]] = Counter()
+        self._replies: dict[tuple[str, str], tuple[Turn, ...]] = {}
+        self._query_counts: Counter[tuple[str, str]] = Counter()
         self._lock = Lock()
 
-    def says(self, name: str, *turns: Turn, of: str | None = None) -> None:
-        """Let a name be answered with one turn after the other, the last of them ever after.
+    def says(self, name: str, *replies: Turn, of: str | None = None) -> None:
+        """Set the replies to consecutive queries for a name. The last one is repeated.
 
-        Each type of question has turns of its own; `of` says for which type these are, else they are addresses.
+        Each record type has its own replies. By default these are the replies for A and AAAA.
         """
-        for kind in [of] if of else _TYPES.values():
-            self._turns[name, kind] = turns
+        for record_type in [of] if of else _ADDRESS_RECORD_TYPES.values():
+            self._replies[name, record_type] = replies
 
     def forgets(self, name: str) -> None:
-        """Let there be no such name any more."""
-        self._turns = {key: turns for key, turns in self._turns.items() if key[0] != name}
+        """Remove a name."""
+        self._replies = {key: replies for key, replies in self._replies.items() if key[0] != name}
 
     def _answer(self, question: Message) -> Message | None:
-        name, kind = dns_server.asked(question)
-        turn = self._turn(name, kind)
-        if turn == "SILENCE":
+        name, record_type = dns_server.asked(question)
+        reply = self._next_reply(name, record_type)
+        if reply == "SILENCE":
             return None
         sleep(self.delay)
-        if isinstance(turn, str):
-            answer = make_response(question, recursion_available=True)
-            answer.set_rcode(Rcode[turn])
-            return answer
-        return dns_server.answered(question, self._zone(name, kind, turn).get)
+        if isinstance(reply, str):
+            response = make_response(question, recursion_available=True)
+            response.set_rcode(Rcode[reply])
+            return response
+        return dns_server.answered(question, self._zone(name, record_type, reply).get)
 
-    def _turn(self, name: str, kind: str) -> Turn | None:
-        """Return what a question is answered with; None if nothing was said of it."""
+    def _next_reply(self, name: str, record_type: str) -> Turn | None:
+        """Return the reply to the next query for a name, or None if it has none, and record the query."""
         with self._lock:
-            self.questions.append((name, kind))
-            turns = self._turns.get((name, kind))
-            before = self._asked[name, kind]
-            self._asked[name, kind] += 1
-            return turns[min(before, len(turns) - 1)] if turns else None
+            self.questions.append((name, record_type))
+            replies = self._replies.get((name, record_type))
+            count = self._query_counts[name, record_type]
+            self._query_counts[name, record_type] += 1
+            return replies[min(count, len(replies) - 1)] if replies else None
 
-    def _zone(self, name: str, kind: str, turn: Sequence[str] | None) -> dict[str, dict[str, Sequence[str]]]:
-        """Return all that it was told, each name as it is in the end; the one that is asked for as it is now."""
+    def _zone(self, name: str, record_type: str, reply: Sequence[str] | None) -> dict[str, dict[str, Sequence[str]]]:
+        """Return the records of all names: the current reply for the queried name, the last reply for the others."""
         zone: dict[str, dict[str, Sequence[str]]] = {}
-        for (known, its_kind), turns in self._turns.items():
-            said = turn if turn is not None and (known, its_kind) == (name, kind) else turns[-1]
-            values = [] if isinstance(said, str) else [value for value in said if _is_of(its_kind, value)]
-            zone.setdefault(known, {})[its_kind] = values
+        for (known_name, known_type), replies in self._replies.items():
+            current = reply if reply is not None and (known_name, known_type) == (name, record_type) else replies[-1]
+            values = (
+                [] if isinstance(current, str) else [value for value in current if _matches_type(known_type, value)]
+            )
+            zone.setdefault(known_name, {})[known_type] = values
         return zone
 
     def __enter__(self) -> Self:
@@ -86,10 +88,13 @@ class Nameserver(dns_server.Nameserver):
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self, exception_type: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.stop()
 
 
-def _is_of(kind: str, value: str) -> bool:
-    return kind not in _TYPES.values() or _TYPES[ip_address(value).version] == kind
+def _matches_type(record_type: str, value: str) -> bool:
+    return (
+        record_type not in _ADDRESS_RECORD_TYPES.values()
+        or _ADDRESS_RECORD_TYPES[ip_address(value).version] == record_type
+    )

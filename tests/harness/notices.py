@@ -1,4 +1,4 @@
-"""A record of the tests' own that belongs to no organization, and what operators do to it as in a request."""
+"""A sample record that belongs to no organization, and operations of operators on it."""
 
 import json
 from typing import Any, ClassVar
@@ -24,7 +24,7 @@ class NoticeOut(RecordOutput):
 
 
 class Notice(Entity):
-    """Something that operators tell everyone."""
+    """A notice of the operators to all users."""
 
     kind, parameter = "notice", "notice_id"
     pk, sk = "N#{id}", "#"
@@ -55,36 +55,36 @@ def post_notice(ctx: Context, body: NoticeBody) -> NoticeOut:
 
 @routes.patch("/notices/{notice_id}", access=Caller.OPERATOR, scope=None, emits="notice.revised")
 def revise_notice(ctx: Context, notice: Notice, body: NoticePatch) -> NoticeOut:
-    """Change what a notice says."""
+    """Change the text of a notice."""
     return NoticeOut.of(ctx.changes.update(notice, **body.fields()))
 
 
 def post(operator: callers.Person, text: str = "Closed on Sunday") -> str:
-    """Let an operator post a notice; return its id."""
-    return str(_done(post_notice, operator, {"text": text})["id"])
+    """Post a notice as an operator, and return its id."""
+    return str(_execute(post_notice, operator, {"text": text})["id"])
 
 
 def revise(operator: callers.Person, notice_id: str, text: str) -> None:
-    """Let an operator change what a notice says."""
-    _done(revise_notice, operator, {"text": text}, notice_id=notice_id)
+    """Change the text of a notice as an operator."""
+    _execute(revise_notice, operator, {"text": text}, notice_id=notice_id)
 
 
-def _done(operation: Operation, operator: callers.Person, body: Any, **parameters: str) -> Any:
+def _execute(operation: Operation, operator: callers.Person, body: Any, **parameters: str) -> Any:
     headers = {"authorization": f"Bearer {operator.credential}", "content-type": "application/json"}
     path = operation.path.format_map(parameters)
-    sent = json.dumps(body).encode()
-    request = Request(operation.method, path, parameters, {}, headers, sent, id=str(uuid4()), ip="192.0.2.7")
+    encoded_body = json.dumps(body).encode()
+    request = Request(operation.method, path, parameters, {}, headers, encoded_body, id=str(uuid4()), ip="192.0.2.7")
     return json.loads(execute(operation, request).body)
 
 
 def posting() -> Event:
-    """Return the event of a notice that nobody has posted."""
-    moment = now()
-    notice_id = str(beginning(moment)["id"])
+    """Return the event of a notice that is not stored."""
+    timestamp = now()
+    notice_id = str(beginning(timestamp)["id"])
     return Event(
-        id=new_id(moment),
+        id=new_id(timestamp),
         type="notice.posted",
-        occurred_at=moment,
+        occurred_at=timestamp,
         log=system_log(notice_id),
         actor={"type": "system", "id": None, "name": None},
         target={"type": "notice", "id": notice_id, "name": notice_id},

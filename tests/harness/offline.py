@@ -1,4 +1,4 @@
-"""What the offline verifier is given, made without the service: a log's lines, evidence of a part, the checkpoint."""
+"""Inputs of the offline verifier, created without the service: the lines of exports, evidence and checkpoints."""
 
 import base64
 import json
@@ -30,9 +30,9 @@ _TREE_SIZE: Final = re.compile(rb'"treeSize":([0-9]+)\}\}\n$')
 
 @dataclass(frozen=True)
 class Exported:
-    """A log: what its entries say, the hashes of their leaves, and the sizes of the trees that first held them.
+    """A log: the texts of its entries, their leaf hashes, and the sizes of the signed trees that first contained them.
 
-    Of the erased ones, by their sequence, `erasures` has the signatures.
+    The signatures of erased entries are listed by sequence.
     """
 
     texts: Sequence[bytes]
@@ -42,34 +42,36 @@ class Exported:
 
     @property
     def size(self) -> int:
-        """How many entries there are."""
+        """The number of entries."""
         return len(self.leaves)
 
     @cached_property
     def lines(self) -> list[bytes]:
-        """Its export."""
+        """The lines of the complete export."""
         return self.lines_in(range(1, self.size + 1))
 
     @cached_property
     def checkpoint(self) -> str:
-        """Its signed head."""
+        """The signed checkpoint of the log."""
         return note(self.size, rfc6962.root(self.leaves))
 
     def lines_in(self, order: Iterable[int]) -> list[bytes]:
-        """Return an export in which the entries have other places, each with its own hash."""
-        places = zip(order, range(1, self.size + 1), self.tree_sizes, strict=True)
+        """Return an export in which the entries have another order, each with its own leaf hash."""
+        positions = zip(order, range(1, self.size + 1), self.tree_sizes, strict=True)
         return [
-            line(self.texts[was - 1], now, self.leaves[was - 1], size, self.erasures.get(was))
-            for was, now, size in places
+            line(self.texts[original - 1], sequence, self.leaves[original - 1], size, self.erasures.get(original))
+            for original, sequence, size in positions
         ]
 
     def part(self, sequences: Collection[int]) -> list[bytes]:
-        """Return the lines of some of the entries."""
+        """Return the lines of the entries with these sequences."""
         return [line for sequence, line in enumerate(self.lines, 1) if sequence in sequences]
 
     def evidence(self, sequences: Collection[int]) -> list[Json]:
-        """Return what proves that part."""
-        runs = [[*run] for there, run in groupby(range(1, self.size + 1), sequences.__contains__) if not there]
+        """Return the evidence for an export of the entries with these sequences."""
+        runs = [
+            [*run] for is_included, run in groupby(range(1, self.size + 1), sequences.__contains__) if not is_included
+        ]
         return [{"from": run[0], "to": run[-1], "hashes": self._subtrees(run[0], run[-1])} for run in runs]
 
     def _subtrees(self, first: int, last: int) -> list[str]:
@@ -77,17 +79,17 @@ class Exported:
 
 
 def exported(heads: Sequence[int], erased: Collection[int] = (), log: str = LOG) -> Exported:
-    """Return a log whose ledger signed trees of these sizes, one after the other."""
+    """Return a log whose ledger signed trees of these sizes, in this order."""
     sequences = range(1, heads[-1] + 1)
     bodies = [leaf_data(sequence) for sequence in sequences]
-    texts = [_erased(n, log) if n in erased else body for n, body in zip(sequences, bodies, strict=True)]
+    texts = [_erased_text(n, log) if n in erased else body for n, body in zip(sequences, bodies, strict=True)]
     leaves = [sha256(b"\x00" + body).digest() for body in bodies]
     sizes = [min(head for head in heads if head >= sequence) for sequence in sequences]
     return Exported(texts, leaves, sizes, {n: erasure(n, sizes[n - 1], leaves[n - 1], log) for n in erased})
 
 
 def leaf_data(sequence: int) -> bytes:
-    """Return what an entry says, with texts in it that look like the end of a line."""
+    """Return the canonical JSON of an entry, with values that look like the end of a line."""
     entry: Json = {
         "id": _id(sequence),
         "type": "organization.updated",
@@ -103,21 +105,30 @@ def leaf_data(sequence: int) -> bytes:
 
 
 def line(text: bytes, sequence: int, leaf: bytes, tree_size: int, signed: str | None = None) -> bytes:
-    """Return a line of an export: what an entry says, its place in the log, and how its erasure was signed."""
+    """Return a line of an export: the entry, its position in the log, and the signature of its erasure."""
     erased = f',"erasureSignature":"{signed}"' if signed else ""
-    place = f',"sequence":{sequence},"integrity":{{"leafHash":"{leaf.hex()}","treeSize":{tree_size}{erased}}}}}\n'
-    return text[:-1] + place.encode()
+    position = f',"sequence":{sequence},"integrity":{{"leafHash":"{leaf.hex()}","treeSize":{tree_size}{erased}}}}}\n'
+    return text[:-1] + position.encode()
 
 
 def erasure(sequence: int, tree_size: int, leaf: bytes, log: str = LOG, key: Ed25519PrivateKey = KEY) -> str:
-    """Return how a key signs what is left of an erased entry."""
-    said: list[Any] = [log, sequence, tree_size, _id(sequence), _TIME, _TIME, "organization.updated", leaf.hex()]
+    """Return the signature of the remaining fields of an erased entry."""
+    signed_fields: list[Any] = [
+        log,
+        sequence,
+        tree_size,
+        _id(sequence),
+        _TIME,
+        _TIME,
+        "organization.updated",
+        leaf.hex(),
+    ]
     key_id = sha256(key.public_key().public_bytes_raw()).digest()[:4]
-    return base64.b64encode(key_id + key.sign(b"atrium erased entry\n" + rfc8785.dumps(said))).decode()
+    return base64.b64encode(key_id + key.sign(b"atrium erased entry\n" + rfc8785.dumps(signed_fields))).decode()
 
 
 def waiting(text: bytes) -> bytes:
-    """Return the line of an entry that has no place yet."""
+    """Return the line of an entry that has no sequence yet."""
     return text[:-1] + b',"sequence":null,"integrity":null}\n'
 
 
@@ -125,7 +136,7 @@ def _id(sequence: int) -> str:
     return f"01939d3c-0000-7000-8000-{sequence:012x}"
 
 
-def _erased(sequence: int, log: str) -> bytes:
+def _erased_text(sequence: int, log: str) -> bytes:
     organization = "null" if log.startswith("system") else f'"{log}"'
     return (
         f'{{"actor":null,"changes":[],"context":null,"data":null,"erased":true,"id":"{_id(sequence)}",'
@@ -134,7 +145,7 @@ def _erased(sequence: int, log: str) -> bytes:
 
 
 def unproven(text: bytes) -> range:
-    """Return where in a line stands what nothing proves: the tree size, unless the entry was erased."""
+    """Return the range of a line that is not verified: the tree size, unless the entry was erased."""
     tree_size = _TREE_SIZE.search(text)
     return range(*tree_size.span(1)) if tree_size else range(0)
 
@@ -146,7 +157,7 @@ def note(size: int, root: bytes, origin: str = ORIGIN, key: Ed25519PrivateKey = 
 
 
 def signature(text: str, name: str = ORIGIN, key: Ed25519PrivateKey = KEY) -> str:
-    """Return the line by which a key signs a text."""
+    """Return the signature line of a signed note."""
     key_id = sha256(f"{name}\n\x01".encode() + key.public_key().public_bytes_raw()).digest()[:4]
     return f"— {name} {base64.b64encode(key_id + key.sign(text.encode())).decode()}\n"
 
@@ -158,9 +169,9 @@ def found(
     checkpoint: str = "",
     keys: Collection[Ed25519PrivateKey] = (KEY,),
 ) -> str:
-    """Return what the offline verifier proves of an export, by the log's checkpoint or another. Raises Broken."""
-    public = [key.public_key().public_bytes_raw() for key in keys]
-    head = read_checkpoint((checkpoint or log.checkpoint).encode(), *public)
+    """Return what the offline verifier proves, by default with the checkpoint of the log. Raises Broken."""
+    public_keys = [key.public_key().public_bytes_raw() for key in keys]
+    head = read_checkpoint((checkpoint or log.checkpoint).encode(), *public_keys)
     return verify(export, head, read_evidence(json.dumps(evidence).encode()))
 
 
@@ -171,7 +182,7 @@ def said(
     checkpoint: str = "",
     keys: Collection[Ed25519PrivateKey] = (KEY,),
 ) -> str:
-    """Return what the offline verifier says of an export, whether it proves it or not."""
+    """Return what the offline verifier proves, or the message of its error."""
     try:
         return found(log, export, evidence, checkpoint, keys)
     except Broken as broken:
@@ -179,6 +190,6 @@ def said(
 
 
 A_LOG: Final = exported([2, 3, 7])
-"""A log of seven entries, as the tests that need no other read it."""
+"""A log of seven entries for tests with no special requirements."""
 
 LINES: Final = A_LOG.lines

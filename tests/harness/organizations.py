@@ -1,4 +1,4 @@
-"""An organization and its people, made the way the service makes them."""
+"""Organizations, their members and their API keys."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -21,30 +21,30 @@ class Founded(Made):
 
     @property
     def keys(self) -> str:
-        """Where its API keys are found."""
+        """The path of its API keys."""
         return f"{self.path}/api-keys"
 
 
 def found(api: Api, owner: Person, **fields: Any) -> Founded:
-    """Let a person found an organization, over HTTP."""
+    """Create an organization over HTTP."""
     answer = api.post("/organizations", as_=owner, json={"name": "Analytical Engines", **fields})
     assert answer.status == 201
     return Founded(answer.json, owner)
 
 
 def joins(organization: Founded, person: Person, role: Role | str) -> Member:
-    """Let a person join an organization as an accepted invitation does: membership and entry in one transaction."""
+    """Add a member as an accepted invitation does, with a log entry, but bypassing HTTP."""
     return join(organization.id, person.user(), role)
 
 
 def make_key(api: Api, organization: Founded, *scopes: str, as_: Caller | None = None, **fields: Any) -> Caller:
-    """Return an API key of an organization, made over HTTP by its owner or whoever is named."""
+    """Create an API key over HTTP, by default as the owner of the organization."""
     answer = created_key(api, organization, *scopes, as_=as_, **fields)
     assert answer.status == 201, answer.text
     return Caller(answer.json["id"], answer.json["key"])
 
 
 def created_key(api: Api, organization: Founded, *scopes: str, as_: Caller | None = None, **fields: Any) -> Answer:
-    """Return the answer to the request for an API key."""
+    """Request an API key, by default as the owner, and return the response."""
     body = {"name": "Nightly export", "scopes": list(scopes) or ["read"], **fields}
     return api.post(f"{organization.path}/api-keys", as_=as_ or organization.owner, json=body)

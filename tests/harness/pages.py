@@ -1,4 +1,4 @@
-"""Rendered pages as a browser takes them apart, and the law that nothing in them can do harm."""
+"""A parser for rendered pages, which checks that they contain nothing harmful."""
 
 import re
 from base64 import b64encode
@@ -15,15 +15,15 @@ from chalicelib.features.sites.rendering.logic.page_document import render_docum
 from chalicelib.features.sites.rendering.models.view import Blocks, View
 from chalicelib.kernel.operations.results import RawResponse
 
-_AROUND: Final = {"html", "head", "meta", "title", "link", "style", "body"}
-_EMPTY: Final = {"br", "hr", "img", "link", "meta"}
-_SET_BY_THE_SANITISER: Final = {"a": {"rel"}, "img": {"loading"}}
+_DOCUMENT_ELEMENTS: Final = {"html", "head", "meta", "title", "link", "style", "body"}
+_VOID_ELEMENTS: Final = {"br", "hr", "img", "link", "meta"}
+_SANITISER_ATTRIBUTES: Final = {"a": {"rel"}, "img": {"loading"}}
 _SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]*(?=:)")
 
 
 @dataclass
 class Element:
-    """An element of a page."""
+    """An HTML element."""
 
     tag: str
     attributes: dict[str, str] = field(default_factory=dict)
@@ -31,23 +31,23 @@ class Element:
 
     @property
     def words(self) -> str:
-        """All text in it, in the order of reading."""
+        """Its text content."""
         return "".join(part if isinstance(part, str) else part.words for part in self.inner)
 
     def all(self, *tags: str) -> list["Element"]:
-        """Return all elements in it with one of these tags, or all there are, in the order of reading."""
-        inner = [part for part in self.inner if isinstance(part, Element)]
-        found = [element for part in inner for element in (part, *part.all())]
-        return [element for element in found if not tags or element.tag in tags]
+        """Return its descendants with one of the tags, or all descendants, in document order."""
+        children = [part for part in self.inner if isinstance(part, Element)]
+        elements = [element for part in children for element in (part, *part.all())]
+        return [element for element in elements if not tags or element.tag in tags]
 
     def one(self, tag: str, **attributes: str) -> "Element":
-        """Return its only element with this tag and these attributes."""
-        wanted = {name.strip("_").replace("_", "-"): value for name, value in attributes.items()}
-        (found,) = [e for e in self.all(tag) if wanted.items() <= e.attributes.items()]
-        return found
+        """Return its only descendant with a tag and attributes."""
+        expected = {name.strip("_").replace("_", "-"): value for name, value in attributes.items()}
+        (element,) = [e for e in self.all(tag) if expected.items() <= e.attributes.items()]
+        return element
 
 
-class _Reader(HTMLParser):
+class _Parser(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
         self.root = Element("")
@@ -55,13 +55,13 @@ class _Reader(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         element = Element(tag, {name: value or "" for name, value in attrs})
-        assert len(element.attributes) == len(attrs), f"{tag} says an attribute twice"
+        assert len(element.attributes) == len(attrs), f"{tag} has an attribute twice"
         self.open[-1].inner.append(element)
-        if tag not in _EMPTY:
+        if tag not in _VOID_ELEMENTS:
             self.open.append(element)
 
     def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop().tag == tag, f"{tag} ends where another element does"
+        assert self.open.pop().tag == tag, f"{tag} overlaps another element"
 
     def handle_data(self, data: str) -> None:
         self.open[-1].inner.append(data)
@@ -77,46 +77,46 @@ class _Reader(HTMLParser):
 
 
 def elements(document: str) -> Element:
-    """Return a document's elements; each ends before the one around it does."""
-    reader = _Reader()
-    reader.feed(document)
-    reader.close()
-    assert reader.open == [reader.root]
-    return reader.root
+    """Return the root of a document, whose elements must be properly nested."""
+    parser = _Parser()
+    parser.feed(document)
+    parser.close()
+    assert parser.open == [parser.root]
+    return parser.root
 
 
-def view(*blocks: dict[str, Any], **words: Any) -> View:
-    """Return a page with these blocks as it is to be shown; of what is around them words tell what isn't as usual."""
-    said = {"lang": "en", "title": "Looms", "site_name": "The Mill", **words}
-    rendering = Rendering(blocks, without_first=repeats_title(blocks, said["title"]))
-    return View(**said, blocks=Blocks("1", lambda: rendering.html))
+def view(*blocks: dict[str, Any], **fields: Any) -> View:
+    """Return the view of a page with blocks. `fields` replace the defaults of the other fields."""
+    view_fields = {"lang": "en", "title": "Looms", "site_name": "The Mill", **fields}
+    rendering = Rendering(blocks, without_first=repeats_title(blocks, view_fields["title"]))
+    return View(**view_fields, blocks=Blocks("1", lambda: rendering.html))
 
 
-def rendered(*blocks: dict[str, Any], **words: Any) -> Element:
-    """Return the elements of a page with these blocks, of which nothing can do harm."""
-    return harmless(render_document(view(*blocks, **words), {}))
+def rendered(*blocks: dict[str, Any], **fields: Any) -> Element:
+    """Render a page with blocks, check that it is harmless, and return its elements."""
+    return harmless(render_document(view(*blocks, **fields), {}))
 
 
-def theme(**said: Any) -> dict[str, Any]:
-    """Return a theme as a platform stores it."""
-    return {**ThemePatch().fields(), **said}
+def theme(**fields: Any) -> dict[str, Any]:
+    """Return a theme as a platform stores it. `fields` replace the defaults."""
+    return {**ThemePatch().fields(), **fields}
 
 
 def harmless(document: RawResponse) -> Element:
-    """Return the elements of a document, having seen that none of them, no attribute and no address can do harm."""
+    """Return the elements of a document, after checking that elements, attributes and URLs are harmless."""
     root = elements(document.text)
     body = root.one("body")
     assert {e.tag for e in body.all()} <= ELEMENTS
-    assert {e.tag for e in root.all()} - _AROUND <= ELEMENTS
+    assert {e.tag for e in root.all()} - _DOCUMENT_ELEMENTS <= ELEMENTS
     for element in body.all():
-        usual = ATTRIBUTES["*"] | ATTRIBUTES.get(element.tag, frozenset())
-        assert element.attributes.keys() <= usual | _SET_BY_THE_SANITISER.get(element.tag, set()), element
+        allowed = ATTRIBUTES["*"] | ATTRIBUTES.get(element.tag, frozenset())
+        assert element.attributes.keys() <= allowed | _SANITISER_ATTRIBUTES.get(element.tag, set()), element
     for element in root.all():
         assert not [name for name in element.attributes if name.startswith("on") or name in ("style", "http-equiv")]
         for name in ("href", "src"):
-            address = re.sub(r"[\x00-\x20]", "", element.attributes.get(name, "")).lower()
-            scheme = _SCHEME.match(address)
-            assert not scheme or scheme[0] in ("http", "https", "mailto") or address == "data:,", element
+            url = re.sub(r"[\x00-\x20]", "", element.attributes.get(name, "")).lower()
+            scheme = _SCHEME.match(url)
+            assert not scheme or scheme[0] in ("http", "https", "mailto") or url == "data:,", element
     style = root.one("style").words
     policy = document.headers["Content-Security-Policy"]
     assert f"style-src 'sha256-{b64encode(sha256(style.encode()).digest()).decode()}';" in policy

@@ -1,4 +1,4 @@
-"""A record of the tests' own, with all that an entity can declare; below HTTP, and not one of the service's kinds."""
+"""A sample entity that uses every feature of entities. It is not registered as a kind of the service."""
 
 from dataclasses import field
 from typing import ClassVar
@@ -21,7 +21,7 @@ class ParcelOut(RecordOutput):
 
 
 class Parcel(Entity):
-    """`sent` ones count; one with a `due_at` is due then; `label` is each parcel's own, a former one for 90 days."""
+    """A parcel. Sent parcels count towards the quota; labels are unique, former labels for 90 days."""
 
     kind, parameter = "parcel", "parcel_id"
     pk, sk = "P#{organization_id}", "{id}"
@@ -43,12 +43,12 @@ class Parcel(Entity):
 
     @property
     def scheduled_task(self) -> ScheduledTask | None:
-        """When it has to be sent."""
+        """The task that sends the parcel at `due_at`."""
         return ScheduledTask("parcels.send", self.due_at) if self.due_at else None
 
     @property
     def derived_items(self) -> tuple[Item, ...]:
-        """A pointer for each hint."""
+        """An item for each hint, which refers to the parcel."""
         return tuple({"pk": f"H#{hint}", "sk": "#", "parcel": self.id} for hint in self.hints)
 
 
@@ -58,21 +58,21 @@ LOG = "01939d3c-0000-7000-8000-00000000000a"
 
 
 def parcel(label: str = "a", **fields: object) -> Parcel:
-    """Return a parcel that is not stored yet."""
+    """Return a parcel that is not stored."""
     return Parcel(**beginning(now()), **{"organization_id": LOG, "name": f"Parcel {label}", "label": label, **fields})  # type: ignore[arg-type]
 
 
 def stored(label: str = "a", **fields: object) -> Parcel:
-    """Return a parcel that is stored now, without an entry."""
+    """Store a parcel without a log entry, and return it."""
     changes = UnitOfWork(now())
-    made = changes.create(parcel(label, **fields))
+    created = changes.create(parcel(label, **fields))
     changes.commit()
-    return made
+    return created
 
 
 def mutate(label: str, log: str = LOG) -> Parcel:
-    """Store a parcel together with its entry, as a request does."""
+    """Store a parcel with a log entry, as a request does, and return it."""
     changes = UnitOfWork(now())
-    made = changes.create(parcel(label, organization_id=log, sent=False))
+    created = changes.create(parcel(label, organization_id=log, sent=False))
     commit(changes, "parcel.created", by_itself("parcel.created"))
-    return made
+    return created

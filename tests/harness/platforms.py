@@ -1,4 +1,4 @@
-"""Platforms and spaces, made over HTTP, and the people in them."""
+"""Platforms, spaces and their members."""
 
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -27,7 +27,7 @@ class Running(Made):
 
     @property
     def organization_id(self) -> str:
-        """Whose it is."""
+        """The id of its organization."""
         return str(self.record["organizationId"])
 
 
@@ -41,23 +41,23 @@ class Room(Made):
 
 
 def run_platform(api: Api, organization: Founded, *, published: bool = False, **fields: Any) -> Running:
-    """Let an organization's owner create a platform, and publish it."""
+    """Create a platform as the owner of an organization, and publish it on request."""
     body = {"organizationId": organization.id, "name": "Engines", **fields}
     answer = api.post("/platforms", as_=organization.owner, json=body)
     assert answer.status == 201, answer.text
-    running = Running(answer.json, organization.owner)
-    return publish(api, running) if published else running
+    platform = Running(answer.json, organization.owner)
+    return publish(api, platform) if published else platform
 
 
 def publish(api: Api, platform: Running) -> Running:
-    """Let a platform be published."""
+    """Publish a platform."""
     answer = api.patch(f"{platform.path}/publish", as_=platform.owner, json={})
     assert answer.status == 200
     return replace(platform, record=answer.json)
 
 
 def make_space(api: Api, platform: Running, *, as_: Person | None = None, **fields: Any) -> Room:
-    """Let somebody make a space in a platform; its organization's owner, unless it is said who."""
+    """Create a space in a platform, by default as the owner of the organization."""
     body = {"platformId": platform.id, "name": "Looms", **fields}
     answer = api.post("/spaces", as_=as_ or platform.owner, json=body)
     assert answer.status == 201, answer.text
@@ -65,38 +65,38 @@ def make_space(api: Api, platform: Running, *, as_: Person | None = None, **fiel
 
 
 def furnish(api: Api, space: Room, *, block: str, capability: str, module: str) -> None:
-    """Let a space and its platform have something that paths name."""
+    """Add a project block to a platform, and a capability and a module override to its space."""
     platform, owner = space.platform, space.platform.owner
-    done = [
+    responses = [
         api.patch(f"{platform.path}/project-blocks", as_=owner, json={"projectBlocks": [{"projectBlockId": block}]}),
         api.post(f"{space.path}/capabilities", as_=owner, json={"capabilityKey": capability}),
         api.post(f"{space.path}/module-overrides", as_=owner, json={"moduleId": module}),
     ]
-    assert [answer.status for answer in done] == [200, 201, 201]
+    assert [answer.status for answer in responses] == [200, 201, 201]
 
 
 def takes_part(platform: Running, person: Person, role: Role | str = Role.MEMBER) -> PlatformMember:
-    """Let a person be a member of a platform, put below HTTP."""
-    place = {"organization_id": platform.organization_id, "platform_id": platform.id}
-    return _put(PlatformMember.create(beginning(now()), person.user(), str(role), **place))
+    """Add a member to a platform, bypassing HTTP."""
+    container_ids = {"organization_id": platform.organization_id, "platform_id": platform.id}
+    return _store(PlatformMember.create(beginning(now()), person.user(), str(role), **container_ids))
 
 
 def comes_in(space: Room, person: Person, role: Role | str = Role.MEMBER) -> SpaceMember:
-    """Let a person be a member of a space, put below HTTP."""
+    """Add a member to a space, bypassing HTTP."""
     platform = space.platform
-    place = {"organization_id": platform.organization_id, "platform_id": platform.id, "space_id": space.id}
-    return _put(SpaceMember.create(beginning(now()), person.user(), str(role), **place))
+    container_ids = {"organization_id": platform.organization_id, "platform_id": platform.id, "space_id": space.id}
+    return _store(SpaceMember.create(beginning(now()), person.user(), str(role), **container_ids))
 
 
 def is_made(api: Api, place: Running | Room, person: Person, role: Role | str) -> Json:
-    """Let the owner give somebody a role at a platform or a space, over HTTP, and return the membership."""
+    """Set a person's role in a platform or space as the owner, over HTTP, and return the membership."""
     owner = place.platform.owner if isinstance(place, Room) else place.owner
     answer = api.patch(f"{place.path}/members/{person.id}", as_=owner, json={"role": str(role)})
     assert answer.status == 200, answer.text
     return answer.json
 
 
-def _put(member: M) -> M:
+def _store(member: M) -> M:
     changes = UnitOfWork(now())
     changes.create(member)
     changes.commit()

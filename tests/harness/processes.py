@@ -1,4 +1,4 @@
-"""Several processes of the service in one: what each remembers of the requests that it counted."""
+"""Simulates several processes of the service, each with its own request counters."""
 
 from collections import OrderedDict
 from collections.abc import Iterator
@@ -11,32 +11,32 @@ from chalicelib.kernel.rate_limits import request_quota
 
 
 class Process:
-    """A process that begins with no memory."""
+    """A process that starts without counters."""
 
-    def __init__(self, counts: dict[str, OrderedDict[str, Any]] | None = None) -> None:
-        self._counts = {} if counts is None else counts
-        self._accepted: OrderedDict[tuple[str, str], None] = OrderedDict()
+    def __init__(self, counters: dict[str, OrderedDict[str, Any]] | None = None) -> None:
+        self._counters = {} if counters is None else counters
+        self._accepted_keys: OrderedDict[tuple[str, str], None] = OrderedDict()
 
     @classmethod
     def here(cls) -> "Process":
-        """Return the process at hand."""
-        return cls(request_quota._counters)  # noqa: SLF001 - nothing but memory tells processes apart
+        """Return the current process."""
+        return cls(request_quota._counters)  # noqa: SLF001 - processes differ only in this state
 
     @contextmanager
     def __call__(self) -> Iterator[None]:
-        """Let the block happen in this process."""
+        """Run the block in this process."""
         with (
-            patch.object(request_quota, "_counters", self._counts),
-            patch.object(auth, "_accepted_keys", self._accepted),
+            patch.object(request_quota, "_counters", self._counters),
+            patch.object(auth, "_accepted_keys", self._accepted_keys),
         ):
             yield
 
     @property
     def principals(self) -> int:
-        """How many principals it remembers."""
-        return len(self._counts.get(request_quota.REQUESTS, ()))
+        """The number of principals with a counter."""
+        return len(self._counters.get(request_quota.REQUESTS, ()))
 
     @property
     def unused(self) -> int:
-        """How many requests it has leased and not let through yet."""
-        return sum(count.left for counts in self._counts.values() for count in counts.values())
+        """The number of reserved requests that it has not allowed yet."""
+        return sum(counter.remaining for counters in self._counters.values() for counter in counters.values())

@@ -1,4 +1,4 @@
-"""A copy of parts of the project, and programs that run in it."""
+"""Copies parts of the project, and runs programs in the copy."""
 
 import os
 import shutil
@@ -9,9 +9,9 @@ from pathlib import Path
 from local.paths import ROOT
 
 
-def copied(names: Iterable[str], folder: Path, *left_out: str) -> Path:
-    """Return the folder, with these files and folders of the project in it; `left_out`: patterns of names."""
-    ignore = shutil.ignore_patterns("__pycache__", *left_out)
+def copied(names: Iterable[str], folder: Path, *excluded: str) -> Path:
+    """Copy files and folders of the project into a folder, except names that match a pattern, and return it."""
+    ignore = shutil.ignore_patterns("__pycache__", *excluded)
     for name in names:
         if (ROOT / name).is_dir():
             shutil.copytree(ROOT / name, folder / name, symlinks=True, ignore=ignore)
@@ -20,10 +20,12 @@ def copied(names: Iterable[str], folder: Path, *left_out: str) -> Path:
     return folder
 
 
-def run(command: Sequence[str], folder: Path, **told: str) -> str:
-    """Return what a program printed in a copy; it has to succeed."""
-    # The copy's coverage is not the project's.
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_")}
-    done = subprocess.run(command, cwd=folder, env=kept | told, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+def run(command: Sequence[str], folder: Path, **environment: str) -> str:
+    """Run a program in a copy, check that it succeeds, and return its output."""
+    # Lines that run in the copy must not count towards the project's coverage.
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_")}
+    result = subprocess.run(
+        command, cwd=folder, env=inherited | environment, capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 0, result.stdout + result.stderr
+    return result.stdout

@@ -1,10 +1,10 @@
-"""A server of somebody else's on the loopback interface: keeps what reaches it, and answers as it is told.
+"""An HTTP server on the loopback interface, which records requests and sends configured replies.
 
 with Receiver() as receiver:
-    receiver.answer = Reply(status=500)                  # to everything, or
-    receiver.answers["/slow"] = Reply(delay=5)           # to one path, or
-    receiver.answer = lambda request: Reply(body=request.body)
-    ...  # what calls receiver.url
+    receiver.default_reply = Reply(status=500)                   # to all requests, or
+    receiver.replies_by_path["/slow"] = Reply(delay_seconds=5)   # to one path, or
+    receiver.default_reply = lambda request: Reply(body=request.body)
+    ...  # send requests to receiver.url
     assert receiver.requests[0].headers["Host"] == ...
 """
 
@@ -21,12 +21,12 @@ from types import TracebackType
 from typing import Any, Self
 
 FOREVER = 3600.0
-"""Longer than anybody waits, in seconds; the end of the receiver ends it."""
+"""A delay longer than any timeout. It ends when the receiver stops."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """What reached the receiver, and when, in seconds since 1970."""
+    """A request, and the time of its arrival in seconds since 1970."""
 
     method: str
     path: str
@@ -37,10 +37,10 @@ class Request:
 
 @dataclass(frozen=True)
 class Reply:
-    """What the receiver answers. A `Content-Length` of its own replaces the true one.
+    """A reply. A `Content-Length` among its headers replaces the correct one.
 
-    `delay` is waited before the first byte and `pause` after every single byte, in seconds. `raw` stands for the whole
-    answer, status line included. With `closes` the connection ends after it.
+    `delay_seconds`: the pause before the first byte; `byte_delay_seconds`: the pause before each byte. `raw_response`
+    replaces the whole response, including the status line.
     """
 
     status: int = 200
@@ -52,7 +52,7 @@ class Reply:
     closes: bool = False
 
     def parts(self) -> Iterator[bytes]:
-        """Yield the answer, piece by piece."""
+        """Yield the parts of the response."""
         if self.raw is not None:
             yield self.raw
             return
@@ -64,13 +64,13 @@ class Reply:
 
 
 HANG = Reply(delay=FOREVER)
-"""No answer at all."""
+"""A reply that is never sent."""
 
 
 class Receiver(ThreadingTCPServer):
-    """A server at `host`, over TLS if `tls` is given. `server_names`: by which names TLS was asked for (SNI).
+    """A server at `host`, with TLS if `tls` is given. `server_names`: the names in TLS handshakes (SNI).
 
-    It counts its connections, and the bytes that it got rid of. With `reads` off it reads nothing but the headers.
+    It counts connections and sent bytes. Without `reads_bodies` it reads only the headers of requests.
     """
 
     daemon_threads = True
@@ -81,7 +81,7 @@ class Receiver(ThreadingTCPServer):
     def __init__(self, host: str = "127.0.0.1", port: int = 0, tls: ssl.SSLContext | None = None) -> None:
         if ":" in host:
             self.address_family = socket.AF_INET6
-        super().__init__((host, port), _Conversation)
+        super().__init__((host, port), _ConnectionHandler)
         self.tls = tls
         self.server_names: list[str | None] = []
         if tls:
@@ -94,55 +94,55 @@ class Receiver(ThreadingTCPServer):
         self.connections = 0
         self.sent = 0
         self.ended = Event()
-        self._open: set[socket.socket] = set()
+        self._open_connections: set[socket.socket] = set()
         self._lock = Lock()
 
     @property
     def url(self) -> str:
-        """Where it is, with the path `/`."""
+        """The URL of the server with the path `/`."""
         return self.at(str(self.server_address[0]))
 
     def at(self, host: str, path: str = "/") -> str:
-        """Return its URL by a name of its host."""
-        shown = f"[{host}]" if ":" in host else host
-        return f"{'https' if self.tls else 'http'}://{shown}:{self.port}{path}"
+        """Return the URL of the server with another host name."""
+        url_host = f"[{host}]" if ":" in host else host
+        return f"{'https' if self.tls else 'http'}://{url_host}:{self.port}{path}"
 
     @property
     def open_connections(self) -> int:
-        """How many connections neither side has ended."""
+        """The number of open connections."""
         with self._lock:
-            return len(self._open)
+            return len(self._open_connections)
 
     def reply_to(self, request: Request) -> Reply:
-        """Keep a request and return what it is answered with."""
+        """Record a request and return the reply to it."""
         self.requests.append(request)
-        told = self.answers.get(request.path, self.answer)
-        return told if isinstance(told, Reply) else told(request)
+        configured = self.answers.get(request.path, self.answer)
+        return configured if isinstance(configured, Reply) else configured(request)
 
     def drop(self) -> None:
-        """End every connection that is open, as a server does that has waited long enough for another request."""
+        """Close all open connections, as a server with a keep-alive timeout does."""
         with self._lock:
-            for connection in self._open:
-                _shut(connection)
+            for connection in self._open_connections:
+                _close(connection)
 
     def get_request(self) -> tuple[socket.socket, Any]:
-        """Accept a connection, and remember it."""
+        """Accept a connection and track it."""
         connection, address = super().get_request()
         if self.tls:
             connection = self.tls.wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
         with self._lock:
             self.connections += 1
-            self._open.add(connection)
+            self._open_connections.add(connection)
         return connection, address
 
     def shutdown_request(self, request: Any) -> None:
-        """Forget a connection, and end it."""
+        """Close a connection."""
         with self._lock:
-            self._open.discard(request)
+            self._open_connections.discard(request)
         super().shutdown_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing: who calls may leave at any time."""
+        """Ignore errors: clients may disconnect at any time."""
 
     def __enter__(self) -> Self:
         self._thread = Thread(target=self.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
@@ -150,7 +150,7 @@ class Receiver(ThreadingTCPServer):
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self, exception_type: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.ended.set()
         self.shutdown()
@@ -159,8 +159,8 @@ class Receiver(ThreadingTCPServer):
         self.server_close()
 
 
-class _Conversation(BaseHTTPRequestHandler):
-    """One connection, with one request after the other."""
+class _ConnectionHandler(BaseHTTPRequestHandler):
+    """A connection with consecutive requests."""
 
     server: Receiver
     protocol_version = "HTTP/1.1"
@@ -168,7 +168,7 @@ class _Conversation(BaseHTTPRequestHandler):
 
     def setup(self) -> None:
         if isinstance(self.request, ssl.SSLSocket):
-            self.request.do_handshake()  # here, where nobody else waits for it
+            self.request.do_handshake()  # In the thread of the connection, so that it delays no other one.
         super().setup()
 
     def do_POST(self) -> None:
@@ -189,12 +189,12 @@ class _Conversation(BaseHTTPRequestHandler):
             self.wfile.write(piece)
             self.server.sent += len(piece)
 
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name that http.server gave it
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name in http.server
         """Log nothing."""
 
 
-def _shut(connection: socket.socket) -> None:
+def _close(connection: socket.socket) -> None:
     try:
         connection.shutdown(socket.SHUT_RDWR)
     except OSError:
-        return  # the other side was faster
+        return  # The client has closed the connection.

@@ -1,4 +1,4 @@
-"""Reference data in the table: all of them, as the migration loads them, or a few of each set."""
+"""Reference data: the complete datasets, as the migration loads them, or the first records of each."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -19,53 +19,55 @@ from chalicelib.features.reference.models.dataset_file import (
 from tests.harness import cloud
 
 SETS: Final = ("countries", "currencies", "languages", "timezones", "cities")
-_FEW: Final = 20
+_SMALL_DATASET_RECORDS: Final = 20
 
 
 @cache
 def file() -> Dataset:
-    """Return what is deployed."""
+    """Return the dataset file that is deployed."""
     return read_dataset(dataset_path(LATEST_VERSION))
 
 
 @cache
 def columns(name: str) -> Mapping[str, list[str]]:
-    """Return a set as it is deployed."""
+    """Return the columns of a deployed dataset."""
     return decompress_columns(file().sets[name])
 
 
 def rows(name: str) -> list[dict[str, str]]:
-    """Return the records of a set as they are deployed."""
+    """Return the records of a deployed dataset."""
     return [dict(zip(columns(name), row, strict=True)) for row in zip(*columns(name).values(), strict=True)]
 
 
 @cache
 def few() -> list[dict[str, Any]]:
-    """Return the items of a version that has the first records of each set only."""
+    """Return the items of a version with only the first records of each dataset."""
     sets: dict[str, bytes] = {}
     for name in SETS:
-        sets[name] = compress_columns({column: values[:_FEW] for column, values in columns(name).items()})
-        known = {"aa": " ".join(map(str, range(_FEW)))}
-        sets[search_names_set(name)] = compress_columns({"key": [*known], "records": [*known.values()]})
-    packed = Dataset(file().heading, sets)
-    parts = [ReferencePart.create(LATEST_VERSION, *part) for part in packed.parts()]
-    return [record.item() for record in (*parts, ReferenceData.from_dataset(packed))]
+        sets[name] = compress_columns(
+            {column: values[:_SMALL_DATASET_RECORDS] for column, values in columns(name).items()}
+        )
+        positions = {"aa": " ".join(map(str, range(_SMALL_DATASET_RECORDS)))}
+        sets[search_names_set(name)] = compress_columns({"key": [*positions], "records": [*positions.values()]})
+    small_dataset = Dataset(file().heading, sets)
+    parts = [ReferencePart.create(LATEST_VERSION, *part) for part in small_dataset.parts()]
+    return [record.item() for record in (*parts, ReferenceData.from_dataset(small_dataset))]
 
 
 def load_few() -> None:
-    """Let the table hold a few records of each set."""
+    """Load the first records of each dataset into the table."""
     for item in few():
         cloud.put(item)
 
 
-_all: Final[list[memory.DatasetCache]] = []
+_full_cache: Final[list[memory.DatasetCache]] = []
 
 
 def know_all() -> None:
-    """Let the process know all reference data. Tests load and read them but once, and none of them changes anything."""
-    if not _all:
+    """Load the complete reference data into the cache of the process, from the table only at the first call."""
+    if not _full_cache:
         assert [outcome.state for outcome in apply_pending()] == ["applied"]
-        _all.append(memory.current_dataset())
+        _full_cache.append(memory.current_dataset())
         for name in SETS:
             memory.current_dataset().get_set(name)
-    memory._cached[:] = _all  # noqa: SLF001 - what a process knows is what it has read
+    memory._cached[:] = _full_cache  # noqa: SLF001 - the cache has no setter

@@ -1,4 +1,4 @@
-"""Research that everybody sees, and a job of somebody's, as the service has them when a reconcile is over."""
+"""Sample records of research, as a completed reconcile stores them."""
 
 from typing import Any, Final
 
@@ -14,11 +14,11 @@ JOB_ID: Final = "01939d3c-0000-7000-8000-00000000a003"
 
 
 def standing(starter: Person) -> list[Entity]:
-    """Return a work that everybody sees, what DBLP says of it, and a job that somebody started."""
-    moment = now()
-    begun: dict[str, Any] = {"created_at": moment, "updated_at": moment}
+    """Return an artefact of DBLP, its public output, and the job that reconciled them."""
+    timestamp = now()
+    common_fields: dict[str, Any] = {"created_at": timestamp, "updated_at": timestamp}
     artefact = Artefact(
-        **begun,
+        **common_fields,
         id=ARTEFACT_ID,
         library_id=PUBLIC_LIBRARY_ID,
         source="dblp",
@@ -30,14 +30,14 @@ def standing(starter: Person) -> list[Entity]:
         identifiers={"doi": "10.5555/3000000", "dblp": "conf/nips/WareC25"},
         edition_id="neurips-2025",
         authors=[{"name": "Terra Ware", "orcid": None}],
-        fetched_at=moment,
+        fetched_at=timestamp,
         content_hash="0" * 64,
         output_id=OUTPUT_ID,
         is_stale=False,
     )
-    output = ResearchOutput(**begun, id=OUTPUT_ID, library_id=PUBLIC_LIBRARY_ID, **merge_records([artefact]))
+    output = ResearchOutput(**common_fields, id=OUTPUT_ID, library_id=PUBLIC_LIBRARY_ID, **merge_records([artefact]))
     job = ResearchJob(
-        **begun,
+        **common_fields,
         id=JOB_ID,
         library_id=starter.id,
         work="reconcile",

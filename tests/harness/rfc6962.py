@@ -1,4 +1,4 @@
-"""The proof of a log from outside: RFC 6962 and RFC 8785 as they are written, and none of the service's own code."""
+"""RFC 6962 and RFC 8785, implemented independently of the service, to verify logs."""
 
 import base64
 from collections.abc import Mapping, Sequence
@@ -8,11 +8,11 @@ from typing import Any, Final
 import rfc8785
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-_ED25519: Final = b"\x01"
+_ED25519_SIGNATURE_TYPE: Final = b"\x01"
 
 
 def leaf_data(entry: Mapping[str, Any]) -> bytes:
-    """Return what the tree proves of an entry: its canonical JSON without what the ledger added."""
+    """Return the leaf data of an entry: its canonical JSON without the fields that the ledger adds."""
     return rfc8785.dumps({name: value for name, value in entry.items() if name not in ("sequence", "integrity")})
 
 
@@ -22,7 +22,7 @@ def leaf_hash(entry: Mapping[str, Any]) -> bytes:
 
 
 def root(leaves: Sequence[bytes]) -> bytes:
-    """Return the tree's hash: split at the largest power of two below the number of leaves (section 2.1)."""
+    """Return the root hash of a tree, split at the largest power of two below the number of leaves (section 2.1)."""
     if len(leaves) <= 1:
         return leaves[0] if leaves else sha256().digest()
     split = 1 << (len(leaves) - 1).bit_length() - 1
@@ -30,7 +30,7 @@ def root(leaves: Sequence[bytes]) -> bytes:
 
 
 def subtrees(leaves: Sequence[bytes], begin: int, end: int) -> list[bytes]:
-    """Return the roots of the largest perfect subtrees of a tree that hold exactly a part of its leaves, in order."""
+    """Return the roots of the largest perfect subtrees that together contain a range of leaves, in order."""
     if begin == end:
         return []
     size = max(size for n in range(end.bit_length()) if begin % (size := 1 << n) == 0 and begin + size <= end)
@@ -38,9 +38,9 @@ def subtrees(leaves: Sequence[bytes], begin: int, end: int) -> list[bytes]:
 
 
 def check_note(note: str, organization: str, leaves: Sequence[bytes], public_key: str) -> list[str]:
-    """Assert that a checkpoint (C2SP tlog-checkpoint) is of this tree and signed by this key, in base64.
+    """Assert that a checkpoint (C2SP tlog-checkpoint) is of a tree and signed by a key, given in base64.
 
-    Returns its extension lines.
+    Return its extension lines.
     """
     origin, key = f"atrium/{organization}", base64.b64decode(public_key)
     text, _, signatures = note.partition("\n\n")
@@ -49,6 +49,6 @@ def check_note(note: str, organization: str, leaves: Sequence[bytes], public_key
     dash, name, encoded = signatures.rstrip("\n").split(" ")
     assert (dash, name) == ("—", origin)
     signature = base64.b64decode(encoded)
-    assert signature[:4] == sha256(origin.encode() + b"\n" + _ED25519 + key).digest()[:4]
+    assert signature[:4] == sha256(origin.encode() + b"\n" + _ED25519_SIGNATURE_TYPE + key).digest()[:4]
     Ed25519PublicKey.from_public_bytes(key).verify(signature[4:], f"{text}\n".encode())
     return lines[3:]

@@ -1,4 +1,4 @@
-"""Lambda's side of a function: its Runtime API, and the runtime interface client that asks it for invocations.
+"""The Runtime API of AWS Lambda, and functions that run with its runtime interface client.
 
 https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html
 """
@@ -19,14 +19,14 @@ from tests.harness.threaded_servers import serving
 
 ACCOUNT: Final = "123456789012"
 REGION: Final = "us-east-1"
-_VERSION: Final = "/2018-06-01/runtime/"
-_SECONDS: Final = 29
+_BASE_PATH: Final = "/2018-06-01/runtime/"
+_TIMEOUT_SECONDS: Final = 29
 _MEMORY_MB: Final = 1024
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a function told the Runtime API: the last part of the path (`response`, `error`) and what it sent."""
+    """A result that a function sent: its kind (`response` or `error`, the end of the path) and value."""
 
     kind: str
     request_id: str
@@ -49,14 +49,14 @@ class _Handler(BaseHTTPRequestHandler):
     server: _RuntimeApi
 
     def do_GET(self) -> None:
-        assert self.path == f"{_VERSION}invocation/next"
+        assert self.path == f"{_BASE_PATH}invocation/next"
         invocation = self.server.invocations.get()
         if invocation is None:
             return
         request_id, event = invocation
         headers = {
             "Lambda-Runtime-Aws-Request-Id": request_id,
-            "Lambda-Runtime-Deadline-Ms": str(int((time.time() + _SECONDS) * 1000)),
+            "Lambda-Runtime-Deadline-Ms": str(int((time.time() + _TIMEOUT_SECONDS) * 1000)),
             "Lambda-Runtime-Invoked-Function-Arn": self.server.arn,
             "Lambda-Runtime-Trace-Id": "Root=1-5bef4de7-ad49b0e87f6ef6c87fc2e700;Parent=9a9197af755a6419;Sampled=0",
         }
@@ -76,11 +76,11 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_: object) -> None:
-        """Nothing: pytest shows what fails."""
+        """Log nothing. pytest shows failures."""
 
 
 class Function:
-    """A function as Lambda runs it: `handler` of the unpacked package in `task`, by a Python with its runtime's own."""
+    """A function as Lambda runs it: `handler` of the unpacked package in `task`, run by an installation of Python."""
 
     def __init__(self, python: Path, task: Path, handler: str, settings: Mapping[str, str], log: Path) -> None:
         name = f"atrium-prod-{handler.rpartition('.')[2]}"
@@ -126,7 +126,7 @@ class Function:
         self._serving.__exit__(kind, error, trace)
 
     def invoke(self, event: Any) -> Any:
-        """Return what the function makes of an event; it has to succeed."""
+        """Invoke the function with an event, check that it succeeds, and return its response."""
         request_id = str(uuid4())
         self._api.invocations.put((request_id, json.dumps(event).encode()))
         outcome = self.outcome()
@@ -134,17 +134,17 @@ class Function:
         return outcome.value
 
     def outcome(self) -> Outcome:
-        """Return what the function tells next, within the time that it has."""
+        """Wait for the next result, up to the timeout of the function."""
         try:
-            return self._api.outcomes.get(timeout=_SECONDS)
+            return self._api.outcomes.get(timeout=_TIMEOUT_SECONDS)
         except Empty:
-            raise AssertionError(f"The function says nothing. Its log: {self.said}") from None
+            raise AssertionError(f"The function sent no result. Its log: {self.said}") from None
 
     @property
     def said(self) -> str:
-        """All that it wrote to its log."""
+        """The text of its log."""
         return self._log.read_text()
 
     def lines(self) -> list[dict[str, Any]]:
-        """Return the structured lines of its log."""
+        """Return the structured records of its log."""
         return [json.loads(line) for line in self.said.splitlines() if line.startswith("{")]

@@ -1,4 +1,4 @@
-"""Scenes: what many tests begin with is made once, over HTTP, and then put back by copying."""
+"""Scenarios that many tests start with. They are created once, over HTTP, and then restored from copies."""
 
 from collections.abc import Callable
 from copy import deepcopy
@@ -10,16 +10,16 @@ T = TypeVar("T")
 
 
 def scene(name: str, make: Callable[[], T]) -> T:
-    """Return what `make` returns, and let AWS hold what it left there: made the first time, copied from then on.
+    """Return the result of a function and the state of AWS after it. The function runs only the first time.
 
-    It has to begin with an empty AWS.
+    AWS must be empty before.
     """
-    assert not any(cloud.table().items.values()), "a scene begins with an empty AWS"
-    result, queued = snapshots.once(("scene", name), lambda: (make(), _queued()))
+    assert not any(cloud.table().items.values()), "a scenario starts with an empty AWS"
+    result, messages_by_queue = snapshots.once(("scene", name), lambda: (make(), _copy_messages()))
     for queue in cloud.queues():
-        queue._messages.extend(deepcopy(queued[queue.name]))  # noqa: SLF001
+        queue._messages.extend(deepcopy(messages_by_queue[queue.name]))  # noqa: SLF001
     return result
 
 
-def _queued() -> dict[str, list[Any]]:
+def _copy_messages() -> dict[str, list[Any]]:
     return {queue.name: deepcopy(queue._messages) for queue in cloud.queues()}  # noqa: SLF001

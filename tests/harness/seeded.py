@@ -1,4 +1,4 @@
-"""A service that is seeded: how it is called in memory, how a seed ends too early, and all that is there then."""
+"""Seeds the service in memory, with interruptions, and reads the resulting records."""
 
 import json
 import re
@@ -24,19 +24,19 @@ _IN_PLATFORMS: Final = ("members", "modules", "project-blocks", "spaces", "taxon
 _IN_SPACES: Final = ("members", "capabilities", "module-overrides")
 _IN_SITES: Final = ("pages", "navigation", "redirects")
 
-_MARKS: Final = ("version", "hint")
-"""Fields in which two records differ though they are the same."""
-_OWN: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|\d{4}-\d\d-\d\dT[\d:.]+Z")
-"""What only one record has: an id, a time."""
+_VARYING_FIELDS: Final = ("version", "hint")
+"""Fields that differ between equal records."""
+_VARYING_VALUES: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|\d{4}-\d\d-\d\dT[\d:.]+Z")
+"""Values that differ between equal records: ids and times."""
 
 There = dict[str, list[Json]]
 
 
 class InMemory(httpx.BaseTransport):
-    """Brings requests to the service in memory, and its answers back.
+    """A transport of httpx that calls the service in memory.
 
-    `ends`: at which of its changes, counted from 1, the seed ends, if at any: before the service has got it or, with
-    `answered`, when it has done it.
+    `fail_at_change`: the number of the changing request, counted from 1, at which the seed is interrupted: before the
+    service receives it or, with `fail_after_response`, after the service has processed it.
     """
 
     def __init__(self, api: Api, *, ends: int | None = None, answered: bool = False) -> None:
@@ -44,64 +44,62 @@ class InMemory(httpx.BaseTransport):
         self.changes = 0
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """Return the service's answer, or raise ConnectError."""
+        """Return the response of the service, or raise ConnectError."""
         self.changes += request.method != "GET"
-        ending = request.method != "GET" and self.changes == self._ends
-        if ending and not self._answered:
-            raise httpx.ConnectError("the seed ended")
+        is_interrupted = request.method != "GET" and self.changes == self._ends
+        if is_interrupted and not self._answered:
+            raise httpx.ConnectError("the seed was interrupted")
         answer = self._api.request(
             request.method,
             request.url.raw_path.decode().removeprefix(STAGE),
             body=request.read(),
             headers=dict(request.headers),
         )
-        if ending:
-            raise httpx.ConnectError("the seed ended")
+        if is_interrupted:
+            raise httpx.ConnectError("the seed was interrupted")
         return httpx.Response(answer.status, headers=answer.headers, content=answer.text.encode(), request=request)
 
 
 def all_there(service: Service) -> There:
-    """Return every record that a seed leaves, as the owner sees it, by what it is; and the organization's log."""
+    """Return all records of a seed as the owner sees them, by collection, with the log of the organization."""
     owner = service.called_by(named(OWNER))
-    found: There = {
+    records: There = {
         "organizations": owner.items("/organizations"),
         "leads": operator(service).items("/marketing-leads"),
     }
 
-    def read(above: str, whats: tuple[str, ...]) -> None:
-        for what in whats:
-            paths = [f"/{above}/{record['id']}/{what}" for record in found[above]]
-            found[f"{above}/{what}"] = [item for path in paths for item in owner.items(path)]
+    def read(parent: str, collections: tuple[str, ...]) -> None:
+        for collection in collections:
+            paths = [f"/{parent}/{record['id']}/{collection}" for record in records[parent]]
+            records[f"{parent}/{collection}"] = [item for path in paths for item in owner.items(path)]
 
-    def whole(above: str, listed: list[Json]) -> list[Json]:
-        return [owner.get(f"/{above}/{record['id']}") for record in listed]
+    def read_each(collection: str, listed: list[Json]) -> list[Json]:
+        return [owner.get(f"/{collection}/{record['id']}") for record in listed]
 
     read("organizations", (*_IN_ORGANIZATION, "sites", "audit-log"))
-    found["platforms"] = whole("platforms", owner.items("/platforms"))
+    records["platforms"] = read_each("platforms", owner.items("/platforms"))
     read("platforms", _IN_PLATFORMS)
-    found["spaces"] = found.pop("platforms/spaces")
+    records["spaces"] = records.pop("platforms/spaces")
     read("spaces", _IN_SPACES)
-    found["sites"] = found.pop("organizations/sites")
+    records["sites"] = records.pop("organizations/sites")
     read("sites", _IN_SITES)
-    for what in ("artefacts", "outputs", "venues"):
-        found[what] = owner.items(f"/research/{what}")
-    found["sites/pages"] = [
-        p for site in found["sites"] for p in whole(f"sites/{site['id']}/pages", found["sites/pages"])
+    for collection in ("artefacts", "outputs", "venues"):
+        records[collection] = owner.items(f"/research/{collection}")
+    records["sites/pages"] = [
+        p for site in records["sites"] for p in read_each(f"sites/{site['id']}/pages", records["sites/pages"])
     ]
-    return found
+    return records
 
 
 def said(there: There) -> dict[str, list[str]]:
-    """Return what records say but for what only one record can: of two seeds the same. Without the log, and what was
-    revoked.
-    """
-    kept = {what: records for what, records in there.items() if what != "organizations/audit-log"}
+    """Return the records without ids, times, the log and revoked records, so that those of two seeds are equal."""
     return {
-        what: sorted(_plain(record) for record in records if record.get("status") != "revoked")
-        for what, records in kept.items()
+        collection: sorted(_without_varying(record) for record in listed if record.get("status") != "revoked")
+        for collection, listed in there.items()
+        if collection != "organizations/audit-log"
     }
 
 
-def _plain(record: Json) -> str:
-    kept: Any = {name: value for name, value in record.items() if name not in _MARKS}
-    return _OWN.sub("…", json.dumps(kept, sort_keys=True, ensure_ascii=False))
+def _without_varying(record: Json) -> str:
+    fields: Any = {name: value for name, value in record.items() if name not in _VARYING_FIELDS}
+    return _VARYING_VALUES.sub("…", json.dumps(fields, sort_keys=True, ensure_ascii=False))

@@ -1,4 +1,4 @@
-"""Sites, pages and what leads to them, made over HTTP."""
+"""Sites and their pages."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -26,17 +26,17 @@ class Leaf(Made):
 
     @property
     def path(self) -> str:
-        """Where the record is found."""
+        """The path of the record."""
         return f"{self.site.path}/pages/{self.id}"
 
     @property
     def draft_revision_id(self) -> str:
-        """Its first draft, or the one that it was read with."""
+        """The id of the draft revision when the page was created or last read."""
         return str(self.record["draftRevisionId"])
 
 
 def make_site(api: Api, organization: Founded, *, published: bool = True, **fields: Any) -> Published:
-    """Let an organization's owner create a site, and publish it."""
+    """Create a site as the owner of an organization, and publish it by default."""
     owner = organization.owner
     answer = api.post(f"{organization.path}/sites", as_=owner, json={"name": "Engines", **fields})
     assert answer.status == 201, answer.text
@@ -48,7 +48,7 @@ def make_site(api: Api, organization: Founded, *, published: bool = True, **fiel
 
 
 def write_page(api: Api, site: Published, title: str, *, below: Leaf | None = None, **fields: Any) -> Leaf:
-    """Let a site's owner write a page, a draft."""
+    """Create a draft page as the owner of a site."""
     body = {"title": title, "parentId": below and below.id, **fields}
     answer = api.post(f"{site.path}/pages", as_=site.owner, json=body)
     assert answer.status == 201, answer.text
@@ -56,25 +56,25 @@ def write_page(api: Api, site: Published, title: str, *, below: Leaf | None = No
 
 
 def publish_page(api: Api, page: Leaf, **body: Any) -> Json:
-    """Let a page be published as it is, or an earlier revision of it; return it."""
+    """Publish the draft or an earlier revision of a page, and return the page."""
     answer = api.post(f"{page.path}/publish", as_=page.site.owner, json=body)
     assert answer.status == 200, answer.text
     return answer.json
 
 
 def page_of(api: Api, site: Published, title: str, *, below: Leaf | None = None, **fields: Any) -> Leaf:
-    """Let a site's owner write a page and publish it."""
+    """Create a page as the owner of a site, and publish it."""
     page = write_page(api, site, title, below=below, **fields)
     return replace(page, record=publish_page(api, page))
 
 
 def edit(api: Api, page: Leaf, **fields: Any) -> Json:
-    """Let a page be changed; return it."""
+    """Change a page as the owner of its site, and return it."""
     answer = api.patch(page.path, as_=page.site.owner, json=fields)
     assert answer.status == 200, answer.text
     return answer.json
 
 
 def visit(api: Api, site: Published, path: str, *, as_: Any = None, **query: Any) -> Answer:
-    """Return what somebody, or anybody, is answered who asks for the page at a path."""
+    """Request the page at a path, by default anonymously, and return the response."""
     return api.get(f"{site.path}/pages/by-path", as_=as_, query={"path": path, **query})

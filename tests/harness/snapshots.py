@@ -1,6 +1,6 @@
-"""Snapshots of the table in memory: what many tests begin with is made once, and put back at once.
+"""Snapshots of the table in memory, to create the state that many tests start with only once.
 
-They hold the table's own items: no write alters one, `transactions.py` sees to it.
+They share the items of the table, which `transactions.py` replaces instead of changing them.
 """
 
 from collections.abc import Callable
@@ -11,41 +11,41 @@ from tests.harness import cloud
 Snapshot = dict[Any, Any]
 T = TypeVar("T")
 
-_made: Final[dict[tuple[object, ...], tuple[Any, Snapshot]]] = {}
+_results: Final[dict[tuple[object, ...], tuple[Any, Snapshot]]] = {}
 
 
 def taken() -> Snapshot:
-    """Return all that the table holds."""
+    """Return a snapshot of the table."""
     items: Any = cloud.table().items
-    return _copied(items)
+    return _copy_partitions(items)
 
 
 def put_back(snapshot: Snapshot) -> None:
-    """Let the table hold what it held, and nothing else; the queues are empty, and the process remembers nothing."""
+    """Restore the table from a snapshot, empty the queues, and reset the caches of the process."""
     cloud.clear()
     items: Any = cloud.table().items
-    items.update(_copied(snapshot))
+    items.update(_copy_partitions(snapshot))
 
 
-def _copied(items: Snapshot) -> Snapshot:
+def _copy_partitions(items: Snapshot) -> Snapshot:
     return {pk: dict(partition) for pk, partition in items.items()}
 
 
 def once(name: tuple[object, ...], make: Callable[[], T]) -> T:
-    """Return what `make` returned the first time, and let the table hold what it held then."""
-    if name not in _made:
-        _made[name] = (make(), taken())
-    made, snapshot = _made[name]
+    """Call a function the first time, later restore the table as it was after that call. Return its result."""
+    if name not in _results:
+        _results[name] = (make(), taken())
+    cached, snapshot = _results[name]
     put_back(snapshot)
-    found: T = made
-    return found
+    result: T = cached
+    return result
 
 
 def stored_beside_budgets() -> dict[tuple[str, str], cloud.Item]:
-    """Return every item of the table by its key, but those that count what callers used up of budgets."""
+    """Return the items of the table by key, without the counters of rate limits."""
     return {key: item for key, item in stored().items() if not key[0].startswith("Y#")}
 
 
 def stored() -> dict[tuple[str, str], cloud.Item]:
-    """Return every item of the table by its key."""
+    """Return the items of the table by key."""
     return {(item["pk"], item["sk"]): item for item in cloud.stored()}

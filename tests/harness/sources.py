@@ -1,4 +1,4 @@
-"""ORCID, OpenAlex and DBLP on the loopback interface, in one server; and what is asked for of research over HTTP."""
+"""A server that stands in for ORCID, OpenAlex and DBLP, and a client of the research operations."""
 
 import json
 from collections.abc import Callable, Iterator, Sequence
@@ -18,7 +18,7 @@ POTTER = Researcher("Clay Potter", "0000-0001-5109-3700", "A5000000099", "00/99"
 
 
 def works(number: int, *, of: Researcher = CARBERRY, **fields: Any) -> list[Work]:
-    """Return so many works of a researcher, each known to ORCID and to OpenAlex by one DOI."""
+    """Return works of a researcher, which ORCID and OpenAlex list with the same DOI."""
     return [
         Work(
             f"On Kilns, Part {n}",
@@ -35,43 +35,43 @@ def works(number: int, *, of: Researcher = CARBERRY, **fields: Any) -> list[Work
 
 @dataclass
 class World:
-    """The sources as they are at the moment. `instead`: what answers a request in their stead, or None."""
+    """The sources and their works. `reply_override`: returns another reply to a request, or None."""
 
     receiver: Receiver
     sources: Sources = field(default_factory=lambda: Sources(works(3)))
     instead: Callable[[Request], Reply | None] = lambda _request: None
 
     def answer(self, request: Request) -> Reply:
-        """Return what is answered."""
-        if told := self.instead(request):
-            return told
+        """Return the reply to a request."""
+        if override := self.instead(request):
+            return override
         reply = self.sources.reply(request.path)
         headers = {**reply.headers, "Content-Type": "application/json"}
         return Reply(reply.status, headers, json.dumps(reply.body).encode())
 
     @property
     def asked(self) -> list[str]:
-        """The paths that were asked for, without their queries."""
+        """The paths of the requests, without queries."""
         return [request.path.partition("?")[0] for request in self.receiver.requests]
 
-    def knows(self, *known: Sequence[Work], **more: Any) -> None:
-        """Let the sources know just these works."""
-        self.sources = Sources([work for each in known for work in each], **more)
+    def knows(self, *works: Sequence[Work], **options: Any) -> None:
+        """Replace the works of the sources."""
+        self.sources = Sources([work for group in works for work in group], **options)
 
 
 @contextmanager
 def sources() -> Iterator[World]:
-    """Let the sources answer within the block."""
+    """Run the server of the sources within the block."""
     with Receiver() as receiver:
-        world = World(receiver)
-        receiver.answer = world.answer
-        yield world
+        fake_sources = World(receiver)
+        receiver.answer = fake_sources.answer
+        yield fake_sources
         source_client.reset_connections()
 
 
 @dataclass(frozen=True)
 class Library:
-    """What somebody does with research, over HTTP; in an organization's library if one is named."""
+    """A client of the research operations for a caller, optionally for the library of an organization."""
 
     api: Api
     workers: Workers
@@ -79,28 +79,28 @@ class Library:
     organization_id: str | None = None
 
     @property
-    def _place(self) -> Json:
+    def _library_fields(self) -> Json:
         return {"organizationId": self.organization_id} if self.organization_id else {}
 
     def asked(self, path: str, body: Json | None = None) -> Answer:
-        """Ask for a job."""
+        """Request a job, and return the response."""
         return self.api.post(path, as_=self.caller, json=body)
 
     def done(self, answer: Answer) -> Json:
-        """Return a job once all that is queued is done."""
+        """Process all queued messages, and return the job."""
         assert answer.status == 202, answer.text
         self.workers.deliver(delayed=True)
         return self.api.get(answer.location, as_=self.caller).json
 
     def imported(self, researcher_id: str = "0000-0002-1825-0097") -> Json:
-        """Import a researcher's works, and return the job."""
-        return self.done(self.asked("/research/import", {"researcherId": researcher_id, **self._place}))
+        """Import the works of a researcher, and return the completed job."""
+        return self.done(self.asked("/research/import", {"researcherId": researcher_id, **self._library_fields}))
 
     def reconciled(self) -> Json:
-        """Reconcile, and return the job."""
-        return self.done(self.asked("/research/reconcile", self._place))
+        """Reconcile the library, and return the completed job."""
+        return self.done(self.asked("/research/reconcile", self._library_fields))
 
     def items(self, what: str, **query: Any) -> list[Json]:
-        """Return all artefacts, or outputs, that are seen."""
+        """List all artefacts or outputs that the caller sees."""
         pages = self.api.pages(f"/research/{what}", as_=self.caller, query={"limit": 100, **query})
         return [item for page in pages for item in page["items"]]

@@ -1,4 +1,4 @@
-"""Records as the service begins them, made below HTTP."""
+"""Creates records below HTTP as the service does."""
 
 from typing import Any
 
@@ -13,17 +13,17 @@ from chalicelib.kernel.work.outbox import Origin
 
 
 def beginning(moment: str) -> dict[str, Any]:
-    """Return what a record begins with that is new at a moment."""
+    """Return the fields that all new records have."""
     return {"id": new_id(moment), "created_at": moment, "updated_at": moment}
 
 
 def by_itself(*events: str) -> Origin:
-    """Return the origin of what the service does by itself, in a task of the tests that emits these events."""
+    """Return the origin of changes by a task that emits these events."""
     return Origin({"type": "system", "id": None, "name": None}, "tests", events)
 
 
 def join(organization_id: str, user: User, role: Role | str) -> Member:
-    """Let a user join an organization as an accepted invitation does: membership and entry in one transaction."""
+    """Add a user to an organization as an accepted invitation does: membership and entry in one transaction."""
     changes = UnitOfWork(now())
     member = changes.create(Member.create_for_organization(beginning(changes.now), organization_id, user, Role(role)))
     event = "organization.invitation.accepted"

@@ -1,4 +1,4 @@
-"""Servers in threads of their own."""
+"""Runs servers in threads."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ from threading import Thread
 
 @contextmanager
 def serving(server: BaseServer) -> Iterator[None]:
-    """Let a server answer within the block."""
+    """Run a server in a thread within the block."""
     thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     try:

@@ -1,11 +1,11 @@
-"""Makes moto's `transact_write_items` behave as DynamoDB's does.
+"""Makes moto's `transact_write_items` atomic and fast.
 
-moto copies the whole table at every transaction and puts the copy back when one fails: with a few hundred items that
-takes longer than the test, and with threads it loses other threads' writes, so that several conditional writers win.
-Here only the items that a transaction names are kept and put back, and one lock orders all calls, so that no reader
-sees half a transaction. `ReturnValuesOnConditionCheckFailure` is honoured by moto itself.
+moto copies the whole table before every transaction and restores the copy when the transaction fails. With a few
+hundred items that takes longer than the test itself. With threads it loses the writes of other threads, so that several
+conditional writes of an item succeed. Here only the items of the transaction are saved and restored, and a lock
+serializes all calls, so that no read sees a part of a transaction.
 
-An update is written to a copy of its item: an item that somebody keeps, a snapshot say, never changes.
+An update changes a copy of its item, so that snapshots can share items with the table.
 """
 
 import copy
@@ -26,23 +26,23 @@ _UPDATE: Final = DynamoDBBackend.update_item
 _CALL: Final = DynamoHandler.call_action
 _lock: Final = RLock()
 
-Kept = list[tuple[Table, DynamoType, DynamoType, Item | None]]
+_SavedItems = list[tuple[Table, DynamoType, DynamoType, Item | None]]
 
 
 @contextmanager
 def atomic_transactions() -> Iterator[None]:
-    """Let transactions be all or nothing, and calls one after the other, within the block."""
+    """Make transactions atomic and serialize all calls within the block."""
     with (
         patch.object(DynamoDBBackend, "transact_write_items", _transact_write_items),
         patch.object(DynamoDBBackend, "update_item", _update_item),
         patch.object(DynamoHandler, "call_action", _call_action),
-        patch.object(models, "copy", _Shared),
+        patch.object(models, "copy", _NoCopy),
     ):
         yield
 
 
-class _Shared:
-    """Stands for the module `copy` in moto, which copies tables and items there in case it has to put them back."""
+class _NoCopy:
+    """Replaces the module `copy` in moto, which would copy tables and items to restore them."""
 
     @staticmethod
     def deepcopy(value: Any) -> Any:
@@ -56,42 +56,42 @@ def _call_action(handler: DynamoHandler) -> Any:
 
 def _transact_write_items(backend: DynamoDBBackend, transact_items: list[dict[str, Any]]) -> None:
     with _lock:
-        kept = _keep(backend, transact_items)
+        saved = _save(backend, transact_items)
         try:
             _TRANSACT(backend, transact_items)
         except BaseException:
-            _put_back(kept)
+            _restore(saved)
             raise
 
 
-def _keep(backend: DynamoDBBackend, transact_items: list[dict[str, Any]]) -> Kept:
-    kept: Kept = []
+def _save(backend: DynamoDBBackend, transact_items: list[dict[str, Any]]) -> _SavedItems:
+    saved: _SavedItems = []
     for action in transact_items:
         ((_, details),) = action.items()
         table = backend.get_table(details["TableName"])
         key = details.get("Key") or details["Item"]
-        kept.append((table, *_found(table, key)))
-    return kept
+        saved.append((table, *_find(table, key)))
+    return saved
 
 
-def _update_item(backend: DynamoDBBackend, table_name: str, key: dict[str, Any], *args: Any, **words: Any) -> Item:
+def _update_item(backend: DynamoDBBackend, table_name: str, key: dict[str, Any], *args: Any, **options: Any) -> Item:
     table = backend.get_table(table_name)
-    pk, sk, item = _found(table, key)
+    pk, sk, item = _find(table, key)
     if item is not None:
         partition: Any = table.items[pk]
-        partition[sk] = written = copy.deepcopy(item)
-        vars(written).pop("plain", None)
-    return _UPDATE(backend, table_name, key, *args, **words)
+        partition[sk] = updated = copy.deepcopy(item)
+        vars(updated).pop("plain", None)
+    return _UPDATE(backend, table_name, key, *args, **options)
 
 
-def _found(table: Table, key: dict[str, Any]) -> tuple[DynamoType, DynamoType, Item | None]:
+def _find(table: Table, key: dict[str, Any]) -> tuple[DynamoType, DynamoType, Item | None]:
     pk, sk = DynamoType(key[table.hash_key_attr]), DynamoType(key[str(table.range_key_attr)])
     item: Any = table.items[pk].get(sk) if pk in table.items else None
     return pk, sk, item
 
 
-def _put_back(kept: Kept) -> None:
-    for table, pk, sk, item in kept:
+def _restore(saved: _SavedItems) -> None:
+    for table, pk, sk, item in saved:
         partition: Any = table.items[pk]
         if item is None:
             partition.pop(sk, None)

@@ -1,11 +1,11 @@
-"""Waiting for what another process or thread does."""
+"""Waits for conditions that other processes or threads fulfil."""
 
 import time
 from collections.abc import Callable
 
 
 def until(reached: Callable[[], bool], seconds: float = 10, *, every: float = 0.01) -> None:
-    """Wait until something is so, and no longer than these seconds; look `every` so many."""
+    """Wait until a condition is true. Raises AssertionError after the timeout."""
     deadline = time.monotonic() + seconds
     while not reached():
         assert time.monotonic() < deadline

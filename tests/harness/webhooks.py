@@ -1,4 +1,4 @@
-"""Webhooks of an organization, made over HTTP, and what reaches those who receive their events."""
+"""Webhooks of an organization, and the events that their receivers get."""
 
 import json
 from dataclasses import dataclass
@@ -20,12 +20,12 @@ class Hook(Made):
 
     @property
     def secret(self) -> str:
-        """Its first secret."""
+        """The secret that its creation returned."""
         return str(self.record["secret"])
 
 
 def hook(api: Api, organization: Founded, url: str | Receiver, **fields: Any) -> Hook:
-    """Return a webhook of an organization, made by its owner."""
+    """Create a webhook as the owner of an organization."""
     target = url if isinstance(url, str) else url.url
     answer = api.post(f"{organization.path}/webhooks", as_=organization.owner, json={"url": target, **fields})
     assert answer.status == 201, answer.text
@@ -33,39 +33,39 @@ def hook(api: Api, organization: Founded, url: str | Receiver, **fields: Any) ->
 
 
 def shown(api: Api, made: Hook) -> Json:
-    """Return a webhook as its organization's owner sees it now."""
+    """Read a webhook as the owner of its organization."""
     return api.get(made.path, as_=made.organization.owner).json
 
 
 def change(api: Api, made: Hook, **fields: Any) -> Answer:
-    """Let the owner change a webhook."""
+    """Change a webhook as the owner of its organization."""
     answer = api.patch(made.path, as_=made.organization.owner, json=fields)
     assert answer.status == 200, answer.text
     return answer
 
 
 def deliveries(api: Api, made: Hook, **query: object) -> list[Json]:
-    """Return the deliveries to a webhook, the oldest first."""
+    """List the deliveries to a webhook, the oldest first."""
     return api.items(f"{made.path}/deliveries", as_=made.organization.owner, query=query)[::-1]
 
 
 def delivery(api: Api, made: Hook, event_type: str) -> Json:
-    """Return the one delivery of a type of event."""
-    (found,) = [one for one in deliveries(api, made) if one["eventType"] == event_type]
-    return found
+    """Return the only delivery of an event type."""
+    (match,) = [each for each in deliveries(api, made) if each["eventType"] == event_type]
+    return match
 
 
 def rename(api: Api, organization: Founded, name: str) -> None:
-    """Let something happen in an organization: `organization.updated`."""
+    """Rename an organization, which emits `organization.updated`."""
     assert api.patch(organization.path, as_=organization.owner, json={"name": name}).status == 200
 
 
 def types(receiver: Receiver) -> list[str]:
-    """Return the types of the events that reached a receiver, in order."""
+    """Return the types of the events that a receiver got, in order."""
     return [told(request)["type"] for request in receiver.requests]
 
 
 def told(request: Request) -> Json:
-    """Return what a request tells."""
+    """Return the event in the body of a request."""
     body: Json = json.loads(request.body)
     return body

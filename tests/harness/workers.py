@@ -1,4 +1,4 @@
-"""What Lambda's event sources do: hand queued messages and ticks of the schedule to the app's handlers."""
+"""Stands in for Lambda's event sources: passes queued messages and scheduled events to the app's handlers."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -16,7 +16,7 @@ from tests.harness.cloud import PREFIX, queues, stored
 
 Json = dict[str, Any]
 
-_TICK: Final[Json] = {
+_SCHEDULED_EVENT: Final[Json] = {
     "version": "0",
     "id": "00000000-0000-4000-8000-000000000000",
     "detail-type": "Scheduled Event",
@@ -31,7 +31,7 @@ _TICK: Final[Json] = {
 
 @dataclass
 class Delivered:
-    """The bodies of the messages that were done, and of those that stay in their queues."""
+    """The bodies of the messages that were processed, and of those that failed and stay in their queues."""
 
     done: list[str] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
@@ -42,33 +42,33 @@ class Workers:
 
     def __init__(self, app: Chalice) -> None:
         self._app = app
-        self._in_hand = set[str]()
+        self._in_process = set[str]()
         self.calls = Calls()
-        """What the last batch or tick took of AWS."""
+        """The AWS calls of the last batch or scheduled event."""
 
     def deliver(self, *, delayed: bool = False) -> list[str]:
-        """Deliver all that is queued, also what that queues, and return the bodies; none may fail.
+        """Deliver all queued messages, also those that they queue, and return their bodies. None may fail.
 
-        What SQS holds back for its delay comes only if `delayed`.
+        Messages whose delay is not over are delivered only with `include_delayed`.
         """
         delivered = self.attempt(delayed=delayed)
         assert delivered.failed == []
         return delivered.done
 
     def attempt(self, *, delayed: bool = False) -> Delivered:
-        """Deliver all that is queued, once; messages that fail stay, and are seen again by the next call.
+        """Deliver all queued messages once. Messages that fail stay in their queues for the next call.
 
-        A call within a call is another worker's: it sees no message that the first one has in hand.
+        A nested call acts as another worker: it does not receive messages that the outer call is processing.
         """
         delivered, failed = Delivered(), set[str]()
-        while batch := next(self._batches(failed | self._in_hand, delayed=delayed), None):
+        while batch := next(self._batches(failed | self._in_process, delayed=delayed), None):
             source, queue, messages = batch
-            with self._holding(messages):
-                answer = self._call(source.name, {"Records": [_record(queue, message) for message in messages]})
-            returned = {failure["itemIdentifier"] for failure in answer["batchItemFailures"]}
-            failed |= returned
+            with self._processing(messages):
+                answer = self._call(source.name, {"Records": [_to_sqs_record(queue, message) for message in messages]})
+            failed_ids = {failure["itemIdentifier"] for failure in answer["batchItemFailures"]}
+            failed |= failed_ids
             for message in messages:
-                if message.id in returned:
+                if message.id in failed_ids:
                     delivered.failed.append(message.body)
                 else:
                     delivered.done.append(message.body)
@@ -76,20 +76,20 @@ class Workers:
         return delivered
 
     def sweep(self) -> None:
-        """Let the schedule tick once."""
-        self._call("sweep", _TICK)
+        """Run the schedule of the sweep once."""
+        self._call("sweep", _SCHEDULED_EVENT)
 
     def anchor(self) -> None:
-        """Let the hourly schedule of the anchors tick once."""
-        self._call("anchor", _TICK)
+        """Run the hourly schedule of the anchors once."""
+        self._call("anchor", _SCHEDULED_EVENT)
 
     def migrate(self) -> list[Json]:
-        """Call the function that migrates, as a deployment does at its end, and return its answer."""
+        """Call the function that applies migrations, as a deployment does, and return its response."""
         answer: list[Json] = self._call("migrate", {})
         return answer
 
     def settle(self) -> None:
-        """Deliver, sweep and deliver: what is queued or due now is done then. Nothing is swept where nothing is due."""
+        """Deliver all messages, then sweep and deliver again if tasks are due."""
         self.deliver()
         if _is_anything_due():
             self.sweep()
@@ -100,42 +100,42 @@ class Workers:
             return self._app.handler_map[handler](event, LambdaContext(handler, 512, 60_000))
 
     @contextmanager
-    def _holding(self, messages: Iterable[Any]) -> Iterator[None]:
+    def _processing(self, messages: Iterable[Any]) -> Iterator[None]:
         ids = {message.id for message in messages}
-        self._in_hand |= ids
+        self._in_process |= ids
         try:
             yield
         finally:
-            self._in_hand -= ids
+            self._in_process -= ids
 
     def _batches(self, hidden: set[str], *, delayed: bool) -> Iterator[tuple[SQSEventConfig, Queue, list[Any]]]:
         for source in self._app.event_sources:
             if isinstance(source, SQSEventConfig):
                 queue = waiting(str(source.queue))
-                stuck = {message.group_id for message in queue._messages if message.id in hidden} - {None}  # noqa: SLF001
+                blocked_groups = {message.group_id for message in queue._messages if message.id in hidden} - {None}  # noqa: SLF001
                 ready = [m for m in queue._messages if delayed or m.delayed_until <= now_ms()]  # noqa: SLF001
-                free = [m for m in ready if m.id not in hidden and m.group_id not in stuck]
-                if free:
-                    yield source, queue, free[: source.batch_size]
+                available = [m for m in ready if m.id not in hidden and m.group_id not in blocked_groups]
+                if available:
+                    yield source, queue, available[: source.batch_size]
 
 
 def _is_anything_due() -> bool:
-    until = f"{now()}~"
-    return any(item.get("duesk", "~") <= until for item in stored())
+    latest_due_key = f"{now()}~"
+    return any(item.get("duesk", "~") <= latest_due_key for item in stored())
 
 
 def waiting(name: str) -> Queue:
-    """Return a queue by its short name (`jobs`) or its full one, as moto holds it."""
-    full = queue_name(PREFIX, name) if name in QUEUES else name
-    return next(queue for queue in queues() if queue.name == full)
+    """Return moto's object of a queue by its short name (`jobs`) or its full_name name."""
+    full_name = queue_name(PREFIX, name) if name in QUEUES else name
+    return next(queue for queue in queues() if queue.name == full_name)
 
 
 def bodies(name: str) -> list[str]:
-    """Return the bodies of the messages that wait in a queue."""
+    """Return the bodies of the messages in a queue."""
     return [message.body for message in waiting(name)._messages]  # noqa: SLF001
 
 
-def _record(queue: Queue, message: Any) -> Json:
+def _to_sqs_record(queue: Queue, message: Any) -> Json:
     fifo = {"MessageGroupId": message.group_id} if message.group_id else {}
     return {
         "messageId": message.id,
