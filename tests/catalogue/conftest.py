@@ -1,4 +1,4 @@
-"""What the suites that hold for every operation share: a world to call it in, each time as it was first made."""
+"""Fixtures of the suites that check every operation: a populated tenant, restored for each test."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -24,33 +24,33 @@ Begin = Callable[..., Any]
 def people(
     ada: Person, grace: Person, edith: Person, mary: Person, stranger: Person, operator: Person, issuer: Issuer
 ) -> People:
-    """Who is in the world."""
+    """The people of the tenant and of the rivals' organization."""
     emmy = issuer.person("emmy", "Emmy Noether")
     return People(ada, grace, edith, mary, emmy, stranger, operator, issuer)
 
 
 @pytest.fixture
 def strangers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Servers outside of the service, which take everything."""
+    """Stubs for the servers outside of the service, which accept all requests."""
     let_them_take_everything(monkeypatch)
 
 
 @pytest.fixture
 def world(api: Api, workers: Workers, people: People, mailbox: Mailbox, strangers: None) -> World:  # noqa: ARG001
-    """An organization with its people, and another beside it, where mail and webhooks are sent."""
-    made = snapshots.once(("world",), lambda: World.made(api, workers, people))
-    return replace(made, api=api, workers=workers)
+    """Two populated organizations, with e-mail and webhooks configured."""
+    tenant = snapshots.once(("world",), lambda: World.made(api, workers, people))
+    return replace(tenant, api=api, workers=workers)
 
 
 @pytest.fixture
 def begin(world: World) -> Begin:
-    """Begin with what a function has made of the world: `begin(function, *arguments)` calls it but once.
+    """A function that restores the tenant, optionally as another function has prepared it.
 
-    Without a function the world is as it was made.
+    Given a function and arguments, it calls the function only the first time and restores the resulting state later.
     """
 
     def begin(prepare: Callable[..., T] | None = None, *arguments: object) -> T | None:
-        snapshots.once(("world",), lambda: world)  # What the test did before is no part of a beginning.
+        snapshots.once(("world",), lambda: world)  # Discard the changes of the test so far.
         return snapshots.once((prepare, *arguments), lambda: prepare(world, *arguments)) if prepare else None
 
     return begin
@@ -58,7 +58,7 @@ def begin(world: World) -> Begin:
 
 @pytest.fixture(autouse=True)
 def _as_documented() -> Iterator[None]:
-    """Hold every line that is written against `docs/operations/logs.md`."""
-    with written() as lines:
+    """Check that every log record conforms to `docs/operations/logs.md`."""
+    with written() as records:
         yield
-    assert [fault for line in lines for fault in faults_of(line)] == []
+    assert [error for record in records for error in faults_of(record)] == []

@@ -1,4 +1,4 @@
-"""The log as the table holds it, proved from outside: with nothing of the service but its public key."""
+"""Verifies the stored logs independently of the service, with nothing but its public key."""
 
 import base64
 import json
@@ -15,16 +15,16 @@ from tests.harness.api import Json
 PUBLIC_KEY: Final = base64.b64encode(
     Ed25519PrivateKey.from_private_bytes(bytes(range(32))).public_key().public_bytes_raw()
 ).decode()
-"""That of the key that signs in tests."""
+"""The public key of the signing key in tests."""
 
 Items = dict[tuple[str, str], Json]
 
 
 @dataclass(frozen=True)
 class Entry:
-    """An entry as it is stored: its canonical bytes, and its place in its log once it has one.
+    """A stored entry: its canonical bytes, and its sequence unless it is pending.
 
-    Of an erased one, whose bytes are empty, `kept` is all that stays.
+    An erased entry has an empty body. Its stored leaf hash remains.
     """
 
     id: str
@@ -35,13 +35,13 @@ class Entry:
 
     @property
     def json(self) -> Json:
-        """What the entry says."""
-        said: Json = json.loads(self.body)
-        return said
+        """The parsed body."""
+        fields: Json = json.loads(self.body)
+        return fields
 
     @property
     def leaf(self) -> bytes:
-        """The hash of its leaf, made of what it says; of an erased one, what was kept of it."""
+        """The leaf hash, computed from the body, or the stored one if the entry is erased."""
         return _leaf(self.body) if self.body else self.kept
 
 
@@ -51,52 +51,52 @@ def _leaf(body: bytes) -> bytes:
 
 
 def entries(items: Items | None = None) -> list[Entry]:
-    """Return all entries of all logs, sealed ones first in the order of their sequence."""
+    """Return the entries of all logs, in the order of their sequences. Pending ones come last."""
     items = snapshots.stored() if items is None else items
-    found = [_entry(item, items) for item in items.values() if item.get("kind") == "entry"]
-    return sorted(found, key=lambda entry: (entry.log, entry.sequence or float("inf"), entry.id))
+    loaded = [_stored_entry(item, items) for item in items.values() if item.get("kind") == "entry"]
+    return sorted(loaded, key=lambda entry: (entry.log, entry.sequence or float("inf"), entry.id))
 
 
-def _entry(item: Json, items: Items) -> Entry:
-    long = (f"B#{item['log_id']}", item["id"])
-    body = b"" if "erased" in item else item.get("body") or items[long]["body"]
-    assert bool(body) or long not in items
+def _stored_entry(item: Json, items: Items) -> Entry:
+    body_key = (f"B#{item['log_id']}", item["id"])
+    body = b"" if "erased" in item else item.get("body") or items[body_key]["body"]
+    assert bool(body) or body_key not in items
     return Entry(item["id"], item["log_id"], item.get("sequence"), body, item["leaf"])
 
 
 def assert_proven(items: Items | None = None) -> None:
-    """Assert of every log: nothing waits, sequences are dense, and the signed head is that of exactly these entries.
+    """Assert that every log is valid.
 
-    The batches it was sealed in name each entry, in order. And each has reached whoever is told of it, or its delivery
-    says why not.
+    No entry is pending, sequences have no gaps, the signed checkpoint is that of exactly these entries, the batches
+    list each entry in order, and each entry has a completed delivery for every subscriber.
     """
     items = snapshots.stored() if items is None else items
     logs: dict[str, list[Entry]] = {}
     for entry in entries(items):
         logs.setdefault(entry.log, []).append(entry)
-    waiting = [key for key in items if key[0].startswith("Q#") and not key[1].startswith("!")]
-    assert waiting == []
-    _assert_told(items, logs)
-    for log, sealed in logs.items():
-        assert [entry.sequence for entry in sealed] == list(range(1, len(sealed) + 1))
-        assert _batched(log, items) == [entry.id for entry in sealed]
-        head, leaves = items[f"Q#{log}", "!"], [entry.leaf for entry in sealed]
+    pending = [key for key in items if key[0].startswith("Q#") and not key[1].startswith("!")]
+    assert pending == []
+    _assert_delivered(items, logs)
+    for log, log_entries in logs.items():
+        assert [entry.sequence for entry in log_entries] == list(range(1, len(log_entries) + 1))
+        assert _ids_in_batches(log, items) == [entry.id for entry in log_entries]
+        head, leaves = items[f"Q#{log}", "!"], [entry.leaf for entry in log_entries]
         assert rfc6962.check_note(head["note"], log, leaves, PUBLIC_KEY) == []
-        _assert_linked(log, head, leaves, items)
+        _assert_chains_are_complete(log, head, leaves, items)
 
 
-def _assert_linked(log: str, head: Json, leaves: Sequence[bytes], items: Items) -> None:
-    """Assert that each entry is a link of a chain, and that the statement signed with the head says just that."""
+def _assert_chains_are_complete(log: str, head: Json, leaves: Sequence[bytes], items: Items) -> None:
+    """Assert that the chains contain every entry, and that the signed statement lists the chains."""
     chains = {key[1]: item for key, item in items.items() if key[0] == f"Q#{log}" and key[1] != "!"}
     assert sum(int(chain["number"]) for chain in chains.values()) == len(leaves)
     lines = rfc6962.check_note(head["chains"], f"{log}/chains", leaves, PUBLIC_KEY)
     macs = {sk: base64.b64encode(chain["mac"][4:20]).decode() for sk, chain in chains.items()}
-    said = [f"chain {int(sk[1:])} {chains[sk]['number']} {mac}" for sk, mac in sorted(macs.items())]
-    assert lines == ["since 0", "lost 0", *said]
+    chain_lines = [f"chain {int(sk[1:])} {chains[sk]['number']} {mac}" for sk, mac in sorted(macs.items())]
+    assert lines == ["since 0", "lost 0", *chain_lines]
 
 
-def _batched(log: str, items: Items) -> list[str]:
-    """Return the ids that the batches of a log name, each batch standing where it ends."""
+def _ids_in_batches(log: str, items: Items) -> list[str]:
+    """Return the ids in the batches of a log, each of which is stored at the sequence of its last entry."""
     ids: list[str] = []
     for _, batch in sorted((key, item) for key, item in items.items() if key[0] == f"A#{log}#S"):
         ids += batch["ids"]
@@ -104,27 +104,27 @@ def _batched(log: str, items: Items) -> list[str]:
     return ids
 
 
-def _assert_told(items: Items, logs: Mapping[str, list[Entry]]) -> None:
-    """Assert that each entry has a delivery to each who was subscribed to it, and that none of them waits."""
-    for log, sealed in logs.items():
-        subscribed = items.get((f"F#{log}", "#"), {}).get("of", {})
-        said = {entry.id: entry.json for entry in sealed if entry.body and subscribed}
-        for subscriber, events in _wanted(subscribed, said).items():
-            kind = "V" if subscribed[subscriber]["kind"] == "organization.webhook" else "N"
+def _assert_delivered(items: Items, logs: Mapping[str, list[Entry]]) -> None:
+    """Assert that each entry has a completed delivery for every subscriber."""
+    for log, log_entries in logs.items():
+        subscribers = items.get((f"F#{log}", "#"), {}).get("of", {})
+        bodies = {entry.id: entry.json for entry in log_entries if entry.body and subscribers}
+        for subscriber, events in _expected_deliveries(subscribers, bodies).items():
+            kind = "V" if subscribers[subscriber]["kind"] == "organization.webhook" else "N"
             for event in events:
                 delivery = items[f"{kind}#{subscriber}", event]
                 assert delivery["status"] in ("succeeded", "failed", "skipped"), delivery
                 assert delivery["attempts"] or delivery["status"] == "skipped", delivery
 
 
-def _wanted(subscribed: Iterable[str], said: Mapping[str, Json]) -> dict[str, list[str]]:
-    """Return which entries each subscriber is to be told of: from what it is about itself first, what it names."""
-    wanted: dict[str, list[str]] = {}
+def _expected_deliveries(subscribers: Iterable[str], bodies: Mapping[str, Json]) -> dict[str, list[str]]:
+    """Return the ids of the entries for each subscriber, from the first entry about its subscription on."""
+    expected: dict[str, list[str]] = {}
     patterns: dict[str, list[str]] = {}
-    for entry_id, entry in said.items():
-        if entry["target"]["id"] in subscribed and "events" in entry["data"]:
+    for entry_id, entry in bodies.items():
+        if entry["target"]["id"] in subscribers and "events" in entry["data"]:
             patterns[entry["target"]["id"]] = entry["data"]["events"]
         for subscriber, events in patterns.items():
             if any(p in ("*", entry["type"]) or entry["type"].startswith(p.removesuffix("*")) for p in events):
-                wanted.setdefault(subscriber, []).append(entry_id)
-    return wanted
+                expected.setdefault(subscriber, []).append(entry_id)
+    return expected

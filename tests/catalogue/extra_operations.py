@@ -1,40 +1,40 @@
-"""What the catalogue has beyond the interface's list (`interface.tsv`), and why."""
+"""Operations and events beyond the list of the interface (`interface.tsv`), with the reasons."""
 
 from collections.abc import Mapping
 from typing import Final
 
 BEYOND: Final[Mapping[str, str]] = {
-    "get_organization_member": "An ETag to change by is read somewhere; so it is with all that is got one by one.",
-    "get_platform_member": "As of an organization.",
-    "get_space_member": "As of an organization.",
-    "get_invitation": "Its ETag.",
-    "get_api_key": "Its ETag.",
-    "get_webhook": "Its ETag.",
-    "get_integration_channel": "Its ETag.",
-    "get_redirect": "Its ETag.",
-    "get_module_override": "What a POST makes has a Location, and something is there.",
-    "get_space_capability": "What a POST makes has a Location, and something is there.",
-    "get_taxonomy_attachment": "What a POST makes has a Location, and something is there.",
-    "get_webhook_delivery": "What a retry answers has a Location, and something is there.",
-    "get_webhook_replay": "Who asked for a replay wants to know how far it is.",
-    "get_erasure": "Who asked for an erasure has to know when it is done.",
-    "respond_to_invitation": "A browser's GET should change nothing: a form can send this instead.",
-    "describe_subscription": "Whoever opens the link of a mail sees what it leads to before anything changes.",
-    "unsubscribe": "Who was invited against their will ends that with one click (RFC 8058).",
-    "rotate_api_key": "A program that has to go on while its key is replaced needs both for a while.",
-    "erase_person": "People have the right to be forgotten, and the log must not forget that it was whole.",
-    "test_webhook": "Whoever sets a webhook up wants to see it work before something happens.",
-    "rotate_webhook_secret": "A secret that leaked is replaced, and no event is lost by that.",
-    "retry_webhook_delivery": "A receiver that is mended does not have to wait for the next attempt.",
-    "replay_webhook_deliveries": "A receiver that was away for days gets what it missed.",
-    "get_research_job": "Who asked for an import has to know when it is done.",
-    "list_system_audit_log": "What happens outside of any organization is logged; somebody has to be able to read it.",
-    "list_event_types": "Who subscribes to events has to know which there are.",
-    "get_openapi_document": "Programs read what the interface is.",
-    "get_docs": "People read what the interface is.",
-    "get_docs_asset": "What that page consists of.",
+    "get_organization_member": "Returns the ETag for changes of the member, as each operation on a single record does.",
+    "get_platform_member": "Returns the ETag for changes of the member.",
+    "get_space_member": "Returns the ETag for changes of the member.",
+    "get_invitation": "Returns the ETag for changes of the invitation.",
+    "get_api_key": "Returns the ETag for changes of the key.",
+    "get_webhook": "Returns the ETag for changes of the webhook.",
+    "get_integration_channel": "Returns the ETag for changes of the channel.",
+    "get_redirect": "Returns the ETag for changes of the redirect.",
+    "get_module_override": "Serves the Location of the response to a POST.",
+    "get_space_capability": "Serves the Location of the response to a POST.",
+    "get_taxonomy_attachment": "Serves the Location of the response to a POST.",
+    "get_webhook_delivery": "Serves the Location of the response to a retry.",
+    "get_webhook_replay": "Shows the progress of a replay to the caller who requested it.",
+    "get_erasure": "Shows the caller who requested an erasure when it is completed.",
+    "respond_to_invitation": "Lets a form answer an invitation, because a browser's GET should change nothing.",
+    "describe_subscription": "Shows what the link in an e-mail does before it changes anything.",
+    "unsubscribe": "Lets people who do not want invitations unsubscribe with one click (RFC 8058).",
+    "rotate_api_key": "Keeps the old key valid for a while, so that programs run on while their key is replaced.",
+    "erase_person": "Implements the right to erasure. The log must stay verifiable.",
+    "test_webhook": "Lets the creator of a webhook test it before an event occurs.",
+    "rotate_webhook_secret": "Replaces a leaked secret without losing events.",
+    "retry_webhook_delivery": "Lets a repaired receiver get an event without waiting for the next attempt.",
+    "replay_webhook_deliveries": "Lets a receiver get the events of a long outage.",
+    "get_research_job": "Shows the caller who requested an import when it is completed.",
+    "list_system_audit_log": "Lists the log entries outside of organizations.",
+    "list_event_types": "Lists the event types to which callers can subscribe.",
+    "get_openapi_document": "Describes the interface to programs.",
+    "get_docs": "Describes the interface to people.",
+    "get_docs_asset": "Serves the assets of the documentation page.",
 }
-"""Operations by their ids."""
+"""The reason for each additional operation, by operation id."""
 
 FURTHER_EVENTS: Final[Mapping[str, tuple[str, ...]]] = {
     "update_organization": ("organization.restored",),
@@ -54,5 +54,4 @@ FURTHER_EVENTS: Final[Mapping[str, tuple[str, ...]]] = {
     "update_site": ("site.published", "site.unpublished"),
     "update_page": ("page.unpublished",),
 }
-"""What operations of the list emit instead of the one event that it names for each, where they did something else by
-the same request; by their ids."""
+"""Events that operations emit instead of the listed one if the request has another effect, by operation id."""

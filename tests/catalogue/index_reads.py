@@ -1,6 +1,6 @@
-"""Every read of an index: what it only shows, or which test shows that nothing is decided by an index that lags.
+"""All reads of indexes: those that only display something, and those on which a decision depends, with their tests.
 
-A read is named by the function that names the list, below `chalicelib`, and the lists of indexes that it names there.
+A read is identified by the function that refers to the index, below `chalicelib`, and the names of the indexes.
 """
 
 from collections.abc import Mapping
@@ -9,15 +9,15 @@ from typing import Final
 
 
 @dataclass(frozen=True)
-class Shows:
-    """It may be late: nobody is let in or kept out by it, and nothing is lost. `what` says why not."""
+class DisplayRead:
+    """A read that may lag, because no access and no data depend on it. `reason`: why not."""
 
-    what: str
+    reason: str
 
 
 @dataclass(frozen=True)
-class Decides:
-    """Something depends on it: this test, below `tests/http`, lets the index lag by each of `LAGS`."""
+class DecisionRead:
+    """A read on which a decision depends. `test`: the test in `tests/http` with each lag of `LAGS`."""
 
     test: str
 
@@ -27,109 +27,113 @@ _LISTS: Final = "test_lagging_lists.py"
 _LOGS: Final = "test_lagging_logs.py"
 _REMOVALS: Final = "test_lagging_removals.py"
 
-_MOVED: Final = Decides(f"{_REMOVALS}::TestPages::test_one_that_moved_away_in_time_stays_with_all_it_has")
-_PLATFORM: Final = Decides(f"{_REMOVALS}::TestPlaces::test_nothing_is_left_of_a_platform")
-_BRANCH: Final = Decides(f"{_REMOVALS}::TestPlaces::test_nothing_is_left_of_a_branch")
-_ERASED: Final = Decides(f"{_REMOVALS}::TestErasures::test_reach_what_was_made_a_moment_before")
-_REMOVED: Final = Decides(f"{_DECISIONS}::TestMembers::test_who_was_removed_sees_nothing_any_more")
-_MEMBERS: Final = Decides(f"{_LISTS}::TestMembers::test_are_shown_with_the_role_that_they_have")
-_LEFT: Final = Decides(f"{_REMOVALS}::TestDepartures::test_end_what_began_a_moment_before")
-_LIBRARY: Final = Shows("research; whether its library is open to the caller the table says")
-_FILTER: Final = Shows("a filter of a list, to people who may see all of it")
+_MOVED_PAGE: Final = DecisionRead(f"{_REMOVALS}::TestPages::test_one_that_moved_away_in_time_stays_with_all_it_has")
+_DELETED_PLATFORM: Final = DecisionRead(f"{_REMOVALS}::TestPlaces::test_nothing_is_left_of_a_platform")
+_DELETED_BRANCH: Final = DecisionRead(f"{_REMOVALS}::TestPlaces::test_nothing_is_left_of_a_branch")
+_ERASURE: Final = DecisionRead(f"{_REMOVALS}::TestErasures::test_reach_what_was_made_a_moment_before")
+_REMOVED_MEMBER: Final = DecisionRead(f"{_DECISIONS}::TestMembers::test_who_was_removed_sees_nothing_any_more")
+_MEMBER_ROLES: Final = DecisionRead(f"{_LISTS}::TestMembers::test_are_shown_with_the_role_that_they_have")
+_DEPARTED_MEMBER: Final = DecisionRead(f"{_REMOVALS}::TestDepartures::test_end_what_began_a_moment_before")
+_RESEARCH_LIST: Final = DisplayRead("research; access to the library is read from the table")
+_LIST_FILTER: Final = DisplayRead("a filter of a list, for callers who may see the whole list")
 
-READS: Final[Mapping[str, Shows | Decides]] = {
-    "features.taxonomy.attachments.logic.attachment_removal._some_attachments of_node": _BRANCH,
-    "features.taxonomy.attachments.logic.attachment_removal.remove_entity_attachments of_entity": Decides(
+INDEX_READS: Final[Mapping[str, DisplayRead | DecisionRead]] = {
+    "features.taxonomy.attachments.logic.attachment_removal._some_attachments of_node": _DELETED_BRANCH,
+    "features.taxonomy.attachments.logic.attachment_removal.remove_entity_attachments of_entity": DecisionRead(
         f"{_REMOVALS}::TestPlaces::test_nothing_is_attached_to_a_space_that_is_gone"
     ),
-    "features.taxonomy.attachments.logic.attachment_queries._query of_entity of_node of_type": Shows(
-        "who sees an entity the table says"
+    "features.taxonomy.attachments.logic.attachment_queries._query of_entity of_node of_type": DisplayRead(
+        "access to the entity is read from the table"
     ),
-    "features.taxonomy.attachments.logic.attachment_queries.node_attachments_page of_node": Shows(
-        "who sees an entity the table says"
+    "features.taxonomy.attachments.logic.attachment_queries.node_attachments_page of_node": DisplayRead(
+        "access to the entity is read from the table"
     ),
-    "features.taxonomy.attachments.logic.attachment_queries.count_visible_attachments of_node": Shows(
-        "a number beside a node"
+    "features.taxonomy.attachments.logic.attachment_queries.count_visible_attachments of_node": DisplayRead(
+        "the number of attachments of a node"
     ),
-    "features.audit.log.logic.entry_queries._narrowest_index by_actor by_target by_type": Decides(
+    "features.audit.log.logic.entry_queries._narrowest_index by_actor by_target by_type": DecisionRead(
         f"{_LOGS}::test_an_export_by_a_filter_holds_all_that_passes"
     ),
-    "features.audit.log.logic.entry_queries._query_index 'index1'": Decides(f"{_LOGS}::test_an_untouched_log_is_valid"),
-    "features.audit.log.logic.log_verification._final_fault 'index1'": Decides(
+    "features.audit.log.logic.entry_queries._query_index 'index1'": DecisionRead(
         f"{_LOGS}::test_an_untouched_log_is_valid"
     ),
-    "features.notifications.deliveries.logic._narrowest_index by_event_type by_status": _FILTER,
-    "features.notifications.deliveries.logic.count_deliveries by_status": Shows(
-        "about how many deliveries a replay queues; it reads the table"
+    "features.audit.log.logic.log_verification._final_fault 'index1'": DecisionRead(
+        f"{_LOGS}::test_an_untouched_log_is_valid"
     ),
-    "features.platforms.domains.operations.list_domain_inventory by_status": _FILTER,
-    "features.privacy.erasures.logic in_organization": _ERASED,
-    "features.privacy.erasures.logic.partitions_to_scan sibling_index": _ERASED,
-    "features.privacy.erasures.tasks._redact_records index": _ERASED,
-    "kernel.authorization.descendants._membership_rows of_user": Decides(
+    "features.notifications.deliveries.logic._narrowest_index by_event_type by_status": _LIST_FILTER,
+    "features.notifications.deliveries.logic.count_deliveries by_status": DisplayRead(
+        "the estimated number of deliveries of a replay, which itself reads the table"
+    ),
+    "features.platforms.domains.operations.list_domain_inventory by_status": _LIST_FILTER,
+    "features.privacy.erasures.logic in_organization": _ERASURE,
+    "features.privacy.erasures.logic.partitions_to_scan sibling_index": _ERASURE,
+    "features.privacy.erasures.tasks._redact_records index": _ERASURE,
+    "kernel.authorization.descendants._membership_rows of_user": DecisionRead(
         f"{_DECISIONS}::TestInvitations::test_a_platforms_new_admin_sees_those_to_it"
     ),
-    "features.tenancy.invitations.logic.invitation_lists._platform_invitation_index of_container": Decides(
+    "features.tenancy.invitations.logic.invitation_lists._platform_invitation_index of_container": DecisionRead(
         f"{_DECISIONS}::TestInvitations::test_a_list_shows_what_has_become_of_each"
     ),
-    "features.platforms.members.tasks.remove_invitations of_container": _PLATFORM,
-    "features.leads.operations.list_marketing_leads by_email by_email_and_status by_status listed": _FILTER,
-    "features.tenancy.logic.members_by_email.find_user_ids_by_email by_email": Decides(
+    "features.platforms.members.tasks.remove_invitations of_container": _DELETED_PLATFORM,
+    "features.leads.operations.list_marketing_leads by_email by_email_and_status by_status listed": _LIST_FILTER,
+    "features.tenancy.logic.members_by_email.find_user_ids_by_email by_email": DecisionRead(
         f"{_DECISIONS}::TestMembers::test_who_joined_just_now_is_a_member_already"
     ),
-    "features.tenancy.members.logic.leaving.leave dependents": _LEFT,
-    "features.tenancy.members.operations.list_organization_members in_organization": _MEMBERS,
-    "features.tenancy.members.tasks._iter_dependents dependents": _LEFT,
-    "features.sites.menus.operations.list_navigation_menus in_site": Shows(
-        "the names of menus; each is read by its id"
+    "features.tenancy.members.logic.leaving.leave dependents": _DEPARTED_MEMBER,
+    "features.tenancy.members.operations.list_organization_members in_organization": _MEMBER_ROLES,
+    "features.tenancy.members.tasks._iter_dependents dependents": _DEPARTED_MEMBER,
+    "features.sites.menus.operations.list_navigation_menus in_site": DisplayRead(
+        "the names of menus; each menu is read by its id"
     ),
-    "features.tenancy.operations.list_organizations of_user": Decides(
+    "features.tenancy.operations.list_organizations of_user": DecisionRead(
         f"{_LISTS}::TestOrganizations::test_are_not_shown_to_who_was_removed"
     ),
-    "features.sites.pages.logic.page_queries.list_pages by_parent by_status": _FILTER,
-    "features.sites.pages.tasks._remove_descendants by_parent of_page": _MOVED,
-    "features.sites.pages.tasks._unpublish_descendants by_published_parent": _MOVED,
-    "features.platforms.members.operations.list_platform_members in_platform": _MEMBERS,
-    "features.platforms.operations.list_platforms by_status sibling_index": _REMOVED,
-    "features.platforms.logic.visibility._organizations_on_page of_user": _REMOVED,
-    "features.platforms.logic.visibility.list_visible_platforms of_user": _REMOVED,
-    "features.platforms.project_blocks.operations.list_project_block_platforms in_organization": Shows(
-        "whether a platform has the block, and is the caller's, the table says"
+    "features.sites.pages.logic.page_queries.list_pages by_parent by_status": _LIST_FILTER,
+    "features.sites.pages.tasks._remove_descendants by_parent of_page": _MOVED_PAGE,
+    "features.sites.pages.tasks._unpublish_descendants by_published_parent": _MOVED_PAGE,
+    "features.platforms.members.operations.list_platform_members in_platform": _MEMBER_ROLES,
+    "features.platforms.operations.list_platforms by_status sibling_index": _REMOVED_MEMBER,
+    "features.platforms.logic.visibility._organizations_on_page of_user": _REMOVED_MEMBER,
+    "features.platforms.logic.visibility.list_visible_platforms of_user": _REMOVED_MEMBER,
+    "features.platforms.project_blocks.operations.list_project_block_platforms in_organization": DisplayRead(
+        "the block and the access to the platform are read from the table"
     ),
-    "features.tenancy.purges.logic._iter_child_containers sibling_index": _PLATFORM,
-    "features.research.logic.library_removal._library_partitions in_library": Decides(
+    "features.tenancy.purges.logic._iter_child_containers sibling_index": _DELETED_PLATFORM,
+    "features.research.logic.library_removal._library_partitions in_library": DecisionRead(
         f"{_REMOVALS}::TestPlaces::test_nothing_is_left_of_a_library"
     ),
-    "features.research.logic.visibility._libraries_of_page of_user": Decides(
+    "features.research.logic.visibility._libraries_of_page of_user": DecisionRead(
         f"{_LISTS}::TestResearch::test_is_not_shown_to_who_was_removed"
     ),
-    "features.research.logic.list_filters.artefact_partitions by_source in_library": _LIBRARY,
-    "features.research.logic.list_filters.output_partitions by_doi by_venue by_year in_library": _LIBRARY,
-    "features.sites.operations.list_sites sibling_index": Shows("sites, to members of their organization, who see all"),
-    "features.platforms.spaces.operations.list_space_members in_space": _MEMBERS,
-    "features.platforms.spaces.operations._position_or_last sibling_index": Shows(
-        "at the same position the older space stands first"
+    "features.research.logic.list_filters.artefact_partitions by_source in_library": _RESEARCH_LIST,
+    "features.research.logic.list_filters.output_partitions by_doi by_venue by_year in_library": _RESEARCH_LIST,
+    "features.sites.operations.list_sites sibling_index": DisplayRead(
+        "sites, for members of the organization, who may see all of them"
     ),
-    "features.platforms.spaces.logic.list_visible_spaces by_visibility of_user sibling_index": Decides(
+    "features.platforms.spaces.operations.list_space_members in_space": _MEMBER_ROLES,
+    "features.platforms.spaces.operations._position_or_last sibling_index": DisplayRead(
+        "the default position of a space; of two equal positions the older space comes first"
+    ),
+    "features.platforms.spaces.logic.list_visible_spaces by_visibility of_user sibling_index": DecisionRead(
         f"{_DECISIONS}::TestSpaces::test_that_turned_private_are_shown_to_nobody_else"
     ),
-    "features.taxonomy.logic.node_queries.list_nodes among_siblings in_platform": Shows(
-        "nodes, to people who may see all"
+    "features.taxonomy.logic.node_queries.list_nodes among_siblings in_platform": DisplayRead(
+        "nodes, for callers who may see all of them"
     ),
-    "features.taxonomy.nodes.logic.node_changes._reparent_children among_siblings": Decides(
+    "features.taxonomy.nodes.logic.node_changes._reparent_children among_siblings": DecisionRead(
         f"{_DECISIONS}::TestTrees::test_children_that_came_just_now_move_up"
     ),
-    "features.taxonomy.nodes.tasks._some_children among_siblings": _BRANCH,
-    "features.taxonomy.nodes.logic.tree_view._query_lists.query among_siblings": Shows(
-        "nodes, to people who may see all"
+    "features.taxonomy.nodes.tasks._some_children among_siblings": _DELETED_BRANCH,
+    "features.taxonomy.nodes.logic.tree_view._query_lists.query among_siblings": DisplayRead(
+        "nodes, for callers who may see all of them"
     ),
-    "features.notifications.webhooks.tasks._admins_to_notify in_organization": Shows(
-        "whom an email notifies: current admins only"
+    "features.notifications.webhooks.tasks._admins_to_notify in_organization": DisplayRead(
+        "the recipients of an e-mail; only current admins get it"
     ),
-    "kernel.work.scheduler._query_due 'due'": Decides(
+    "kernel.work.scheduler._query_due 'due'": DecisionRead(
         f"{_REMOVALS}::TestDepartures::test_end_what_began_a_moment_before"
     ),
-    "kernel.audit_log.ledger.unanchored_heads 'index2'": Shows(
-        "logs that have grown; what is late is anchored an hour later"
+    "kernel.audit_log.ledger.unanchored_heads 'index2'": DisplayRead(
+        "logs that have grown; those that the index lacks are anchored an hour later"
     ),
 }

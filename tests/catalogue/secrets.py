@@ -1,4 +1,4 @@
-"""What answers say but once."""
+"""The secrets in responses, which are returned only once."""
 
 from pydantic.alias_generators import to_camel
 
@@ -7,10 +7,10 @@ from tests.harness.api import Answer
 
 
 def one_time(operation: Operation) -> frozenset[str]:
-    """Return the fields of an operation's answer that hold a secret when it is made, and null ever after."""
+    """Return the response fields that contain a secret in the response to the creation, and null later."""
     return frozenset(map(to_camel, operation.response_model.secret_fields)) if operation.response_model else frozenset()
 
 
 def secrets_of(operation: Operation, answer: Answer) -> list[str]:
-    """Return the secrets in an answer; of a link that is its token."""
+    """Return the secrets in a response. The secret of a link is its token."""
     return [answer.json[name].rpartition("token=")[2] for name in one_time(operation)]

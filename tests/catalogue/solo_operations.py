@@ -1,4 +1,4 @@
-"""The world outside of a test, for programs that measure it."""
+"""Creates the tenant of the catalogue's suites outside of pytest, for benchmarks."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,8 +23,8 @@ _ROLES: Final = ("owner", "admin", "editor", "member", "invited", "outsider")
 
 @contextmanager
 def standing_alone() -> Iterator[World]:
-    """Let the world be there within the block."""
-    import_module("tests.conftest")  # It gives this process the settings of tests.
+    """Create the tenant with AWS in memory, and yield it."""
+    import_module("tests.conftest")  # This import sets the settings of tests.
     from app import app
 
     with TemporaryDirectory() as folder, cloud.aws_in_memory(), pytest.MonkeyPatch.context() as patched:

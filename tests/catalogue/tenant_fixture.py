@@ -1,4 +1,4 @@
-"""The world that every operation's example is called in: an organization with its people, and another beside it."""
+"""The tenant in which the examples of all operations are called: an organization, and a rivals' organization."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -34,9 +34,9 @@ from tests.harness.workers import Workers
 
 @dataclass(frozen=True)
 class People:
-    """Who is in the world.
+    """The people of the tenant.
 
-    `invited` has an invitation that waits; `outsider` belongs to the rivals' organization only, and owns it.
+    `invited` has a pending invitation. `outsider` owns the rivals' organization and is a member of no other.
     """
 
     owner: Person
@@ -49,14 +49,14 @@ class People:
     issuer: Issuer
 
     def of_role(self, role: Role) -> Person:
-        """Return the one who has this role in the organization."""
+        """Return the person who has a role in the organization."""
         person: Person = getattr(self, role.value)
         return person
 
 
 @dataclass(frozen=True)
 class Furnished(Founded):
-    """An organization with one of each thing that paths name."""
+    """An organization with one record for each path parameter."""
 
     api_key: callers.Caller
     invitation: Invited
@@ -79,37 +79,37 @@ class Furnished(Founded):
 
     @classmethod
     def made(cls, api: Api, workers: Workers, owner: Person, name: str, invited: Person) -> "Furnished":
-        """Let a person found it, and furnish it, over HTTP."""
-        bare = found(api, owner, name=name)
-        webhook = hook(api, bare, "https://hooks.example.com/atrium", events=["organization.webhook.*"])
-        channel = room(api, bare, "https://hooks.slack.com/services/T0/B0/world", events=["organization.webhook.*"])
+        """Create an organization and its records over HTTP."""
+        created = found(api, owner, name=name)
+        webhook = hook(api, created, "https://hooks.example.com/atrium", events=["organization.webhook.*"])
+        channel = room(api, created, "https://hooks.slack.com/services/T0/B0/world", events=["organization.webhook.*"])
         workers.deliver()
-        key = make_key(api, bare, "api-keys:read", name="Inventory")
-        invitation = invite(api, bare, invited)
-        erasure = api.post(f"{bare.path}/erasures", as_=owner, json={"email": "long.gone@example.org"})
+        key = make_key(api, created, "api-keys:read", name="Inventory")
+        invitation = invite(api, created, invited)
+        erasure = api.post(f"{created.path}/erasures", as_=owner, json={"email": "long.gone@example.org"})
         (delivery,) = deliveries(api, webhook)
         replay = api.post(f"{webhook.path}/replay", as_=owner, json={"from": delivery["createdAt"]})
-        platform = run_platform(api, bare)
+        platform = run_platform(api, created)
         came_to(platform, "failed", f"{name.lower()}.example.com")
         machines, looms = plant_line(api, platform, "Machines", "Looms")
-        site = make_site(api, bare, slug=f"{bare.record['slug']}-site")
+        site = make_site(api, created, slug=f"{created.record['slug']}-site")
         page = page_of(api, site, "Looms", below=page_of(api, site, "Welcome"))
         preview = api.get(f"{page.path}/preview", as_=owner)
         edit(api, page, title="All looms")
-        made = cls(
-            bare.record,
+        organization = cls(
+            created.record,
             owner,
             key,
             invitation,
             erasure.json["id"],
-            begin_export(api, bare).id,
+            begin_export(api, created).id,
             webhook.id,
             delivery["id"],
             replay.json["id"],
             channel.id,
             platform,
             make_space(api, platform),
-            run_platform(api, bare, published=True, name="Club", joinPolicy="open"),
+            run_platform(api, created, published=True, name="Club", joinPolicy="open"),
             looms,
             attach(api, machines),
             site,
@@ -118,43 +118,49 @@ class Furnished(Founded):
             redirect(api, site, "/old-looms/*", "/looms"),
             send(api, f"desk@{name.lower()}.example", message="Can it count to ten?"),
         )
-        put_menu(api, site, to_page(page), menu=made.navigation_id)
-        furnish(api, made.space, block=made.project_block_id, capability=made.capability_key, module=made.module_id)
-        return made
+        put_menu(api, site, to_page(page), menu=organization.navigation_id)
+        furnish(
+            api,
+            organization.space,
+            block=organization.project_block_id,
+            capability=organization.capability_key,
+            module=organization.module_id,
+        )
+        return organization
 
     @property
     def project_block_id(self) -> str:
-        """What names the project block of its platform."""
+        """The id of the project block of its platform."""
         return f"{self.record['slug']}-showcase"
 
     @property
     def capability_key(self) -> str:
-        """What names the capability of its space."""
+        """The key of the capability of its space."""
         return f"{self.record['slug']}-chat"
 
     @property
     def module_id(self) -> str:
-        """What names the module that its space overrides."""
+        """The id of the module that its space overrides."""
         return f"{self.record['slug']}-wiki"
 
     @property
     def navigation_id(self) -> str:
-        """What names the menu of its site."""
+        """The id of the menu of its site."""
         return f"{self.record['slug']}-menu"
 
     @property
     def revision_id(self) -> str:
-        """What names the first revision of its page, which is the one that is published."""
+        """The id of the first revision of its page, which is published."""
         return self.page.draft_revision_id
 
     @property
     def webhook_path(self) -> str:
-        """Where its webhook is found."""
+        """The path of its webhook."""
         return f"{self.path}/webhooks/{self.webhook_id}"
 
     @property
     def things(self) -> Mapping[str, str]:
-        """What names it and the things in it, by path parameter."""
+        """The values of path parameters that name the organization and its records."""
         return {
             "organization_id": self.id,
             "slug": str(self.record["slug"]),
@@ -185,7 +191,7 @@ class Furnished(Founded):
 
 @dataclass
 class World:
-    """An organization with a member of each role and a log, and a rivals' organization; made some minutes ago."""
+    """An organization with a member of each role, and a rivals' organization. Both were created some minutes ago."""
 
     api: Api
     workers: Workers
@@ -195,7 +201,7 @@ class World:
 
     @classmethod
     def made(cls, api: Api, workers: Workers, people: People) -> "World":
-        """Make it, over HTTP, until nothing is left to be done."""
+        """Create the organizations over HTTP, and process all their tasks."""
         with ago(minutes=3):
             organization = Furnished.made(api, workers, people.owner, "Bletchley", people.invited)
             rivals = Furnished.made(api, workers, people.outsider, "Rivals", people.invited)
@@ -208,7 +214,7 @@ class World:
             workers.settle()
         load_few()
         with ago(minutes=1):
-            workers.settle()  # An erasure pauses for a minute.
+            workers.settle()  # An erasure continues after a minute.
         return cls(api, workers, people, organization, rivals)
 
     @property
@@ -238,46 +244,44 @@ class World:
 
     @property
     def club(self) -> Running:
-        """Another platform of the organization, which everybody can join."""
+        """Another platform of the organization, which all users can join."""
         return self.organization.club
 
     @property
     def space(self) -> Room:
-        """The space in that platform."""
+        """The space in the platform."""
         return self.organization.space
 
     @property
     def site(self) -> Published:
-        """The organization's site, which everybody may see."""
+        """The organization's published site."""
         return self.organization.site
 
     @property
     def page(self) -> Leaf:
-        """A page of that site: it is published, and its draft says something else by now."""
+        """A published page of the site, whose draft has changed since."""
         return self.organization.page
 
     @property
     def lead(self) -> Inquiry:
-        """What the organization's people sent to the service's own."""
+        """The lead that the organization sent to the operators."""
         return self.organization.lead
 
     def met(self) -> None:
-        """Let the process have met every place, and each record in one that is found by its id alone."""
+        """Fill the caches of the process with the ancestors of all containers and of records with global ids."""
         nodes = (self.organization.node, self.organization.attachment.node)
-        places = (self.platform.path, self.space.path, self.club.path, self.site.path)
-        for path in (*places, *(node.path for node in nodes)):
+        container_paths = (self.platform.path, self.space.path, self.club.path, self.site.path)
+        for path in (*container_paths, *(node.path for node in nodes)):
             assert self.api.get(path, as_=self.people.owner).status == 200
         assert self.api.get("/sites/resolve", query={"host": self.site.record["host"]}).status == 200
 
     def rivals_own(self, parameter: str) -> str:
-        """Return what a path parameter holds that names something of the rivals."""
-        assert parameter in self.rivals.things, (
-            f"furnish with what {parameter} names, in tests/catalogue/tenant_fixture.py"
-        )
+        """Return the value of a path parameter that names a record of the rivals."""
+        assert parameter in self.rivals.things, f"add a record for {parameter} to tests/catalogue/tenant_fixture.py"
         return self.rivals.things[parameter]
 
     def entitled(self, operation: Operation) -> Person | None:
-        """Return who has just the right to an operation by its declaration, and no more; None needs no credential."""
+        """Return the least privileged caller of an operation, or None if it is anonymous."""
         if operation.allows_anonymous:
             return None
         if isinstance(operation.access, RequireRole):
@@ -285,26 +289,26 @@ class World:
         return self.people.operator if operation.access is Caller.OPERATOR else self.people.owner
 
     def key(self, *scopes: str, **fields: Any) -> callers.Caller:
-        """Return a new API key of the organization."""
+        """Create an API key of the organization."""
         return make_key(self.api, self.organization, *scopes, **fields)
 
 
 def new(number: int) -> list[dict[str, Any]]:
-    """Return what so many new records begin with."""
-    moment = now()
-    return [beginning(moment) for _ in range(number)]
+    """Return the common fields of a number of new records."""
+    timestamp = now()
+    return [beginning(timestamp) for _ in range(number)]
 
 
 def put(records: Iterable[Entity]) -> None:
-    """Put records into the table that no operation has made: a crowd to stand beside what is looked at."""
+    """Write records into the table without operations, as neighbours of the records that tests use."""
     put_items(record.item() for record in records)
 
 
 def put_items(items: Iterable[Item]) -> None:
-    """Put items into the table."""
+    """Write items into the table."""
     writes = [Write("Put", (item["pk"], item["sk"]), item=item) for item in items]
-    for start in range(0, len(writes), _AT_ONCE):
-        table.write_transaction(writes[start : start + _AT_ONCE])
+    for start in range(0, len(writes), _BATCH_SIZE):
+        table.write_transaction(writes[start : start + _BATCH_SIZE])
 
 
-_AT_ONCE: Final = table.MAX_TRANSACT_ITEMS
+_BATCH_SIZE: Final = table.MAX_TRANSACT_ITEMS

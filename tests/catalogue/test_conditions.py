@@ -1,4 +1,4 @@
-"""Conditional requests: every single record has an entity tag, and everything that changes one honours `If-Match`."""
+"""Conditional requests: every record has an entity tag, and every operation that changes one supports `If-Match`."""
 
 from chalicelib.features.sites.visits.logic.stored_sitemaps import SITEMAP_PARTITION
 from chalicelib.kernel.http.models import RecordOutput
@@ -12,36 +12,37 @@ from tests.harness.external_servers import unreached
 
 
 def is_one_record(operation: Operation) -> bool:
-    answer = operation.response_model
-    return answer is not None and (issubclass(answer, RecordOutput) or answer.content_etag) and not operation.is_list
+    """Return whether the response of an operation is a single record."""
+    model = operation.response_model
+    return model is not None and (issubclass(model, RecordOutput) or model.content_etag) and not operation.is_list
 
 
 @by_operation()
-class TestEveryAnswer:
-    def test_that_is_one_record_has_a_strong_entity_tag(self, operation: Operation, world: World) -> None:
+class TestEveryResponse:
+    def test_has_a_strong_entity_tag_if_it_is_one_record(self, operation: Operation, world: World) -> None:
         answer = perform(operation, world)
-        documents = operation.response_model is None and answer.text
-        assert ("ETag" in answer.headers) is bool(is_one_record(operation) or documents or operation.has_etag)
+        is_document = operation.response_model is None and answer.text
+        assert ("ETag" in answer.headers) is bool(is_one_record(operation) or is_document or operation.has_etag)
         if is_one_record(operation):
             assert answer.etag.startswith('"')
             assert answer.etag.endswith('"')
 
-    def test_that_created_something_says_where_it_is(self, operation: Operation, world: World) -> None:
+    def test_has_the_location_of_a_created_record(self, operation: Operation, world: World) -> None:
         answer = perform(operation, world)
         assert ("Location" in answer.headers) is operation.creates
         if operation.creates:
             token = answer.json.get("leadToken")
             headers = {"Lead-Token": token} if token else {}
-            made = world.api.get(answer.location, as_=caller_of(operation, world), headers=headers)
-            assert made.status == 200
-            assert made.json == {n: None if n in one_time(operation) else v for n, v in answer.json.items()}
+            created = world.api.get(answer.location, as_=caller_of(operation, world), headers=headers)
+            assert created.status == 200
+            assert created.json == {n: None if n in one_time(operation) else v for n, v in answer.json.items()}
 
 
 class TestARead:
     @by_operation(
         lambda o: o.method == "GET" and not o.mutates and (is_one_record(o) or o.has_etag or o.response_model is None)
     )
-    def test_with_the_tag_in_hand_is_not_sent_again(self, operation: Operation, world: World) -> None:
+    def test_with_the_current_tag_returns_304(self, operation: Operation, world: World) -> None:
         first = perform(operation, world)
         for tag in (first.etag, f'"other", {first.etag}', f"W/{first.etag}", "*"):
             again = perform(operation, world, headers={"If-None-Match": tag})
@@ -49,17 +50,17 @@ class TestARead:
         assert perform(operation, world, headers={"If-None-Match": '"other"'}).text == first.text
 
     @by_operation(lambda o: o.method == "GET")
-    def test_writes_nothing_but_what_it_says(self, operation: Operation, world: World) -> None:
+    def test_writes_nothing_except_its_declared_changes(self, operation: Operation, world: World) -> None:
         before = snapshots.stored()
         assert perform(operation, world).status == operation.success
         after = snapshots.stored()
         changed = {key for key in {*before, *after} if before.get(key) != after.get(key)}
-        kept = {key for key in changed if key[0] in made_from_records(operation, world)}
-        assert bool(kept) is bool(made_from_records(operation, world))
-        assert bool(changed - kept) is operation.mutates
+        cached = {key for key in changed if key[0] in cache_partitions(operation, world)}
+        assert bool(cached) is bool(cache_partitions(operation, world))
+        assert bool(changed - cached) is operation.mutates
 
     @by_operation(lambda o: o.method == "GET" and o.mutates)
-    def test_that_writes_does_so_for_nobody_without_a_credential(self, operation: Operation, world: World) -> None:
+    def test_without_a_credential_writes_nothing(self, operation: Operation, world: World) -> None:
         before = snapshots.stored()
         perform(operation, world, as_=None)
         assert snapshots.stored() == before
@@ -67,42 +68,42 @@ class TestARead:
 
 @by_operation(changes_a_record)
 class TestAChange:
-    def test_of_what_the_caller_has_seen_last_is_done(self, operation: Operation, world: World) -> None:
-        seen = look(operation, world, example_of(operation, world).record(operation)).etag
-        assert perform(operation, world, headers={"If-Match": f'"other", {seen}'}).status == operation.success
+    def test_with_the_current_tag_succeeds(self, operation: Operation, world: World) -> None:
+        current = look(operation, world, example_of(operation, world).record(operation)).etag
+        assert perform(operation, world, headers={"If-Match": f'"other", {current}'}).status == operation.success
 
-    def test_of_whatever_there_is_is_done(self, operation: Operation, world: World) -> None:
+    def test_with_an_asterisk_succeeds(self, operation: Operation, world: World) -> None:
         assert perform(operation, world, headers={"If-Match": "*"}).status == operation.success
 
-    def test_of_what_has_changed_since_is_refused(self, operation: Operation, world: World) -> None:
+    def test_with_an_outdated_tag_is_rejected(self, operation: Operation, world: World) -> None:
         path = example_of(operation, world).record(operation)
-        seen = look(operation, world, path)
-        grown(path, seen.json["id"])
+        current = look(operation, world, path)
+        increase_version(path, current.json["id"])
         before = snapshots.stored()
         with unreached():
-            refused = perform(operation, world, headers={"If-Match": seen.etag})
-        assert refused.code == "412 precondition_failed"
-        assert refused.faults == {"header/If-Match": "precondition_failed"}
+            rejected = perform(operation, world, headers={"If-Match": current.etag})
+        assert rejected.code == "412 precondition_failed"
+        assert rejected.faults == {"header/If-Match": "precondition_failed"}
         assert snapshots.stored() == before
 
-    def test_with_a_malformed_tag_is_refused(self, operation: Operation, world: World) -> None:
-        refused = perform(operation, world, headers={"If-Match": "no quotes"})
-        assert refused.code == "400 invalid_header"
-        assert refused.faults == {"header/If-Match": "invalid_header"}
+    def test_with_a_malformed_tag_is_rejected(self, operation: Operation, world: World) -> None:
+        rejected = perform(operation, world, headers={"If-Match": "no quotes"})
+        assert rejected.code == "400 invalid_header"
+        assert rejected.faults == {"header/If-Match": "invalid_header"}
 
 
-def made_from_records(operation: Operation, world: World) -> set[str]:
-    """Return the partitions where a read keeps what it made of records, which it needs not to make again."""
+def cache_partitions(operation: Operation, world: World) -> set[str]:
+    """Return the partitions in which a read caches content that it generates from records."""
     return {SITEMAP_PARTITION.format(site_id=world.site.id)} if operation.id == "get_sitemap" else set()
 
 
-def grown(path: str, record_id: str) -> None:
-    """Let the record at a path have another version, as some other operation would."""
+def increase_version(path: str, record_id: str) -> None:
+    """Increase the version of the record at a path, as another operation would."""
     items = [item for item in snapshots.stored().values() if item.get("kind", "entry") != "entry"]
-    of_this_id = [item for item in items if item.get("id") == record_id]
-    # A platform's custom domain has the platform's id, and so has the inventory's entry about it.
+    candidates = [item for item in items if item.get("id") == record_id]
+    # A platform, its custom domain and its item in the inventory have the same id.
     kinds = ("platform.custom_domain",) if path.endswith("/custom-domain") else ("platform", "space", "lead")
-    (item,) = [i for i in of_this_id if i["kind"] in kinds] or of_this_id
-    # What somebody sent has as many versions as its history has entries.
-    sent = [{**each, "history": [*each["history"], *each["history"]]} for each in item.get("submissions", [])]
-    put_items([{**item, "version": item["version"] + 1, **({"submissions": sent} if sent else {})}])
+    (item,) = [i for i in candidates if i["kind"] in kinds] or candidates
+    # The version of a submission is the length of its history.
+    submissions = [{**each, "history": [*each["history"], *each["history"]]} for each in item.get("submissions", [])]
+    put_items([{**item, "version": item["version"] + 1, **({"submissions": submissions} if submissions else {})}])

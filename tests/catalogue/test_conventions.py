@@ -1,4 +1,4 @@
-"""What every operation does alike, whatever it is about."""
+"""Conventions of the interface that every operation follows."""
 
 from collections import defaultdict
 from typing import Final
@@ -18,7 +18,7 @@ from tests.harness.api import Api
 from tests.harness.by_operation import by_operation
 from tests.harness.conformance import document
 
-FOR_BROWSERS: Final = {
+READABLE_OR_BROWSER_HEADERS: Final = {
     "cache-control",
     "content-length",
     "content-security-policy",
@@ -30,141 +30,146 @@ FOR_BROWSERS: Final = {
     "x-frame-options",
     "x-robots-tag",
 }
-"""Headers that a page of another origin may read anyway, or that are for the browser itself, or for crawlers."""
+"""Headers that pages of other origins may read without CORS, or that are for browsers and crawlers only."""
 METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE")
-AT_PATH: Final[dict[str, list[Operation]]] = defaultdict(list)
+OPERATIONS_BY_PATH: Final[dict[str, list[Operation]]] = defaultdict(list)
 for each in operations():
-    AT_PATH[each.path].append(each)
+    OPERATIONS_BY_PATH[each.path].append(each)
 
 
-def names_of(operation: Operation, *, required: bool = False) -> list[str]:
-    """Return the fields of an operation's body, or only those that it can't do without."""
+def body_field_names(operation: Operation, *, required: bool = False) -> list[str]:
+    """Return the names of the fields of an operation's body, or only of the required ones."""
     fields = operation.body.model_fields if operation.body else {}
     return [field.alias or name for name, field in fields.items() if field.is_required() or not required]
 
 
-by_path = pytest.mark.parametrize("path", AT_PATH)
-ONE_AT_MOST: Final = ("list_public_leads",)
-"""Lists of what a token opens, which is one thing: they have no second page."""
+by_path = pytest.mark.parametrize("path", OPERATIONS_BY_PATH)
+LISTS_WITH_AT_MOST_ONE_ITEM: Final = ("list_public_leads",)
+"""Lists with at most one item, the record that the token gives access to. They have no second page."""
 _cursors: Final[dict[str, str]] = {}
-LISTS: Final = [o for o in operations() if o.is_list and o.method == "GET" and o.id not in ONE_AT_MOST]
+LISTS: Final = [o for o in operations() if o.is_list and o.method == "GET" and o.id not in LISTS_WITH_AT_MOST_ONE_ITEM]
 
 
 @by_operation()
 class TestEveryOperation:
-    def test_ignores_what_it_does_not_know_of_a_query(self, operation: Operation, world: World) -> None:
+    def test_ignores_unknown_query_parameters(self, operation: Operation, world: World) -> None:
         assert perform(operation, world, query={"utm_source": "post", "sheet": "7"}).status == operation.success
 
-    def test_answers_a_known_version_and_refuses_others(self, operation: Operation, world: World) -> None:
+    def test_accepts_the_known_version_and_rejects_others(self, operation: Operation, world: World) -> None:
         assert perform(operation, world, headers={"API-Version": "1999-12-31"}).code == "400 unknown_api_version"
         assert perform(operation, world, headers={"API-Version": API_VERSION}).status == operation.success
 
-    def test_lets_a_browser_read_its_answer(self, operation: Operation, world: World) -> None:
+    def test_lets_browsers_read_its_response(self, operation: Operation, world: World) -> None:
         answer = perform(operation, world, headers={"Origin": "https://app.example"})
         assert answer.headers["Access-Control-Allow-Origin"] == "*"
         assert "Access-Control-Allow-Credentials" not in answer.headers
         exposed = {name.strip() for name in answer.headers["Access-Control-Expose-Headers"].split(",")}
         assert {"ETag", "Link", "Location", "X-Request-Id", "Retry-After"} <= exposed
-        told = {name for name in answer.headers if not name.startswith("access-control-")} - FOR_BROWSERS
-        assert told <= {name.lower() for name in exposed}
+        response_headers = {
+            name for name in answer.headers if not name.startswith("access-control-")
+        } - READABLE_OR_BROWSER_HEADERS
+        assert response_headers <= {name.lower() for name in exposed}
 
 
 @by_operation(lambda o: o.method in ("GET", "DELETE"))
-def test_a_body_where_none_belongs_is_ignored(operation: Operation, world: World) -> None:
+def test_an_unexpected_body_is_ignored(operation: Operation, world: World) -> None:
     assert perform(operation, world, body=b"\xff{nonsense").status == operation.success
 
 
 @by_operation(lambda o: o.method in ("POST", "PUT", "PATCH") and o.body is None)
-def test_no_body_is_taken_for_an_empty_one(operation: Operation, world: World) -> None:
+def test_an_empty_body_is_optional(operation: Operation, world: World) -> None:
     assert perform(operation, world, json=None).status == operation.success
 
 
 @by_operation(lambda o: o.body and not issubclass(o.body, Patch))
-class TestEveryBodyThatIsNoPatch:
-    def test_takes_null_for_what_may_be_left_out(self, operation: Operation, world: World) -> None:
-        sent = {**dict.fromkeys(names_of(operation)), **(example_of(operation, world).body or {})}
-        assert perform(operation, world, json=sent).status == operation.success
+class TestEveryBodyExceptPatches:
+    def test_accepts_null_for_optional_fields(self, operation: Operation, world: World) -> None:
+        body = {**dict.fromkeys(body_field_names(operation)), **(example_of(operation, world).body or {})}
+        assert perform(operation, world, json=body).status == operation.success
 
-    def test_takes_null_for_nothing_else(self, operation: Operation, world: World) -> None:
-        required = set(names_of(operation, required=True))
-        refused = perform(operation, world, json=dict.fromkeys([*names_of(operation), "colour"]))
-        assert refused.code == "422 validation_failed"
-        assert {"/colour", *(f"/{name}" for name in required)} == set(refused.faults)
-        assert refused.faults["/colour"] == "unknown_field"
+    def test_rejects_null_for_other_fields(self, operation: Operation, world: World) -> None:
+        required = set(body_field_names(operation, required=True))
+        response = perform(operation, world, json=dict.fromkeys([*body_field_names(operation), "colour"]))
+        assert response.code == "422 validation_failed"
+        assert {"/colour", *(f"/{name}" for name in required)} == set(response.faults)
+        assert response.faults["/colour"] == "unknown_field"
 
-    def test_says_so_in_its_schema(self, operation: Operation) -> None:
+    def test_documents_nullable_fields_in_its_schema(self, operation: Operation) -> None:
         assert operation.body
         schema = {"components": document()["components"], **openapi.schemas.reference(operation.body.__name__)}
         fields = document()["components"]["schemas"][operation.body.__name__]["properties"]
-        assert set(fields) == set(names_of(operation))
-        faults = Draft202012Validator(schema).iter_errors(dict.fromkeys(fields))
-        assert {fault.path[0] for fault in faults} == set(names_of(operation, required=True))
+        assert set(fields) == set(body_field_names(operation))
+        errors = Draft202012Validator(schema).iter_errors(dict.fromkeys(fields))
+        assert {error.path[0] for error in errors} == set(body_field_names(operation, required=True))
 
 
 @by_operation(lambda o: o.body)
-def test_a_field_of_the_body_that_stands_in_the_query_is_not_passed_over(operation: Operation, world: World) -> None:
+def test_a_body_field_in_the_query_is_rejected(operation: Operation, world: World) -> None:
     in_query = {field.alias or name for name, field in operation.query.model_fields.items()} if operation.query else ()
-    names = [name for name in names_of(operation) if name not in in_query]
-    refused = perform(operation, world, query=dict.fromkeys(names, "x"))
-    assert refused.code == "422 validation_failed"
-    assert refused.faults == {f"query/{name}": "misplaced" for name in names}
+    names = [name for name in body_field_names(operation) if name not in in_query]
+    response = perform(operation, world, query=dict.fromkeys(names, "x"))
+    assert response.code == "422 validation_failed"
+    assert response.faults == {f"query/{name}": "misplaced" for name in names}
 
 
 @by_path
 class TestEveryPath:
-    def test_refuses_methods_it_does_not_have(self, path: str, api: Api) -> None:
-        has = [operation.method for operation in AT_PATH[path]]
-        for method in (method for method in METHODS if method not in has):
-            refused = api.request(method, path.format_map(defaultdict(lambda: "x")))
-            assert refused.code == "405 method_not_allowed"
-            assert {name.strip() for name in refused.headers["Allow"].split(",")} == set(has)
+    def test_rejects_other_methods(self, path: str, api: Api) -> None:
+        own_methods = [operation.method for operation in OPERATIONS_BY_PATH[path]]
+        for method in (method for method in METHODS if method not in own_methods):
+            response = api.request(method, path.format_map(defaultdict(lambda: "x")))
+            assert response.code == "405 method_not_allowed"
+            assert {name.strip() for name in response.headers["Allow"].split(",")} == set(own_methods)
 
-    def test_answers_a_browser_that_asks_first(self, path: str, api: Api) -> None:
-        asked = {"Origin": "https://app.example", "Access-Control-Request-Method": AT_PATH[path][0].method}
-        answer = api.request("OPTIONS", path.format_map(defaultdict(lambda: "x")), headers=asked)
+    def test_responds_to_preflight_requests(self, path: str, api: Api) -> None:
+        request_headers = {
+            "Origin": "https://app.example",
+            "Access-Control-Request-Method": OPERATIONS_BY_PATH[path][0].method,
+        }
+        answer = api.request("OPTIONS", path.format_map(defaultdict(lambda: "x")), headers=request_headers)
         assert answer.status == 204
         allowed = {name.strip() for name in answer.headers["Access-Control-Allow-Methods"].split(",")}
-        assert allowed == {*(operation.method for operation in AT_PATH[path]), "OPTIONS"}
+        assert allowed == {*(operation.method for operation in OPERATIONS_BY_PATH[path]), "OPTIONS"}
         accepted = {name.strip().lower() for name in answer.headers["Access-Control-Allow-Headers"].split(",")}
         assert {"authorization", "content-type", "idempotency-key", "if-match", "if-none-match"} <= accepted
 
 
-@by_operation(lambda o: o in LISTS or o.id in ONE_AT_MOST)
+@by_operation(lambda o: o in LISTS or o.id in LISTS_WITH_AT_MOST_ONE_ITEM)
 @pytest.mark.parametrize("limit", ["0", "101", "-1", "many", ""])
-def test_a_list_refuses_a_limit_that_is_none(operation: Operation, limit: str, world: World) -> None:
-    refused = perform(operation, world, query={"limit": limit})
-    assert refused.code == "422 validation_failed"
-    assert list(refused.faults) == ["query/limit"]
+def test_a_list_rejects_an_invalid_limit(operation: Operation, limit: str, world: World) -> None:
+    response = perform(operation, world, query={"limit": limit})
+    assert response.code == "422 validation_failed"
+    assert list(response.faults) == ["query/limit"]
 
 
-@by_operation(lambda o: o.id in ONE_AT_MOST)
-class TestEveryListOfOne:
-    def test_holds_it_and_has_no_second_page(self, operation: Operation, world: World, begin: Begin) -> None:
+@by_operation(lambda o: o.id in LISTS_WITH_AT_MOST_ONE_ITEM)
+class TestEveryListWithAtMostOneItem:
+    def test_has_one_item_and_no_second_page(self, operation: Operation, world: World, begin: Begin) -> None:
         begin(crowd, 5)
         answer = perform(operation, world, query={"limit": 1})
         assert len(answer.json["items"]) == 1
         assert answer.json["nextCursor"] is None
         assert "Link" not in answer.headers
 
-    def test_refuses_a_cursor_since_it_hands_out_none(self, operation: Operation, world: World) -> None:
+    def test_rejects_every_cursor(self, operation: Operation, world: World) -> None:
         assert perform(operation, world, query={"cursor": "nonsense"}).code == "400 invalid_cursor"
 
 
 @by_operation(lambda o: o in LISTS)
 class TestEveryList:
-    def test_holds_each_item_once_in_one_order_whatever_the_page(
+    def test_contains_each_item_once_in_one_order_with_every_page_size(
         self, operation: Operation, world: World, begin: Begin
     ) -> None:
         begin(crowd, 5)
         path, caller = example_of(operation, world).path(operation), caller_of(operation, world)
         first = world.api.get(path, as_=caller, query={"limit": 100})
         assert ("Link" in first.headers) == (first.json["nextCursor"] is not None)
-        whole = world.api.items(path, as_=caller, query={"limit": 100})
-        assert len(whole) >= 5
+        all_items = world.api.items(path, as_=caller, query={"limit": 100})
+        assert len(all_items) >= 5
         for limit in (1, 3):
             pages = world.api.pages(path, as_=caller, query={"limit": limit})
             assert all(len(page["items"]) <= limit for page in pages)
-            assert [item for page in pages for item in page["items"]] == whole
+            assert [item for page in pages for item in page["items"]] == all_items
 
     def test_links_to_its_next_page(self, operation: Operation, world: World, begin: Begin) -> None:
         begin(crowd, 5)
@@ -174,21 +179,21 @@ class TestEveryList:
         assert f"cursor={first.json['nextCursor']}" in link
         assert "limit=2" in link
 
-    def test_refuses_a_cursor_that_was_altered(self, operation: Operation, world: World, begin: Begin) -> None:
+    def test_rejects_an_altered_cursor(self, operation: Operation, world: World, begin: Begin) -> None:
         begin(crowd, 5)
         cursor = perform(operation, world, query={"limit": 1}).json["nextCursor"]
-        swapped = ("A" if cursor[20] != "A" else "B").join((cursor[:20], cursor[21:]))
-        for wrong in (swapped, cursor[:-4], f"{cursor}AAAA", "nonsense", "%00", "é"):
-            refused = perform(operation, world, query={"limit": 1, "cursor": wrong})
-            assert refused.code == "400 invalid_cursor"
-            assert list(refused.faults) == ["query/cursor"]
+        altered = ("A" if cursor[20] != "A" else "B").join((cursor[:20], cursor[21:]))
+        for invalid in (altered, cursor[:-4], f"{cursor}AAAA", "nonsense", "%00", "é"):
+            response = perform(operation, world, query={"limit": 1, "cursor": invalid})
+            assert response.code == "400 invalid_cursor"
+            assert list(response.faults) == ["query/cursor"]
 
 
 @by_operation(lambda o: o in LISTS)
-def test_a_list_refuses_the_cursor_of_another(operation: Operation, world: World, begin: Begin) -> None:
+def test_a_list_rejects_the_cursor_of_another(operation: Operation, world: World, begin: Begin) -> None:
     begin(crowd, 5)
     for other in (other for other in LISTS if other is not operation):
         if other.id not in _cursors:
             _cursors[other.id] = perform(other, world, query={"limit": 1}).json["nextCursor"]
-        refused = perform(operation, world, query={"limit": 1, "cursor": _cursors[other.id]})
-        assert refused.code == "400 invalid_cursor", other.id
+        response = perform(operation, world, query={"limit": 1, "cursor": _cursors[other.id]})
+        assert response.code == "400 invalid_cursor", other.id

@@ -1,7 +1,7 @@
-"""Whatever field of whatever record says who somebody is: after an erasure it says that no more.
+"""Checks that an erasure removes a person from every field of every record.
 
-Nobody lists the fields. The owner calls every operation that changes something, so that each field which is ever to
-hold a person holds her; the table is searched for her before and after.
+The fields are not listed. The owner calls every operation that changes something, so that each field that can name a
+person names her. The table is searched for her before and after the erasure.
 """
 
 import json
@@ -23,65 +23,63 @@ from tests.harness.organizations import Founded
 from tests.harness.workers import Workers
 
 NOT_CALLED: Final = ("erase_person", "transfer_ownership", "delete_organization", "leave_organization")
-"""What would end the world, or the owner's part in it, before all is done."""
+"""Operations that would remove the organization, or the owner from it, too early."""
 
-ELSEWHERE: Final = {
+COVERED_ELSEWHERE: Final = {
     "organization.invitation.answered_by": "tests/http/test_erasures_in_records.py::TestSomebodyInvited",
     "platform.invitation.answered_by": "tests/http/test_erasures_in_platforms.py",
-    "organization.departure.user_id": "it keeps whoever left out until all below is removed, and goes with that",
-    "platform.departure.user_id": "likewise",
+    "organization.departure.user_id": "a revocation marker, which is removed with the memberships that it revokes",
+    "platform.departure.user_id": "a revocation marker, which is removed with the memberships that it revokes",
 }
-"""Fields that an owner is never in, since she answers no invitation and does not leave."""
+"""Fields that never name an owner, because she answers no invitation and does not leave. Other tests cover them."""
 
 
-def test_no_field_of_any_record_names_somebody_who_was_erased(
-    api: Api, world: World, workers: Workers, clock: Clock
-) -> None:
+def test_no_field_of_any_record_names_an_erased_person(api: Api, world: World, workers: Workers, clock: Clock) -> None:
     owner, heir, home = world.people.owner, world.people.admin, world.organization
-    does_everything(world, owner)
-    before = {place for place, _ in mentions(owner)}
-    assert lacking(before) == {*ELSEWHERE}
-    transferred = {"newOwnerId": heir.id}
-    assert api.post(f"{home.path}/transfer-ownership", as_=owner, json=transferred).status == 200
+    call_all_operations(world, owner)
+    fields_before = {name for name, _ in mentions(owner)}
+    assert missing_user_fields(fields_before) == {*COVERED_ELSEWHERE}
+    transfer = {"newOwnerId": heir.id}
+    assert api.post(f"{home.path}/transfer-ownership", as_=owner, json=transfer).status == 200
     erased(api, workers, clock, Founded(home.record, heir), userId=owner.id)
-    assert [(place, item) for place, item in mentions(owner) if is_in(home.id, item)] == []
+    assert [(name, item) for name, item in mentions(owner) if is_in(home.id, item)] == []
 
 
-def does_everything(world: World, owner: Person) -> None:
-    """Let the owner call each operation that stores something.
+def call_all_operations(world: World, owner: Person) -> None:
+    """Call each operation that stores something as the owner.
 
-    Several fail, because others came before: what they would have stored is there.
+    Some calls fail because an earlier one has created the same record.
     """
     for operation in (o for o in operations() if o.emits and o.method != "DELETE" and o.id not in NOT_CALLED):
         if operation.access not in (Caller.OPERATOR, Caller.PUBLIC):
-            perform(operation, world, as_=owner, json=in_her_organization(operation, world))
+            perform(operation, world, as_=owner, json=body_in_organization(operation, world))
 
 
-def in_her_organization(operation: Operation, world: World) -> Any:
-    """Return the body of an operation's example; what may belong to an organization belongs to hers."""
+def body_in_organization(operation: Operation, world: World) -> Any:
+    """Return the body of an operation's example, with her organization if the operation takes one."""
     body = example_of(operation, world).body
     fields_ = operation.body.model_fields if operation.body else {}
     return {**(body or {}), "organizationId": world.id} if "organization_id" in fields_ else body
 
 
 def mentions(person: Person) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield each field that holds the person's id, name or address, as `kind.field`, with the item that it is in."""
-    marks = [mark.lower() for mark in (person.id, person.name, person.email)]
+    """Yield each field that contains the person's id, name or e-mail address, as `kind.field`, with its item."""
+    person_texts = [value.lower() for value in (person.id, person.name, person.email)]
     for key, item in snapshots.stored().items():
         if key[0].startswith("I#"):
-            continue  # Answers that are kept for a day, for whoever asks again.
+            continue  # Stored idempotent responses expire after a day.
         for name, value in item.items():
-            text = json.dumps(value, default=as_text, ensure_ascii=False).lower()
-            if any(mark in text for mark in marks):
+            text = json.dumps(value, default=to_json, ensure_ascii=False).lower()
+            if any(person_text in text for person_text in person_texts):
                 yield f"{item.get('kind', key[0].partition('#')[0])}.{name}", item
 
 
-def as_text(value: object) -> object:
+def to_json(value: object) -> object:
     return value.decode(errors="replace") if isinstance(value, bytes) else sorted(value)  # type: ignore[call-overload]
 
 
-def lacking(found: set[str]) -> set[str]:
-    """Return the fields that are called like those that name a user and that were not seen to do so."""
+def missing_user_fields(found: set[str]) -> set[str]:
+    """Return the fields whose names suggest a user id and that were not found."""
     return {
         f"{entity.kind}.{field.name}"
         for entity in record_kinds()
@@ -91,4 +89,4 @@ def lacking(found: set[str]) -> set[str]:
 
 
 def is_in(organization_id: str, item: dict[str, Any]) -> bool:
-    return organization_id in json.dumps(item, default=as_text)
+    return organization_id in json.dumps(item, default=to_json)

@@ -1,6 +1,6 @@
 """Identifiers contain no everyday words in a private sense.
 
-CONTRIBUTING.md asks for the field's standard terms. The words here once had meanings that only this project knew.
+CONTRIBUTING.md asks for the standard terms of the field. The words here once had meanings that only this project knew.
 """
 
 import ast

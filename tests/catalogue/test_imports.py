@@ -1,4 +1,4 @@
-"""Cold start: importing `app` brings in what most requests need, and no more; a request brings in its own feature."""
+"""Cold start: `app` imports only what most requests need, and a request imports its own feature."""
 
 from importlib.util import find_spec
 from typing import Any, Final
@@ -16,7 +16,7 @@ from tests.harness.by_operation import by_operation
 from tests.harness.data_keys import NEVER_UNWRAPPED
 from tests.harness.fresh_process import fresh
 
-LATER: Final = (
+LAZY_MODULES: Final = (
     *("cryptography", "jwt", "dns", "jinja2", "markdown", "markdown_it", "nh3", "idna", "tzdata", "httpx", "requests"),
     *("httpcore", "h11", "publicsuffixlist", "chalicelib.kernel.outbound.egress"),
     *("aws_xray_sdk", "moto", "pytest", "openapi_spec_validator", "jsonschema"),
@@ -27,42 +27,43 @@ LATER: Final = (
         "chalicelib.kernel.audit_log.ledger",
     ),
 )
-"""What few requests need: imported where it is used."""
+"""Modules that few requests need, which are modules_after_import where they are used."""
 
 
 @pytest.fixture(scope="module")
-def imported() -> dict[str, Any]:
+def modules_after_import() -> dict[str, Any]:
+    """The modules and AWS clients of a new process after importing `app`."""
     program = """
 import json, sys
 import app
 from chalicelib.kernel.core import aws
 print(json.dumps({"modules": sorted(sys.modules), "clients": aws._client.cache_info().currsize}))
 """
-    found: dict[str, Any] = fresh(program)
-    return found
+    result: dict[str, Any] = fresh(program)
+    return result
 
 
-def within(package: str, modules: list[str]) -> list[str]:
+def modules_of_package(package: str, modules: list[str]) -> list[str]:
     return [module for module in modules if module == package or module.startswith(f"{package}.")]
 
 
-@pytest.mark.parametrize("package", LATER)
-def test_importing_app_leaves_out(package: str, imported: dict[str, Any]) -> None:
-    assert within(package, imported["modules"]) == []
+@pytest.mark.parametrize("package", LAZY_MODULES)
+def test_importing_app_does_not_import(package: str, modules_after_import: dict[str, Any]) -> None:
+    assert modules_of_package(package, modules_after_import["modules"]) == []
 
 
-def test_importing_app_imports_no_feature(imported: dict[str, Any]) -> None:
+def test_importing_app_imports_no_feature(modules_after_import: dict[str, Any]) -> None:
     declared = {"chalicelib.features", "chalicelib.features.declarations"}
-    assert {*within("chalicelib.features", imported["modules"])} == declared
+    assert {*modules_of_package("chalicelib.features", modules_after_import["modules"])} == declared
 
 
-def test_importing_app_makes_no_client(imported: dict[str, Any]) -> None:
-    assert imported["clients"] == 0
+def test_importing_app_creates_no_client(modules_after_import: dict[str, Any]) -> None:
+    assert modules_after_import["clients"] == 0
 
 
-@pytest.mark.usefixtures("aws")  # for its settings: an unknown caller is refused before anything is asked of AWS
+@pytest.mark.usefixtures("aws")  # For its settings. An anonymous caller is rejected before any call to AWS.
 def test_a_request_imports_its_own_feature(configure: Configure) -> None:
-    configure(**NEVER_UNWRAPPED)  # Chalice's client is of the stage `dev`.
+    configure(**NEVER_UNWRAPPED)  # Chalice's test client uses the stage `dev`.
     program = """
 import json, sys
 import app

@@ -1,4 +1,4 @@
-"""What leaves access behind does so only if its caller may do it when it is committed, not just when it was checked."""
+"""Operations that grant access commit only if the caller is still authorized at the commit, not only at the check."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -21,10 +21,10 @@ from tests.harness.by_operation import by_operation
 from tests.harness.callers import Caller, Person
 from tests.harness.calls import Call
 
-AREAS: Final = ("api-keys", "channels", "domains", "members", "webhooks")
-"""Whoever may write there may let others in, or have something sent to them."""
+GRANTING_AREAS: Final = ("api-keys", "channels", "domains", "members", "webhooks")
+"""The scope areas of operations that grant access or send data to others."""
 
-_BEYOND_AREAS: Final = {
+_OTHER_GRANTING_OPERATIONS: Final = {
     "accept_invitation",
     "respond_to_invitation",
     "join_platform",
@@ -37,9 +37,9 @@ _BEYOND_AREAS: Final = {
     "delete_platform",
     "create_space",
 }
-"""What else does so, by a person without a scope or along with a place."""
+"""Further operations that grant access, without a scope or together with a container."""
 
-KINDS_THAT_GIVE_ACCESS: Final = {
+KINDS_THAT_GRANT_ACCESS: Final = {
     "organization.member",
     "platform.member",
     "space.member",
@@ -54,7 +54,7 @@ KINDS_THAT_GIVE_ACCESS: Final = {
     "platform.custom_domain",
 }
 
-granting = by_operation(lambda o: o.grants_access)
+for_granting_operations = by_operation(lambda o: o.grants_access)
 by_role = by_operation(lambda o: o.grants_access and isinstance(o.access, RequireRole) and o.access.role)
 by_higher_role = by_operation(
     lambda o: o.grants_access and isinstance(o.access, RequireRole) and o.access.role and o.access.role != Role.MEMBER
@@ -64,42 +64,42 @@ by_key = by_operation(lambda o: o.grants_access and isinstance(o.access, Require
 Keys = set[ItemKey]
 
 
-def overtaken(
-    operation: Operation, world: World, monkeypatch: pytest.MonkeyPatch, act: Callable[[], Answer], **words: Any
+def run_before_commit(
+    operation: Operation, world: World, monkeypatch: pytest.MonkeyPatch, intervene: Callable[[], Answer], **options: Any
 ) -> tuple[Answer, Keys]:
-    """Let something be answered when an operation is about to commit; return its answer, and what it changed then."""
+    """Run an action before the commit of an operation. Return the response, and the keys that changed after it."""
     write, before = table.write_transaction, dict[ItemKey, Item]()
 
-    def interrupted(writes: Sequence[writes.Write]) -> None:
-        if len(writes) > 1:  # A single one only notes something, such as that a key was used.
+    def write_after_action(writes: Sequence[writes.Write]) -> None:
+        if len(writes) > 1:  # A single write only records something, such as the use of a key.
             monkeypatch.setattr(table, "write_transaction", write)
-            answered = act()
-            assert answered.status in (200, 204), answered.text
+            intervention = intervene()
+            assert intervention.status in (200, 204), intervention.text
             before.update(snapshots.stored())
         write(writes)
 
-    monkeypatch.setattr(table, "write_transaction", interrupted)
-    answer = perform(operation, world, **words)
-    assert before, "it committed nothing"
+    monkeypatch.setattr(table, "write_transaction", write_after_action)
+    answer = perform(operation, world, **options)
+    assert before, "the operation did not commit"
     return answer, changed_since(before)
 
 
 def changed_since(before: dict[ItemKey, Item]) -> Keys:
-    """Return where something else is stored since, counts of requests and marks of epochs aside."""
+    """Return the keys of changed items, without the counters of requests and the items of epochs."""
     now = snapshots.stored()
     changed = {key for key in {*before, *now} if before.get(key) != now.get(key)}
-    of_epochs = ("EPOCH#", "CLOSING-EPOCH#")
-    return {key for key in changed if not key[0].startswith("Y#") and not key[1].startswith(of_epochs)}
+    epoch_prefixes = ("EPOCH#", "CLOSING-EPOCH#")
+    return {key for key in changed if not key[0].startswith("Y#") and not key[1].startswith(epoch_prefixes)}
 
 
-def holder(operation: Operation, world: World) -> Person:
-    """Return an admin or, where only that will do, the owner."""
-    owners = isinstance(operation.access, RequireRole) and operation.access.role == Role.OWNER
-    return world.people.owner if owners else world.people.admin
+def authorized_caller(operation: Operation, world: World) -> Person:
+    """Return an admin or, if the operation requires it, the owner."""
+    requires_owner = isinstance(operation.access, RequireRole) and operation.access.role == Role.OWNER
+    return world.people.owner if requires_owner else world.people.admin
 
 
 def demote(world: World, person: Person) -> Answer:
-    """Let a person be less than they were: a member or, if they are the owner, an admin."""
+    """Lower the role of a person: the owner becomes an admin, others become members."""
     path, people = world.organization.path, world.people
     if person is people.owner:
         return world.api.post(f"{path}/transfer-ownership", as_=person, json={"newOwnerId": people.admin.id})
@@ -107,32 +107,34 @@ def demote(world: World, person: Person) -> Answer:
 
 
 def remove(world: World, person: Person) -> Answer:
-    """Let a person be removed."""
-    by = world.people.owner
-    if person is by:
+    """Remove a person from the organization."""
+    remover = world.people.owner
+    if person is remover:
         assert demote(world, person).status == 200
-        by = world.people.admin
-    return world.api.delete(f"{world.organization.path}/members/{person.id}", as_=by)
+        remover = world.people.admin
+    return world.api.delete(f"{world.organization.path}/members/{person.id}", as_=remover)
 
 
 @by_role
-def test_who_is_removed_meanwhile_leaves_nothing_behind(
+def test_a_caller_who_is_removed_before_the_commit_changes_nothing(
     operation: Operation, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    caller = holder(operation, world)
-    answer, changed = overtaken(operation, world, monkeypatch, lambda: remove(world, caller), as_=caller)
+    caller = authorized_caller(operation, world)
+    answer, changed = run_before_commit(operation, world, monkeypatch, lambda: remove(world, caller), as_=caller)
     assert (answer.code, changed) == ("404 not_found", set())
 
 
 @by_higher_role
-def test_who_is_demoted_meanwhile_neither(operation: Operation, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    caller = holder(operation, world)
-    answer, changed = overtaken(operation, world, monkeypatch, lambda: demote(world, caller), as_=caller)
+def test_a_caller_who_is_demoted_before_the_commit_changes_nothing(
+    operation: Operation, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    caller = authorized_caller(operation, world)
+    answer, changed = run_before_commit(operation, world, monkeypatch, lambda: demote(world, caller), as_=caller)
     assert (answer.code, changed) == ("403 insufficient_role", set())
 
 
 @by_key
-def test_a_key_that_is_revoked_meanwhile_neither(
+def test_a_key_that_is_revoked_before_the_commit_changes_nothing(
     operation: Operation, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     key = world.key("admin")
@@ -141,53 +143,53 @@ def test_a_key_that_is_revoked_meanwhile_neither(
         for listed in world.api.items(f"{world.organization.path}/api-keys", as_=world.people.owner)
         if listed["scopes"] == ["admin"]
     ]
-    act = lambda: world.api.delete(path, as_=world.people.owner)  # noqa: E731 - said where it is used
-    answer, changed = overtaken(operation, world, monkeypatch, act, as_=key)
+    intervene = lambda: world.api.delete(path, as_=world.people.owner)  # noqa: E731 - defined where it is used
+    answer, changed = run_before_commit(operation, world, monkeypatch, intervene, as_=key)
     assert (answer.code, changed) == ("401 api_key_revoked", set())
 
 
-@granting
-def test_in_an_organization_that_is_deleted_meanwhile_nothing_is_left_behind(
+@for_granting_operations
+def test_nothing_changes_in_an_organization_that_is_deleted_before_the_commit(
     operation: Operation, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    act = lambda: world.api.delete(world.organization.path, as_=world.people.owner)  # noqa: E731 - as above
+    intervene = lambda: world.api.delete(world.organization.path, as_=world.people.owner)  # noqa: E731 - as above
     caller: Caller | None = caller_of(operation, world)
-    answer, changed = overtaken(operation, world, monkeypatch, act, as_=caller)
+    answer, changed = run_before_commit(operation, world, monkeypatch, intervene, as_=caller)
     assert (answer.code, changed) == ("404 not_found", set())
 
 
 @by_role
-def test_nor_if_the_removal_comes_between_what_is_read_together(
+def test_nothing_changes_if_the_caller_is_removed_during_a_batch_read(
     operation: Operation, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    caller, get_all = holder(operation, world), table.get_all
+    caller, get_all = authorized_caller(operation, world), table.get_all
 
-    def of_two_moments(keys: Iterable[ItemKey]) -> dict[ItemKey, Item]:
-        """Read memberships as they were before the removal, and the epoch as it is since."""
-        wanted = list(keys)
-        found = get_all(wanted)
-        shards = [key for key in wanted if key[1].startswith("EPOCH#")]
+    def get_all_during_removal(keys: Iterable[ItemKey]) -> dict[ItemKey, Item]:
+        """Read memberships as they were before the removal, and the epochs as they are after it."""
+        key_list = list(keys)
+        items = get_all(key_list)
+        shards = [key for key in key_list if key[1].startswith("EPOCH#")]
         if not shards:
-            return found
+            return items
         monkeypatch.setattr(table, "get_all", get_all)
         assert remove(world, caller).status == 204
         before.update(snapshots.stored())
-        return found | get_all(shards)
+        return items | get_all(shards)
 
     before: dict[ItemKey, Item] = {}
-    monkeypatch.setattr(table, "get_all", of_two_moments)
+    monkeypatch.setattr(table, "get_all", get_all_during_removal)
     assert perform(operation, world, as_=caller).code == "404 not_found"
     assert changed_since(before) == set()
 
 
-@granting
-def test_its_transaction_has_the_epochs_of_everyone_and_of_its_caller_as_conditions(
+@for_granting_operations
+def test_the_transaction_checks_the_epochs_of_all_principals_and_of_its_caller(
     operation: Operation, world: World
 ) -> None:
     answer = perform(operation, world)
     assert answer.status == operation.success
     (transaction,) = [
-        call for call in answer.calls.made if call.name == "dynamodb:TransactWriteItems" and is_told(call)
+        call for call in answer.calls.made if call.name == "dynamodb:TransactWriteItems" and contains_entry(call)
     ]
     checked = {
         tuple(action["key"])
@@ -196,50 +198,50 @@ def test_its_transaction_has_the_epochs_of_everyone_and_of_its_caller_as_conditi
     }
     caller = {caller_of(operation, world).id} if isinstance(operation.access, RequireRole) else set()  # type: ignore[union-attr]
     partition = access_epochs.log_partition(world.id)
-    for whose in {access_epochs.EVERYONE, *caller}:
-        assert checked & {*access_epochs.Subject(partition, whose).shards}, whose
+    for subject in {access_epochs.EVERYONE, *caller}:
+        assert checked & {*access_epochs.Subject(partition, subject).shards}, subject
 
 
-def is_told(call: Call) -> bool:
-    """Whether a transaction holds an entry."""
+def contains_entry(call: Call) -> bool:
+    """Return whether a transaction contains a log entry."""
     return any(action["key"][0].startswith("A#") for action in actions(call))
 
 
 def actions(call: Call) -> list[dict[str, Any]]:
     """Return the actions of a transaction, each with its key."""
-    found = [details for action in call.parameters["TransactItems"] for details in action.values()]
+    details_list = [details for action in call.parameters["TransactItems"] for details in action.values()]
     return [
         {**details, "key": (key["pk"]["S"], key["sk"]["S"])}
-        for details in found
+        for details in details_list
         for key in [details.get("Key") or details["Item"]]
     ]
 
 
-def test_whatever_writes_to_these_areas_is_declared() -> None:
-    wanted = {o.id for o in operations() if o.mutates and o.scope in {f"{area}:write" for area in AREAS}}
-    assert {o.id for o in operations() if o.grants_access} == wanted | _BEYOND_AREAS
+def test_every_operation_that_grants_access_declares_it() -> None:
+    expected = {o.id for o in operations() if o.mutates and o.scope in {f"{area}:write" for area in GRANTING_AREAS}}
+    assert {o.id for o in operations() if o.grants_access} == expected | _OTHER_GRANTING_OPERATIONS
 
 
-def test_these_kinds_of_records_give_access() -> None:
-    assert {kind.kind for kind in record_kinds() if kind.gives_access} == KINDS_THAT_GIVE_ACCESS
+def test_these_kinds_of_records_grant_access() -> None:
+    assert {kind.kind for kind in record_kinds() if kind.gives_access} == KINDS_THAT_GRANT_ACCESS
 
 
 @by_operation(lambda o: o.grants_access and isinstance(o.access, RequireRole) and not o.has_external_effects)
-def test_without_its_declaration_it_does_nothing(
+def test_an_operation_without_its_declaration_fails(
     operation: Operation, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from chalicelib.kernel.execution import pipeline
 
-    def undeclared(declared: Operation, *args: Any) -> Any:
-        return context(replace(declared, grants_access=False), *args)
+    def create_undeclared_context(declared: Operation, *args: Any) -> Any:
+        return create_context(replace(declared, grants_access=False), *args)
 
-    context = pipeline._context  # noqa: SLF001 - where an operation meets what it may do
-    monkeypatch.setattr(pipeline, "_context", undeclared)
+    create_context = pipeline._context  # noqa: SLF001 - creates the context of an operation
+    monkeypatch.setattr(pipeline, "_context", create_undeclared_context)
     with pytest.raises(AssertionError, match="500"):
         perform(operation, world)
 
 
-def test_shards_stand_with_the_organization() -> None:
+def test_epochs_are_in_the_partition_of_the_organization() -> None:
     from chalicelib.features.tenancy.entities.organizations import Organization
 
     assert access_epochs.log_partition("x") == Organization.make_item_key(id="x")[0]

@@ -1,7 +1,7 @@
-"""Every read of an index is known, and so is what becomes of it where the index lags.
+"""Checks that `index_reads.py` lists every read of an index, and that reads with decisions have a test with lags.
 
-Reads are found in the source, so that none is missed that no test happens to make: wherever a list or a filter is named
-that an index holds, or a partition of an index.
+Reads are found in the source, so that no read is missed: wherever code refers to a collection or facet in an index, or
+to a partition of an index.
 """
 
 import ast
@@ -13,7 +13,7 @@ from typing import Final, get_type_hints
 from chalicelib.kernel.storage.entity import Entity, Facet
 from local.generators.table_document import entities
 from local.paths import ROOT
-from tests.catalogue.index_reads import READS, Decides
+from tests.catalogue.index_reads import INDEX_READS, DecisionRead
 
 
 def _facet_properties(entity: type[Entity]) -> set[str]:
@@ -21,7 +21,7 @@ def _facet_properties(entity: type[Entity]) -> set[str]:
     return {name for name, fget in properties.items() if fget and get_type_hints(fget).get("return") is Facet}
 
 
-LISTS: Final[Mapping[str, set[str]]] = {
+INDEXED_NAMES: Final[Mapping[str, set[str]]] = {
     entity.__name__: {
         *entity.facets,
         *_facet_properties(entity),
@@ -31,63 +31,65 @@ LISTS: Final[Mapping[str, set[str]]] = {
 }
 """The collections and facets of each entity that are in an index, and its properties that return one."""
 
-CONSTANTS: Final = {
+SHARED_FACETS: Final = {
     name
     for entity in entities()
     for name, value in vars(import_module(entity.__module__)).items()
     if isinstance(value, Facet)
 }
-"""The filters that several records share, which have names of their own."""
+"""The facets that several entities share."""
 
-NO_LISTS: Final = ("ctx.access.descendants", "self.descendants", "part.below", "node.listed")
-"""What is called as a list is, and is none."""
+NOT_COLLECTIONS: Final = ("ctx.access.descendants", "self.descendants", "part.below", "node.listed")
+"""Expressions with the name of a collection that are not collections."""
 
-OF_KEYS: Final = ("index", "sk")
-"""What is asked of a list without reading it: the names of its keys."""
+KEY_NAME_ATTRIBUTES: Final = ("index", "sk")
+"""Attributes of a collection that do not read it: the names of its keys."""
 
-WHAT_TO_DO: Final = (
-    "An index lags without a bound. List each read in tests/catalogue/index_reads.py: as one that Shows, if nobody is "
-    "let in or kept out by it and nothing is lost, or as one that Decides, with a test that lets the index lag by each "
-    "of LAGS (tests/harness/index_lag.py). What decides reads the table: `table.read_current` or rows that stand in it."
+ADVICE: Final = (
+    "An index lags without a bound. List each read in tests/catalogue/index_reads.py: as DisplayRead, if no access and "
+    "no data depend on it, or as DecisionRead, with a test in which the index lags by each of the lags of "
+    "tests/harness/index_lag.py. A decision needs current items: `table.read_current` or derived items."
 )
 
 
-def listed_by(node: ast.AST) -> Iterator[str]:
-    """Yield the list of an index that a node of the source names itself, if it does."""
+def indexes_named_by(node: ast.AST) -> Iterator[str]:
+    """Yield the names of indexes to which a node of the source itself refers."""
     if isinstance(node, ast.Attribute):
-        known = LISTS.get(ast.unparse(node.value), set[str]().union(*LISTS.values()))
-        if node.attr in known and ast.unparse(node) not in NO_LISTS:
+        names = INDEXED_NAMES.get(ast.unparse(node.value), set[str]().union(*INDEXED_NAMES.values()))
+        if node.attr in names and ast.unparse(node) not in NOT_COLLECTIONS:
             yield node.attr
-    elif isinstance(node, ast.Name) and node.id in CONSTANTS:
+    elif isinstance(node, ast.Name) and node.id in SHARED_FACETS:
         yield node.id
     elif isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] == "Partition":
-        yield from (ast.unparse(given) for given in [*node.args[1:], *(word.value for word in node.keywords)])
+        yield from (
+            ast.unparse(argument) for argument in [*node.args[1:], *(keyword.value for keyword in node.keywords)]
+        )
 
 
 def reads_in(node: ast.AST, where: str) -> Iterator[tuple[str, str]]:
-    """Yield each function of some source that names a list of an index, and that list."""
+    """Yield each function in a source that refers to an index, with the name of the index."""
     for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.Attribute) and child.attr in OF_KEYS:
+        if isinstance(child, ast.Attribute) and child.attr in KEY_NAME_ATTRIBUTES:
             continue
         within = f"{where}.{child.name}" if isinstance(child, ast.FunctionDef | ast.ClassDef) else where
-        yield from ((within, name) for name in listed_by(child))
+        yield from ((within, name) for name in indexes_named_by(child))
         yield from reads_in(child, within)
 
 
-def reads() -> set[str]:
-    """Return all reads of indexes in the source, as `index_reads.py` names them."""
+def find_reads() -> set[str]:
+    """Return all reads of indexes in the source, in the format of `index_reads.py`."""
     found = defaultdict(set)
     for file in (ROOT / "chalicelib").rglob("*.py"):
         module = ".".join(file.relative_to(ROOT / "chalicelib").with_suffix("").parts)
-        # Lists are declared there, which says what their partitions are; whatever reads one names it.
+        # Entities only declare collections.
         if not (module.endswith("kernel.storage.entity") or "entities" in module.split(".")):
             for where, name in reads_in(ast.parse(file.read_text()), module):
                 found[where].add(name)
     return {f"{where} {' '.join(sorted(names))}" for where, names in found.items()}
 
 
-def lagging_in(name: str) -> Iterator[str]:
-    """Yield the tests of a file of `tests/http` that let indexes lag by each of `LAGS`."""
+def tests_with_lags_in(name: str) -> Iterator[str]:
+    """Yield the tests of a file of `tests/http` that let indexes lag."""
     file = ast.parse((ROOT / "tests" / "http" / name).read_text())
     assert "LAGS" in {each.id for each in ast.walk(file) if isinstance(each, ast.Name)}, f"{name} has no LAGS"
     for node in file.body:
@@ -97,25 +99,23 @@ def lagging_in(name: str) -> Iterator[str]:
             yield f"{name}::{node.name}"
 
 
-def test_each_is_known() -> None:
-    unlisted = sorted(reads() - READS.keys())
-    assert unlisted == [], f"These reads of an index are not listed. {WHAT_TO_DO}"
+def test_each_read_is_listed() -> None:
+    unlisted = sorted(find_reads() - INDEX_READS.keys())
+    assert unlisted == [], f"These reads of an index are not listed. {ADVICE}"
 
 
-def test_none_is_known_that_there_is_not() -> None:
-    gone = sorted(READS.keys() - reads())
-    assert gone == [], (
-        "Nothing reads these indexes any more, or not these: take them from tests/catalogue/index_reads.py"
-    )
+def test_each_listed_read_exists() -> None:
+    removed = sorted(INDEX_READS.keys() - find_reads())
+    assert removed == [], "These reads of indexes no longer exist: remove them from tests/catalogue/index_reads.py"
 
 
-def test_what_decides_has_a_test_in_which_the_index_lags() -> None:
-    wanted = {known.test for known in READS.values() if isinstance(known, Decides)}
-    there = {test for name in {test.partition("::")[0] for test in wanted} for test in lagging_in(name)}
-    assert sorted(wanted - there) == []
+def test_each_read_with_a_decision_has_a_test_in_which_the_index_lags() -> None:
+    expected = {read.test for read in INDEX_READS.values() if isinstance(read, DecisionRead)}
+    existing = {test for name in {test.partition("::")[0] for test in expected} for test in tests_with_lags_in(name)}
+    assert sorted(expected - existing) == []
 
 
-def test_one_that_is_new_is_found() -> None:
+def test_a_new_read_is_found() -> None:
     source = (
         "class Reader:\n"
         "    def one(self): return Member.in_organization.partition(organization_id=1)\n"

@@ -1,4 +1,4 @@
-"""The catalogue is the interface's list, to the column, and what `beyond.py` has a reason for; and nothing else."""
+"""Checks that the operations are those of `interface.tsv` and of `extra_operations.py`, and no others."""
 
 import csv
 from typing import Final, NamedTuple
@@ -10,7 +10,7 @@ from tests.catalogue.extra_operations import BEYOND, FURTHER_EVENTS
 
 
 class Row(NamedTuple):
-    """An operation as the list names it; `-` stands for none."""
+    """A row of the list. `-` means none."""
 
     group: str
     operation_id: str
@@ -22,18 +22,19 @@ class Row(NamedTuple):
     event: str
 
 
-def interface() -> dict[str, Row]:
+def read_interface() -> dict[str, Row]:
+    """Return the rows of the list by operation id."""
     with (ROOT / "tests/catalogue/interface.tsv").open(newline="") as file:
         return {row["operation_id"]: Row(**row) for row in csv.DictReader(file, delimiter="\t")}
 
 
-INTERFACE: Final = interface()
+INTERFACE: Final = read_interface()
 
 
-def as_listed(operation: Operation) -> Row:
-    """Return an operation as the list would name it, without the further events that it is known to emit."""
-    further = FURTHER_EVENTS.get(operation.id, ())
-    usual = " ".join(event for event in operation.emits if event not in further)
+def to_row(operation: Operation) -> Row:
+    """Return the row of an operation, without its extra events."""
+    extra_events = FURTHER_EVENTS.get(operation.id, ())
+    listed_events = " ".join(event for event in operation.emits if event not in extra_events)
     return Row(
         operation.group,
         operation.id,
@@ -42,23 +43,23 @@ def as_listed(operation: Operation) -> Row:
         str(operation.success),
         operation.access_label,
         operation.scope or "-",
-        usual or "-",
+        listed_events or "-",
     )
 
 
-def test_the_list_is_whole() -> None:
+def test_the_list_is_complete() -> None:
     assert len(INTERFACE) == 153
     assert len({(row.method, row.path) for row in INTERFACE.values()}) == 153
 
 
-def test_every_operation_of_the_list_is_there_as_it_is_listed() -> None:
-    assert {o.id: as_listed(o) for o in operations() if o.id in INTERFACE} == INTERFACE
+def test_every_listed_operation_exists_as_listed() -> None:
+    assert {o.id: to_row(o) for o in operations() if o.id in INTERFACE} == INTERFACE
 
 
-def test_what_is_there_beyond_the_list_has_a_reason() -> None:
+def test_operations_beyond_the_list_have_a_reason() -> None:
     assert {o.id for o in operations()} - set(INTERFACE) == set(BEYOND)
 
 
-def test_every_further_event_is_one_that_its_operation_emits() -> None:
+def test_every_extra_event_is_emitted_by_its_operation() -> None:
     emitted = {o.id: o.emits for o in operations() if o.id in INTERFACE}
     assert {name: events for name, events in FURTHER_EVENTS.items() if not set(events) <= set(emitted[name])} == {}

@@ -1,4 +1,4 @@
-"""The map of the features: which paths there may be, which import contracts cannot say."""
+"""Checks the layout of the features, as far as import contracts cannot express it."""
 
 from collections import Counter
 from pathlib import Path

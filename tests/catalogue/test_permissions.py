@@ -1,4 +1,4 @@
-"""Who may call what: every operation by every kind of caller, with the exact problem for whoever may not."""
+"""Authorization: every operation with every kind of caller, and the exact problem for each rejected one."""
 
 import base64
 import json
@@ -28,165 +28,167 @@ from tests.harness.organizations import make_key
 _AREAS: Final = tuple(area.name for area in scope_areas())
 
 
-def is_shown(operation: Operation) -> bool:
-    """Whether anybody sees what an operation's example is about: the world's site is published, its platform isn't."""
-    needs = operation.access
+def is_public(operation: Operation) -> bool:
+    """Return whether the target of an operation's example is public. The site is published, the platform is not."""
+    access = operation.access
     return operation.allows_anonymous or (
-        isinstance(needs, RequireRole) and needs.if_published and needs.container_type is Site
+        isinstance(access, RequireRole) and access.if_published and access.container_type is Site
     )
 
 
-shown = by_operation(lambda o: isinstance(o.access, RequireRole) and is_shown(o))
-at_a_place = by_operation(lambda o: isinstance(o.access, RequireRole) and not is_shown(o))
+for_public_targets = by_operation(lambda o: isinstance(o.access, RequireRole) and is_public(o))
+for_private_containers = by_operation(lambda o: isinstance(o.access, RequireRole) and not is_public(o))
 by_role = pytest.mark.parametrize("role", list(Role))
 
-OPENED_BY: Final = {
+GENERAL_SCOPES_BY_ROLE: Final = {
     "member": {"read", "write", "admin"},
     "editor": {"write", "admin"},
     "admin": {"admin"},
 }
-"""General scopes of a key that open what a role may read; `read` opens nothing that writes."""
+"""The general scopes of keys that allow the operations of a role. `read` allows no writes."""
 
 
-def attempt(operation: Operation, world: World, as_: callers.Caller | str | None, **words: Any) -> str:
-    """Call an operation's example, and return `success` or the problem."""
-    return told(operation, perform(operation, world, as_=as_, **words))
+def outcome_of_call(operation: Operation, world: World, as_: callers.Caller | str | None, **options: Any) -> str:
+    """Call the example of an operation, and return `success` or the problem."""
+    return outcome_of(operation, perform(operation, world, as_=as_, **options))
 
 
-def told(operation: Operation, answer: Answer) -> str:
+def outcome_of(operation: Operation, answer: Answer) -> str:
     return "success" if answer.status == operation.success else answer.code
 
 
 @by_operation()
 class TestWithoutACredential:
-    def test_only_public_operations_answer(self, operation: Operation, world: World) -> None:
+    def test_only_public_operations_succeed(self, operation: Operation, world: World) -> None:
         hidden = isinstance(operation.access, RequireRole) and operation.access.if_published
         unknown = "404 not_found" if hidden else "401 unauthenticated"
-        # What one person alone decides, nobody in particular does, though they may look at it.
-        theirs = example_of(operation, world).only is not None
-        expected = "success" if is_shown(operation) and not theirs else unknown
-        assert attempt(operation, world, None) == expected
+        # Only one person may make this call, although its target is public.
+        is_restricted = example_of(operation, world).only is not None
+        expected = "success" if is_public(operation) and not is_restricted else unknown
+        assert outcome_of_call(operation, world, None) == expected
 
 
-def broken_credentials(issuer: Issuer, elsewhere: Issuer, person: callers.Person) -> dict[str, tuple[str, str]]:
-    """Values of `Authorization` that prove nothing, and the code of the 401 that each gets."""
-    good = {"sub": person.id, "email": person.email}
-    head, claims, signature = person.credential.split(".")
+def invalid_credentials(issuer: Issuer, other_issuer: Issuer, person: callers.Person) -> dict[str, tuple[str, str]]:
+    """Return invalid values of `Authorization`, and the code of the 401 response to each."""
+    valid_claims = {"sub": person.id, "email": person.email}
+    header, claims, signature = person.credential.split(".")
     unsigned = base64.urlsafe_b64encode(json.dumps({"alg": "none"}).encode()).decode().rstrip("=")
-    operators = base64.urlsafe_b64encode(json.dumps({**good, "groups": ["operators"]}).encode()).decode().rstrip("=")
-    wrong_sum = api_key_format.generate_api_key()[:-1] + "!"
+    operators = (
+        base64.urlsafe_b64encode(json.dumps({**valid_claims, "groups": ["operators"]}).encode()).decode().rstrip("=")
+    )
+    wrong_checksum = api_key_format.generate_api_key()[:-1] + "!"
     return {
         "no token at all": ("Bearer", "unauthenticated"),
         "another scheme": (f"Basic {person.credential}", "unauthenticated"),
         "not a token": ("Bearer nonsense", "unauthenticated"),
-        "another issuer": (f"Bearer {issuer.token(**good, iss='https://other.example')}", "unauthenticated"),
-        "another audience": (f"Bearer {issuer.token(**good, aud='another')}", "unauthenticated"),
-        "expired": (f"Bearer {issuer.token(**good, exp=1_600_000_000)}", "token_expired"),
-        "not valid yet": (f"Bearer {issuer.token(**good, nbf=4_000_000_000)}", "unauthenticated"),
-        "another's signature": (f"Bearer {elsewhere.token(**good)}", "unauthenticated"),
+        "another issuer": (f"Bearer {issuer.token(**valid_claims, iss='https://other.example')}", "unauthenticated"),
+        "another audience": (f"Bearer {issuer.token(**valid_claims, aud='another')}", "unauthenticated"),
+        "expired": (f"Bearer {issuer.token(**valid_claims, exp=1_600_000_000)}", "token_expired"),
+        "not valid yet": (f"Bearer {issuer.token(**valid_claims, nbf=4_000_000_000)}", "unauthenticated"),
+        "another's signature": (f"Bearer {other_issuer.token(**valid_claims)}", "unauthenticated"),
         "unsigned": (f"Bearer {unsigned}.{claims}.", "unauthenticated"),
-        "altered": (f"Bearer {head}.{operators}.{signature}", "unauthenticated"),
-        "a key with a wrong checksum": (f"Bearer {wrong_sum}", "unauthenticated"),
+        "altered": (f"Bearer {header}.{operators}.{signature}", "unauthenticated"),
+        "a key with a wrong checksum": (f"Bearer {wrong_checksum}", "unauthenticated"),
         "a key that was never made": (f"Bearer {api_key_format.generate_api_key()}", "unauthenticated"),
     }
 
 
 @by_operation()
 class TestWithABrokenCredential:
-    def test_even_public_operations_are_refused(
+    def test_even_public_operations_are_rejected(
         self, operation: Operation, world: World, tmp_path_factory: pytest.TempPathFactory
     ) -> None:
-        elsewhere = Issuer(tmp_path_factory.mktemp("elsewhere"))
-        broken = broken_credentials(world.people.issuer, elsewhere, world.people.of_role(Role.OWNER))
+        other_issuer = Issuer(tmp_path_factory.mktemp("elsewhere"))
+        credentials = invalid_credentials(world.people.issuer, other_issuer, world.people.of_role(Role.OWNER))
         answers = {
-            name: attempt(operation, world, None, headers={"Authorization": value})
-            for name, (value, _) in broken.items()
+            name: outcome_of_call(operation, world, None, headers={"Authorization": value})
+            for name, (value, _) in credentials.items()
         }
-        assert answers == {name: f"401 {code}" for name, (_, code) in broken.items()}
+        assert answers == {name: f"401 {code}" for name, (_, code) in credentials.items()}
 
 
-def is_its_makers(operation: Operation, world: World) -> bool:
-    """Whether its example is about a record that is nobody's but its maker's."""
+def is_visible_only_to_creator(operation: Operation, world: World) -> bool:
+    """Return whether the target of the example is visible only to its creator."""
     of_a_record = bool(operation.records) and not isinstance(operation.access, RequireRole)
     return of_a_record and example_of(operation, world).only is not None
 
 
-def to_strangers(operation: Operation, world: World) -> str:
-    """What users are told who have no part in it."""
-    if is_its_makers(operation, world):
+def expected_for_outsiders(operation: Operation, world: World) -> str:
+    """Return the expected outcome for users outside of the tenant."""
+    if is_visible_only_to_creator(operation, world):
         return "404 not_found"
     if isinstance(operation.access, RequireRole):
-        return "success" if is_shown(operation) or example_of(operation, world).everybodys else "404 not_found"
+        return "success" if is_public(operation) or example_of(operation, world).everybodys else "404 not_found"
     if operation.access is Caller.OPERATOR:
         return "403 forbidden"
     return "403 email_mismatch" if example_of(operation, world).only else "success"
 
 
 @by_operation()
-class TestAStranger:
-    def test_finds_no_place_and_sees_nothing_of_it(self, operation: Operation, world: World) -> None:
+class TestAUserOutsideOfTheTenant:
+    def test_gets_404_without_any_data_of_the_tenant(self, operation: Operation, world: World) -> None:
         answer = perform(operation, world, as_=world.people.outsider)
-        assert told(operation, answer) == to_strangers(operation, world)
-        assert is_shown(operation) or world.id not in answer.text.replace(answer.path, "")
+        assert outcome_of(operation, answer) == expected_for_outsiders(operation, world)
+        assert is_public(operation) or world.id not in answer.text.replace(answer.path, "")
         assert world.organization.record["name"] not in answer.text
 
-    def test_an_operator_has_no_part_in_tenants_either(self, operation: Operation, world: World) -> None:
-        expected = "success" if operation.access is Caller.OPERATOR else to_strangers(operation, world)
-        assert attempt(operation, world, world.people.operator) == expected
+    def test_an_operator_has_no_access_to_tenants_either(self, operation: Operation, world: World) -> None:
+        expected = "success" if operation.access is Caller.OPERATOR else expected_for_outsiders(operation, world)
+        assert outcome_of_call(operation, world, world.people.operator) == expected
 
 
 class TestWhatIsForeign:
-    @at_a_place
-    def test_is_answered_like_what_is_missing(self, operation: Operation, world: World) -> None:
+    @for_private_containers
+    def test_is_indistinguishable_from_what_is_missing(self, operation: Operation, world: World) -> None:
         assert isinstance(operation.access, RequireRole)
-        example, owner, needs = example_of(operation, world), world.people.owner, operation.access
-        foreign = perform(operation, world, example.at(needs, world.rivals_own(needs.parameter)), as_=owner)
-        missing = perform(operation, world, example.at(needs), as_=owner)
-        malformed = perform(operation, world, example.at(needs, "NO PLACE/AT:ALL"), as_=owner)
+        example, owner, access = example_of(operation, world), world.people.owner, operation.access
+        foreign = perform(operation, world, example.at(access, world.rivals_own(access.parameter)), as_=owner)
+        missing = perform(operation, world, example.at(access), as_=owner)
+        malformed = perform(operation, world, example.at(access, "NO PLACE/AT:ALL"), as_=owner)
         assert foreign.code == "404 not_found"
         assert foreign.refusal == missing.refusal
-        if needs.in_body:
-            assert malformed.faults == {f"/{needs.field}": "malformed"}
+        if access.in_body:
+            assert malformed.faults == {f"/{access.field}": "malformed"}
         else:
             assert malformed.refusal == missing.refusal
 
-    @by_operation(lambda o: isinstance(o.access, RequireRole) and o.scope and not is_shown(o))
-    def test_is_so_to_an_api_key_too(self, operation: Operation, world: World) -> None:
+    @by_operation(lambda o: isinstance(o.access, RequireRole) and o.scope and not is_public(o))
+    def test_is_indistinguishable_for_an_api_key_too(self, operation: Operation, world: World) -> None:
         assert isinstance(operation.access, RequireRole)
-        example, key, needs = example_of(operation, world), world.key("admin"), operation.access
-        foreign = perform(operation, world, example.at(needs, world.rivals_own(needs.parameter)), as_=key)
-        missing = perform(operation, world, example.at(needs), as_=key)
+        example, key, access = example_of(operation, world), world.key("admin"), operation.access
+        foreign = perform(operation, world, example.at(access, world.rivals_own(access.parameter)), as_=key)
+        missing = perform(operation, world, example.at(access), as_=key)
         assert foreign.code == "404 not_found"
         assert foreign.refusal == missing.refusal
 
 
-@shown
-class TestWhatIsShownToAll:
-    def test_is_not_found_where_there_is_none(self, operation: Operation, world: World) -> None:
+@for_public_targets
+class TestAPublicTarget:
+    def test_is_not_found_if_it_does_not_exist(self, operation: Operation, world: World) -> None:
         assert isinstance(operation.access, RequireRole)
-        example, needs = example_of(operation, world), operation.access
-        missing = perform(operation, world, example.at(needs), as_=None)
-        malformed = perform(operation, world, example.at(needs, "NO PLACE/AT:ALL"), as_=None)
+        example, access = example_of(operation, world), operation.access
+        missing = perform(operation, world, example.at(access), as_=None)
+        malformed = perform(operation, world, example.at(access, "NO PLACE/AT:ALL"), as_=None)
         assert missing.code == "404 not_found"
         assert missing.refusal == malformed.refusal
 
-    def test_is_not_found_once_all_above_it_is_deleted(self, operation: Operation, world: World) -> None:
+    def test_is_not_found_after_the_deletion_of_its_organization(self, operation: Operation, world: World) -> None:
         assert world.api.delete(world.organization.path, as_=world.people.owner).status == 204
         for caller in (None, world.people.outsider, world.people.member, world.people.owner):
-            assert attempt(operation, world, caller) == "404 not_found"
+            assert outcome_of_call(operation, world, caller) == "404 not_found"
 
-    def test_is_shown_to_its_own_members_only_while_it_is_a_draft(self, operation: Operation, world: World) -> None:
-        taken_back = world.api.patch(world.site.path, as_=world.people.owner, json={"status": "draft"})
-        assert taken_back.status == 200
-        unseen = "success" if operation.allows_anonymous else "404 not_found"
+    def test_is_visible_only_to_members_while_it_is_a_draft(self, operation: Operation, world: World) -> None:
+        response = world.api.patch(world.site.path, as_=world.people.owner, json={"status": "draft"})
+        assert response.status == 200
+        expected = "success" if operation.allows_anonymous else "404 not_found"
         for caller in (None, world.people.outsider):
-            assert attempt(operation, world, caller) == unseen
+            assert outcome_of_call(operation, world, caller) == expected
 
 
 class TestARecordOfOthers:
-    # What a PUT names and isn't there, it makes.
+    # A PUT creates the record that it names.
     @by_operation(lambda o: o.records and isinstance(o.access, RequireRole) and o.method != "PUT")
-    def test_is_answered_like_a_missing_one(self, operation: Operation, world: World) -> None:
+    def test_is_indistinguishable_from_a_missing_one(self, operation: Operation, world: World) -> None:
         example, owner = example_of(operation, world), world.people.owner
         for record in operation.records.values():
             name = record.parameter
@@ -201,13 +203,13 @@ class TestARecordOfOthers:
             o.records and isinstance(o.access, RequireRole) and o.access.role is not Role.MEMBER and o.method != "PUT"
         )
     )
-    def test_is_not_looked_for_where_the_role_is_missing(self, operation: Operation, world: World) -> None:
+    def test_is_not_read_without_the_required_role(self, operation: Operation, world: World) -> None:
         missing = example_of(operation, world).of_nothing(next(reversed(operation.path_parameters)))
         assert perform(operation, world, missing, as_=world.people.member).code == "404 not_found"
 
 
-def forged(token: str) -> dict[str, str]:
-    """Tokens that the service didn't make, or not so, by what is wrong with them."""
+def forged_tokens(token: str) -> dict[str, str]:
+    """Return invalid variants of a token, by their defect."""
     middle = len(token) // 2
     swapped = "B" if token[middle] == "A" else "A"
     return {
@@ -221,29 +223,32 @@ def forged(token: str) -> dict[str, str]:
 
 @by_operation(lambda o: isinstance(o.access, RequireRecordToken))
 class TestWithATokenOfARecord:
-    def test_what_it_opens_is_there_whoever_carries_it(self, operation: Operation, world: World) -> None:
+    def test_every_caller_with_the_token_has_access(self, operation: Operation, world: World) -> None:
         for caller in (None, world.people.outsider, world.people.operator, world.key("read")):
-            assert attempt(operation, world, caller) == "success"
+            assert outcome_of_call(operation, world, caller) == "success"
 
-    def test_one_that_was_not_made_here_is_refused(self, operation: Operation, world: World) -> None:
+    def test_a_forged_token_is_rejected(self, operation: Operation, world: World) -> None:
         assert isinstance(operation.access, RequireRecordToken)
         header, (token,) = operation.access.header, example_of(operation, world).headers.values()
-        answers = {why: attempt(operation, world, None, headers={header: bad}) for why, bad in forged(token).items()}
+        answers = {
+            why: outcome_of_call(operation, world, None, headers={header: bad})
+            for why, bad in forged_tokens(token).items()
+        }
         assert answers == dict.fromkeys(answers, "401 unauthenticated")
 
-    def test_one_that_has_ended_is_told_so(self, operation: Operation, world: World, clock: Clock) -> None:
+    def test_an_expired_token_is_rejected(self, operation: Operation, world: World, clock: Clock) -> None:
         clock.shift(days=89)
-        assert attempt(operation, world, None) == "success"
+        assert outcome_of_call(operation, world, None) == "success"
         clock.shift(days=1)
-        assert attempt(operation, world, None) == "401 token_expired"
+        assert outcome_of_call(operation, world, None) == "401 token_expired"
 
-    def test_no_cache_keeps_what_it_opens(self, operation: Operation, world: World) -> None:
+    def test_the_response_is_not_cached(self, operation: Operation, world: World) -> None:
         assert perform(operation, world).headers["Cache-Control"] == "no-store"
 
 
 @by_operation(lambda o: isinstance(o.access, RequireRecordToken) and o.records)
 class TestWithATokenOfAnotherRecord:
-    def test_it_is_answered_like_a_missing_one(self, operation: Operation, world: World) -> None:
+    def test_it_is_indistinguishable_from_a_missing_one(self, operation: Operation, world: World) -> None:
         example, (name,) = example_of(operation, world), operation.path_parameters
         others = {world.rivals_own(name): "another's", "#": "malformed"}
         answers = [perform(operation, world, example.but(**{name: other})) for other in others]
@@ -251,7 +256,7 @@ class TestWithATokenOfAnotherRecord:
         assert missing.code == "404 not_found"
         assert all(answer.refusal == missing.refusal for answer in answers)
 
-    def test_without_one_nobody_is_let_in(self, operation: Operation, world: World) -> None:
+    def test_no_caller_has_access_without_a_token(self, operation: Operation, world: World) -> None:
         for caller in (None, world.people.owner, world.people.operator, world.key("admin")):
             bare = replace(example_of(operation, world), headers={})
             answer = perform(operation, world, bare, as_=caller)
@@ -262,40 +267,40 @@ class TestWithATokenOfAnotherRecord:
 @by_role
 @by_operation(lambda o: isinstance(o.access, RequireRole) and o.access.role)
 class TestAMember:
-    def test_may_what_their_role_may(self, operation: Operation, role: Role, world: World) -> None:
+    def test_may_call_what_their_role_allows(self, operation: Operation, role: Role, world: World) -> None:
         assert isinstance(operation.access, RequireRole)
-        found = attempt(operation, world, world.people.of_role(role))
+        found = outcome_of_call(operation, world, world.people.of_role(role))
         order = list(Role)
-        needed = operation.access.role
-        assert needed
-        if order.index(role) < order.index(needed):
+        required = operation.access.role
+        assert required
+        if order.index(role) < order.index(required):
             assert found == "403 insufficient_role"
-        elif role is needed:
+        elif role is required:
             assert found == "success"
         else:
-            assert not found.startswith(("401", "403", "404"))  # the owner can't leave, say
+            assert not found.startswith(("401", "403", "404"))  # Another problem is possible: the owner cannot leave.
 
 
-def opened(operation: Operation, scope: str) -> bool:
-    """Whether a key with one scope may perform an operation, by the contract's words."""
+def scope_allows(operation: Operation, scope: str) -> bool:
+    """Return whether a key with one scope may call an operation, according to the documentation."""
     area, _, verb = (operation.scope or "").partition(":")
     role = (operation.access.role if isinstance(operation.access, RequireRole) else None) or "member"
     if operation.scope is None or scope.startswith("all but"):
         return False
-    if scope in GENERAL:
-        return scope in OPENED_BY[role] and not (scope == "read" and verb == "write")
+    if scope in GENERAL_SCOPES:
+        return scope in GENERAL_SCOPES_BY_ROLE[role] and not (scope == "read" and verb == "write")
     return scope in (f"{area}:{verb}", f"{area}:write")
 
 
-AREA_OF: Final = {o.id: o.scope.partition(":")[0] for o in operations() if o.scope}
-GENERAL: Final = ("read", "write", "admin")
+AREA_BY_OPERATION: Final = {o.id: o.scope.partition(":")[0] for o in operations() if o.scope}
+GENERAL_SCOPES: Final = ("read", "write", "admin")
 Keys = dict[str, callers.Caller]
 
 
 def keys_of_every_kind(world: World) -> Keys:
-    """Keys of the organization by their single scope, or by why they open nothing; and two of the rivals."""
-    keys = {scope: world.key(scope) for scope in GENERAL}
-    for area in sorted(set(AREA_OF.values())):
+    """Return keys of the organization by their single scope or the reason of their rejection, and two of the rivals."""
+    keys = {scope: world.key(scope) for scope in GENERAL_SCOPES}
+    for area in sorted(set(AREA_BY_OPERATION.values())):
         keys |= {f"{area}:{verb}": world.key(f"{area}:{verb}") for verb in ("read", "write")}
         keys[f"all but {area}"] = world.key(*(f"{other}:write" for other in _AREAS if other != area))
     keys["revoked"], keys["rotated"] = world.key("admin"), world.key("admin")
@@ -308,53 +313,53 @@ def keys_of_every_kind(world: World) -> Keys:
     return keys
 
 
-def open_to_keys(operation: Operation, world: World) -> bool:
-    """Whether it is for everyone, so that a key does no harm."""
-    return is_shown(operation) and example_of(operation, world).only is None
+def is_open_to_all_callers(operation: Operation, world: World) -> bool:
+    """Return whether every caller may make the call, also with a key."""
+    return is_public(operation) and example_of(operation, world).only is None
 
 
-def expected(operation: Operation, world: World, problem: str) -> str:
-    """What a key gets that would get the problem where keys are let in."""
-    if operation.scope or problem.startswith(("401", "403 ip")):  # that it has ended comes before what it may
+def expected_for_key(operation: Operation, world: World, problem: str) -> str:
+    """Return the expected outcome for a key, given the outcome of operations that admit keys."""
+    if operation.scope or problem.startswith(("401", "403 ip")):  # The state of the key is checked before its scopes.
         return problem
-    return "success" if open_to_keys(operation, world) else "403 forbidden"
+    return "success" if is_open_to_all_callers(operation, world) else "403 forbidden"
 
 
 @by_operation()
 class TestAnApiKey:
-    def test_may_what_its_scope_may(self, operation: Operation, world: World, begin: Begin) -> None:
-        area = AREA_OF.get(operation.id)
-        for scope in (*GENERAL, *((f"{area}:read", f"{area}:write", f"all but {area}") if area else ())):
+    def test_may_call_what_its_scope_allows(self, operation: Operation, world: World, begin: Begin) -> None:
+        area = AREA_BY_OPERATION.get(operation.id)
+        for scope in (*GENERAL_SCOPES, *((f"{area}:read", f"{area}:write", f"all but {area}") if area else ())):
             key = begin(keys_of_every_kind)[scope]
-            allowed = open_to_keys(operation, world) or opened(operation, scope)
-            found = "404 not_found" if is_its_makers(operation, world) else "success"
-            wanted = found if allowed else expected(operation, world, "403 insufficient_scope")
-            assert attempt(operation, world, key) == wanted, scope
+            allowed = is_open_to_all_callers(operation, world) or scope_allows(operation, scope)
+            found = "404 not_found" if is_visible_only_to_creator(operation, world) else "success"
+            expected_outcome = found if allowed else expected_for_key(operation, world, "403 insufficient_scope")
+            assert outcome_of_call(operation, world, key) == expected_outcome, scope
 
-    def test_of_another_tenant_finds_nothing(self, operation: Operation, world: World, begin: Begin) -> None:
+    def test_of_another_tenant_gets_404(self, operation: Operation, world: World, begin: Begin) -> None:
         for scope in ("read", "admin"):
             key = begin(keys_of_every_kind)[f"rivals' {scope}"]
-            hidden = is_its_makers(operation, world) or (
-                isinstance(operation.access, RequireRole) and not is_shown(operation)
+            hidden = is_visible_only_to_creator(operation, world) or (
+                isinstance(operation.access, RequireRole) and not is_public(operation)
             )
-            wanted = "404 not_found" if hidden else "success"
-            if operation.scope and not (isinstance(operation.access, RequireRole) or opened(operation, scope)):
-                wanted = "403 insufficient_scope"  # It is refused for that, whatever it would find.
-            assert attempt(operation, world, key) == expected(operation, world, wanted)
+            expected_outcome = "404 not_found" if hidden else "success"
+            if operation.scope and not (isinstance(operation.access, RequireRole) or scope_allows(operation, scope)):
+                expected_outcome = "403 insufficient_scope"  # The scope is checked before the container.
+            assert outcome_of_call(operation, world, key) == expected_for_key(operation, world, expected_outcome)
 
-    def test_that_holds_no_more_opens_nothing(
+    def test_that_is_no_longer_valid_is_rejected(
         self, operation: Operation, world: World, begin: Begin, clock: Clock
     ) -> None:
         keys = begin(keys_of_every_kind)
         clock.shift(days=2)
-        answers = {why: attempt(operation, world, keys[why]) for why in ENDED}
-        assert answers == {why: expected(operation, world, problem) for why, problem in ENDED.items()}
+        answers = {why: outcome_of_call(operation, world, keys[why]) for why in REJECTED_KEYS}
+        assert answers == {why: expected_for_key(operation, world, problem) for why, problem in REJECTED_KEYS.items()}
 
 
-ENDED: Final = {
+REJECTED_KEYS: Final = {
     "revoked": "401 api_key_revoked",
     "rotated": "401 api_key_revoked",
     "expired": "401 api_key_expired",
     "elsewhere": "403 ip_not_allowed",
 }
-"""Why keys open nothing any more, or not from here; and the problem each gets."""
+"""The reasons why keys are rejected, and the problem of each."""

@@ -1,4 +1,4 @@
-"""The requests of a minute, at every operation: they are counted before anything else, and nothing else changes."""
+"""The rate limit of requests per minute, at every operation: requests are counted before any other call."""
 
 from typing import Final
 
@@ -15,69 +15,69 @@ from tests.harness.api import Answer
 from tests.harness.by_operation import by_operation
 from tests.harness.faults import Fault, failing
 
-LEASE: Final = "dynamodb:UpdateItem"
+COUNTER_WRITE: Final = "dynamodb:UpdateItem"
 
 
-def asked(operation: Operation, world: World) -> Answer:
-    """Call an operation by whoever may, with a credential even where none is needed."""
+def call_with_credential(operation: Operation, world: World) -> Answer:
+    """Call an operation as its least privileged caller, with a credential even if it is anonymous."""
     return perform(operation, world, as_=caller_of(operation, world) or world.people.owner)
 
 
 @by_operation()
 class TestEveryOperation:
-    def test_is_counted_by_one_write_before_it_asks_for_anything_or_goes_on_without(
+    def test_is_counted_by_a_write_before_all_other_calls_and_proceeds_if_that_fails(
         self, operation: Operation, world: World, begin: Begin, configure: Configure, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        usual = asked(operation, world)
-        monkeypatch.setattr(request_quota, "BATCH_SIZE", 1)  # Each request leases.
+        unlimited = call_with_credential(operation, world)
+        monkeypatch.setattr(request_quota, "BATCH_SIZE", 1)  # Each request writes the counter.
         configure(requests_per_minute="600")
         begin()
-        counted = asked(operation, world)
+        counted = call_with_credential(operation, world)
         begin()
-        with failing(Fault.BROKEN, name=LEASE) as injected:
-            uncounted = asked(operation, world)
+        with failing(Fault.BROKEN, name=COUNTER_WRITE) as injected:
+            uncounted = call_with_credential(operation, world)
         assert injected.hit
         for answer in (counted, uncounted):
-            assert answer.status == usual.status == operation.success
-            assert answer.calls.names == [LEASE, *usual.calls.names]
+            assert answer.status == unlimited.status == operation.success
+            assert answer.calls.names == [COUNTER_WRITE, *unlimited.calls.names]
             assert answer.headers["RateLimit-Policy"].endswith('"requests";q=600;w=60')
 
-    def test_is_refused_without_a_call_when_nothing_is_left(
+    def test_is_rejected_without_a_call_when_the_limit_is_reached(
         self, operation: Operation, world: World, configure: Configure
     ) -> None:
         configure(requests_per_minute="1")
         caller = caller_of(operation, world) or world.people.owner
         assert world.api.get("/public/leads/statuses", as_=caller).status == 200
-        refused = asked(operation, world)
-        assert refused.code == "429 rate_limited"
-        assert refused.calls.names == []
+        rejected = call_with_credential(operation, world)
+        assert rejected.code == "429 rate_limited"
+        assert rejected.calls.names == []
 
 
 @by_operation(lambda o: o.allows_anonymous or (isinstance(o.access, RequireRole) and o.access.if_published))
 class TestWithoutACredential:
-    def test_each_is_limited_by_the_network_of_its_client(
+    def test_requests_are_limited_for_each_client_network(
         self, operation: Operation, world: World, configure: Configure, begin: Begin
     ) -> None:
         begin()
         configure(network_requests_per_minute="1")
         assert world.api.get("/public/leads/statuses").status == 200
-        refused = perform(operation, world, as_=None)
-        assert refused.code == "429 rate_limited"
-        assert refused.headers["RateLimit-Policy"] == '"anonymous-requests";q=1;w=60'
-        assert int(refused.headers["Retry-After"]) >= 1
-        assert refused.calls.names == []
-        elsewhere = perform(operation, world, as_=None, ip="198.51.100.9")
-        assert elsewhere.status != 429
+        rejected = perform(operation, world, as_=None)
+        assert rejected.code == "429 rate_limited"
+        assert rejected.headers["RateLimit-Policy"] == '"anonymous-requests";q=1;w=60'
+        assert int(rejected.headers["Retry-After"]) >= 1
+        assert rejected.calls.names == []
+        from_other_network = perform(operation, world, as_=None, ip="198.51.100.9")
+        assert from_other_network.status != 429
 
-    def test_counting_takes_one_write_in_twenty_requests_and_no_read(
+    def test_counting_takes_one_write_per_twenty_requests_and_no_read(
         self, operation: Operation, world: World, configure: Configure, begin: Begin
     ) -> None:
         begin()
-        usual = perform(operation, world, as_=None)
+        unlimited = perform(operation, world, as_=None)
         configure(network_requests_per_minute="600")
         begin()
         for _ in range(request_quota.BATCH_SIZE - 1):
             assert world.api.get("/public/leads/statuses").calls.names == []
         counted = perform(operation, world, as_=None)
-        assert counted.calls.names == [LEASE, *usual.calls.names]
-        assert counted.status == usual.status
+        assert counted.calls.names == [COUNTER_WRITE, *unlimited.calls.names]
+        assert counted.status == unlimited.status

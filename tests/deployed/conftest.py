@@ -1,4 +1,4 @@
-"""The package, deployed once for all tests, and who calls it."""
+"""Fixtures of the tests of the deployed package: the stage, which is deployed once, and its callers."""
 
 from collections.abc import Iterator
 
@@ -16,14 +16,14 @@ __all__ = ["calling"]
 
 @pytest.fixture(scope="session")
 def outside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Outside]:
-    """A server of somebody else's: the issuer of tokens, and whoever is told of events."""
+    """An external server: the issuer of tokens and the receiver of events."""
     with Outside(tmp_path_factory.mktemp("outside")) as outside:
         yield outside
 
 
 @pytest.fixture(scope="session")
 def stage(tmp_path_factory: pytest.TempPathFactory, outside: Outside) -> Iterator[Deployment]:
-    """The stage, deployed. When its emulator is told to end, nothing of it stays."""
+    """The deployed stage. Its emulator is stopped at the end."""
     state = tmp_path_factory.mktemp("deployed")
     account = Account(state, outside.authority)
     try:
@@ -37,7 +37,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory, outside: Outside) -> Iterato
 
 @pytest.fixture(scope="session", autouse=True)
 def lost(stage: Deployment) -> Iterator[tuple[Caller, str]]:
-    """Who made an organization, and its id: its log lost the message that wakes it before all other tests began."""
+    """A caller and the id of their organization, whose log lost the message to the ledger before all other tests."""
     with Caller(stage, "ada") as ada:
         with stage.paused("events"):
             organization = ada.makes_organization()

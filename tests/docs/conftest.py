@@ -1,4 +1,4 @@
-"""What is measured is measured in the world that the catalogue's suites begin with."""
+"""Fixtures: the documented measurements use the tenant of the catalogue's suites."""
 
 from tests.catalogue.conftest import people, strangers, world
 

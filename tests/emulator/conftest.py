@@ -1,4 +1,4 @@
-"""One run of the local stage for all tests on the emulator, and who calls it."""
+"""Fixtures of the tests on the emulator: one run of the local stage, its callers and processes."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -15,7 +15,7 @@ Joining = Callable[[str, Caller, str], None]
 
 @pytest.fixture(scope="session")
 def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
-    """The service, running. When it is told to end, nothing of it stays."""
+    """The running service. It must terminate cleanly at the end."""
     stage = Stage(tmp_path_factory.mktemp("stage")).start()
     yield stage
     assert stage.terminate() == 0, stage.said
@@ -24,21 +24,21 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
 
 @pytest.fixture
 def calling(stage: Stage) -> Iterator[Calling]:
-    """Return somebody of that name who calls the service."""
+    """A function that creates a caller with a name, for one test."""
     with ExitStack() as callers:
         yield lambda name: callers.enter_context(Caller(stage, name))
 
 
 @pytest.fixture(scope="module")
 def calling_all_along(stage: Stage) -> Iterator[Calling]:
-    """Return somebody who calls the service in more than one test."""
+    """A function that creates a caller with a name, for all tests of a module."""
     with ExitStack() as callers:
         yield lambda name: callers.enter_context(Caller(stage, name))
 
 
 @pytest.fixture(scope="session")
 def processes(stage: Stage) -> Iterator[Processes]:
-    """Processes with a table of their own, which nobody else sweeps."""
+    """Processes with a separate table, which no other process sweeps."""
     with Processes(stage, "crashes") as processes:
         yield processes
 
@@ -51,7 +51,7 @@ def _inside(stage: Stage) -> Iterator[Processes]:
 
 @pytest.fixture(scope="session")
 def joining(_inside: Processes) -> Joining:
-    """Make somebody a member of an organization, as accepting an invitation does."""
+    """A function that adds a member to an organization, as an accepted invitation does."""
 
     def join(organization: str, caller: Caller, role: str) -> None:
         _inside.do("join", organization=organization, token=caller.token, role=role)

@@ -1,4 +1,4 @@
-"""The suites of faults begin with the world that the catalogue's suites begin with."""
+"""Fixtures: fault injection uses the tenant of the catalogue's suites."""
 
 from tests.catalogue.conftest import _as_documented, begin, people, strangers, world
 

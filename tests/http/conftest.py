@@ -1,4 +1,4 @@
-"""What tests at the HTTP boundary share: of logs, of webhooks and channels, of what platforms have."""
+"""Fixtures of the tests at the HTTP boundary."""
 
 from collections.abc import Iterator
 
@@ -25,13 +25,13 @@ from tests.harness.workers import Workers
 
 @pytest.fixture
 def platform(api: Api, organization: Founded) -> Running:
-    """A draft of Ada's organization."""
+    """A draft platform of Ada's organization."""
     return run_platform(api, organization)
 
 
 @pytest.fixture
 def looms(api: Api, platform: Running) -> Room:
-    """An open space of it."""
+    """An open space of the platform."""
     return make_space(api, platform)
 
 
@@ -43,13 +43,13 @@ def site(api: Api, organization: Founded) -> Published:
 
 @pytest.fixture
 def home(api: Api, site: Published) -> Leaf:
-    """Its home, which is published."""
+    """The published home page of the site."""
     return page_of(api, site, "Welcome")
 
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The index of the tests doesn't lag: a gap in it is a gap."""
+    """Disable the retries for lagging indexes, because indexes in memory do not lag."""
     monkeypatch.setattr(logs, "_INDEX_RETRY_SECONDS", (0.0,))
     monkeypatch.setattr(log_verification, "_RECHECK_SECONDS", (0.0,))
 
@@ -57,10 +57,10 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def ten(api: Api, ada: Person, workers: Workers) -> Founded:
     """An organization whose log holds ten entries, appended in several batches."""
-    return scene("ten", lambda: _ten(api, ada, workers))
+    return scene("ten", lambda: _create_organization_with_ten_entries(api, ada, workers))
 
 
-def _ten(api: Api, owner: Person, workers: Workers) -> Founded:
+def _create_organization_with_ten_entries(api: Api, owner: Person, workers: Workers) -> Founded:
     organization = found(api, owner)
     for n in range(9):
         api.patch(organization.path, as_=owner, json={"name": f"Name {n}"})
@@ -72,22 +72,22 @@ def _ten(api: Api, owner: Person, workers: Workers) -> Founded:
 
 @pytest.fixture
 def private_targets(configure: Configure) -> None:
-    """Receivers on this machine are no secret."""
+    """Allow webhooks to private IP addresses."""
     configure(webhook_allow_private="1")
 
 
 @pytest.fixture
 def brisk(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who gives no answer is given up soon."""
+    """Shorten the timeout of webhooks."""
     monkeypatch.setattr(webhook_client, "TOTAL_SECONDS", 0.3)
 
 
 @pytest.fixture
 def made(api: Api, organization: Founded, workers: Workers, receiver: Receiver) -> Hook:
-    """A webhook that wants to know of every change of its organization."""
-    made = hook(api, organization, receiver, events=["organization.updated"])
+    """A webhook that subscribes to changes of its organization."""
+    webhook = hook(api, organization, receiver, events=["organization.updated"])
     workers.deliver()
-    return made
+    return webhook
 
 
 @pytest.fixture
@@ -98,13 +98,13 @@ def elsewhere(api: Api, organization: Founded) -> Running:
 
 @pytest.fixture
 def claimed(api: Api, platform: Running) -> Json:
-    """The custom domain of the platform as it was claimed."""
+    """The response to the claim of a custom domain for the platform."""
     return claim(api, platform)
 
 
 @pytest.fixture
 def verified(api: Api, platform: Running, claimed: Json, nameserver: Nameserver) -> Running:
-    """The platform once its domain is verified."""
+    """The platform with a verified custom domain."""
     holds(nameserver, claimed)
     assert verify(api, platform).json["status"] == "verified"
     return platform
@@ -112,7 +112,7 @@ def verified(api: Api, platform: Running, claimed: Json, nameserver: Nameserver)
 
 @pytest.fixture
 def emmy(issuer: Issuer, platform: Running) -> Person:
-    """An admin of the platform, and of nothing else."""
+    """An admin of the platform, who is not a member of the organization."""
     emmy = issuer.person("emmy", "Emmy Noether")
     takes_part(platform, emmy, "admin")
     return emmy
@@ -120,28 +120,28 @@ def emmy(issuer: Issuer, platform: Running) -> Person:
 
 @pytest.fixture
 def invited(api: Api, platform: Running, emmy: Person, stranger: Person) -> Invited:
-    """Emmy's invitation of Sophie to become an editor of the platform."""
+    """An invitation from Emmy to Sophie, with the role of an editor of the platform."""
     return invite(api, platform, stranger, as_=emmy, role="editor")
 
 
 @pytest.fixture
 def world(configure: Configure) -> Iterator[World]:
-    """ORCID, OpenAlex and DBLP, as the service reaches them."""
-    with sources() as world:
-        base = world.receiver.url.rstrip("/")
+    """Stand-ins for ORCID, OpenAlex and DBLP, which the service is configured to use."""
+    with sources() as fake_sources:
+        base_url = fake_sources.receiver.url.rstrip("/")
         configure(
-            orcid_base_url=base,
-            openalex_base_url=base,
-            dblp_base_url=base,
+            orcid_base_url=base_url,
+            openalex_base_url=base_url,
+            dblp_base_url=base_url,
             research_mailto="library@example.org",
             orcid_rate="1000",
             openalex_rate="1000",
             dblp_rate="1000",
         )
-        yield world
+        yield fake_sources
 
 
 @pytest.fixture
 def library(api: Api, workers: Workers, ada: Person) -> Library:
-    """Ada's own library."""
+    """A client of the research operations, for Ada's own library."""
     return Library(api, workers, ada)

@@ -1,4 +1,4 @@
-"""The people and strangers of the catalogue's suites, and the packages, each built once."""
+"""Fixtures: people and external servers of the catalogue's suites, and packages, each built once."""
 
 from collections.abc import Callable
 from functools import cache
@@ -14,6 +14,6 @@ __all__ = ["people", "strangers"]
 
 @pytest.fixture(scope="session")
 def packaged(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """Return the package for a version of Python. Tests that use it are of the group `package`."""
+    """A function that builds the package for a version of Python. Tests that use it belong to the group `package`."""
     folder = tmp_path_factory.mktemp("packages")
     return cache(lambda version: build(version, folder))

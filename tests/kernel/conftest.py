@@ -1,4 +1,4 @@
-"""What tests below HTTP share."""
+"""Fixtures of the tests below HTTP."""
 
 import json
 from collections.abc import Iterator
@@ -12,6 +12,7 @@ from tests.kernel.issued_tokens import AUDIENCE, ISSUER, KEY_SET
 
 @pytest.fixture(scope="module")
 def token_issuer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Settings of an issuer whose key set is a file."""
     key_set = tmp_path_factory.mktemp("issuer") / "jwks.json"
     key_set.write_text(json.dumps(KEY_SET))
     with pytest.MonkeyPatch.context() as environment:

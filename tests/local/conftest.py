@@ -1,4 +1,4 @@
-"""What the tests of the local stage share: state of their own, and an AWS in memory."""
+"""Fixtures of the tests of the local stage: a separate state folder, and AWS in memory."""
 
 import base64
 import json
@@ -20,7 +20,7 @@ KEYS = ("AUDIT_SIGNING_KEY", "SEAL_KEY", "ENTRY_KEY", "DATA_KEY", "TOKEN_KEY")
 
 @pytest.fixture
 def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A `.local` folder of the test's own, and an environment that says nothing of any setting."""
+    """A temporary `.local` folder, and an environment without settings."""
     for name in ("local.server.issuer", "local.paths", "local.server.run"):
         monkeypatch.setattr(f"{name}.STATE", tmp_path)
     for name in settings_model().model_fields:
@@ -35,7 +35,7 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 @pytest.fixture
 def aws(state: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """An AWS in memory, and the settings that a process needs to reach it."""
+    """AWS in memory, and the settings that a process needs to use it."""
     assert state.exists()
     for name in KEYS:
         monkeypatch.setenv(name, base64.b64encode(bytes(32)).decode())
@@ -48,18 +48,18 @@ def aws(state: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.fixture
 def run(aws: None, state: Path) -> None:
-    """What a run on port 8000 leaves in its folder, with an AWS in memory."""
+    """The files that a run on port 8000 leaves in its folder, with AWS in memory."""
     assert aws is None
-    logs.logger()  # Its lines go where those of all tests go, not to the first of these, which ends before the others.
-    made = json.dumps(dict(provision("atrium")))
+    logs.logger()  # Create the logger now: one that is created in a test writes to the output of that test only.
+    provisioned = json.dumps(dict(provision("atrium")))
     for file in (state / "settings.json", state / "8000" / "settings.json"):
         file.parent.mkdir(exist_ok=True)
-        file.write_text(made)
+        file.write_text(provisioned)
 
 
 @pytest.fixture
 def signals() -> Iterator[None]:
-    """Let a run take the signals that ask it to end, and give them back."""
+    """Restore the signal handlers that a run replaces."""
     former = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     yield
     for number, handler in former.items():

@@ -1,4 +1,4 @@
-"""Stories begin where the beginning ends: made once, over HTTP, and put back from then on."""
+"""Fixtures of the model tests: the initial state of stories, created once over HTTP and then restored."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -22,7 +22,7 @@ from tests.model.story import Story
 def known(
     ada: Person, grace: Person, edith: Person, mary: Person, stranger: Person, operator: Person, issuer: Issuer
 ) -> Mapping[str, Person]:
-    """Who is in a story, by name."""
+    """The people in a story, by username."""
     emmy = issuer.person("emmy", "Emmy Noether")
     return {person.username: person for person in (ada, grace, edith, mary, stranger, operator, emmy)}
 
@@ -31,23 +31,23 @@ def known(
 def begin(
     api: Api, workers: Workers, clock: Clock, known: Mapping[str, Person], monkeypatch: pytest.MonkeyPatch
 ) -> Callable[[], Story]:
-    """Begin a story."""
+    """A function that begins a story in the initial state."""
     let_them_take_everything(monkeypatch)
     monkeypatch.setattr(time, "sleep", lambda _: None)
-    first = clock.freeze("2026-11-20T09:30:00.000Z")
+    initial_time = clock.freeze("2026-11-20T09:30:00.000Z")
 
-    def made() -> Story:
+    def create_initial_state() -> Story:
         endpoints = Endpoints()
         monkeypatch.setattr(webhook_client, "post_webhook", endpoints.post)
         load_few()
         return begun(Story(api, workers, clock, known, endpoints))
 
     def begin() -> Story:
-        clock.freeze(first)
-        there = snapshots.once(("the beginning of stories",), made)
-        clock.freeze(first)
-        clock.shift(seconds=there.seconds)
-        story = there.goes_on(api, workers, clock)
+        clock.freeze(initial_time)
+        initial = snapshots.once(("the beginning of stories",), create_initial_state)
+        clock.freeze(initial_time)
+        clock.shift(seconds=initial.seconds)
+        story = initial.goes_on(api, workers, clock)
         monkeypatch.setattr(webhook_client, "post_webhook", story.endpoints.post)
         return story
 

@@ -1,4 +1,4 @@
-"""The tests of logs begin with the world that the catalogue's suites begin with."""
+"""Fixtures: the tests of logs use the tenant of the catalogue's suites."""
 
 from tests.catalogue.conftest import begin, people, strangers, world
 

@@ -1,4 +1,4 @@
-"""The attacks begin with the world that the catalogue's suites begin with."""
+"""Fixtures: the attacks use the tenant of the catalogue's suites."""
 
 from tests.catalogue.conftest import _as_documented, begin, people, strangers, world
 from tests.kernel.conftest import token_issuer

@@ -12,16 +12,16 @@ EXAMPLES: Final[Examples] = {
 }
 
 
-def crowd(_world: World, number: int) -> None:
-    """Let so many migrations have been applied by code of another day."""
+def add_neighbours(_world: World, count: int) -> None:
+    """Add applied migrations that this version does not know."""
     put(
         MigrationRecord(
-            **begun | {"id": f"9{place:03}-a-later-one"},
+            **common_fields | {"id": f"9{place:03}-a-later-one"},
             description="Do more.",
             checksum="0" * 64,
             state="applied",
             position=None,
-            applied_at=begun["created_at"],
+            applied_at=common_fields["created_at"],
         )
-        for place, begun in enumerate(new(number))
+        for place, common_fields in enumerate(new(count))
     )

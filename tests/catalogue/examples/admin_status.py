@@ -15,8 +15,8 @@ EXAMPLES: Final[Examples] = {
 }
 
 
-def crowd(_world: World, number: int) -> None:
-    """Let so many things have happened outside of any organization."""
-    put_items(items_of(posting() for _ in range(number)))
+def add_neighbours(_world: World, count: int) -> None:
+    """Add entries to logs outside of organizations."""
+    put_items(items_of(posting() for _ in range(count)))
     for log in SYSTEM_LOGS:
         ledger.append_pending(log)

@@ -15,9 +15,9 @@ EXAMPLES: Final[Examples] = {
 }
 
 
-def crowd(world: World, number: int) -> None:
-    """Let so many exports have been there."""
+def add_neighbours(world: World, count: int) -> None:
+    """Add former exports."""
     put(
-        AuditExport(**begun, organization_id=world.id, format="ndjson", filters={}, status="expired")
-        for begun in new(number)
+        AuditExport(**common_fields, organization_id=world.id, format="ndjson", filters={}, status="expired")
+        for common_fields in new(count)
     )

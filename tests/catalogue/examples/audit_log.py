@@ -16,18 +16,18 @@ EXAMPLES: Final[Examples] = {
 }
 
 
-def crowd(world: World, number: int) -> None:
-    """Let so many things have happened in the organization."""
-    moment = now()
-    put_items(items_of(_renaming(world, moment, f"Name {n}") for n in range(number)))
+def add_neighbours(world: World, count: int) -> None:
+    """Add entries to the log of the organization."""
+    timestamp = now()
+    put_items(items_of(_rename_event(world, timestamp, f"Name {n}") for n in range(count)))
     ledger.append_pending(world.id)
 
 
-def _renaming(world: World, moment: str, name: str) -> Event:
+def _rename_event(world: World, timestamp: str, name: str) -> Event:
     return Event(
-        id=new_id(moment),
+        id=new_id(timestamp),
         type="organization.updated",
-        occurred_at=moment,
+        occurred_at=timestamp,
         log=world.id,
         actor={"type": "system", "id": None, "name": None},
         target={"type": "organization", "id": world.id, "name": name},

@@ -1,4 +1,4 @@
-"""An example of the operation that lists the types of events."""
+"""An example of the operation that lists event types."""
 
 from typing import Final
 
@@ -8,5 +8,5 @@ from tests.catalogue.tenant_fixture import World
 EXAMPLES: Final[Examples] = {"list_event_types": lambda _: example()}
 
 
-def crowd(_world: World, _number: int) -> None:
-    """There are as many types of events as there are."""
+def add_neighbours(_world: World, _count: int) -> None:
+    """Do nothing: the count of event types is fixed."""

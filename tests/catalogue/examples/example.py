@@ -1,4 +1,4 @@
-"""Example: how to call an operation so that it succeeds. Each feature has a file of them beside this one."""
+"""Examples: successful calls of operations. Each feature has a file with its examples in this folder."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -10,17 +10,17 @@ from chalicelib.kernel.operations.operation import Operation
 from tests.catalogue.tenant_fixture import World
 from tests.harness.callers import Person
 
-_NOTHING: Final = "01939d3c-0000-7000-8000-0000000000ff"
+_UNKNOWN_ID: Final = "01939d3c-0000-7000-8000-0000000000ff"
 
 
 @dataclass(frozen=True)
 class Example:
-    """A call that whoever has just the right to it makes with success, all but the credential.
+    """A call that succeeds for the least privileged caller of the operation.
 
-    `only`: the one person whom it is for, whatever role or key others have. `about`: the path of the record that its
-    entry is about, if its own path doesn't name that; `named`: of the one that its path names, if no parameter does.
-    `parts`: it takes from the caller what let them call it. `everybodys`: any user may make it. `headers`: what it
-    carries beside a credential. `merges`: what it makes becomes a part of the record that its entry is about.
+    `only_caller`: the only person who may make it, regardless of roles and keys. `subject_path`: the path of the
+    subject of its log entry, if that is not the target of its path. `target_path`: the path of the target, if no
+    parameter names it. `revokes_own_access`: it removes the access of its caller. `is_open_to_all_users`: any user may
+    make it. `headers`: additional headers. `merges_into_subject`: the created record becomes a part of the subject.
     """
 
     parameters: Mapping[str, str]
@@ -39,24 +39,24 @@ class Example:
         return operation.path.format_map({name: quote(value, safe="") for name, value in self.parameters.items()})
 
     def record(self, operation: Operation) -> str:
-        """Return the path of the record that the operation's own path names: what `If-Match` is about."""
+        """Return the path of the target of the operation's path, to which `If-Match` applies."""
         return self.named or operation.path[: operation.path.rindex("}") + 1].format_map(self.parameters)
 
     def subject(self, operation: Operation) -> str:
-        """Return the path of the record that the operation's entry is about."""
+        """Return the path of the subject of the operation's log entry."""
         return self.about or self.record(operation)
 
     def but(self, **parameters: str) -> "Example":
-        """Return the same call of something else."""
+        """Return the same call with other path parameters."""
         return replace(self, parameters={**self.parameters, **parameters})
 
     def of_nothing(self, parameter: str) -> "Example":
-        """Return the same call with a parameter that is well-formed and names nothing."""
-        return self.but(**{parameter: _nothing(parameter)})
+        """Return the same call with a well-formed parameter that names no record."""
+        return self.but(**{parameter: _unknown_value(parameter)})
 
     def at(self, needs: RequireRole, name: str | None = None) -> "Example":
-        """Return the same call at another place, named as the operation names it; without a name at none there is."""
-        name = name or _nothing(needs.parameter)
+        """Return the same call in another container. Without a name, the container does not exist."""
+        name = name or _unknown_value(needs.parameter)
         return (
             replace(self, body={**self.body, needs.field: name})
             if needs.in_body
@@ -64,8 +64,8 @@ class Example:
         )
 
 
-def _nothing(parameter: str) -> str:
-    return "nothing-here" if parameter == "slug" else _NOTHING
+def _unknown_value(parameter: str) -> str:
+    return "nothing-here" if parameter == "slug" else _UNKNOWN_ID
 
 
 Examples = Mapping[str, Callable[[World], Example]]
@@ -84,5 +84,5 @@ def example(
     headers: Mapping[str, str] | None = None,
     **parameters: str,
 ) -> Example:
-    """Return an example of these path parameters."""
+    """Return an example with these path parameters."""
     return Example(parameters, body, query or {}, only, about, named, parts, everybodys, headers or {})

@@ -18,7 +18,7 @@ EXAMPLES: Final[Examples] = {
     ),
     "list_marketing_lead_statuses": lambda _: example(),
     "list_public_leads": lambda world: example(headers=world.lead.headers),
-    # The same address sent something before: it is merged into that lead.
+    # The address has a lead already. The new one is merged into it.
     "create_public_lead": lambda world: replace(
         example({**_BODY, "contactEmail": world.lead.record["contactEmail"]}, about=world.lead.lead_path), merges=True
     ),
@@ -30,20 +30,20 @@ EXAMPLES: Final[Examples] = {
 }
 
 
-def crowd(_world: World, number: int) -> None:
-    """Let so many people have left their address before."""
-    put_leads(number)
+def add_neighbours(_world: World, count: int) -> None:
+    """Add leads with other e-mail addresses."""
+    put_leads(count)
 
 
-def put_leads(number: int) -> None:
-    """Put so many leads into the table, each of another address."""
-    put(_lead(begun, f"person-{n}@example.org") for n, begun in enumerate(new(number)))
+def put_leads(count: int) -> None:
+    """Write leads into the table, each with another e-mail address."""
+    put(_lead(common_fields, f"person-{n}@example.org") for n, common_fields in enumerate(new(count)))
 
 
-def _lead(begun: dict[str, Any], email: str) -> Lead:
-    at = begun["created_at"]
+def _lead(common_fields: dict[str, Any], email: str) -> Lead:
+    at = common_fields["created_at"]
     sent = {
-        "id": begun["id"],
+        "id": common_fields["id"],
         "submitted_at": at,
         "contact_name": "Somebody",
         "company_name": None,
@@ -54,4 +54,4 @@ def _lead(begun: dict[str, Any], email: str) -> Lead:
         "history": [{"status": "new", "at": at}],
     }
     history = [{"status": "new", "at": at, "by": None}]
-    return Lead(**begun, contact_email=email, submissions=[sent], history=history)
+    return Lead(**common_fields, contact_email=email, submissions=[sent], history=history)

@@ -36,17 +36,17 @@ EXAMPLES: Final[Examples] = {
 }
 
 
-def crowd(world: World, number: int) -> None:
-    """Let the organization have so many channels more."""
+def add_neighbours(world: World, count: int) -> None:
+    """Add channels to the organization."""
     put(
         IntegrationChannel(
-            **begun,
-            **encrypted_url_fields(begun["id"], URL),
+            **common_fields,
+            **encrypted_url_fields(common_fields["id"], URL),
             organization_id=world.id,
             provider="discord",
             name="#looms",
             events=["*"],
             enabled=False,
         )
-        for begun in new(number)
+        for common_fields in new(count)
     )

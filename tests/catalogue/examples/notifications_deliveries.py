@@ -8,7 +8,7 @@ from tests.catalogue.examples.example import Example, Examples, example
 from tests.catalogue.tenant_fixture import World, new, put_items
 
 
-def _of_one(world: World) -> Example:
+def _delivery_example(world: World) -> Example:
     made = world.organization
     return example(organization_id=world.id, webhook_id=made.webhook_id, delivery_id=made.delivery_id)
 
@@ -17,17 +17,17 @@ EXAMPLES: Final[Examples] = {
     "list_webhook_deliveries": lambda world: example(
         organization_id=world.id, webhook_id=world.organization.webhook_id
     ),
-    "get_webhook_delivery": _of_one,
-    "retry_webhook_delivery": _of_one,
+    "get_webhook_delivery": _delivery_example,
+    "retry_webhook_delivery": _delivery_example,
 }
 
 
-def crowd(world: World, number: int) -> None:
-    """Let so many events have been delivered to the webhook."""
+def add_neighbours(world: World, count: int) -> None:
+    """Add deliveries to the webhook."""
     put_items(
         WebhookDelivery.plan(
             world.organization.webhook_id,
-            event_id=begun["id"],
+            event_id=common_fields["id"],
             event_type="organization.updated",
             organization_id=world.id,
             sequence=1,
@@ -37,5 +37,8 @@ def crowd(world: World, number: int) -> None:
         )
         .replace(status="succeeded")
         .item()
-        for begun in new(number)
+        for common_fields in new(count)
     )
+
+
+crowd = add_neighbours

@@ -18,11 +18,11 @@ EXAMPLES: Final[Examples] = {
 }
 
 
-def crowd(world: World, number: int) -> None:
-    """Let so many replays have been there."""
+def add_neighbours(world: World, count: int) -> None:
+    """Add former replays."""
     put(
         Replay(
-            **begun,
+            **common_fields,
             organization_id=world.id,
             webhook_id=world.organization.webhook_id,
             since=SINCE,
@@ -30,5 +30,5 @@ def crowd(world: World, number: int) -> None:
             status="completed",
             ttl=2**40,
         )
-        for begun in new(number)
+        for common_fields in new(count)
     )

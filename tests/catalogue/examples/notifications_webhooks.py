@@ -30,16 +30,16 @@ EXAMPLES: Final[Examples] = {
 }
 
 
-def crowd(world: World, number: int) -> None:
-    """Let the organization have so many webhooks more."""
+def add_neighbours(world: World, count: int) -> None:
+    """Add webhooks to the organization."""
     put(
         Webhook(
-            **begun,
+            **common_fields,
             organization_id=world.id,
             url=URL,
             events=["*"],
             enabled=False,
-            secrets=[webhook_secrets.encrypt_secret(begun["id"], standard_webhooks.generate_secret())],
+            secrets=[webhook_secrets.encrypt_secret(common_fields["id"], standard_webhooks.generate_secret())],
         )
-        for begun in new(number)
+        for common_fields in new(count)
     )

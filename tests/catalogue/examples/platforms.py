@@ -35,9 +35,9 @@ EXAMPLES: Final[Examples] = {
 }
 
 
-def crowd(world: World, number: int) -> None:
-    """Let the organization run so many platforms more."""
+def add_neighbours(world: World, count: int) -> None:
+    """Add platforms to the organization."""
     put(
-        Platform(**begun, organization_id=world.id, name=f"Neighbour {n}", slug=f"neighbouring-{n}")
-        for n, begun in enumerate(new(number))
+        Platform(**common_fields, organization_id=world.id, name=f"Neighbour {n}", slug=f"neighbouring-{n}")
+        for n, common_fields in enumerate(new(count))
     )

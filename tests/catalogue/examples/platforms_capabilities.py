@@ -25,11 +25,14 @@ EXAMPLES: Final[Examples] = {
 }
 
 
-def crowd(world: World, number: int) -> None:
-    """Let the space have so many capabilities more, as far as it may."""
+def add_neighbours(world: World, count: int) -> None:
+    """Add capabilities to the space, up to the limit."""
     place: dict[str, Any] = {"organization_id": world.id, "platform_id": world.platform.id, "space_id": world.space.id}
-    put(Capability(**begun, **place, capability_key=f"crowd-{n}") for n, begun in enumerate(new(min(number, _FEW))))
+    put(
+        Capability(**common_fields, **place, capability_key=f"crowd-{n}")
+        for n, common_fields in enumerate(new(min(count, _MAX_SET_SIZE)))
+    )
 
 
-_FEW: Final = 10
-"""A set is bounded: replacing it takes as many writes as it has members."""
+_MAX_SET_SIZE: Final = 10
+"""The size of sets is limited, because a replacement takes a write for each member."""

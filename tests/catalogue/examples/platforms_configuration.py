@@ -14,5 +14,5 @@ EXAMPLES: Final[Examples] = {
 }
 
 
-def crowd(_world: World, _number: int) -> None:
-    """Let it be: a config stands beside what others have made of the platform already."""
+def add_neighbours(_world: World, _count: int) -> None:
+    """Do nothing: the neighbours of a configuration are those of its platform."""

@@ -19,11 +19,11 @@ EXAMPLES: Final[Examples] = {
 }
 
 
-def crowd(world: World, number: int) -> None:
-    """Let the organization have so many platforms more, none of which has a domain."""
+def add_neighbours(world: World, count: int) -> None:
+    """Add platforms without domains to the organization."""
     neighbours = [
-        Platform(**begun, organization_id=world.id, name=f"Engine {n}", slug=f"engine-{n}")
-        for n, begun in enumerate(new(number))
+        Platform(**common_fields, organization_id=world.id, name=f"Engine {n}", slug=f"engine-{n}")
+        for n, common_fields in enumerate(new(count))
     ]
     custom = [CustomDomain.create_unclaimed(platform) for platform in neighbours]
     put(custom)

@@ -29,19 +29,23 @@ EXAMPLES: Final[Examples] = {
 }
 
 
-def crowd(world: World, number: int) -> None:
-    """Let the platform say something of so many modules, as far as it may, and let the space override them."""
-    ids = [*MODULE_CATALOGUE, *(f"crowd-{n}" for n in range(number))][:number][:_FEW]
+def add_neighbours(world: World, count: int) -> None:
+    """Add modules to the platform, up to the limit, and overrides of them to the space."""
+    ids = [*MODULE_CATALOGUE, *(f"crowd-{n}" for n in range(count))][:count][:_MAX_SET_SIZE]
     put(
-        PlatformModule(**begun, **_in_platform(world), module_id=m) for begun, m in zip(new(len(ids)), ids, strict=True)
+        PlatformModule(**common_fields, **_platform_fields(world), module_id=m)
+        for common_fields, m in zip(new(len(ids)), ids, strict=True)
     )
     overrides = zip(new(len(ids)), ids, strict=True)
-    put(ModuleOverride(**begun, **_in_platform(world), space_id=world.space.id, module_id=m) for begun, m in overrides)
+    put(
+        ModuleOverride(**common_fields, **_platform_fields(world), space_id=world.space.id, module_id=m)
+        for common_fields, m in overrides
+    )
 
 
-_FEW: Final = 10
-"""A set is bounded: replacing it takes as many writes as it has members."""
+_MAX_SET_SIZE: Final = 10
+"""The size of sets is limited, because a replacement takes a write for each member."""
 
 
-def _in_platform(world: World) -> dict[str, Any]:
+def _platform_fields(world: World) -> dict[str, Any]:
     return {"organization_id": world.id, "platform_id": world.platform.id}

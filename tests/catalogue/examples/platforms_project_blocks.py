@@ -18,21 +18,25 @@ EXAMPLES: Final[Examples] = {
 }
 
 
-def crowd(world: World, number: int) -> None:
-    """Let the platform have so many project blocks, as far as it may, and so many others the one of the examples."""
+def add_neighbours(world: World, count: int) -> None:
+    """Add project blocks to the platform, up to the limit, and other platforms with the block of the examples."""
     put(
-        ProjectBlock(**begun, **_in(world, world.platform.id), project_block_id=f"crowd-{n}", position=n + 1)
-        for n, begun in enumerate(new(min(number, _FEW)))
+        ProjectBlock(
+            **common_fields, **_container_ids(world, world.platform.id), project_block_id=f"crowd-{n}", position=n + 1
+        )
+        for n, common_fields in enumerate(new(min(count, _MAX_SET_SIZE)))
     )
-    begun = new(number)
-    put(Platform(**b, organization_id=world.id, name=f"User {n}", slug=f"user-{n}") for n, b in enumerate(begun))
+    common_fields = new(count)
+    put(
+        Platform(**b, organization_id=world.id, name=f"User {n}", slug=f"user-{n}") for n, b in enumerate(common_fields)
+    )
     shared = world.organization.project_block_id
-    put(ProjectBlock(**b, **_in(world, b["id"]), project_block_id=shared, position=0) for b in begun)
+    put(ProjectBlock(**b, **_container_ids(world, b["id"]), project_block_id=shared, position=0) for b in common_fields)
 
 
-_FEW: Final = 10
-"""A set is bounded: replacing it takes as many writes as it has members."""
+_MAX_SET_SIZE: Final = 10
+"""The size of sets is limited, because a replacement takes a write for each member."""
 
 
-def _in(world: World, platform_id: str) -> dict[str, Any]:
+def _container_ids(world: World, platform_id: str) -> dict[str, Any]:
     return {"organization_id": world.id, "platform_id": platform_id}

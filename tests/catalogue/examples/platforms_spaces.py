@@ -7,7 +7,7 @@ from tests.catalogue.examples.example import Example, Examples, example
 from tests.catalogue.tenant_fixture import World, new, put
 
 
-def _of_editor(world: World, body: dict[str, str] | None = None) -> Example:
+def _editor_example(world: World, body: dict[str, str] | None = None) -> Example:
     return example(body, space_id=world.space.id, user_id=world.people.editor.id)
 
 
@@ -24,25 +24,28 @@ EXAMPLES: Final[Examples] = {
         only=world.people.editor, about=f"{world.space.path}/members/{world.people.editor.id}", space_id=world.space.id
     ),
     "list_space_members": lambda world: example(space_id=world.space.id),
-    "get_space_member": _of_editor,
-    "update_space_member": lambda world: _of_editor(world, {"role": "member"}),
-    "remove_space_member": _of_editor,
+    "get_space_member": _editor_example,
+    "update_space_member": lambda world: _editor_example(world, {"role": "member"}),
+    "remove_space_member": _editor_example,
 }
 
 
-def crowd(world: World, number: int) -> None:
+def add_neighbours(world: World, count: int) -> None:
     """Add spaces to the platform, and members to the space."""
     put(
         Space(
-            **begun,
+            **common_fields,
             organization_id=world.id,
             platform_id=world.platform.id,
             name=f"Room {n}",
             slug=f"room-{n}",
             position=n,
         )
-        for n, begun in enumerate(new(number))
+        for n, common_fields in enumerate(new(count))
     )
-    people = [world.people.issuer.person(f"guest-{n}", f"Guest {n}").user() for n in range(number)]
+    people = [world.people.issuer.person(f"guest-{n}", f"Guest {n}").user() for n in range(count)]
     place = {"organization_id": world.id, "platform_id": world.platform.id, "space_id": world.space.id}
-    put(SpaceMember.create(begun, user, "member", **place) for begun, user in zip(new(number), people, strict=True))
+    put(
+        SpaceMember.create(common_fields, user, "member", **place)
+        for common_fields, user in zip(new(count), people, strict=True)
+    )

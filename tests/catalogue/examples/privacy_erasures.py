@@ -12,6 +12,9 @@ EXAMPLES: Final[Examples] = {
 }
 
 
-def crowd(world: World, number: int) -> None:
-    """Let so many people have been erased before."""
-    put(Erasure(**begun, organization_id=world.id, status="completed", step="entries") for begun in new(number))
+def add_neighbours(world: World, count: int) -> None:
+    """Add completed erasures."""
+    put(
+        Erasure(**common_fields, organization_id=world.id, status="completed", step="entries")
+        for common_fields in new(count)
+    )

@@ -20,5 +20,5 @@ EXAMPLES: Final[Examples] = {
 }
 
 
-def crowd(_world: World, _number: int) -> None:
-    """There are as many countries as there are."""
+def add_neighbours(_world: World, _count: int) -> None:
+    """Do nothing: the count of countries is fixed."""

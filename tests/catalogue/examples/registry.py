@@ -1,4 +1,4 @@
-"""Every operation's example, found by the operation's feature."""
+"""Finds and calls the examples of all operations."""
 
 from importlib import import_module
 from types import ModuleType
@@ -14,47 +14,49 @@ from tests.harness.callers import Person
 
 
 def example_of(operation: Operation, world: World) -> Example:
-    """Return an operation's example in a world."""
+    """Return the example of an operation for a tenant."""
     name = feature_of(operation)
-    made = _module(name).EXAMPLES.get(operation.id)
-    assert made, f"{operation.id} has no example: give it one in tests/catalogue/examples/{name.replace('.', '_')}.py"
-    found: Example = made(world)
-    return found
+    create_example = _module(name).EXAMPLES.get(operation.id)
+    assert create_example, (
+        f"{operation.id} has no example: add one to tests/catalogue/examples/{name.replace('.', '_')}.py"
+    )
+    example: Example = create_example(world)
+    return example
 
 
 def caller_of(operation: Operation, world: World) -> Person | None:
-    """Return who has just the right to an operation's example, and no more; None needs no credential."""
+    """Return the least privileged caller of an operation's example, or None if it is anonymous."""
     return example_of(operation, world).only or world.entitled(operation)
 
 
-def perform(operation: Operation, world: World, example: Example | None = None, **words: Any) -> Answer:
-    """Call an operation as its example says, or another; `words` are those of `Api.request`.
+def perform(operation: Operation, world: World, example: Example | None = None, **options: Any) -> Answer:
+    """Call an operation with its example, or another one. `options` are those of `Api.request`.
 
-    The caller is who has just the right to it, and the body is the example's, unless the words say otherwise; what
-    they say of the query and of headers is added to the example's.
+    The default caller is the least privileged one. Options replace the caller and the body of the example, and extend
+    its query and headers.
     """
     example = example or example_of(operation, world)
-    sent = {"as_": example.only or world.entitled(operation), "json": example.body} | words
-    sent["query"] = {**example.query, **(words.get("query") or {})}
-    sent["headers"] = {**example.headers, **(words.get("headers") or {})}
-    return world.api.request(operation.method, example.path(operation), **sent)
+    request_options = {"as_": example.only or world.entitled(operation), "json": example.body} | options
+    request_options["query"] = {**example.query, **(options.get("query") or {})}
+    request_options["headers"] = {**example.headers, **(options.get("headers") or {})}
+    return world.api.request(operation.method, example.path(operation), **request_options)
 
 
 def look(operation: Operation, world: World, path: str) -> Answer:
-    """Return what stands at a path, to whom nothing of the kind is hidden that the operation is about."""
-    sees_all = world.people.operator if operation.access is Caller.OPERATOR else world.people.owner
-    return world.api.get(path, as_=sees_all, headers=example_of(operation, world).headers)
+    """Read a path as a caller who sees all records of the operation's kind."""
+    reader = world.people.operator if operation.access is Caller.OPERATOR else world.people.owner
+    return world.api.get(path, as_=reader, headers=example_of(operation, world).headers)
 
 
 def crowd(world: World, number: int) -> None:
-    """Put so many neighbours beside whatever the examples look at, in every feature."""
+    """Add neighbours to the records that the examples read, in every feature."""
     for name in sorted({feature_of(operation) for operation in operations()}):
         crowd_of(name, world, number)
 
 
 def crowd_of(feature: str, world: World, number: int) -> None:
-    """Put so many neighbours beside whatever the examples of one feature look at."""
-    _module(feature).crowd(world, number)
+    """Add neighbours to the records that the examples of a feature read."""
+    _module(feature).add_neighbours(world, number)
 
 
 def feature_of(operation: Operation) -> str:

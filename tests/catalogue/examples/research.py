@@ -1,4 +1,4 @@
-"""Examples of the operations on research: what they read is in the library that everybody sees."""
+"""Examples of the operations on research, which read the public library."""
 
 from typing import Any, Final
 
@@ -21,26 +21,26 @@ EXAMPLES: Final[Examples] = {
 }
 
 
-def crowd(world: World, number: int) -> None:
-    """Let there be so many artefacts and outputs more, in the organization and for everybody, and so many jobs."""
-    moment = now()
+def add_neighbours(world: World, count: int) -> None:
+    """Add artefacts and outputs to the libraries of the organization and of the public, and jobs."""
+    timestamp = now()
     for library_id, organization_id in ((world.id, world.id), (PUBLIC_LIBRARY_ID, None)):
         place: dict[str, Any] = {"library_id": library_id, "organization_id": organization_id, "title": "Kilns"}
         put(
             Artefact(
-                **begun,
+                **common_fields,
                 **place,
                 source="dblp",
                 source_id=f"{library_id}/{n}",
                 type="article",
-                fetched_at=moment,
+                fetched_at=timestamp,
                 content_hash="0" * 64,
                 is_stale=False,
             )
-            for n, begun in enumerate(new(number))
+            for n, common_fields in enumerate(new(count))
         )
-        put(ResearchOutput(**begun, **place) for begun in new(number))
+        put(ResearchOutput(**common_fields, **place) for common_fields in new(count))
     put(
-        ResearchJob(**begun, library_id=world.id, work="reconcile", started_by=world.people.owner.id, ttl=2**40)
-        for begun in new(number)
+        ResearchJob(**common_fields, library_id=world.id, work="reconcile", started_by=world.people.owner.id, ttl=2**40)
+        for common_fields in new(count)
     )

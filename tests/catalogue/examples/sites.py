@@ -18,9 +18,9 @@ EXAMPLES: Final[Examples] = {
 }
 
 
-def crowd(world: World, number: int) -> None:
-    """Let the organization have so many sites more."""
+def add_neighbours(world: World, count: int) -> None:
+    """Add sites to the organization."""
     put(
-        Site(**begun, organization_id=world.id, name=f"Neighbour {n}", slug=f"neighbouring-site-{n}")
-        for n, begun in enumerate(new(number))
+        Site(**common_fields, organization_id=world.id, name=f"Neighbour {n}", slug=f"neighbouring-site-{n}")
+        for n, common_fields in enumerate(new(count))
     )

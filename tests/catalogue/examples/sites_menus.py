@@ -21,11 +21,14 @@ EXAMPLES: Final[Examples] = {
 }
 
 
-def crowd(world: World, number: int) -> None:
-    """Let the site have so many menus more."""
+def add_neighbours(world: World, count: int) -> None:
+    """Add menus to the site."""
     put(
         Menu(
-            **{**begun, "id": f"neighbour-{n}"}, organization_id=world.id, site_id=world.site.id, name=f"Neighbour {n}"
+            **{**common_fields, "id": f"neighbour-{n}"},
+            organization_id=world.id,
+            site_id=world.site.id,
+            name=f"Neighbour {n}",
         )
-        for n, begun in enumerate(new(number))
+        for n, common_fields in enumerate(new(count))
     )

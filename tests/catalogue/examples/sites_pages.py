@@ -39,24 +39,24 @@ EXAMPLES: Final[Examples] = {
 }
 
 
-def crowd(world: World, number: int) -> None:
-    """Let the site have so many pages more, which are published, and the page so many revisions."""
-    put_items(item for n in range(number) for item in (*_page(world, n), *_revision(world, n)))
+def add_neighbours(world: World, count: int) -> None:
+    """Add published pages to the site, and revisions to the page."""
+    put_items(item for n in range(count) for item in (*_page(world, n), *_revision(world, n)))
 
 
 def _page(world: World, n: int) -> Iterator[Item]:
-    (begun,) = new(1)
+    (common_fields,) = new(1)
     place: dict[str, Any] = {"organization_id": world.id, "site_id": world.site.id}
     page = Page(
-        **begun,
+        **common_fields,
         **place,
         title=f"Neighbour {n}",
         slug=f"neighbour-{n}",
-        draft_revision_id=begun["id"],
+        draft_revision_id=common_fields["id"],
         published_slug=f"neighbour-{n}",
         published_tree_version=1,
-        published_revision_id=begun["id"],
-        published_at=begun["created_at"],
+        published_revision_id=common_fields["id"],
+        published_at=common_fields["created_at"],
         status="published",
     )
     yield page.item()
@@ -64,7 +64,7 @@ def _page(world: World, n: int) -> Iterator[Item]:
 
 
 def _revision(world: World, n: int) -> Iterator[Item]:
-    (begun,) = new(1)
+    (common_fields,) = new(1)
     place: dict[str, Any] = {"organization_id": world.id, "page_id": world.page.id}
-    yield Revision(**begun, **place, site_id=world.site.id, title=f"Draft {n}", slug="looms").item()
-    yield Content(**begun, **place, text=b"[]").item()
+    yield Revision(**common_fields, **place, site_id=world.site.id, title=f"Draft {n}", slug="looms").item()
+    yield Content(**common_fields, **place, text=b"[]").item()

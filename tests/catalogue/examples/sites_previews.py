@@ -17,5 +17,5 @@ EXAMPLES: Final[Examples] = {
 }
 
 
-def crowd(_world: World, _number: int) -> None:
-    """Let it be: previews stand beside what pages have already."""
+def add_neighbours(_world: World, _count: int) -> None:
+    """Do nothing: the neighbours of previews are those of pages."""

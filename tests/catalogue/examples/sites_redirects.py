@@ -23,15 +23,15 @@ EXAMPLES: Final[Examples] = {
 }
 
 
-def crowd(world: World, number: int) -> None:
-    """Let the site have so many redirects more, some of which lead to where others begin."""
-    put_items(item for n in range(number) for item in _redirect(world, n))
+def add_neighbours(world: World, count: int) -> None:
+    """Add redirects to the site, some of which target the paths of others."""
+    put_items(item for n in range(count) for item in _redirect(world, n))
 
 
 def _redirect(world: World, n: int) -> Iterator[Item]:
-    (begun,) = new(1)
+    (common_fields,) = new(1)
     made = Redirect(
-        **begun,
+        **common_fields,
         organization_id=world.id,
         site_id=world.site.id,
         from_path=f"/neighbours/{n}",

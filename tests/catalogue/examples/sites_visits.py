@@ -1,4 +1,4 @@
-"""Examples of the operations of who visits a site."""
+"""Examples of the operations for visitors of a site."""
 
 from typing import Final
 
@@ -14,5 +14,5 @@ EXAMPLES: Final[Examples] = {
 }
 
 
-def crowd(_world: World, _number: int) -> None:
-    """Let it be: who visits a site comes to what others have put there already."""
+def add_neighbours(_world: World, _count: int) -> None:
+    """Do nothing: the neighbours of visits are those of pages and redirects."""

@@ -9,7 +9,7 @@ from tests.catalogue.tenant_fixture import World, new, put
 ENTITY: Final = {"entityType": "lesson", "entityId": "01939d3c-0000-7000-8000-0000000000aa"}
 
 
-def _of_attachment(world: World) -> Example:
+def _attachment_example(world: World) -> Example:
     attachment = world.organization.attachment
     return example(taxonomy_node_id=attachment.node.id, attachment_id=attachment.id)
 
@@ -18,22 +18,22 @@ EXAMPLES: Final[Examples] = {
     "list_platform_taxonomy_attachments": lambda world: example(platform_id=world.platform.id),
     "list_node_attachments": lambda world: example(taxonomy_node_id=world.organization.attachment.node.id),
     "attach_taxonomy_node": lambda world: example(ENTITY, taxonomy_node_id=world.organization.attachment.node.id),
-    "get_taxonomy_attachment": _of_attachment,
-    "detach_taxonomy_node": _of_attachment,
+    "get_taxonomy_attachment": _attachment_example,
+    "detach_taxonomy_node": _attachment_example,
 }
 
 
-def crowd(world: World, number: int) -> None:
-    """Let the node be put on so many things more."""
+def add_neighbours(world: World, count: int) -> None:
+    """Add attachments to the node."""
     attachment = world.organization.attachment
     put(
         TaxonomyAttachment(
-            **begun,
+            **common_fields,
             organization_id=world.id,
             platform_id=world.platform.id,
             node_id=attachment.node.id,
             entity_type="lesson",
-            entity_id=begun["id"],
+            entity_id=common_fields["id"],
         )
-        for begun in new(number)
+        for common_fields in new(count)
     )

@@ -34,11 +34,11 @@ EXAMPLES: Final[Examples] = {
 }
 
 
-def crowd(world: World, number: int) -> None:
-    """Let the platform have so many roots more."""
+def add_neighbours(world: World, count: int) -> None:
+    """Add root nodes to the platform."""
     put(
         TaxonomyNode(
-            **begun,
+            **common_fields,
             organization_id=world.id,
             platform_id=world.platform.id,
             name=f"Neighbour {n}",
@@ -47,5 +47,5 @@ def crowd(world: World, number: int) -> None:
             listed=ALL_NODES_LIST,
             sibling_list=ROOT_TERMS_LIST,
         )
-        for n, begun in enumerate(new(number))
+        for n, common_fields in enumerate(new(count))
     )

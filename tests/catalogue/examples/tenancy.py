@@ -20,11 +20,14 @@ EXAMPLES: Final[Examples] = {
 }
 
 
-def crowd(world: World, number: int) -> None:
-    """Let the owner own so many organizations more."""
-    owner, beginnings = world.people.owner, new(number)
-    put(Member.create_for_organization(begun, begun["id"], owner.user(), Role.OWNER) for begun in beginnings)
+def add_neighbours(world: World, count: int) -> None:
+    """Add organizations of the owner."""
+    owner, beginnings = world.people.owner, new(count)
     put(
-        Organization(**begun, name=f"Neighbour {n}", slug=f"neighbour-{n}", owner_id=owner.id)
-        for n, begun in enumerate(beginnings)
+        Member.create_for_organization(common_fields, common_fields["id"], owner.user(), Role.OWNER)
+        for common_fields in beginnings
+    )
+    put(
+        Organization(**common_fields, name=f"Neighbour {n}", slug=f"neighbour-{n}", owner_id=owner.id)
+        for n, common_fields in enumerate(beginnings)
     )

@@ -18,19 +18,19 @@ EXAMPLES: Final[Examples] = {
 }
 
 
-def crowd(world: World, number: int) -> None:
-    """Let the organization have so many former keys."""
+def add_neighbours(world: World, count: int) -> None:
+    """Add revoked API keys to the organization."""
     put(
         ApiKey(
-            **begun,
+            **common_fields,
             name="Former",
             organization_id=world.id,
             created_by=world.people.owner.id,
             scopes=["read"],
             digests={},
             hint="atr_…0000",
-            revoked_at=begun["created_at"],
+            revoked_at=common_fields["created_at"],
             is_live=False,
         )
-        for begun in new(number)
+        for common_fields in new(count)
     )

@@ -6,11 +6,11 @@ from chalicelib.kernel.identity.email_hashes import hash_email
 from tests.catalogue.examples.example import Examples, example
 from tests.catalogue.tenant_fixture import World, new, put
 
-_ADDRESS = "sophie@example.org"
+_EMAIL_ADDRESS = "sophie@example.org"
 
 
 def _query() -> dict[str, str]:
-    return {"token": create_unsubscribe_token(hash_email(_ADDRESS).hex())}
+    return {"token": create_unsubscribe_token(hash_email(_EMAIL_ADDRESS).hex())}
 
 
 EXAMPLES: Examples = {
@@ -19,9 +19,9 @@ EXAMPLES: Examples = {
 }
 
 
-def crowd(_world: World, number: int) -> None:
-    """Let so many other addresses be unsubscribed."""
+def add_neighbours(_world: World, count: int) -> None:
+    """Add suppressions of other e-mail addresses."""
     put(
-        EmailSuppression(**begun, address_hash=hash_email(f"{n}@example.org").hex())
-        for n, begun in enumerate(new(number))
+        EmailSuppression(**common_fields, address_hash=hash_email(f"{n}@example.org").hex())
+        for n, common_fields in enumerate(new(count))
     )

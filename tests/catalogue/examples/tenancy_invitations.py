@@ -1,4 +1,4 @@
-"""Examples of the operations on invitations, and of the answers to them."""
+"""Examples of the operations on invitations and their acceptance."""
 
 from typing import Final
 
@@ -7,7 +7,7 @@ from chalicelib.features.tenancy.invitations.logic.invitation_rules import build
 from tests.catalogue.examples.example import Examples, example
 from tests.catalogue.tenant_fixture import World, new, put
 
-_WORDS: Final = {"email": "sophie@example.org", "role": "editor", "message": "Come and join us.", "expiresInDays": 3}
+_BODY: Final = {"email": "sophie@example.org", "role": "editor", "message": "Come and join us.", "expiresInDays": 3}
 
 EXAMPLES: Final[Examples] = {
     "accept_invitation": lambda world: example(
@@ -22,16 +22,16 @@ EXAMPLES: Final[Examples] = {
     "get_invitation": lambda world: example(organization_id=world.id, invitation_id=world.invitation.id),
     "revoke_invitation": lambda world: example(organization_id=world.id, invitation_id=world.invitation.id),
     "resend_invitation": lambda world: example(organization_id=world.id, invitation_id=world.invitation.id),
-    "invite_to_organization": lambda world: example(_WORDS, organization_id=world.id),
+    "invite_to_organization": lambda world: example(_BODY, organization_id=world.id),
 }
 
 
-def crowd(world: World, number: int) -> None:
-    """Let so many people have declined."""
+def add_neighbours(world: World, count: int) -> None:
+    """Add declined invitations."""
     put(
         Invitation(
-            **begun,
-            **build_send_fields(world.id, begun["id"], 1, 7, begun["created_at"]),
+            **common_fields,
+            **build_send_fields(world.id, common_fields["id"], 1, 7, common_fields["created_at"]),
             **closing_fields("declined"),
             organization_id=world.id,
             email=f"{n}@example.org",
@@ -39,5 +39,5 @@ def crowd(world: World, number: int) -> None:
             expires_in_days=7,
             invited_by=world.people.owner.id,
         )
-        for n, begun in enumerate(new(number))
+        for n, common_fields in enumerate(new(count))
     )

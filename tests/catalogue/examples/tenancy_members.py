@@ -23,10 +23,10 @@ EXAMPLES: Final[Examples] = {
 }
 
 
-def crowd(world: World, number: int) -> None:
-    """Let so many more people be members."""
-    people = [world.people.issuer.person(f"member-{n}", f"Member {n}").user() for n in range(number)]
+def add_neighbours(world: World, count: int) -> None:
+    """Add members to the organization."""
+    people = [world.people.issuer.person(f"member-{n}", f"Member {n}").user() for n in range(count)]
     put(
-        Member.create_for_organization(begun, world.id, user, Role.MEMBER)
-        for begun, user in zip(new(number), people, strict=True)
+        Member.create_for_organization(common_fields, world.id, user, Role.MEMBER)
+        for common_fields, user in zip(new(count), people, strict=True)
     )
