@@ -88,7 +88,7 @@ def find_reads() -> set[str]:
     return {f"{where} {' '.join(sorted(names))}" for where, names in found.items()}
 
 
-def tests_with_lags_in(name: str) -> Iterator[str]:
+def lagging_tests_in(name: str) -> Iterator[str]:
     """Yield the tests of a file of `tests/http` that let indexes lag."""
     file = ast.parse((ROOT / "tests" / "http" / name).read_text())
     assert "LAGS" in {each.id for each in ast.walk(file) if isinstance(each, ast.Name)}, f"{name} has no LAGS"
@@ -111,7 +111,7 @@ def test_each_listed_read_exists() -> None:
 
 def test_each_read_with_a_decision_has_a_test_in_which_the_index_lags() -> None:
     expected = {read.test for read in INDEX_READS.values() if isinstance(read, DecisionRead)}
-    existing = {test for name in {test.partition("::")[0] for test in expected} for test in tests_with_lags_in(name)}
+    existing = {test for name in {test.partition("::")[0] for test in expected} for test in lagging_tests_in(name)}
     assert sorted(expected - existing) == []
 
 

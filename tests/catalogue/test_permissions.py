@@ -28,7 +28,7 @@ from tests.harness.organizations import make_key
 _AREAS: Final = tuple(area.name for area in scope_areas())
 
 
-def is_public(operation: Operation) -> bool:
+def is_shown(operation: Operation) -> bool:
     """Return whether the target of an operation's example is public. The site is published, the platform is not."""
     access = operation.access
     return operation.allows_anonymous or (
@@ -36,8 +36,8 @@ def is_public(operation: Operation) -> bool:
     )
 
 
-for_public_targets = by_operation(lambda o: isinstance(o.access, RequireRole) and is_public(o))
-for_private_containers = by_operation(lambda o: isinstance(o.access, RequireRole) and not is_public(o))
+for_public_targets = by_operation(lambda o: isinstance(o.access, RequireRole) and is_shown(o))
+for_private_containers = by_operation(lambda o: isinstance(o.access, RequireRole) and not is_shown(o))
 by_role = pytest.mark.parametrize("role", list(Role))
 
 GENERAL_SCOPES_BY_ROLE: Final = {
@@ -50,10 +50,10 @@ GENERAL_SCOPES_BY_ROLE: Final = {
 
 def outcome_of_call(operation: Operation, world: World, as_: callers.Caller | str | None, **options: Any) -> str:
     """Call the example of an operation, and return `success` or the problem."""
-    return outcome_of(operation, perform(operation, world, as_=as_, **options))
+    return told(operation, perform(operation, world, as_=as_, **options))
 
 
-def outcome_of(operation: Operation, answer: Answer) -> str:
+def told(operation: Operation, answer: Answer) -> str:
     return "success" if answer.status == operation.success else answer.code
 
 
@@ -64,7 +64,7 @@ class TestWithoutACredential:
         unknown = "404 not_found" if hidden else "401 unauthenticated"
         # Only one person may make this call, although its target is public.
         is_restricted = example_of(operation, world).only is not None
-        expected = "success" if is_public(operation) and not is_restricted else unknown
+        expected = "success" if is_shown(operation) and not is_restricted else unknown
         assert outcome_of_call(operation, world, None) == expected
 
 
@@ -113,12 +113,12 @@ def is_visible_only_to_creator(operation: Operation, world: World) -> bool:
     return of_a_record and example_of(operation, world).only is not None
 
 
-def expected_for_outsiders(operation: Operation, world: World) -> str:
+def to_strangers(operation: Operation, world: World) -> str:
     """Return the expected outcome for users outside of the tenant."""
     if is_visible_only_to_creator(operation, world):
         return "404 not_found"
     if isinstance(operation.access, RequireRole):
-        return "success" if is_public(operation) or example_of(operation, world).everybodys else "404 not_found"
+        return "success" if is_shown(operation) or example_of(operation, world).everybodys else "404 not_found"
     if operation.access is Caller.OPERATOR:
         return "403 forbidden"
     return "403 email_mismatch" if example_of(operation, world).only else "success"
@@ -128,12 +128,12 @@ def expected_for_outsiders(operation: Operation, world: World) -> str:
 class TestAUserOutsideOfTheTenant:
     def test_gets_404_without_any_data_of_the_tenant(self, operation: Operation, world: World) -> None:
         answer = perform(operation, world, as_=world.people.outsider)
-        assert outcome_of(operation, answer) == expected_for_outsiders(operation, world)
-        assert is_public(operation) or world.id not in answer.text.replace(answer.path, "")
+        assert told(operation, answer) == to_strangers(operation, world)
+        assert is_shown(operation) or world.id not in answer.text.replace(answer.path, "")
         assert world.organization.record["name"] not in answer.text
 
     def test_an_operator_has_no_access_to_tenants_either(self, operation: Operation, world: World) -> None:
-        expected = "success" if operation.access is Caller.OPERATOR else expected_for_outsiders(operation, world)
+        expected = "success" if operation.access is Caller.OPERATOR else to_strangers(operation, world)
         assert outcome_of_call(operation, world, world.people.operator) == expected
 
 
@@ -152,7 +152,7 @@ class TestWhatIsForeign:
         else:
             assert malformed.refusal == missing.refusal
 
-    @by_operation(lambda o: isinstance(o.access, RequireRole) and o.scope and not is_public(o))
+    @by_operation(lambda o: isinstance(o.access, RequireRole) and o.scope and not is_shown(o))
     def test_is_indistinguishable_for_an_api_key_too(self, operation: Operation, world: World) -> None:
         assert isinstance(operation.access, RequireRole)
         example, key, access = example_of(operation, world), world.key("admin"), operation.access
@@ -315,7 +315,7 @@ def keys_of_every_kind(world: World) -> Keys:
 
 def is_open_to_all_callers(operation: Operation, world: World) -> bool:
     """Return whether every caller may make the call, also with a key."""
-    return is_public(operation) and example_of(operation, world).only is None
+    return is_shown(operation) and example_of(operation, world).only is None
 
 
 def expected_for_key(operation: Operation, world: World, problem: str) -> str:
@@ -340,7 +340,7 @@ class TestAnApiKey:
         for scope in ("read", "admin"):
             key = begin(keys_of_every_kind)[f"rivals' {scope}"]
             hidden = is_visible_only_to_creator(operation, world) or (
-                isinstance(operation.access, RequireRole) and not is_public(operation)
+                isinstance(operation.access, RequireRole) and not is_shown(operation)
             )
             expected_outcome = "404 not_found" if hidden else "success"
             if operation.scope and not (isinstance(operation.access, RequireRole) or scope_allows(operation, scope)):

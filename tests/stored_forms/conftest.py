@@ -1,4 +1,4 @@
-"""What the tests of the stored forms share: the recording, and the states that its cases begin with."""
+"""Fixtures of the tests of stored forms: the recording, and the initial states of its cases."""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -21,19 +21,19 @@ Replay = Callable[[Case], Outcome]
 
 @pytest.fixture(scope="session")
 def recording() -> Recording:
-    """What was recorded."""
+    """The recording."""
     return load()
 
 
 @pytest.fixture(scope="session")
 def people(recording: Recording, issuer: Issuer) -> dict[str, Person]:
-    """The people of the recorded world, with tokens that are valid now."""
+    """The people of the recording, with tokens that are valid now."""
     return people_of(issuer, recording.people)
 
 
 @pytest.fixture(scope="session")
 def states() -> dict[tuple[str, ...], State]:
-    """The states that were made already, by the names of the differences that lead to them."""
+    """A cache of states, by the names of the differences that lead to them."""
     return {}
 
 
@@ -63,7 +63,7 @@ def replay(
     _everything_imported: None,
     _silent: None,
 ) -> Replay:
-    """Do what a case says, from the recorded items and at the recorded moment, and return what comes of it."""
+    """A function that runs a case with the recorded items and time, and returns the outcome."""
 
     def replay(case: Case) -> Outcome:
         names = tuple(case.before)

@@ -1,4 +1,4 @@
-"""What is recorded: states of the table, what was done to them, and what came of it."""
+"""The recording: initial states of the table, triggers and their outcomes."""
 
 import gzip
 import json
@@ -16,10 +16,10 @@ FILE: Final = Path(__file__).parent / "recording.json.gz"
 
 @dataclass(frozen=True)
 class Trigger:
-    """What is done. `kind` is `request`, `message`, `schedule` or `function`.
+    """The trigger of a case. `kind` is `request`, `message`, `schedule` or `function`.
 
-    `text`: the body of a request or of a message, or the name of a schedule or a function. `role`: the person of the
-    world who sends the request; an API key is among its headers instead.
+    `text`: the body of a request or of a message, or the name of a schedule or a function. `role`: the role of the
+    person who sends the request. A request with an API key has it in its headers instead.
     """
 
     kind: str
@@ -35,7 +35,7 @@ class Trigger:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of it: the answer, what was written, and what was sent to queues, by mail and to other servers."""
+    """The outcome of a case: the response, the writes, queued messages, e-mails and requests to other servers."""
 
     status: int | None
     headers: dict[str, str]
@@ -48,9 +48,9 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Case:
-    """Something that was done once. `about`: the operation or the task, by its id or name.
+    """A recorded run. `about`: the id of the operation or the name of the task.
 
-    `before`: the differences that are made to the world first, by their names. `moment`: when it was done.
+    `before`: the names of the differences that lead from the world to the initial state. `moment`: the time of the run.
     """
 
     name: str
@@ -63,7 +63,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Recording:
-    """All that is recorded. `world`: the items and files of the world; `prepared`: differences by their names."""
+    """The recording. `world`: the items and files of the tenant. `prepared`: further differences by name."""
 
     people: dict[str, list[str]]
     operations: list[str]
@@ -74,15 +74,15 @@ class Recording:
 
     @property
     def by_name(self) -> dict[str, Case]:
-        """The cases by their names."""
+        """The cases by name."""
         return {case.name: case for case in self.cases}
 
     def difference(self, name: str) -> Difference:
-        """Return a difference: one that was prepared, or what a case wrote."""
+        """Return a prepared difference, or the writes of a case."""
         return self.prepared[name] if name in self.prepared else self.by_name[name].outcome.written
 
     def items(self) -> Iterator[Json]:
-        """Yield every recorded item, in DynamoDB's own JSON."""
+        """Yield every recorded item in DynamoDB's JSON format."""
         for difference in (self.world, *self.prepared.values(), *(case.outcome.written for case in self.cases)):
             yield from difference.items
 
@@ -92,24 +92,24 @@ class Recording:
 
 
 def save(recording: Recording) -> int:
-    """Write the recording into its file, and return how many bytes that has."""
+    """Write the recording to its file, and return the size of the file in bytes."""
     text = json.dumps(asdict(recording), ensure_ascii=False, separators=(",", ":"))
-    packed = BytesIO()
-    with gzip.GzipFile(fileobj=packed, mode="wb", compresslevel=9, mtime=0, filename="") as file:
+    compressed = BytesIO()
+    with gzip.GzipFile(fileobj=compressed, mode="wb", compresslevel=9, mtime=0, filename="") as file:
         file.write(text.encode())
-    FILE.write_bytes(packed.getvalue())
-    return len(packed.getvalue())
+    FILE.write_bytes(compressed.getvalue())
+    return len(compressed.getvalue())
 
 
 @cache
 def load() -> Recording:
-    """Return the recording of the file."""
-    found = json.loads(gzip.decompress(FILE.read_bytes()))
-    prepared = {name: Difference(**each) for name, each in found["prepared"].items()}
-    cases = [_case(each) for each in found["cases"]]
-    return Recording(**{**found, "world": Difference(**found["world"]), "prepared": prepared, "cases": cases})
+    """Load the recording from its file."""
+    data = json.loads(gzip.decompress(FILE.read_bytes()))
+    prepared = {name: Difference(**each) for name, each in data["prepared"].items()}
+    cases = [_case(each) for each in data["cases"]]
+    return Recording(**{**data, "world": Difference(**data["world"]), "prepared": prepared, "cases": cases})
 
 
-def _case(found: Mapping[str, Any]) -> Case:
-    outcome = {**found["outcome"], "written": Difference(**found["outcome"]["written"])}
-    return Case(**{**found, "trigger": Trigger(**found["trigger"]), "outcome": Outcome(**outcome)})
+def _case(data: Mapping[str, Any]) -> Case:
+    outcome = {**data["outcome"], "written": Difference(**data["outcome"]["written"])}
+    return Case(**{**data, "trigger": Trigger(**data["trigger"]), "outcome": Outcome(**outcome)})

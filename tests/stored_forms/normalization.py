@@ -39,6 +39,6 @@ def _is_problem(text: str) -> bool:
 def _without_prose(value: Any, member: str) -> Any:
     if isinstance(value, dict):
         is_prose = isinstance(value.get(member), str)
-        kept = {name: each for name, each in value.items() if not (is_prose and name == member)}
-        return {name: _without_prose(each, member) for name, each in kept.items()}
+        compared = {name: each for name, each in value.items() if not (is_prose and name == member)}
+        return {name: _without_prose(each, member) for name, each in compared.items()}
     return [_without_prose(each, member) for each in value] if isinstance(value, list) else value

@@ -1,4 +1,4 @@
-"""Records the stored forms with the code as it stands: `python -m tests.stored_forms.record`."""
+"""Records the stored forms with the current code: `python -m tests.stored_forms.record`."""
 
 import json
 import logging
@@ -30,165 +30,176 @@ from tests.stored_forms.forms import FILE, Case, Outcome, Recording, Trigger, sa
 from tests.stored_forms.running import PEOPLE, messages, people_of, staged
 from tests.stored_forms.states import Difference, Json, State, apply
 
-_MADE: Final = "2026-12-01T09:00:00.000Z"
-_PREPARED: Final = "2026-12-01T09:05:00.000Z"
-_DONE: Final = "2026-12-01T09:06:00.000Z"
-_AGAIN: Final = "2026-12-01T09:07:00.000Z"
-_NEIGHBOURS: Final = 2
-_TICKS: Final = {tasks.sweeping: "sweep", tasks.anchoring: "anchor"}
+_CREATED_AT: Final = "2026-12-01T09:00:00.000Z"
+_PREPARED_AT: Final = "2026-12-01T09:05:00.000Z"
+_RUN_AT: Final = "2026-12-01T09:06:00.000Z"
+_REPEATED_AT: Final = "2026-12-01T09:07:00.000Z"
+_NEIGHBOUR_COUNT: Final = 2
+_SCHEDULES: Final = {tasks.sweeping: "sweep", tasks.anchoring: "anchor"}
 
 
 @dataclass
 class Recorder:
-    """Records one case after the other."""
+    """Records the cases in order."""
 
     api: Api
     workers: Workers
     people: dict[str, Person]
     world: World
-    made: State
+    initial_state: State
     prepared: dict[str, Difference] = field(default_factory=dict)
     cases: list[Case] = field(default_factory=list)
 
     def record(self) -> Recording:
-        """Record a case of everything, and return the recording."""
+        """Record all operations, tasks, messages and migrations, and return the recording."""
         for operation in operations():
-            self._operation(operation)
+            self._record_operation(operation)
         for name in tasks.names():
-            self._task(name)
-        self._queued_messages()
-        self._migrations()
+            self._record_task(name)
+        self._record_queued_messages()
+        self._record_migrations()
         return Recording(
             people={role: [*known] for role, known in PEOPLE.items()},
             operations=[operation.id for operation in operations()],
             tasks=tasks.names(),
-            world=State({}, {}).until(self.made),
+            world=State({}, {}).until(self.initial_state),
             prepared=self.prepared,
             cases=self.cases,
         )
 
-    def _operation(self, operation: Operation) -> None:
-        """Record the operation's example; with a key that is repeated if it is a POST, page by page if it is a list."""
+    def _record_operation(self, operation: Operation) -> None:
+        """Record the example of an operation, with an idempotent repetition of a POST and the pages of a list."""
         name = operation.id
-        trigger, state, before = self._example(operation)
+        trigger, state, before = self._build_request(operation)
         if operation.method == "POST" and operation.mutates:
             trigger = replace(trigger, headers={**trigger.headers, "Idempotency-Key": f"key of {name}"})
-        outcome, done = self._case(name, name, state, before, trigger, _DONE)
+        outcome, done = self._record_case(name, name, state, before, trigger, _RUN_AT)
         assert outcome.status == operation.success, f"{name}: {outcome.status} {outcome.body}"
         if operation.method == "POST" and operation.mutates:
-            self._case(f"{name}:repeated", name, done, [*before, name], trigger, _AGAIN)
+            self._record_case(f"{name}:repeated", name, done, [*before, name], trigger, _REPEATED_AT)
         if operation.is_list and operation.method == "GET":
-            self._pages(operation)
+            self._record_pages(operation)
         if name == "verify_audit_integrity":
-            self._continue(operation, outcome)
+            self._record_further_pages(operation, outcome)
         if name == "list_api_keys":
             headers = {"Authorization": f"Bearer {self.world.api_key.credential}"}
-            self._case(f"{name}:by_key", name, state, before, replace(trigger, role=None, headers=headers), _DONE)
+            self._record_case(
+                f"{name}:by_key", name, state, before, replace(trigger, role=None, headers=headers), _RUN_AT
+            )
 
-    def _pages(self, operation: Operation) -> None:
-        """Record two pages of a list, the second of which begins at the cursor of the first."""
+    def _record_pages(self, operation: Operation) -> None:
+        """Record two consecutive pages of a list."""
         name, crowd = operation.id, f"crowd of {feature_of(operation)}"
-        with staged(self.api, self.workers, self.people, crowd, _PREPARED):
-            self.made.restore()
-            crowd_of(feature_of(operation), self.world, _NEIGHBOURS)
-            crowded = State.present()
-        self.prepared[crowd] = self.made.until(crowded)
-        trigger, state, before = self._example(operation, crowded, [crowd], limit=1)
-        page, _ = self._case(f"{name}:page", name, state, before, trigger, _DONE)
+        with staged(self.api, self.workers, self.people, crowd, _PREPARED_AT):
+            self.initial_state.restore()
+            crowd_of(feature_of(operation), self.world, _NEIGHBOUR_COUNT)
+            state_with_neighbours = State.present()
+        self.prepared[crowd] = self.initial_state.until(state_with_neighbours)
+        trigger, state, before = self._build_request(operation, state_with_neighbours, [crowd], limit=1)
+        page, _ = self._record_case(f"{name}:page", name, state, before, trigger, _RUN_AT)
         cursor = json.loads(page.body or "")["nextCursor"]
         if cursor is not None:
-            trigger, state, before = self._example(operation, crowded, [crowd], limit=1, cursor=cursor)
-            self._case(f"{name}:next_page", name, state, before, trigger, _AGAIN)
+            trigger, state, before = self._build_request(
+                operation, state_with_neighbours, [crowd], limit=1, cursor=cursor
+            )
+            self._record_case(f"{name}:next_page", name, state, before, trigger, _REPEATED_AT)
 
-    def _continue(self, operation: Operation, begun: Outcome) -> None:
-        """Record how the verification of a log is continued until it ends."""
-        number, outcome = 1, begun
+    def _record_further_pages(self, operation: Operation, first_page: Outcome) -> None:
+        """Record the further pages of the verification of a log."""
+        number, outcome = 1, first_page
         while cursor := json.loads(outcome.body or "")["nextCursor"]:
             number += 1
-            trigger, state, before = self._example(operation, cursor=cursor)
-            outcome, _ = self._case(f"{operation.id}:page_{number}", operation.id, state, before, trigger, _AGAIN)
+            trigger, state, before = self._build_request(operation, cursor=cursor)
+            outcome, _ = self._record_case(
+                f"{operation.id}:page_{number}", operation.id, state, before, trigger, _REPEATED_AT
+            )
         assert number > 1
 
-    def _example(
+    def _build_request(
         self, operation: Operation, state: State | None = None, before: list[str] | None = None, **query: Any
     ) -> tuple[Trigger, State, list[str]]:
-        """Return the request of an operation's example, and the state that it begins with."""
-        state, before = state or self.made, before or []
-        given = f"given for {operation.id}"
-        with staged(self.api, self.workers, self.people, given, _PREPARED):
+        """Return the request of an operation's example, its initial state, and the differences that lead to it."""
+        state, before = state or self.initial_state, before or []
+        label = f"given for {operation.id}"
+        with staged(self.api, self.workers, self.people, label, _PREPARED_AT):
             state.restore()
             example = example_of(operation, self.world)
             prepared = State.present()
         difference = state.until(prepared)
         if difference != Difference():
-            assert self.prepared.setdefault(given, difference) == difference
-            before = [*before, given]
+            assert self.prepared.setdefault(label, difference) == difference
+            before = [*before, label]
         caller = example.only or self.world.entitled(operation)
         roles = [role for role, person in self.people.items() if person is caller]
         assert len(roles) == (caller is not None)
-        asked = {**example.query, **query}
-        url = example.path(operation) + (f"?{urlencode(asked, doseq=True)}" if asked else "")
+        request_query = {**example.query, **query}
+        url = example.path(operation) + (f"?{urlencode(request_query, doseq=True)}" if request_query else "")
         body = None if example.body is None else json.dumps(example.body, ensure_ascii=False)
         headers = {**example.headers, **({"Content-Type": "application/json"} if body is not None else {})}
         trigger = Trigger("request", body, operation.method, url, roles[0] if roles else None, headers)
         return trigger, prepared, before
 
-    def _task(self, name: str) -> None:
-        """Record what a task's message does, and what the schedule does that finds the task without a message."""
-        example, given = tasks.EXAMPLES[name], f"given for {name}"
-        with staged(self.api, self.workers, self.people, given, _PREPARED):
-            self.made.restore()
+    def _record_task(self, name: str) -> None:
+        """Record the message of a task, and the schedule that finds the task without a message."""
+        example, label = tasks.EXAMPLES[name], f"given for {name}"
+        with staged(self.api, self.workers, self.people, label, _PREPARED_AT):
+            self.initial_state.restore()
             key = example.given(self.world)
             state = State.present()
-        self.prepared[given] = self.made.until(state)
-        moment = timestamp(timestamp_ms(_DONE) + round(timedelta(**example.later).total_seconds() * 1000))
-        with staged(self.api, self.workers, self.people, name, moment):
+        self.prepared[label] = self.initial_state.until(state)
+        run_at = timestamp(timestamp_ms(_RUN_AT) + round(timedelta(**example.later).total_seconds() * 1000))
+        with staged(self.api, self.workers, self.people, name, run_at):
             state.restore()
             tasks.start(name, key)
             (message,) = messages()
-        self._case(f"task:{name}", name, state, [given], _queued(message), moment)
-        if example.tick in _TICKS:
-            tick = Trigger("schedule", _TICKS[example.tick])
-            self._case(f"tick:{name}", name, state, [given], tick, moment)
+        self._record_case(f"task:{name}", name, state, [label], _to_trigger(message), run_at)
+        if example.tick in _SCHEDULES:
+            tick = Trigger("schedule", _SCHEDULES[example.tick])
+            self._record_case(f"tick:{name}", name, state, [label], tick, run_at)
 
-    def _queued_messages(self) -> None:
-        """Record what the workers do with messages that requests queued: one for each combination of tasks."""
+    def _record_queued_messages(self) -> None:
+        """Record the messages that requests queued, one for each combination of tasks."""
         known = set()
         for case in [case for case in self.cases if case.trigger.kind == "request"]:
             for message in case.outcome.messages:
                 text = json.loads(message["text"])
-                named = (message["queue"], text.get("task"), *(then["task"] for then in text.get("then", [])))
-                if named not in known:
-                    known.add(named)
+                message_type = (message["queue"], text.get("task"), *(then["task"] for then in text.get("then", [])))
+                if message_type not in known:
+                    known.add(message_type)
                     before = [*case.before, case.name]
-                    self._case(
-                        f"message:{case.name}", case.about, self._state(before), before, _queued(message), _AGAIN
+                    self._record_case(
+                        f"message:{case.name}",
+                        case.about,
+                        self._restore_state(before),
+                        before,
+                        _to_trigger(message),
+                        _REPEATED_AT,
                     )
 
-    def _migrations(self) -> None:
-        """Record the migrations, and that they are not applied again."""
+    def _record_migrations(self) -> None:
+        """Record the migrations, and a second run that applies none."""
         trigger = Trigger("function", "migrate")
-        _, done = self._case("migrations", "migrate", self.made, [], trigger, _DONE)
-        self._case("migrations:repeated", "migrate", done, ["migrations"], trigger, _AGAIN)
+        _, done = self._record_case("migrations", "migrate", self.initial_state, [], trigger, _RUN_AT)
+        self._record_case("migrations:repeated", "migrate", done, ["migrations"], trigger, _REPEATED_AT)
 
-    def _case(
-        self, name: str, about: str, state: State, before: list[str], trigger: Trigger, moment: str
+    def _record_case(
+        self, name: str, about: str, state: State, before: list[str], trigger: Trigger, run_at: str
     ) -> tuple[Outcome, State]:
-        with staged(self.api, self.workers, self.people, name, moment) as stage:
+        with staged(self.api, self.workers, self.people, name, run_at) as stage:
             state.restore()
             outcome = stage.run(about, trigger)
-            self.cases.append(Case(name, about, before, moment, trigger, outcome))
+            self.cases.append(Case(name, about, before, run_at, trigger, outcome))
             return outcome, State.present()
 
-    def _state(self, before: list[str]) -> State:
-        self.made.restore()
+    def _restore_state(self, before: list[str]) -> State:
+        self.initial_state.restore()
         for name in before:
             written = [case.outcome.written for case in self.cases if case.name == name]
             apply(self.prepared.get(name) or written[0])
         return State.present()
 
 
-def _queued(message: Json) -> Trigger:
+def _to_trigger(message: Json) -> Trigger:
     return Trigger(
         "message",
         message["text"],
@@ -200,8 +211,8 @@ def _queued(message: Json) -> Trigger:
 
 @contextmanager
 def _recorder() -> Iterator[Recorder]:
-    """Make the world, at a moment and with a randomness that are always the same."""
-    import_module("tests.conftest")  # It gives this process the settings of tests.
+    """Create the tenant at a fixed time with fixed randomness."""
+    import_module("tests.conftest")  # This import sets the settings of tests.
     from app import app
 
     with TemporaryDirectory() as folder, cloud.aws_in_memory(), pytest.MonkeyPatch.context() as patched:
@@ -213,15 +224,15 @@ def _recorder() -> Iterator[Recorder]:
         operations()
         all_record_types()
         tasks.names()
-        with staged(api, workers, people, "world", _MADE):
+        with staged(api, workers, people, "world", _CREATED_AT):
             cloud.clear()
             world = World.made(api, workers, People(**people, issuer=issuer))
-            made = State.present()
-        yield Recorder(api, workers, people, world, made)
+            initial_state = State.present()
+        yield Recorder(api, workers, people, world, initial_state)
 
 
 def main() -> None:
-    """Write the recording, and say what it has."""
+    """Write the recording, and print a summary."""
     logging.disable()
     with _recorder() as recorder:
         recording = recorder.record()

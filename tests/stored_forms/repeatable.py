@@ -1,7 +1,7 @@
-"""Repeatable runs: time stands still, and ids, tokens and jitter follow from a label.
+"""Deterministic runs: time is frozen, and ids, tokens and jitter are derived from a label.
 
-A request that is sent twice from the same stored items, under the same label, is answered and stored with the same
-bytes. Randomness of other libraries stays as it is, so that their versions don't matter.
+Two runs of a request with the same stored items and label have the same response and writes, byte for byte. The
+randomness of other libraries is not replaced, so that the recording does not depend on their versions.
 """
 
 import os
@@ -20,51 +20,53 @@ from moto.sqs import models as sqs_models
 
 from tests.harness.clock import Clock
 
-_SEEDED: Final = ("chalicelib", "tests", "moto")
-"""Whose randomness is repeatable; of moto it is the ids of uploads, which the service stores."""
+_SEEDED_PACKAGES: Final = ("chalicelib", "tests", "moto")
+"""The packages with seeded randomness. That of moto is for the ids of uploads, which the service stores."""
 
-_PASSING: Final = ("random", "secrets", "uuid", __name__)
+_TRANSPARENT_MODULES: Final = ("random", "secrets", "uuid", __name__)
 _urandom: Final = os.urandom
 _uuid7: Final = uuid_utils.uuid7
 _monotonic: Final = time.monotonic
 
 
 class _Randomness:
-    """What is drawn under one label."""
+    """The random values of a label."""
 
     def __init__(self, label: str) -> None:
-        self._of = {name: Random(f"{label} {name}") for name in _SEEDED}  # noqa: S311 - repeatable on purpose
+        self._generators = {name: Random(f"{label} {name}") for name in _SEEDED_PACKAGES}  # noqa: S311 - repeatable on purpose
         self._ids = 0
 
     def urandom(self, size: int) -> bytes:
-        """Return seeded bytes, each package's own, and random ones to every other caller."""
+        """Return bytes from the generator of the calling package, or random ones for other packages."""
         frame: Any = sys._getframe(1)  # noqa: SLF001
-        while frame and frame.f_globals.get("__name__") in _PASSING:
+        while frame and frame.f_globals.get("__name__") in _TRANSPARENT_MODULES:
             frame = frame.f_back
-        asks = str(frame.f_globals.get("__name__")).partition(".")[0] if frame else ""
-        return self._of[asks].randbytes(size) if asks in self._of else _urandom(size)
+        package = str(frame.f_globals.get("__name__")).partition(".")[0] if frame else ""
+        return self._generators[package].randbytes(size) if package in self._generators else _urandom(size)
 
     def uuid7(self, timestamp: int | None = None, nanoseconds: int | None = None) -> UUID:
-        """Return an id of a moment; ids of one moment sort in the order in which they were made."""
+        """Return an id for a time. Ids of the same time sort in the order of their creation."""
         self._ids += 1
         ms = (nanoseconds or 0) // 1_000_000 if timestamp is None else timestamp * 1000
         high = (ms or time.time_ns() // 1_000_000) << 80
-        return UUID(int=high | 7 << 76 | (self._ids & 0xFFF) << 64 | 2 << 62 | self._of["chalicelib"].getrandbits(62))
+        return UUID(
+            int=high | 7 << 76 | (self._ids & 0xFFF) << 64 | 2 << 62 | self._generators["chalicelib"].getrandbits(62)
+        )
 
 
 @contextmanager
 def repeatable(label: str, moment: str) -> Iterator[Clock]:
-    """Let everything within the block happen at one moment, with the randomness of a label."""
-    drawn = _Randomness(label)
+    """Run the block at a fixed time with the randomness of a label."""
+    randomness = _Randomness(label)
     state = random.getstate()
     with pytest.MonkeyPatch.context() as patched:
         clock = Clock(patched)
         clock.freeze(moment)
         patched.setattr(time, "monotonic", lambda: 0.0)
         patched.setattr(sqs_models, "unix_time_millis", lambda: time.time() * 1000)
-        patched.setattr(os, "urandom", drawn.urandom)
-        patched.setattr(random, "_urandom", drawn.urandom)
-        _replace(patched, _uuid7, drawn.uuid7)
+        patched.setattr(os, "urandom", randomness.urandom)
+        patched.setattr(random, "_urandom", randomness.urandom)
+        _replace(patched, _uuid7, randomness.uuid7)
         _replace(patched, _monotonic, lambda: 0.0)
         random.seed(label)
         yield clock
@@ -72,7 +74,7 @@ def repeatable(label: str, moment: str) -> Iterator[Clock]:
 
 
 def _replace(patched: pytest.MonkeyPatch, original: object, replacement: object) -> None:
-    """Replace a function in every module of the service that has imported it by its name."""
+    """Replace a function in every module of the service that imports it by name."""
     for name, module in list(sys.modules.items()):
         if name.startswith("chalicelib."):
             for attribute, value in list(vars(module).items()):

@@ -1,4 +1,4 @@
-"""Running a case: the state that it begins with, its request, message or tick, and what comes of that."""
+"""Runs cases: their request, message, schedule or function, and the outcome."""
 
 import json
 import os
@@ -34,15 +34,15 @@ PEOPLE: Final[Mapping[str, tuple[str, ...]]] = {
     "outsider": ("stranger", "Sophie Germain"),
     "operator": ("operator", "Olga Ladyzhenskaya", "operators"),
 }
-"""Who is in the world, by role: username, name, and the groups of their tokens."""
+"""The people of the tenant by role: username, name and the groups in their tokens."""
 
-_TAKES_MS: Final = 7
-_WINDOW: Final = 20
-"""So few entries are verified in one request that logs of the world take several."""
+_DELIVERY_MS: Final = 7
+_VERIFICATION_WINDOW_ENTRIES: Final = 20
+"""The number of entries in a page of a verification. The logs of the tenant have several pages."""
 
 
 def people_of(issuer: Issuer, known: Mapping[str, Any]) -> dict[str, Person]:
-    """Return the people of a world by role, each with a token that is valid now."""
+    """Return the people of a tenant by role, with tokens that are valid now."""
     return {
         role: issuer.person(username, name, **({"groups": groups} if groups else {}))
         for role, (username, name, *groups) in known.items()
@@ -51,7 +51,7 @@ def people_of(issuer: Issuer, known: Mapping[str, Any]) -> dict[str, Person]:
 
 @dataclass
 class Stage:
-    """The service, within a block in which time stands still; and what it sent out of itself since then."""
+    """The service at a fixed time, and the e-mails and webhook requests that it has sent."""
 
     api: Api
     workers: Workers
@@ -60,7 +60,7 @@ class Stage:
     posts: list[Json]
 
     def run(self, about: str, trigger: Trigger) -> Outcome:
-        """Do what a case says, from the present state, and return what came of it."""
+        """Run a trigger in the current state, and return the outcome."""
         before = State.present()
         status, headers, body = _TRIGGERS[trigger.kind](self, about, trigger)
         return Outcome(
@@ -69,11 +69,12 @@ class Stage:
             body,
             before.until(State.present()),
             messages(),
-            [_letter(received) for received in self.mailbox.received],
+            [_to_json(received) for received in self.mailbox.received],
             sorted(self.posts, key=json.dumps),
         )
 
     def send_request(self, about: str, trigger: Trigger) -> tuple[int, dict[str, str], str | None]:
+        """Send the request of a trigger, and return the compared parts of the response."""
         answer = self.api.request(
             trigger.method,
             trigger.url,
@@ -84,15 +85,18 @@ class Stage:
         return answer.status, normal_headers(about, answer.headers, answer.text), normal_text(about, answer.text)
 
     def process_message(self, _about: str, trigger: Trigger) -> tuple[None, dict[str, str], None]:
+        """Send the message of a trigger and process it."""
         send(trigger)
         self.workers.deliver()
         return None, {}, None
 
     def run_schedule(self, _about: str, trigger: Trigger) -> tuple[None, dict[str, str], None]:
+        """Run the schedule of a trigger."""
         {"sweep": self.workers.sweep, "anchor": self.workers.anchor}[str(trigger.text)]()
         return None, {}, None
 
     def run_function(self, _about: str, trigger: Trigger) -> tuple[None, dict[str, str], str]:
+        """Call the function of a trigger, and return its response."""
         return None, {}, json.dumps({"migrate": self.workers.migrate}[str(trigger.text)]())
 
 
@@ -106,7 +110,7 @@ _TRIGGERS: Final[Mapping[str, Callable[..., Any]]] = {
 
 @contextmanager
 def staged(api: Api, workers: Workers, people: Mapping[str, Person], label: str, moment: str) -> Iterator[Stage]:
-    """Let the block happen at one moment, with the randomness of a label, where mail and webhooks are taken."""
+    """Prepare the service for a run at a fixed time with the randomness of a label, and stub external servers."""
     posts: list[Json] = []
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("MAIL_FROM", SENDER)
@@ -114,28 +118,29 @@ def staged(api: Api, workers: Workers, people: Mapping[str, Person], label: str,
         mailbox = Mailbox()
         mailbox.open(patched)
         let_them_take_everything(patched)
-        take = webhook_client.post_webhook
+        post_to_stub = webhook_client.post_webhook
 
-        def post(url: str, body: bytes, headers: Mapping[str, str], *more: Any) -> Any:
+        def post(url: str, body: bytes, headers: Mapping[str, str], *args: Any) -> Any:
             posts.append({"url": url, "body": body.decode(), "headers": dict(headers)})
-            return replace(take(url, body, headers, *more), duration_ms=_TAKES_MS)  # Several are sent at once.
+            # Parallel deliveries would have varying durations.
+            return replace(post_to_stub(url, body, headers, *args), duration_ms=_DELIVERY_MS)
 
         patched.setattr(webhook_client, "post_webhook", post)
         patched.setattr(background_threads.Companion, "start", background_threads.Companion.run)
-        patched.setattr(log_verification, "WINDOW_ENTRIES", _WINDOW)
+        patched.setattr(log_verification, "WINDOW_ENTRIES", _VERIFICATION_WINDOW_ENTRIES)
         with repeatable(label, moment):
             yield Stage(api, workers, people, mailbox, posts)
     settings.cache_clear()
 
 
-def _letter(received: Received) -> Json:
-    letter = received.letter
-    told = {"subject": letter.subject, "text": letter.text, "html": letter.html}
-    return {"to": received.to, "from": received.sender, "headers": received.headers, **told}
+def _to_json(received: Received) -> Json:
+    email = received.letter
+    content = {"subject": email.subject, "text": email.text, "html": email.html}
+    return {"to": received.to, "from": received.sender, "headers": received.headers, **content}
 
 
 def messages() -> list[Json]:
-    """Return the messages that wait in the queues."""
+    """Return the messages in the queues."""
     return [
         {
             "queue": queue.name,
@@ -150,13 +155,17 @@ def messages() -> list[Json]:
 
 
 def send(trigger: Trigger) -> None:
-    """Put the message of a case into its queue."""
-    (url,) = (os.environ[name] for name in os.environ if name.endswith("_QUEUE_URL") and _names(name, trigger.queue))
-    grouped = {"MessageGroupId": trigger.group, "MessageDeduplicationId": trigger.deduplication}
+    """Send the message of a case to its queue."""
+    (url,) = (
+        os.environ[name]
+        for name in os.environ
+        if name.endswith("_QUEUE_URL") and _is_queue_setting(name, trigger.queue)
+    )
+    fifo_attributes = {"MessageGroupId": trigger.group, "MessageDeduplicationId": trigger.deduplication}
     aws.client("sqs").send_message(
-        QueueUrl=url, MessageBody=trigger.text, **{name: value for name, value in grouped.items() if value}
+        QueueUrl=url, MessageBody=trigger.text, **{name: value for name, value in fifo_attributes.items() if value}
     )
 
 
-def _names(setting: str, queue: str) -> bool:
+def _is_queue_setting(setting: str, queue: str) -> bool:
     return os.environ[setting].rpartition("/")[2] == queue

@@ -1,4 +1,4 @@
-"""States: what the table and the buckets hold, as JSON, and how one state differs from another."""
+"""States of the table and the buckets, and the differences between them, as JSON."""
 
 import base64
 from dataclasses import dataclass, field
@@ -14,13 +14,13 @@ from tests.harness import cloud, snapshots
 
 Json = dict[str, Any]
 
-_LONGEST: Final = 20_000
-"""How many characters of base64 are recorded as they are."""
+_MAX_BASE64_LENGTH: Final = 20_000
+"""The maximum length of a binary value in base64. Longer ones are recorded as a hash."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """What was written and removed: items in DynamoDB's own JSON, files in base64 by `bucket/name`."""
+    """Written and removed items, in DynamoDB's JSON format, and files, in base64 by `bucket/name`."""
 
     items: list[Json] = field(default_factory=list)
     removed: list[list[str]] = field(default_factory=list)
@@ -37,22 +37,22 @@ class State:
 
     @classmethod
     def present(cls) -> "State":
-        """Return the present state."""
+        """Return the current state."""
         return cls(snapshots.taken(), _files())
 
     def restore(self) -> None:
-        """Let the table and the buckets hold this, and the queues nothing."""
+        """Restore the table and the buckets, and empty the queues."""
         snapshots.put_back(self.table)
         _put_files(self.files)
 
     def until(self, later: "State") -> Difference:
-        """Return how a later state differs from this one."""
+        """Return the difference from this state to a later one."""
         before, after = _by_key(self.table), _by_key(later.table)
         changed = [key for key, item in after.items() if before.get(key) is not item]
         plain = {key: _plain(after[key]) for key in changed}
         written = sorted(key for key in changed if key not in before or _plain(before[key]) != plain[key])
         return Difference(
-            items=[_shortened(cloud.on_the_wire(plain[key])) for key in written],
+            items=[_with_hashes(cloud.on_the_wire(plain[key])) for key in written],
             removed=[[*key] for key in sorted(before.keys() - after.keys())],
             files={name: text for name, text in later.files.items() if self.files.get(name) != text},
             removed_files=sorted(self.files.keys() - later.files.keys()),
@@ -60,7 +60,7 @@ class State:
 
 
 def apply(difference: Difference) -> None:
-    """Make a difference to the present state."""
+    """Apply a difference to the current state."""
     for item in difference.items:
         cloud.put(from_wire(item))
     for pk, sk in difference.removed:
@@ -71,9 +71,9 @@ def apply(difference: Difference) -> None:
     _put_files(difference.files)
 
 
-def _shortened(item: Json) -> Json:
-    """Return an item in which large files, such as the reference data's, are represented by their SHA-256."""
-    large = {name: value["B"] for name, value in item.items() if len(value.get("B", "")) > _LONGEST}
+def _with_hashes(item: Json) -> Json:
+    """Return an item whose large values, such as files of the reference data, are replaced by their SHA-256."""
+    large = {name: value["B"] for name, value in item.items() if len(value.get("B", "")) > _MAX_BASE64_LENGTH}
     return {
         **item,
         **{name: {"B": base64.b64encode(sha256(text.encode()).digest()).decode()} for name, text in large.items()},
@@ -82,9 +82,9 @@ def _shortened(item: Json) -> Json:
 
 def _files() -> dict[str, str]:
     return {
-        f"{name}/{key}": base64.b64encode(found.value).decode()
+        f"{name}/{key}": base64.b64encode(file.value).decode()
         for name, bucket in _buckets().items()
-        for key, found in sorted(bucket.keys.items())
+        for key, file in sorted(bucket.keys.items())
     }
 
 

@@ -1,4 +1,4 @@
-"""Whatever was stored and sent when it was recorded, the present code reads, accepts and makes in the same form."""
+"""Checks that the current code reads recorded items and messages, and creates the same ones in the same form."""
 
 from typing import Final
 
@@ -15,24 +15,26 @@ from tests.stored_forms.normalization import normal_headers, normal_text
 from tests.stored_forms.states import Json
 
 RECORDED: Final = load()
-MOST_BYTES: Final = 1_000_000
-ADDED: Final = {"entry": ("index1pk", "index1sk", "link", "mac")}
-"""Attributes that are added to stored records: those of an entry say where it is in its log."""
+MAX_BYTES: Final = 1_000_000
+ADDITIONAL_ATTRIBUTES: Final = {"entry": ("index1pk", "index1sk", "link", "mac")}
+"""Attributes that are not part of a record. Those of an entry record its position in its log."""
 
 
 def items_of(kind: str, recording: Recording) -> dict[str, Json]:
-    """Return the recorded items of a kind, each form once."""
+    """Return the recorded items of a kind, each once."""
     return {str(item): from_wire(item) for item in recording.items() if item.get("kind") == {"S": kind}}
 
 
-def stored(kind: str, item: Json) -> Json:
-    """Return what a record says of its item: the schedule postpones when it is due, and adds to it elsewhere."""
-    told = {name: value for name, value in item.items() if name not in ADDED.get(kind, ())}
-    return cloud.on_the_wire({**told, **{name: told[name].partition("#")[2] for name in ("duesk",) if name in told}})
+def compared_attributes(kind: str, item: Json) -> Json:
+    """Return the compared attributes of an item. The time of `duesk`, which the schedule postpones, is left out."""
+    attributes = {name: value for name, value in item.items() if name not in ADDITIONAL_ATTRIBUTES.get(kind, ())}
+    return cloud.on_the_wire(
+        {**attributes, **{name: attributes[name].partition("#")[2] for name in ("duesk",) if name in attributes}}
+    )
 
 
 @pytest.mark.parametrize("case", RECORDED.cases, ids=lambda case: case.name)
-def test_what_was_recorded_happens_again(case: Case, replay: Replay) -> None:
+def test_a_case_has_its_recorded_outcome(case: Case, replay: Replay) -> None:
     outcome, recorded = replay(case), case.outcome
     body = recorded.body and normal_text(case.about, recorded.body)
     assert (outcome.status, outcome.body) == (recorded.status, body)
@@ -47,14 +49,14 @@ def test_what_was_recorded_happens_again(case: Case, replay: Replay) -> None:
 def test_items_of_a_kind_are_loaded_and_stored_unchanged(kind: str, recording: Recording) -> None:
     assert find_record_type(kind), f"no class has the kind {kind}"
     for item in items_of(kind, recording).values():
-        assert stored(kind, record_from_item(item).stored_attributes) == stored(kind, item)
+        assert compared_attributes(kind, record_from_item(item).stored_attributes) == compared_attributes(kind, item)
 
 
-def test_recorded_operations_are_still_there(recording: Recording) -> None:
+def test_recorded_operations_still_exist(recording: Recording) -> None:
     assert set(recording.operations) <= {operation.id for operation in operations()}
 
 
-def test_recorded_tasks_are_still_there(recording: Recording) -> None:
+def test_recorded_tasks_still_exist(recording: Recording) -> None:
     assert set(recording.tasks) <= set(tasks.names())
 
 
@@ -67,4 +69,4 @@ def test_each_task_has_a_recording(recording: Recording) -> None:
 
 
 def test_the_recording_is_small() -> None:
-    assert FILE.stat().st_size < MOST_BYTES
+    assert FILE.stat().st_size < MAX_BYTES
