@@ -1,4 +1,4 @@
-"""Tokens as an issuer makes them, and as others would like to."""
+"""Valid tokens of the trusted issuer, and forged ones."""
 
 import json
 import time
@@ -25,7 +25,7 @@ STRANGERS = ec.generate_private_key(ec.SECP256R1())
 
 
 def public_jwk(key: Any, algorithm: str, kid: str) -> dict[str, Any]:
-    """Return the public half of a key as an issuer publishes it."""
+    """Return the public half of a key as a JWK."""
     jwk = jwt.get_algorithm_by_name(algorithm).to_jwk(key.public_key(), as_dict=True)
     return {**jwk, "kid": kid, "use": "sig", "alg": algorithm}
 
@@ -34,37 +34,37 @@ KEY_SET = {"keys": [public_jwk(key, algorithm, kid=algorithm) for algorithm, key
 
 
 def claims(**changes: Any) -> dict[str, Any]:
-    """Return the claims of a good token with some changed; those changed to `...` are left out."""
+    """Return the claims of a valid token with changes. A claim changed to `...` is omitted."""
     now = int(time.time())
-    whole = {"iss": ISSUER, "aud": AUDIENCE, "sub": SUBJECT, "iat": now, "exp": now + 300} | changes
-    return {name: value for name, value in whole.items() if value is not ...}
+    all_claims = {"iss": ISSUER, "aud": AUDIENCE, "sub": SUBJECT, "iat": now, "exp": now + 300} | changes
+    return {name: value for name, value in all_claims.items() if value is not ...}
 
 
 def assembled(header: Any, payload: Any, signature: bytes) -> str:
-    """Return a token put together by hand, as libraries refuse to; bytes stand for themselves, all else for JSON."""
+    """Return a token in compact form that a library would not create. Parts that are not bytes are encoded as JSON."""
     parts = (part if isinstance(part, bytes) else json.dumps(part).encode() for part in (header, payload, signature))
     return ".".join(map(to_base64url, parts))
 
 
 def signed(header: dict[str, Any], payload: Any, key: Any = PRIVATE["ES256"], algorithm: str = "ES256") -> str:
-    """Return a token whose signature by the key and algorithm is right, whatever header and payload say."""
+    """Return a token with a correct signature by this key and algorithm, for any header and payload."""
     signing_input = assembled(header, payload, b"").removesuffix(".")
     signature = jwt.get_algorithm_by_name(algorithm).sign(signing_input.encode(), key)
     return f"{signing_input}.{to_base64url(signature)}"
 
 
 def token(**changes: Any) -> str:
-    """Return a good token of the trusted issuer with some of its claims changed."""
+    """Return a valid token of the trusted issuer with changed claims."""
     return signed(GOOD_HEADER, claims(**changes))
 
 
 def is_accepted(text: str) -> bool:
-    """Tell whether a token is the user's it is meant for."""
+    """Return whether a token authenticates its subject."""
     return verify_token(text).id == SUBJECT.lower()
 
 
 def refusal(text: str) -> Problem:
-    """Return the problem with a token, having seen that it repeats nothing of it."""
+    """Return the problem that a token causes, after a check that the problem does not repeat parts of the token."""
     with pytest.raises(Problem) as raised:
         verify_token(text)
     problem = raised.value
@@ -74,5 +74,5 @@ def refusal(text: str) -> Problem:
 
 
 def is_unauthenticated(text: str) -> bool:
-    """Tell whether a token is refused for another reason than its age."""
+    """Return whether a token is rejected for another reason than its expiry."""
     return refusal(text).code == "unauthenticated"

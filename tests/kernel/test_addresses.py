@@ -1,4 +1,4 @@
-"""Only the public Internet is public; and a name has the addresses that its DNS servers say when they are asked."""
+"""Only addresses of the public Internet are public, and a host name has the addresses that its DNS servers return."""
 
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_network
 from time import monotonic
@@ -17,18 +17,18 @@ from tests.conftest import Configure
 from tests.harness.nameserver import Failure, Nameserver
 
 SPECIAL: Final = (
-    # IANA IPv4 Special-Purpose Address Registry, whole
+    # The whole IANA IPv4 Special-Purpose Address Registry
     *("0.0.0.0/8", "0.0.0.0/32", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12"),
     *("192.0.0.0/24", "192.0.0.0/29", "192.0.0.8/32", "192.0.0.9/32", "192.0.0.10/32", "192.0.0.170/32"),
     *("192.0.0.171/32", "192.0.2.0/24", "192.31.196.0/24", "192.52.193.0/24", "192.88.99.0/24", "192.88.99.2/32"),
     *("192.168.0.0/16", "192.175.48.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4"),
     "255.255.255.255/32",
-    # IANA IPv6 Special-Purpose Address Registry, whole
+    # The whole IANA IPv6 Special-Purpose Address Registry
     *("::1/128", "::/128", "::ffff:0:0/96", "64:ff9b::/96", "64:ff9b:1::/48", "100::/64", "100:0:0:1::/64"),
     *("2001::/23", "2001::/32", "2001:1::1/128", "2001:1::2/128", "2001:1::3/128", "2001:2::/48", "2001:3::/32"),
     *("2001:4:112::/48", "2001:10::/28", "2001:20::/28", "2001:30::/28", "2001:db8::/32", "2002::/16"),
     *("2620:4f:8000::/48", "3fff::/20", "5f00::/16", "fc00::/7", "fe80::/10"),
-    # Multicast, and what is deprecated: IPv4-compatible and site-local
+    # Multicast, and deprecated networks: IPv4-compatible and site-local
     *("224.0.0.0/4", "ff00::/8", "::/96", "fec0::/10"),
 )
 METADATA: Final = (
@@ -48,23 +48,23 @@ PUBLIC: Final = (
 
 
 @given(st.sampled_from(SPECIAL), st.data())
-def test_nothing_of_a_special_network_is_public(network: str, data: st.DataObject) -> None:
-    around = ip_network(network)
-    address = around[data.draw(st.integers(0, around.num_addresses - 1))]
+def test_a_special_network_contains_no_public_address(network: str, data: st.DataObject) -> None:
+    parsed_network = ip_network(network)
+    address = parsed_network[data.draw(st.integers(0, parsed_network.num_addresses - 1))]
     assert not is_public(str(address))
     assert not is_public(address.exploded)
 
 
 @pytest.mark.parametrize("network", SPECIAL)
-def test_the_ends_of_a_special_network_are_not_public(network: str) -> None:
-    around = ip_network(network)
-    assert not is_public(str(around[0]))
-    assert not is_public(str(around[-1]))
+def test_the_first_and_last_address_of_a_special_network_are_not_public(network: str) -> None:
+    parsed_network = ip_network(network)
+    assert not is_public(str(parsed_network[0]))
+    assert not is_public(str(parsed_network[-1]))
 
 
 @given(st.ip_addresses(v=4) | st.ip_addresses(v=6))
-def test_what_is_public_is_so_in_the_eyes_of_the_standard_library_too(address: IPv4Address | IPv6Address) -> None:
-    wrong = (
+def test_the_standard_library_agrees_on_every_public_address(address: IPv4Address | IPv6Address) -> None:
+    is_special = (
         address.is_private
         or address.is_loopback
         or address.is_link_local
@@ -73,11 +73,11 @@ def test_what_is_public_is_so_in_the_eyes_of_the_standard_library_too(address: I
         or address.is_unspecified
         or not address.is_global
     )
-    assert not (is_public(str(address)) and wrong)
+    assert not (is_public(str(address)) and is_special)
 
 
 @given(st.ip_addresses(v=4))
-def test_an_ipv4_address_is_public_by_its_own_name_only(address: IPv4Address) -> None:
+def test_an_embedded_ipv4_address_is_not_public(address: IPv4Address) -> None:
     number = int(address)
     for network, shift in (
         *(("::ffff:0:0/96", 0), ("::/96", 0), ("64:ff9b::/96", 0), ("64:ff9b:1::/48", 0)),
@@ -87,7 +87,7 @@ def test_an_ipv4_address_is_public_by_its_own_name_only(address: IPv4Address) ->
 
 
 @given(st.ip_addresses(v=4))
-def test_all_of_ipv4_that_no_registry_has_is_public(address: IPv4Address) -> None:
+def test_an_ipv4_address_in_no_registry_is_public(address: IPv4Address) -> None:
     special = [network for text in SPECIAL if isinstance(network := ip_network(text), IPv4Network)]
     assert is_public(str(address)) is not any(address in network for network in special)
 
@@ -98,7 +98,7 @@ def test_public_addresses(address: str) -> None:
 
 
 @pytest.mark.parametrize("address", METADATA)
-def test_the_metadata_of_a_cloud_is_not_public(address: str) -> None:
+def test_the_metadata_service_of_a_cloud_is_not_public(address: str) -> None:
     assert not is_public(address)
 
 
@@ -119,129 +119,131 @@ def test_the_metadata_of_a_cloud_is_not_public(address: str) -> None:
         "fe80::1%eth0",
     ],
 )
-def test_what_is_no_address_or_has_a_zone_is_not_public(text: str) -> None:
+def test_text_that_is_no_address_or_has_a_zone_is_not_public(text: str) -> None:
     assert not is_public(text)
 
 
-def found(host: str, seconds: float = 3) -> list[str]:
+def resolve(host: str, seconds: float = 3) -> list[str]:
     return resolve_host(host, monotonic() + seconds)
 
 
-def test_a_name_has_the_addresses_of_both_families_that_its_servers_say(nameserver: Nameserver) -> None:
+def test_a_name_has_addresses_of_both_families(nameserver: Nameserver) -> None:
     nameserver.says("hooks.example", ["2001:4860::1", "192.0.2.1", "192.0.2.2"])
-    assert sorted(found("hooks.example")[:2]) == ["192.0.2.1", "192.0.2.2"]
-    assert found("hooks.example")[2:] == ["2001:4860::1"]
+    assert sorted(resolve("hooks.example")[:2]) == ["192.0.2.1", "192.0.2.2"]
+    assert resolve("hooks.example")[2:] == ["2001:4860::1"]
 
 
-def test_each_family_is_asked_for_once_and_no_other_name(nameserver: Nameserver) -> None:
+def test_each_family_is_queried_once_and_no_other_name_is_queried(nameserver: Nameserver) -> None:
     nameserver.says("hooks.example", ["192.0.2.1"])
-    found("hooks.example")
+    resolve("hooks.example")
     assert nameserver.questions == [("hooks.example", "A"), ("hooks.example", "AAAA")]
 
 
-def test_what_is_asked_again_is_answered_anew(nameserver: Nameserver) -> None:
+def test_a_repeated_resolution_queries_again(nameserver: Nameserver) -> None:
     nameserver.says("rebinding.example", ["192.0.2.1"], ["127.0.0.1"])
-    assert [found("rebinding.example") for _ in range(3)] == [["192.0.2.1"], ["127.0.0.1"], ["127.0.0.1"]]
+    assert [resolve("rebinding.example") for _ in range(3)] == [["192.0.2.1"], ["127.0.0.1"], ["127.0.0.1"]]
 
 
 @pytest.mark.parametrize(("host", "address"), [("192.0.2.1", "192.0.2.1"), ("2001:DB8:0::7", "2001:db8::7")])
-def test_an_address_has_itself_and_nobody_is_asked(host: str, address: str, nameserver: Nameserver) -> None:
-    assert found(host) == [address]
+def test_an_address_resolves_to_itself_without_a_query(host: str, address: str, nameserver: Nameserver) -> None:
+    assert resolve(host) == [address]
     assert nameserver.questions == []
 
 
 @pytest.mark.parametrize("host", ["localhost", "LOCALHOST", "localhost.", "api.localhost"])
-def test_localhost_is_the_machine_itself_and_nobody_is_asked(host: str, nameserver: Nameserver) -> None:
+def test_localhost_resolves_to_loopback_without_a_query(host: str, nameserver: Nameserver) -> None:
     assert is_local_name(host)
-    assert found(host) == ["127.0.0.1", "::1"]
+    assert resolve(host) == ["127.0.0.1", "::1"]
     assert nameserver.questions == []
 
 
 @pytest.mark.parametrize("host", ["localhost.example", "notlocalhost", "local.host"])
-def test_other_names_are_not_the_machine_itself(host: str) -> None:
+def test_similar_names_are_not_local(host: str) -> None:
     assert not is_local_name(host)
 
 
 @pytest.mark.parametrize("failure", ["NXDOMAIN", "SERVFAIL", "REFUSED"])
-def test_a_name_that_can_not_be_resolved(failure: Failure, nameserver: Nameserver) -> None:
+def test_a_failed_query_raises_host_not_resolved(failure: Failure, nameserver: Nameserver) -> None:
     nameserver.says("broken.example", failure)
     with pytest.raises(HostNotResolved, match=r"^The name cannot be resolved\.$") as raised:
-        found("broken.example")
+        resolve("broken.example")
     assert not raised.value.timed_out
 
 
-def test_a_name_without_addresses_can_not_be_resolved(nameserver: Nameserver) -> None:
+def test_a_name_without_addresses_cannot_be_resolved(nameserver: Nameserver) -> None:
     nameserver.says("empty.example", [])
     with pytest.raises(HostNotResolved, match="cannot be resolved"):
-        found("empty.example")
+        resolve("empty.example")
 
 
 @pytest.mark.parametrize("host", ["", ".", "a..example", "a" * 64 + ".example", "a." * 200 + "example", "ä.example"])
-def test_what_is_no_name_can_not_be_resolved(host: str, nameserver: Nameserver) -> None:
+def test_an_invalid_name_cannot_be_resolved(host: str, nameserver: Nameserver) -> None:
     nameserver.says("a.example", ["192.0.2.1"])
     with pytest.raises(HostNotResolved, match="cannot be resolved"):
-        found(host)
+        resolve(host)
 
 
-def test_servers_that_never_answer_are_waited_for_as_long_as_there_is_time(nameserver: Nameserver) -> None:
+def test_silent_servers_are_awaited_until_the_deadline(nameserver: Nameserver) -> None:
     nameserver.says("silent.example", "SILENCE")
-    begun = monotonic()
+    started_at = monotonic()
     with pytest.raises(HostNotResolved, match="did not respond in time") as raised:
-        found("silent.example", seconds=0.3)
+        resolve("silent.example", seconds=0.3)
     assert raised.value.timed_out
-    assert 0.3 <= monotonic() - begun < 2
+    assert 0.3 <= monotonic() - started_at < 2
 
 
-def test_servers_that_never_answer_for_ipv6_are_not_waited_for_long(
+def test_silence_for_ipv6_delays_the_result_only_briefly(
     nameserver: Nameserver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "_SECOND_QUERY_SECONDS", 0.2)
     nameserver.says("half.example", ["192.0.2.1"], of="A")
     nameserver.says("half.example", "SILENCE", of="AAAA")
-    begun = monotonic()
-    assert found("half.example") == ["192.0.2.1"]
-    assert monotonic() - begun < 2
+    started_at = monotonic()
+    assert resolve("half.example") == ["192.0.2.1"]
+    assert monotonic() - started_at < 2
 
 
-def test_a_slow_server_is_waited_for_until_there_is_an_address(
+def test_a_slow_server_is_awaited_until_there_is_an_address(
     nameserver: Nameserver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "_SECOND_QUERY_SECONDS", 0.1)
     nameserver.says("slow.example", ["192.0.2.1", "2001:4860::1"])
     nameserver.delay = 0.3
-    assert found("slow.example") == ["192.0.2.1"]
+    assert resolve("slow.example") == ["192.0.2.1"]
 
 
-def test_a_question_that_gets_lost_is_asked_again(nameserver: Nameserver, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lost_query_is_repeated(nameserver: Nameserver, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dns, "_ATTEMPT_SECONDS", 0.1)
     nameserver.says("lost.example", "SILENCE", ["192.0.2.1"], of="A")
     nameserver.says("lost.example", [], of="AAAA")
-    begun = monotonic()
-    assert found("lost.example") == ["192.0.2.1"]
-    assert monotonic() - begun < 2
+    started_at = monotonic()
+    assert resolve("lost.example") == ["192.0.2.1"]
+    assert monotonic() - started_at < 2
 
 
-def test_one_family_is_enough(nameserver: Nameserver) -> None:
+def test_addresses_of_one_family_are_sufficient(nameserver: Nameserver) -> None:
     nameserver.says("six.example", "SERVFAIL", of="A")
     nameserver.says("six.example", ["2001:4860::1"], of="AAAA")
-    assert found("six.example") == ["2001:4860::1"]
+    assert resolve("six.example") == ["2001:4860::1"]
 
 
-def test_the_next_server_is_asked_when_one_is_dead(configure: Configure) -> None:
-    with Nameserver() as living, Nameserver() as dead:
-        living.says("hooks.example", ["192.0.2.1"])
-        dead.says("hooks.example", "SERVFAIL")
-        configure(dns_nameservers=f"{dead.address}, {living.address}")
-        assert found("hooks.example") == ["192.0.2.1"]
+def test_the_next_server_is_queried_after_a_failure(configure: Configure) -> None:
+    with Nameserver() as working_server, Nameserver() as failing_server:
+        working_server.says("hooks.example", ["192.0.2.1"])
+        failing_server.says("hooks.example", "SERVFAIL")
+        configure(dns_nameservers=f"{failing_server.address}, {working_server.address}")
+        assert resolve("hooks.example") == ["192.0.2.1"]
 
 
-def test_the_machines_own_servers_are_asked_where_none_are_set(
+def test_the_systems_servers_are_queried_without_a_setting(
     nameserver: Nameserver, configure: Configure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     address, _, port = nameserver.address.partition(":")
-    own = [Do53Nameserver(address, int(port))]
-    monkeypatch.setattr(Resolver, "read_resolv_conf", lambda resolver, _file: setattr(resolver, "nameservers", own))
+    system_nameservers = [Do53Nameserver(address, int(port))]
+    monkeypatch.setattr(
+        Resolver, "read_resolv_conf", lambda resolver, _file: setattr(resolver, "nameservers", system_nameservers)
+    )
     nameserver.says("hooks.example", ["192.0.2.1"], ["192.0.2.2"], ["192.0.2.3"])
     for setting, expected in [(nameserver.address, "192.0.2.1"), ("", "192.0.2.2"), (nameserver.address, "192.0.2.3")]:
         configure(dns_nameservers=setting)
-        assert found("hooks.example") == [expected]
+        assert resolve("hooks.example") == [expected]

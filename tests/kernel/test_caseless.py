@@ -1,4 +1,4 @@
-"""How text is compared: no letter but an ASCII one becomes one, in addresses, names, paths and domains."""
+"""Comparison of text without case maps only ASCII letters to ASCII letters: in addresses, names, paths and domains."""
 
 import ast
 import re
@@ -16,9 +16,9 @@ from chalicelib.kernel.storage.pii import PersonalData
 
 ROOT: Final = Path(__file__).parents[2] / "chalicelib"
 ALLOWED: Final = {
-    "kernel/core/case_folding.py": "stands in for them",
-    "kernel/http/fields.py": "`folded` finds titles and names by what they look like; nobody is known by it",
-    "kernel/outbound/webhook_client.py": "headers of an answer, in bytes",
+    "kernel/core/case_folding.py": "defines the functions to use instead",
+    "kernel/http/fields.py": "`fold_text` is for searches in titles and names, which identify nobody",
+    "kernel/outbound/webhook_client.py": "headers of a response, in bytes",
     "kernel/core/settings.py": "names of settings",
     "kernel/crypto/keyrings.py": "the name of a setting",
     "features/research/entities.py": "the name of a path parameter",
@@ -28,8 +28,8 @@ CHARACTERS: Final = [chr(c) for c in range(sys.maxunicode + 1) if not 0xD800 <= 
 KELVIN, DOTLESS, LONG_S, DOTTED = "\u212a", "\u0131", "\u017f", "\u0130"
 
 
-def test_nothing_else_compares_text_without_case() -> None:
-    found = {
+def test_no_other_module_folds_case() -> None:
+    modules = {
         path.relative_to(ROOT).as_posix()
         for path in ROOT.rglob("*.py")
         if "entrypoints/openapi" not in path.as_posix()
@@ -38,27 +38,27 @@ def test_nothing_else_compares_text_without_case() -> None:
         and node.attr in ("lower", "casefold", "upper", "swapcase")
         and not (isinstance(node.value, ast.Name) and node.value.id == "caseless")
     }
-    assert found <= ALLOWED.keys(), "take a function of chalicelib/kernel/core/case_folding.py"
+    assert modules <= ALLOWED.keys(), "use a function of chalicelib/kernel/core/case_folding.py"
 
 
-def test_no_other_letter_becomes_an_ascii_one() -> None:
+def test_only_ascii_letters_become_ascii_letters() -> None:
     for character in CHARACTERS[128:]:
-        for change in (case_folding.ascii_lower, case_folding.lower, case_folding.casefold):
-            changed = change(character)
-            assert changed == character or not any(c.isascii() for c in changed), hex(ord(character))
+        for fold in (case_folding.ascii_lower, case_folding.lower, case_folding.casefold):
+            folded = fold(character)
+            assert folded == character or not any(c.isascii() for c in folded), hex(ord(character))
 
 
-def test_ascii_letters_and_the_letters_of_others_are_compared_as_before() -> None:
+def test_ascii_and_other_letters_are_folded_as_by_python() -> None:
     for character in CHARACTERS[:128]:
-        assert {
-            change(character) for change in (case_folding.ascii_lower, case_folding.lower, case_folding.casefold)
-        } == {character.lower()}
+        assert {fold(character) for fold in (case_folding.ascii_lower, case_folding.lower, case_folding.casefold)} == {
+            character.lower()
+        }
     for text in ("ÉMILE", "Ωmega", "ΟΔΟΣ", "ЖУК"):
         assert (case_folding.lower(text), case_folding.casefold(text)) == (text.lower(), text.casefold())
 
 
 @pytest.mark.parametrize(
-    ("text", "address"),
+    ("text", "email_address"),
     [
         ("Ada@Example.COM", "ada@example.com"),
         ("o'neil+x@example.co.uk", "o'neil+x@example.co.uk"),
@@ -70,9 +70,9 @@ def test_ascii_letters_and_the_letters_of_others_are_compared_as_before() -> Non
         ("ada@XN--BCHER-KVA.example", "ada@xn--bcher-kva.example"),
     ],
 )
-def test_an_address_is_compared_by_ascii_letters_and_idna(text: str, address: str) -> None:
-    assert case_folding.email_address(text) == case_folding.email_from_claim(text) == address
-    assert case_folding.email_address(address) == address
+def test_an_email_address_is_normalized_by_ascii_case_and_idna(text: str, email_address: str) -> None:
+    assert case_folding.email_address(text) == case_folding.email_from_claim(text) == email_address
+    assert case_folding.email_address(email_address) == email_address
 
 
 @pytest.mark.parametrize(
@@ -102,18 +102,18 @@ def test_an_address_is_compared_by_ascii_letters_and_idna(text: str, address: st
         f"ada@{'a.' * 130}com",
     ],
 )
-def test_an_address_that_changes_otherwise_is_refused(text: str) -> None:
+def test_an_email_address_with_another_normal_form_is_rejected(text: str) -> None:
     with pytest.raises(ValueError, match="must"):
         case_folding.email_address(text)
 
 
-def test_an_issuer_may_know_addresses_that_nobody_can_be_invited_by() -> None:
+def test_a_claim_may_contain_an_address_that_cannot_be_invited() -> None:
     assert case_folding.email_from_claim("Ada@localhost") == "ada@localhost"
     assert case_folding.email_from_claim(f"{KELVIN}evin@example.com") is None
     assert case_folding.email_from_claim("nobody") is None
 
 
-def test_what_was_stored_with_a_domain_in_unicode_is_looked_for_too() -> None:
+def test_an_address_stored_with_a_unicode_domain_is_found() -> None:
     assert case_folding.address_spellings("ada@xn--bcher-kva.example") == [
         "ada@xn--bcher-kva.example",
         "ada@bücher.example",
@@ -122,7 +122,7 @@ def test_what_was_stored_with_a_domain_in_unicode_is_looked_for_too() -> None:
     assert case_folding.address_spellings("ada@xn--a.example") == ["ada@xn--a.example"]
 
 
-def test_a_domain_becomes_no_other_by_its_case() -> None:
+def test_case_folding_does_not_change_a_domain_to_another() -> None:
     assert (
         normalize_domain_name("BÜCHER.Example.com")
         == host_name("Bücher.Example.com:443")
@@ -134,12 +134,12 @@ def test_a_domain_becomes_no_other_by_its_case() -> None:
             normalize_domain_name(text)
 
 
-def test_a_path_becomes_no_other_by_its_case() -> None:
+def test_case_folding_does_not_change_a_path_to_another() -> None:
     assert normalize_path("/Looms/ÉTÉ") == "/looms/été"
     assert normalize_path("/\uff4bevin") == "/\uff4bevin"
 
 
-def test_a_person_is_not_named_by_the_letters_of_others() -> None:
+def test_similar_letters_do_not_identify_a_person() -> None:
     kevin = PersonalData(frozenset(), frozenset({"kevin@example.com", "émile@example.com"}))
     assert kevin.appears_in("Write to KEVIN@Example.com.")
     assert kevin.appears_in("ÉMILE@example.com")

@@ -1,4 +1,4 @@
-"""Where a provider takes messages: its own hosts and no others, however alike they look; and how that is shown."""
+"""A channel accepts only URLs of its provider's own hosts, and shows them masked."""
 
 from typing import Final
 
@@ -8,7 +8,7 @@ from chalicelib.features.notifications.channels.entities import mask_url
 from chalicelib.features.notifications.channels.logic.provider_rules import url_mismatch_reason
 from chalicelib.features.notifications.channels.models import Provider
 
-TAKEN: Final[list[tuple[Provider, str]]] = [
+ACCEPTED_URLS: Final[list[tuple[Provider, str]]] = [
     ("slack", "https://hooks.slack.com/services/T00000000/B00000000/XXXXXXXXXXXXXXXXXXXXwxyz"),
     ("slack", "https://hooks.slack.com/workflows/T0/A0/1/x"),
     ("slack", "https://hooks.slack-gov.com/services/T00000000/B00000000/XXXXXXXXXXXXXXXXXXXXwxyz"),
@@ -24,7 +24,7 @@ TAKEN: Final[list[tuple[Provider, str]]] = [
     ("webhook", "https://hooks.slack.com/services/T0/B0/x"),
 ]
 
-REFUSED: Final[list[tuple[Provider, str]]] = [
+REJECTED_URLS: Final[list[tuple[Provider, str]]] = [
     ("slack", "https://slack.com/services/T0/B0/x"),
     ("slack", "https://hooks.slack.com.example.com/services/T0/B0/x"),
     ("slack", "https://evil-hooks.slack.com/services/T0/B0/x"),
@@ -45,20 +45,20 @@ REFUSED: Final[list[tuple[Provider, str]]] = [
 ]
 
 
-@pytest.mark.parametrize(("provider", "url"), TAKEN)
-def test_a_providers_own_url_fits(provider: Provider, url: str) -> None:
+@pytest.mark.parametrize(("provider", "url"), ACCEPTED_URLS)
+def test_a_providers_own_url_is_accepted(provider: Provider, url: str) -> None:
     assert url_mismatch_reason(provider, url) is None
 
 
-@pytest.mark.parametrize(("provider", "url"), REFUSED)
-def test_another_url_does_not_and_one_that_does_is_shown(provider: Provider, url: str) -> None:
-    said = url_mismatch_reason(provider, url)
-    assert said is not None
-    assert "https://" in said
+@pytest.mark.parametrize(("provider", "url"), REJECTED_URLS)
+def test_another_url_is_rejected_with_an_example(provider: Provider, url: str) -> None:
+    reason = url_mismatch_reason(provider, url)
+    assert reason is not None
+    assert "https://" in reason
 
 
 @pytest.mark.parametrize(
-    ("url", "shown"),
+    ("url", "masked_url"),
     [
         ("https://hooks.slack.com/services/T0/B0/XXXXwxyz", "https://hooks.slack.com/…wxyz"),
         ("https://chat.example.com:8443/hooks/0123456789", "https://chat.example.com:8443/…6789"),
@@ -68,5 +68,5 @@ def test_another_url_does_not_and_one_that_does_is_shown(provider: Provider, url
         ("https://chat.example.com", "https://chat.example.com/…"),
     ],
 )
-def test_of_a_url_its_host_is_shown_and_the_end_of_a_secret_that_is_long(url: str, shown: str) -> None:
-    assert mask_url(url) == shown
+def test_a_masked_url_shows_the_host_and_the_end_of_a_long_secret(url: str, masked_url: str) -> None:
+    assert mask_url(url) == masked_url

@@ -1,4 +1,4 @@
-"""A log's head is signed byte for byte as C2SP writes it, and nothing else is believed."""
+"""Checkpoints are signed byte for byte as C2SP specifies, and only valid ones verify."""
 
 import json
 from dataclasses import replace
@@ -34,22 +34,22 @@ OTHER_SEED = bytes(32)
 OTHER_KEY = public_key(OTHER_SEED)
 
 
-def signed_by(seed: bytes, text: str, key_id_of: str) -> str:
-    """Return a signature line over any text, with the key id that another note's signature carries."""
+def build_signature_line(seed: bytes, text: str, key_id_of: str) -> str:
+    """Return a signature line over any text with the key id of another note's signature."""
     key_id = parse(key_id_of).signatures[0].key_id
     signature = Ed25519PrivateKey.from_private_bytes(seed).sign(text.encode())
     return f"— {VECTOR['origin']} {to_base64(key_id + signature)}\n"
 
 
-def test_the_public_key_of_the_vectors_seed() -> None:
+def test_the_public_key_of_the_vectors_seed_is_theirs() -> None:
     assert public_key(SEED) == KEY
 
 
-def test_signing_gives_the_vectors_note() -> None:
+def test_signing_returns_the_note_of_the_vectors() -> None:
     assert sign(HEAD, SEED) == NOTE
 
 
-def test_verifying_gives_the_checkpoint_back() -> None:
+def test_verification_returns_the_checkpoint() -> None:
     assert verify(NOTE, [KEY]) == HEAD
 
 
@@ -79,17 +79,17 @@ def test_any_other_text_is_malformed(text: str) -> None:
         parse(text)
 
 
-def test_a_key_that_did_not_sign_proves_nothing() -> None:
+def test_a_note_does_not_verify_with_another_key() -> None:
     with pytest.raises(BadSignature):
         verify(NOTE, [OTHER_KEY])
 
 
-def test_without_a_key_nothing_is_proved() -> None:
+def test_a_note_does_not_verify_without_keys() -> None:
     with pytest.raises(BadSignature):
         verify(NOTE, [])
 
 
-def test_a_former_key_still_proves_what_it_signed() -> None:
+def test_a_note_verifies_with_a_retired_key() -> None:
     assert verify(NOTE, [OTHER_KEY, KEY]) == HEAD
 
 
@@ -99,45 +99,45 @@ def test_a_signature_over_another_head_is_bad() -> None:
         verify(forged, [KEY])
 
 
-def test_a_signature_by_another_key_under_this_keys_id_is_bad() -> None:
+def test_a_signature_by_another_key_with_this_keys_id_is_bad() -> None:
     with pytest.raises(BadSignature):
-        verify(f"{TEXT}\n\n{signed_by(OTHER_SEED, TEXT + chr(10), key_id_of=NOTE)}", [KEY])
+        verify(f"{TEXT}\n\n{build_signature_line(OTHER_SEED, TEXT + chr(10), key_id_of=NOTE)}", [KEY])
 
 
-def test_a_cut_signature_is_bad() -> None:
-    cut = to_base64(from_base64(SIGNATURES.split(" ")[2].strip())[:-1])
+def test_a_truncated_signature_is_bad() -> None:
+    truncated = to_base64(from_base64(SIGNATURES.split(" ")[2].strip())[:-1])
     with pytest.raises(BadSignature):
-        verify(f"{TEXT}\n\n— {VECTOR['origin']} {cut}\n", [KEY])
+        verify(f"{TEXT}\n\n— {VECTOR['origin']} {truncated}\n", [KEY])
 
 
-def test_a_signature_under_another_name_is_not_the_logs() -> None:
+def test_a_signature_under_another_name_is_ignored() -> None:
     with pytest.raises(BadSignature):
         verify(NOTE.replace("— atrium/", "— elsewhere/"), [KEY])
 
 
-def test_signatures_of_witnesses_unknown_here_are_ignored() -> None:
+def test_signatures_of_unknown_witnesses_are_ignored() -> None:
     witness = "— witness.example/w Az3grlgtzPICa5OS8npVmf1Myq/5IZniMp+ZJurmRDeOoRDe\n"
     assert verify(NOTE + witness, [KEY]) == HEAD
     assert verify(f"{TEXT}\n\n{witness}{SIGNATURES}", [KEY]) == HEAD
 
 
-def test_two_known_keys_must_both_have_signed_rightly() -> None:
-    both = NOTE + sign(HEAD, OTHER_SEED).split("\n\n")[1]
-    assert verify(both, [KEY, OTHER_KEY]) == HEAD
-    one_wrong = NOTE + signed_by(SEED, TEXT + "\n", key_id_of=sign(HEAD, OTHER_SEED))
+def test_the_signatures_of_all_known_keys_must_be_valid() -> None:
+    doubly_signed = NOTE + sign(HEAD, OTHER_SEED).split("\n\n")[1]
+    assert verify(doubly_signed, [KEY, OTHER_KEY]) == HEAD
+    one_wrong = NOTE + build_signature_line(SEED, TEXT + "\n", key_id_of=sign(HEAD, OTHER_SEED))
     assert verify(one_wrong, [KEY]) == HEAD
     with pytest.raises(BadSignature):
         verify(one_wrong, [KEY, OTHER_KEY])
 
 
-def test_extension_lines_are_signed_and_read() -> None:
+def test_extension_lines_are_signed_and_parsed() -> None:
     text = f"{TEXT}\nsomething more\n"
-    note = f"{text}\n{signed_by(SEED, text, key_id_of=NOTE)}"
+    note = f"{text}\n{build_signature_line(SEED, text, key_id_of=NOTE)}"
     assert verify(note, [KEY]) == replace(HEAD, extensions=("something more",))
     assert sign(verify(note, [KEY]), SEED) == note
 
 
-def test_parsing_shows_what_is_said_before_it_is_believed() -> None:
+def test_parsing_does_not_verify() -> None:
     note = parse(NOTE)
     assert note.checkpoint == HEAD
     assert note.text == TEXT + "\n"
@@ -186,7 +186,7 @@ ROOT = to_base64(HEAD.root)
         f"{TEXT}\n{'x' * MAX_NOTE_CHARACTERS}\n\n{SIGNATURES}",
     ],
 )
-def test_what_breaks_the_format_is_malformed(note: str) -> None:
+def test_a_note_in_another_format_is_malformed(note: str) -> None:
     with pytest.raises(MalformedNote):
         verify(note, [KEY])
 

@@ -1,4 +1,4 @@
-"""An address lies in the networks that contain it, in whichever of the two families it is written."""
+"""An address is in a network that contains it, in both notations of an IPv4 address."""
 
 from ipaddress import IPv4Address, IPv6Address, ip_network
 
@@ -11,61 +11,61 @@ from chalicelib.kernel.core.ip_networks import is_in_networks, parse_dns_servers
 OFFICE = ["192.0.2.0/24", "2001:db8:1::/48", "203.0.113.7"]
 
 
-def in_its_own_family(address: IPv4Address | IPv6Address) -> bool:
-    """Tell whether an address is no IPv4 address in the clothes of IPv6."""
+def is_in_native_notation(address: IPv4Address | IPv6Address) -> bool:
+    """Return whether an address is not an IPv4 address mapped to IPv6."""
     return isinstance(address, IPv4Address) or address.ipv4_mapped is None
 
 
 @pytest.mark.parametrize(
     "address", ["192.0.2.0", "192.0.2.255", "::ffff:192.0.2.9", "::ffff:c000:209", "2001:db8:1::5", "203.0.113.7"]
 )
-def test_addresses_inside(address: str) -> None:
+def test_an_address_of_a_network_is_inside(address: str) -> None:
     assert is_in_networks(address, OFFICE)
 
 
 @pytest.mark.parametrize(
     "address", ["192.0.3.0", "10.0.0.1", "::192.0.2.9", "::ffff:192.0.3.9", "2001:db8:2::5", "203.0.113.8", "::1"]
 )
-def test_addresses_outside(address: str) -> None:
+def test_an_address_of_no_network_is_outside(address: str) -> None:
     assert not is_in_networks(address, OFFICE)
 
 
 @pytest.mark.parametrize("address", ["", "unknown", "192.0.2.1, 10.0.0.1", "192.0.2.1:443", "192.0.2.01", "192.0.2"])
-def test_what_is_no_address_is_outside(address: str) -> None:
+def test_text_that_is_no_address_is_outside(address: str) -> None:
     assert not is_in_networks(address, [*OFFICE, "0.0.0.0/0", "::/0"])
 
 
-def test_no_address_lies_in_no_network() -> None:
+def test_no_address_is_in_an_empty_list() -> None:
     assert not is_in_networks("192.0.2.1", [])
 
 
-def test_a_mapped_network_means_the_ipv4_addresses_it_maps() -> None:
+def test_a_mapped_network_contains_the_mapped_ipv4_addresses() -> None:
     assert is_in_networks("192.0.2.9", ["::ffff:192.0.2.0/120"])
     assert is_in_networks("::ffff:192.0.2.9", ["::ffff:192.0.2.0/120"])
     assert not is_in_networks("192.0.3.9", ["::ffff:192.0.2.0/120"])
 
 
-def test_all_of_ipv6_is_not_all_of_ipv4() -> None:
+def test_the_whole_of_ipv6_does_not_contain_ipv4() -> None:
     assert not is_in_networks("::ffff:192.0.2.9", ["::/0"])
     assert is_in_networks("::ffff:192.0.2.9", ["0.0.0.0/0"])
 
 
-@given(st.ip_addresses().filter(in_its_own_family), st.data())
-def test_every_address_lies_in_each_network_around_it(address: IPv4Address | IPv6Address, data: st.DataObject) -> None:
+@given(st.ip_addresses().filter(is_in_native_notation), st.data())
+def test_an_address_is_in_each_network_around_it(address: IPv4Address | IPv6Address, data: st.DataObject) -> None:
     length = data.draw(st.integers(0, address.max_prefixlen))
     assert is_in_networks(str(address), [str(ip_network((address, length), strict=False))])
 
 
 @pytest.mark.parametrize("text", ["", "office", "192.0.2.7/24", "192.0.2.0/33", "2001:db8::/129", "192.0.2.0/-1"])
-def test_what_is_no_network_is_refused(text: str) -> None:
+def test_text_that_is_no_network_is_rejected(text: str) -> None:
     with pytest.raises(ValueError, match=r"^must be "):
         parse_network(text)
 
 
-def test_dns_servers_are_addresses_with_a_port_or_without() -> None:
-    listed = "192.0.2.7, 127.0.0.1:5353,2001:DB8::7 ,[2001:db8::7], [::1]:1"
+def test_dns_servers_are_addresses_with_an_optional_port() -> None:
+    servers_text = "192.0.2.7, 127.0.0.1:5353,2001:DB8::7 ,[2001:db8::7], [::1]:1"
     servers = [("192.0.2.7", 53), ("127.0.0.1", 5353), ("2001:db8::7", 53), ("2001:db8::7", 53), ("::1", 1)]
-    assert parse_dns_servers(listed) == servers
+    assert parse_dns_servers(servers_text) == servers
     assert parse_dns_servers("") == []
 
 
@@ -89,12 +89,12 @@ def test_dns_servers_are_addresses_with_a_port_or_without() -> None:
         "192.0.2.7/32",
     ],
 )
-def test_what_is_no_list_of_addresses_names_no_dns_servers(text: str) -> None:
+def test_text_that_is_no_list_of_addresses_is_rejected(text: str) -> None:
     with pytest.raises(ValueError, match=r"^must be addresses, such as "):
         parse_dns_servers(text)
 
 
 @pytest.mark.parametrize("port", ["0", "65536", "99999"])
-def test_a_dns_server_has_a_port_that_there_is(port: str) -> None:
+def test_a_dns_server_with_an_invalid_port_is_rejected(port: str) -> None:
     with pytest.raises(ValueError, match=r"^must have a port from 1 to 65535$"):
         parse_dns_servers(f"192.0.2.7:{port}")

@@ -1,4 +1,4 @@
-"""A data key that AWS KMS has wrapped is unwrapped when it is first needed, and then no more."""
+"""A data key that AWS KMS has wrapped is unwrapped once, when it is first needed."""
 
 import pytest
 
@@ -14,72 +14,70 @@ from tests.harness.data_keys import wrapped
 from tests.harness.faults import Fault, failing
 from tests.harness.organizations import Founded
 
-PLACE = "webhook:an-id"
+PURPOSE = "webhook:an-id"
 
 pytestmark = pytest.mark.usefixtures("aws")
 
 
-def test_what_was_sealed_is_unsealed_and_the_key_service_asked_once_a_process(configure: Configure) -> None:
+def test_decryption_restores_the_data_and_calls_the_key_service_once_per_process(configure: Configure) -> None:
     configure(data_key=wrapped())
     with recorded() as calls:
-        assert decrypt(encrypt(b"secret", PLACE), PLACE) == b"secret"
-        assert decrypt(encrypt(b"another", PLACE), PLACE) == b"another"
+        assert decrypt(encrypt(b"secret", PURPOSE), PURPOSE) == b"secret"
+        assert decrypt(encrypt(b"another", PURPOSE), PURPOSE) == b"another"
     assert calls.names == ["kms:Decrypt"]
 
 
-def test_another_key_opens_nothing(configure: Configure) -> None:
+def test_another_data_key_cannot_decrypt(configure: Configure) -> None:
     configure(data_key=wrapped())
-    sealed = encrypt(b"secret", PLACE)
+    ciphertext = encrypt(b"secret", PURPOSE)
     configure(data_key=wrapped())
     with pytest.raises(DecryptionError, match="another key"):
-        decrypt(sealed, PLACE)
+        decrypt(ciphertext, PURPOSE)
 
 
 @pytest.mark.parametrize("context", [{}, {"service": "atrium"}, {"service": "another", "purpose": "data-key"}])
-def test_what_was_wrapped_for_something_else_is_no_data_key(context: dict[str, str], configure: Configure) -> None:
+def test_a_key_wrapped_in_another_encryption_context_is_rejected(context: dict[str, str], configure: Configure) -> None:
     configure(data_key=wrapped(EncryptionContext=context))
     with pytest.raises(Exception, match="InvalidCiphertextException"):
-        encrypt(b"secret", PLACE)
+        encrypt(b"secret", PURPOSE)
 
 
-def test_an_altered_data_key_is_refused(configure: Configure) -> None:
+def test_an_altered_data_key_is_rejected(configure: Configure) -> None:
     ciphertext = bytearray(from_base64(wrapped().removeprefix("kms:")))
     ciphertext[-1] ^= 1
     configure(data_key=f"kms:{to_base64(bytes(ciphertext))}")
     with pytest.raises(Exception, match="InvalidCiphertextException"):
-        encrypt(b"secret", PLACE)
+        encrypt(b"secret", PURPOSE)
 
 
-def test_a_key_of_another_length_is_refused_by_its_name(configure: Configure) -> None:
+def test_a_data_key_of_another_length_is_rejected_with_the_settings_name(configure: Configure) -> None:
     configure(data_key=wrapped(KeySpec="AES_128"))
     with pytest.raises(SettingsError, match="DATA_KEY: what AWS KMS has wrapped is not 32 bytes long"):
-        encrypt(b"secret", PLACE)
+        encrypt(b"secret", PURPOSE)
 
 
 @pytest.mark.parametrize("fault", [Fault.THROTTLED, Fault.BROKEN, Fault.TIMED_OUT, Fault.UNANSWERED])
-def test_a_key_service_that_fails_is_unavailable_and_asked_again_the_next_time(
-    fault: Fault, configure: Configure
-) -> None:
+def test_a_failing_key_service_is_unavailable_and_called_again_later(fault: Fault, configure: Configure) -> None:
     configure(data_key=wrapped())
     with (
         failing(fault, name="kms:Decrypt", times=None) as injected,
-        pytest.raises(Problem, match="key service") as said,
+        pytest.raises(Problem, match="key service") as raised,
     ):
-        encrypt(b"secret", PLACE)
+        encrypt(b"secret", PURPOSE)
     assert injected.hit
-    assert (said.value.code, said.value.headers) == ("unavailable", {"Retry-After": "1"})
-    assert decrypt(encrypt(b"secret", PLACE), PLACE) == b"secret"
+    assert (raised.value.code, raised.value.headers) == ("unavailable", {"Retry-After": "1"})
+    assert decrypt(encrypt(b"secret", PURPOSE), PURPOSE) == b"secret"
 
 
-def test_an_operation_that_has_to_seal_does_nothing_without_the_key_service(
+def test_an_operation_that_encrypts_has_no_effect_without_the_key_service(
     api: Api, ada: Person, organization: Founded, configure: Configure
 ) -> None:
     configure(data_key=wrapped())
-    keys, asked = f"{organization.path}/api-keys", {"name": "Nightly export"}
-    once = {"Idempotency-Key": "f3a7e1b4-1e6b-4d0c-8b4b-3b8f3a0a1f5a"}
+    path, body = f"{organization.path}/api-keys", {"name": "Nightly export"}
+    headers = {"Idempotency-Key": "f3a7e1b4-1e6b-4d0c-8b4b-3b8f3a0a1f5a"}
     with failing(Fault.THROTTLED, name="kms:Decrypt", times=None):
-        assert api.post(keys, json=asked, as_=ada, headers=once).code == "503 unavailable"
-    assert api.get(keys, as_=ada).json["items"] == []
-    made = api.post(keys, json=asked, as_=ada, headers=once)
-    assert made.status == 201
-    assert api.post(keys, json=asked, as_=ada, headers=once).json == made.json
+        assert api.post(path, json=body, as_=ada, headers=headers).code == "503 unavailable"
+    assert api.get(path, as_=ada).json["items"] == []
+    created = api.post(path, json=body, as_=ada, headers=headers)
+    assert created.status == 201
+    assert api.post(path, json=body, as_=ada, headers=headers).json == created.json

@@ -1,4 +1,4 @@
-"""A domain is taken as DNS knows it, however somebody writes it; what nobody can own is refused with what to do."""
+"""Domain names are normalized as in DNS, and names that nobody can own are rejected with advice."""
 
 from contextlib import suppress
 
@@ -18,19 +18,19 @@ from tests.conftest import Configure
 
 LABELS = st.from_regex(r"[a-z]([a-z0-9]{0,20}[a-z0-9])?", fullmatch=True)
 DOMAINS = st.lists(LABELS, min_size=1, max_size=4).map(lambda labels: ".".join([*labels, "example.com"]))
-WRITTEN = st.sampled_from([str, str.upper, str.title, "{}.".format, lambda name: name.replace(".", "\u3002")])
+SPELLINGS = st.sampled_from([str, str.upper, str.title, "{}.".format, lambda name: name.replace(".", "\u3002")])
 
 
-@given(DOMAINS, WRITTEN)
+@given(DOMAINS, SPELLINGS)
 @settings(max_examples=50)
-def test_a_domain_is_the_same_however_it_is_written(domain: str, write: object) -> None:
-    assert callable(write)
-    assert normalize_domain_name(write(domain)) == domain
+def test_all_spellings_of_a_domain_have_one_normal_form(domain: str, spell: object) -> None:
+    assert callable(spell)
+    assert normalize_domain_name(spell(domain)) == domain
 
 
 @given(st.text(max_size=40) | st.text("aäß字.-_0 \u200b*/:@", max_size=20))
 @settings(max_examples=200)
-def test_what_is_taken_is_plain_and_taken_again_as_it_is(text: str) -> None:
+def test_a_normalized_name_is_ascii_and_stays_as_it_is(text: str) -> None:
     with suppress(ValueError):
         name = normalize_domain_name(text)
         assert normalize_domain_name(name) == name == name.lower()
@@ -40,7 +40,7 @@ def test_what_is_taken_is_plain_and_taken_again_as_it_is(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "known"),
+    ("text", "normalized"),
     [
         ("Bücher.Example.com", "xn--bcher-kva.example.com"),
         ("XN--BCHER-KVA.example.com", "xn--bcher-kva.example.com"),
@@ -51,12 +51,12 @@ def test_what_is_taken_is_plain_and_taken_again_as_it_is(text: str) -> None:
         ("me.github.io", "me.github.io"),
     ],
 )
-def test_internationalized_names_are_those_of_dns(written: str, known: str) -> None:
-    assert normalize_domain_name(written) == known
+def test_internationalized_names_become_those_of_dns(text: str, normalized: str) -> None:
+    assert normalize_domain_name(text) == normalized
 
 
 @pytest.mark.parametrize(
-    ("written", "advice"),
+    ("text", "advice"),
     [
         ("192.0.2.7", "not an IP address"),
         ("2001:db8::7", "not an IP address"),
@@ -87,9 +87,9 @@ def test_internationalized_names_are_those_of_dns(written: str, known: str) -> N
         ("香港", "must be a name below xn--j6w193g"),
     ],
 )
-def test_what_nobody_owns_is_refused_with_what_to_do(written: str, advice: str) -> None:
+def test_a_name_that_nobody_can_own_is_rejected_with_advice(text: str, advice: str) -> None:
     with pytest.raises(ValueError, match=advice):
-        normalize_domain_name(written)
+        normalize_domain_name(text)
 
 
 @pytest.mark.parametrize(
@@ -109,21 +109,23 @@ def test_what_nobody_owns_is_refused_with_what_to_do(written: str, advice: str) 
         "shop.xn--unknown-tld",
     ],
 )
-def test_names_that_no_registry_answers_for_are_refused(name: str) -> None:
+def test_a_name_outside_the_public_dns_is_rejected(name: str) -> None:
     with pytest.raises(ValueError, match=r"public DNS|valid domain name"):
         normalize_domain_name(name)
 
 
-@pytest.mark.parametrize("own", ["atrium.example", "engines.atrium.example", "a.b.atrium.example", "api.example.net"])
-def test_the_services_own_names_are_nobody_elses(own: str, configure: Configure) -> None:
+@pytest.mark.parametrize(
+    "reserved", ["atrium.example", "engines.atrium.example", "a.b.atrium.example", "api.example.net"]
+)
+def test_the_services_own_names_are_rejected(reserved: str, configure: Configure) -> None:
     configure(platforms_domain="Atrium.Example.", public_url="https://api.example.net:8443/v1")
     with pytest.raises(ValueError, match="belongs to the service"):
-        normalize_domain_name(own)
+        normalize_domain_name(reserved)
     for other in ("myatrium.example.com", "example.net", "atrium.example.com"):
         assert normalize_domain_name(other) == other
 
 
-def test_more_than_a_name_can_be_is_not_looked_at() -> None:
+def test_overlong_text_is_rejected_before_it_is_parsed() -> None:
     with pytest.raises(ValidationError, match="at most 1000"):
         TypeAdapter(DomainName).validate_python("a." * 600)
 
@@ -140,5 +142,5 @@ def test_more_than_a_name_can_be_is_not_looked_at() -> None:
         ("example", None),
     ],
 )
-def test_what_was_registered_is_known_by_the_public_suffixes(name: str, domain: str | None) -> None:
+def test_the_registrable_domain_follows_the_public_suffix_list(name: str, domain: str | None) -> None:
     assert registrable_domain(name) == domain

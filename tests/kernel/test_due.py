@@ -19,22 +19,22 @@ from tests.harness.workers import bodies
 pytestmark = pytest.mark.usefixtures("aws")
 
 
-class TestSweep:
-    def test_what_is_due_is_queued_and_what_is_not_is_left(self, clock: Clock) -> None:
-        moment = clock.freeze()
-        ready = stored("a", due_at=moment)
-        stored("b", due_at=after(moment, seconds=1))
+class TestEnqueueDue:
+    def test_only_due_tasks_are_queued(self, clock: Clock) -> None:
+        timestamp = clock.freeze()
+        due_parcel = stored("a", due_at=timestamp)
+        stored("b", due_at=after(timestamp, seconds=1))
         assert scheduler.enqueue_due() == 1
-        pk, sk = ready.item_key
+        pk, sk = due_parcel.item_key
         assert bodies("jobs") == [f'{{"task": "parcels.send", "pk": "{pk}", "sk": "{sk}"}}']
 
-    def test_it_is_queued_again_only_when_its_lease_is_over(self, clock: Clock) -> None:
+    def test_a_task_is_queued_again_after_its_lease(self, clock: Clock) -> None:
         stored("a", due_at=now())
         assert [scheduler.enqueue_due() for _ in range(3)] == [1, 0, 0]
         clock.shift(seconds=61)
         assert scheduler.enqueue_due() == 1
 
-    def test_several_sweeps_at_once_queue_it_once(self) -> None:
+    def test_concurrent_sweeps_queue_a_task_once(self) -> None:
         for n in range(20):
             stored(str(n), due_at=now(), sent=False)
         with ThreadPoolExecutor(4) as threads:
@@ -42,7 +42,7 @@ class TestSweep:
             assert sum(sweep.result() for sweep in queued) == 20
         assert len(set(bodies("jobs"))) == len(bodies("jobs")) == 20
 
-    def test_entries_that_nobody_was_woken_for_wake_their_log_once(self, clock: Clock) -> None:
+    def test_pending_entries_without_a_message_notify_their_log_once(self, clock: Clock) -> None:
         other = LOG.replace("a", "b")
         with failing(Fault.TIMED_OUT, name="sqs:SendMessage", times=None):
             for n in range(5):
@@ -54,7 +54,7 @@ class TestSweep:
         assert scheduler.enqueue_due() == 2
         assert sorted(bodies("events.fifo")) == [f'{{"log": "{LOG}"}}', f'{{"log": "{other}"}}']
 
-    def test_what_was_appended_is_due_until_it_is_followed(self, clock: Clock) -> None:
+    def test_an_appended_entry_is_due_until_it_is_consumed(self, clock: Clock) -> None:
         mutate("a")
         append_pending(LOG)
         clock.shift(seconds=11)
@@ -65,7 +65,7 @@ class TestSweep:
         assert scheduler.enqueue_due() == 0
         assert scheduler.oldest_pending() == scheduler.Backlog(None, None)
 
-    def test_a_queue_that_is_silent_loses_nothing(self, clock: Clock) -> None:
+    def test_an_unresponsive_queue_loses_nothing(self, clock: Clock) -> None:
         stored("a", due_at=now())
         with failing(Fault.TIMED_OUT, name="sqs:SendMessage", times=None), pytest.raises(Problem, match="unavailable"):
             scheduler.enqueue_due()
@@ -73,21 +73,23 @@ class TestSweep:
         clock.shift(seconds=61)
         assert scheduler.enqueue_due() == 1
 
-    def test_a_record_that_changed_meanwhile_is_left_to_the_next_sweep(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_record_that_changed_concurrently_is_left_to_the_next_sweep(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         stored("a", due_at=now())
 
-        def move(due_: ScheduledTask, key: ItemKey) -> Item:
+        def move(scheduled_task: ScheduledTask, key: ItemKey) -> Item:
             later = schedule_attributes(ScheduledTask("parcels.send", after(now(), hours=1)), key)["duesk"]
             table.write_transaction(
                 [Write("Update", key, update="SET #duesk = :next", names=["duesk"], values={"next": later})]
             )
-            return schedule_attributes(due_, key)
+            return schedule_attributes(scheduled_task, key)
 
         monkeypatch.setattr("chalicelib.kernel.work.scheduler.schedule_attributes", move)
         assert scheduler.enqueue_due() == 0
         assert bodies("jobs") == []
 
-    def test_many_are_read_page_by_page(self) -> None:
+    def test_due_tasks_are_read_in_pages(self) -> None:
         for n in range(105):
             stored(str(n), due_at=now(), sent=False, organization_id=LOG)
         with recorded() as calls:
@@ -96,27 +98,27 @@ class TestSweep:
 
 
 class TestBacklog:
-    def test_it_tells_what_has_been_due_for_longest(self, clock: Clock) -> None:
-        moment = clock.freeze()
+    def test_it_returns_the_longest_overdue_task(self, clock: Clock) -> None:
+        timestamp = clock.freeze()
         assert scheduler.oldest_pending() == scheduler.Backlog(None, None)
         for n, seconds in enumerate((-5, -60, -20, 60)):
-            stored(str(n), due_at=after(moment, seconds=seconds), sent=False, organization_id=f"{LOG[:-1]}{n}")
-        assert scheduler.oldest_pending() == scheduler.Backlog(after(moment, seconds=-60), None)
+            stored(str(n), due_at=after(timestamp, seconds=seconds), sent=False, organization_id=f"{LOG[:-1]}{n}")
+        assert scheduler.oldest_pending() == scheduler.Backlog(after(timestamp, seconds=-60), None)
 
-    def test_it_tells_which_entry_waits_for_longest_though_its_mark_was_moved(self, clock: Clock) -> None:
-        moment = clock.freeze()
+    def test_it_returns_the_oldest_pending_entry_after_sweeps(self, clock: Clock) -> None:
+        timestamp = clock.freeze()
         mutate("a")
         for later in ("b", "c", "d"):
             clock.shift(seconds=61)
             scheduler.enqueue_due()
             mutate(later)
-        assert scheduler.oldest_pending() == scheduler.Backlog(None, moment)
+        assert scheduler.oldest_pending() == scheduler.Backlog(None, timestamp)
         append_pending(LOG)
         assert scheduler.oldest_pending() == scheduler.Backlog(None, None)
 
 
 class TestQueues:
-    def test_a_log_is_a_group_of_its_own_and_a_wake_is_not_dropped(self) -> None:
+    def test_each_log_has_a_message_group_and_no_message_is_deduplicated(self) -> None:
         queues.notify_ledger(LOG, "1")
         queues.notify_ledger(LOG, "2")
         assert bodies("events.fifo") == [f'{{"log": "{LOG}"}}'] * 2

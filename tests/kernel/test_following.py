@@ -11,54 +11,54 @@ from tests.harness.parcels import LOG, mutate
 pytestmark = pytest.mark.usefixtures("aws")
 
 
-def grown(size: int) -> None:
-    """Let the log have so many entries."""
+def append_entries(size: int) -> None:
+    """Append this number of entries to the log."""
     for _ in range(size):
         mutate(uuid4().hex)
     append_pending(LOG)
 
 
-def cursor() -> ConsumerOffset:
-    """Return how far the log is followed."""
+def stored_offset() -> ConsumerOffset:
+    """Return the log's stored consumer offset."""
     return ConsumerOffset.from_head(table.get(head_key(LOG)))
 
 
-class TestCursor:
-    def test_that_of_a_log_that_nobody_followed_is_at_its_beginning(self) -> None:
+class TestConsumerOffset:
+    def test_the_offset_of_an_unconsumed_log_is_zero(self) -> None:
         assert ConsumerOffset.from_head(None) == ConsumerOffset(0, 0)
-        grown(1)
-        assert cursor() == ConsumerOffset(0, 0)
+        append_entries(1)
+        assert stored_offset() == ConsumerOffset(0, 0)
 
-    def test_it_moves_by_entries_and_by_parts_of_one(self) -> None:
-        grown(3)
-        for here, there in [
+    def test_it_advances_by_entries_and_by_parts_of_an_entry(self) -> None:
+        append_entries(3)
+        for offset, next_offset in [
             (ConsumerOffset(), ConsumerOffset(0, 2)),
             (ConsumerOffset(0, 2), ConsumerOffset(2)),
             (ConsumerOffset(2), ConsumerOffset(3)),
         ]:
-            table.write_transaction([here.advance(LOG, there, 3)])
-            assert cursor() == there
+            table.write_transaction([offset.advance(LOG, next_offset, 3)])
+            assert stored_offset() == next_offset
 
-    @pytest.mark.parametrize("here", [ConsumerOffset(), ConsumerOffset(1), ConsumerOffset(2, 1), ConsumerOffset(3)])
-    def test_it_is_moved_by_whoever_comes_first(self, here: ConsumerOffset) -> None:
-        grown(4)
+    @pytest.mark.parametrize("offset", [ConsumerOffset(), ConsumerOffset(1), ConsumerOffset(2, 1), ConsumerOffset(3)])
+    def test_only_the_first_of_two_advances_succeeds(self, offset: ConsumerOffset) -> None:
+        append_entries(4)
         table.write_transaction([ConsumerOffset().advance(LOG, ConsumerOffset(2), 4)])
         with pytest.raises(TransactionCancelled):
-            table.write_transaction([here.advance(LOG, ConsumerOffset(4), 4)])
-        assert cursor() == ConsumerOffset(2)
+            table.write_transaction([offset.advance(LOG, ConsumerOffset(4), 4)])
+        assert stored_offset() == ConsumerOffset(2)
 
-    def test_it_is_not_taken_to_an_end_that_is_none_any_more(self) -> None:
-        grown(2)
+    def test_it_does_not_reach_an_end_that_has_moved(self) -> None:
+        append_entries(2)
         move = ConsumerOffset().advance(LOG, ConsumerOffset(2), 2)
-        grown(1)
+        append_entries(1)
         with pytest.raises(TransactionCancelled):
             table.write_transaction([move])
 
-    def test_the_head_is_due_until_the_cursor_is_at_its_end(self) -> None:
-        grown(2)
+    def test_the_head_is_due_until_the_offset_reaches_its_end(self) -> None:
+        append_entries(2)
         table.write_transaction([ConsumerOffset().advance(LOG, ConsumerOffset(1), 2)])
         assert (table.get(head_key(LOG)) or {}).get("task") == "ledger.wake"
         table.write_transaction([ConsumerOffset(1).advance(LOG, ConsumerOffset(2), 2)])
         assert not {"task", "duepk", "duesk"} & set(table.get(head_key(LOG)) or {})
-        grown(1)
+        append_entries(1)
         assert (table.get(head_key(LOG)) or {}).get("task") == "ledger.wake"

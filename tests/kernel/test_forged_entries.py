@@ -1,4 +1,4 @@
-"""Whoever can write to the table puts entries and pointers there: the ledger appends none, and the log goes on."""
+"""The ledger appends no forged entries or pointers from the table, and continues with the log."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -34,18 +34,18 @@ BODY: Final = (
 
 
 @pytest.fixture(autouse=True)
-def facts() -> Iterator[dict[str, Any]]:
-    """What the line says of the message at hand."""
-    with log_scope("message", "append_entries") as facts:
-        yield facts
+def log_fields() -> Iterator[dict[str, Any]]:
+    """Return the fields of the log record of the current message."""
+    with log_scope("message", "append_entries") as fields:
+        yield fields
 
 
 LINK: Final = Link(0, 1, b"")
-OF_ANOTHER: Final = Link(1, 2, bytes(MAC_BYTES))
+OTHER_LINK: Final = Link(1, 2, bytes(MAC_BYTES))
 
 
-def forged(mac: bytes | None = None, link: bytes | None = LINK.to_bytes()) -> Item:
-    """Put an entry and its pointer as the service would, but for the MAC, or for MAC and link; return the entry."""
+def put_forged_entry(mac: bytes | None = None, link: bytes | None = LINK.to_bytes()) -> Item:
+    """Store an entry and its pointer with invalid proofs. Return the entry's item."""
     entry_id = new_id(now())
     entry = EntryItem.create(LOG, (BODY % ("a", entry_id, now())).encode())
     proof = ({"mac": mac} if mac else {}) | ({"link": link} if link else {})
@@ -55,243 +55,245 @@ def forged(mac: bytes | None = None, link: bytes | None = LINK.to_bytes()) -> It
     return item
 
 
-def sealed() -> list[str]:
-    found = [i for i in cloud.stored() if i["pk"] == f"A#{LOG}" and "sequence" in i]
-    return [str(i["sk"]) for i in sorted(found, key=lambda i: int(i["sequence"]))]
+def appended_entry_ids() -> list[str]:
+    entries = [item for item in cloud.stored() if item["pk"] == f"A#{LOG}" and "sequence" in item]
+    return [str(item["sk"]) for item in sorted(entries, key=lambda item: int(item["sequence"]))]
 
 
-def waiting() -> list[Item]:
-    return [i for i in cloud.stored() if i["pk"] == f"Q#{LOG}" and not i["sk"].startswith(HEAD)]
+def pending_pointers() -> list[Item]:
+    return [item for item in cloud.stored() if item["pk"] == f"Q#{LOG}" and not item["sk"].startswith(HEAD)]
 
 
-def aside() -> list[Item]:
-    return [i for i in cloud.stored() if i["pk"] == f"QUARANTINE#{LOG}"]
+def quarantined_items() -> list[Item]:
+    return [item for item in cloud.stored() if item["pk"] == f"QUARANTINE#{LOG}"]
 
 
-def entry_of(item: Item) -> Item | None:
+def get_entry_item(item: Item) -> Item | None:
     return table.get((f"A#{LOG}", item["sk"]))
 
 
-def test_an_entry_that_nobody_authenticated_is_set_aside_with_its_pointer() -> None:
+def test_an_entry_without_a_mac_is_quarantined_with_its_pointer() -> None:
     mutate("before")
-    item = forged()
+    item = put_forged_entry()
     mutate("behind")
     append_pending(LOG)
-    assert len(sealed()) == 2
-    assert item["sk"] not in sealed()
-    assert (entry_of(item), count_pending(LOG)) == (None, 0)
-    (kept,) = aside()
-    assert kept["reason"] == "not_authentic"
-    assert json.loads(kept["pointer"])["sk"]["S"] == item["sk"]
-    assert json.loads(kept["entry"])["type"]["S"] == "organization.ownership_transferred"
-    assert kept["ttl"] > 0
+    assert len(appended_entry_ids()) == 2
+    assert item["sk"] not in appended_entry_ids()
+    assert (get_entry_item(item), count_pending(LOG)) == (None, 0)
+    (quarantined,) = quarantined_items()
+    assert quarantined["reason"] == "not_authentic"
+    assert json.loads(quarantined["pointer"])["sk"]["S"] == item["sk"]
+    assert json.loads(quarantined["entry"])["type"]["S"] == "organization.ownership_transferred"
+    assert quarantined["ttl"] > 0
 
 
-def test_it_is_counted_and_named(facts: dict[str, Any]) -> None:
-    items = [forged(), forged()]
+def test_quarantined_entries_are_named_in_the_log_record(log_fields: dict[str, Any]) -> None:
+    items = [put_forged_entry(), put_forged_entry()]
     append_pending(LOG)
-    assert sorted(facts["quarantined"]) == sorted(item["sk"] for item in items)
+    assert sorted(log_fields["quarantined"]) == sorted(item["sk"] for item in items)
 
 
 @pytest.mark.parametrize("mac", [b"", b"short", bytes(36)])
-def test_a_mac_that_somebody_made_up_is_none(mac: bytes) -> None:
-    forged(mac or b"\0")
+def test_a_made_up_mac_is_not_authentic(mac: bytes) -> None:
+    put_forged_entry(mac or b"\0")
     append_pending(LOG)
-    assert sealed() == []
-    assert len(aside()) == 1
+    assert appended_entry_ids() == []
+    assert len(quarantined_items()) == 1
 
 
-def test_a_mac_counts_for_its_entry_alone() -> None:
+def test_a_mac_is_valid_for_its_entry_only() -> None:
     mutate("a")
-    (other,) = waiting()
-    forged(other["mac"], other["link"])
+    (other,) = pending_pointers()
+    put_forged_entry(other["mac"], other["link"])
     append_pending(LOG)
-    assert sealed() == [other["sk"]]
+    assert appended_entry_ids() == [other["sk"]]
 
 
-def test_a_mac_counts_in_its_log_alone() -> None:
+def test_a_mac_is_valid_in_its_log_only() -> None:
     mutate("a", log=LOG.replace("a", "b"))
-    (theirs,) = (i for i in cloud.stored() if i["pk"] == f"Q#{LOG.replace('a', 'b')}" and "leaf" in i)
-    cloud.put({**theirs, "pk": f"Q#{LOG}"})
+    (foreign_pointer,) = (
+        item for item in cloud.stored() if item["pk"] == f"Q#{LOG.replace('a', 'b')}" and "leaf" in item
+    )
+    cloud.put({**foreign_pointer, "pk": f"Q#{LOG}"})
     append_pending(LOG)
-    assert sealed() == []
+    assert appended_entry_ids() == []
 
 
-GARBAGE: Final[dict[str, Callable[[], Item]]] = {
+MALFORMED_POINTERS: Final[dict[str, Callable[[], Item]]] = {
     "no entry": lambda: build_pending_pointer(LOG, new_id(now()), bytes(32), {}, now()),
     "no leaf": lambda: {"pk": f"Q#{LOG}", "sk": new_id(now())},
     "a leaf that is text": lambda: {"pk": f"Q#{LOG}", "sk": new_id(now()), "leaf": "leaf", "mac": "mac"},
     "a short leaf": lambda: {"pk": f"Q#{LOG}", "sk": new_id(now()), "leaf": b"leaf", "mac": bytes(36)},
-    "a key that is no id": lambda: {"pk": f"Q#{LOG}", "sk": "zzz", "leaf": bytes(32), "mac": bytes(36)},
-    "a key of many letters": lambda: {"pk": f"Q#{LOG}", "sk": "ÿ" * 500, "leaf": bytes(32)},
+    "a key that is no ID": lambda: {"pk": f"Q#{LOG}", "sk": "zzz", "leaf": bytes(32), "mac": bytes(36)},
+    "a long key": lambda: {"pk": f"Q#{LOG}", "sk": "ÿ" * 500, "leaf": bytes(32)},
     "a key before the head": lambda: {"pk": f"Q#{LOG}", "sk": " ", "leaf": bytes(32)},
-    "a request that is none": lambda: {"pk": f"Q#{LOG}", "sk": new_id(now()), "leaf": bytes(32), "requestId": [1]},
-    "much": lambda: {"pk": f"Q#{LOG}", "sk": new_id(now()), "leaf": bytes(32), "more": "x" * 380_000},
-    "deep": lambda: {"pk": f"Q#{LOG}", "sk": new_id(now()), "leaf": bytes(32), "more": deep()},
+    "an invalid request ID": lambda: {"pk": f"Q#{LOG}", "sk": new_id(now()), "leaf": bytes(32), "requestId": [1]},
+    "a large item": lambda: {"pk": f"Q#{LOG}", "sk": new_id(now()), "leaf": bytes(32), "more": "x" * 380_000},
+    "a deeply nested item": lambda: {"pk": f"Q#{LOG}", "sk": new_id(now()), "leaf": bytes(32), "more": nested_list()},
 }
 
 
-def deep() -> Any:
+def nested_list() -> Any:
     value: Any = "end"
     for _ in range(30):
         value = [value]
     return value
 
 
-@pytest.mark.parametrize("what", GARBAGE)
-def test_a_pointer_of_garbage_does_not_hold_up_the_log(what: str) -> None:
+@pytest.mark.parametrize("description", MALFORMED_POINTERS)
+def test_a_malformed_pointer_does_not_block_the_log(description: str) -> None:
     mutate("before")
-    cloud.put(GARBAGE[what]())
+    cloud.put(MALFORMED_POINTERS[description]())
     mutate("behind")
     append_pending(LOG)
     mutate("later")
     append_pending(LOG)
-    assert len(sealed()) == 3
+    assert len(appended_entry_ids()) == 3
     assert count_pending(LOG) == 0
 
 
-def test_pointers_without_end_do_not_hold_up_the_log() -> None:
+def test_many_malformed_pointers_do_not_block_the_log() -> None:
     for n in range(120):
         cloud.put({"pk": f"Q#{LOG}", "sk": f"0{n:03d}", "leaf": bytes(32)})
     mutate("behind")
     append_pending(LOG)
-    assert len(sealed()) == 1
-    assert len(aside()) == 120
+    assert len(appended_entry_ids()) == 1
+    assert len(quarantined_items()) == 120
 
 
 @pytest.mark.parametrize(
-    "altered",
+    "changes",
     [
         {"leaf": bytes(32)},
         {"mac": bytes(36)},
         {"leaf": "text"},
         {"mac": None},
-        {"link": OF_ANOTHER.to_bytes()},
+        {"link": OTHER_LINK.to_bytes()},
         {"link": b""},
         {"link": None},
         {"link": "text"},
         {"link": None, "mac": None},
     ],
 )
-def test_an_entry_whose_pointer_somebody_altered_gets_its_place(altered: Item) -> None:
+def test_an_entry_with_an_altered_pointer_is_appended(changes: Item) -> None:
     mutate("a")
-    (honest,) = waiting()
-    cloud.put({**honest, **altered})
+    (original,) = pending_pointers()
+    cloud.put({**original, **changes})
     append_pending(LOG)
-    assert sealed() == [honest["sk"]]
-    entry = table.get((f"A#{LOG}", honest["sk"]))
+    assert appended_entry_ids() == [original["sk"]]
+    entry = table.get((f"A#{LOG}", original["sk"]))
     assert entry is not None
-    assert entry["leaf"] == honest["leaf"]
-    assert [kept["reason"] for kept in aside()] == ["altered_pointer"]
+    assert entry["leaf"] == original["leaf"]
+    assert [quarantined["reason"] for quarantined in quarantined_items()] == ["altered_pointer"]
 
 
-def test_a_pointer_whose_entry_somebody_removed_is_set_aside_and_told(facts: dict[str, Any]) -> None:
+def test_a_pointer_without_an_entry_is_quarantined_and_reported(log_fields: dict[str, Any]) -> None:
     for n in range(3):
         mutate(str(n))
-    lost = sorted(waiting(), key=lambda i: str(i["sk"]))[1]
-    cloud.remove({"pk": f"A#{LOG}", "sk": lost["sk"]})
+    orphaned = sorted(pending_pointers(), key=lambda item: str(item["sk"]))[1]
+    cloud.remove({"pk": f"A#{LOG}", "sk": orphaned["sk"]})
     append_pending(LOG)
-    assert len(sealed()) == 2
-    assert (count_pending(LOG), facts["quarantined"]) == (0, [lost["sk"]])
-    assert [kept["reason"] for kept in aside()] == ["no_entry"]
+    assert len(appended_entry_ids()) == 2
+    assert (count_pending(LOG), log_fields["quarantined"]) == (0, [orphaned["sk"]])
+    assert [quarantined["reason"] for quarantined in quarantined_items()] == ["no_entry"]
 
 
-def test_an_old_pointer_that_somebody_puts_back_is_set_aside() -> None:
+def test_a_restored_old_pointer_is_quarantined() -> None:
     mutate("a")
-    (old,) = waiting()
+    (old,) = pending_pointers()
     append_pending(LOG)
     cloud.put(old)
     mutate("b")
     append_pending(LOG)
-    assert len(sealed()) == 2
-    assert [kept["reason"] for kept in aside()] == ["sealed_before"]
+    assert len(appended_entry_ids()) == 2
+    assert [quarantined["reason"] for quarantined in quarantined_items()] == ["sealed_before"]
 
 
-def test_an_entry_that_has_its_place_stays_whatever_a_pointer_says_of_it() -> None:
+def test_a_pointer_does_not_change_an_appended_entry() -> None:
     mutate("a")
     append_pending(LOG)
-    (entry,) = sealed()
+    (entry,) = appended_entry_ids()
     cloud.put({"pk": f"Q#{LOG}", "sk": entry, "leaf": bytes(32)})
     append_pending(LOG)
-    assert sealed() == [entry]
+    assert appended_entry_ids() == [entry]
     assert count_pending(LOG) == 0
 
 
-def test_an_entry_in_the_tree_has_its_seal_and_no_mac() -> None:
+def test_an_appended_entry_has_an_entry_mac_and_no_pending_mac() -> None:
     mutate("a")
     append_pending(LOG)
-    (entry,) = (i for i in cloud.stored() if i["pk"] == f"A#{LOG}")
+    (entry,) = (item for item in cloud.stored() if item["pk"] == f"A#{LOG}")
     assert {"mac", "link", "seal"} & set(entry) == {"seal"}
 
 
 @pytest.mark.parametrize("at", range(1, 6))
 @pytest.mark.parametrize("fault", [Fault.DIED_BEFORE, Fault.DIED_AFTER])
-def test_a_worker_that_dies_while_it_sets_aside_changes_nothing(fault: Fault, at: int) -> None:
+def test_a_crash_during_quarantine_has_no_effect(fault: Fault, at: int) -> None:
     mutate("a")
-    forged()
+    put_forged_entry()
     with failing(fault, at=at), pytest.raises(Died):
         append_pending(LOG)
     append_pending(LOG)
-    assert (len(sealed()), len(aside()), count_pending(LOG)) == (1, 1, 0)
+    assert (len(appended_entry_ids()), len(quarantined_items()), count_pending(LOG)) == (1, 1, 0)
 
 
-class TestWhileTheReleaseBeforeIsReplaced:
-    def test_entries_without_a_mac_count_until_the_time_in_the_settings(
+class TestMigrationFromUnauthenticatedEntries:
+    def test_entries_without_a_mac_are_accepted_until_the_configured_time(
         self, configure: Configure, clock: Clock
     ) -> None:
         clock.freeze("2026-11-23T09:00:00.000Z")
         configure(unauthenticated_entries_until="2026-11-23T09:15:00Z")
-        first = forged(link=None)
+        first = put_forged_entry(link=None)
         append_pending(LOG)
-        assert sealed() == [first["sk"]]
+        assert appended_entry_ids() == [first["sk"]]
         clock.shift(minutes=15)
-        forged(link=None)
+        put_forged_entry(link=None)
         append_pending(LOG)
-        assert sealed() == [first["sk"]]
-        assert len(aside()) == 1
+        assert appended_entry_ids() == [first["sk"]]
+        assert len(quarantined_items()) == 1
 
-    def test_a_wrong_mac_never_counts(self, configure: Configure) -> None:
+    def test_a_wrong_mac_is_never_accepted(self, configure: Configure) -> None:
         configure(unauthenticated_entries_until=after(now(), seconds=60))
-        forged(bytes(36))
-        forged(bytes(36), None)
+        put_forged_entry(bytes(36))
+        put_forged_entry(bytes(36), None)
         append_pending(LOG)
-        assert sealed() == []
+        assert appended_entry_ids() == []
 
-    def test_a_link_without_a_mac_never_counts(self, configure: Configure) -> None:
+    def test_a_link_without_a_mac_is_never_accepted(self, configure: Configure) -> None:
         configure(unauthenticated_entries_until=after(now(), seconds=60))
-        forged()
+        put_forged_entry()
         append_pending(LOG)
-        assert sealed() == []
+        assert appended_entry_ids() == []
 
-    def test_what_could_be_no_entry_never_counts(self, configure: Configure) -> None:
+    def test_a_malformed_pointer_is_never_accepted(self, configure: Configure) -> None:
         configure(unauthenticated_entries_until=after(now(), seconds=60))
-        for make in GARBAGE.values():
-            cloud.put(make())
+        for create_item in MALFORMED_POINTERS.values():
+            cloud.put(create_item())
         append_pending(LOG)
-        assert sealed() == []
+        assert appended_entry_ids() == []
         assert count_pending(LOG) == 0
 
-    def test_nothing_in_the_table_makes_it_later(self, configure: Configure) -> None:
+    def test_no_stored_timestamp_extends_the_configured_time(self, configure: Configure) -> None:
         configure(unauthenticated_entries_until=after(now(), seconds=-1))
-        item = forged()
+        item = put_forged_entry()
         cloud.put({**item, "created_at": "2020-01-01T00:00:00.000Z", "occurred_at": "2020-01-01T00:00:00.000Z"})
         append_pending(LOG)
-        assert sealed() == []
+        assert appended_entry_ids() == []
 
 
 class TestKeys:
-    def test_what_a_former_key_authenticated_counts_as_long_as_it_is_listed(self, configure: Configure) -> None:
+    def test_a_retired_key_is_accepted_while_it_is_listed(self, configure: Configure) -> None:
         old, new = to_base64(b"o" * 32), to_base64(b"n" * 32)
         configure(entry_key=old)
         mutate("a")
         configure(entry_key=f"{new},{old}")
         append_pending(LOG)
-        assert len(sealed()) == 1
+        assert len(appended_entry_ids()) == 1
         configure(entry_key=old)
         mutate("b")
         configure(entry_key=new)
         append_pending(LOG)
-        assert len(sealed()) == 1
+        assert len(appended_entry_ids()) == 1
 
     def test_the_mac_covers_log_id_leaf_and_link(self) -> None:
         leaf = leaf_hash(b"body")
@@ -305,9 +307,9 @@ class TestKeys:
         assert not is_authentic("log\ne", {**item, "sk": ""})
 
 
-class TestTheSweep:
+class TestScheduledSweep:
     @pytest.mark.parametrize(
-        "mark",
+        "schedule",
         [
             {"duesk": "no time"},
             {"task": "ledger.wake", "log": 7},
@@ -316,14 +318,14 @@ class TestTheSweep:
             {"task": "ledger.wake", "log": LOG, "leaf": bytes(32)},
         ],
     )
-    def test_a_mark_of_garbage_keeps_no_other_from_being_queued(self, mark: Item, clock: Clock) -> None:
+    def test_a_malformed_schedule_does_not_prevent_others_from_being_queued(self, schedule: Item, clock: Clock) -> None:
         mutate("a")
-        (honest,) = waiting()
+        (original,) = pending_pointers()
         clock.shift(minutes=1)
         for n in range(3):
-            cloud.put({"pk": f"Q#{n}", "sk": "zzz", "duepk": honest["duepk"], "duesk": "0", **mark})
+            cloud.put({"pk": f"Q#{n}", "sk": "zzz", "duepk": original["duepk"], "duesk": "0", **schedule})
         with log_scope("schedule", "sweep"):
             assert enqueue_due() >= 1
-        assert pending_key(LOG, honest["sk"]) == (honest["pk"], honest["sk"])
-        (moved,) = waiting()
-        assert moved["duesk"] > honest["duesk"]
+        assert pending_key(LOG, original["sk"]) == (original["pk"], original["sk"])
+        (rescheduled,) = pending_pointers()
+        assert rescheduled["duesk"] > original["duesk"]

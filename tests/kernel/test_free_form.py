@@ -1,4 +1,4 @@
-"""JSON of any shape: it is kept as it is, or refused with what is wrong about it."""
+"""JSON objects of any shape are stored as they are, or rejected with a reason."""
 
 from typing import Any
 
@@ -7,16 +7,16 @@ from pydantic import TypeAdapter, ValidationError
 
 from chalicelib.kernel.http.fields import JsonObject
 
-free_form = TypeAdapter(JsonObject)
+json_object = TypeAdapter(JsonObject)
 
 
 @pytest.mark.parametrize("value", [{}, {"a": [1, -2.5, None, True, "…", {"b": []}]}, {"n": 2**53 - 1, "zero": 0}])
-def test_json_is_kept_as_it_is(value: dict[str, Any]) -> None:
-    assert free_form.validate_python(value) == value
+def test_json_is_accepted_unchanged(value: dict[str, Any]) -> None:
+    assert json_object.validate_python(value) == value
 
 
 @pytest.mark.parametrize(
-    ("value", "why"),
+    ("value", "error_type"),
     [
         ({"text": "x" * 65_536}, "too_large"),
         ({"n": 2**53}, "out_of_range"),
@@ -24,15 +24,15 @@ def test_json_is_kept_as_it_is(value: dict[str, Any]) -> None:
         ({"": 1}, "value_error"),
     ],
 )
-def test_what_could_not_be_kept_is_refused(value: dict[str, Any], why: str) -> None:
-    with pytest.raises(ValidationError) as refused:
-        free_form.validate_python(value)
-    assert [error["type"] for error in refused.value.errors()] == [why]
+def test_json_that_cannot_be_stored_is_rejected(value: dict[str, Any], error_type: str) -> None:
+    with pytest.raises(ValidationError) as raised:
+        json_object.validate_python(value)
+    assert [error["type"] for error in raised.value.errors()] == [error_type]
 
 
-def test_it_is_not_nested_without_end() -> None:
+def test_deeply_nested_json_is_rejected() -> None:
     value: dict[str, Any] = {}
     for _ in range(24):
         value = {"in": value}
     with pytest.raises(ValidationError, match="nested"):
-        free_form.validate_python(value)
+        json_object.validate_python(value)

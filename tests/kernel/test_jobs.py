@@ -1,4 +1,4 @@
-"""Jobs: taken by one worker at a time, kept step by step, found again whatever becomes of messages and workers."""
+"""A job is claimed by one worker at a time, checkpointed, and found again after lost messages and crashes."""
 
 import json
 from concurrent.futures import ThreadPoolExecutor
@@ -33,7 +33,7 @@ class EngineOut(RecordOutput):
 
 
 class Engine(Job):
-    """An engine that is built wheel by wheel."""
+    """A job that builds an engine wheel by wheel."""
 
     kind, task = "engine", "engines.build"
     pk, sk = "E#{organization_id}", "{id}"
@@ -44,7 +44,7 @@ class Engine(Job):
 
 
 class Carriage(Engine):
-    """A carriage, that could be mistaken for an engine."""
+    """A job of another kind that has the same fields."""
 
     kind, task = "carriage", "carriages.build"
 
@@ -52,265 +52,263 @@ class Carriage(Engine):
 del KINDS["engine"], KINDS["carriage"]
 
 
-def ordered(lease_until: str | None = "now") -> Engine:
-    """Return an engine that is ordered, and may be built from a moment on."""
+def create_engine(lease_until: str | None = "now") -> Engine:
+    """Store an engine whose job can be claimed from a time on."""
     changes = UnitOfWork(now())
     engine = changes.create(Engine(**beginning(now()), lease_until=now() if lease_until == "now" else lease_until))
     changes.commit()
     return engine
 
 
-def message(engine: Job | None) -> dict[str, str]:
+def job_message(engine: Job | None) -> dict[str, str]:
     """Return the message that starts a job."""
     assert engine is not None
     pk, sk = engine.item_key
     return {"task": engine.task, "pk": pk, "sk": sk}
 
 
-def taken(engine: Engine) -> Engine:
-    """Return the engine in the hands of a worker."""
-    found = jobs.claim(Engine, message(engine))
-    assert found is not None
-    return found
+def claim(engine: Engine) -> Engine:
+    """Return the engine after a worker has claimed its job."""
+    claimed = jobs.claim(Engine, job_message(engine))
+    assert claimed is not None
+    return claimed
 
 
-def stored(engine: Engine) -> Engine:
-    """Return the engine as the table holds it."""
+def load(engine: Engine) -> Engine:
+    """Return the engine as stored in the table."""
     item = table.get(engine.item_key)
     assert item is not None
     return Engine.from_item(item)
 
 
-class TestTake:
-    def test_a_job_is_its_takers_for_a_while(self, clock: Clock) -> None:
-        moment = clock.freeze()
-        engine = taken(ordered())
-        assert engine == stored(engine)
-        assert (engine.lease_until, engine.failures) == (after(moment, seconds=LEASE_SECONDS), 1)
+class TestClaim:
+    def test_a_claim_leases_the_job(self, clock: Clock) -> None:
+        timestamp = clock.freeze()
+        engine = claim(create_engine())
+        assert engine == load(engine)
+        assert (engine.lease_until, engine.failures) == (after(timestamp, seconds=LEASE_SECONDS), 1)
 
-    def test_of_many_workers_at_once_one_takes_it(self) -> None:
-        engine = ordered()
+    def test_one_of_several_concurrent_claims_succeeds(self) -> None:
+        engine = create_engine()
         with ThreadPoolExecutor(8) as threads:
-            found = list(threads.map(lambda _: jobs.claim(Engine, message(engine)), range(8)))
-        assert sum(one is not None for one in found) == 1
+            claims = list(threads.map(lambda _: jobs.claim(Engine, job_message(engine)), range(8)))
+        assert sum(job is not None for job in claims) == 1
 
-    def test_it_is_anothers_until_its_time_is_over(self, clock: Clock) -> None:
+    def test_a_leased_job_cannot_be_claimed_until_the_lease_ends(self, clock: Clock) -> None:
         clock.freeze()
-        engine = taken(ordered())
+        engine = claim(create_engine())
         clock.shift(seconds=LEASE_SECONDS - 0.001)
-        assert jobs.claim(Engine, message(engine)) is None
+        assert jobs.claim(Engine, job_message(engine)) is None
         clock.shift(seconds=0.001)
-        assert taken(engine).failures == 2
+        assert claim(engine).failures == 2
 
-    def test_it_is_nobodys_before_its_turn(self, clock: Clock) -> None:
-        engine = ordered(after(now(), seconds=5))
-        assert jobs.claim(Engine, message(engine)) is None
+    def test_a_job_cannot_be_claimed_before_its_start_time(self, clock: Clock) -> None:
+        engine = create_engine(after(now(), seconds=5))
+        assert jobs.claim(Engine, job_message(engine)) is None
         clock.shift(seconds=5)
-        assert taken(engine).failures == 1
+        assert claim(engine).failures == 1
 
-    def test_there_is_nothing_to_take_of_what_is_done_or_gone(self) -> None:
-        engine = ordered(None)
-        assert jobs.claim(Engine, message(engine)) is None
+    def test_a_finished_or_deleted_job_cannot_be_claimed(self) -> None:
+        engine = create_engine(None)
+        assert jobs.claim(Engine, job_message(engine)) is None
         cloud.remove(dict(zip(("pk", "sk"), engine.item_key, strict=True)))
-        assert jobs.claim(Engine, message(engine)) is None
+        assert jobs.claim(Engine, job_message(engine)) is None
 
-    def test_a_job_of_another_kind_is_not_taken_for_it(self) -> None:
-        engine = ordered()
-        assert jobs.claim(Carriage, message(engine)) is None
-        assert stored(engine) == engine
+    def test_a_job_of_another_kind_cannot_be_claimed(self) -> None:
+        engine = create_engine()
+        assert jobs.claim(Carriage, job_message(engine)) is None
+        assert load(engine) == engine
 
 
-class TestKeep:
-    def test_it_stores_what_was_done_and_holds_the_job_for_longer(self, clock: Clock) -> None:
+class TestCheckpoint:
+    def test_a_checkpoint_stores_progress_and_extends_the_lease(self, clock: Clock) -> None:
         clock.freeze()
-        engine = taken(ordered())
+        engine = claim(create_engine())
         clock.shift(seconds=100)
         engine = jobs.checkpoint(engine, wheels=1)
-        assert engine == stored(engine)
+        assert engine == load(engine)
         assert (engine.wheels, engine.failures, engine.version) == (1, 0, 1)
         assert engine.lease_until == after(now(), seconds=LEASE_SECONDS)
 
-    def test_what_callers_see_of_it_is_a_version_of_its_own(self) -> None:
-        engine = jobs.checkpoint(taken(ordered()), status="running")
+    def test_a_change_of_public_fields_increases_the_version(self) -> None:
+        engine = jobs.checkpoint(claim(create_engine()), status="running")
         assert (engine.version, jobs.checkpoint(engine, status="running", wheels=1).version) == (2, 2)
         assert engine.updated_at > engine.created_at
-        assert jobs.finish(stored(engine), status="completed") == stored(engine)
-        assert stored(engine).version == 3
+        assert jobs.finish(load(engine), status="completed") == load(engine)
+        assert load(engine).version == 3
 
-    def test_time_after_time(self) -> None:
-        engine = taken(ordered())
+    def test_several_checkpoints_are_stored_in_order(self) -> None:
+        engine = claim(create_engine())
         for wheels in (1, 2, 3):
             engine = jobs.checkpoint(engine, wheels=wheels)
-        assert stored(engine).wheels == 3
+        assert load(engine).wheels == 3
 
-    def test_whoever_was_too_slow_has_lost_it_and_stores_nothing(self, clock: Clock) -> None:
-        slow = taken(ordered())
+    def test_a_worker_whose_lease_ended_stores_nothing(self, clock: Clock) -> None:
+        outdated = claim(create_engine())
         clock.shift(seconds=LEASE_SECONDS)
-        quick = jobs.checkpoint(taken(slow), wheels=2)
+        current = jobs.checkpoint(claim(outdated), wheels=2)
         changes = UnitOfWork(now())
         changes.create(parcel("a"))
-        for give in (jobs.checkpoint, jobs.finish, jobs.release):
+        for store in (jobs.checkpoint, jobs.finish, jobs.release):
             with pytest.raises(ConcurrentModification):
-                give(slow, wheels=1)
+                store(outdated, wheels=1)
         with pytest.raises(ConcurrentModification):
-            jobs.checkpoint(slow, changes, wheels=1)
-        assert stored(slow) == quick
-        assert [item["pk"] for item in cloud.stored()] == [quick.item_key[0]]
+            jobs.checkpoint(outdated, changes, wheels=1)
+        assert load(outdated) == current
+        assert [item["pk"] for item in cloud.stored()] == [current.item_key[0]]
         assert bodies("jobs") == []
 
-    def test_what_goes_with_it_is_done_with_it(self) -> None:
+    def test_other_changes_are_written_with_the_checkpoint(self) -> None:
         changes = UnitOfWork(now())
-        made = changes.create(parcel("a"))
-        engine = jobs.checkpoint(taken(ordered()), changes, wheels=1)
-        assert stored(engine).wheels == 1
-        assert table.get(made.item_key)
+        created = changes.create(parcel("a"))
+        engine = jobs.checkpoint(claim(create_engine()), changes, wheels=1)
+        assert load(engine).wheels == 1
+        assert table.get(created.item_key)
 
-    def test_what_goes_with_it_and_was_changed_meanwhile_lets_nothing_be_kept(self) -> None:
-        engine, made = taken(ordered()), stored_parcel("a")
+    def test_a_conflict_in_other_changes_prevents_the_checkpoint(self) -> None:
+        engine, created = claim(create_engine()), stored_parcel("a")
         other = UnitOfWork(now())
-        other.update(made, weight=2)
+        other.update(created, weight=2)
         other.commit()
         changes = UnitOfWork(now())
-        changes.update(made, weight=3)
+        changes.update(created, weight=3)
         with pytest.raises(ConcurrentModification):
             jobs.checkpoint(engine, changes, wheels=1)
-        assert stored(engine) == engine
+        assert load(engine) == engine
 
 
-class TestPassOn:
-    def test_the_next_turn_begins_at_once_by_a_message(self) -> None:
-        engine = jobs.release(taken(ordered()), wheels=4)
-        assert [json.loads(body) for body in bodies("jobs")] == [message(engine)]
-        engine = taken(engine)
+class TestRelease:
+    def test_the_next_slice_starts_at_once_by_a_message(self) -> None:
+        engine = jobs.release(claim(create_engine()), wheels=4)
+        assert [json.loads(body) for body in bodies("jobs")] == [job_message(engine)]
+        engine = claim(engine)
         assert (engine.wheels, engine.failures) == (4, 1)
 
-    def test_the_next_turn_begins_later_by_the_sweep(self, clock: Clock) -> None:
+    def test_a_delayed_slice_is_started_by_the_sweep(self, clock: Clock) -> None:
         clock.freeze()
-        engine = jobs.release(taken(ordered()), seconds=600)
+        engine = jobs.release(claim(create_engine()), seconds=600)
         assert bodies("jobs") == []
         clock.shift(seconds=599)
         assert scheduler.enqueue_due() == 0
-        assert jobs.claim(Engine, message(engine)) is None
+        assert jobs.claim(Engine, job_message(engine)) is None
         clock.shift(seconds=1)
         assert scheduler.enqueue_due() == 1
-        assert [json.loads(body) for body in bodies("jobs")] == [message(engine)]
+        assert [json.loads(body) for body in bodies("jobs")] == [job_message(engine)]
 
-    def test_if_its_message_can_not_be_sent_the_sweep_finds_it(self) -> None:
-        engine = taken(ordered())
+    def test_the_sweep_starts_a_slice_whose_message_was_not_sent(self) -> None:
+        engine = claim(create_engine())
         throttled = failing(Fault.THROTTLED, name="sqs:SendMessage", times=None)
         with throttled, pytest.raises(Problem, match="unavailable"):
             jobs.release(engine, wheels=1)
         assert scheduler.enqueue_due() == 1
-        assert taken(engine).wheels == 1
+        assert claim(engine).wheels == 1
 
-    def test_turns_that_came_to_nothing_are_counted_until_something_is_kept(self) -> None:
-        engine = ordered()
+    def test_slices_without_a_checkpoint_are_counted_as_failures(self) -> None:
+        engine = create_engine()
         for failures in (1, 2, 3):
-            engine = taken(engine)
+            engine = claim(engine)
             assert engine.failures == failures
             engine = jobs.release(engine)
-        engine = jobs.release(jobs.checkpoint(taken(engine), wheels=1))
-        assert taken(engine).failures == 1
+        engine = jobs.release(jobs.checkpoint(claim(engine), wheels=1))
+        assert claim(engine).failures == 1
 
 
-class TestTryAgain:
-    def test_what_was_kept_in_the_turn_lets_the_pauses_begin_anew(self, clock: Clock) -> None:
-        moment = clock.freeze()
-        engine = jobs.checkpoint(taken(ordered()), wheels=1)
+class TestRetryLater:
+    def test_a_checkpoint_in_the_slice_resets_the_backoff(self, clock: Clock) -> None:
+        timestamp = clock.freeze()
+        engine = jobs.checkpoint(claim(create_engine()), wheels=1)
         jobs.retry_later(engine)
-        lease_until = stored(engine).lease_until
+        lease_until = load(engine).lease_until
         assert lease_until is not None
-        assert after(moment, seconds=48) <= lease_until <= after(moment, seconds=72)
+        assert after(timestamp, seconds=48) <= lease_until <= after(timestamp, seconds=72)
 
 
-class TestEnd:
-    def test_nobody_takes_it_again_and_nothing_is_due(self, clock: Clock) -> None:
-        engine = jobs.finish(taken(ordered()), wheels=9)
-        assert (stored(engine).wheels, stored(engine).lease_until) == (9, None)
-        assert jobs.claim(Engine, message(engine)) is None
+class TestFinish:
+    def test_a_finished_job_is_neither_claimed_nor_due(self, clock: Clock) -> None:
+        engine = jobs.finish(claim(create_engine()), wheels=9)
+        assert (load(engine).wheels, load(engine).lease_until) == (9, None)
+        assert jobs.claim(Engine, job_message(engine)) is None
         clock.shift(days=1)
         assert scheduler.enqueue_due() == 0
 
-    def test_what_goes_with_it_is_done_with_it(self) -> None:
+    def test_other_changes_are_written_with_the_end_of_the_job(self) -> None:
         changes = UnitOfWork(now())
-        made = changes.create(parcel("a"))
-        jobs.finish(taken(ordered()), changes)
-        assert table.get(made.item_key)
+        created = changes.create(parcel("a"))
+        jobs.finish(claim(create_engine()), changes)
+        assert table.get(created.item_key)
 
 
-class TestAJob:
-    def test_that_nobody_was_told_of_is_found_by_the_sweep(self) -> None:
-        engine = ordered()
+class TestSweep:
+    def test_a_job_without_a_message_is_queued(self) -> None:
+        engine = create_engine()
         assert scheduler.enqueue_due() == 1
-        assert [json.loads(body) for body in bodies("jobs")] == [message(engine)]
+        assert [json.loads(body) for body in bodies("jobs")] == [job_message(engine)]
 
-    def test_that_is_in_hand_is_left_alone_and_found_when_its_worker_died(self, clock: Clock) -> None:
+    def test_a_leased_job_is_queued_only_after_its_lease(self, clock: Clock) -> None:
         clock.freeze()
-        engine = taken(ordered())
+        engine = claim(create_engine())
         clock.shift(seconds=LEASE_SECONDS - 1)
         assert scheduler.enqueue_due() == 0
         clock.shift(seconds=1)
         assert scheduler.enqueue_due() == 1
-        assert taken(engine).failures == 2
+        assert claim(engine).failures == 2
 
-    def test_that_the_sweep_has_queued_can_be_taken_by_an_earlier_message_too(self) -> None:
-        engine = ordered()
+    def test_a_queued_job_can_also_be_claimed_by_an_earlier_message(self) -> None:
+        engine = create_engine()
         assert scheduler.enqueue_due() == 1
-        assert jobs.checkpoint(taken(engine), wheels=1) == stored(engine)
-        assert jobs.claim(Engine, message(engine)) is None
+        assert jobs.checkpoint(claim(engine), wheels=1) == load(engine)
+        assert jobs.claim(Engine, job_message(engine)) is None
 
 
-class TestAStart:
-    """A job that begins with a mutation: its message rides in the one that wakes the ledger."""
+class TestEnqueueAfterCommit:
+    """The message of a job that a mutation starts is part of the message that notifies the ledger."""
 
     @staticmethod
-    def _ordered() -> Engine:
+    def _create_engine() -> Engine:
         changes = UnitOfWork(now())
         engine = changes.create(Engine(**beginning(now()), lease_until=now()))
         changes.enqueue_after_commit(Engine.task, engine)
         outbox.commit(changes, "engine.ordered", by_itself("engine.ordered"))
         return engine
 
-    def test_one_message_says_both(self) -> None:
-        engine = self._ordered()
-        assert [json.loads(body) for body in bodies("events.fifo")] == [{"log": LOG, "then": [message(engine)]}]
+    def test_one_message_notifies_the_ledger_and_starts_the_job(self) -> None:
+        engine = self._create_engine()
+        assert [json.loads(body) for body in bodies("events.fifo")] == [{"log": LOG, "then": [job_message(engine)]}]
         assert bodies("jobs") == []
 
-    def test_the_ledgers_worker_passes_it_on(self, workers: Workers) -> None:
-        engine = self._ordered()
-        assert workers.attempt().failed == [json.dumps(message(engine))], "no task of the service builds engines"
+    def test_the_ledgers_worker_forwards_the_jobs_message(self, workers: Workers) -> None:
+        engine = self._create_engine()
+        assert workers.attempt().failed == [json.dumps(job_message(engine))], (
+            "the service has no task that builds engines"
+        )
         assert bodies("events.fifo") == []
 
-    def test_if_the_ledgers_worker_can_not_pass_it_on_the_log_goes_on_and_the_sweep_finds_it(
-        self, workers: Workers
-    ) -> None:
-        engine = self._ordered()
+    def test_the_sweep_finds_a_job_whose_message_the_ledgers_worker_cannot_forward(self, workers: Workers) -> None:
+        engine = self._create_engine()
         with failing(Fault.THROTTLED, name="sqs:SendMessage", times=None):
             assert workers.attempt().failed == []
         assert bodies("jobs") == []
         assert scheduler.enqueue_due() == 1
-        assert [json.loads(body) for body in bodies("jobs")] == [message(engine)]
+        assert [json.loads(body) for body in bodies("jobs")] == [job_message(engine)]
 
-    def test_if_there_is_no_such_queue_the_log_goes_on_all_the_same(
-        self, workers: Workers, configure: Configure
-    ) -> None:
-        engine = self._ordered()
+    def test_a_missing_queue_does_not_block_the_log(self, workers: Workers, configure: Configure) -> None:
+        engine = self._create_engine()
         queue = settings().jobs_queue_url
         configure(jobs_queue_url=queue.replace("jobs", "gone"))
         assert workers.attempt().failed == []
         configure(jobs_queue_url=queue)
         assert scheduler.enqueue_due() == 1
-        assert [json.loads(body) for body in bodies("jobs")] == [message(engine)]
+        assert [json.loads(body) for body in bodies("jobs")] == [job_message(engine)]
 
-    def test_if_the_message_can_not_be_sent_the_sweep_finds_it(self) -> None:
+    def test_the_sweep_finds_a_job_whose_message_cannot_be_sent(self) -> None:
         with failing(Fault.THROTTLED, name="sqs:SendMessage", times=None):
-            engine = self._ordered()
+            engine = self._create_engine()
         assert bodies("events.fifo") == []
         assert scheduler.enqueue_due() == 1
-        assert [json.loads(body) for body in bodies("jobs")] == [message(engine)]
+        assert [json.loads(body) for body in bodies("jobs")] == [job_message(engine)]
 
-    def test_nothing_is_started_by_what_was_not_committed(self) -> None:
-        engine = ordered()
+    def test_a_failed_commit_starts_no_job(self) -> None:
+        engine = create_engine()
         changes = UnitOfWork(now())
         changes.create(engine)
         changes.enqueue_after_commit(Engine.task, engine)

@@ -1,3 +1,5 @@
+"""The time of an API key's last use is stored with a later request when the write fails."""
+
 import pytest
 
 from chalicelib.kernel.core.problems import unavailable
@@ -9,18 +11,18 @@ from tests.harness.organizations import Founded, make_key
 
 
 @pytest.mark.parametrize(
-    "fault", [TransactionCancelled({}, is_contended=True), unavailable("Busy.")], ids=["lost", "busy"]
+    "fault", [TransactionCancelled({}, is_contended=True), unavailable("Busy.")], ids=["conflict", "unavailable"]
 )
-def test_a_note_that_could_not_be_taken_is_taken_with_the_next_request(
+def test_a_failed_write_is_repeated_with_the_next_request(
     api: Api, organization: Founded, ada: Person, monkeypatch: pytest.MonkeyPatch, fault: Exception
 ) -> None:
     key = make_key(api, organization)
 
-    def refuse(_: object) -> None:
+    def fail(_: object) -> None:
         raise fault
 
-    with monkeypatch.context() as broken:
-        broken.setattr(table, "write_transaction", refuse)
+    with monkeypatch.context() as patched:
+        patched.setattr(table, "write_transaction", fail)
         assert api.get(organization.path, as_=key).status == 200
     path = f"{organization.path}/api-keys/{key.id}"
     assert api.get(path, as_=ada).json["lastUsedAt"] is None

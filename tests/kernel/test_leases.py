@@ -1,3 +1,5 @@
+"""The request quota of a principal is reserved in batches by each process, and never exceeded."""
+
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -15,62 +17,62 @@ pytestmark = pytest.mark.usefixtures("aws")
 
 
 @pytest.fixture(autouse=True)
-def _limited(configure: Configure, clock: Clock) -> None:
+def _request_limit(configure: Configure, clock: Clock) -> None:
     configure(requests_per_minute="100")
     clock.freeze()
 
 
-def passes(principal: str = "ada") -> bool:
+def is_admitted(principal: str = "ada") -> bool:
     try:
         return request_quota.check_request_rate(principal) is not None
     except Problem:
         return False
 
 
-def passed(times: int, principal: str = "ada") -> int:
-    return sum(passes(principal) for _ in range(times))
+def count_admitted(requests: int, principal: str = "ada") -> int:
+    return sum(is_admitted(principal) for _ in range(requests))
 
 
-class TestLeases:
-    def test_threads_of_a_process_let_through_exactly_what_there_is(self) -> None:
+class TestRequestQuota:
+    def test_threads_of_a_process_admit_exactly_the_limit(self) -> None:
         with ThreadPoolExecutor(8) as threads:
-            assert sum(threads.map(lambda _: passes(), range(400))) == 100
+            assert sum(threads.map(lambda _: is_admitted(), range(400))) == 100
         (item,) = snapshots.stored().values()
         assert item["used"] == 100
 
-    def test_the_table_keeps_an_item_for_each_minute_until_it_is_over(self, clock: Clock) -> None:
+    def test_the_table_has_one_item_per_window_until_it_expires(self, clock: Clock) -> None:
         for _ in range(2):
-            passed(20)
+            count_admitted(20)
             clock.shift(minutes=1)
         items = [*snapshots.stored().values()]
         assert [item["used"] for item in items] == [39, 39]
         assert not [item for item in items if item["ttl"] > time.time() + request_quota.WINDOW_SECONDS]
 
-    def test_minutes_of_principals_begin_at_different_seconds(self) -> None:
-        shares = [request_quota.check_request_rate(f"user-{number}") for number in range(50)]
-        assert len({share.reset_after_seconds for share in shares if share}) > 20
+    def test_the_windows_of_principals_start_at_different_seconds(self) -> None:
+        states = [request_quota.check_request_rate(f"user-{number}") for number in range(50)]
+        assert len({state.reset_after_seconds for state in states if state}) > 20
 
-    def test_a_process_remembers_no_more_than_a_thousand_principals(self) -> None:
-        passed(19)
+    def test_a_process_remembers_at_most_a_thousand_principals(self) -> None:
+        count_admitted(19)
         for number in range(1000):
-            passes(f"user-{number}")
+            is_admitted(f"user-{number}")
         assert Process.here().principals == 1000
-        assert passed(19) == 19
+        assert count_admitted(19) == 19
         assert snapshots.stored() == {}
 
-    def test_one_principal_waits_for_no_other(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        def slow(*_: object, **__: object) -> int:
-            assert passed(5, "grace") == 5
+    def test_a_slow_write_for_one_principal_does_not_block_another(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        def increment_slowly(*_: object, **__: object) -> int:
+            assert count_admitted(5, "grace") == 5
             return 39
 
-        monkeypatch.setattr(table, "increment", slow)
-        assert passed(20) == 20
+        monkeypatch.setattr(table, "increment", increment_slowly)
+        assert count_admitted(20) == 20
 
-    def test_what_other_processes_took_is_gone(self) -> None:
-        one, other = Process(), Process()
-        with one():
-            assert passed(75) == 75
-        with other():
-            assert passed(40) == 21  # 19 untold; by its first write it learns that two are left
-        with one():
-            assert passed(40) == 4
+    def test_requests_of_other_processes_are_subtracted(self) -> None:
+        first, second = Process(), Process()
+        with first():
+            assert count_admitted(75) == 75
+        with second():
+            assert count_admitted(40) == 21  # 19 unreported; its first write returns that two remain
+        with first():
+            assert count_admitted(40) == 4

@@ -1,3 +1,5 @@
+"""Each request and message writes one log record with its fields, metrics and errors."""
+
 import json
 import logging
 from typing import Any
@@ -16,61 +18,61 @@ from tests.harness.log_lines import measures, written
 from tests.harness.workers import Workers
 
 
-def test_a_line_is_written_once_although_chalice_has_a_logger_of_the_same_name(api: Api) -> None:
+def test_a_record_is_written_once_despite_chalices_logger(api: Api) -> None:
     assert api.get("/status").status == 200
     assert len(logging.getLogger("atrium").handlers) == 1
 
 
-class TestAMessageThatFails:
-    def test_is_an_error_with_its_trace_and_counted(self, workers: Workers) -> None:
+class TestFailedMessage:
+    def test_a_failure_is_logged_as_an_error_with_its_traceback(self, workers: Workers) -> None:
         queues.forward({"task": "nothing.known", "secret": "s3cret"})
-        with written() as lines:
+        with written() as records:
             assert len(workers.attempt().failed) == 1
-        (line,) = lines
-        assert (line["level"], line["operation"], line["error"]) == ("ERROR", "nothing.known", "UnknownTask")
-        assert "tasks.py" in line["exception"]
-        assert measures(line, "stage", "kind")["Errors"] == 1
-        assert line["receives"] == 1
-        assert "s3cret" not in repr(line)
+        (record,) = records
+        assert (record["level"], record["operation"], record["error"]) == ("ERROR", "nothing.known", "UnknownTask")
+        assert "tasks.py" in record["exception"]
+        assert measures(record, "stage", "kind")["Errors"] == 1
+        assert record["receives"] == 1
+        assert "s3cret" not in repr(record)
 
-    def test_is_one_also_if_it_can_not_be_read(self, workers: Workers) -> None:
+    def test_an_unreadable_message_is_logged_as_an_error(self, workers: Workers) -> None:
         client("sqs").send_message(QueueUrl=settings().jobs_queue_url, MessageBody="no json")
-        with written() as lines:
+        with written() as records:
             assert workers.attempt().failed == ["no json"]
-        (line,) = lines
-        assert (line["level"], line["operation"], line["error"]) == ("ERROR", "run_task", "JSONDecodeError")
-        assert measures(line, "stage", "kind")["Errors"] == 1
+        (record,) = records
+        assert (record["level"], record["operation"], record["error"]) == ("ERROR", "run_task", "JSONDecodeError")
+        assert measures(record, "stage", "kind")["Errors"] == 1
 
 
-class TestMeasures:
-    def test_are_in_the_line_as_powertools_would_write_them(self, api: Api) -> None:
-        with written() as lines:
+class TestMetrics:
+    def test_metrics_have_the_format_of_powertools(self, api: Api) -> None:
+        with written() as records:
             api.get("/status")
-        (line,) = lines
-        judge = EphemeralMetrics(namespace="Atrium")
-        judge.add_dimension("stage", "local")
-        judge.add_dimension("kind", "request")
+        (record,) = records
+        powertools = EphemeralMetrics(namespace="Atrium")
+        powertools.add_dimension("stage", "local")
+        powertools.add_dimension("kind", "request")
         for name, unit in (
             ("Latency", MetricUnit.Milliseconds),
             ("Errors", MetricUnit.Count),
             ("Throttles", MetricUnit.Count),
         ):
-            judge.add_metric(name=name, unit=unit, value=line[name])
-        judge.timestamp = line["_aws"]["Timestamp"]
-        described: dict[str, Any] = {**judge.serialize_metric_set()}
-        assert line["_aws"] == described.pop("_aws")
-        assert {name: line[name] for name in described} == {
-            name: value[0] if isinstance(value, list) else value for name, value in described.items()
+            powertools.add_metric(name=name, unit=unit, value=record[name])
+        powertools.timestamp = record["_aws"]["Timestamp"]
+        expected: dict[str, Any] = {**powertools.serialize_metric_set()}
+        assert record["_aws"] == expected.pop("_aws")
+        assert {name: record[name] for name in expected} == {
+            name: value[0] if isinstance(value, list) else value for name, value in expected.items()
         }
 
-    def test_of_the_stage_stand_beside_those_of_the_kind(self) -> None:
-        with written() as lines, logs.log_scope("schedule", "sweep"):
+    def test_metrics_of_the_stage_are_beside_those_of_the_kind(self) -> None:
+        with written() as records, logs.log_scope("schedule", "sweep"):
             logs.add_metrics(DueLag=5)
-        assert measures(lines[0], "stage") == {"DueLag": 5}
-        assert measures(lines[0], "stage", "kind").keys() == {"Latency", "Errors", "Throttles"}
+        assert measures(records[0], "stage") == {"DueLag": 5}
+        assert measures(records[0], "stage", "kind").keys() == {"Latency", "Errors", "Throttles"}
 
     @pytest.mark.usefixtures("aws")
-    def test_are_written_also_where_only_errors_are_logged(
+    def test_metrics_are_written_at_every_log_level(
         self, configure: Configure, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         quiet = Logger(service="quiet", level="WARNING")
@@ -83,23 +85,23 @@ class TestMeasures:
         assert "operation" not in json.loads(text)
 
 
-class TestALine:
-    def test_is_marked_if_it_is_the_first_of_its_process(self, monkeypatch: pytest.MonkeyPatch) -> None:
+class TestLogRecord:
+    def test_the_first_record_of_a_process_is_marked_as_a_cold_start(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(logs, "_record_counter", iter(range(2)))
-        with written() as lines:
+        with written() as records:
             for _ in range(2):
                 with logs.log_scope("request", "get_status"):
                     pass
-        assert [line.get("coldStart") for line in lines] == [True, None]
+        assert [record.get("coldStart") for record in records] == [True, None]
 
-    def test_names_each_request_once_and_a_hundred_at_most(self) -> None:
-        with written() as lines, logs.log_scope("message", "append_entries"):
+    def test_a_record_names_each_request_once_and_at_most_a_hundred(self) -> None:
+        with written() as records, logs.log_scope("message", "append_entries"):
             logs.add_request_ids(["a", "b", "a"])
             logs.add_request_ids(str(number) for number in range(1000))
-        assert lines[0]["requestIds"][:3] == ["a", "b", "0"]
-        assert len(lines[0]["requestIds"]) == 100
+        assert records[0]["requestIds"][:3] == ["a", "b", "0"]
+        assert len(records[0]["requestIds"]) == 100
 
-    def test_of_a_request_names_that_alone(self) -> None:
-        with written() as lines, logs.log_scope("request", "get_status", requestId="a"), logs.correlate("a"):
+    def test_the_record_of_a_request_names_only_that_request(self) -> None:
+        with written() as records, logs.log_scope("request", "get_status", requestId="a"), logs.correlate("a"):
             logs.add_request_ids(["b"])
-        assert (lines[0]["requestId"], "requestIds" in lines[0]) == ("a", False)
+        assert (records[0]["requestId"], "requestIds" in records[0]) == ("a", False)

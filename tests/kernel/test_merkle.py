@@ -1,4 +1,4 @@
-"""The compact range is the tree of RFC 6962: the same roots as the definition's, leaf by leaf or all at once."""
+"""A compact range has the roots that RFC 6962 defines, however the leaves are added."""
 
 import json
 from pathlib import Path
@@ -15,7 +15,7 @@ LOG = json.loads((Path(__file__).parents[1] / "vectors.json").read_text())["log"
 leaves = st.lists(st.binary(max_size=8).map(leaf_hash), max_size=70)
 
 
-def test_a_leaf_is_hashed_apart_from_a_node() -> None:
+def test_leaf_and_node_hashes_have_different_domains() -> None:
     left, right = leaf_hash(b"left"), leaf_hash(b"right")
     assert node_hash(left, right) != leaf_hash(left + right)
 
@@ -30,23 +30,23 @@ def test_each_size_of_the_vectors_has_its_root(size: int) -> None:
     assert CompactRange().extend(hashes).root().hex() == LOG["rootsBySize"][size]
 
 
-def test_an_empty_tree_has_the_hash_of_nothing() -> None:
+def test_the_root_of_an_empty_tree_is_the_hash_of_nothing() -> None:
     assert CompactRange().root() == EMPTY_ROOT
     assert EMPTY_ROOT.hex() == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
 
 @given(leaves)
-def test_the_root_is_the_definitions(hashes: list[bytes]) -> None:
+def test_the_root_equals_that_of_the_definition(hashes: list[bytes]) -> None:
     assert CompactRange().extend(hashes).root() == rfc6962.root(hashes)
 
 
 @given(leaves, leaves)
-def test_going_on_later_is_the_same_as_going_through(before: list[bytes], after: list[bytes]) -> None:
+def test_extending_twice_equals_extending_once(before: list[bytes], after: list[bytes]) -> None:
     assert CompactRange().extend(before).extend(after) == CompactRange().extend(before + after)
 
 
 @given(leaves)
-def test_one_leaf_at_a_time_is_the_same_as_all_at_once(hashes: list[bytes]) -> None:
+def test_adding_leaves_one_by_one_equals_adding_all_at_once(hashes: list[bytes]) -> None:
     tree = CompactRange()
     for leaf in hashes:
         tree = tree.extend([leaf])
@@ -61,28 +61,28 @@ def test_any_changed_leaf_changes_the_root(hashes: list[bytes], data: st.DataObj
     assert CompactRange().extend(changed).root() != CompactRange().extend(hashes).root()
 
 
-def test_the_tree_it_grew_from_stays_as_it_was() -> None:
-    one = CompactRange().extend([leaf_hash(b"first")])
-    one.extend([leaf_hash(b"second")])
-    assert one == CompactRange(1, (leaf_hash(b"first"),))
+def test_extending_does_not_change_the_original() -> None:
+    single = CompactRange().extend([leaf_hash(b"first")])
+    single.extend([leaf_hash(b"second")])
+    assert single == CompactRange(1, (leaf_hash(b"first"),))
 
 
 @given(leaves)
-def test_a_tree_is_known_by_its_size_and_peaks(hashes: list[bytes]) -> None:
+def test_a_tree_is_determined_by_its_size_and_peaks(hashes: list[bytes]) -> None:
     tree = CompactRange().extend(hashes)
     assert CompactRange(tree.size, tree.peaks) == tree
     assert tree.size == len(hashes)
 
 
 @given(leaves, st.data())
-def test_a_part_is_kept_by_the_largest_subtrees_that_it_fills(hashes: list[bytes], data: st.DataObject) -> None:
+def test_a_range_consists_of_its_largest_complete_subtrees(hashes: list[bytes], data: st.DataObject) -> None:
     begin, middle, end = sorted(data.draw(st.integers(0, len(hashes))) for _ in range(3))
-    part = CompactRange(begin=begin).extend(hashes[begin:end])
-    assert part == CompactRange(end - begin, tuple(rfc6962.subtrees(hashes, begin, end)), begin)
-    assert part == CompactRange(begin=begin).extend(hashes[begin:middle]).extend(hashes[middle:end])
+    range_ = CompactRange(begin=begin).extend(hashes[begin:end])
+    assert range_ == CompactRange(end - begin, tuple(rfc6962.subtrees(hashes, begin, end)), begin)
+    assert range_ == CompactRange(begin=begin).extend(hashes[begin:middle]).extend(hashes[middle:end])
 
 
-def test_a_part_of_a_tree_has_no_root() -> None:
+def test_a_range_that_does_not_start_at_zero_has_no_root() -> None:
     with pytest.raises(ValueError, match="no root"):
         CompactRange(begin=1).extend([leaf_hash(b"second")]).root()
 
@@ -91,17 +91,17 @@ def test_a_part_of_a_tree_has_no_root() -> None:
     ("size", "count", "begin"),
     [(0, 1, 0), (1, 0, 0), (3, 1, 0), (4, 2, 0), (-1, 1, 0), (0, 1, 5), (2, 1, 1), (2, 2, 2), (2, 1, -2), (4, 2, 3)],
 )
-def test_peaks_that_do_not_fit_the_size_are_refused(size: int, count: int, begin: int) -> None:
+def test_peaks_that_do_not_fit_the_size_are_rejected(size: int, count: int, begin: int) -> None:
     with pytest.raises(ValueError, match="peak"):
         CompactRange(size, (bytes(32),) * count, begin)
 
 
-def test_a_peak_that_is_no_hash_is_refused() -> None:
+def test_a_peak_of_another_length_is_rejected() -> None:
     with pytest.raises(ValueError, match="32 bytes"):
         CompactRange(1, (bytes(31),))
 
 
 @pytest.mark.parametrize("leaf", [b"", bytes(31), bytes(33), b"the data itself"])
-def test_what_is_no_hash_is_refused_as_a_leaf(leaf: bytes) -> None:
+def test_a_leaf_of_another_length_is_rejected(leaf: bytes) -> None:
     with pytest.raises(ValueError, match="leaf"):
         CompactRange().extend([leaf])

@@ -1,3 +1,5 @@
+"""The outbox commits only events that the task of their origin declares."""
+
 from typing import Any
 
 import pytest
@@ -26,34 +28,34 @@ def weigh(_message: dict[str, Any]) -> None:
     """Weigh nothing."""
 
 
-def made() -> UnitOfWork:
-    changes = UnitOfWork(now())
-    changes.create(parcel("a"))
-    return changes
+def create_parcel() -> UnitOfWork:
+    unit_of_work = UnitOfWork(now())
+    unit_of_work.create(parcel("a"))
+    return unit_of_work
 
 
-class TestEventsOfATask:
-    def test_what_it_declares_is_committed(self) -> None:
+class TestTaskEvents:
+    def test_a_declared_event_is_committed(self) -> None:
         task("parcels.send", emits={"parcel.sent": Parcel})(send)
-        commit(made(), "parcel.sent", Origin.system("parcels.send"))
+        commit(create_parcel(), "parcel.sent", Origin.system("parcels.send"))
         assert [item["type"] for item in cloud.stored() if item.get("kind") == "entry"] == ["parcel.sent"]
-        assert [(declared.name, declared.emits) for declared in tasks.all_tasks()] == [
+        assert [(registered.name, registered.emits) for registered in tasks.all_tasks()] == [
             ("parcels.send", {"parcel.sent": Parcel})
         ]
 
-    def test_what_it_does_not_declare_is_refused_and_nothing_is_changed(self) -> None:
+    def test_an_undeclared_event_is_rejected_without_changes(self) -> None:
         task("parcels.send", emits={"parcel.sent": Parcel})(send)
         task("parcels.weigh")(weigh)
         for name in ("parcels.send", "parcels.weigh"):
             with pytest.raises(ValueError, match=r"does not say that it emits 'parcel\.lost'"):
-                commit(made(), "parcel.lost", Origin.system(name))
+                commit(create_parcel(), "parcel.lost", Origin.system(name))
         assert cloud.stored() == []
 
-    def test_of_what_is_no_task_nothing_is_told(self) -> None:
+    def test_an_unknown_task_cannot_be_an_origin(self) -> None:
         with pytest.raises(UnknownTask):
             Origin.system("parcels.send")
 
-    def test_no_two_have_one_name(self) -> None:
+    def test_two_tasks_cannot_have_the_same_name(self) -> None:
         task("parcels.send")(send)
         with pytest.raises(ValueError, match="two tasks are named"):
             task("parcels.send")(weigh)

@@ -1,4 +1,4 @@
-"""Over TLS a server has to prove that it is the host that was asked for; else it hears nothing."""
+"""Over TLS, a request is sent only to a server that proves to be the requested host."""
 
 import socket
 from collections.abc import Iterator
@@ -26,10 +26,10 @@ def authority() -> Authority:
 
 
 @pytest.fixture(autouse=True)
-def outside(
+def resolved_hosts(
     authority: Authority, configure: Configure, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[None]:
-    """Names lead to this machine, and the authority is trusted."""
+    """Resolve the names to this machine, and trust the authority."""
     authority.trust(tmp_path, monkeypatch)
     with Nameserver() as nameserver:
         for name in (NAME, f"api.{NAME}", INTERNATIONAL):
@@ -39,12 +39,12 @@ def outside(
     egress.reset_pool()
 
 
-def sent(receiver: Receiver, host: str = NAME) -> WebhookResponse:
+def post(receiver: Receiver, host: str = NAME) -> WebhookResponse:
     return post_webhook(receiver.at(host), b"{}", {})
 
 
 @pytest.mark.parametrize(
-    ("host", "proven"),
+    ("host", "certificate_name"),
     [
         (NAME, NAME),
         (f"api.{NAME}", f"*.{NAME}"),
@@ -53,110 +53,112 @@ def sent(receiver: Receiver, host: str = NAME) -> WebhookResponse:
         ("localhost", "localhost"),
     ],
 )
-def test_who_proves_to_be_the_host_is_sent_to(host: str, proven: str, authority: Authority) -> None:
-    with Receiver(tls=authority.server(proven)) as receiver:
-        answer = sent(receiver, host)
-        assert (answer.status, answer.error) == (200, None)
+def test_a_request_is_sent_to_a_server_with_a_valid_certificate(
+    host: str, certificate_name: str, authority: Authority
+) -> None:
+    with Receiver(tls=authority.server(certificate_name)) as receiver:
+        response = post(receiver, host)
+        assert (response.status, response.error) == (200, None)
         assert receiver.requests[0].headers["Host"] == f"{host}:{receiver.port}"
         assert receiver.server_names == [None if host == "127.0.0.1" else host]
 
 
-def test_a_connection_over_tls_is_used_again(authority: Authority) -> None:
+def test_a_tls_connection_is_reused(authority: Authority) -> None:
     with Receiver(tls=authority.server(NAME)) as receiver:
-        assert [sent(receiver).status for _ in range(3)] == [200] * 3
+        assert [post(receiver).status for _ in range(3)] == [200] * 3
         assert receiver.connections == 1
 
 
 @pytest.mark.parametrize(
-    ("proven", "why"),
+    ("certificate_name", "reason"),
     [
         ("other.example", "Hostname mismatch, certificate is not valid for 'hooks.example'"),
         ("example", "Hostname mismatch, certificate is not valid for 'hooks.example'"),
         ("127.0.0.1", "Hostname mismatch, certificate is not valid for 'hooks.example'"),
     ],
 )
-def test_who_proves_to_be_somebody_else_hears_nothing(proven: str, why: str, authority: Authority) -> None:
-    with Receiver(tls=authority.server(proven)) as receiver:
-        answer = sent(receiver)
-        assert (answer.status, answer.body, answer.timed_out) == (None, "", False)
-        assert answer.error == f"The certificate is not valid for this host: {why}."
+def test_a_certificate_of_another_host_is_rejected(certificate_name: str, reason: str, authority: Authority) -> None:
+    with Receiver(tls=authority.server(certificate_name)) as receiver:
+        response = post(receiver)
+        assert (response.status, response.body, response.timed_out) == (None, "", False)
+        assert response.error == f"The certificate is not valid for this host: {reason}."
         assert receiver.requests == []
 
 
-def test_a_certificate_that_has_expired_proves_nothing(authority: Authority) -> None:
+def test_an_expired_certificate_is_rejected(authority: Authority) -> None:
     with Receiver(tls=authority.server(NAME, expired=True)) as receiver:
-        assert sent(receiver).error == "The certificate is not valid for this host: certificate has expired."
+        assert post(receiver).error == "The certificate is not valid for this host: certificate has expired."
         assert receiver.requests == []
 
 
-def test_a_certificate_of_an_authority_that_nobody_knows_proves_nothing() -> None:
+def test_a_certificate_of_an_unknown_authority_is_rejected() -> None:
     with Receiver(tls=Authority().server(NAME)) as receiver:
-        error = sent(receiver).error
+        error = post(receiver).error
         assert error == "The certificate is not valid for this host: unable to get local issuer certificate."
         assert receiver.requests == []
 
 
-def test_a_certificate_that_one_gave_oneself_proves_nothing() -> None:
+def test_a_self_signed_certificate_is_rejected() -> None:
     with Receiver(tls=Authority().itself()) as receiver:
-        assert sent(receiver).error == "The certificate is not valid for this host: self-signed certificate."
+        assert post(receiver).error == "The certificate is not valid for this host: self-signed certificate."
         assert receiver.requests == []
 
 
-def test_a_server_without_tls_is_told_from_one_that_proves_nothing(receiver: Receiver) -> None:
-    answer = post_webhook(f"https://{NAME}:{receiver.port}/", b"{}", {})
-    assert (answer.status, answer.error, answer.timed_out) == (None, NO_TLS, False)
+def test_a_server_without_tls_causes_a_handshake_error(receiver: Receiver) -> None:
+    response = post_webhook(f"https://{NAME}:{receiver.port}/", b"{}", {})
+    assert (response.status, response.error, response.timed_out) == (None, NO_TLS, False)
 
 
-def test_a_server_that_hangs_up_before_tls_is_ready() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as curt, ThreadPoolExecutor(1) as thread:
-        answer = thread.submit(post_webhook, f"https://{NAME}:{curt.getsockname()[1]}/", b"{}", {})
-        curt.accept()[0].close()
-    assert (answer.result().status, answer.result().error) == (None, NO_TLS)
+def test_a_connection_closed_during_the_handshake_is_described() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener, ThreadPoolExecutor(1) as thread:
+        response = thread.submit(post_webhook, f"https://{NAME}:{listener.getsockname()[1]}/", b"{}", {})
+        listener.accept()[0].close()
+    assert (response.result().status, response.result().error) == (None, NO_TLS)
 
 
-def test_a_server_with_tls_that_is_asked_without_is_no_server(authority: Authority) -> None:
+def test_a_plain_request_to_a_tls_server_fails(authority: Authority) -> None:
     with Receiver(tls=authority.server(NAME)) as receiver:
-        answer = post_webhook(f"http://{NAME}:{receiver.port}/", b"{}", {})
-        assert answer.status is None
-        assert answer.error
+        response = post_webhook(f"http://{NAME}:{receiver.port}/", b"{}", {})
+        assert response.status is None
+        assert response.error
         assert receiver.requests == []
 
 
-def test_tls_that_does_not_begin_is_not_waited_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unresponsive_handshake_is_awaited_within_the_connection_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(egress, "CONNECT_SECONDS", 0.3)
-    with socket.create_server(("127.0.0.1", 0)) as silent:
-        answer = post_webhook(f"https://{NAME}:{silent.getsockname()[1]}/", b"{}", {})
-    assert (answer.status, answer.error, answer.timed_out) == (None, "TLS was not ready within 0.3 s.", True)
-    assert 300 <= answer.duration_ms < 2_500
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        response = post_webhook(f"https://{NAME}:{listener.getsockname()[1]}/", b"{}", {})
+    assert (response.status, response.error, response.timed_out) == (None, "TLS was not ready within 0.3 s.", True)
+    assert 300 <= response.duration_ms < 2_500
 
 
 @pytest.mark.parametrize("reply", [HANG, Reply(body=b"x" * 100, pause=0.05)])
-def test_what_takes_too_long_is_ended_in_time_over_tls(
+def test_a_slow_response_is_ended_at_the_deadline_over_tls(
     reply: Reply, authority: Authority, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(webhook_client, "TOTAL_SECONDS", 1.0)
     with Receiver(tls=authority.server(NAME)) as receiver:
         receiver.answer = reply
-        answer = sent(receiver)
-    assert (answer.error, answer.timed_out) == ("The server did not respond within 1 s.", True)
-    assert 1_000 <= answer.duration_ms < 3_000
+        response = post(receiver)
+    assert (response.error, response.timed_out) == ("The server did not respond within 1 s.", True)
+    assert 1_000 <= response.duration_ms < 3_000
 
 
-def test_a_server_that_reads_nothing_is_not_waited_for_over_tls(
+def test_a_receiver_that_does_not_read_is_ended_at_the_deadline_over_tls(
     authority: Authority, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(webhook_client, "TOTAL_SECONDS", 1.0)
     with Receiver(tls=authority.server(NAME)) as receiver:
         receiver.reads, receiver.answer = False, HANG
-        answer = post_webhook(receiver.at(NAME), b"x" * 50_000_000, {})
-    assert answer.timed_out
-    assert 1_000 <= answer.duration_ms < 3_000
+        response = post_webhook(receiver.at(NAME), b"x" * 50_000_000, {})
+    assert response.timed_out
+    assert 1_000 <= response.duration_ms < 3_000
 
 
-def test_a_connection_over_tls_that_has_ended_is_replaced(authority: Authority) -> None:
+def test_a_request_on_a_dying_tls_connection_is_sent_again(authority: Authority) -> None:
     with Receiver(tls=authority.server(NAME)) as receiver:
-        assert sent(receiver).succeeded
-        answers = iter([Reply(raw=b"", closes=True), Reply(body=b"ok")])
-        receiver.answer = lambda _: next(answers)
-        assert sent(receiver).body == "ok"
+        assert post(receiver).succeeded
+        replies = iter([Reply(raw=b"", closes=True), Reply(body=b"ok")])
+        receiver.answer = lambda _: next(replies)
+        assert post(receiver).body == "ok"
         assert (len(receiver.requests), receiver.connections) == (3, 2)

@@ -1,3 +1,5 @@
+"""A person's e-mail addresses and IDs are found and redacted in texts and JSON values."""
+
 import json
 
 import pytest
@@ -12,11 +14,11 @@ ID = "4c1a2b5e-0000-4000-8000-000000000001"
 ADA = PersonalData(frozenset({ID}), frozenset({"ada@example.com", "josé@example.org", 'a"b\\c@example.org'}))
 
 
-def in_json(person: PersonalData, text: str) -> bool:
-    """Whether JSON names somebody: what is not worth a closer look doesn't."""
-    in_value = person.appears_in_value(from_json(text))
-    assert person.may_appear_in(text) or not in_value
-    return in_value
+def appears_in_json(person: PersonalData, text: str) -> bool:
+    """Return whether a person appears in JSON, after a check that `may_appear_in` has no false negatives."""
+    appears = person.appears_in_value(from_json(text))
+    assert person.may_appear_in(text) or not appears
+    return appears
 
 
 @pytest.mark.parametrize(
@@ -50,12 +52,12 @@ def in_json(person: PersonalData, text: str) -> bool:
         "/people/ada@example.com",
     ],
 )
-def test_somebody_is_found_in_whatever_surrounds_their_address(text: str) -> None:
+def test_a_person_is_found_beside_any_punctuation(text: str) -> None:
     assert ADA.appears_in(text)
     assert not ADA.appears_in(ADA.redact(text))
-    assert in_json(ADA, json.dumps({"a": [None, 1, {"b": text}]}, ensure_ascii=False))
+    assert appears_in_json(ADA, json.dumps({"a": [None, 1, {"b": text}]}, ensure_ascii=False))
     assert not ADA.appears_in_value(ADA.redact_value({"a": [None, 1, {text: text}]}))
-    assert in_json(ADA, json.dumps({text: True}, ensure_ascii=False))
+    assert appears_in_json(ADA, json.dumps({text: True}, ensure_ascii=False))
 
 
 @pytest.mark.parametrize(
@@ -87,43 +89,43 @@ def test_somebody_is_found_in_whatever_surrounds_their_address(text: str) -> Non
         ID[:-1] + "2",
     ],
 )
-def test_nobody_is_found_in_a_longer_address(text: str) -> None:
+def test_a_person_is_not_found_in_a_longer_address(text: str) -> None:
     assert not ADA.appears_in(text)
     assert ADA.redact(text) == text
-    assert not in_json(ADA, json.dumps({"a": text}, ensure_ascii=False))
+    assert not appears_in_json(ADA, json.dumps({"a": text}, ensure_ascii=False))
 
 
-def test_what_stands_around_an_address_stays() -> None:
+def test_text_around_an_address_is_preserved() -> None:
     assert ADA.redact("Ada <ada@example.com>, Nada <nada@example.com>") == "Ada <…>, Nada <nada@example.com>"
     assert ADA.redact("ADA@example.com") == "…"
 
 
-def test_only_texts_that_change_are_returned() -> None:
+def test_redact_all_returns_only_changed_texts() -> None:
     texts = {"name": "Ada", "note": "ada@example.com", "none": None, "empty": ""}
     assert ADA.redact_all(texts) == {"note": "…"}
 
 
-def test_nobody_in_particular_is_nowhere() -> None:
-    nobody = PersonalData(frozenset(), frozenset())
-    assert not nobody.appears_in("ada@example.com")
-    assert not nobody.may_appear_in('"ada@example.com"')
-    assert not nobody.appears_in_value("ada@example.com")
+def test_a_person_without_data_appears_nowhere() -> None:
+    empty_person = PersonalData(frozenset(), frozenset())
+    assert not empty_person.appears_in("ada@example.com")
+    assert not empty_person.may_appear_in('"ada@example.com"')
+    assert not empty_person.appears_in_value("ada@example.com")
 
 
 @pytest.mark.parametrize("text", ["ada@example.com", '{"a":"ada@example.com', "[" * 1000 + '"ada@example.com"'])
-def test_what_is_no_json_is_looked_through_as_text(text: str) -> None:
+def test_invalid_json_is_searched_as_text(text: str) -> None:
     assert ADA.may_appear_in(text)
     assert ADA.appears_in_value(text)
 
 
 @given(st.text(), st.text())
-def test_whatever_stands_around_the_address_it_is_gone_afterwards(before: str, behind: str) -> None:
-    assert not ADA.appears_in(ADA.redact(f"{before}ada@example.com{behind}"))
+def test_no_surrounding_text_prevents_redaction(before: str, after: str) -> None:
+    assert not ADA.appears_in(ADA.redact(f"{before}ada@example.com{after}"))
 
 
 @given(st.text(st.characters(exclude_characters="@ \t\n", codec="utf-8"), min_size=1, max_size=20))
-def test_every_address_is_found_as_it_is_stored(local: str) -> None:
-    email = f"{local}@example.org".lower()
-    person = PersonalData(frozenset(), frozenset({email}))
-    assert person.appears_in(email)
-    assert in_json(person, rfc8785.dumps({"email": email}).decode())
+def test_every_address_is_found_as_stored(local: str) -> None:
+    email_address = f"{local}@example.org".lower()
+    person = PersonalData(frozenset(), frozenset({email_address}))
+    assert person.appears_in(email_address)
+    assert appears_in_json(person, rfc8785.dumps({"email": email_address}).decode())

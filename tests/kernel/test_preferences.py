@@ -1,4 +1,4 @@
-"""Which media type a request prefers (RFC 9110, section 12.5.1)."""
+"""Content negotiation: the media type that a request prefers (RFC 9110, section 12.5.1)."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from chalicelib.kernel.http.request import Request
 HTML, JSON = "text/html", "application/json"
 
 
-def prefers(accept: str | None) -> bool:
+def prefers_html(accept: str | None) -> bool:
     headers = {} if accept is None else {"accept": accept}
     return Request("GET", "/", {}, {}, headers, b"", "r", "192.0.2.7").prefers(HTML, other_type=JSON)
 
@@ -25,8 +25,8 @@ def prefers(accept: str | None) -> bool:
         "*/*;q=0.1, text/html;q=0.2",
     ],
 )
-def test_what_is_named_first_or_weighs_more(accept: str) -> None:
-    assert prefers(accept)
+def test_html_with_the_higher_weight_or_first_place_is_preferred(accept: str) -> None:
+    assert prefers_html(accept)
 
 
 @pytest.mark.parametrize(
@@ -45,5 +45,5 @@ def test_what_is_named_first_or_weighs_more(accept: str) -> None:
         "nonsense, ;;q=",
     ],
 )
-def test_not_what_weighs_less_or_is_not_named(accept: str | None) -> None:
-    assert not prefers(accept)
+def test_html_with_a_lower_weight_or_without_mention_is_not_preferred(accept: str | None) -> None:
+    assert not prefers_html(accept)

@@ -1,3 +1,5 @@
+"""`Retry-After` headers are parsed as seconds or dates."""
+
 import pytest
 
 from chalicelib.kernel.outbound.retry_after import parse_retry_after
@@ -24,6 +26,6 @@ from tests.harness.clock import Clock
         ("Fri, 99 Nov 2026 09:31:00 GMT", None),
     ],
 )
-def test_seconds_and_dates_are_read(value: str | None, seconds: int | None, clock: Clock) -> None:
+def test_seconds_and_dates_are_parsed(value: str | None, seconds: int | None, clock: Clock) -> None:
     clock.freeze("2026-11-20T09:30:00.000Z")
     assert parse_retry_after(value) == seconds

@@ -1,4 +1,4 @@
-"""Whether two values are the same JSON."""
+"""Equality of JSON values."""
 
 from typing import Any
 
@@ -8,12 +8,12 @@ from chalicelib.kernel.core.json_equality import json_equal
 
 
 @pytest.mark.parametrize("value", [None, True, 0, 1.5, "x", [], [1, {"a": [True]}], {}, {"a": {"b": None}}])
-def test_a_value_is_the_same_as_itself(value: Any) -> None:
+def test_a_value_equals_itself(value: Any) -> None:
     assert json_equal(value, value)
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("first", "second"),
     [
         (1, True),
         (0, False),
@@ -24,10 +24,10 @@ def test_a_value_is_the_same_as_itself(value: Any) -> None:
         ({}, []),
     ],
 )
-def test_values_that_differ_in_anything_are_not_the_same(one: Any, other: Any) -> None:
-    assert not json_equal(one, other)
-    assert not json_equal(other, one)
+def test_different_values_are_not_equal(first: Any, second: Any) -> None:
+    assert not json_equal(first, second)
+    assert not json_equal(second, first)
 
 
-def test_the_order_of_members_is_nothing() -> None:
+def test_the_order_of_members_does_not_matter() -> None:
     assert json_equal({"a": 1, "b": 2.0}, {"b": 2, "a": 1})

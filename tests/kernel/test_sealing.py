@@ -1,4 +1,4 @@
-"""A sealed value tells nothing, and opens only unaltered, with its key, in its place."""
+"""Encrypted values reveal nothing, and decrypt only unaltered, with their key and in their context."""
 
 import pytest
 from hypothesis import given
@@ -9,49 +9,49 @@ from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.crypto.encryption import DecryptionError, decrypt, encrypt
 
 NEXT_KEY = to_base64(bytes(32))
-PLACE = "idempotency:I#user#key"
+CONTEXT = "idempotency:I#user#key"
 
 
 @given(st.binary(), st.text())
-def test_what_was_sealed_for_a_place_is_unsealed_there(plain: bytes, place: str) -> None:
-    assert decrypt(encrypt(plain, place), place) == plain
+def test_decryption_in_the_same_context_restores_the_value(plaintext: bytes, context: str) -> None:
+    assert decrypt(encrypt(plaintext, context), context) == plaintext
 
 
 @given(st.binary(min_size=8))
-def test_the_plain_bytes_do_not_show(plain: bytes) -> None:
-    assert plain not in encrypt(plain, PLACE)
+def test_the_ciphertext_does_not_contain_the_plaintext(plaintext: bytes) -> None:
+    assert plaintext not in encrypt(plaintext, CONTEXT)
 
 
-def test_the_same_value_is_never_sealed_alike() -> None:
-    assert len({encrypt(b"secret", PLACE) for _ in range(50)}) == 50
+def test_each_encryption_has_another_ciphertext() -> None:
+    assert len({encrypt(b"secret", CONTEXT) for _ in range(50)}) == 50
 
 
 @given(st.binary(max_size=20), st.data())
-def test_any_altered_bit_breaks_the_seal(plain: bytes, data: st.DataObject) -> None:
-    sealed = bytearray(encrypt(plain, PLACE))
-    sealed[data.draw(st.integers(0, len(sealed) - 1))] ^= 1 << data.draw(st.integers(0, 7))
+def test_any_altered_bit_is_detected(plaintext: bytes, data: st.DataObject) -> None:
+    ciphertext = bytearray(encrypt(plaintext, CONTEXT))
+    ciphertext[data.draw(st.integers(0, len(ciphertext) - 1))] ^= 1 << data.draw(st.integers(0, 7))
     with pytest.raises(DecryptionError):
-        decrypt(bytes(sealed), PLACE)
+        decrypt(bytes(ciphertext), CONTEXT)
 
 
-def test_every_cut_breaks_the_seal() -> None:
-    sealed = encrypt(b"secret", PLACE)
-    for length in range(len(sealed)):
+def test_any_truncation_is_detected() -> None:
+    ciphertext = encrypt(b"secret", CONTEXT)
+    for length in range(len(ciphertext)):
         with pytest.raises(DecryptionError):
-            decrypt(sealed[:length], PLACE)
+            decrypt(ciphertext[:length], CONTEXT)
 
 
-def test_a_value_moved_elsewhere_stays_sealed() -> None:
+def test_a_value_does_not_decrypt_in_another_context() -> None:
     with pytest.raises(DecryptionError):
-        decrypt(encrypt(b"secret", PLACE), "idempotency:I#somebody-else#key")
+        decrypt(encrypt(b"secret", CONTEXT), "idempotency:I#somebody-else#key")
 
 
-def test_another_key_opens_nothing_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    sealed = encrypt(b"secret", PLACE)
+def test_another_key_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    ciphertext = encrypt(b"secret", CONTEXT)
     monkeypatch.setenv("DATA_KEY", NEXT_KEY)
     settings.cache_clear()
     with pytest.raises(DecryptionError, match="another key"):
-        decrypt(sealed, PLACE)
+        decrypt(ciphertext, CONTEXT)
     monkeypatch.undo()
     settings.cache_clear()
-    assert decrypt(sealed, PLACE) == b"secret"
+    assert decrypt(ciphertext, CONTEXT) == b"secret"

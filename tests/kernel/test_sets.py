@@ -1,4 +1,4 @@
-"""Sets of records: replaced as a whole or not at all, each time with another version of the place they are in."""
+"""A record set is replaced completely or not at all, and each replacement increases its container's version."""
 
 from dataclasses import field
 from typing import Any
@@ -48,75 +48,79 @@ def room() -> Room:
     return room
 
 
-def chair(room: Room, label: str, **settings: Any) -> Chair:
+def build_chair(room: Room, label: str, **settings: Any) -> Chair:
     return Chair(**beginning(now()), room_id=room.id, label=label, settings=settings)
 
 
-def present(room: Room) -> list[Chair]:
+def load_chairs(room: Room) -> list[Chair]:
     return [Chair.from_item(item) for item in table.query_all(f"R#{room.id}", "C#")]
 
 
-def replaced(room: Room, *wanted: Chair, before: list[Chair] | None = None) -> UnitOfWork:
+def replacement(room: Room, *chairs: Chair, before: list[Chair] | None = None) -> UnitOfWork:
     changes = UnitOfWork(now())
-    changes.replace_set(room, present(room) if before is None else before, wanted, Chairs.create)
+    changes.replace_set(room, load_chairs(room) if before is None else before, chairs, Chairs.create)
     return changes
 
 
-def version(room: Room) -> int:
+def load_version(room: Room) -> int:
     item = table.get(room.item_key)
     assert item
     return int(item["version"])
 
 
-def test_a_set_becomes_what_is_wanted_and_what_stays_stays_the_same_record(room: Room) -> None:
-    first, second = chair(room, "a"), chair(room, "b")
-    replaced(room, first, second).commit()
-    room = room.replace(version=version(room))
-    changes = replaced(room, chair(room, "b", soft=True), chair(room, "c"))
+def test_a_replacement_keeps_records_that_stay(room: Room) -> None:
+    first, second = build_chair(room, "a"), build_chair(room, "b")
+    replacement(room, first, second).commit()
+    room = room.replace(version=load_version(room))
+    changes = replacement(room, build_chair(room, "b", soft=True), build_chair(room, "c"))
     changes.commit()
-    kept = {each.label: each for each in present(room)}
-    assert list(kept) == ["b", "c"]
-    assert (kept["b"].id, kept["b"].version, kept["b"].settings) == (second.id, 2, {"soft": True})
-    assert version(room) == 3
+    chairs_by_label = {chair.label: chair for chair in load_chairs(room)}
+    assert list(chairs_by_label) == ["b", "c"]
+    assert (chairs_by_label["b"].id, chairs_by_label["b"].version, chairs_by_label["b"].settings) == (
+        second.id,
+        2,
+        {"soft": True},
+    )
+    assert load_version(room) == 3
 
 
-def test_the_entry_is_about_the_whole_of_it(room: Room) -> None:
-    before, after = replaced(room, chair(room, "a")).event_subject
+def test_the_event_describes_the_whole_set(room: Room) -> None:
+    before, after = replacement(room, build_chair(room, "a")).event_subject
     assert isinstance(before, Chairs)
     assert isinstance(after, Chairs)
     assert (before.id, before.version, before.items) == (room.id, 1, ())
-    assert (after.id, after.version, [each.label for each in after.items]) == (room.id, 2, ["a"])
+    assert (after.id, after.version, [chair.label for chair in after.items]) == (room.id, 2, ["a"])
     assert (after.log, after.log_label) == ("o", "Attic")
 
 
-def test_the_whole_is_told_item_by_item(room: Room) -> None:
-    whole = Chairs.create(room, [])
-    shown = {"id": room.id, "items": [{"label": "a"}, {"label": "b.c"}]}
-    assert whole.diffable(shown) == {
+def test_a_set_is_compared_item_by_item(room: Room) -> None:
+    chairs = Chairs.create(room, [])
+    public_fields = {"id": room.id, "items": [{"label": "a"}, {"label": "b.c"}]}
+    assert chairs.diffable(public_fields) == {
         "items": ["a", "b.c"],
         "items.a": {"label": "a"},
         "items.b.c": {"label": "b.c"},
     }
 
 
-def test_a_set_that_is_as_wanted_changes_nothing(room: Room) -> None:
-    replaced(room, chair(room, "a", legs=1)).commit()
-    assert replaced(room, chair(room, "a", legs=1)).is_empty
-    assert not replaced(room, chair(room, "a", legs=True)).is_empty  # To Python, 1 is true.
+def test_an_unchanged_set_is_not_written(room: Room) -> None:
+    replacement(room, build_chair(room, "a", legs=1)).commit()
+    assert replacement(room, build_chair(room, "a", legs=1)).is_empty
+    assert not replacement(room, build_chair(room, "a", legs=True)).is_empty  # In Python, 1 == True.
 
 
-def test_of_two_who_replace_it_at_once_one_does_it_again(room: Room) -> None:
-    one, other = replaced(room, chair(room, "a")), replaced(room, chair(room, "b"))
-    one.commit()
+def test_one_of_two_concurrent_replacements_conflicts(room: Room) -> None:
+    first, second = replacement(room, build_chair(room, "a")), replacement(room, build_chair(room, "b"))
+    first.commit()
     with pytest.raises(ConcurrentModification):
-        other.commit()
-    assert [each.label for each in present(room)] == ["a"]
+        second.commit()
+    assert [chair.label for chair in load_chairs(room)] == ["a"]
 
 
-def test_it_holds_so_many_and_so_much(room: Room) -> None:
-    labels = [chair(room, label) for label in "abc"]
-    Chairs.check_size(labels)
+def test_the_number_and_size_of_items_are_limited(room: Room) -> None:
+    chairs = [build_chair(room, label) for label in "abc"]
+    Chairs.check_size(chairs)
     with pytest.raises(Problem, match="At most 3 chairs are allowed"):
-        Chairs.check_size([*labels, chair(room, "d")])
+        Chairs.check_size([*chairs, build_chair(room, "d")])
     with pytest.raises(Problem, match="400 are allowed"):
-        Chairs.check_size([chair(room, "a", text="x" * 400)])
+        Chairs.check_size([build_chair(room, "a", text="x" * 400)])

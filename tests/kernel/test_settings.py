@@ -1,4 +1,4 @@
-"""A process starts with settings that are right, or says which are wrong and why."""
+"""Settings are valid when a process starts, or an error names those that are not, and why."""
 
 import json
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ DEPLOYED = {
 
 
 @pytest.fixture(autouse=True)
-def nothing_set(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _without_settings(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     for name in ["SETTINGS_FILE", *(field.upper() for field in settings_model().model_fields)]:
         monkeypatch.delenv(name, raising=False)
     settings.cache_clear()
@@ -39,140 +39,174 @@ def nothing_set(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     settings.cache_clear()
 
 
-def read(monkeypatch: pytest.MonkeyPatch, **given: str) -> Settings:
-    """Read settings that are given, with as many public keys as sign unless these are given too."""
-    public = {"AUDIT_PUBLIC_KEYS": ",".join([*PUBLIC.values()] * (given.get("AUDIT_SIGNING_KEY", "").count(",") + 1))}
-    for name, value in (KEYS | public | given).items():
+def load_settings(monkeypatch: pytest.MonkeyPatch, **variables: str) -> Settings:
+    """Load settings from these environment variables. Public keys for the signing keys are added unless given."""
+    public_keys = {
+        "AUDIT_PUBLIC_KEYS": ",".join([*PUBLIC.values()] * (variables.get("AUDIT_SIGNING_KEY", "").count(",") + 1))
+    }
+    for name, value in (KEYS | public_keys | variables).items():
         monkeypatch.setenv(name, value)
     settings.cache_clear()
     return settings()
 
 
-def test_keys_alone_are_enough_for_the_local_stage(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert read(monkeypatch).stage == "local"
+def test_keys_are_sufficient_for_the_local_stage(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert load_settings(monkeypatch).stage == "local"
 
 
 @pytest.mark.parametrize("name", KEYS)
 @pytest.mark.parametrize("value", ["", "not base64!", "c2hvcnQ="])
-def test_a_key_that_is_not_32_bytes_is_refused_by_its_name_and_not_shown(
+def test_an_invalid_key_is_rejected_by_name_without_its_value(
     name: str, value: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(SettingsError, match=name) as refusal:
-        read(monkeypatch, **{name: value})
-    assert value == "" or value not in str(refusal.value)
+    with pytest.raises(SettingsError, match=name) as raised:
+        load_settings(monkeypatch, **{name: value})
+    assert value == "" or value not in str(raised.value)
 
 
-def test_everything_wrong_is_said_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(SettingsError) as refusal:
-        read(monkeypatch, STAGE="moon", LOG_LEVEL="loud", WEBHOOK_ALLOW_PRIVATE="perhaps")
-    assert all(name in str(refusal.value) for name in ("STAGE", "LOG_LEVEL", "WEBHOOK_ALLOW_PRIVATE"))
+def test_all_invalid_settings_are_reported_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(SettingsError) as raised:
+        load_settings(monkeypatch, STAGE="moon", LOG_LEVEL="loud", WEBHOOK_ALLOW_PRIVATE="perhaps")
+    assert all(name in str(raised.value) for name in ("STAGE", "LOG_LEVEL", "WEBHOOK_ALLOW_PRIVATE"))
 
 
 @pytest.mark.parametrize("name", sorted(DEPLOYED.keys() - {"STAGE", *KEYS, *PUBLIC}))
-def test_a_deployed_stage_needs_what_the_local_one_can_do_without(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert read(monkeypatch, **DEPLOYED).stage == "prod"
+def test_a_deployed_stage_requires_settings_that_are_optional_locally(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert load_settings(monkeypatch, **DEPLOYED).stage == "prod"
     with pytest.raises(SettingsError, match=f"{name}: must be set on a deployed stage"):
-        read(monkeypatch, **(DEPLOYED | {name: ""}))
+        load_settings(monkeypatch, **(DEPLOYED | {name: ""}))
 
 
-def test_links_begin_with_an_address(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert read(monkeypatch, PUBLIC_URL="http://127.0.0.1:9000").public_url == "http://127.0.0.1:9000"
+def test_the_public_url_must_be_an_https_url(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert load_settings(monkeypatch, PUBLIC_URL="http://127.0.0.1:9000").public_url == "http://127.0.0.1:9000"
     assert (
-        read(monkeypatch, **DEPLOYED, PUBLIC_URL="https://api.example/prod/").public_url == "https://api.example/prod"
+        load_settings(monkeypatch, **DEPLOYED, PUBLIC_URL="https://api.example/prod/").public_url
+        == "https://api.example/prod"
     )
-    here = "http://127.0.0.1:9000/restapis/id/dev"
-    assert read(monkeypatch, **DEPLOYED, PUBLIC_URL=here).public_url == here
-    for wrong in ("api.example", "http://api.example", "http://127.0.0.1.example", "http://127.0.0.1@api.example", ""):
+    local_url = "http://127.0.0.1:9000/restapis/id/dev"
+    assert load_settings(monkeypatch, **DEPLOYED, PUBLIC_URL=local_url).public_url == local_url
+    for invalid_value in (
+        "api.example",
+        "http://api.example",
+        "http://127.0.0.1.example",
+        "http://127.0.0.1@api.example",
+        "",
+    ):
         with pytest.raises(SettingsError, match="PUBLIC_URL: must be an https URL"):
-            read(monkeypatch, **DEPLOYED, PUBLIC_URL=wrong)
+            load_settings(monkeypatch, **DEPLOYED, PUBLIC_URL=invalid_value)
 
 
 @pytest.mark.parametrize("name", KEYS)
 @pytest.mark.parametrize("keys", ["", KEY, "kms:", "kms:not base64!", f"{WRAPPED},", f"{WRAPPED},{KEY}"])
-def test_a_deployed_stage_takes_wrapped_keys_only(name: str, keys: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert getattr(read(monkeypatch, **DEPLOYED), name.lower()) == WRAPPED
+def test_a_deployed_stage_accepts_only_wrapped_keys(name: str, keys: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert getattr(load_settings(monkeypatch, **DEPLOYED), name.lower()) == WRAPPED
     for stage in ("dev", "prod"):
-        with pytest.raises(SettingsError, match=f"{name}: (must be wrapped by AWS KMS|not base64)") as refusal:
-            read(monkeypatch, **(DEPLOYED | {"STAGE": stage, name: keys}))
-        assert KEY not in str(refusal.value)
+        with pytest.raises(SettingsError, match=f"{name}: (must be wrapped by AWS KMS|not base64)") as raised:
+            load_settings(monkeypatch, **(DEPLOYED | {"STAGE": stage, name: keys}))
+        assert KEY not in str(raised.value)
 
 
 @pytest.mark.parametrize("name", KEYS)
-def test_keys_are_listed_one_after_the_other(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_several_keys_are_separated_by_commas(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for keys in (KEY, WRAPPED, f"{KEY},{OTHER_KEY}", f"{KEY},{WRAPPED}"):
-        for written in (keys, keys.replace(",", " , ")):
-            assert getattr(read(monkeypatch, **{name: written}), name.lower()) == keys
-    for wrong in (f"{KEY},", f"{KEY},c2hvcnQ="):
+        for spelling in (keys, keys.replace(",", " , ")):
+            assert getattr(load_settings(monkeypatch, **{name: spelling}), name.lower()) == keys
+    for invalid_value in (f"{KEY},", f"{KEY},c2hvcnQ="):
         with pytest.raises(SettingsError, match=f"{name}: must be 32 bytes in base64"):
-            read(monkeypatch, **{name: wrong})
+            load_settings(monkeypatch, **{name: invalid_value})
 
 
-def test_there_are_as_many_public_keys_as_sign(monkeypatch: pytest.MonkeyPatch) -> None:
-    public, other = PUBLIC["AUDIT_PUBLIC_KEYS"], public_halves(OTHER_KEY)
-    both = {"AUDIT_SIGNING_KEY": f"{KEY},{OTHER_KEY}"}
-    assert read(monkeypatch, **both, AUDIT_PUBLIC_KEYS=f"{public} , {other}").audit_public_keys == f"{public},{other}"
-    for wrong in ({"AUDIT_PUBLIC_KEYS": f"{public},{other}"}, both | PUBLIC):
+def test_the_number_of_public_keys_is_that_of_the_signing_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    public_keys, other_public_key = PUBLIC["AUDIT_PUBLIC_KEYS"], public_halves(OTHER_KEY)
+    signing_keys = {"AUDIT_SIGNING_KEY": f"{KEY},{OTHER_KEY}"}
+    assert (
+        load_settings(
+            monkeypatch, **signing_keys, AUDIT_PUBLIC_KEYS=f"{public_keys} , {other_public_key}"
+        ).audit_public_keys
+        == f"{public_keys},{other_public_key}"
+    )
+    for invalid_value in ({"AUDIT_PUBLIC_KEYS": f"{public_keys},{other_public_key}"}, signing_keys | PUBLIC):
         with pytest.raises(SettingsError, match="AUDIT_PUBLIC_KEYS: must be as many as AUDIT_SIGNING_KEY lists"):
-            read(monkeypatch, **wrong)
-    for wrong in ({"AUDIT_PUBLIC_KEYS": ""}, {"AUDIT_PUBLIC_KEYS": "AAAA"}):
+            load_settings(monkeypatch, **invalid_value)
+    for invalid_value in ({"AUDIT_PUBLIC_KEYS": ""}, {"AUDIT_PUBLIC_KEYS": "AAAA"}):
         with pytest.raises(SettingsError, match="AUDIT_PUBLIC_KEYS: must be 32 bytes"):
-            read(monkeypatch, **wrong)
+            load_settings(monkeypatch, **invalid_value)
 
 
-def test_a_deployed_stage_fetches_its_issuers_keys_over_https_only(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_deployed_stage_fetches_the_issuers_keys_only_over_https(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(SettingsError, match="AUTH_JWKS: must be an https URL"):
-        read(monkeypatch, **(DEPLOYED | {"AUTH_JWKS": "http://issuer.example/jwks"}))
-    assert read(monkeypatch, AUTH_JWKS="http://127.0.0.1:1/jwks", STAGE="local").auth_jwks == "http://127.0.0.1:1/jwks"
+        load_settings(monkeypatch, **(DEPLOYED | {"AUTH_JWKS": "http://issuer.example/jwks"}))
+    assert (
+        load_settings(monkeypatch, AUTH_JWKS="http://127.0.0.1:1/jwks", STAGE="local").auth_jwks
+        == "http://127.0.0.1:1/jwks"
+    )
 
 
-@pytest.mark.parametrize("place", ["missing.json", ".", "ftp://issuer.example/jwks", "https://", "issuer.example/jwks"])
+@pytest.mark.parametrize(
+    "location", ["missing.json", ".", "ftp://issuer.example/jwks", "https://", "issuer.example/jwks"]
+)
 @pytest.mark.parametrize("stage", ["local", "prod"])
-def test_an_issuers_keys_must_be_somewhere(
-    stage: str, place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_the_issuers_keys_must_be_an_https_url_or_a_file(
+    stage: str, location: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    told = r"AUTH_JWKS: must be an https URL or an existing file.*docs/reference/settings\.md"
-    with pytest.raises(SettingsError, match=told):
-        read(monkeypatch, **(DEPLOYED | {"STAGE": stage, "AUTH_JWKS": place}))
+    message = r"AUTH_JWKS: must be an https URL or an existing file.*docs/reference/settings\.md"
+    with pytest.raises(SettingsError, match=message):
+        load_settings(monkeypatch, **(DEPLOYED | {"STAGE": stage, "AUTH_JWKS": location}))
     (tmp_path / "jwks.json").touch()
-    assert read(monkeypatch, **(DEPLOYED | {"STAGE": stage, "AUTH_JWKS": "jwks.json"})).auth_jwks == "jwks.json"
+    assert (
+        load_settings(monkeypatch, **(DEPLOYED | {"STAGE": stage, "AUTH_JWKS": "jwks.json"})).auth_jwks == "jwks.json"
+    )
 
 
-def test_the_environment_speaks_louder_than_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_environment_variables_override_the_settings_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "settings.json"
     file.write_text(json.dumps({"table_name": "filed", "mail_from": "filed@example.com"}))
-    known = read(monkeypatch, SETTINGS_FILE=str(file), MAIL_FROM="said@example.com")
-    assert (known.table_name, known.mail_from) == ("filed", "said@example.com")
+    loaded = load_settings(monkeypatch, SETTINGS_FILE=str(file), MAIL_FROM="said@example.com")
+    assert (loaded.table_name, loaded.mail_from) == ("filed", "said@example.com")
 
 
 @pytest.mark.parametrize("sender", ["Atrium", "mail@", "@example.com", "Atrium <mail>", "a@b.example, c@d.example"])
-def test_mail_comes_from_an_address(sender: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_sender_must_be_an_email_address(sender: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(SettingsError, match="MAIL_FROM: must be an e-mail address"):
-        read(monkeypatch, MAIL_FROM=sender)
-    for right in ("mail@example.com", "Atrium <mail@example.com>", '"Atrium, Inc." <mail@example.com>', ""):
-        assert read(monkeypatch, MAIL_FROM=right).mail_from == right
+        load_settings(monkeypatch, MAIL_FROM=sender)
+    for valid_value in ("mail@example.com", "Atrium <mail@example.com>", '"Atrium, Inc." <mail@example.com>', ""):
+        assert load_settings(monkeypatch, MAIL_FROM=valid_value).mail_from == valid_value
 
 
-def test_names_are_asked_of_servers_that_have_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_dns_servers_must_be_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(SettingsError, match="DNS_NAMESERVERS: must be addresses, such as"):
-        read(monkeypatch, DNS_NAMESERVERS="dns.example")
-    for right in ("", "192.0.2.7", "127.0.0.1:5353, [2001:db8::7]:53"):
-        assert read(monkeypatch, DNS_NAMESERVERS=right).dns_nameservers == right
+        load_settings(monkeypatch, DNS_NAMESERVERS="dns.example")
+    for valid_value in ("", "192.0.2.7", "127.0.0.1:5353, [2001:db8::7]:53"):
+        assert load_settings(monkeypatch, DNS_NAMESERVERS=valid_value).dns_nameservers == valid_value
 
 
-def test_platforms_have_a_domain_of_the_services_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert read(monkeypatch).platforms_domain == "atrium.localhost"
-    assert read(monkeypatch, PLATFORMS_DOMAIN="Atrium.Example.").platforms_domain == "atrium.example"
-    for wrong in ("", "atrium", "https://atrium.example", "atrium.example:80", "192.0.2.7", f"{'a' * 180}.example"):
+def test_the_platform_base_domain_must_be_a_domain_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert load_settings(monkeypatch).platforms_domain == "atrium.localhost"
+    assert load_settings(monkeypatch, PLATFORMS_DOMAIN="Atrium.Example.").platforms_domain == "atrium.example"
+    for invalid_value in (
+        "",
+        "atrium",
+        "https://atrium.example",
+        "atrium.example:80",
+        "192.0.2.7",
+        f"{'a' * 180}.example",
+    ):
         with pytest.raises(SettingsError, match="PLATFORMS_DOMAIN: must be a domain name such as"):
-            read(monkeypatch, PLATFORMS_DOMAIN=wrong)
+            load_settings(monkeypatch, PLATFORMS_DOMAIN=invalid_value)
     with pytest.raises(SettingsError, match="PLATFORMS_DOMAIN: must be set on a deployed stage"):
-        read(monkeypatch, **(DEPLOYED | {"PLATFORMS_DOMAIN": "atrium.localhost"}))
+        load_settings(monkeypatch, **(DEPLOYED | {"PLATFORMS_DOMAIN": "atrium.localhost"}))
 
 
-def test_custom_domains_lead_to_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
-    for given, known in (("", ""), ("192.0.2.7", "192.0.2.7"), ("192.0.2.7, 2001:DB8:0::7", "192.0.2.7,2001:db8::7")):
-        assert read(monkeypatch, PLATFORMS_ADDRESSES=given).platforms_addresses == known
-    for wrong in ("atrium.example", "192.0.2.7/32", "192.0.2.7,", "192.0.2"):
+def test_the_platform_apex_addresses_must_be_ip_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
+    for variables, loaded in (
+        ("", ""),
+        ("192.0.2.7", "192.0.2.7"),
+        ("192.0.2.7, 2001:DB8:0::7", "192.0.2.7,2001:db8::7"),
+    ):
+        assert load_settings(monkeypatch, PLATFORMS_ADDRESSES=variables).platforms_addresses == loaded
+    for invalid_value in ("atrium.example", "192.0.2.7/32", "192.0.2.7,", "192.0.2"):
         with pytest.raises(SettingsError, match="PLATFORMS_ADDRESSES: must be addresses separated by commas"):
-            read(monkeypatch, PLATFORMS_ADDRESSES=wrong)
+            load_settings(monkeypatch, PLATFORMS_ADDRESSES=invalid_value)

@@ -1,4 +1,4 @@
-"""Records of a shape that fields had before: read as they would be today, and stored so when they change."""
+"""Items of older schema versions are read as current records, and stored in the current schema with a change."""
 
 from typing import Any, ClassVar
 
@@ -19,23 +19,23 @@ pytestmark = pytest.mark.usefixtures("aws")
 SHELF = "01939d3c-0000-7000-8000-00000000000b"
 
 
-def _in_grams(item: Item) -> Item:
+def _convert_to_grams(item: Item) -> Item:
     return {"grams": item.pop("kilograms") * 1000, **item}
 
 
-def _with_a_title(item: Item) -> Item:
+def _rename_label_to_title(item: Item) -> Item:
     return {"title": item.pop("label", None) or "Untitled", **item}
 
 
 class Crate(Entity):
-    """Was weighed in kilograms, and then called by a label, which its list was by."""
+    """A record whose weight was in kilograms in version 1, and whose title was called label until version 2."""
 
     kind, pk, sk = "crate", "P#{shelf_id}", "{id}"
     by_title = Collection("P#{shelf_id}#T", "{title}", index="index1")
     by_grams = Collection("P#{shelf_id}#G", "{grams:09d}", index="index2")
     version_fields = ("version", "grams")
     schema_version = 3
-    upcasters: ClassVar[schema_versions.Upcasts] = {1: _in_grams, 2: _with_a_title}
+    upcasters: ClassVar[schema_versions.Upcasts] = {1: _convert_to_grams, 2: _rename_label_to_title}
 
     shelf_id: str
     title: str
@@ -46,18 +46,18 @@ class Crate(Entity):
 del KINDS["crate"]
 
 
-def old(**fields: Any) -> Item:
-    """Put a crate as the first shape had it, in the index of that shape, with a mark of somebody else's."""
-    begun = beginning(now())
+def put_version_1(**fields: Any) -> Item:
+    """Store a crate of schema version 1 with its former index keys and an attribute of another writer."""
+    base_fields = beginning(now())
     item = {
-        **begun,
+        **base_fields,
         "version": 1,
         "kind": "crate",
         "shelf_id": SHELF,
         "label": "Looms",
         "kilograms": 2,
         "pk": f"P#{SHELF}",
-        "sk": begun["id"],
+        "sk": base_fields["id"],
         "facet1pk": f"P#{SHELF}#heavy",
         "closing": "mark",
         **fields,
@@ -66,7 +66,7 @@ def old(**fields: Any) -> Item:
     return item
 
 
-def read(item: Item) -> Crate:
+def load(item: Item) -> Crate:
     return Crate.from_item(table.get((item["pk"], item["sk"])) or {})
 
 
@@ -77,32 +77,32 @@ def update(crate: Crate, **fields: Any) -> None:
 
 
 class TestReading:
-    def test_every_older_shape_is_read_as_it_would_be_today(self) -> None:
-        first, second = old(), old(shape=2, grams=5)
-        assert (read(first).title, read(first).grams) == ("Looms", 2000)
-        assert (read(second).title, read(second).grams) == ("Looms", 5)
+    def test_every_older_version_is_read_as_current(self) -> None:
+        first, second = put_version_1(), put_version_1(shape=2, grams=5)
+        assert (load(first).title, load(first).grams) == ("Looms", 2000)
+        assert (load(second).title, load(second).grams) == ("Looms", 5)
 
-    def test_a_list_holds_all_of_them_and_what_is_read_says_the_same_whatever_it_was_read_from(self) -> None:
-        first = old()
+    def test_a_list_contains_records_of_all_versions(self) -> None:
+        first = put_version_1()
         new = Crate(**beginning(now()), shelf_id=SHELF, title="New", grams=1)
         cloud.put(new.item())
         crates = {crate.id: crate for crate in map(Crate.from_item, table.query(f"P#{SHELF}").items)}
-        begun = {name: first[name] for name in ("id", "created_at", "updated_at")}
-        assert crates == {first["id"]: Crate(**begun, shelf_id=SHELF, title="Looms", grams=2000), new.id: new}
+        base_fields = {name: first[name] for name in ("id", "created_at", "updated_at")}
+        assert crates == {first["id"]: Crate(**base_fields, shelf_id=SHELF, title="Looms", grams=2000), new.id: new}
 
-    def test_reading_changes_nothing_and_the_upcast_gets_an_item_of_its_own(self) -> None:
-        item = old()
+    def test_reading_changes_neither_the_item_nor_the_table(self) -> None:
+        item = put_version_1()
         before = dict(item)
         Crate.from_item(item)
         assert item == before
         assert table.get((item["pk"], item["sk"])) == before
 
-    def test_a_newer_shape_is_not_misread(self) -> None:
-        item = old(shape=4, title="Looms", grams=2)
+    def test_a_newer_version_is_not_misread(self) -> None:
+        item = put_version_1(shape=4, title="Looms", grams=2)
         with pytest.raises(Problem, match="unavailable"):
-            read(item)
+            load(item)
 
-    def test_only_a_shape_above_the_first_is_stored(self) -> None:
+    def test_the_first_version_is_not_stored(self) -> None:
         class Box(Entity):
             kind, pk, sk = "box", "P#{id}", "#"
 
@@ -110,78 +110,78 @@ class TestReading:
         assert "shape" not in Box(**beginning(now())).item()
         assert Crate(**beginning(now()), shelf_id=SHELF, title="x", grams=1).item()["shape"] == 3
 
-    def test_an_entity_without_a_way_from_every_older_shape_is_a_mistake(self) -> None:
+    def test_an_entity_without_all_upcasters_is_an_error(self) -> None:
         with pytest.raises(TypeError, match="from each of 1 to 1"):
 
             class Box(Entity):
                 kind, pk, sk, schema_version = "box", "P#{id}", "#", 2
 
 
-class TestChanging:
+class TestWriting:
     @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(
         st.sampled_from([{}, {"shape": 2, "grams": 7}, {"label": ""}]),
         st.sampled_from([{"sent": True}, {"title": "Mills"}, {"title": "Looms", "sent": True}, {"grams": 2000}]),
     )
-    def test_the_first_change_stores_it_wholly_in_todays_shape(self, stored: Item, changed: dict[str, Any]) -> None:
-        item = old(**stored)
-        if stored.get("shape") == 2:
+    def test_the_first_change_stores_the_current_version(self, item_fields: Item, changed: dict[str, Any]) -> None:
+        item = put_version_1(**item_fields)
+        if item_fields.get("shape") == 2:
             del item["kilograms"]
             cloud.put(item)
         changes = UnitOfWork(now())
-        made = changes.bump_version(read(item), **changed)
+        updated = changes.bump_version(load(item), **changed)
         changes.commit()
-        assert table.get(made.item_key) == {**made.item(), "closing": "mark"}
-        assert read(item).legacy_item is None
+        assert table.get(updated.item_key) == {**updated.item(), "closing": "mark"}
+        assert load(item).legacy_item is None
 
-    def test_its_index_keys_are_those_of_today(self) -> None:
-        item = old()
-        update(read(item), sent=True)
-        stored = table.get((item["pk"], item["sk"])) or {}
-        assert "facet1pk" not in stored
+    def test_index_keys_are_those_of_the_current_version(self) -> None:
+        item = put_version_1()
+        update(load(item), sent=True)
+        item_fields = table.get((item["pk"], item["sk"])) or {}
+        assert "facet1pk" not in item_fields
         (listed,) = table.query(Partition(f"P#{SHELF}#T", "index1")).items
         assert listed["title"] == "Looms"
 
-    def test_what_changes_nothing_leaves_it_as_it_is(self) -> None:
-        item = old()
+    def test_a_change_to_equal_values_is_not_written(self) -> None:
+        item = put_version_1()
         changes = UnitOfWork(now())
-        changes.update(read(item), title="Looms", grams=2000)
+        changes.update(load(item), title="Looms", grams=2000)
         assert changes.is_empty
         assert table.get((item["pk"], item["sk"])) == item
 
-    def test_of_two_who_read_the_old_one_the_second_decides_again(self) -> None:
-        item = old()
-        first, second = read(item), read(item)
+    def test_one_of_two_concurrent_changes_of_an_old_item_conflicts(self) -> None:
+        item = put_version_1()
+        first, second = load(item), load(item)
         changes = UnitOfWork(now())
-        settled = changes.update_untracked(first, sent=True)
+        updated = changes.update_untracked(first, sent=True)
         changes.commit()
-        assert settled.version == 1
-        for change in ("update_untracked", "update", "delete"):
+        assert updated.version == 1
+        for method in ("update_untracked", "update", "delete"):
             changes = UnitOfWork(now())
-            getattr(changes, change)(second, **({} if change == "delete" else {"title": "Mills"}))
+            getattr(changes, method)(second, **({} if method == "delete" else {"title": "Mills"}))
             with pytest.raises(ConcurrentModification):
                 changes.commit()
-        update(read(item), title="Mills")
-        assert (read(item).title, read(item).sent) == ("Mills", True)
+        update(load(item), title="Mills")
+        assert (load(item).title, load(item).sent) == ("Mills", True)
 
-    def test_what_is_made_of_it_before_it_changes_is_written_as_well(self) -> None:
-        item = old()
-        update(read(item).replace(title="Mills"), grams=9)
-        assert (read(item).title, read(item).grams, read(item).legacy_item) == ("Mills", 9, None)
+    def test_replaced_fields_of_an_old_record_are_written_with_the_next_change(self) -> None:
+        item = put_version_1()
+        update(load(item).replace(title="Mills"), grams=9)
+        assert (load(item).title, load(item).grams, load(item).legacy_item) == ("Mills", 9, None)
 
-    def test_it_goes_on_from_what_it_became(self) -> None:
-        item = old()
+    def test_a_changed_record_can_be_changed_again(self) -> None:
+        item = put_version_1()
         for grams in (5, 2000):
             changes = UnitOfWork(now())
-            crate = changes.update_untracked(read(item), grams=grams)
+            crate = changes.update_untracked(load(item), grams=grams)
             changes.commit()
             update(crate.replace(sent=True), title=f"{grams}")
-        assert (read(item).grams, read(item).title, read(item).version) == (2000, "2000", 3)
+        assert (load(item).grams, load(item).title, load(item).version) == (2000, "2000", 3)
 
-    def test_it_can_be_required_and_removed(self) -> None:
-        item, other = old(), old()
+    def test_an_old_record_can_be_required_and_deleted(self) -> None:
+        item, other = put_version_1(), put_version_1()
         changes = UnitOfWork(now())
-        changes.require_unchanged(read(item))
-        changes.delete(read(other))
+        changes.require_unchanged(load(item))
+        changes.delete(load(other))
         changes.commit()
         assert table.get((other["pk"], other["sk"])) is None

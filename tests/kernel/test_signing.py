@@ -1,4 +1,4 @@
-"""A tag holds for its payload, its context and its key, and for nothing else; its key may be followed by another."""
+"""A MAC is valid for its payload, context and key only, and keys can be rotated."""
 
 import hashlib
 import hmac
@@ -16,41 +16,43 @@ KEY, OTHER_KEY = bytes(range(32)), bytes(32)
 contexts = st.text(max_size=8)
 
 
-def test_the_tag_is_the_keys_id_and_the_beginning_of_hmac_sha256_over_context_and_payload() -> None:
-    whole = hmac.new(KEY, b"\x00\x00\x00\x06cursor" + b"payload", hashlib.sha256).digest()
-    assert authenticate(b"payload", "cursor") == hashlib.sha256(KEY).digest()[:4] + whole[:16]
+def test_a_tag_is_the_key_id_and_a_truncated_hmac_sha256_of_context_and_payload() -> None:
+    mac = hmac.new(KEY, b"\x00\x00\x00\x06cursor" + b"payload", hashlib.sha256).digest()
+    assert authenticate(b"payload", "cursor") == hashlib.sha256(KEY).digest()[:4] + mac[:16]
 
 
 @given(st.binary(), contexts)
-def test_a_tag_holds_where_it_was_made(payload: bytes, context: str) -> None:
+def test_a_tag_is_valid_for_its_payload_and_context(payload: bytes, context: str) -> None:
     tag = authenticate(payload, context)
     assert len(tag) == TAG_BYTES
     assert verify_tag(payload, tag, context)
 
 
 @given(st.tuples(st.binary(max_size=4), contexts), st.tuples(st.binary(max_size=4), contexts))
-def test_a_tag_holds_nowhere_else(made: tuple[bytes, str], used: tuple[bytes, str]) -> None:
-    assert verify_tag(used[0], authenticate(*made), used[1]) == (made == used)
+def test_a_tag_is_invalid_for_another_payload_or_context(
+    signed_pair: tuple[bytes, str], verified_pair: tuple[bytes, str]
+) -> None:
+    assert verify_tag(verified_pair[0], authenticate(*signed_pair), verified_pair[1]) == (signed_pair == verified_pair)
 
 
-def test_context_and_payload_can_not_flow_into_each_other() -> None:
+def test_context_and_payload_are_delimited() -> None:
     assert not verify_tag(b"b", authenticate(b"", "ab"), "a")
     assert not verify_tag(b"", authenticate(b"b", "a"), "ab")
 
 
 @given(st.data())
-def test_any_altered_bit_is_seen(data: st.DataObject) -> None:
+def test_any_altered_bit_is_detected(data: st.DataObject) -> None:
     tag = bytearray(authenticate(b"payload", "cursor"))
     tag[data.draw(st.integers(0, TAG_BYTES - 1))] ^= 1 << data.draw(st.integers(0, 7))
     assert not verify_tag(b"payload", bytes(tag), "cursor")
 
 
 @pytest.mark.parametrize("length", [0, 1, 3, 4, 5, 19])
-def test_a_cut_tag_does_not_hold(length: int) -> None:
+def test_a_truncated_tag_is_invalid(length: int) -> None:
     assert not verify_tag(b"payload", authenticate(b"payload", "cursor")[:length], "cursor")
 
 
-def test_another_key_makes_another_tag(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_tag_of_another_key_is_invalid(monkeypatch: pytest.MonkeyPatch) -> None:
     tag = authenticate(b"payload", "cursor")
     monkeypatch.setenv("TOKEN_KEY", to_base64(OTHER_KEY))
     settings.cache_clear()

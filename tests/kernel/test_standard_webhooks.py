@@ -1,4 +1,4 @@
-"""A message is signed so that whoever knows a secret of its sender can tell, and nobody else can make it."""
+"""Webhook messages are signed as Standard Webhooks specifies."""
 
 import json
 from pathlib import Path
@@ -16,27 +16,27 @@ from chalicelib.kernel.core.encoding import to_base64
 
 VECTOR = json.loads((Path(__file__).parents[1] / "vectors.json").read_text())["webhook"]
 BODY = VECTOR["body"].encode()
-MOMENT = int(VECTOR["timestamp"])
+TIMESTAMP = int(VECTOR["timestamp"])
 
 
-def signatures(*secrets: bytes, body: bytes = BODY, identifier: str = VECTOR["id"], moment: int = MOMENT) -> list[str]:
-    return signed_headers(secrets, identifier, moment, body)["webhook-signature"].split(" ")
+def sign(*secrets: bytes, body: bytes = BODY, identifier: str = VECTOR["id"], timestamp: int = TIMESTAMP) -> list[str]:
+    return signed_headers(secrets, identifier, timestamp, body)["webhook-signature"].split(" ")
 
 
-def test_the_vectors_message_is_signed_as_the_vector_says() -> None:
-    assert signed_headers([decode_secret(VECTOR["secret"])], VECTOR["id"], MOMENT, BODY) == {
+def test_the_message_of_the_vectors_has_their_signature() -> None:
+    assert signed_headers([decode_secret(VECTOR["secret"])], VECTOR["id"], TIMESTAMP, BODY) == {
         "webhook-id": VECTOR["id"],
         "webhook-timestamp": VECTOR["timestamp"],
         "webhook-signature": VECTOR["signature"],
     }
 
 
-def test_each_secret_signs_in_their_order() -> None:
+def test_each_secret_adds_a_signature_in_order() -> None:
     first, second = decode_secret(generate_secret()), decode_secret(VECTOR["secret"])
-    assert signatures(first, second) == [*signatures(first), VECTOR["signature"]]
+    assert sign(first, second) == [*sign(first), VECTOR["signature"]]
 
 
-def test_each_generated_secret_is_another_of_32_bytes() -> None:
+def test_generated_secrets_have_32_distinct_bytes() -> None:
     secrets = {generate_secret() for _ in range(100)}
     assert len(secrets) == 100
     assert {len(decode_secret(secret)) for secret in secrets} == {32}
@@ -44,12 +44,12 @@ def test_each_generated_secret_is_another_of_32_bytes() -> None:
 
 
 @given(st.binary(min_size=24, max_size=64))
-def test_a_secret_stands_for_its_bytes(key: bytes) -> None:
+def test_a_secret_encodes_its_bytes(key: bytes) -> None:
     assert decode_secret(f"whsec_{to_base64(key)}") == key
 
 
 @pytest.mark.parametrize("size", [0, 1, 23, 65, 100])
-def test_a_secret_is_neither_short_nor_long(size: int) -> None:
+def test_a_secret_has_24_to_64_bytes(size: int) -> None:
     with pytest.raises(ValueError, match="24 to 64 random bytes"):
         decode_secret(f"whsec_{to_base64(bytes(size))}")
 
@@ -69,18 +69,18 @@ def test_a_secret_is_neither_short_nor_long(size: int) -> None:
         "whsec_" + "ö" * 40,
     ],
 )
-def test_what_is_nearly_a_secret_is_none(text: str) -> None:
+def test_text_similar_to_a_secret_is_rejected(text: str) -> None:
     with pytest.raises(ValueError, match="must be whsec_ and the base64"):
         decode_secret(text)
 
 
 @given(st.binary(min_size=24, max_size=64), st.binary(max_size=50), st.binary(max_size=50))
 def test_another_body_or_secret_has_another_signature(key: bytes, body: bytes, other: bytes) -> None:
-    assert (signatures(key, body=body) == signatures(key, body=other)) == (body == other)
-    assert signatures(key, body=body) != signatures(key + b"x", body=body)
+    assert (sign(key, body=body) == sign(key, body=other)) == (body == other)
+    assert sign(key, body=body) != sign(key + b"x", body=body)
 
 
-def test_another_id_or_moment_has_another_signature() -> None:
+def test_another_id_or_timestamp_has_another_signature() -> None:
     key = decode_secret(VECTOR["secret"])
-    assert signatures(key, identifier="msg_other") != signatures(key)
-    assert signatures(key, moment=MOMENT + 1) != signatures(key)
+    assert sign(key, identifier="msg_other") != sign(key)
+    assert sign(key, timestamp=TIMESTAMP + 1) != sign(key)

@@ -1,4 +1,4 @@
-"""A target is one https URL that everybody reads alike; every other is refused with what is wrong with it."""
+"""A webhook URL is an https URL that all parsers read alike. Other URLs are rejected with a reason."""
 
 from collections.abc import Iterator
 from ipaddress import IPv4Address
@@ -37,7 +37,7 @@ PUBLIC_IPV4: Final = "93.184.216.34"
 
 
 @pytest.fixture(scope="module", autouse=True)
-def deployed() -> Iterator[None]:
+def _deployed_stage() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as environment:
         for name, value in DEPLOYED.items():
             environment.setenv(name, value)
@@ -55,25 +55,25 @@ def local_stage(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.fixture
-def private_allowed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def allow_private_addresses(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("WEBHOOK_ALLOW_PRIVATE", "1")
     settings.cache_clear()
     yield
     settings.cache_clear()
 
 
-def wide(text: str) -> str:
-    """Return ASCII in letters of full width, which IDNA reads as ASCII."""
+def to_full_width(text: str) -> str:
+    """Return ASCII text in full-width characters, which IDNA maps to ASCII."""
     return "".join(chr(ord(character) + 0xFEE0) for character in text)
 
 
-def accepted(url: str) -> str:
+def validate(url: str) -> str:
     return TARGET.validate_python(url)
 
 
-def refusal(url: str) -> str:
+def rejection_message(url: str) -> str:
     with pytest.raises(ValidationError) as raised:
-        accepted(url)
+        validate(url)
     [error] = raised.value.errors()
     return error["msg"]
 
@@ -97,26 +97,26 @@ def refusal(url: str) -> str:
         "https://example.com/@x:y//",
     ],
 )
-def test_targets_stay_as_they_are(url: str) -> None:
-    assert accepted(url) == url
+def test_valid_urls_are_unchanged(url: str) -> None:
+    assert validate(url) == url
 
 
 @pytest.mark.parametrize(
-    ("url", "meant"),
+    ("url", "normalized"),
     [
         ("HTTPS://Example.COM/Hooks?A=B", "https://example.com/Hooks?A=B"),
         ("https://example.com./hooks", "https://example.com/hooks"),
         ("https://münchen.example/", "https://xn--mnchen-3ya.example/"),
         ("https://MÜNCHEN。example", "https://xn--mnchen-3ya.example"),
-        (f"https://{wide('example')}.com/", "https://example.com/"),
+        (f"https://{to_full_width('example')}.com/", "https://example.com/"),
         ("https://XN--MNCHEN-3YA.example/", "https://xn--mnchen-3ya.example/"),
         ("https://[2606:4700:0:0:0:0:0:1111]/", "https://[2606:4700::1111]/"),
         (f"https://{PUBLIC_IPV4}./", f"https://{PUBLIC_IPV4}/"),
     ],
 )
-def test_a_host_is_written_in_one_way(url: str, meant: str) -> None:
-    assert accepted(url) == meant
-    assert accepted(meant) == meant
+def test_hosts_are_normalized(url: str, normalized: str) -> None:
+    assert validate(url) == normalized
+    assert validate(normalized) == normalized
 
 
 @pytest.mark.parametrize(
@@ -127,13 +127,13 @@ def test_a_host_is_written_in_one_way(url: str, meant: str) -> None:
         ("https://münchen.example/", "xn--mnchen-3ya.example"),
     ],
 )
-def test_the_host_of_a_target(url: str, host: str) -> None:
-    assert url_host(accepted(url)) == host
+def test_the_host_of_a_url_is_returned(url: str, host: str) -> None:
+    assert url_host(validate(url)) == host
 
 
 @pytest.mark.parametrize("url", ["http://example.com/", "HTTP://example.com/"])
-def test_nothing_is_sent_in_the_clear(url: str) -> None:
-    assert "must begin with https://" in refusal(url)
+def test_http_is_rejected(url: str) -> None:
+    assert "must begin with https://" in rejection_message(url)
 
 
 @pytest.mark.parametrize(
@@ -155,20 +155,20 @@ def test_nothing_is_sent_in_the_clear(url: str) -> None:
         "x",
     ],
 )
-def test_what_is_no_url_of_the_web_is_refused(url: str) -> None:
-    assert refusal(url).startswith("Value error, must ")
+def test_other_schemes_are_rejected(url: str) -> None:
+    assert rejection_message(url).startswith("Value error, must ")
 
 
 @pytest.mark.parametrize("port", ["80", "22", "25", "8080", "444", "6379", "65535"])
-def test_other_ports_are_refused(port: str) -> None:
-    assert "must have port 443 or 8443, or none" in refusal(f"https://example.com:{port}/")
+def test_other_ports_are_rejected(port: str) -> None:
+    assert "must have port 443 or 8443, or none" in rejection_message(f"https://example.com:{port}/")
 
 
 @pytest.mark.parametrize(
     "port", ["0", "65536", "99999", "443x", "-1", "+443", "", " 443", "0443", "4 43", "٤٤٣", "443:443"]
 )
-def test_what_is_no_port_is_refused(port: str) -> None:
-    assert refusal(f"https://example.com:{port}/").startswith("Value error, must ")
+def test_invalid_ports_are_rejected(port: str) -> None:
+    assert rejection_message(f"https://example.com:{port}/").startswith("Value error, must ")
 
 
 @pytest.mark.parametrize(
@@ -182,25 +182,26 @@ def test_what_is_no_port_is_refused(port: str) -> None:
         "https://example.com:443@10.0.0.7/",
     ],
 )
-def test_users_and_passwords_are_refused(url: str) -> None:
-    message = refusal(url)
+def test_users_and_passwords_are_rejected(url: str) -> None:
+    message = rejection_message(url)
     assert "must not contain a user name or password" in message
     assert "secret" not in message
 
 
 @pytest.mark.parametrize("url", ["https://example.com/#", "https://example.com/#x", "https://example.com#@10.0.0.7/"])
-def test_fragments_are_refused(url: str) -> None:
-    assert "must not have a fragment" in refusal(url)
+def test_fragments_are_rejected(url: str) -> None:
+    assert "must not have a fragment" in rejection_message(url)
 
 
 @pytest.mark.parametrize(
-    "unseen", ["\\", "\t", "\n", "\r", "\x00", "\x7f", " ", "\u2028", "\u00a0", "<", ">", '"', "{", "}", "|", "^", "`"]
+    "character",
+    ["\\", "\t", "\n", "\r", "\x00", "\x7f", " ", "\u2028", "\u00a0", "<", ">", '"', "{", "}", "|", "^", "`"],
 )
 @pytest.mark.parametrize(
     "url", ["https:/{}/example.com/", "https://exam{}ple.com/", "https://example.com/a{}b", "https://example.com{}@a/"]
 )
-def test_what_is_read_in_different_ways_is_refused(url: str, unseen: str) -> None:
-    assert "must not contain spaces, control characters or any of" in refusal(url.replace("{}", unseen))
+def test_characters_that_parsers_read_differently_are_rejected(url: str, character: str) -> None:
+    assert "must not contain spaces, control characters or any of" in rejection_message(url.replace("{}", character))
 
 
 @pytest.mark.parametrize(
@@ -222,12 +223,12 @@ def test_what_is_read_in_different_ways_is_refused(url: str, unseen: str) -> Non
         "0x",
         "example.0x",
         "127.0.0.0x1",
-        wide("127") + ".1",
+        to_full_width("127") + ".1",
         "1.1.1.1..",
     ],
 )
-def test_addresses_that_only_some_can_read_are_refused(host: str) -> None:
-    assert "must have " in refusal(f"https://{host}/")
+def test_ambiguous_notations_of_addresses_are_rejected(host: str) -> None:
+    assert "must have " in rejection_message(f"https://{host}/")
 
 
 @pytest.mark.parametrize(
@@ -263,14 +264,14 @@ def test_addresses_that_only_some_can_read_are_refused(host: str) -> None:
         "xn--.example",
         "a\u0301\u200d.example",
         "☃.example",
-        f"a{wide('@')}b.example",
-        f"a{wide('/')}b.example",
+        f"a{to_full_width('@')}b.example",
+        f"a{to_full_width('/')}b.example",
         "ex℀mple.example",
         "\u0080.example",
     ],
 )
-def test_what_is_no_host_is_refused(host: str) -> None:
-    assert refusal(f"https://{host}/").startswith("Value error, must ")
+def test_invalid_hosts_are_rejected(host: str) -> None:
+    assert rejection_message(f"https://{host}/").startswith("Value error, must ")
 
 
 @pytest.mark.parametrize(
@@ -294,46 +295,46 @@ def test_what_is_no_host_is_refused(host: str) -> None:
         "localhost.",
         "api.localhost",
         "intranet",
-        wide("10.0.0.7"),
+        to_full_width("10.0.0.7"),
         "10.0.0.7.",
-        wide("localhost"),
+        to_full_width("localhost"),
     ],
 )
-def test_a_host_that_is_not_public_is_refused(host: str) -> None:
-    assert "must have a public address" in refusal(f"https://{host}/hooks")
+def test_nonpublic_hosts_are_rejected(host: str) -> None:
+    assert "must have a public address" in rejection_message(f"https://{host}/hooks")
 
 
-@pytest.mark.usefixtures("private_allowed")
+@pytest.mark.usefixtures("allow_private_addresses")
 @pytest.mark.parametrize("host", ["127.0.0.1", "10.0.0.7", "[::1]", "localhost", "api.localhost", "intranet"])
-def test_a_host_that_is_not_public_can_be_allowed(host: str) -> None:
-    assert accepted(f"https://{host}/hooks") == f"https://{host}/hooks"
+def test_nonpublic_hosts_can_be_allowed(host: str) -> None:
+    assert validate(f"https://{host}/hooks") == f"https://{host}/hooks"
 
 
-@pytest.mark.usefixtures("local_stage", "private_allowed")
+@pytest.mark.usefixtures("local_stage", "allow_private_addresses")
 @pytest.mark.parametrize(
     "url", ["http://127.0.0.1:9000/", "http://localhost:1/", "https://[::1]:65535/", "http://a.example"]
 )
-def test_the_local_stage_takes_http_and_any_port(url: str) -> None:
-    assert accepted(url) == url
+def test_the_local_stage_accepts_http_and_any_port(url: str) -> None:
+    assert validate(url) == url
 
 
 @pytest.mark.usefixtures("local_stage")
 @pytest.mark.parametrize("url", ["http://127.0.0.1:9000/", "http://localhost:9000/"])
-def test_the_local_stage_alone_allows_nothing_private(url: str) -> None:
-    assert "must have a public address" in refusal(url)
+def test_the_local_stage_alone_does_not_allow_private_addresses(url: str) -> None:
+    assert "must have a public address" in rejection_message(url)
 
 
-def test_a_target_is_not_too_long() -> None:
-    longest = "https://example.com/".ljust(MAX_URL_CHARACTERS, "a")
-    assert accepted(longest) == longest
-    assert f"at most {MAX_URL_CHARACTERS} characters" in refusal(longest + "a")
+def test_the_length_of_a_url_is_limited() -> None:
+    longest_url = "https://example.com/".ljust(MAX_URL_CHARACTERS, "a")
+    assert validate(longest_url) == longest_url
+    assert f"at most {MAX_URL_CHARACTERS} characters" in rejection_message(longest_url + "a")
 
 
 def test_the_path_is_ascii() -> None:
-    assert "in ASCII except for its host" in refusal("https://example.com/höoks")
+    assert "in ASCII except for its host" in rejection_message("https://example.com/höoks")
 
 
-URLISH: Final = st.one_of(
+URL_LIKE_TEXTS: Final = st.one_of(
     st.text(max_size=60),
     st.lists(
         st.sampled_from(
@@ -372,15 +373,15 @@ URLISH: Final = st.one_of(
 )
 
 
-@given(URLISH)
-def test_what_is_accepted_is_read_alike_by_others_and_leads_to_no_private_address(text: str) -> None:
+@given(URL_LIKE_TEXTS)
+def test_an_accepted_url_is_unambiguous_and_has_no_private_address(text: str) -> None:
     try:
-        url = accepted(text)
+        url = validate(text)
     except ValidationError:
         return
     parts = urlsplit(url)
     assert url.isascii()
-    assert accepted(url) == url
+    assert validate(url) == url
     assert (parts.scheme, parts.username, parts.password, parts.fragment) == ("https", None, None, "")
     assert parts.port in (None, *PORTS)
     assert parts.hostname == url_host(url)
@@ -389,16 +390,16 @@ def test_what_is_accepted_is_read_alike_by_others_and_leads_to_no_private_addres
 
 
 @given(st.ip_addresses(v=4))
-def test_an_address_is_a_target_exactly_if_it_is_public(address: IPv4Address) -> None:
+def test_an_address_is_accepted_exactly_if_it_is_public(address: IPv4Address) -> None:
     try:
-        accepted(f"https://{address}/")
+        validate(f"https://{address}/")
     except ValidationError:
         assert not is_public(str(address))
     else:
         assert is_public(str(address))
 
 
-def test_an_ordinary_target_needs_no_tables_of_unicode() -> None:
+def test_validation_of_an_ascii_url_does_not_import_unicode_tables() -> None:
     program = """
 import json, sys
 from pydantic import TypeAdapter

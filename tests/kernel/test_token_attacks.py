@@ -1,4 +1,4 @@
-"""What is no token of the issuer's, however it is made up."""
+"""Forged and malformed tokens are rejected."""
 
 import hashlib
 import hmac
@@ -27,14 +27,14 @@ from tests.kernel.issued_tokens import (
 pytestmark = pytest.mark.usefixtures("token_issuer")
 
 
-def test_an_unsigned_token_is_refused() -> None:
+def test_an_unsigned_token_is_rejected() -> None:
     for algorithm in ("none", "None", "NONE", ""):
         assert is_unauthenticated(assembled(GOOD_HEADER | {"alg": algorithm}, claims(), b"signature"))
         assert is_unauthenticated(assembled({"alg": algorithm}, claims(), b""))
 
 
 @pytest.mark.parametrize("encoding", [Encoding.PEM, Encoding.DER])
-def test_a_public_key_is_no_shared_secret(encoding: Encoding) -> None:
+def test_a_public_key_is_not_accepted_as_a_shared_secret(encoding: Encoding) -> None:
     for kid, key in PRIVATE.items():
         secret = key.public_key().public_bytes(encoding, PublicFormat.SubjectPublicKeyInfo)
         signing_input = assembled({"alg": "HS256", "kid": kid}, claims(), b"").removesuffix(".")
@@ -43,24 +43,29 @@ def test_a_public_key_is_no_shared_secret(encoding: Encoding) -> None:
 
 
 @pytest.mark.parametrize("algorithm", ["RS384", "RS512", "PS256"])
-def test_other_algorithms_of_the_same_key_are_refused(algorithm: str) -> None:
+def test_other_algorithms_of_the_same_key_are_rejected(algorithm: str) -> None:
     assert is_unauthenticated(signed({"alg": algorithm, "kid": "RS256"}, claims(), PRIVATE["RS256"], algorithm))
 
 
 @pytest.mark.parametrize("algorithm", [None, 7, ["ES256"], {"ES256": 1}, "es256", "ES256 ", "ES384", "RS256", "EdDSA"])
-def test_the_algorithm_must_be_the_keys_own(algorithm: object) -> None:
+def test_the_algorithm_must_be_that_of_the_key(algorithm: object) -> None:
     assert is_unauthenticated(signed({"alg": algorithm, "kid": "ES256"}, claims()))
     assert is_unauthenticated(signed({"alg": algorithm}, claims()))
 
 
-def test_a_stranger_can_not_sign() -> None:
+def test_a_signature_by_another_key_is_rejected() -> None:
     assert "signature is invalid" in refusal(signed(GOOD_HEADER, claims(), STRANGERS)).detail
     assert is_unauthenticated(signed({"alg": "ES256"}, claims(), STRANGERS))
 
 
-def test_a_stranger_can_not_bring_a_key_along() -> None:
-    own = public_jwk(STRANGERS, "ES256", "own")
-    for header in ({"jwk": own}, {"jku": "http://127.0.0.1:9/"}, {"x5u": "http://127.0.0.1:9/"}, {"x5c": ["MII"]}):
+def test_keys_in_the_header_are_ignored() -> None:
+    foreign_jwk = public_jwk(STRANGERS, "ES256", "own")
+    for header in (
+        {"jwk": foreign_jwk},
+        {"jku": "http://127.0.0.1:9/"},
+        {"x5u": "http://127.0.0.1:9/"},
+        {"x5c": ["MII"]},
+    ):
         assert is_unauthenticated(signed({"alg": "ES256", "kid": "own"} | header, claims(), STRANGERS))
         assert is_unauthenticated(signed(GOOD_HEADER | header, claims(), STRANGERS))
 
@@ -69,28 +74,28 @@ def test_a_stranger_can_not_bring_a_key_along() -> None:
     "kid",
     ["../../../../dev/null", "/dev/null", "' OR 1=1", "", "\x00", "x" * 5000, 7, None, ["ES256"], {"ES256": 1}, True],
 )
-def test_a_key_id_is_a_name_and_nothing_more(kid: object) -> None:
+def test_an_unusual_key_id_is_rejected(kid: object) -> None:
     assert is_unauthenticated(signed({"alg": "ES256", "kid": kid}, claims()))
 
 
 @pytest.mark.parametrize("crit", [["exp"], ["b64"], [], "b64", None])
-def test_no_extension_can_be_demanded(crit: object) -> None:
+def test_critical_extensions_are_rejected(crit: object) -> None:
     for extensions in ({}, {"b64": True, "exp": 1}, {"b64": False}):
         assert is_unauthenticated(signed(GOOD_HEADER | {"crit": crit} | extensions, claims()))
 
 
 @given(st.data())
-def test_no_character_of_a_token_can_be_changed(data: st.DataObject) -> None:
-    good = token()
-    position = data.draw(st.integers(0, len(good) - 1))
-    other = data.draw(st.sampled_from("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.="))
-    changed = good[:position] + other + good[position + 1 :]
-    if changed != good:
+def test_any_changed_character_invalidates_a_token(data: st.DataObject) -> None:
+    valid_token = token()
+    position = data.draw(st.integers(0, len(valid_token) - 1))
+    character = data.draw(st.sampled_from("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.="))
+    changed = valid_token[:position] + character + valid_token[position + 1 :]
+    if changed != valid_token:
         assert is_unauthenticated(changed)
 
 
 @given(st.text())
-def test_any_other_text_is_no_token(text: str) -> None:
+def test_other_text_is_rejected(text: str) -> None:
     assert is_unauthenticated(text)
 
 
@@ -115,11 +120,11 @@ def test_any_other_text_is_no_token(text: str) -> None:
         "eyJhbGciOiJFUzI1NiJ9.e30.AA",
     ],
 )
-def test_what_has_not_the_shape_of_a_token_is_refused(text: str) -> None:
+def test_text_of_another_form_is_rejected(text: str) -> None:
     assert is_unauthenticated(text)
 
 
-def test_a_token_of_20_kb_is_refused_however_good() -> None:
+def test_a_token_longer_than_the_limit_is_rejected() -> None:
     assert is_unauthenticated(token(filler="x" * 15_000))
     assert "too long" in refusal(token(filler="x" * 15_000)).detail
 
@@ -127,15 +132,15 @@ def test_a_token_of_20_kb_is_refused_however_good() -> None:
 @pytest.mark.parametrize(
     "header", [b"", b"{", b"[]", b"7", b"null", b"\xff\xfe", b"[" * 6000, b'{"a":' * 1500, b"9" * 6000]
 )
-def test_a_header_that_is_no_object_is_refused(header: bytes) -> None:
+def test_a_header_that_is_no_object_is_rejected(header: bytes) -> None:
     assert is_unauthenticated(assembled(header, claims(), b"signature"))
 
 
-# What it needs
+# Requirements
 
 
 @pytest.mark.parametrize("setting", ["AUTH_JWKS", "AUTH_ISSUER", "AUTH_AUDIENCE"])
-def test_without_an_issuer_nobody_is_a_user(setting: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_an_issuer_all_tokens_are_rejected(setting: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(setting, "")
     settings.cache_clear()
     problem = refusal(token(iss="", aud=""))
@@ -144,7 +149,7 @@ def test_without_an_issuer_nobody_is_a_user(setting: str, monkeypatch: pytest.Mo
     assert setting in problem.detail
 
 
-def test_nothing_heavy_is_imported_before_a_token_comes() -> None:
+def test_cryptography_is_imported_with_the_first_token() -> None:
     program = """
 import json, sys
 from chalicelib.kernel.core import ip_networks

@@ -1,4 +1,4 @@
-"""Values that one record only may have: for good, for a while after, until a moment, or as long as a state lasts."""
+"""Unique values are reserved by guards: permanently, for a retention period, until a time, or during a state."""
 
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -19,11 +19,11 @@ from tests.harness.stored_records import beginning
 
 pytestmark = pytest.mark.usefixtures("aws")
 
-MOMENT = "2026-11-20T09:30:00.400Z"
+TIMESTAMP = "2026-11-20T09:30:00.400Z"
 
 
 class Seat(Entity):
-    """A seat that is somebody's until a moment, or until they stand up."""
+    """A seat that is reserved until a time, or until it is left."""
 
     kind = "seat"
     pk, sk = "S#{hall}", "{id}"
@@ -45,7 +45,7 @@ class Seat(Entity):
 del KINDS["seat"]
 
 
-def taken(number: int = 7, *, hours: float = 1, **fields: object) -> Seat:
+def create_seat(number: int = 7, *, hours: float = 1, **fields: object) -> Seat:
     changes = UnitOfWork(now())
     seat = Seat(**beginning(now()), number=number, until=after(now(), hours=hours), **fields)  # type: ignore[arg-type]
     changes.create(seat)
@@ -53,40 +53,40 @@ def taken(number: int = 7, *, hours: float = 1, **fields: object) -> Seat:
     return seat
 
 
-def changed(seat: Seat, **fields: object) -> Seat:
+def update_seat(seat: Seat, **fields: object) -> Seat:
     changes = UnitOfWork(now())
-    now_so = changes.update(seat, **fields)
+    updated = changes.update(seat, **fields)
     changes.commit()
-    return now_so
+    return updated
 
 
-def guard(number: int = 7) -> Item | None:
+def load_guard(number: int = 7) -> Item | None:
     return table.get(guard_key(Seat.uniques["by_number"], {"hall": "Royal Institution", "number": number}))
 
 
-class TestAValue:
-    def test_a_value_is_one_records(self) -> None:
+class TestUniqueValue:
+    def test_a_value_belongs_to_one_record(self) -> None:
         stored("a")
-        with pytest.raises(Problem, match="slug_taken") as refused:
+        with pytest.raises(Problem, match="slug_taken") as raised:
             stored("a")
-        assert [error.pointer for error in refused.value.errors] == ["/label"]
+        assert [error.pointer for error in raised.value.errors] == ["/label"]
 
-    def test_a_former_value_leads_to_its_record_for_a_while(self, clock: Clock) -> None:
-        made = stored("a")
+    def test_a_former_value_is_reserved_for_a_retention_period(self, clock: Clock) -> None:
+        record = stored("a")
         changes = UnitOfWork(now())
-        changes.update(made, label="b")
+        changes.update(record, label="b")
         changes.commit()
-        guard = table.get(guard_key(Parcel.uniques["by_label"], {"label": "a"}))
-        assert guard is not None
-        assert (guard["ref"], guard["alias"]) == (made.id, True)
-        assert abs(guard["ttl"] - time.time() - 90 * 86_400) < 5
+        load_guard = table.get(guard_key(Parcel.uniques["by_label"], {"label": "a"}))
+        assert load_guard is not None
+        assert (load_guard["ref"], load_guard["alias"]) == (record.id, True)
+        assert abs(load_guard["ttl"] - time.time() - 90 * 86_400) < 5
         with pytest.raises(Problem, match="slug_taken"):
             stored("a")
         clock.shift(days=91)
         assert stored("a").label == "a"
 
-    def test_of_many_at_once_one_takes_it(self) -> None:
-        def take(_: int) -> bool:
+    def test_one_of_several_concurrent_creations_succeeds(self) -> None:
+        def try_to_create(_: int) -> bool:
             try:
                 stored("a")
             except Problem:
@@ -94,21 +94,21 @@ class TestAValue:
             return True
 
         with ThreadPoolExecutor(8) as threads:
-            assert sum(threads.map(take, range(8))) == 1
+            assert sum(threads.map(try_to_create, range(8))) == 1
 
 
-class TestAValueThatIsHandedOver:
-    def test_passes_from_one_record_to_another_in_one_write(self) -> None:
+class TestTransferredValue:
+    def test_a_value_passes_to_another_record_in_one_transaction(self) -> None:
         former = stored("a")
         changes = UnitOfWork(now())
         changes.delete(former)
-        heir = changes.create(parcel("a"))
+        successor = changes.create(parcel("a"))
         changes.commit()
-        kept = table.get(guard_key(Parcel.by_label, heir))
-        assert kept is not None
-        assert kept["ref"] == heir.id
+        stored_guard = table.get(guard_key(Parcel.by_label, successor))
+        assert stored_guard is not None
+        assert stored_guard["ref"] == successor.id
 
-    def test_does_not_pass_from_who_does_not_have_it(self) -> None:
+    def test_a_value_does_not_pass_from_a_record_without_it(self) -> None:
         former = stored("a")
         changes = UnitOfWork(now())
         changes.delete(former)
@@ -119,83 +119,83 @@ class TestAValueThatIsHandedOver:
             changes.commit()
 
 
-class TestAValueThatLapses:
-    def test_is_free_once_its_moment_is_past_and_not_before(self, clock: Clock) -> None:
-        clock.freeze(MOMENT)
-        taken(hours=1)
+class TestExpiringValue:
+    def test_a_value_is_free_at_its_expiry_and_not_before(self, clock: Clock) -> None:
+        clock.freeze(TIMESTAMP)
+        create_seat(hours=1)
         clock.freeze("2026-11-20T10:30:00.399Z")
         with pytest.raises(Problem, match="already_exists"):
-            taken()
+            create_seat()
         clock.freeze("2026-11-20T10:30:00.400Z")
-        assert taken().number == 7
+        assert create_seat().number == 7
 
-    def test_is_not_taken_back_by_a_change_of_the_record_that_had_it(self, clock: Clock) -> None:
-        former = taken(hours=1)
+    def test_a_change_of_the_former_holder_does_not_affect_the_new_one(self, clock: Clock) -> None:
+        former = create_seat(hours=1)
         clock.shift(hours=2)
-        present = taken()
-        changed(former, updated_at=now())
-        kept = guard()
-        assert kept is not None
-        assert kept["ref"] == present.id
+        current = create_seat()
+        update_seat(former, updated_at=now())
+        stored_guard = load_guard()
+        assert stored_guard is not None
+        assert stored_guard["ref"] == current.id
 
-    def test_is_removed_by_the_table_itself_in_the_first_whole_second_after(self, clock: Clock) -> None:
-        clock.freeze(MOMENT)
-        taken(hours=1)
-        kept = guard()
-        assert kept is not None
-        assert kept["ttl"] == int(time.time()) + 3601
+    def test_the_guards_ttl_is_the_second_after_the_expiry(self, clock: Clock) -> None:
+        clock.freeze(TIMESTAMP)
+        create_seat(hours=1)
+        stored_guard = load_guard()
+        assert stored_guard is not None
+        assert stored_guard["ttl"] == int(time.time()) + 3601
 
-    def test_is_held_for_longer_when_its_moment_is_moved(self, clock: Clock) -> None:
-        clock.freeze(MOMENT)
-        seat = taken(hours=1)
+    def test_a_later_expiry_extends_the_reservation(self, clock: Clock) -> None:
+        clock.freeze(TIMESTAMP)
+        seat = create_seat(hours=1)
         clock.shift(minutes=30)
-        changed(seat, until=after(now(), hours=1))
+        update_seat(seat, until=after(now(), hours=1))
         clock.shift(minutes=59)
         with pytest.raises(Problem, match="already_exists"):
-            taken()
+            create_seat()
         clock.shift(minutes=2)
-        assert taken().number == 7
+        assert create_seat().number == 7
 
-    def test_is_not_taken_from_whoever_has_it_by_then(self, clock: Clock) -> None:
-        former = taken(hours=1)
+    def test_release_by_the_former_holder_does_not_affect_the_new_one(self, clock: Clock) -> None:
+        former = create_seat(hours=1)
         clock.shift(hours=1, seconds=1)
-        present = taken(hours=1)
-        changed(former, left=True)
+        current = create_seat(hours=1)
+        update_seat(former, left=True)
         changes = UnitOfWork(now())
         changes.delete(former.replace(left=True, version=2))
         changes.commit()
-        held = guard()
-        assert held is not None
-        assert held["ref"] == present.id
+        stored_guard = load_guard()
+        assert stored_guard is not None
+        assert stored_guard["ref"] == current.id
 
-    def test_cannot_be_held_anew_by_a_former_holder_once_it_is_anothers(self, clock: Clock) -> None:
-        former = taken(hours=1)
+    def test_a_former_holder_cannot_renew_a_value_of_another(self, clock: Clock) -> None:
+        former = create_seat(hours=1)
         clock.shift(hours=1, seconds=1)
-        taken(hours=1)
+        create_seat(hours=1)
         with pytest.raises(Problem, match="already_exists"):
-            changed(former, until=after(now(), hours=1))
+            update_seat(former, until=after(now(), hours=1))
 
 
-class TestAValueThatAStateHolds:
-    def test_is_free_as_soon_as_that_is_over(self) -> None:
-        changed(taken(), left=True)
-        assert guard() is None
-        assert taken().number == 7
+class TestConditionalValue:
+    def test_a_value_is_free_when_the_condition_ends(self) -> None:
+        update_seat(create_seat(), left=True)
+        assert load_guard() is None
+        assert create_seat().number == 7
 
-    def test_is_held_again_with_the_state_if_it_is_still_free(self) -> None:
-        seat = changed(taken(), left=True)
-        seat = changed(seat, left=False)
-        held = guard()
-        assert held is not None
-        assert held["ref"] == seat.id
+    def test_a_value_is_reserved_again_if_it_is_free(self) -> None:
+        seat = update_seat(create_seat(), left=True)
+        seat = update_seat(seat, left=False)
+        stored_guard = load_guard()
+        assert stored_guard is not None
+        assert stored_guard["ref"] == seat.id
 
-    def test_is_not_held_again_if_it_is_anothers(self) -> None:
-        former = changed(taken(), left=True)
-        taken()
+    def test_a_value_is_not_reserved_again_if_it_belongs_to_another(self) -> None:
+        former = update_seat(create_seat(), left=True)
+        create_seat()
         with pytest.raises(Problem, match="already_exists"):
-            changed(former, left=False)
+            update_seat(former, left=False)
 
-    def test_is_not_held_by_what_begins_without_the_state(self) -> None:
-        taken(left=True)
-        assert guard() is None
+    def test_a_record_that_does_not_meet_the_condition_reserves_nothing(self) -> None:
+        create_seat(left=True)
+        assert load_guard() is None
         assert [item["sk"] for item in cloud.stored()] != ["#"]

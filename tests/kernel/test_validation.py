@@ -1,4 +1,4 @@
-"""Every fault of a request is named by a code of ours and told in our words, whatever the library calls it."""
+"""Each error of a request has a documented code and message, whichever the validation library reports."""
 
 import json
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ class Inner(Input):
     length: int = 1
 
 
-class Everything(Input):
+class AllTypesBody(Input):
     """A body with a field of each kind."""
 
     text: str = Field("text", min_length=2, max_length=4)
@@ -34,36 +34,36 @@ class Everything(Input):
     role: Role = Role.MEMBER
 
 
-class Needed(Patch):
+class RequiredTextPatch(Patch):
     text: str
 
 
-class Several(Input):
+class UniquePartsBody(Input):
     parts: Annotated[list[Inner], unique_by("text")]
     number: int = 1
 
 
-class Asked(Query):
+class NumberQuery(Query):
     number: int = Field(1, ge=1, le=5)
     flag: bool = False
     text: str = Field("", max_length=4)
 
 
-def request(text: str = "", asked: Mapping[str, str] | None = None) -> Request:
+def build_request(text: str = "", query: Mapping[str, str] | None = None) -> Request:
     """Return a request with this body and these query parameters."""
-    given = {name: [value] for name, value in (asked or {}).items()}
-    return Request("POST", "/", {}, given, {}, text.encode(), "id", "127.0.0.1")
+    query_lists = {name: [value] for name, value in (query or {}).items()}
+    return Request("POST", "/", {}, query_lists, {}, text.encode(), "id", "127.0.0.1")
 
 
-def faults(reading: Any, *arguments: Any) -> list[tuple[str, str, str]]:
-    """Return pointer, code and words of each fault that is found."""
-    with pytest.raises(ValidationProblem) as refused:
-        reading(*arguments)
-    return [(e.pointer, e.code, e.detail) for e in refused.value.errors]
+def collect_errors(validate: Any, *arguments: Any) -> list[tuple[str, str, str]]:
+    """Return pointer, code and message of each error."""
+    with pytest.raises(ValidationProblem) as raised:
+        validate(*arguments)
+    return [(e.pointer, e.code, e.detail) for e in raised.value.errors]
 
 
 @pytest.mark.parametrize(
-    ("text", "fault"),
+    ("text", "error"),
     [
         ("[]", ("", "not_an_object", "must be an object")),
         ('{"colour": 1}', ("/colour", "unknown_field", "There is no such field.")),
@@ -92,28 +92,30 @@ def faults(reading: Any, *arguments: Any) -> list[tuple[str, str, str]]:
         ('{"role": "king"}', ("/role", "not_one_of", "must be one of 'member', 'editor', 'admin', 'owner'")),
     ],
 )
-def test_a_fault_of_a_body_is_told_in_our_words(text: str, fault: tuple[str, str, str]) -> None:
-    assert faults(validate_body, Everything, request(text), None) == [fault]
+def test_an_error_in_a_body_has_a_code_and_message(text: str, error: tuple[str, str, str]) -> None:
+    assert collect_errors(validate_body, AllTypesBody, build_request(text), None) == [error]
 
 
-def test_null_in_a_body_is_what_was_left_out() -> None:
-    nothing = json.dumps(dict.fromkeys(Everything.model_fields))
-    assert validate_body(Everything, request(nothing), None) == Everything()
-    assert validate_body(Everything, request('{"inner": {"text": "a", "length": null}}'), None) == Everything(
+def test_null_in_a_body_equals_an_omitted_field() -> None:
+    null_fields = json.dumps(dict.fromkeys(AllTypesBody.model_fields))
+    assert validate_body(AllTypesBody, build_request(null_fields), None) == AllTypesBody()
+    assert validate_body(AllTypesBody, build_request('{"inner": {"text": "a", "length": null}}'), None) == AllTypesBody(
         inner=Inner(text="a", length=1)
     )
 
 
-def test_each_default_is_a_new_one() -> None:
-    first, second = (validate_body(Everything, request('{"tags": null, "labels": null}'), None) for _ in range(2))
-    assert isinstance(first, Everything)
+def test_each_default_is_a_new_object() -> None:
+    first, second = (
+        validate_body(AllTypesBody, build_request('{"tags": null, "labels": null}'), None) for _ in range(2)
+    )
+    assert isinstance(first, AllTypesBody)
     first.tags.append("b")
     first.labels["a"] = "b"
-    assert second == Everything()
+    assert second == AllTypesBody()
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "fault"),
+    ("name", "value", "error"),
     [
         ("number", "1.5", ("query/number", "wrong_type", "must be a whole number")),
         ("number", "", ("query/number", "wrong_type", "must be a whole number")),
@@ -123,61 +125,67 @@ def test_each_default_is_a_new_one() -> None:
         ("text", "abcde", ("query/text", "too_long", "must have 4 characters or fewer")),
     ],
 )
-def test_a_fault_of_a_query_is_told_in_our_words(name: str, value: str, fault: tuple[str, str, str]) -> None:
-    assert faults(validate_query, Asked, request(asked={name: value})) == [fault]
+def test_an_error_in_a_query_has_a_code_and_message(name: str, value: str, error: tuple[str, str, str]) -> None:
+    assert collect_errors(validate_query, NumberQuery, build_request(query={name: value})) == [error]
 
 
-def test_a_merge_patch_is_told_the_same() -> None:
-    assert faults(validate_body, Needed, request("[]"), {}) == [("", "not_an_object", "must be an object")]
-    assert faults(validate_body, Needed, request('{"colour": 1, "text": null}'), {"text": "a"}) == [
+def test_a_merge_patch_has_the_same_errors() -> None:
+    assert collect_errors(validate_body, RequiredTextPatch, build_request("[]"), {}) == [
+        ("", "not_an_object", "must be an object")
+    ]
+    assert collect_errors(
+        validate_body, RequiredTextPatch, build_request('{"colour": 1, "text": null}'), {"text": "a"}
+    ) == [
         ("/colour", "unknown_field", "There is no such field."),
         ("/text", "required", "This field is required."),
     ]
 
 
-def test_words_of_a_rule_stay_what_they_are() -> None:
-    def refuse(_: str) -> str:
+def test_the_message_of_a_custom_rule_is_unchanged() -> None:
+    def reject(_: str) -> str:
         raise ValueError("must not hold {braces}")
 
-    class Ruled(Input):
-        text: Annotated[str, AfterValidator(refuse)]
+    class CustomRuleBody(Input):
+        text: Annotated[str, AfterValidator(reject)]
 
-    assert faults(validate_body, Ruled, request('{"text": "a"}'), None) == [
+    assert collect_errors(validate_body, CustomRuleBody, build_request('{"text": "a"}'), None) == [
         ("/text", "malformed", "must not hold {braces}")
     ]
 
 
-def test_each_element_that_repeats_another_is_a_fault_beside_all_others() -> None:
-    sent = '{"parts": [{"text": "a"}, {"text": "b"}, {"text": "a"}, {"text": "a"}], "number": "x"}'
-    words = "must be another than that of all before it"
-    assert faults(validate_body, Several, request(sent), None) == [
-        ("/parts/2/text", "repeated", words),
-        ("/parts/3/text", "repeated", words),
+def test_repeated_elements_are_reported_beside_other_errors() -> None:
+    body = '{"parts": [{"text": "a"}, {"text": "b"}, {"text": "a"}, {"text": "a"}], "number": "x"}'
+    message = "must be another than that of all before it"
+    assert collect_errors(validate_body, UniquePartsBody, build_request(body), None) == [
+        ("/parts/2/text", "repeated", message),
+        ("/parts/3/text", "repeated", message),
         ("/number", "wrong_type", "must be a whole number"),
     ]
 
 
-def test_what_was_put_together_is_checked_as_if_it_were_sent() -> None:
+def test_assembled_values_are_validated_like_sent_ones() -> None:
     assert validate_value(Inner, {"text": "a"}, "/parts/2").text == "a"
-    assert faults(validate_value, Inner, {"text": 1}, "/parts/2") == [("/parts/2/text", "wrong_type", "must be text")]
+    assert collect_errors(validate_value, Inner, {"text": 1}, "/parts/2") == [
+        ("/parts/2/text", "wrong_type", "must be text")
+    ]
 
 
-def test_of_very_many_faults_the_first_are_named() -> None:
-    with pytest.raises(ValidationProblem) as refused:
-        validate_body(Everything, request(json.dumps({f"colour{n}": 1 for n in range(5000)})), None)
-    assert refused.value.detail == "5000 fields are not valid; see errors for the first 100."
-    assert [e.pointer for e in refused.value.errors] == [f"/colour{n}" for n in range(100)]
+def test_only_the_first_hundred_errors_are_listed() -> None:
+    with pytest.raises(ValidationProblem) as raised:
+        validate_body(AllTypesBody, build_request(json.dumps({f"colour{n}": 1 for n in range(5000)})), None)
+    assert raised.value.detail == "5000 fields are not valid; see errors for the first 100."
+    assert [e.pointer for e in raised.value.errors] == [f"/colour{n}" for n in range(100)]
 
 
-def test_a_very_long_name_is_not_repeated_to_its_end() -> None:
-    (fault,) = faults(validate_body, Everything, request(json.dumps({"x" * 100_000: 1})), None)
-    assert fault == (f"/{'x' * 200}…", "unknown_field", "There is no such field.")
+def test_a_long_field_name_is_truncated_in_the_error() -> None:
+    (error,) = collect_errors(validate_body, AllTypesBody, build_request(json.dumps({"x" * 100_000: 1})), None)
+    assert error == (f"/{'x' * 200}…", "unknown_field", "There is no such field.")
 
 
-def test_a_number_is_whole_however_it_is_written() -> None:
+def test_a_whole_number_may_be_written_with_fraction_or_exponent() -> None:
     for text in ("3", "3.0", "3e0", "0.3e1"):
-        assert validate_body(Everything, request(f'{{"number": {text}}}'), None).model_dump()["number"] == 3
+        assert validate_body(AllTypesBody, build_request(f'{{"number": {text}}}'), None).model_dump()["number"] == 3
     for text in ("3.5", "1e999", '"3"', "true"):
-        assert faults(validate_body, Everything, request(f'{{"number": {text}}}'), None) == [
+        assert collect_errors(validate_body, AllTypesBody, build_request(f'{{"number": {text}}}'), None) == [
             ("/number", "wrong_type", "must be a whole number")
         ]
