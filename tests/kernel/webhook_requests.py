@@ -1,0 +1,19 @@
+"""A webhook request to a receiver, as the tests of the webhook client send it."""
+
+from collections.abc import Callable
+from typing import Final
+
+from chalicelib.kernel.outbound.webhook_client import WebhookResponse, post_webhook
+from tests.harness.receiver import Receiver, Reply, Request
+
+BODY: Final = b'{"type":"organization.updated"}'
+HEADERS: Final = {"Content-Type": "application/json", "webhook-id": "01939d3c-0000-7000-8000-00000000000a"}
+CLOSED: Final = "The server closed the connection without a response."
+BROKEN: Final = "The response is not HTTP, or ended before the status."
+
+
+def post(receiver: Receiver, reply: Reply | Callable[[Request], Reply] | None = None) -> WebhookResponse:
+    """Return the response to a request that the receiver answers with this reply."""
+    if reply:
+        receiver.answer = reply
+    return post_webhook(receiver.url, BODY, HEADERS)
