@@ -1,15 +1,13 @@
 """API keys are recognizable by their format, and only an irreversible digest of them is stored."""
 
-import json
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.kernel.identity.api_key_format import api_key_hint, digest_api_key, generate_api_key, is_well_formed
+from tests.kernel.vectors import VECTORS
 
-VECTOR = json.loads((Path(__file__).parents[1] / "vectors.json").read_text())["apiKey"]
+VECTOR = VECTORS["apiKey"]
 KEY: str = VECTOR["key"]
 
 

@@ -8,13 +8,14 @@ from typing import Final
 
 import pytest
 
+import chalicelib
 from chalicelib.features.platforms.models.domain_names import normalize_domain_name
 from chalicelib.features.sites.models.url_paths import normalize_path
 from chalicelib.kernel.core import case_folding
 from chalicelib.kernel.outbound.domain_names import host_name
 from chalicelib.kernel.storage.pii import PersonalData
 
-ROOT: Final = Path(__file__).parents[2] / "chalicelib"
+ROOT: Final = Path(chalicelib.__path__[0])
 ALLOWED: Final = {
     "kernel/core/case_folding.py": "defines the functions to use instead",
     "kernel/http/fields.py": "`fold_text` is for searches in titles and names, which identify nobody",

@@ -1,8 +1,6 @@
 """Checkpoints are signed byte for byte as C2SP specifies, and only valid ones verify."""
 
-import json
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -21,8 +19,8 @@ from chalicelib.kernel.crypto.checkpoints import (
     sign,
     verify,
 )
+from tests.kernel.vectors import VECTORS
 
-VECTORS = json.loads((Path(__file__).parents[1] / "vectors.json").read_text())
 VECTOR = VECTORS["checkpoint"]
 NOTE: str = VECTOR["note"]
 TEXT, SIGNATURES = NOTE.split("\n\n")

@@ -1,6 +1,5 @@
 import json
 from hashlib import sha256
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,13 +10,14 @@ from chalicelib.kernel.audit_log.mac_chains import Chains
 from chalicelib.kernel.crypto.merkle import leaf_hash
 from chalicelib.kernel.storage.entity import Item
 from tests.harness import rfc6962
+from tests.kernel.vectors import VECTORS
 
-VECTORS = json.loads((Path(__file__).parents[1] / "vectors.json").read_text())["log"]
+LOG_VECTORS = VECTORS["log"]
 LOG = "01939d3c-0000-7000-8000-00000000000a"
 
 
 def build_event(**changed: Any) -> Event:
-    entry = VECTORS["entries"][0]
+    entry = LOG_VECTORS["entries"][0]
     fields = {
         "id": entry["id"],
         "type": entry["type"],
@@ -34,12 +34,12 @@ def build_event(**changed: Any) -> Event:
 
 class TestCanonicalBytes:
     def test_they_equal_the_vector(self) -> None:
-        assert build_event().canonical().decode() == VECTORS["firstLeafData"]
-        assert leaf_hash(build_event().canonical()).hex() == VECTORS["leafHashes"][0]
+        assert build_event().canonical().decode() == LOG_VECTORS["firstLeafData"]
+        assert leaf_hash(build_event().canonical()).hex() == LOG_VECTORS["leafHashes"][0]
 
-    @pytest.mark.parametrize("index", range(len(VECTORS["entries"])))
+    @pytest.mark.parametrize("index", range(len(LOG_VECTORS["entries"])))
     def test_each_entry_of_the_vectors_has_its_leaf_hash(self, index: int) -> None:
-        assert rfc6962.leaf_hash(VECTORS["entries"][index]).hex() == VECTORS["leafHashes"][index]
+        assert rfc6962.leaf_hash(LOG_VECTORS["entries"][index]).hex() == LOG_VECTORS["leafHashes"][index]
 
     def test_an_entry_of_the_system_log_has_no_organization(self) -> None:
         assert json.loads(build_event(log="system-7").canonical())["organizationId"] is None

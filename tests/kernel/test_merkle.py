@@ -1,16 +1,14 @@
 """A compact range has the roots that RFC 6962 defines, however the leaves are added."""
 
-import json
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.kernel.crypto.merkle import EMPTY_ROOT, CompactRange, leaf_hash, node_hash
 from tests.harness import rfc6962
+from tests.kernel.vectors import VECTORS
 
-LOG = json.loads((Path(__file__).parents[1] / "vectors.json").read_text())["log"]
+LOG = VECTORS["log"]
 
 leaves = st.lists(st.binary(max_size=8).map(leaf_hash), max_size=70)
 

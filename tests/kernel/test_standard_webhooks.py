@@ -1,8 +1,5 @@
 """Webhook messages are signed as Standard Webhooks specifies."""
 
-import json
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,8 +10,9 @@ from chalicelib.features.notifications.webhooks.models.standard_webhooks import 
     signed_headers,
 )
 from chalicelib.kernel.core.encoding import to_base64
+from tests.kernel.vectors import VECTORS
 
-VECTOR = json.loads((Path(__file__).parents[1] / "vectors.json").read_text())["webhook"]
+VECTOR = VECTORS["webhook"]
 BODY = VECTOR["body"].encode()
 TIMESTAMP = int(VECTOR["timestamp"])
 

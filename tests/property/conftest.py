@@ -1,4 +1,4 @@
-"""Fixtures: the tests of logs use the tenant of the catalogue's suites."""
+"""The tests of logs start with the tenant of the catalogue's tests."""
 
 from tests.catalogue.conftest import begin, people, strangers, world
 

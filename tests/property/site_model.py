@@ -1,132 +1,136 @@
-"""A site as a model: where each page's draft is, where it is published, what was public at which path; nothing else.
+"""A model of a site: positions of drafts and of published pages, and the pages that were ever public at a path.
 
-It does not say what is answered: it is told what was done, and says what has to be true then.
+The caller reports each change to the model. The model returns what must then be true.
 """
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-Seat = tuple[str | None, str]
-"""Below which page, by which slug."""
+Position = tuple[str | None, str]
+"""The ID of the parent page, and the slug."""
 
 
 @dataclass
 class Sheet:
-    """A page. `drafts`: its revisions, of which `draft` is one: title and seat. `shown`: the title that is public."""
+    """A page: title and position of each revision, and what is published of it."""
 
-    drafts: dict[str, tuple[str, Seat]]
+    drafts: dict[str, tuple[str, Position]]
     draft: str
-    live: Seat | None = None
+    live: Position | None = None
     shown: str | None = None
     published: str | None = None
 
 
 @dataclass
 class Publication:
-    """A site. `ever`: which pages were published at a path, ever. `home`, `live_home`: those at `/` in either tree."""
+    """A site: its pages, those ever published at each path, and the home pages of drafts and of published pages."""
 
     pages: dict[str, Sheet] = field(default_factory=dict)
     ever: dict[str, set[str]] = field(default_factory=dict)
     home: str | None = None
     live_home: str | None = None
 
-    def seat(self, page: str) -> Seat:
-        """Where a draft is."""
-        sheet = self.pages[page]
-        return sheet.drafts[sheet.draft][1]
+    def seat(self, page: str) -> Position:
+        """Return the position of a page's draft."""
+        page_state = self.pages[page]
+        return page_state.drafts[page_state.draft][1]
 
-    def create(self, page: str, revision: str, title: str, seat: Seat) -> None:
-        """Let there be a page."""
-        self.pages[page] = Sheet({revision: (title, seat)}, revision)
+    def create(self, page: str, revision: str, title: str, position: Position) -> None:
+        """Add a page."""
+        self.pages[page] = Sheet({revision: (title, position)}, revision)
         self.home = self.home or page
 
-    def revise(self, page: str, revision: str, title: str, seat: Seat) -> None:
-        """Let a page have another draft."""
-        self.pages[page].drafts[revision] = title, seat
+    def revise(self, page: str, revision: str, title: str, position: Position) -> None:
+        """Give a page another draft."""
+        self.pages[page].drafts[revision] = title, position
         self.pages[page].draft = revision
 
     def publish(self, page: str, revision: str) -> None:
-        """Let a revision of a page be public."""
-        sheet = self.pages[page]
-        title, seat = sheet.drafts[revision]
-        self._take_seat(seat[0])
-        sheet.live, sheet.shown, sheet.published = seat, title, revision
+        """Publish a revision of a page."""
+        page_state = self.pages[page]
+        title, position = page_state.drafts[revision]
+        self._publish_position(position[0])
+        page_state.live, page_state.shown, page_state.published = position, title, revision
         if self.home == page:
             self.live_home = page
         self.note()
 
     def take_back(self, page: str) -> None:
-        """Let a page be public no more."""
-        sheet = self.pages[page]
-        sheet.shown = sheet.published = None
-        self._give_up(page)
+        """Unpublish a page."""
+        page_state = self.pages[page]
+        page_state.shown = page_state.published = None
+        self._release_position(page)
 
     def make_home(self, page: str) -> None:
-        """Let a page be at `/`."""
+        """Make a page the home page."""
         self.home = page
         if self.pages[page].shown is not None:
             self.live_home = page
         self.note()
 
     def delete(self, page: str) -> None:
-        """Let a page be gone, with all whose drafts are below it; what is published below it is public no more."""
-        gone = {each for each in self.pages if page in [*self._upwards(each)]}
-        self.pages = {each: sheet for each, sheet in self.pages.items() if each not in gone}
-        for each in [each for each in self.pages if self._is_orphaned(each)]:
-            self.pages[each].live = self.pages[each].shown = self.pages[each].published = None
-        self.home = None if self.home in gone else self.home
-        self.live_home = None if self.live_home in gone else self.live_home
+        """Delete a page and the pages whose drafts are below it. Published pages below it are unpublished."""
+        deleted = {page_id for page_id in self.pages if page in [*self._draft_ancestors(page_id)]}
+        self.pages = {page_id: page_state for page_id, page_state in self.pages.items() if page_id not in deleted}
+        for page_id in [page_id for page_id in self.pages if self._is_orphaned(page_id)]:
+            self.pages[page_id].live = self.pages[page_id].shown = self.pages[page_id].published = None
+        self.home = None if self.home in deleted else self.home
+        self.live_home = None if self.live_home in deleted else self.live_home
 
     def note(self) -> None:
-        """Note which pages are public at which path."""
+        """Record which pages are public at which path."""
         for page, path in self.public.items():
             self.ever.setdefault(path, set()).add(page)
 
     @property
     def public(self) -> dict[str, str]:
-        """The path of each page that is public."""
-        return {page: self.path(page) for page, sheet in self.pages.items() if sheet.shown is not None}
+        """Return the path of each public page."""
+        return {page: self.path(page) for page, page_state in self.pages.items() if page_state.shown is not None}
 
     @property
     def drafts(self) -> dict[str, str]:
-        """The path of each draft."""
-        return {page: _path([*self._upwards(page)], self.home, self.seat) for page in self.pages}
+        """Return the path of each draft."""
+        return {page: _build_path([*self._draft_ancestors(page)], self.home, self.seat) for page in self.pages}
 
     def path(self, page: str) -> str:
-        """Where a page is published."""
-        return _path([*self._live_upwards(page)], self.live_home, lambda each: self.pages[each].live or (None, ""))
+        """Return the path of a published page."""
+        return _build_path(
+            [*self._published_ancestors(page)], self.live_home, lambda ancestor: self.pages[ancestor].live or (None, "")
+        )
 
-    def _take_seat(self, page: str | None) -> None:
+    def _publish_position(self, page: str | None) -> None:
         if page and self.pages[page].live is None:
             self.pages[page].live = self.seat(page)
-            self._take_seat(self.seat(page)[0])
+            self._publish_position(self.seat(page)[0])
 
-    def _give_up(self, page: str) -> None:
-        sheet = self.pages[page]
-        if sheet.shown is None and sheet.live and not any(s.live and s.live[0] == page for s in self.pages.values()):
-            above, sheet.live = sheet.live[0], None
-            if above:
-                self._give_up(above)
+    def _release_position(self, page: str) -> None:
+        page_state = self.pages[page]
+        if page_state.shown is None and page_state.live and not any(s.live and s.live[0] == page for s in self.pages.values()):
+            parent, page_state.live = page_state.live[0], None
+            if parent:
+                self._release_position(parent)
 
     def _is_orphaned(self, page: str) -> bool:
-        return self.pages[page].live is not None and any(each not in self.pages for each in self._live_upwards(page))
+        return self.pages[page].live is not None and any(
+            ancestor not in self.pages for ancestor in self._published_ancestors(page)
+        )
 
-    def _upwards(self, page: str | None) -> Iterator[str]:
+    def _draft_ancestors(self, page: str | None) -> Iterator[str]:
         while page:
             yield page
             page = self.seat(page)[0] if page in self.pages else None
 
-    def _live_upwards(self, page: str | None) -> Iterator[str]:
+    def _published_ancestors(self, page: str | None) -> Iterator[str]:
         while page:
             yield page
             live = self.pages[page].live if page in self.pages else None
             page = live[0] if live else None
 
 
-def _path(upwards: list[str], home: str | None, seat: Callable[[str], Seat]) -> str:
+def _build_path(ancestors: list[str], home: str | None, position_of: Callable[[str], Position]) -> str:
     slugs: list[str] = []
-    for page in upwards:
+    for page in ancestors:
         if page == home:
             break
-        slugs.append(seat(page)[1])
+        slugs.append(position_of(page)[1])
     return "/" + "/".join(reversed(slugs))

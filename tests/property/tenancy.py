@@ -1,4 +1,4 @@
-"""An organization and its people as a model: who is what, who was invited, what was told; and no more than that."""
+"""A model of an organization: members, roles, invitations and log entries."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -7,175 +7,175 @@ from typing import Final
 ROLES: Final = ("member", "editor", "admin", "owner")
 INVITED_FOR_DAYS: Final = 7
 
-NOT_FOUND, TOO_LOW = "404 not_found", "403 insufficient_role"
-OWNER_STAYS, TOO_LATE = "409 owner_must_transfer", "409 invalid_transition"
+NOT_FOUND, INSUFFICIENT_ROLE = "404 not_found", "403 insufficient_role"
+OWNER_MUST_TRANSFER, INVALID_TRANSITION = "409 owner_must_transfer", "409 invalid_transition"
 USED, REVOKED, EXPIRED = "410 invitation_used", "410 invitation_revoked", "410 invitation_expired"
 
 
 @dataclass(frozen=True)
-class Told:
-    """What an entry says: what happened, to whom, and by whom; the service itself is nobody."""
+class LogEntry:
+    """A log entry. `actor` is None if the service is the actor."""
 
-    what: str
-    whom: str
-    by: str | None
+    event_type: str
+    subject: str
+    actor: str | None
 
 
 @dataclass
 class Invitation:
-    """Who was invited as what by whom, and for how long. `membership_ended`: of whoever accepted it."""
+    """An invitation. `subject` is the invited person, `actor` the inviter."""
 
-    whom: str
+    subject: str
     role: str
-    by: str
-    until: int
+    actor: str
+    expires_on_day: int
     outcome: str = "pending"
-    membership_ended: bool = False
+    has_membership_ended: bool = False
 
 
 @dataclass
-class Tenancy:
-    """An organization. Each method is something a person does, and returns what they should be answered.
+class OrganizationModel:
+    """An organization. Each method is an action of a person, and returns the expected response.
 
     `members` is in the order in which they joined.
     """
 
     members: dict[str, str]
     invitations: list[Invitation] = field(default_factory=list)
-    told: list[Told] = field(default_factory=list)
-    deleted: bool = False
+    entries: list[LogEntry] = field(default_factory=list)
+    is_deleted: bool = False
     day: int = 0
 
     @property
     def owner(self) -> str:
-        """Whose it is."""
+        """Return the name of the owner."""
         (owner,) = (person for person, role in self.members.items() if role == "owner")
         return owner
 
     def status(self, invitation: Invitation) -> str:
-        """Return what has become of an invitation."""
-        over = invitation.outcome == "pending" and invitation.until <= self.day
-        return "expired" if over else invitation.outcome
+        """Return the status of an invitation."""
+        has_expired = invitation.outcome == "pending" and invitation.expires_on_day <= self.day
+        return "expired" if has_expired else invitation.outcome
 
-    def invite(self, by: str, whom: str, role: str) -> str:
+    def invite(self, actor: str, subject: str, role: str) -> str:
         """Invite a person."""
-        if refused := self._refused(by, "admin"):
-            return refused
-        if whom in self.members:
+        if rejection := self._rejection(actor, "admin"):
+            return rejection
+        if subject in self.members:
             return "409 already_member"
-        if any(invitation.whom == whom for invitation in self._pending()):
+        if any(invitation.subject == subject for invitation in self._pending()):
             return "409 already_exists"
-        self.invitations.append(Invitation(whom, role, by, self.day + INVITED_FOR_DAYS))
-        return self._tell("201", "invitation.created", whom, by)
+        self.invitations.append(Invitation(subject, role, actor, self.day + INVITED_FOR_DAYS))
+        return self._log("201", "invitation.created", subject, actor)
 
-    def revoke(self, by: str, invitation: Invitation) -> str:
+    def revoke(self, actor: str, invitation: Invitation) -> str:
         """Revoke an invitation."""
-        if refused := self._refused(by, "admin"):
-            return refused
+        if rejection := self._rejection(actor, "admin"):
+            return rejection
         if self.status(invitation) == "revoked":
             return "204"
         if self.status(invitation) != "pending":
-            return TOO_LATE
+            return INVALID_TRANSITION
         invitation.outcome = "revoked"
-        return self._tell("204", "invitation.revoked", invitation.whom, by)
+        return self._log("204", "invitation.revoked", invitation.subject, actor)
 
-    def answer(self, person: str, invitation: Invitation, outcome: str) -> str:
-        """Let an invitation be accepted or declined."""
+    def respond(self, person: str, invitation: Invitation, outcome: str) -> str:
+        """Accept or decline an invitation."""
         status = self.status(invitation)
-        if self.deleted:
+        if self.is_deleted:
             return NOT_FOUND
         if status in ("revoked", "expired"):
             return REVOKED if status == "revoked" else EXPIRED
-        if status == "pending" and not self._covers(invitation.by, invitation.role):
+        if status == "pending" and not self._has_role(invitation.actor, invitation.role):
             return REVOKED
-        if person != invitation.whom:
+        if person != invitation.subject:
             return "403 email_mismatch"
         if status != "pending":
-            return USED if status != outcome or invitation.membership_ended else "200"
+            return USED if status != outcome or invitation.has_membership_ended else "200"
         invitation.outcome = outcome
         if outcome == "accepted":
             self.members[person] = invitation.role
-        return self._tell("200", f"invitation.{outcome}", person, person)
+        return self._log("200", f"invitation.{outcome}", person, person)
 
-    def give_role(self, by: str, whom: str, role: str) -> str:
-        """Promote or demote a member."""
-        if refused := self._refused(by, "admin", whom):
-            return refused
-        if self.members[whom] == role:
+    def change_role(self, actor: str, subject: str, role: str) -> str:
+        """Change the role of a member."""
+        if rejection := self._rejection(actor, "admin", subject):
+            return rejection
+        if self.members[subject] == role:
             return "200"
-        if self.members[whom] == "owner":
-            return OWNER_STAYS
-        if not self._covers(by, role):
-            return TOO_LOW
+        if self.members[subject] == "owner":
+            return OWNER_MUST_TRANSFER
+        if not self._has_role(actor, role):
+            return INSUFFICIENT_ROLE
         if role == "owner":
-            return OWNER_STAYS
-        self.members[whom] = role
-        return self._tell("200", "member.updated", whom, by)
+            return OWNER_MUST_TRANSFER
+        self.members[subject] = role
+        return self._log("200", "member.updated", subject, actor)
 
-    def remove(self, by: str, whom: str) -> str:
+    def remove(self, actor: str, subject: str) -> str:
         """Remove a member."""
-        return self._refused(by, "admin", whom) or self._end(whom, by)
+        return self._rejection(actor, "admin", subject) or self._remove_member(subject, actor)
 
     def leave(self, person: str) -> str:
-        """Let a member leave."""
-        return self._refused(person, "member") or self._end(person, person)
+        """Let a member leave the organization."""
+        return self._rejection(person, "member") or self._remove_member(person, person)
 
-    def transfer(self, by: str, to: str) -> str:
-        """Transfer the ownership."""
-        if refused := self._refused(by, "owner"):
-            return refused
-        if to not in self.members:
+    def transfer(self, actor: str, new_owner: str) -> str:
+        """Transfer ownership."""
+        if rejection := self._rejection(actor, "owner"):
+            return rejection
+        if new_owner not in self.members:
             return "422 validation_failed"
-        if to == by:
+        if new_owner == actor:
             return "200"
-        self.members |= {by: "admin", to: "owner"}
-        return self._tell("200", "ownership_transferred", "", by)
+        self.members |= {actor: "admin", new_owner: "owner"}
+        return self._log("200", "ownership_transferred", "", actor)
 
-    def delete(self, by: str) -> str:
+    def delete(self, actor: str) -> str:
         """Delete the organization."""
-        if refused := self._refused(by, "owner"):
-            return refused
-        self.deleted = True
-        return self._tell("204", "deleted", "", by)
+        if rejection := self._rejection(actor, "owner"):
+            return rejection
+        self.is_deleted = True
+        return self._log("204", "deleted", "", actor)
 
-    def restore(self, by: str) -> str:
-        """Ask for the organization to be as it was."""
-        if not self.deleted:
-            return self._refused(by, "admin") or "200"
-        if by != self.owner:
+    def restore(self, actor: str) -> str:
+        """Restore the organization."""
+        if not self.is_deleted:
+            return self._rejection(actor, "admin") or "200"
+        if actor != self.owner:
             return NOT_FOUND
-        self.deleted = False
-        return self._tell("200", "restored", "", by)
+        self.is_deleted = False
+        return self._log("200", "restored", "", actor)
 
     def sweep(self) -> None:
-        """Let the service notice what is over."""
+        """Let the service expire invitations."""
         for invitation in self.invitations:
             if self.status(invitation) == "expired" != invitation.outcome:
                 invitation.outcome = "expired"
-                self._tell("", "invitation.expired", invitation.whom, None)
+                self._log("", "invitation.expired", invitation.subject, None)
 
-    def _refused(self, by: str, needed: str, whom: str | None = None) -> str | None:
-        if self.deleted or by not in self.members or (whom is not None and whom not in self.members):
+    def _rejection(self, actor: str, required_role: str, subject: str | None = None) -> str | None:
+        if self.is_deleted or actor not in self.members or (subject is not None and subject not in self.members):
             return NOT_FOUND
-        return None if self._covers(by, needed) else TOO_LOW
+        return None if self._has_role(actor, required_role) else INSUFFICIENT_ROLE
 
-    def _covers(self, by: str, role: str) -> bool:
-        return ROLES.index(self.members[by]) >= ROLES.index(role)
+    def _has_role(self, actor: str, role: str) -> bool:
+        return ROLES.index(self.members[actor]) >= ROLES.index(role)
 
     def _pending(self) -> Iterator[Invitation]:
         return (invitation for invitation in self.invitations if self.status(invitation) == "pending")
 
-    def _end(self, whom: str, by: str) -> str:
-        if self.members[whom] == "owner":
-            return OWNER_STAYS
-        del self.members[whom]
+    def _remove_member(self, subject: str, actor: str) -> str:
+        if self.members[subject] == "owner":
+            return OWNER_MUST_TRANSFER
+        del self.members[subject]
         for invitation in self._pending():
-            if invitation.by == whom:
+            if invitation.actor == subject:
                 invitation.outcome = "revoked"
         for invitation in self.invitations:
-            invitation.membership_ended |= invitation.whom == whom
-        return self._tell("204", "member.removed", whom, by)
+            invitation.has_membership_ended |= invitation.subject == subject
+        return self._log("204", "member.removed", subject, actor)
 
-    def _tell(self, answer: str, what: str, whom: str, by: str | None) -> str:
-        self.told.append(Told(f"organization.{what}", whom, by))
-        return answer
+    def _log(self, response: str, event_type: str, subject: str, actor: str | None) -> str:
+        self.entries.append(LogEntry(f"organization.{event_type}", subject, actor))
+        return response

@@ -1,4 +1,4 @@
-"""Cursors hold what was put into them, for the one list they were made for, and nothing that was altered."""
+"""A cursor restores its position, is valid for its own list only, and detects changes."""
 
 import pytest
 from hypothesis import given
@@ -12,50 +12,50 @@ keys = st.dictionaries(st.sampled_from(["pk", "sk", "index1pk", "index1sk"]), st
 bindings = st.text(max_size=30)
 
 
-def refused(text: str, binding: str) -> bool:
-    with pytest.raises(Problem) as refusal:
+def is_rejected(text: str, binding: str) -> bool:
+    with pytest.raises(Problem) as raised:
         decode_cursor(text, binding)
-    return refusal.value.code == "invalid_cursor"
+    return raised.value.code == "invalid_cursor"
 
 
 @given(keys, bindings)
-def test_a_cursor_holds_its_position(key: dict[str, str], binding: str) -> None:
-    made = encode_cursor(key, binding)
-    assert decode_cursor(made, binding) == key
-    assert made.isascii()
-    assert all(c.isalnum() or c in "-_" for c in made)
+def test_a_cursor_restores_its_position(key: dict[str, str], binding: str) -> None:
+    cursor = encode_cursor(key, binding)
+    assert decode_cursor(cursor, binding) == key
+    assert cursor.isascii()
+    assert all(c.isalnum() or c in "-_" for c in cursor)
 
 
 @given(keys, bindings, bindings)
-def test_a_cursor_is_good_for_its_own_list_only(key: dict[str, str], binding: str, other: str) -> None:
+def test_a_cursor_is_valid_for_its_own_list_only(key: dict[str, str], binding: str, other: str) -> None:
     if binding != other:
-        assert refused(encode_cursor(key, binding), other)
+        assert is_rejected(encode_cursor(key, binding), other)
 
 
 @given(keys, bindings, st.data())
-def test_no_altered_bit_goes_unseen(key: dict[str, str], binding: str, data: st.DataObject) -> None:
-    made = bytearray(from_base64url(encode_cursor(key, binding)))
-    at = data.draw(st.integers(0, len(made) - 1))
-    made[at] ^= 1 << data.draw(st.integers(0, 7))
-    assert refused(to_base64url(bytes(made)), binding)
+def test_any_altered_bit_is_detected(key: dict[str, str], binding: str, data: st.DataObject) -> None:
+    cursor = bytearray(from_base64url(encode_cursor(key, binding)))
+    index = data.draw(st.integers(0, len(cursor) - 1))
+    cursor[index] ^= 1 << data.draw(st.integers(0, 7))
+    assert is_rejected(to_base64url(bytes(cursor)), binding)
 
 
 @given(keys, bindings, st.data())
-def test_no_altered_character_goes_unseen(key: dict[str, str], binding: str, data: st.DataObject) -> None:
-    made = encode_cursor(key, binding)
-    at = data.draw(st.integers(0, len(made) - 1))
-    other = data.draw(st.characters(max_codepoint=255).filter(lambda c: c != made[at]))
-    assert refused(made[:at] + other + made[at + 1 :], binding)
+def test_any_altered_character_is_detected(key: dict[str, str], binding: str, data: st.DataObject) -> None:
+    cursor = encode_cursor(key, binding)
+    index = data.draw(st.integers(0, len(cursor) - 1))
+    other = data.draw(st.characters(max_codepoint=255).filter(lambda c: c != cursor[index]))
+    assert is_rejected(cursor[:index] + other + cursor[index + 1 :], binding)
 
 
 @given(st.text(max_size=100), bindings)
-def test_what_is_no_cursor_is_refused_as_one(text: str, binding: str) -> None:
-    assert refused(text, binding)
+def test_other_text_is_rejected(text: str, binding: str) -> None:
+    assert is_rejected(text, binding)
 
 
-# Of eight bytes, which no cipher writes by chance.
+# Eight bytes, which a cipher does not produce by chance.
 @given(st.text(min_size=8, max_size=30), bindings)
-def test_nobody_can_read_what_a_cursor_holds(value: str, binding: str) -> None:
-    made = from_base64url(encode_cursor({"index1pk": value}, binding))
-    assert b"index1pk" not in made
-    assert value.encode(errors="surrogatepass") not in made
+def test_a_cursor_does_not_reveal_its_position(value: str, binding: str) -> None:
+    cursor = from_base64url(encode_cursor({"index1pk": value}, binding))
+    assert b"index1pk" not in cursor
+    assert value.encode(errors="surrogatepass") not in cursor

@@ -1,4 +1,4 @@
-"""Custom domains: what is made of what DNS holds, whatever it holds, and of time."""
+"""The status of a custom domain follows from its DNS records and from time."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from chalicelib.kernel.core.clock import after, timestamp
 from tests.harness.stored_records import beginning
 
 PLATFORM = "01939d3c-0000-7000-8000-00000000000a"
-MOMENTS = st.integers(1_700_000_000_000, 1_900_000_000_000).map(timestamp)
+TIMESTAMPS = st.integers(1_700_000_000_000, 1_900_000_000_000).map(timestamp)
 DOMAINS = st.sampled_from(["shop.example.com", "example.com", "a.b.example.co.uk", "example.co.uk"])
 FAILURES = st.sampled_from([DnsAnswer(error="DNS_TIMEOUT"), DnsAnswer(error="DNS_FAILURE")])
 JITTER = st.floats(-1, 1)
@@ -24,161 +24,178 @@ MISSING, UNKNOWN = Verdict([], "TXT_NOT_FOUND", is_owned=False), Verdict([], "DN
 VERDICTS = st.sampled_from([GOOD, FAULTY, MISSING, UNKNOWN])
 
 
-def pending(domain: str, moment: str, **fields: Any) -> CustomDomain:
-    """Return a domain that was claimed at a moment."""
-    named: dict[str, Any] = {"platform_slug": "engines", "platform_name": "Engines", "organization_id": PLATFORM}
-    claim = verification.claim_fields(PLATFORM, domain, moment) | fields
-    return CustomDomain(**beginning(moment) | {"id": PLATFORM}, platform_id=PLATFORM, **named, **claim)
+def pending_domain(domain: str, claimed_at: str, **fields: Any) -> CustomDomain:
+    """Return a domain that was claimed at this time."""
+    platform_fields: dict[str, Any] = {
+        "platform_slug": "engines",
+        "platform_name": "Engines",
+        "organization_id": PLATFORM,
+    }
+    claim = verification.claim_fields(PLATFORM, domain, claimed_at) | fields
+    return CustomDomain(**beginning(claimed_at) | {"id": PLATFORM}, platform_id=PLATFORM, **platform_fields, **claim)
 
 
-def verified(moment: str, **fields: Any) -> CustomDomain:
-    return pending("shop.example.com", moment, status="verified", verified_at=moment, pending_since=None, **fields)
+def verified_domain(claimed_at: str, **fields: Any) -> CustomDomain:
+    return pending_domain(
+        "shop.example.com", claimed_at, status="verified", verified_at=claimed_at, pending_since=None, **fields
+    )
 
 
-def seen(*values: str) -> st.SearchStrategy[DnsAnswer]:
-    """Return answers of all kinds, these values and others in them."""
+def answers_with(*values: str) -> st.SearchStrategy[DnsAnswer]:
+    """Return DNS answers of all kinds, with and without these values."""
     others = st.text("ab.-=", max_size=400)
-    return FAILURES | st.lists(st.sampled_from(values) | others, max_size=20).map(lambda held: DnsAnswer(tuple(held)))
+    return FAILURES | st.lists(st.sampled_from(values) | others, max_size=20).map(
+        lambda answer_values: DnsAnswer(tuple(answer_values))
+    )
 
 
-def addresses() -> st.SearchStrategy[DnsAnswer]:
-    known = st.lists(st.sampled_from(["192.0.2.7", "192.0.2.8", "2001:db8::7"]), max_size=3, unique=True)
-    return FAILURES | known.map(lambda held: DnsAnswer(tuple(held)))
+def address_answers() -> st.SearchStrategy[DnsAnswer]:
+    listed_addresses = st.lists(st.sampled_from(["192.0.2.7", "192.0.2.8", "2001:db8::7"]), max_size=3, unique=True)
+    return FAILURES | listed_addresses.map(lambda answer_values: DnsAnswer(tuple(answer_values)))
 
 
 @st.composite
-def sights(draw: st.DrawFn) -> tuple[CustomDomain, DnsObservation]:
-    """A domain, and what DNS may say of it."""
-    custom = pending(draw(DOMAINS), draw(MOMENTS))
-    proof = draw(seen(f"atrium-verify={custom.proof}", "atrium-verify=other"))
-    return custom, DnsObservation(proof, draw(seen(verification.cname_target())), draw(addresses()), draw(addresses()))
+def observations(draw: st.DrawFn) -> tuple[CustomDomain, DnsObservation]:
+    """Return a domain and an observation of its DNS."""
+    custom_domain = pending_domain(draw(DOMAINS), draw(TIMESTAMPS))
+    proof = draw(answers_with(f"atrium-verify={custom_domain.proof}", "atrium-verify=other"))
+    return custom_domain, DnsObservation(
+        proof, draw(answers_with(verification.cname_target())), draw(address_answers()), draw(address_answers())
+    )
 
 
-@given(st.uuids(), st.uuids(), DOMAINS, DOMAINS, MOMENTS, MOMENTS)
+@given(st.uuids(), st.uuids(), DOMAINS, DOMAINS, TIMESTAMPS, TIMESTAMPS)
 @settings(max_examples=30)
-def test_a_proof_is_that_of_one_platform_and_one_domain(
-    one: object, other: object, domain: str, another: str, now: str, later: str
+def test_a_proof_is_specific_to_a_platform_and_a_domain(
+    first: object, second: object, domain: str, another: str, now: str, later: str
 ) -> None:
-    claims = [(str(platform), name) for platform in (one, other) for name in (domain, another)]
+    claims = [(str(platform), name) for platform in (first, second) for name in (domain, another)]
     proofs = {claim: verification.claim_fields(*claim, now)["proof"] for claim in claims}
     assert len(set(proofs.values())) == len(set(claims))
     assert all(len(proof) == 32 and proof.isalnum() for proof in proofs.values())
     assert all(verification.claim_fields(*claim, later)["proof"] == proof for claim, proof in proofs.items())
 
 
-@given(sights())
+@given(observations())
 @settings(max_examples=300)
-def test_nothing_is_wrong_if_and_only_if_every_record_is_there(looked: tuple[CustomDomain, DnsObservation]) -> None:
-    custom, sight = looked
-    verdict = verification.evaluate(custom, sight)
+def test_a_verdict_has_no_error_exactly_if_all_records_are_correct(
+    observed: tuple[CustomDomain, DnsObservation],
+) -> None:
+    custom_domain, observation = observed
+    verdict = verification.evaluate(custom_domain, observation)
     assert (verdict.error is None) == all(record["ok"] for record in verdict.records)
-    assert [r["expected"] for r in verdict.records] == [r["expected"] for r in custom.records]
-    assert (verdict.is_owned is None) == (sight.ownership.error is not None)
-    assert (verdict.is_owned is True) == (f"atrium-verify={custom.proof}" in sight.ownership.values)
+    assert [r["expected"] for r in verdict.records] == [r["expected"] for r in custom_domain.records]
+    assert (verdict.is_owned is None) == (observation.ownership.error is not None)
+    assert (verdict.is_owned is True) == (f"atrium-verify={custom_domain.proof}" in observation.ownership.values)
     for record in verdict.records:
         assert len(record["observed"]) <= 10
         assert all(len(value) <= 300 for value in record["observed"])
 
 
-@given(sights())
+@given(observations())
 @settings(max_examples=100)
-def test_what_dns_does_not_answer_is_taken_to_be_as_it_was(looked: tuple[CustomDomain, DnsObservation]) -> None:
-    custom, sight = looked
-    before = verification.evaluate(custom, sight)
-    silent = DnsObservation(*[DnsAnswer(error="DNS_TIMEOUT")] * 4)
-    assert verification.evaluate(custom.replace(records=before.records), silent) == Verdict(
+def test_an_unanswered_query_leaves_the_records_unchanged(observed: tuple[CustomDomain, DnsObservation]) -> None:
+    custom_domain, observation = observed
+    before = verification.evaluate(custom_domain, observation)
+    unanswered = DnsObservation(*[DnsAnswer(error="DNS_TIMEOUT")] * 4)
+    assert verification.evaluate(custom_domain.replace(records=before.records), unanswered) == Verdict(
         before.records, "DNS_TIMEOUT", None
     )
 
 
-@given(domain=DOMAINS, moment=MOMENTS, days=DAYS, verdict=VERDICTS, taken=st.booleans(), jitter=JITTER)
-def test_a_pending_domain_is_verified_by_dns_and_fails_by_time(
-    *, domain: str, moment: str, days: float, verdict: Verdict, taken: bool, jitter: float
+@given(domain=DOMAINS, claimed_at=TIMESTAMPS, days=DAYS, verdict=VERDICTS, is_taken=st.booleans(), jitter=JITTER)
+def test_a_pending_domain_is_verified_by_dns_and_fails_after_seven_days(
+    *, domain: str, claimed_at: str, days: float, verdict: Verdict, is_taken: bool, jitter: float
 ) -> None:
-    custom, at = pending(domain, moment), after(moment, days=days)
-    fields = verification.fields_after_check(custom, verdict, at, is_taken=taken, jitter=jitter)
-    good = verdict is GOOD and not taken
-    assert fields["status"] == ("verified" if good else "failed" if days >= 7 else "pending")
-    assert (fields["verified_at"] == at) == good
-    assert fields["last_error"] == ("DOMAIN_TAKEN" if taken else verdict.error)
+    custom_domain, checked_at = pending_domain(domain, claimed_at), after(claimed_at, days=days)
+    fields = verification.fields_after_check(custom_domain, verdict, checked_at, is_taken=is_taken, jitter=jitter)
+    is_valid = verdict is GOOD and not is_taken
+    assert fields["status"] == ("verified" if is_valid else "failed" if days >= 7 else "pending")
+    assert (fields["verified_at"] == checked_at) == is_valid
+    assert fields["last_error"] == ("DOMAIN_TAKEN" if is_taken else verdict.error)
 
 
-@given(MOMENTS, st.lists(st.tuples(st.floats(0.01, 5), VERDICTS), max_size=12), JITTER)
-def test_a_verified_domain_lapses_only_when_its_proof_was_missed_for_three_days(
-    moment: str, checks: list[tuple[float, Verdict]], jitter: float
+@given(TIMESTAMPS, st.lists(st.tuples(st.floats(0.01, 5), VERDICTS), max_size=12), JITTER)
+def test_a_verified_domain_lapses_after_three_days_without_its_proof(
+    claimed_at: str, checks: list[tuple[float, Verdict]], jitter: float
 ) -> None:
-    custom, missing_since = verified(moment), None
+    custom_domain, missing_since = verified_domain(claimed_at), None
     for days, verdict in checks:
-        moment = after(moment, days=days)
+        claimed_at = after(claimed_at, days=days)
         if verdict.is_owned is not None:
-            missing_since = None if verdict.is_owned else missing_since or moment
-        custom = custom.replace(
-            **verification.fields_after_check(custom, verdict, moment, is_taken=False, jitter=jitter)
+            missing_since = None if verdict.is_owned else missing_since or claimed_at
+        custom_domain = custom_domain.replace(
+            **verification.fields_after_check(custom_domain, verdict, claimed_at, is_taken=False, jitter=jitter)
         )
-        missed = verdict is MISSING and missing_since is not None and after(missing_since, hours=72) <= moment
-        assert custom.status == ("lapsed" if missed else "verified")
-        if missed:
+        is_lapsed = verdict is MISSING and missing_since is not None and after(missing_since, hours=72) <= claimed_at
+        assert custom_domain.status == ("lapsed" if is_lapsed else "verified")
+        if is_lapsed:
             break
 
 
-@given(domain=DOMAINS, moment=MOMENTS, days=DAYS, verdict=VERDICTS, missing=st.booleans(), jitter=JITTER)
-def test_it_is_looked_at_again_while_it_is_pending_or_verified_and_never_later_than_it_may_end(
-    *, domain: str, moment: str, days: float, verdict: Verdict, missing: bool, jitter: float
+@given(domain=DOMAINS, claimed_at=TIMESTAMPS, days=DAYS, verdict=VERDICTS, is_missing=st.booleans(), jitter=JITTER)
+def test_the_next_check_is_before_the_deadline(
+    *, domain: str, claimed_at: str, days: float, verdict: Verdict, is_missing: bool, jitter: float
 ) -> None:
-    for custom, ends_at in [
-        (pending(domain, moment), after(moment, days=7)),
-        (verified(moment, missing_since=moment if missing else None), after(moment, hours=72) if missing else "~"),
+    for custom_domain, deadline in [
+        (pending_domain(domain, claimed_at), after(claimed_at, days=7)),
+        (
+            verified_domain(claimed_at, missing_since=claimed_at if is_missing else None),
+            after(claimed_at, hours=72) if is_missing else "~",
+        ),
     ]:
-        at = after(moment, days=days)
-        fields = verification.fields_after_check(custom, verdict, at, is_taken=False, jitter=jitter)
+        checked_at = after(claimed_at, days=days)
+        fields = verification.fields_after_check(custom_domain, verdict, checked_at, is_taken=False, jitter=jitter)
         if fields["status"] in ("failed", "lapsed"):
             assert fields["next_check_at"] is None
         else:
-            longest = 3_600 if fields["status"] == "pending" else 86_400
-            assert at < fields["next_check_at"] <= after(at, seconds=longest * 1.1 + 0.001)
-            if fields["status"] == custom.status and fields["missing_since"] == custom.missing_since:
-                assert fields["next_check_at"] <= max(ends_at, after(at, hours=1.2))
+            max_interval = 3_600 if fields["status"] == "pending" else 86_400
+            assert checked_at < fields["next_check_at"] <= after(checked_at, seconds=max_interval * 1.1 + 0.001)
+            if fields["status"] == custom_domain.status and fields["missing_since"] == custom_domain.missing_since:
+                assert fields["next_check_at"] <= max(deadline, after(checked_at, hours=1.2))
 
 
-@given(MOMENTS, JITTER)
+@given(TIMESTAMPS, JITTER)
 @settings(max_examples=20)
-def test_a_pending_domain_is_looked_at_often_at_first_and_then_hourly(moment: str, jitter: float) -> None:
-    custom, checks = pending("shop.example.com", moment), []
-    while custom.next_check_at:
-        checks.append(custom.next_check_at)
-        custom = custom.replace(
-            **verification.fields_after_check(custom, MISSING, custom.next_check_at, is_taken=False, jitter=jitter)
+def test_a_pending_domain_is_checked_often_at_first_and_then_hourly(claimed_at: str, jitter: float) -> None:
+    custom_domain, checks = pending_domain("shop.example.com", claimed_at), []
+    while custom_domain.next_check_at:
+        checks.append(custom_domain.next_check_at)
+        custom_domain = custom_domain.replace(
+            **verification.fields_after_check(
+                custom_domain, MISSING, custom_domain.next_check_at, is_taken=False, jitter=jitter
+            )
         )
-    assert custom.status == "failed"
-    assert checks[-1] == after(moment, days=7)
-    assert checks[0] == after(moment, seconds=60)
-    assert 4 <= sum(check <= after(moment, seconds=400) for check in checks) <= 8
+    assert custom_domain.status == "failed"
+    assert checks[-1] == after(claimed_at, days=7)
+    assert checks[0] == after(claimed_at, seconds=60)
+    assert 4 <= sum(check <= after(claimed_at, seconds=400) for check in checks) <= 8
     assert 150 < len(checks) < 250
 
 
-@given(DOMAINS, MOMENTS, DAYS, st.sampled_from(["pending", "failed", "lapsed", "verified"]))
-def test_what_failed_or_lapsed_is_pending_again_for_its_whole_time_when_somebody_asks(
-    domain: str, moment: str, days: float, status: str
+@given(DOMAINS, TIMESTAMPS, DAYS, st.sampled_from(["pending", "failed", "lapsed", "verified"]))
+def test_a_failed_or_lapsed_domain_can_be_verified_again(
+    domain: str, claimed_at: str, days: float, status: str
 ) -> None:
-    at = after(moment, days=days)
-    custom = pending(domain, moment, status=status)
-    restarted = verification.reset_verification(custom, at)
+    checked_at = after(claimed_at, days=days)
+    custom_domain = pending_domain(domain, claimed_at, status=status)
+    reset = verification.reset_verification(custom_domain, checked_at)
     if status in ("failed", "lapsed") or (status == "pending" and days >= 7):
-        assert (restarted.status, restarted.pending_since) == ("pending", at)
+        assert (reset.status, reset.pending_since) == ("pending", checked_at)
     else:
-        assert restarted is custom
+        assert reset is custom_domain
 
 
-@given(DOMAINS, MOMENTS)
+@given(DOMAINS, TIMESTAMPS)
 @settings(max_examples=10)
-def test_what_a_domain_has_to_hold_is_shown_with_names_as_providers_want_them(domain: str, moment: str) -> None:
-    custom = pending(domain, moment)
-    shown = CustomDomainOut.of(custom)
+def test_the_required_records_have_names_relative_to_the_registered_domain(domain: str, claimed_at: str) -> None:
+    custom_domain = pending_domain(domain, claimed_at)
+    output = CustomDomainOut.of(custom_domain)
     registered = "example.co.uk" if domain.endswith("uk") else "example.com"
-    for record in shown.records:
-        whole = registered if record.relative_name == "@" else f"{record.relative_name}.{registered}"
-        assert record.name == whole
+    for record in output.records:
+        full_name = registered if record.relative_name == "@" else f"{record.relative_name}.{registered}"
+        assert record.name == full_name
         assert (record.observed, record.ok) == ([], False)
-    assert [record.purpose for record in shown.records] == ["ownership", "routing"]
-    assert shown.records[0].name == f"_atrium-challenge.{domain}"
-    assert shown.records[1].type == ("ALIAS" if domain == registered else "CNAME")
+    assert [record.purpose for record in output.records] == ["ownership", "routing"]
+    assert output.records[0].name == f"_atrium-challenge.{domain}"
+    assert output.records[1].type == ("ALIAS" if domain == registered else "CNAME")

@@ -1,4 +1,4 @@
-"""Erasures out of any history: nothing is left of whom it is about, and of everybody else everything."""
+"""After any history, an erasure removes all data of a person and no data of others."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -25,23 +25,23 @@ from tests.harness.workers import Workers
 NAMES: Final = ("emmy", "lise", "hedy")
 ADDRESSES: Final = 2
 
-Named = tuple[str, int]
-"""Somebody, and which of their addresses they use."""
+Identity = tuple[str, int]
+"""A person's name, and the number of the e-mail address that they use."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """Somebody does something, to somebody maybe."""
+    """An action of a person, possibly on another person."""
 
-    what: str
-    who: Named
-    whom: Named
+    action: str
+    actor: Identity
+    subject: Identity
 
 
-somebody = st.tuples(st.sampled_from(NAMES), st.integers(0, ADDRESSES - 1))
+identities = st.tuples(st.sampled_from(NAMES), st.integers(0, ADDRESSES - 1))
 steps = st.builds(
     Step,
-    what=st.sampled_from(
+    action=st.sampled_from(
         [
             "join",
             "join",
@@ -58,84 +58,88 @@ steps = st.builds(
             "seal",
         ]
     ),
-    who=somebody,
-    whom=somebody,
+    actor=identities,
+    subject=identities,
 )
 
 
 @dataclass
 class History:
-    """What people did in an organization. `seen`: the addresses that each of them was seen to own."""
+    """What people did in an organization. `verified_addresses`: the e-mail addresses that each person verified."""
 
     api: Api
     workers: Workers
     organization: Founded
-    people: dict[Named, Person]
-    seen: dict[str, set[str]] = field(default_factory=lambda: {name: set() for name in NAMES})
-    _invited: dict[Named, Invited] = field(default_factory=dict)
+    people: dict[Identity, Person]
+    verified_addresses: dict[str, set[str]] = field(default_factory=lambda: {name: set() for name in NAMES})
+    _invited: dict[Identity, Invited] = field(default_factory=dict)
     _numbers: Iterator[int] = field(default_factory=count)
 
-    def happens(self, step: Step) -> None:
-        """Let a step happen; what somebody may not do is refused."""
-        getattr(self, f"_{step.what}")(step.who, step.whom)
+    def perform(self, step: Step) -> None:
+        """Perform a step. Steps that are not permitted have no effect."""
+        getattr(self, f"_{step.action}")(step.actor, step.subject)
 
-    def _join(self, who: Named, _whom: Named) -> None:
-        self._invite_by(self.organization.owner, who, role="admin")
-        self._answer(who, who)
+    def _join(self, actor: Identity, _subject: Identity) -> None:
+        self._invite_by(self.organization.owner, actor, role="admin")
+        self._answer(actor, actor)
 
-    def _invite(self, who: Named, whom: Named) -> None:
-        self._invite_by(self.people[who], whom, message="Come and join us.")
+    def _invite(self, actor: Identity, subject: Identity) -> None:
+        self._invite_by(self.people[actor], subject, message="Come and join us.")
 
-    def _invite_by(self, who: Person, whom: Named, **words: str) -> None:
-        answer = asked_to_invite(self.api, self.organization, self.people[whom], as_=who, **words)
-        if answer.status == 201:
-            self._invited[whom] = Invited(answer.json, answer.location)
+    def _invite_by(self, actor: Person, subject: Identity, **fields: str) -> None:
+        response = asked_to_invite(self.api, self.organization, self.people[subject], as_=actor, **fields)
+        if response.status == 201:
+            self._invited[subject] = Invited(response.json, response.location)
 
-    def _answer(self, who: Named, _whom: Named, decision: str = "accept") -> None:
-        person = self.people[who]
-        if who in self._invited and decides(self.api, self._invited[who], person, decision).status == 200:
-            self.seen[who[0]].add(person.email)
+    def _answer(self, actor: Identity, _subject: Identity, decision: str = "accept") -> None:
+        person = self.people[actor]
+        if actor in self._invited and decides(self.api, self._invited[actor], person, decision).status == 200:
+            self.verified_addresses[actor[0]].add(person.email)
 
-    def _decline(self, who: Named, whom: Named) -> None:
-        self._answer(who, whom, decision="decline")
+    def _decline(self, actor: Identity, subject: Identity) -> None:
+        self._answer(actor, subject, decision="decline")
 
-    def _leave(self, who: Named, _whom: Named) -> None:
-        self.api.post(f"{self.organization.path}/leave", as_=self.people[who])
+    def _leave(self, actor: Identity, _subject: Identity) -> None:
+        self.api.post(f"{self.organization.path}/leave", as_=self.people[actor])
 
-    def _remove(self, who: Named, whom: Named) -> None:
-        self.api.delete(f"{self.organization.path}/members/{self.people[whom].id}", as_=self.people[who])
+    def _remove(self, actor: Identity, subject: Identity) -> None:
+        self.api.delete(f"{self.organization.path}/members/{self.people[subject].id}", as_=self.people[actor])
 
-    def _promote(self, who: Named, whom: Named) -> None:
-        path = f"{self.organization.path}/members/{self.people[whom].id}"
-        self.api.patch(path, as_=self.people[who], json={"role": "editor"})
+    def _promote(self, actor: Identity, subject: Identity) -> None:
+        path = f"{self.organization.path}/members/{self.people[subject].id}"
+        self.api.patch(path, as_=self.people[actor], json={"role": "editor"})
 
-    def _rename(self, who: Named, _whom: Named) -> None:
+    def _rename(self, actor: Identity, _subject: Identity) -> None:
         body = {"name": f"Name {next(self._numbers)}", "companyAddress": "x" * 3000 * (next(self._numbers) % 4 == 1)}
-        self.api.patch(self.organization.path, as_=self.people[who], json=body)
+        self.api.patch(self.organization.path, as_=self.people[actor], json=body)
 
-    def _make_key(self, who: Named, _whom: Named) -> None:
-        created_key(self.api, self.organization, as_=self.people[who])
+    def _make_key(self, actor: Identity, _subject: Identity) -> None:
+        created_key(self.api, self.organization, as_=self.people[actor])
 
-    def _mention(self, _who: Named, whom: Named) -> None:
-        guest, message = f"guest-{next(self._numbers)}@example.org", f"Greetings ({self.people[whom].email.upper()})!"
+    def _mention(self, _actor: Identity, subject: Identity) -> None:
+        guest, message = (
+            f"guest-{next(self._numbers)}@example.org",
+            f"Greetings ({self.people[subject].email.upper()})!",
+        )
         asked_to_invite(self.api, self.organization, guest, message=message)
 
-    def _seal(self, _who: Named, _whom: Named) -> None:
+    def _seal(self, _actor: Identity, _subject: Identity) -> None:
         self.workers.deliver()
 
 
-def records(marks: set[str]) -> tuple[dict[tuple[str, str], Item], int]:
-    """Return what none of the marks is in, heads, counters and epochs aside, and how many entries one of them is in.
+def unrelated_records(marks: set[str]) -> tuple[dict[tuple[str, str], Item], int]:
+    """Return the items without any of the marks, and the number of log entries with one of them.
 
-    What holds a value for a record that one is in has no part in that: it may go with the record's change.
+    Heads, counters and epochs are not included. Neither are guards of records that contain a mark, because they may
+    change with the record.
     """
-    items, named = snapshots.stored(), {*left_of(*marks)}
-    ids = {items[key]["id"] for key in named if "id" in items[key]}
+    items, marked_keys = snapshots.stored(), {*left_of(*marks)}
+    ids = {items[key]["id"] for key in marked_keys if "id" in items[key]}
     entries = sum(any(mark in entry.body.decode().lower() for mark in marks) for entry in evidence.entries(items))
     others = {
         key: item
         for key, item in items.items()
-        if key not in named
+        if key not in marked_keys
         and item.get("ref") not in ids
         and not key[0].startswith("Q#")
         and not key[1].startswith(("COUNT#", "EPOCH#", "CLOSING-EPOCH#"))
@@ -144,7 +148,7 @@ def records(marks: set[str]) -> tuple[dict[tuple[str, str], Item], int]:
 
 
 @pytest.fixture
-def people(issuer: Issuer) -> dict[Named, Person]:
+def people(issuer: Issuer) -> dict[Identity, Person]:
     return {
         (name, n): issuer.person(name, name.title(), email=f"{name}@{n}.example.org")
         for name in NAMES
@@ -153,33 +157,37 @@ def people(issuer: Issuer) -> dict[Named, Person]:
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=12)
-@given(st.lists(steps, min_size=3, max_size=14), somebody, st.sampled_from(["email", "userId"]))
-def test_whoever_is_erased_leaves_nothing_and_nobody_else_loses_anything(
+@given(st.lists(steps, min_size=3, max_size=14), identities, st.sampled_from(["email", "userId"]))
+def test_an_erasure_removes_all_data_of_the_person_and_no_other_data(
     api: Api,
     workers: Workers,
     clock: Clock,
     ada: Person,
-    people: dict[Named, Person],
-    plan: list[Step],
-    whom: Named,
-    by: str,
+    people: dict[Identity, Person],
+    history_steps: list[Step],
+    subject: Identity,
+    identified_by: str,
 ) -> None:
     cloud.clear()
     history = History(api, workers, found(api, ada), people)
-    for step in plan:
-        history.happens(step)
+    for step in history_steps:
+        history.perform(step)
     clock.shift(minutes=1)
     workers.settle()
-    person, organization = people[whom], history.organization
-    seen = history.seen[whom[0]]
-    marks = {person.id, *seen} if by == "userId" or person.email in seen else {person.email}
-    others, entries = records(marks)
+    person, organization = people[subject], history.organization
+    verified_addresses = history.verified_addresses[subject[0]]
+    marks = (
+        {person.id, *verified_addresses}
+        if identified_by == "userId" or person.email in verified_addresses
+        else {person.email}
+    )
+    others, entries = unrelated_records(marks)
     report = verify(api, organization)
-    named = {"email": person.email, "userId": person.id}[by]
-    record = erased(api, workers, clock, organization, **{by: named})
+    identifier = {"email": person.email, "userId": person.id}[identified_by]
+    record = erased(api, workers, clock, organization, **{identified_by: identifier})
     assert record["erasedEntries"] == entries
     assert left_of(*marks) == []
-    now = snapshots.stored()
-    assert {key: now.get(key) for key in others} == others
+    items_after = snapshots.stored()
+    assert {key: items_after.get(key) for key in others} == others
     assert verify(api, organization, checkpoint=to_base64url(report["checkpoint"].encode()))["valid"]
-    evidence.assert_proven(now)
+    evidence.assert_proven(items_after)

@@ -1,4 +1,4 @@
-"""Erased entries, and whoever can write to the table; and erasures of anybody out of any history."""
+"""Verification distinguishes erased entries from altered ones, and detects false erasures."""
 
 import base64
 from dataclasses import dataclass
@@ -25,32 +25,32 @@ from tests.harness.logs import alter, entry, leaf_of
 from tests.harness.organizations import Founded, found, joins
 from tests.harness.workers import Workers
 
-SHORT, LONG, AFTERWARDS = 2, 3, 5
-"""Sequences of a log: of two entries that were erased, and of a short one that was not."""
+SHORT, LONG, UNERASED = 2, 3, 5
+"""Sequences of a log: a short and a long erased entry, and a short one that is not erased."""
 
 OTHER_KEY: Final = base64.b64encode(bytes(range(32, 64))).decode()
-GONE: Final = ("body", "actor", "target", "seal", "facet1pk", "facet2pk")
+ERASED_ATTRIBUTES: Final = ("body", "actor", "target", "seal", "facet1pk", "facet2pk")
 
 
 @dataclass(frozen=True)
-class Erased:
-    """A log of whose entries two were erased; those as they were before, and the longer one's text."""
+class ErasedLog:
+    """A log with two erased entries: their items before the erasure, and the body item of the long one."""
 
     organization: Founded
-    before: dict[int, Item]
-    text: Item
+    items_before: dict[int, Item]
+    body_item: Item
 
-    def finding(self) -> Fault | None:
-        """Return what verification finds."""
+    def find_fault(self) -> Fault | None:
+        """Return the fault that verification finds."""
         return verify_next_window(self.organization.id, None, None).fault
 
-    def now(self, sequence: int) -> Item:
-        """Return an entry as it is stored now."""
+    def load_entry(self, sequence: int) -> Item:
+        """Return the current item of an entry."""
         return entry(self.organization, sequence)
 
 
-def somebody_erased(world: World) -> Erased:
-    """Let a member, who changed something, be erased from an organization."""
+def create_erased_log(world: World) -> ErasedLog:
+    """Create an organization, let a member change it, and erase the member."""
     owner, member = world.people.owner, world.people.member
     with ago(minutes=9):
         organization = found(world.api, owner)
@@ -59,36 +59,42 @@ def somebody_erased(world: World) -> Erased:
         for change in ({"companyAddress": None}, {"name": "Engines"}):
             world.api.patch(organization.path, as_=owner, json=change)
         world.workers.settle()
-        before = {sequence: entry(organization, sequence) for sequence in (SHORT, LONG, AFTERWARDS)}
-        (text,) = (item for item in cloud.stored() if item["sk"] == before[LONG]["sk"] and item["pk"].startswith("B#"))
+        items_before = {sequence: entry(organization, sequence) for sequence in (SHORT, LONG, UNERASED)}
+        (body_item,) = (
+            item for item in cloud.stored() if item["sk"] == items_before[LONG]["sk"] and item["pk"].startswith("B#")
+        )
         begin_erasure(world.api, organization, userId=member.id)
         world.workers.settle()
     with ago(minutes=6):
         world.workers.settle()
-    return Erased(organization, before, text)
+    return ErasedLog(organization, items_before, body_item)
 
 
 @pytest.fixture(autouse=True)
-def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The index of the tests doesn't lag: a gap in it is a gap."""
+def _no_index_retries(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Disable retries of reads from the index, which does not lag here."""
     monkeypatch.setattr(logs, "_INDEX_RETRY_SECONDS", ())
 
 
 @pytest.fixture
-def log(begin: Begin) -> Erased:
-    made: Erased = begin(somebody_erased)
-    assert made.finding() is None
-    assert [made.now(sequence).get("erased") is not None for sequence in (SHORT, LONG, AFTERWARDS)] == [1, 1, 0]
-    return made
+def log(begin: Begin) -> ErasedLog:
+    erased_log: ErasedLog = begin(create_erased_log)
+    assert erased_log.find_fault() is None
+    assert [erased_log.load_entry(sequence).get("erased") is not None for sequence in (SHORT, LONG, UNERASED)] == [
+        1,
+        1,
+        0,
+    ]
+    return erased_log
 
 
-class TestAnErasedEntry:
+class TestErasedEntry:
     @pytest.mark.parametrize("sequence", [SHORT, LONG])
-    @pytest.mark.parametrize("name", [*GONE, "outcome", "ttl", "index2pk", "duepk"])
-    def test_to_which_something_is_added_is_found(self, log: Erased, sequence: int, name: str) -> None:
-        for value in (log.before[sequence].get(name, "x"), "x", b"x", None):
-            alter(log.now(sequence), **{name: value})
-            assert log.finding() == Fault("modified", sequence)
+    @pytest.mark.parametrize("name", [*ERASED_ATTRIBUTES, "outcome", "ttl", "index2pk", "duepk"])
+    def test_an_added_or_changed_attribute_is_found(self, log: ErasedLog, sequence: int, name: str) -> None:
+        for value in (log.items_before[sequence].get(name, "x"), "x", b"x", None):
+            alter(log.load_entry(sequence), **{name: value})
+            assert log.find_fault() == Fault("modified", sequence)
 
     @pytest.mark.parametrize("sequence", [SHORT, LONG])
     @pytest.mark.parametrize(
@@ -110,135 +116,147 @@ class TestAnErasedEntry:
             ("erased", True),
         ],
     )
-    def test_that_is_altered_is_found(self, log: Erased, sequence: int, name: str, value: object) -> None:
-        alter(log.now(sequence), **{name: value})
-        assert log.finding() == Fault("modified", sequence)
+    def test_an_altered_attribute_is_found(self, log: ErasedLog, sequence: int, name: str, value: object) -> None:
+        alter(log.load_entry(sequence), **{name: value})
+        assert log.find_fault() == Fault("modified", sequence)
 
-    def test_whose_type_and_index_agree_on_something_else_is_found(self, log: Erased) -> None:
-        kind = "organization.updated"
-        alter(log.now(SHORT), type=kind, facet3pk=f"A#{log.organization.id}#E#{kind}")
-        assert log.finding() == Fault("modified", SHORT)
+    def test_a_changed_type_is_found_even_with_its_index_key(self, log: ErasedLog) -> None:
+        event_type = "organization.updated"
+        alter(log.load_entry(SHORT), type=event_type, facet3pk=f"A#{log.organization.id}#E#{event_type}")
+        assert log.find_fault() == Fault("modified", SHORT)
 
     @pytest.mark.parametrize("sequence", [SHORT, LONG])
-    def test_that_gets_its_text_back_is_found_although_the_text_is_right(self, log: Erased, sequence: int) -> None:
-        rest = {name: value for name, value in log.now(sequence).items() if name != "erased"}
-        was = log.before[sequence]
-        cloud.put(rest)
-        assert log.finding() == Fault("missing", sequence)
-        cloud.put(log.text)
-        cloud.put({**rest, **{name: was[name] for name in GONE if name in was and name != "seal"}})
-        assert log.finding() == Fault("modified", sequence)
+    def test_a_restored_body_is_found_even_if_it_is_authentic(self, log: ErasedLog, sequence: int) -> None:
+        remaining = {name: value for name, value in log.load_entry(sequence).items() if name != "erased"}
+        original = log.items_before[sequence]
+        cloud.put(remaining)
+        assert log.find_fault() == Fault("missing", sequence)
+        cloud.put(log.body_item)
+        cloud.put(
+            {**remaining, **{name: original[name] for name in ERASED_ATTRIBUTES if name in original and name != "seal"}}
+        )
+        assert log.find_fault() == Fault("modified", sequence)
 
-    def test_that_gets_another_text_is_found(self, log: Erased) -> None:
-        was, body = log.before[AFTERWARDS], log.before[AFTERWARDS]["body"]
-        rest = {name: value for name, value in log.now(SHORT).items() if name != "erased"}
-        cloud.put({**rest, "body": body, "leaf": leaf_of(body), "seal": was["seal"]})
-        assert log.finding() in (Fault("modified", SHORT), Fault("reordered", SHORT))
+    def test_another_body_is_found(self, log: ErasedLog) -> None:
+        original, body = log.items_before[UNERASED], log.items_before[UNERASED]["body"]
+        remaining = {name: value for name, value in log.load_entry(SHORT).items() if name != "erased"}
+        cloud.put({**remaining, "body": body, "leaf": leaf_of(body), "seal": original["seal"]})
+        assert log.find_fault() in (Fault("modified", SHORT), Fault("reordered", SHORT))
 
-    def test_that_changes_places_with_another_is_found(self, log: Erased) -> None:
-        one, other = log.now(SHORT), log.now(LONG)
+    def test_swapped_attributes_of_two_entries_are_found(self, log: ErasedLog) -> None:
+        first, second = log.load_entry(SHORT), log.load_entry(LONG)
         for names in (("sequence", "index1sk"), ("leaf",), ("erased",), ("leaf", "erased"), ("id",)):
-            alter(one, **{name: other[name] for name in names})
-            alter(other, **{name: one[name] for name in names})
-            assert log.finding() == Fault("modified", SHORT), names
+            alter(first, **{name: second[name] for name in names})
+            alter(second, **{name: first[name] for name in names})
+            assert log.find_fault() == Fault("modified", SHORT), names
 
-    def test_of_another_log_is_no_substitute(self, log: Erased, world: World) -> None:
-        other = somebody_erased(world)
-        theirs = other.now(SHORT)
-        cloud.remove(log.now(SHORT))
-        cloud.put({**theirs, "index1pk": f"A#{log.organization.id}#S"})
-        assert log.finding() == Fault("modified", SHORT)
+    def test_an_entry_of_another_log_is_found(self, log: ErasedLog, world: World) -> None:
+        other_log = create_erased_log(world)
+        foreign_item = other_log.load_entry(SHORT)
+        cloud.remove(log.load_entry(SHORT))
+        cloud.put({**foreign_item, "index1pk": f"A#{log.organization.id}#S"})
+        assert log.find_fault() == Fault("modified", SHORT)
 
 
-class TestAnEntryThatIsNotErased:
-    """Somebody would like it to be."""
+class TestFalseErasure:
+    """An attacker marks an entry as erased that was not."""
 
-    def test_is_found_when_it_is_called_erased(self, log: Erased, world: World) -> None:
-        item = log.now(AFTERWARDS)
-        stays = {name: value for name, value in item.items() if name not in GONE}
-        claims = [
+    def test_a_false_erasure_is_found(self, log: ErasedLog, world: World) -> None:
+        item = log.load_entry(UNERASED)
+        remaining = {name: value for name, value in item.items() if name not in ERASED_ATTRIBUTES}
+        signatures = [
             b"",
             b"x",
             bytes(64),
             item["seal"],
             item["leaf"],
-            log.now(SHORT)["erased"],
-            log.now(LONG)["erased"],
-            somebody_erased(world).now(SHORT)["erased"],
+            log.load_entry(SHORT)["erased"],
+            log.load_entry(LONG)["erased"],
+            create_erased_log(world).load_entry(SHORT)["erased"],
             True,
             "erased",
             None,
         ]
-        for claim in claims:
-            for left in (item, stays, {**stays, "seal": item["seal"]}):
-                cloud.put({**left, "erased": claim})
-                assert log.finding() == Fault("modified", AFTERWARDS), claim
+        for signature in signatures:
+            for remaining_item in (item, remaining, {**remaining, "seal": item["seal"]}):
+                cloud.put({**remaining_item, "erased": signature})
+                assert log.find_fault() == Fault("modified", UNERASED), signature
 
-    def test_is_found_when_it_is_signed_by_another_key(self, log: Erased, configure: Configure) -> None:
+    def test_an_erasure_signed_by_another_key_is_found(self, log: ErasedLog, configure: Configure) -> None:
         configure(audit_signing_key=OTHER_KEY)
-        table.write_transaction(redaction.redact_entry(log.organization.id, log.now(AFTERWARDS), is_authentic=True))
+        table.write_transaction(
+            redaction.redact_entry(log.organization.id, log.load_entry(UNERASED), is_authentic=True)
+        )
         configure(audit_signing_key=base64.b64encode(bytes(range(32))).decode())
-        assert log.finding() == Fault("modified", AFTERWARDS)
+        assert log.find_fault() == Fault("modified", UNERASED)
 
-    def test_is_found_when_the_erasure_of_somebody_was_let_have_it(
-        self, log: Erased, api: Api, workers: Workers, clock: Clock
+    def test_a_forged_entry_that_was_then_erased_is_found(
+        self, log: ErasedLog, api: Api, workers: Workers, clock: Clock
     ) -> None:
-        item = log.now(AFTERWARDS)
+        item = log.load_entry(UNERASED)
         alter(item, body=item["body"].replace(b"update_organization", b"sophie@example.org "))
-        assert log.finding() == Fault("modified", AFTERWARDS)
+        assert log.find_fault() == Fault("modified", UNERASED)
         assert erased(api, workers, clock, log.organization, email="sophie@example.org")["erasedEntries"] == 1
         assert left_of("sophie@example.org") == []
-        assert log.finding() == Fault("modified", AFTERWARDS)
+        assert log.find_fault() == Fault("modified", UNERASED)
 
     @pytest.mark.parametrize("body", [b"sophie@example.org", b'"sophie@example.org', b'{"a":"sophie@example.org"}'])
-    def test_is_found_whatever_was_made_of_it(
-        self, log: Erased, api: Api, workers: Workers, clock: Clock, body: bytes
+    def test_an_invalid_body_that_was_then_erased_is_found(
+        self, log: ErasedLog, api: Api, workers: Workers, clock: Clock, body: bytes
     ) -> None:
-        cloud.put({**log.now(AFTERWARDS), "body": body, "leaf": leaf_of(body)})
+        cloud.put({**log.load_entry(UNERASED), "body": body, "leaf": leaf_of(body)})
         assert erased(api, workers, clock, log.organization, email="sophie@example.org")["erasedEntries"] == 1
         assert left_of("sophie@example.org") == []
-        assert log.finding() == Fault("modified", AFTERWARDS)
+        assert log.find_fault() == Fault("modified", UNERASED)
 
-    def test_can_not_make_somebody_else_of_the_person(
-        self, log: Erased, api: Api, grace: Person, edith: Person, workers: Workers, clock: Clock
+    def test_a_forged_entry_does_not_change_whose_membership_is_erased(
+        self, log: ErasedLog, api: Api, grace: Person, edith: Person, workers: Workers, clock: Clock
     ) -> None:
         for person in (grace, edith):
             joins(log.organization, person, "member")
         workers.settle()
-        (theirs,) = (e for e in evidence.entries() if e.log == log.organization.id and grace.email in str(e.body))
-        item = log.now(theirs.sequence or 0)
+        (foreign_item,) = (
+            pending
+            for pending in evidence.entries()
+            if pending.log == log.organization.id and grace.email in str(pending.body)
+        )
+        item = log.load_entry(foreign_item.sequence or 0)
         alter(item, body=item["body"].replace(grace.email.encode(), edith.email.encode()))
         erased(api, workers, clock, log.organization, email=edith.email)
         members = api.items(f"{log.organization.path}/members", as_=log.organization.owner)
         assert [member["username"] for member in members] == ["ada", "grace"]
 
 
-class TestAKeyThatWasReplaced:
+class TestReplacedSigningKey:
     @pytest.fixture(autouse=True)
-    def _replaced(self, log: Erased, configure: Configure) -> None:
-        assert log.finding() is None
+    def _replace_signing_key(self, log: ErasedLog, configure: Configure) -> None:
+        assert log.find_fault() is None
         configure(audit_signing_key=OTHER_KEY, audit_former_public_keys=evidence.PUBLIC_KEY)
 
-    def test_leaves_what_was_erased_before_as_it_was(self, log: Erased) -> None:
-        assert log.finding() is None
+    def test_erased_entries_stay_valid(self, log: ErasedLog) -> None:
+        assert log.find_fault() is None
 
-    def test_lets_more_be_erased(self, log: Erased, api: Api, grace: Person, workers: Workers, clock: Clock) -> None:
+    def test_further_entries_can_be_erased(
+        self, log: ErasedLog, api: Api, grace: Person, workers: Workers, clock: Clock
+    ) -> None:
         joins(log.organization, grace, "member")
         assert erased(api, workers, clock, log.organization, userId=grace.id)["erasedEntries"] == 1
-        assert log.finding() is None
+        assert log.find_fault() is None
 
-    def test_lets_nobody_call_an_entry_erased(self, log: Erased) -> None:
-        item = log.now(AFTERWARDS)
-        stays = {name: value for name, value in item.items() if name not in GONE}
-        for claim in (item["seal"], item["seal"][:12] + bytes(16), item["seal"][:12] + bytes(52), bytes(64)):
-            cloud.put({**stays, "erased": claim})
-            assert log.finding() == Fault("modified", AFTERWARDS)
+    def test_a_false_erasure_is_found_with_either_key(self, log: ErasedLog) -> None:
+        item = log.load_entry(UNERASED)
+        remaining = {name: value for name, value in item.items() if name not in ERASED_ATTRIBUTES}
+        for signature in (item["seal"], item["seal"][:12] + bytes(16), item["seal"][:12] + bytes(52), bytes(64)):
+            cloud.put({**remaining, "erased": signature})
+            assert log.find_fault() == Fault("modified", UNERASED)
 
-    def test_counts_no_more_once_it_is_no_longer_trusted(self, log: Erased, configure: Configure) -> None:
+    def test_erased_entries_are_invalid_when_the_former_key_is_not_trusted(
+        self, log: ErasedLog, configure: Configure
+    ) -> None:
         configure(audit_former_public_keys="")
-        assert not redaction.is_intact(log.organization.id, SHORT, log.now(SHORT))
+        assert not redaction.is_intact(log.organization.id, SHORT, log.load_entry(SHORT))
 
     @pytest.mark.parametrize("body", [b"x", b"{}", b"[]", b'{"id":1}', b"\xff", b'{"id":"x","occurredAt":"x"}'])
-    def test_vouches_for_no_bytes_that_are_no_entry(self, log: Erased, body: bytes) -> None:
-        alter(log.now(AFTERWARDS), body=body, leaf=leaf_of(body))
-        assert log.finding() == Fault("modified", AFTERWARDS)
+    def test_invalid_bodies_are_found(self, log: ErasedLog, body: bytes) -> None:
+        alter(log.load_entry(UNERASED), body=body, leaf=leaf_of(body))
+        assert log.find_fault() == Fault("modified", UNERASED)

@@ -1,7 +1,7 @@
-"""Whichever byte of a log somebody alters, it is found: each one of what is stored is altered here, and not some.
+"""Verification detects every altered bit of a stored log: all bits are tried, not a sample.
 
-What verification makes of an item is asked of its rules, bit by bit; where the item stands decides whether it comes
-before them, so that is altered in the table itself.
+The rules of verification are called directly for each altered item. Keys are altered in the table itself, because they
+determine which items are read.
 """
 
 from collections.abc import Iterator
@@ -23,53 +23,55 @@ from tests.catalogue.conftest import Begin
 from tests.harness import cloud
 from tests.harness.anchors import put, read
 from tests.harness.cloud import Item
-from tests.property.test_tampering import ERASED, LENGTH, MARK, a_long_log, entry, head
+from tests.property.test_tampering import ERASED, LENGTH, UNVERIFIED_ATTRIBUTES, create_long_log, get_entry, get_head
 
 SHORT: Final = 2
 LONG: Final = 7
-STANDS: Final = ("pk", "sk", "index1pk", "index1sk")
+KEY_ATTRIBUTES: Final = ("pk", "sk", "index1pk", "index1sk")
 
 
 @pytest.fixture(autouse=True)
-def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The index of the tests doesn't lag: a gap in it is a gap."""
+def _no_index_retries(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Disable retries of reads from the index, which does not lag here."""
     monkeypatch.setattr(logs, "_INDEX_RETRY_SECONDS", ())
 
 
 @pytest.fixture
 def log(begin: Begin) -> str:
-    """A log with short and long entries, and an erased one."""
-    name: str = begin(a_long_log)
+    """Return the name of a log with short, long and erased entries."""
+    name: str = begin(create_long_log)
     return name
 
 
-def flipped(data: bytes) -> Iterator[bytes]:
-    """Yield the bytes with one bit altered: each bit of each byte."""
-    for at in range(len(data)):
+def all_bit_flips(data: bytes) -> Iterator[bytes]:
+    """Yield the bytes with each single bit altered."""
+    for index in range(len(data)):
         for bit in range(8):
-            yield data[:at] + bytes([data[at] ^ 1 << bit]) + data[at + 1 :]
+            yield data[:index] + bytes([data[index] ^ 1 << bit]) + data[index + 1 :]
 
 
-def one_bit_a_byte(data: bytes) -> Iterator[bytes]:
-    """Yield the bytes with one byte altered: one bit of each, and not always the same."""
-    return (found for n, found in enumerate(flipped(data)) if n % 8 == n // 8 % 8)
+def one_bit_flip_per_byte(data: bytes) -> Iterator[bytes]:
+    """Yield the bytes with each single byte altered in one bit, in varying positions."""
+    return (variant for n, variant in enumerate(all_bit_flips(data)) if n % 8 == n // 8 % 8)
 
 
-def moved(item: Item, name: str) -> Iterator[Item]:
-    """Yield the item with a key that differs in one character, each in turn."""
-    for at, character in enumerate(item[name]):
-        other = chr(ord(character) ^ 1 << at % 7)
-        yield {**item, name: item[name][:at] + other + item[name][at + 1 :]}
+def key_variants(item: Item, name: str) -> Iterator[Item]:
+    """Yield the item with each character of a key altered in turn."""
+    for index, character in enumerate(item[name]):
+        other = chr(ord(character) ^ 1 << index % 7)
+        yield {**item, name: item[name][:index] + other + item[name][index + 1 :]}
 
 
-def others(value: Any) -> Iterator[Any]:
-    """Yield what the table can hold that differs from a value in one bit, and what is of another type."""
+def value_variants(value: Any) -> Iterator[Any]:
+    """Yield all values that differ in one bit, and values of other types."""
     match value:
         case bytes():
-            yield from flipped(value)
+            yield from all_bit_flips(value)
             yield from (b"", value[:-1], value + b"\0", value.decode("latin-1"))
         case str():
-            yield from (found for data in flipped(value.encode()) if (found := decoded(data)) is not None)
+            yield from (
+                variant for data in all_bit_flips(value.encode()) if (variant := decode_or_none(data)) is not None
+            )
             yield from ("", value[:-1], f"{value} ", value.encode())
         case int():
             yield from (value ^ 1 << bit for bit in range(value.bit_length() + 1))
@@ -77,59 +79,59 @@ def others(value: Any) -> Iterator[Any]:
     yield None
 
 
-def decoded(data: bytes) -> str | None:
+def decode_or_none(data: bytes) -> str | None:
     try:
         return data.decode()
     except UnicodeDecodeError:
         return None
 
 
-def altered(item: Item, *spared: str) -> Iterator[Item]:
-    """Yield the item with one attribute altered, or gone, in every way."""
-    for name in set(item) - set(spared):
+def item_variants(item: Item, *excluded: str) -> Iterator[Item]:
+    """Yield the item with each attribute removed or altered."""
+    for name in set(item) - set(excluded):
         yield {other: value for other, value in item.items() if other != name}
-        yield from ({**item, name: value} for value in others(item[name]))
+        yield from ({**item, name: value} for value in value_variants(item[name]))
 
 
-def text_of(log: str, sequence: int) -> Any:
-    """Return the bytes of an entry that stand in an item of their own, if they do."""
-    found = table.get(body_key(log, entry(log, sequence)["sk"]))
-    return found and found["body"]
+def load_body(log: str, sequence: int) -> Any:
+    """Return the body of an entry that has a separate body item, or None."""
+    body_item = table.get(body_key(log, get_entry(log, sequence)["sk"]))
+    return body_item and body_item["body"]
 
 
-def before(log: str, sequence: int) -> VerifiedPrefix:
-    """Return the log as it was verified up to an entry."""
-    return VerifiedPrefix(CompactRange().extend(entry(log, n)["leaf"] for n in range(1, sequence)))
+def verified_prefix(log: str, sequence: int) -> VerifiedPrefix:
+    """Return the log as verified up to an entry."""
+    return VerifiedPrefix(CompactRange().extend(get_entry(log, n)["leaf"] for n in range(1, sequence)))
 
 
 @pytest.mark.parametrize("sequence", [SHORT, LONG, ERASED], ids=["short", "long", "erased"])
-def test_of_an_entry(log: str, sequence: int) -> None:
-    item, verified, text = entry(log, sequence), before(log, sequence), text_of(log, sequence)
-    assert ("body" in item, text is None, "erased" in item) == (sequence == SHORT, sequence != LONG, sequence == ERASED)
+def test_every_alteration_of_an_entry_is_detected(log: str, sequence: int) -> None:
+    item, verified, body = get_entry(log, sequence), verified_prefix(log, sequence), load_body(log, sequence)
+    assert ("body" in item, body is None, "erased" in item) == (sequence == SHORT, sequence != LONG, sequence == ERASED)
 
-    def seen(other: Item) -> bool:
-        return isinstance(verified.extend(log, [StoredEntry(other, text or other.get("body"))]), Fault)
+    def is_detected(other: Item) -> bool:
+        return isinstance(verified.extend(log, [StoredEntry(other, body or other.get("body"))]), Fault)
 
-    assert not seen(item)
-    assert [other for other in altered(item, *STANDS) if not seen(other)] == []
+    assert not is_detected(item)
+    assert [other for other in item_variants(item, *KEY_ATTRIBUTES) if not is_detected(other)] == []
 
 
-def test_of_a_long_entrys_text(log: str) -> None:
-    item, verified, text = entry(log, LONG), before(log, LONG), text_of(log, LONG)
-    assert text
+def test_every_alteration_of_a_separate_body_is_detected(log: str) -> None:
+    item, verified, body = get_entry(log, LONG), verified_prefix(log, LONG), load_body(log, LONG)
+    assert body
 
-    def seen(other: object) -> bool:
+    def is_detected(other: object) -> bool:
         return isinstance(verified.extend(log, [StoredEntry(item, other)]), Fault)
 
-    assert not seen(text)
-    assert [other for other in others(text) if not seen(other)] == []
+    assert not is_detected(body)
+    assert [other for other in value_variants(body) if not is_detected(other)] == []
 
 
-@pytest.mark.parametrize("name", STANDS)
-def test_of_where_an_entry_stands(log: str, name: str) -> None:
-    item = entry(log, SHORT)
+@pytest.mark.parametrize("name", KEY_ATTRIBUTES)
+def test_every_alteration_of_an_entrys_key_is_detected(log: str, name: str) -> None:
+    item = get_entry(log, SHORT)
     cloud.remove(item)
-    for other in moved(item, name):
+    for other in key_variants(item, name):
         cloud.put(other)
         assert verify_next_window(log, None, None).fault, other[name]
         cloud.remove(other)
@@ -138,49 +140,49 @@ def test_of_where_an_entry_stands(log: str, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["pk", "sk"])
-def test_of_where_a_long_entrys_text_stands(log: str, name: str) -> None:
-    item = table.get(body_key(log, entry(log, LONG)["sk"]))
+def test_every_alteration_of_a_body_items_key_is_detected(log: str, name: str) -> None:
+    item = table.get(body_key(log, get_entry(log, LONG)["sk"]))
     assert item
     cloud.remove(item)
-    for other in moved(item, name):
+    for other in key_variants(item, name):
         cloud.put(other)
         fault = verify_next_window(log, None, None).fault
         assert fault == Fault("missing", LONG), other[name]
         cloud.remove(other)
 
 
-def test_of_the_head(log: str) -> None:
-    item = head(log)
+def test_every_alteration_of_the_head_is_detected(log: str) -> None:
+    item = get_head(log)
 
-    def seen(other: Item) -> bool:
+    def is_detected(other: Item) -> bool:
         try:
-            head = Head.from_item(other)
-            # Without a statement it is the seals that tell: see test_suppressed_entries.
-            return find_head_fault(log, head) is not None or head.read_statement(log) is None
+            altered_head = Head.from_item(other)
+            # Without a statement, the entry MACs reveal it: see test_suppressed_entries.
+            return find_head_fault(log, altered_head) is not None or altered_head.read_statement(log) is None
         except (BrokenHead, BrokenStatement):
             return True
 
-    assert not seen(item)
-    assert [other for other in altered(item, "pk", "sk", *MARK) if not seen(other)] == []
+    assert not is_detected(item)
+    assert [other for other in item_variants(item, "pk", "sk", *UNVERIFIED_ATTRIBUTES) if not is_detected(other)] == []
 
 
-def test_of_where_the_head_stands(log: str) -> None:
-    item = head(log)
+def test_every_alteration_of_the_heads_key_is_detected(log: str) -> None:
+    item = get_head(log)
     cloud.remove(item)
-    for other in (other for name in ("pk", "sk") for other in moved(item, name)):
+    for other in (other for name in ("pk", "sk") for other in key_variants(item, name)):
         cloud.put(other)
         assert verify_next_window(log, None, None).fault == Fault("truncated", 1), (other["pk"], other["sk"])
         cloud.remove(other)
 
 
-def test_of_an_anchor(log: str) -> None:
-    anchors.store_anchor(log, Head.from_item(head(log)))
+def test_every_alteration_of_an_anchor_is_detected(log: str) -> None:
+    anchors.store_anchor(log, Head.from_item(get_head(log)))
     data = read(log, LENGTH).encode()
-    variants = list(one_bit_a_byte(data))
+    variants = list(one_bit_flip_per_byte(data))
     assert len(variants) == len(data)
     for other in variants:
         put(log, LENGTH, other)
         with pytest.raises(BrokenAnchor):
             anchors.load_latest_anchor(log)
     put(log, LENGTH, data)
-    assert anchors.load_latest_anchor(log) == Head.from_item(head(log))
+    assert anchors.load_latest_anchor(log) == Head.from_item(get_head(log))

@@ -1,4 +1,4 @@
-"""Exports: no cell of a CSV is a formula, its rows say what NDJSON says, and any part of a log can be proven."""
+"""CSV exports contain no formulas and equal the NDJSON exports, and any part of a log can be proven."""
 
 import csv
 import json
@@ -17,17 +17,17 @@ from chalicelib.features.audit.exports.logic.omitted_runs import OmittedRuns
 from chalicelib.kernel.crypto.merkle import CompactRange, leaf_hash
 from tests.harness import rfc6962
 
-SIGNS: Final = "=+-@\t\r\n\uff1d\uff0b\uff0d\uff20"
-HIDING: Final = " \t\r\n\f\v\0\u00a0\u3000\u200b\u200e\ufeff\u2028'\"`\u2018\u2019\u201c\u201d\uff07"
+FORMULA_CHARACTERS: Final = "=+-@\t\r\n\uff1d\uff0b\uff0d\uff20"
+IGNORED_CHARACTERS: Final = " \t\r\n\f\v\0\u00a0\u3000\u200b\u200e\ufeff\u2028'\"`\u2018\u2019\u201c\u201d\uff07"
 
-INSERTED: Final = re.compile(
+ESCAPING_APOSTROPHE: Final = re.compile(
     r"(\A|[;|\t])'(?=[\s\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff"
     r"\"'`\xab\xb4\xbb\u2018-\u201f\uff02\uff07]*[=+\-@\t\r\n\uff0b\uff0d\uff1d\uff20])"
 )
-"""An apostrophe that guards what follows it."""
+"""An apostrophe that escapes the characters after it."""
 
-tricky = st.text(SIGNS + HIDING + "ab1,;{[|%", max_size=12)
-texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20) | tricky
+formula_like = st.text(FORMULA_CHARACTERS + IGNORED_CHARACTERS + "ab1,;{[|%", max_size=12)
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20) | formula_like
 values = st.recursive(
     st.none()
     | st.booleans()
@@ -42,7 +42,7 @@ names = st.none() | texts
 
 @st.composite
 def entries(draw: st.DrawFn) -> dict[str, Any]:
-    """An entry as NDJSON has it, whatever people wrote into it; it may be erased, or without its place yet."""
+    """Return an entry as in NDJSON, with arbitrary texts. It may be erased, or pending."""
     entry: dict[str, Any] = {
         "id": draw(texts),
         "type": draw(texts),
@@ -61,27 +61,29 @@ def entries(draw: st.DrawFn) -> dict[str, Any]:
     return entry | {"sequence": sequence, "integrity": integrity}
 
 
-def table(*written_: dict[str, Any]) -> list[dict[str, str]]:
-    text = (file_header("csv") + b"".join(format_entry("csv", rfc8785.dumps(entry)) for entry in written_)).decode()
+def parse_csv(*drawn_entries: dict[str, Any]) -> list[dict[str, str]]:
+    text = (
+        file_header("csv") + b"".join(format_entry("csv", rfc8785.dumps(entry)) for entry in drawn_entries)
+    ).decode()
     return list(csv.DictReader(StringIO(text, newline=""), strict=True))
 
 
-def read(cell: str) -> str:
-    """What a cell said before it was guarded."""
-    return INSERTED.sub(r"\1", cell)
+def unescape(cell: str) -> str:
+    """Return a cell's text before it was escaped."""
+    return ESCAPING_APOSTROPHE.sub(r"\1", cell)
 
 
-def said(value: Any) -> str:
+def to_text(value: Any) -> str:
     return "" if value is None else str(value)
 
 
 @given(entries())
-def test_no_cell_begins_as_a_formula_does(entry: dict[str, Any]) -> None:
-    (row,) = table(entry)
+def test_no_cell_starts_like_a_formula(entry: dict[str, Any]) -> None:
+    (row,) = parse_csv(entry)
     for cell in row.values():
-        assert cell[:1] not in tuple(SIGNS)
-        hidden = cell.lstrip(HIDING)
-        assert hidden[:1] not in tuple(SIGNS) or cell.startswith("'")
+        assert cell[:1] not in tuple(FORMULA_CHARACTERS)
+        hidden = cell.lstrip(IGNORED_CHARACTERS)
+        assert hidden[:1] not in tuple(FORMULA_CHARACTERS) or cell.startswith("'")
 
 
 @given(entries())
@@ -94,12 +96,12 @@ def test_no_cell_begins_as_a_formula_does(entry: dict[str, Any]) -> None:
         "type": 'a;=1|"+1\t@A1',
     }
 )
-def test_no_part_of_a_row_begins_as_a_formula_does_wherever_it_is_split(entry: dict[str, Any]) -> None:
+def test_no_part_of_a_row_starts_like_a_formula_at_any_separator(entry: dict[str, Any]) -> None:
     text = format_entry("csv", rfc8785.dumps(entry)).decode()
     for separator in ";\t|":
         for part in text.split(separator)[1:]:
-            assert part[:1] not in tuple(SIGNS)
-            assert part.lstrip(HIDING)[:1] not in tuple(SIGNS) or part.startswith("'")
+            assert part[:1] not in tuple(FORMULA_CHARACTERS)
+            assert part.lstrip(IGNORED_CHARACTERS)[:1] not in tuple(FORMULA_CHARACTERS) or part.startswith("'")
 
 
 @given(entries())
@@ -117,58 +119,60 @@ def test_every_cell_is_quoted(entry: dict[str, Any]) -> None:
 @example(";'=1")
 @example("a;\t=1")
 @example("a\t\tb|")
-def test_a_guarded_cell_can_be_read_back(text: str) -> None:
-    assert read(escape_formulas(text)) == text
+def test_an_escaped_cell_can_be_unescaped(text: str) -> None:
+    assert unescape(escape_formulas(text)) == text
 
 
 @given(st.lists(entries(), max_size=3))
-def test_the_rows_say_what_the_lines_say(written_: list[dict[str, Any]]) -> None:
-    lines = [json.loads(format_entry("ndjson", rfc8785.dumps(entry))) for entry in written_]
-    for row, entry in zip(table(*written_), lines, strict=True):
-        cells = {name: read(cell) for name, cell in row.items()}
+def test_csv_rows_equal_ndjson_lines(drawn_entries: list[dict[str, Any]]) -> None:
+    lines = [json.loads(format_entry("ndjson", rfc8785.dumps(entry))) for entry in drawn_entries]
+    for row, entry in zip(parse_csv(*drawn_entries), lines, strict=True):
+        cells = {name: unescape(cell) for name, cell in row.items()}
         assert [cells[name] for name in ("sequence", "id", "occurredAt", "type")] == [
-            said(entry[name]) for name in ("sequence", "id", "occurredAt", "type")
+            to_text(entry[name]) for name in ("sequence", "id", "occurredAt", "type")
         ]
-        for whole, prefix in (("actor", "actor"), ("target", "target"), ("context", ""), ("integrity", "")):
-            for name, value in (entry[whole] or {}).items():
-                assert cells[prefix + name.title() if prefix else name] == said(value)
+        for name_of_object, prefix in (("actor", "actor"), ("target", "target"), ("context", ""), ("integrity", "")):
+            for name, value in (entry[name_of_object] or {}).items():
+                assert cells[prefix + name.title() if prefix else name] == to_text(value)
         assert json.loads(cells["changes"]) == entry["changes"]
         assert (json.loads(cells["data"]) if cells["data"] else None) == entry["data"]
         assert cells["erased"] == ("true" if "erased" in entry else "")
 
 
 @given(entries())
-def test_a_line_of_ndjson_is_the_entry_and_one_line(entry: dict[str, Any]) -> None:
+def test_an_ndjson_line_is_the_canonical_entry(entry: dict[str, Any]) -> None:
     line = rfc8785.dumps(entry)
     assert format_entry("ndjson", line) == line + b"\n"
     assert line.count(b"\n") == 0
 
 
 @given(st.integers(1, 70).flatmap(lambda size: st.tuples(st.just(size), st.sets(st.integers(1, size)), st.data())))
-def test_evidence_and_entries_make_the_tree_wherever_a_turn_ends(drawn: tuple[int, set[int], st.DataObject]) -> None:
-    size, there, data = drawn
+def test_entries_and_evidence_form_the_tree_however_the_work_is_sliced(
+    drawn: tuple[int, set[int], st.DataObject],
+) -> None:
+    size, included, data = drawn
     leaves = [leaf_hash(b"%d" % sequence) for sequence in range(1, size + 1)]
     omitted = OmittedRuns([], CompactRange())
-    left_out = [sequence for sequence in range(1, size + 1) if sequence not in there]
-    for sequence in left_out:
+    omitted_sequences = [sequence for sequence in range(1, size + 1) if sequence not in included]
+    for sequence in omitted_sequences:
         omitted.add_leaves(sequence, leaves[sequence - 1 : sequence])
         if data.draw(st.booleans()):
             omitted = OmittedRuns.from_item(omitted.to_item())
     evidence = omitted.finish()
     assert evidence is not None
     covered = [sequence for run in evidence for sequence in range(run["from"], run["to"] + 1)]
-    assert covered == left_out
+    assert covered == omitted_sequences
     for run in evidence:
         roots = rfc6962.subtrees(leaves, run["from"] - 1, run["to"])
         assert run["hashes"] == [root.hex() for root in roots]
-        assert run["to"] + 1 not in left_out
+        assert run["to"] + 1 not in omitted_sequences
 
 
 @given(st.integers(1, 40), st.integers(1, 40))
-def test_as_much_evidence_as_allowed_is_given_and_no_more(runs: int, most: int) -> None:
-    with patch.object(omitted_runs, "MAX_EVIDENCE_HASHES", most):
+def test_the_amount_of_evidence_is_limited(runs: int, max_hashes: int) -> None:
+    with patch.object(omitted_runs, "MAX_EVIDENCE_HASHES", max_hashes):
         omitted = OmittedRuns([], CompactRange())
         for n in range(runs):
             omitted.add_leaves(2 * n + 1, [leaf_hash(b"")])
             omitted = OmittedRuns.from_item(omitted.to_item())
-        assert (omitted.finish() is None) is (runs > most)
+        assert (omitted.finish() is None) is (runs > max_hashes)

@@ -1,4 +1,4 @@
-"""Whatever is sent to an operation, its faults are told in words of ours, each by a code of ours."""
+"""Every validation error of any operation has a documented code and message."""
 
 import json
 import re
@@ -27,10 +27,10 @@ CODES = {
     "unknown_field",
     "wrong_type",
 }
-OTHERS = re.compile(
+LIBRARY_MESSAGES = re.compile(
     r"Input should|should (have|be)|^is not valid$|[Vv]alue error|Extra inputs|Field requ|codec|base64-encoded|^not "
 )
-# Several operations take the same query.
+# Several operations have the same query.
 BODIES = [*{o.body: o.method for o in catalogue.operations() if o.body}.items()]
 QUERIES = [*dict.fromkeys(o.query for o in catalogue.operations() if o.query)]
 
@@ -42,47 +42,55 @@ values = st.recursive(
 )
 
 
-def sent(method: str, content: object, asked: dict[str, str]) -> Request:
-    given = {name: [value] for name, value in asked.items()}
-    return Request(method, "/", {}, given, {}, json.dumps(content).encode(), "id", "127.0.0.1")
+def build_request(method: str, content: object, query: dict[str, str]) -> Request:
+    query_lists = {name: [value] for name, value in query.items()}
+    return Request(method, "/", {}, query_lists, {}, json.dumps(content).encode(), "id", "127.0.0.1")
 
 
-def names(model: type[Input] | type[Query]) -> st.SearchStrategy[str]:
+def field_names(model: type[Input] | type[Query]) -> st.SearchStrategy[str]:
     return st.sampled_from([field.alias or name for name, field in model.model_fields.items()])
 
 
 @pytest.mark.parametrize(("model", "method"), BODIES, ids=lambda part: part if isinstance(part, str) else part.__name__)
 @given(data=st.data())
-def test_of_a_body(model: type[Input], method: str, data: st.DataObject) -> None:
-    content = data.draw(st.dictionaries(names(model) | st.text(), values, max_size=6) | values)
+def test_errors_of_a_body_are_documented(model: type[Input], method: str, data: st.DataObject) -> None:
+    content = data.draw(st.dictionaries(field_names(model) | st.text(), values, max_size=6) | values)
     try:
-        validate_body(model, sent(method, content, {}), {})
-    except ValidationProblem as refused:
-        are_ours(refused)
+        validate_body(model, build_request(method, content, {}), {})
+    except ValidationProblem as error:
+        assert_documented(error)
 
 
 @pytest.mark.parametrize("model", QUERIES)
 @given(data=st.data())
-def test_of_a_query(model: type[Query], data: st.DataObject) -> None:
-    asked = data.draw(st.dictionaries(names(model), words | st.text(), max_size=4))
+def test_errors_of_a_query_are_documented(model: type[Query], data: st.DataObject) -> None:
+    query = data.draw(st.dictionaries(field_names(model), words | st.text(), max_size=4))
     try:
-        validate_query(model, sent("GET", {}, asked))
-    except ValidationProblem as refused:
-        are_ours(refused)
+        validate_query(model, build_request("GET", {}, query))
+    except ValidationProblem as error:
+        assert_documented(error)
 
 
-LONG = [(model, name) for model in QUERIES for name, f in query_fields(model).items() if "maxLength" in f]
+LIMITED_QUERY_FIELDS = [
+    (model, name) for model in QUERIES for name, f in query_fields(model).items() if "maxLength" in f
+]
 
 
-@pytest.mark.parametrize(("model", "name"), LONG, ids=lambda part: part if isinstance(part, str) else part.__name__)
-def test_of_a_text_that_is_too_long(model: type[Query], name: str) -> None:
-    with pytest.raises(ValidationProblem) as refused:
-        validate_query(model, sent("GET", {}, {**dict.fromkeys(required_fields(model), "x"), name: "x" * 9000}))
-    assert [(fault.pointer, fault.code) for fault in refused.value.errors] == [(f"query/{name}", "too_long")]
+@pytest.mark.parametrize(
+    ("model", "name"), LIMITED_QUERY_FIELDS, ids=lambda part: part if isinstance(part, str) else part.__name__
+)
+def test_a_long_text_in_a_query_is_too_long(model: type[Query], name: str) -> None:
+    with pytest.raises(ValidationProblem) as raised:
+        validate_query(
+            model, build_request("GET", {}, {**dict.fromkeys(required_fields(model), "x"), name: "x" * 9000})
+        )
+    assert [(field_error.pointer, field_error.code) for field_error in raised.value.errors] == [
+        (f"query/{name}", "too_long")
+    ]
 
 
-def are_ours(refused: ValidationProblem) -> None:
-    assert refused.errors
-    for fault in refused.errors:
-        assert fault.code in CODES, fault
-        assert not OTHERS.search(fault.detail), fault
+def assert_documented(error: ValidationProblem) -> None:
+    assert error.errors
+    for field_error in error.errors:
+        assert field_error.code in CODES, field_error
+        assert not LIBRARY_MESSAGES.search(field_error.detail), field_error

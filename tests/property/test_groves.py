@@ -1,6 +1,6 @@
-"""A taxonomy against its model: whatever two people do to it at once, it is as if one had come after the other.
+"""A taxonomy matches its model after concurrent changes of two users, in either order.
 
-What one of them does is done in the midst of what the other does, between any two of its calls.
+The second change is made between any two AWS calls of the first.
 """
 
 from typing import Final
@@ -19,144 +19,149 @@ from tests.harness.workers import Workers
 from tests.property.taxonomy_model import Deed, Grove
 
 SLUGS: Final = ("a", "b", "c", "d")
-NOBODY: Final = "01939d3c-0000-7000-8000-00000000000a"
+UNKNOWN_NODE_ID: Final = "01939d3c-0000-7000-8000-00000000000a"
 
 slugs = st.sampled_from(SLUGS)
-which = st.integers(0, 7)
-"""Of the nodes that were ever made, counted from the last."""
+recent_index = st.integers(0, 7)
+"""An index of the nodes that were ever created, newest first."""
 
-creations = st.tuples(st.just("create"), slugs, st.none() | which)
-moves = st.tuples(st.just("move"), which, st.none() | which)
-renamings = st.tuples(st.just("rename"), which, slugs)
-deletions = st.tuples(st.just("delete"), which, st.sampled_from([None, "cascade", "reparent"]))
-deeds = creations | moves | moves | renamings | deletions
-
-
-Drawn = tuple[str, object, object]
+creations = st.tuples(st.just("create"), slugs, st.none() | recent_index)
+moves = st.tuples(st.just("move"), recent_index, st.none() | recent_index)
+renames = st.tuples(st.just("rename"), recent_index, slugs)
+deletions = st.tuples(st.just("delete"), recent_index, st.sampled_from([None, "cascade", "reparent"]))
+changes = creations | moves | moves | renames | deletions
 
 
-class World(RuleBasedStateMachine):
-    """The service and the model, side by side."""
+DrawnChange = tuple[str, object, object]
+
+
+class TaxonomyMachine(RuleBasedStateMachine):
+    """Compares the service with the model."""
 
     def __init__(self, api: Api, workers: Workers, owner: Person) -> None:
-        """Begin with an empty taxonomy."""
+        """Start with an empty taxonomy."""
         super().__init__()
         self.api, self.workers, self.owner = api, workers, owner
         self.model, self.ids = Grove(), dict[str, str]()
         self.paths: list[str] = []
-        self.made = 0
+        self.created_count = 0
         self.platform: Running = snapshots.once(("an empty taxonomy",), lambda: run_platform(api, found(api, owner)))
 
     @rule(drawn=creations)
-    def plant(self, drawn: Drawn) -> None:
-        self.one(drawn)
+    def create_node(self, drawn: DrawnChange) -> None:
+        self.change_node(drawn)
 
-    @rule(drawn=deeds)
-    def one(self, drawn: Drawn) -> None:
-        deed = self._deed(drawn)
-        answers, self.model = self.model.after(deed)
-        assert [self._do(deed)] == answers
+    @rule(drawn=changes)
+    def change_node(self, drawn: DrawnChange) -> None:
+        change = self._build_change(drawn)
+        expected, self.model = self.model.after(change)
+        assert [self._apply(change)] == expected
 
-    @rule(one=deeds, other=deeds, at=st.integers(1, 6))
-    def two_at_once(self, one: Drawn, other: Drawn, at: int) -> None:
-        first, second = self._deed(one), self._deed(other)
-        answered: list[str] = []
-        with overtaken(lambda: answered.append(self._do(second)), at=at) as overtaking:
-            told = self._do(first)
+    @rule(first_drawn=changes, second_drawn=changes, at=st.integers(1, 6))
+    def change_concurrently(self, first_drawn: DrawnChange, second_drawn: DrawnChange, at: int) -> None:
+        first, second = self._build_change(first_drawn), self._build_change(second_drawn)
+        responses: list[str] = []
+        with overtaken(lambda: responses.append(self._apply(second)), at=at) as overtaking:
+            first_response = self._apply(first)
         if overtaking.hit is None:
-            answered.append(self._do(second))
-        (in_order, then), (overtook, since) = self.model.after(first, second), self.model.after(second, first)
-        outcomes = [(in_order, then), (overtook[::-1], since)]
-        fitting = [grove for answers, grove in outcomes if answers == [told, *answered]]
-        assert fitting, f"{first} and {second} were answered {[told, *answered]}"
-        # Both orders may fit, and lead to the same paths by way of others.
-        self.model = next((grove for grove in fitting[1:] if not self._faults(grove)), fitting[0])
+            responses.append(self._apply(second))
+        (in_order_responses, in_order_tree), (reversed_responses, reversed_tree) = (
+            self.model.after(first, second),
+            self.model.after(second, first),
+        )
+        outcomes = [(in_order_responses, in_order_tree), (reversed_responses[::-1], reversed_tree)]
+        matching = [tree for expected, tree in outcomes if expected == [first_response, *responses]]
+        assert matching, f"{first} and {second} were answered {[first_response, *responses]}"
+        # Both orders may match, with equal paths that former paths reach in different ways.
+        self.model = next((tree for tree in matching[1:] if not self._find_differences(tree)), matching[0])
 
     @rule()
     def settle(self) -> None:
         self.workers.settle()
 
     @invariant()
-    def all_are_where_the_model_says(self) -> None:
-        assert not self._faults(self.model)
+    def the_service_matches_the_model(self) -> None:
+        assert not self._find_differences(self.model)
         self.paths += [path for path in self.model.paths.values() if path not in self.paths]
 
-    def _faults(self, model: Grove) -> list[str]:
-        """What is not as a model says."""
-        listed, tree, expected = self._listed(), self._in_tree(), model.paths
-        found = [f"{name}: {places}" for name, places in (("list", listed), ("tree", tree)) if places != expected]
+    def _find_differences(self, model: Grove) -> list[str]:
+        """Return the differences between the service and a model."""
+        listed, tree, expected = self._list_paths(), self._tree_paths(), model.paths
+        differences = [f"{name}: {paths}" for name, paths in (("list", listed), ("tree", tree)) if paths != expected]
         for path in dict.fromkeys([*self.paths, *expected.values()][-12:]):
-            name, resolved = model.found(path), self._resolved(path)
-            wanted = name and (name, expected[name], "path" if path == expected[name] else "formerPath")
-            if resolved != wanted:
-                found.append(f"{path}: {resolved}, not {wanted}")
-        return found
+            name, resolved = model.found(path), self._resolve(path)
+            expected_match = name and (name, expected[name], "path" if path == expected[name] else "formerPath")
+            if resolved != expected_match:
+                differences.append(f"{path}: {resolved}, not {expected_match}")
+        return differences
 
-    def _resolved(self, path: str) -> tuple[str, str, str] | None:
-        """Return the name, the path and the kind of match of the node that a path leads to; None of no node."""
-        answer = self.api.get(f"{self.platform.path}/taxonomy-resolve", as_=self.owner, query={"path": path})
-        assert answer.status in (200, 404), path
-        if answer.status == 404:
+    def _resolve(self, path: str) -> tuple[str, str, str] | None:
+        """Return name, path and kind of match of the node at a path, or None."""
+        response = self.api.get(f"{self.platform.path}/taxonomy-resolve", as_=self.owner, query={"path": path})
+        assert response.status in (200, 404), path
+        if response.status == 404:
             return None
-        node = answer.json["node"]
-        return self._called(node["id"]), node["path"], answer.json["matchedBy"]
+        node = response.json["node"]
+        return self._name_of(node["id"]), node["path"], response.json["matchedBy"]
 
-    def _deed(self, drawn: Drawn) -> Deed:
-        what, node, how = drawn
-        if what == "create":
-            self.made += 1
-            return what, f"{node}{self.made}", self._name(how)
-        name = self._name(node) or "nobody"
-        return what, name, self._name(how) if what == "move" else str(how) if how else None
+    def _build_change(self, drawn: DrawnChange) -> Deed:
+        action, node, argument = drawn
+        if action == "create":
+            self.created_count += 1
+            return action, f"{node}{self.created_count}", self._name_at(argument)
+        name = self._name_at(node) or "nobody"
+        return action, name, self._name_at(argument) if action == "move" else str(argument) if argument else None
 
-    def _name(self, which: object) -> str | None:
+    def _name_at(self, recent_index: object) -> str | None:
         names = [*self.ids][::-1]
-        return names[which % len(names)] if isinstance(which, int) and names else None
+        return names[recent_index % len(names)] if isinstance(recent_index, int) and names else None
 
-    def _do(self, deed: Deed) -> str:
-        what, name, how = deed
-        path = f"/taxonomy-nodes/{self.ids.get(name, NOBODY)}"
-        match what:
+    def _apply(self, change: Deed) -> str:
+        action, name, argument = change
+        path = f"/taxonomy-nodes/{self.ids.get(name, UNKNOWN_NODE_ID)}"
+        match action:
             case "create":
-                return self._create(name, how)
+                return self._create(name, argument)
             case "move":
-                answer = self.api.patch(path, as_=self.owner, json={"parentId": self.ids[how] if how else None})
+                response = self.api.patch(
+                    path, as_=self.owner, json={"parentId": self.ids[argument] if argument else None}
+                )
             case "rename":
-                answer = self.api.patch(path, as_=self.owner, json={"slug": how})
+                response = self.api.patch(path, as_=self.owner, json={"slug": argument})
             case _:
-                answer = self.api.delete(path, as_=self.owner, query={"strategy": how} if how else None)
-        return self._told(answer)
+                response = self.api.delete(path, as_=self.owner, query={"strategy": argument} if argument else None)
+        return self._response_text(response)
 
     def _create(self, name: str, parent: str | None) -> str:
         body = {"platformId": self.platform.id, "name": name, "slug": name[0]}
         body |= {"parentId": self.ids[parent]} if parent else {}
-        answer = self.api.post("/taxonomy-nodes", as_=self.owner, json=body)
-        if answer.status == 201:
-            self.ids[name] = answer.json["id"]
-        return self._told(answer)
+        response = self.api.post("/taxonomy-nodes", as_=self.owner, json=body)
+        if response.status == 201:
+            self.ids[name] = response.json["id"]
+        return self._response_text(response)
 
     @staticmethod
-    def _told(answer: Answer) -> str:
-        return answer.code if answer.status >= 400 else str(answer.status)
+    def _response_text(response: Answer) -> str:
+        return response.code if response.status >= 400 else str(response.status)
 
-    def _called(self, node_id: str) -> str:
-        return next(name for name, known in self.ids.items() if known == node_id)
+    def _name_of(self, node_id: str) -> str:
+        return next(name for name, known_id in self.ids.items() if known_id == node_id)
 
-    def _listed(self) -> dict[str, str]:
+    def _list_paths(self) -> dict[str, str]:
         items = self.api.items(f"{self.platform.path}/taxonomy-nodes", as_=self.owner, query={"limit": 100})
-        return {self._called(item["id"]): item["path"] for item in items}
+        return {self._name_of(item["id"]): item["path"] for item in items}
 
-    def _in_tree(self) -> dict[str, str]:
+    def _tree_paths(self) -> dict[str, str]:
         tree = self.api.get(f"{self.platform.path}/taxonomy-tree", as_=self.owner).json
         branches: list[Json] = tree["items"]
-        for branch in branches:  # which grows meanwhile
+        for branch in branches:  # The list grows during the iteration.
             branches.extend(branch["children"])
-        return {self._called(branch["id"]): branch["path"] for branch in branches}
+        return {self._name_of(branch["id"]): branch["path"] for branch in branches}
 
 
-def test_a_taxonomy_is_what_was_made_of_it(api: Api, workers: Workers, ada: Person) -> None:
-    class Here(World):
+def test_a_taxonomy_matches_its_model_after_any_changes(api: Api, workers: Workers, ada: Person) -> None:
+    class Machine(TaxonomyMachine):
         def __init__(self) -> None:
             super().__init__(api, workers, ada)
 
-    run_state_machine_as_test(Here, settings=settings(deadline=None, max_examples=6, stateful_step_count=20))
+    run_state_machine_as_test(Machine, settings=settings(deadline=None, max_examples=6, stateful_step_count=20))

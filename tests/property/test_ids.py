@@ -1,4 +1,4 @@
-"""Ids sort as the moments they are of, so that a time is a span of them."""
+"""IDs sort by their timestamps, so a time range is a range of IDs."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,26 +7,28 @@ from chalicelib.kernel.core.clock import timestamp, timestamp_ms
 from chalicelib.kernel.core.ids import id_range, new_id, timestamp_ms_of_id
 
 _LAST_MS = timestamp_ms("2099-12-31T23:59:59.999Z")
-moments = st.integers(0, _LAST_MS).map(timestamp)
-ends = st.none() | moments
+timestamps = st.integers(0, _LAST_MS).map(timestamp)
+optional_timestamps = st.none() | timestamps
 
 
-@given(moments)
-def test_an_id_tells_its_moment(moment: str) -> None:
-    assert timestamp_ms_of_id(new_id(moment)) == timestamp_ms(moment)
+@given(timestamps)
+def test_an_id_contains_its_timestamp(created_at: str) -> None:
+    assert timestamp_ms_of_id(new_id(created_at)) == timestamp_ms(created_at)
 
 
-@given(moments, ends, ends)
-def test_an_id_is_within_a_time_if_its_moment_is(moment: str, since: str | None, until: str | None) -> None:
-    span, made = id_range(since, until), new_id(moment)
-    is_meant = (since is None or since <= moment) and (until is None or moment <= until)
-    assert is_meant == ((span["since"] or "") <= made <= (span["until"] or "~"))
+@given(timestamps, optional_timestamps, optional_timestamps)
+def test_an_id_is_in_a_range_exactly_if_its_timestamp_is(created_at: str, since: str | None, until: str | None) -> None:
+    id_bounds, record_id = id_range(since, until), new_id(created_at)
+    is_in_range = (since is None or since <= created_at) and (until is None or created_at <= until)
+    assert is_in_range == ((id_bounds["since"] or "") <= record_id <= (id_bounds["until"] or "~"))
 
 
-@given(moments, st.integers(-1, 1))
-def test_neighbouring_moments_are_told_apart(moment: str, step: int) -> None:
-    near = max(timestamp_ms(moment) + step, 0)
-    span = id_range(moment, moment)
-    assert span["since"]
-    assert span["until"]
-    assert (span["since"] <= new_id(timestamp(near)) <= span["until"]) == (near == timestamp_ms(moment))
+@given(timestamps, st.integers(-1, 1))
+def test_ids_of_adjacent_milliseconds_are_distinguished(created_at: str, step: int) -> None:
+    other_ms = max(timestamp_ms(created_at) + step, 0)
+    id_bounds = id_range(created_at, created_at)
+    assert id_bounds["since"]
+    assert id_bounds["until"]
+    assert (id_bounds["since"] <= new_id(timestamp(other_ms)) <= id_bounds["until"]) == (
+        other_ms == timestamp_ms(created_at)
+    )

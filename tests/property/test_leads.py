@@ -1,4 +1,4 @@
-"""Leads: the rule by which they change, and what each who sent something sees, whatever the others do."""
+"""Leads change by fixed rules, and senders see only their own submissions and the operators' changes."""
 
 from itertools import pairwise
 from typing import Any, Final
@@ -29,14 +29,14 @@ ACTIONS: Final = st.lists(
     | st.tuples(st.just("send"), st.none()),
     max_size=12,
 )
-ALONE: Final = st.lists(st.tuples(st.sampled_from([OPERATOR, 0]), STATUSES), max_size=12)
+SINGLE_SENDER_ACTIONS: Final = st.lists(st.tuples(st.sampled_from([OPERATOR, 0]), STATUSES), max_size=12)
 
 
-def sent(number: int, at: str) -> dict[str, object]:
-    history = [{"status": "new", "at": at}]
+def build_submission(number: int, submitted_at: str) -> dict[str, object]:
+    history = [{"status": "new", "at": submitted_at}]
     return {
         "id": str(number),
-        "submitted_at": at,
+        "submitted_at": submitted_at,
         "contact_name": f"Sender {number}",
         "company_name": None,
         "message": None,
@@ -47,123 +47,136 @@ def sent(number: int, at: str) -> dict[str, object]:
     }
 
 
-def begun() -> Lead:
-    at = timestamp(0)
-    history = [{"status": "new", "at": at, "by": None}]
+def build_lead() -> Lead:
+    created_at = timestamp(0)
+    history = [{"status": "new", "at": created_at, "by": None}]
     return Lead(
-        id="0", created_at=at, updated_at=at, contact_email="a@example.org", submissions=[sent(0, at)], history=history
+        id="0",
+        created_at=created_at,
+        updated_at=created_at,
+        contact_email="a@example.org",
+        submissions=[build_submission(0, created_at)],
+        history=history,
     )
 
 
-def done(lead: Lead, who: str | int, status: LeadStatusCode | None, moment: int) -> Lead:
-    """The lead after somebody did something, or as it was if they may not."""
-    at = timestamp(moment)
+def apply_action(lead: Lead, actor: str | int, status: LeadStatusCode | None, milliseconds: int) -> Lead:
+    """Return the lead after an action, or unchanged if the action is not permitted."""
+    changed_at = timestamp(milliseconds)
     try:
         if status is None:
-            more = sent(len(lead.submissions), at)
-            return lead.replace(**merge_fields(lead, more)) if can_merge(lead, more) else lead
-        if who == OPERATOR:
-            return lead.replace(**operator_change_fields(lead, status, at, OPERATOR))
-        known = [each["id"] for each in lead.submissions]
-        return lead.replace(**sender_change_fields(lead, str(who), status, at)) if str(who) in known else lead
+            submission = build_submission(len(lead.submissions), changed_at)
+            return lead.replace(**merge_fields(lead, submission)) if can_merge(lead, submission) else lead
+        if actor == OPERATOR:
+            return lead.replace(**operator_change_fields(lead, status, changed_at, OPERATOR))
+        submission_ids = [item["id"] for item in lead.submissions]
+        return (
+            lead.replace(**sender_change_fields(lead, str(actor), status, changed_at))
+            if str(actor) in submission_ids
+            else lead
+        )
     except Problem as problem:
         if problem.code != "invalid_transition":
             raise
         return lead
 
 
-def histories(actions: list[tuple[str | int, LeadStatusCode | None]]) -> list[Lead]:
-    """Each state of a lead to which something is done, one after the other."""
-    states = [begun()]
-    for moment, (who, status) in enumerate(actions, 1):
-        states.append(done(states[-1], who, status, moment))
+def build_states(actions: list[tuple[str | int, LeadStatusCode | None]]) -> list[Lead]:
+    """Return the states of a lead after each of several actions."""
+    states = [build_lead()]
+    for milliseconds, (actor, status) in enumerate(actions, 1):
+        states.append(apply_action(states[-1], actor, status, milliseconds))
     return states
 
 
-def steps(history: list[dict[str, Any]]) -> list[tuple[LeadStatusCode, LeadStatusCode]]:
-    return [(one["status"], other["status"]) for one, other in pairwise(history)]
+def status_changes(history: list[dict[str, Any]]) -> list[tuple[LeadStatusCode, LeadStatusCode]]:
+    return [(first["status"], second["status"]) for first, second in pairwise(history)]
 
 
-def test_every_status_can_be_reached_and_none_follows_itself() -> None:
-    assert {following for each in NEXT_STATUSES.values() for following in each} == set(NEXT_STATUSES)
-    assert all(status not in following for status, following in NEXT_STATUSES.items())
+def test_every_status_is_reachable_and_none_follows_itself() -> None:
+    assert {next_statuses for item in NEXT_STATUSES.values() for next_statuses in item} == set(NEXT_STATUSES)
+    assert all(status not in next_statuses for status, next_statuses in NEXT_STATUSES.items())
 
 
 @given(st.data())
-def test_operators_do_what_the_rule_allows_and_nothing_else(data: st.DataObject) -> None:
-    lead = begun()
-    for moment in range(1, data.draw(st.integers(1, 8))):
-        wanted = data.draw(STATUSES)
-        if wanted in NEXT_STATUSES[lead.status]:
-            lead = lead.replace(**operator_change_fields(lead, wanted, timestamp(moment), OPERATOR))
-            assert lead.status == wanted
+def test_operators_can_make_only_permitted_changes(data: st.DataObject) -> None:
+    lead = build_lead()
+    for milliseconds in range(1, data.draw(st.integers(1, 8))):
+        status = data.draw(STATUSES)
+        if status in NEXT_STATUSES[lead.status]:
+            lead = lead.replace(**operator_change_fields(lead, status, timestamp(milliseconds), OPERATOR))
+            assert lead.status == status
         else:
-            with pytest.raises(Problem, match="invalid_transition") as refused:
-                operator_change_fields(lead, wanted, timestamp(moment), OPERATOR)
-            assert all(repr(each) in refused.value.detail for each in NEXT_STATUSES[lead.status])
+            with pytest.raises(Problem, match="invalid_transition") as raised:
+                operator_change_fields(lead, status, timestamp(milliseconds), OPERATOR)
+            assert all(repr(item) in raised.value.detail for item in NEXT_STATUSES[lead.status])
 
 
-@given(ALONE)
-def test_of_a_lead_that_was_sent_at_once_both_views_agree_at_all_times(
+@given(SINGLE_SENDER_ACTIONS)
+def test_lead_and_submission_of_a_single_sender_always_agree(
     actions: list[tuple[str | int, LeadStatusCode]],
 ) -> None:
-    for lead in histories([*actions]):
+    for lead in build_states([*actions]):
         view = LeadSubmission.from_lead(lead, "0")
         assert view.status == lead.status
-        assert view.history == [{"status": each["status"], "at": each["at"]} for each in lead.history]
+        assert view.history == [{"status": item["status"], "at": item["at"]} for item in lead.history]
 
 
 @effort(max_examples=200)
 @given(ACTIONS)
-def test_a_lead_is_withdrawn_if_all_that_was_sent_is_and_only_if_some_is(
+def test_a_lead_is_withdrawn_if_all_submissions_are_and_only_if_one_is(
     actions: list[tuple[str | int, LeadStatusCode | None]],
 ) -> None:
-    for lead in histories([*actions]):
-        withdrawn = [each["status"] == "withdrawn" for each in lead.submissions]
+    for lead in build_states([*actions]):
+        withdrawn = [item["status"] == "withdrawn" for item in lead.submissions]
         assert lead.status == "withdrawn" or not all(withdrawn)
         assert lead.status != "withdrawn" or any(withdrawn)
 
 
 @effort(max_examples=200)
 @given(ACTIONS)
-def test_who_sends_something_later_ends_no_withdrawal_and_replaces_nothing(
+def test_a_later_submission_neither_ends_a_withdrawal_nor_replaces_data(
     actions: list[tuple[str | int, LeadStatusCode | None]],
 ) -> None:
-    states = histories([*actions])
-    for (who, _), (before, after) in zip(actions, pairwise(states), strict=True):
+    states = build_states([*actions])
+    for (actor, _), (before, after) in zip(actions, pairwise(states), strict=True):
         assert (after.contact_name, after.message, after.consent) == ("Sender 0", None, None)
-        if who == "send":
+        if actor == "send":
             assert (after.status, after.history) == (before.status, before.history)
-        ended = before.status == "withdrawn" != after.status
-        assert not ended or who == OPERATOR or all(each["status"] != "withdrawn" for each in after.submissions)
+        withdrawal_ended = before.status == "withdrawn" != after.status
+        assert (
+            not withdrawal_ended
+            or actor == OPERATOR
+            or all(item["status"] != "withdrawn" for item in after.submissions)
+        )
 
 
 @effort(max_examples=200)
 @given(ACTIONS)
-def test_the_lead_goes_by_the_rule_whoever_does_what(actions: list[tuple[str | int, LeadStatusCode]]) -> None:
-    lead = histories([*actions])[-1]
-    assert all(following in NEXT_STATUSES[status] for status, following in steps(lead.history))
+def test_every_history_follows_the_rules(actions: list[tuple[str | int, LeadStatusCode]]) -> None:
+    lead = build_states([*actions])[-1]
+    assert all(next_statuses in NEXT_STATUSES[status] for status, next_statuses in status_changes(lead.history))
     assert lead.history[-1]["status"] == lead.status
-    for each in lead.submissions:
-        assert each["history"][-1]["status"] == each["status"]
-        assert all(one != other for one, other in steps(each["history"]))
+    for item in lead.submissions:
+        assert item["history"][-1]["status"] == item["status"]
+        assert all(first != second for first, second in status_changes(item["history"]))
 
 
 @effort(max_examples=200)
 @given(ACTIONS)
-def test_nobody_but_operators_and_oneself_changes_what_one_sees(
+def test_a_submission_changes_only_by_operators_and_its_sender(
     actions: list[tuple[str | int, LeadStatusCode]],
 ) -> None:
-    states = histories([*actions])
-    for (who, _), (before, after) in zip(actions, pairwise(states), strict=True):
-        for each in before.submissions:
-            if who not in (OPERATOR, int(each["id"])):
-                assert after.get_submission(each["id"]) == each
+    states = build_states([*actions])
+    for (actor, _), (before, after) in zip(actions, pairwise(states), strict=True):
+        for item in before.submissions:
+            if actor not in (OPERATOR, int(item["id"])):
+                assert after.get_submission(item["id"]) == item
 
 
 @effort(max_examples=200)
 @given(ACTIONS)
-def test_nobody_sees_what_happened_before_they_sent_anything(actions: list[tuple[str | int, LeadStatusCode]]) -> None:
-    for each in histories([*actions])[-1].submissions:
-        assert each["history"][0] == {"status": "new", "at": each["submitted_at"]}
-        assert all(entry["at"] >= each["submitted_at"] for entry in each["history"])
+def test_a_submissions_history_starts_when_it_was_sent(actions: list[tuple[str | int, LeadStatusCode]]) -> None:
+    for item in build_states([*actions])[-1].submissions:
+        assert item["history"][0] == {"status": "new", "at": item["submitted_at"]}
+        assert all(entry["at"] >= item["submitted_at"] for entry in item["history"])

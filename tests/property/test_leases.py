@@ -1,4 +1,4 @@
-"""Requests that several processes count: whatever their order, neither many more nor fewer than there are."""
+"""Several processes share a request quota, and together admit neither many more nor fewer requests than the limit."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -17,27 +17,27 @@ from tests.conftest import Configure
 from tests.harness.clock import Clock
 from tests.harness.processes import Process
 
-by_chance = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
-MOST_UNTOLD: Final = request_quota.BATCH_SIZE - 1
+without_deadline = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+MAX_UNREPORTED: Final = request_quota.BATCH_SIZE - 1
 RUNS: Final = st.tuples(st.integers(0, 3), st.integers(1, 70))
-"""Which process, and how many requests it gets one after the other."""
+"""The number of a process, and of its consecutive requests."""
 
-MINUTES: Final = st.lists(st.lists(RUNS, min_size=1, max_size=12), min_size=1, max_size=3)
+WINDOWS: Final = st.lists(st.lists(RUNS, min_size=1, max_size=12), min_size=1, max_size=3)
 
 
 @contextmanager
-def shared(written: Counter[ItemKey]) -> Iterator[None]:
-    """Let the block count in a table of its own; `written` has what each item holds."""
+def shared_counter(written: Counter[ItemKey]) -> Iterator[None]:
+    """Replace the table's counters within the block. `written` has the value of each item."""
 
-    def add(key: ItemKey, _name: str, amount: int, **_: object) -> int:
+    def increment(key: ItemKey, _name: str, amount: int, **_: object) -> int:
         written[key] += amount
         return written[key]
 
-    with patch.object(table, "increment", add):
+    with patch.object(table, "increment", increment):
         yield
 
 
-def let_through(process: Process) -> bool:
+def is_admitted(process: Process) -> bool:
     with process():
         try:
             return request_quota.check_request_rate("ada") is not None
@@ -45,44 +45,44 @@ def let_through(process: Process) -> bool:
             return False
 
 
-@by_chance
-@given(most=st.integers(1, 150), minutes=MINUTES)
-def test_as_many_pass_as_there_are_and_nineteen_more_of_each_process_at_most(
-    configure: Configure, clock: Clock, most: int, minutes: list[list[tuple[int, int]]]
+@without_deadline
+@given(limit=st.integers(1, 150), windows=WINDOWS)
+def test_admitted_requests_exceed_the_limit_by_at_most_19_per_process(
+    configure: Configure, clock: Clock, limit: int, windows: list[list[tuple[int, int]]]
 ) -> None:
-    configure(requests_per_minute=str(most))
+    configure(requests_per_minute=str(limit))
     clock.freeze()
     processes = [Process() for _ in range(4)]
-    with shared(Counter()):
-        for runs in minutes:
+    with shared_counter(Counter()):
+        for runs in windows:
             clock.shift(seconds=request_quota.WINDOW_SECONDS)
-            passed = sum(let_through(processes[number]) for number, times in runs for _ in range(times))
-            asked = sum(times for _, times in runs)
-            busy = {number for number, _ in runs}
-            assert passed <= most + len(busy) * min(MOST_UNTOLD, most)
-            assert len(busy) > 1 or passed == min(most, asked)
-            unused = sum(processes[number].unused for number in busy)
-            assert passed + unused >= min(most, asked)
+            admitted = sum(is_admitted(processes[number]) for number, count in runs for _ in range(count))
+            requests = sum(count for _, count in runs)
+            active_processes = {number for number, _ in runs}
+            assert admitted <= limit + len(active_processes) * min(MAX_UNREPORTED, limit)
+            assert len(active_processes) > 1 or admitted == min(limit, requests)
+            unused = sum(processes[number].unused for number in active_processes)
+            assert admitted + unused >= min(limit, requests)
 
 
-@by_chance
-@given(most=st.integers(0, 150), minutes=MINUTES)
-def test_a_process_writes_once_in_twenty_requests_at_most(
-    configure: Configure, clock: Clock, most: int, minutes: list[list[tuple[int, int]]]
+@without_deadline
+@given(limit=st.integers(0, 150), windows=WINDOWS)
+def test_a_process_writes_at_most_once_per_20_requests(
+    configure: Configure, clock: Clock, limit: int, windows: list[list[tuple[int, int]]]
 ) -> None:
-    configure(requests_per_minute=str(most))
+    configure(requests_per_minute=str(limit))
     clock.freeze()
-    process, writes, asked = Process(), 0, 0
+    process, writes, requests = Process(), 0, 0
 
-    def add(*_: object, **__: object) -> int:
+    def increment(*_: object, **__: object) -> int:
         nonlocal writes
         writes += 1
         return 10**6 if writes % 3 else 1
 
-    with patch.object(table, "increment", add):
-        for runs in minutes:
+    with patch.object(table, "increment", increment):
+        for runs in windows:
             clock.shift(seconds=request_quota.WINDOW_SECONDS)
-            for _ in range(sum(times for _, times in runs)):
-                let_through(process)
-                asked += 1
-                assert writes <= asked / request_quota.BATCH_SIZE
+            for _ in range(sum(count for _, count in runs)):
+                is_admitted(process)
+                requests += 1
+                assert writes <= requests / request_quota.BATCH_SIZE

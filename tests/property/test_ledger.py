@@ -1,7 +1,7 @@
-"""The ledger against a model: whatever commits, workers and their deaths come between one another, the log is whole.
+"""The ledger matches a model under any interleaving of commits, workers and crashes.
 
-A worker reads, then writes; nothing else of it can be seen. So all that can happen is what happens in between, and here
-that is drawn: other commits, other workers, at any depth, and the end of the process before or after the write.
+A worker reads and then writes, and nothing else that it does is visible. Everything that can happen happens in between,
+and is drawn here: other commits, other workers at any depth, and a crash before or after the write.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,14 +33,14 @@ from tests.harness.stored_records import beginning, by_itself
 
 OWNER: Final = User("4c1a2b5e-0000-4000-8000-000000000001", "ada", "Ada", None, email_verified=True, operator=False)
 _BATCH: Final = 2
-"""So small that two workers can have different entries in hand: a process whose clock is late gets in between."""
+"""So small that two workers can hold different entries: those of a process whose clock is late come in between."""
 
-MOMENT: Final = "2026-11-20T09:30:00.000Z"
+BASE_TIMESTAMP: Final = "2026-11-20T09:30:00.000Z"
 
 
 @dataclass(frozen=True)
 class Commit:
-    """A change of a log's organization, or a new member of it, by a process whose clock is off by some seconds."""
+    """A change of a log's organization, or a new member, by a process whose clock differs by some seconds."""
 
     log: int
     creates: bool
@@ -49,11 +49,11 @@ class Commit:
 
 @dataclass(frozen=True)
 class Append:
-    """A worker appends to a log; `between` its read and its write other things happen."""
+    """A worker appends to a log. The steps in `between` happen between its read and its write."""
 
     log: int
     between: "Sequence[Step]"
-    dies: Literal["before", "after"] | None
+    crashes: Literal["before", "after"] | None
 
 
 Step = Commit | Append
@@ -67,13 +67,13 @@ steps = st.recursive(
         Append,
         log=st.integers(0, 1),
         between=st.lists(inner, max_size=3),
-        dies=st.sampled_from([None, "before", "after"]),
+        crashes=st.sampled_from([None, "before", "after"]),
     ),
     max_leaves=8,
 )
 
 
-def _note_in(write: Write) -> str:
+def _stored_note(write: Write) -> str:
     """Return the checkpoint that an update of a head stores."""
     assert isinstance(write.names, Mapping)
     placeholders = {attribute: name for name, attribute in write.names.items()}
@@ -82,15 +82,15 @@ def _note_in(write: Write) -> str:
 
 @dataclass
 class Frame:
-    """One who is about to write: what happens before, and when the process ends."""
+    """A transaction in progress: the steps before its write, and the time of a crash."""
 
     between: Sequence[Step] = ()
-    dies: str | None = None
+    crashes: str | None = None
 
 
 @dataclass
 class Run:
-    """Two organizations, what happens to them, and the heads that were signed meanwhile."""
+    """Two organizations, and the signed heads of their logs."""
 
     records: list[list[Organization | Member]] = field(default_factory=list)
     notes: list[tuple[str, str]] = field(default_factory=list)
@@ -98,61 +98,61 @@ class Run:
 
     @property
     def logs(self) -> list[str]:
-        """The two logs."""
+        """Return the names of the two logs."""
         return [organization.log for organization, *_ in self.records]
 
     @contextmanager
-    def begun(self) -> Iterator[None]:
-        """Found the organizations; when all has happened, append what waits."""
+    def patched_service(self) -> Iterator[None]:
+        """Create the organizations. At the end, append the pending entries."""
         write = table.write_transaction
 
-        def interrupted(writes: Sequence[Write]) -> None:
+        def write_with_interruptions(writes: Sequence[Write]) -> None:
             frame = self._frames[-1]
             between, frame.between = frame.between, ()
             for step in between:
-                self.happens(step)
-            self._die(frame, "before")
+                self.perform(step)
+            self._crash_if(frame, "before")
             write(writes)
-            self.notes += [(w.key[0][2:], _note_in(w)) for w in writes if w.key[1] == ledger.HEAD and w.update]
-            self._die(frame, "after")
+            self.notes += [(w.key[0][2:], _stored_note(w)) for w in writes if w.key[1] == ledger.HEAD and w.update]
+            self._crash_if(frame, "after")
 
         with (
-            patch.object(table, "write_transaction", interrupted),
+            patch.object(table, "write_transaction", write_with_interruptions),
             patch.object(table, "back_off", lambda *_: None),
             patch.object(ledger, "BATCH_SIZE", _BATCH),
         ):
-            self._found()
+            self._create_organizations()
             yield
             for log in self.logs:
                 ledger.append_pending(log)
 
-    def happens(self, step: Step) -> None:
-        """Let a step happen."""
+    def perform(self, step: Step) -> None:
+        """Perform a step."""
         if isinstance(step, Commit):
             self._frames.append(Frame())
             self._commit(step)
         else:
-            self._frames.append(Frame(step.between, step.dies))
+            self._frames.append(Frame(step.between, step.crashes))
             with suppress(Died, ConcurrentModification):
                 ledger.append_pending(self.logs[step.log])
         self._frames.pop()
 
-    def _found(self) -> None:
+    def _create_organizations(self) -> None:
         cloud.clear()
         for n in range(2):
-            new = beginning(MOMENT)
+            base_fields = beginning(BASE_TIMESTAMP)
             self.records.append([])
-            self._create(n, Organization(**new, name="Version 1", slug=f"log-{n}", owner_id=OWNER.id))
+            self._create(n, Organization(**base_fields, name="Version 1", slug=f"log-{n}", owner_id=OWNER.id))
 
     def _commit(self, step: Commit) -> None:
-        moment, organization = after(MOMENT, seconds=step.skew), self.records[step.log][0]
+        timestamp, organization = after(BASE_TIMESTAMP, seconds=step.skew), self.records[step.log][0]
         if step.creates:
-            user = replace(OWNER, id=new_id(moment))
+            user = replace(OWNER, id=new_id(timestamp))
             self._create(
-                step.log, Member.create_for_organization(beginning(moment), organization.id, user, Role.MEMBER)
+                step.log, Member.create_for_organization(beginning(timestamp), organization.id, user, Role.MEMBER)
             )
             return
-        changes = UnitOfWork(moment)
+        changes = UnitOfWork(timestamp)
         self.records[step.log][0] = changes.update(organization, name=f"Version {organization.version + 1}")
         outbox.commit(changes, "organization.updated", by_itself("organization.updated"))
 
@@ -163,8 +163,8 @@ class Run:
         outbox.commit(changes, event, by_itself(event))
 
     @staticmethod
-    def _die(frame: Frame, when: str) -> None:
-        if frame.dies == when:
+    def _crash_if(frame: Frame, when: str) -> None:
+        if frame.crashes == when:
             raise Died
 
 
@@ -172,18 +172,20 @@ class Run:
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=25)
 @given(st.lists(steps, max_size=5))
 @example([Append(0, [LATE, LATE, Append(0, [], "after")], None)])
-def test_the_log_is_whole_whatever_happens_at_once(plan: list[Step]) -> None:
+def test_every_interleaving_produces_a_complete_log(drawn_steps: list[Step]) -> None:
     run = Run()
-    with run.begun():
-        for step in plan:
-            run.happens(step)
+    with run.patched_service():
+        for step in drawn_steps:
+            run.perform(step)
     items = snapshots.stored()
     evidence.assert_proven(items)
     for log, records in zip(run.logs, run.records, strict=True):
         entries = [entry for entry in evidence.entries(items) if entry.log == log]
         for record in records:
-            versions = [said["data"]["version"] for e in entries if (said := e.json)["target"]["id"] == record.id]
-            assert versions == list(range(1, record.version + 1)), "once each, and in the record's own order"
-        for note in (note for of, note in run.notes if of == log):
+            versions = [
+                entry_json["data"]["version"] for e in entries if (entry_json := e.json)["target"]["id"] == record.id
+            ]
+            assert versions == list(range(1, record.version + 1)), "each version once, in order"
+        for note in (note for note_log, note in run.notes if note_log == log):
             size = int(note.split("\n")[1])
             rfc6962.check_note(note, log, [entry.leaf for entry in entries[:size]], evidence.PUBLIC_KEY)

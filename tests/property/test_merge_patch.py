@@ -1,4 +1,4 @@
-"""JSON Merge Patch: the test cases of RFC 7396, appendix A, and what holds for every patch."""
+"""JSON Merge Patch satisfies the test cases of RFC 7396, appendix A, and general laws."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ APPENDIX_A: list[tuple[Any, Any, Any]] = [
     ([1, 2], {"a": "b", "c": None}, {"a": "b"}),
     ({}, {"a": {"bb": {"ccc": None}}}, {"a": {"bb": {}}}),
 ]
-"""Original, patch, result."""
+"""The original, the patch and the result."""
 
 names = st.sampled_from("abc")
 scalars = st.integers(0, 3) | st.booleans() | st.text(max_size=2)
@@ -40,14 +40,14 @@ patches = st.recursive(
 
 
 @pytest.mark.parametrize(("original", "patch", "result"), APPENDIX_A)
-def test_the_examples_of_the_rfc(original: object, patch: object, result: object) -> None:
+def test_the_examples_of_the_rfc_are_satisfied(original: object, patch: object, result: object) -> None:
     assert merge_patch(original, patch) == result
 
 
 @given(documents, patches)
-def test_a_patch_applied_twice_does_what_it_did_once(document: object, patch: object) -> None:
-    once = merge_patch(document, patch)
-    assert merge_patch(once, patch) == once
+def test_applying_a_patch_twice_equals_applying_it_once(document: object, patch: object) -> None:
+    patched = merge_patch(document, patch)
+    assert merge_patch(patched, patch) == patched
 
 
 @given(documents)
@@ -56,18 +56,18 @@ def test_an_empty_patch_changes_no_object(document: object) -> None:
 
 
 @given(documents, patches)
-def test_what_is_patched_stays_as_it_was(document: object, patch: object) -> None:
+def test_the_original_and_the_patch_are_not_modified(document: object, patch: object) -> None:
     before = repr((document, patch))
     merge_patch(document, patch)
     assert repr((document, patch)) == before
 
 
-def nulls(value: object) -> bool:
+def has_null_member(value: object) -> bool:
     if isinstance(value, dict):
-        return any(member is None or nulls(member) for member in value.values())
+        return any(member is None or has_null_member(member) for member in value.values())
     return False
 
 
 @given(documents, st.dictionaries(names, patches, max_size=3))
-def test_no_null_of_an_object_survives(document: object, patch: dict[str, object]) -> None:
-    assert not nulls(merge_patch(document, patch))
+def test_the_result_contains_no_null_members(document: object, patch: dict[str, object]) -> None:
+    assert not has_null_member(merge_patch(document, patch))

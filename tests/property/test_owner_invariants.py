@@ -1,7 +1,6 @@
-"""An organization against its model: whatever its people do to one another, it has one owner, and its log says it all.
+"""Random actions of members on an organization match a model, keep exactly one owner, and are all logged.
 
-Six people, two of them strangers at first, do what comes to their minds, also what they may not. The model says what
-each has to be answered.
+Six people, of whom two start as outsiders, also try what they may not do. The model predicts each response.
 """
 
 from typing import Final
@@ -28,119 +27,125 @@ from tests.harness.invitations import Invited, asked_to_invite, opens
 from tests.harness.logs import log_of, verify
 from tests.harness.organizations import Founded, found, joins
 from tests.harness.workers import Workers
-from tests.property.tenancy import INVITED_FOR_DAYS, ROLES, Tenancy, Told
+from tests.property.tenancy import INVITED_FOR_DAYS, ROLES, LogEntry, OrganizationModel
 
 NAMES: Final = ("ada", "grace", "edith", "mary", "stranger", "operator")
 MEMBERS: Final = {"ada": "owner", "edith": "editor", "mary": "member", "grace": "admin"}
-"""In the order in which they joined: the last, who is drawn most, may invite and may leave."""
+"""In the order in which they joined. The last one is drawn most often, and may invite and leave."""
 
 OUTCOMES: Final = {"accept": "accepted", "decline": "declined"}
 
-OWNER, NEWEST, OUTSIDER = "whoever is the owner", "whoever joined last", "somebody who is no member"
+OWNER, NEWEST, OUTSIDER = "the owner", "the newest member", "an outsider"
 
-callers = st.sampled_from([*[OWNER] * 4, *[NEWEST] * 4, *NAMES])
-members = st.sampled_from([*[NEWEST] * 6, OWNER, *NAMES])
+actors = st.sampled_from([*[OWNER] * 4, *[NEWEST] * 4, *NAMES])
+subjects = st.sampled_from([*[NEWEST] * 6, OWNER, *NAMES])
 invitees = st.sampled_from([*[OUTSIDER] * 6, *NAMES])
-granted = st.sampled_from(ROLES[:-1])
+invited_roles = st.sampled_from(ROLES[:-1])
 decisions = st.sampled_from(["accept", "decline"])
-some_days = st.sampled_from([0, INVITED_FOR_DAYS])
+waiting_days = st.sampled_from([0, INVITED_FOR_DAYS])
 
 
-class World(RuleBasedStateMachine):
-    """The service and the model, side by side."""
+class OrganizationMachine(RuleBasedStateMachine):
+    """Compares the service with the model."""
 
     invitations = Bundle("invitations")
 
-    def __init__(self, api: Api, workers: Workers, clock: Clock, known: dict[str, Person]) -> None:
-        """Begin with an organization that has a member of each role."""
+    def __init__(self, api: Api, workers: Workers, clock: Clock, people_by_name: dict[str, Person]) -> None:
+        """Start with an organization that has a member of each role."""
         super().__init__()
-        self.api, self.workers, self.clock, self.people = api, workers, clock, known
-        self.model = Tenancy(dict(MEMBERS))
-        self.sent: list[Invited] = []
-        self._looked_after = -1
-        self.organization = snapshots.once(("an organization of four",), self._found)
+        self.api, self.workers, self.clock, self.people = api, workers, clock, people_by_name
+        self.model = OrganizationModel(dict(MEMBERS))
+        self.invitations_sent: list[Invited] = []
+        self._entries_at_last_check = -1
+        self.organization = snapshots.once(("an organization of four",), self._create_organization)
 
-    def _found(self) -> Founded:
+    def _create_organization(self) -> Founded:
         organization = found(self.api, self.people["ada"])
         for name in list(MEMBERS)[1:]:
             joins(organization, self.people[name], MEMBERS[name])
         self.workers.settle()
         return organization
 
-    @rule(target=invitations, by=callers, whom=invitees, role=granted)
-    def invite(self, by: str, whom: str, role: str) -> int | MultipleResults[int]:
-        by, whom = self._named(by), self._named(whom)
-        expected = self.model.invite(by, whom, role)
-        answer = asked_to_invite(self.api, self.organization, self.people[whom], as_=self.people[by], role=role)
-        self._agree(answer, expected)
-        if answer.status != 201:
+    @rule(target=invitations, actor=actors, subject=invitees, role=invited_roles)
+    def invite(self, actor: str, subject: str, role: str) -> int | MultipleResults[int]:
+        actor, subject = self._resolve_name(actor), self._resolve_name(subject)
+        expected = self.model.invite(actor, subject, role)
+        response = asked_to_invite(self.api, self.organization, self.people[subject], as_=self.people[actor], role=role)
+        self._assert_response(response, expected)
+        if response.status != 201:
             return multiple()
-        self.sent.append(Invited(answer.json, f"{self.organization.path}/invitations/{answer.json['id']}"))
-        return len(self.sent) - 1
+        self.invitations_sent.append(
+            Invited(response.json, f"{self.organization.path}/invitations/{response.json['id']}")
+        )
+        return len(self.invitations_sent) - 1
 
-    @rule(target=invitations, role=granted)
-    def welcome(self, role: str) -> int | MultipleResults[int]:
+    @rule(target=invitations, role=invited_roles)
+    def invite_and_accept(self, role: str) -> int | MultipleResults[int]:
         number = self.invite(OWNER, OUTSIDER, role)
         if isinstance(number, int):
-            self.answer(number, OUTSIDER, "accept")
+            self.respond(number, OUTSIDER, "accept")
         return number
 
-    @rule(number=invitations, by=callers)
-    def revoke(self, number: int, by: str) -> None:
-        by = self._named(by)
-        expected = self.model.revoke(by, self.model.invitations[number])
-        self._agree(self.api.delete(self.sent[number].path, as_=self.people[by]), expected)
+    @rule(number=invitations, actor=actors)
+    def revoke(self, number: int, actor: str) -> None:
+        actor = self._resolve_name(actor)
+        expected = self.model.revoke(actor, self.model.invitations[number])
+        self._assert_response(self.api.delete(self.invitations_sent[number].path, as_=self.people[actor]), expected)
 
-    @rule(number=invitations, decision=decisions, days=some_days)
-    def answer_as_invited(self, number: int, decision: str, days: int) -> None:
-        if not self.model.deleted:
+    @rule(number=invitations, decision=decisions, days=waiting_days)
+    def respond_as_invited(self, number: int, decision: str, days: int) -> None:
+        if not self.model.is_deleted:
             self.days_pass(days)
-        self.answer(number, self.model.invitations[number].whom, decision)
+        self.respond(number, self.model.invitations[number].subject, decision)
 
-    @rule(number=invitations, person=members, decision=decisions)
-    def answer(self, number: int, person: str, decision: str) -> None:
-        person = self._named(person)
-        expected = self.model.answer(person, self.model.invitations[number], OUTCOMES[decision])
-        self._agree(opens(self.api, self.sent[number], self.people[person], decision=decision), expected)
+    @rule(number=invitations, person=subjects, decision=decisions)
+    def respond(self, number: int, person: str, decision: str) -> None:
+        person = self._resolve_name(person)
+        expected = self.model.respond(person, self.model.invitations[number], OUTCOMES[decision])
+        self._assert_response(
+            opens(self.api, self.invitations_sent[number], self.people[person], decision=decision), expected
+        )
 
-    @rule(by=callers, whom=members, role=st.sampled_from(ROLES))
-    def give_role(self, by: str, whom: str, role: str) -> None:
-        by, whom = self._named(by), self._named(whom)
-        expected = self.model.give_role(by, whom, role)
-        self._agree(self.api.patch(self._member(whom), as_=self.people[by], json={"role": role}), expected)
+    @rule(actor=actors, subject=subjects, role=st.sampled_from(ROLES))
+    def change_role(self, actor: str, subject: str, role: str) -> None:
+        actor, subject = self._resolve_name(actor), self._resolve_name(subject)
+        expected = self.model.change_role(actor, subject, role)
+        self._assert_response(
+            self.api.patch(self._member_path(subject), as_=self.people[actor], json={"role": role}), expected
+        )
 
-    @rule(by=callers, whom=members)
-    def remove(self, by: str, whom: str) -> None:
-        by, whom = self._named(by), self._named(whom)
-        expected = self.model.remove(by, whom)
-        self._agree(self.api.delete(self._member(whom), as_=self.people[by]), expected)
+    @rule(actor=actors, subject=subjects)
+    def remove(self, actor: str, subject: str) -> None:
+        actor, subject = self._resolve_name(actor), self._resolve_name(subject)
+        expected = self.model.remove(actor, subject)
+        self._assert_response(self.api.delete(self._member_path(subject), as_=self.people[actor]), expected)
 
-    @rule(person=members)
+    @rule(person=subjects)
     def leave(self, person: str) -> None:
-        person = self._named(person)
+        person = self._resolve_name(person)
         expected = self.model.leave(person)
-        self._agree(self.api.post(f"{self.organization.path}/leave", as_=self.people[person]), expected)
+        self._assert_response(self.api.post(f"{self.organization.path}/leave", as_=self.people[person]), expected)
 
-    @rule(by=callers, to=members)
-    def transfer(self, by: str, to: str) -> None:
-        by, to = self._named(by), self._named(to)
-        expected, body = self.model.transfer(by, to), {"newOwnerId": self.people[to].id}
+    @rule(actor=actors, new_owner=subjects)
+    def transfer(self, actor: str, new_owner: str) -> None:
+        actor, new_owner = self._resolve_name(actor), self._resolve_name(new_owner)
+        expected, body = self.model.transfer(actor, new_owner), {"newOwnerId": self.people[new_owner].id}
         path = f"{self.organization.path}/transfer-ownership"
-        self._agree(self.api.post(path, as_=self.people[by], json=body), expected)
+        self._assert_response(self.api.post(path, as_=self.people[actor], json=body), expected)
 
-    @rule(by=callers)
-    def delete_or_restore(self, by: str) -> None:
-        by = self._named(by)
-        path, person = self.organization.path, self.people[by]
-        if self.model.deleted:
-            expected = self.model.restore(by)
-            answer = self.api.patch(path, as_=person, json={"status": "active"})
+    @rule(actor=actors)
+    def delete_or_restore(self, actor: str) -> None:
+        actor = self._resolve_name(actor)
+        path, person = self.organization.path, self.people[actor]
+        if self.model.is_deleted:
+            expected = self.model.restore(actor)
+            response = self.api.patch(path, as_=person, json={"status": "active"})
         else:
-            expected = self.model.delete(by)
-            answer = self.api.delete(path, as_=person)
-        self._agree(answer, expected)
+            expected = self.model.delete(actor)
+            response = self.api.delete(path, as_=person)
+        self._assert_response(response, expected)
 
-    @precondition(lambda self: not self.model.deleted)
+    @precondition(lambda self: not self.model.is_deleted)
     @rule(days=st.sampled_from([1, INVITED_FOR_DAYS]))
     def days_pass(self, days: int) -> None:
         self.model.day += days
@@ -152,69 +157,75 @@ class World(RuleBasedStateMachine):
         self.workers.settle()
 
     @invariant()
-    def there_is_one_owner_and_nobody_without_a_role(self) -> None:
-        if self.model.deleted or len(self.model.told) == self._looked_after:
+    def there_is_one_owner_and_every_member_has_a_role(self) -> None:
+        if self.model.is_deleted or len(self.model.entries) == self._entries_at_last_check:
             return
-        self._looked_after = len(self.model.told)
+        self._entries_at_last_check = len(self.model.entries)
         owner = self.people[self.model.owner]
-        members = self.api.get(f"{self.organization.path}/members", as_=owner).json["items"]
-        assert [(member["username"], member["role"]) for member in members] == list(self.model.members.items())
-        assert [member["userId"] for member in members if member["role"] == "owner"] == [owner.id]
+        listed_members = self.api.get(f"{self.organization.path}/members", as_=owner).json["items"]
+        assert [(member["username"], member["role"]) for member in listed_members] == list(self.model.members.items())
+        assert [member["userId"] for member in listed_members if member["role"] == "owner"] == [owner.id]
         assert self.api.get(self.organization.path, as_=owner).json["ownerId"] == owner.id
 
     def teardown(self) -> None:
-        """Hold what is left against the model, once all that was to be done is done."""
-        if self.model.deleted:
+        """Compare the final state with the model."""
+        if self.model.is_deleted:
             self.delete_or_restore(OWNER)
-        self.clock.shift(minutes=1)  # A departure rests for a moment.
+        self.clock.shift(minutes=1)  # Revocations are completed after a delay.
         self.settle()
-        listed = self._read("invitations")
+        listed = self._list_records("invitations")
         assert [(i["id"], i["status"]) for i in listed] == [
             (invited.id, self.model.status(invitation))
-            for invited, invitation in zip(self.sent, self.model.invitations, strict=True)
+            for invited, invitation in zip(self.invitations_sent, self.model.invitations, strict=True)
         ]
         owner = Founded(self.organization.record, self.people[self.model.owner])
-        told = [self._told(entry) for entry in reversed(log_of(self.api, owner, limit=100))][len(MEMBERS) :]
-        assert sorted(told, key=repr) == sorted(self.model.told, key=repr)
-        for whom in {entry.whom for entry in told}:
-            assert [t for t in told if t.whom == whom] == [t for t in self.model.told if t.whom == whom]
+        entries = [self._to_log_entry(entry) for entry in reversed(log_of(self.api, owner, limit=100))][len(MEMBERS) :]
+        assert sorted(entries, key=repr) == sorted(self.model.entries, key=repr)
+        for subject in {entry.subject for entry in entries}:
+            assert [t for t in entries if t.subject == subject] == [
+                t for t in self.model.entries if t.subject == subject
+            ]
         report = verify(self.api, owner)
-        assert (report["valid"], report["pendingEntries"], report["treeSize"]) == (True, 0, len(told) + len(MEMBERS))
+        assert (report["valid"], report["pendingEntries"], report["treeSize"]) == (True, 0, len(entries) + len(MEMBERS))
 
-    def _named(self, who: str) -> str:
-        members = list(self.model.members)
-        outside = [name for name in NAMES if name not in members]
-        return {OWNER: self.model.owner, NEWEST: members[-1], OUTSIDER: (outside or members)[0]}.get(who, who)
+    def _resolve_name(self, name: str) -> str:
+        member_names = list(self.model.members)
+        outsiders = [name for name in NAMES if name not in member_names]
+        return {OWNER: self.model.owner, NEWEST: member_names[-1], OUTSIDER: (outsiders or member_names)[0]}.get(
+            name, name
+        )
 
-    def _member(self, name: str) -> str:
+    def _member_path(self, name: str) -> str:
         return f"{self.organization.path}/members/{self.people[name].id}"
 
-    def _read(self, what: str) -> list[Json]:
+    def _list_records(self, collection: str) -> list[Json]:
         owner = self.people[self.model.owner]
-        return self.api.items(f"{self.organization.path}/{what}", as_=owner, query={"limit": 100})
+        return self.api.items(f"{self.organization.path}/{collection}", as_=owner, query={"limit": 100})
 
-    def _told(self, entry: Json) -> Told:
-        whom, by = entry["target"]["name"], entry["actor"]["id"]
-        names = {called: name for name, person in self.people.items() for called in (person.name, person.email)}
-        return Told(entry["type"], names.get(whom, ""), next((n for n, p in self.people.items() if p.id == by), None))
+    def _to_log_entry(self, entry: Json) -> LogEntry:
+        subject, actor = entry["target"]["name"], entry["actor"]["id"]
+        names = {known_name: name for name, person in self.people.items() for known_name in (person.name, person.email)}
+        return LogEntry(
+            entry["type"], names.get(subject, ""), next((n for n, p in self.people.items() if p.id == actor), None)
+        )
 
     @staticmethod
-    def _agree(answer: Answer, expected: str) -> None:
-        assert (answer.code if answer.status >= 400 else str(answer.status)) == expected
+    def _assert_response(response: Answer, expected: str) -> None:
+        assert (response.code if response.status >= 400 else str(response.status)) == expected
 
 
 @pytest.fixture
-def known(
+def people_by_name(
     ada: Person, grace: Person, edith: Person, mary: Person, stranger: Person, operator: Person
 ) -> dict[str, Person]:
     return {person.username: person for person in (ada, grace, edith, mary, stranger, operator)}
 
 
-def test_an_organization_has_one_owner_always_and_its_log_tells_all(
-    api: Api, workers: Workers, clock: Clock, known: dict[str, Person]
+def test_an_organization_always_has_one_owner_and_a_complete_log(
+    api: Api, workers: Workers, clock: Clock, people_by_name: dict[str, Person]
 ) -> None:
-    class Here(World):
+    class Machine(OrganizationMachine):
         def __init__(self) -> None:
-            super().__init__(api, workers, clock, known)
+            super().__init__(api, workers, clock, people_by_name)
 
-    run_state_machine_as_test(Here, settings=settings(deadline=None, max_examples=10, stateful_step_count=25))
+    run_state_machine_as_test(Machine, settings=settings(deadline=None, max_examples=10, stateful_step_count=25))

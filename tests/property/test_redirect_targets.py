@@ -1,4 +1,4 @@
-"""What a redirect may lead from and to: whatever visitors ask for, it leads to the host that it says, or stays."""
+"""A redirect leads to the host of its target, whatever path a visitor requests."""
 
 import re
 import unicodedata
@@ -21,7 +21,7 @@ from chalicelib.features.sites.models.redirect_targets import (
 from chalicelib.features.sites.models.url_paths import normalize_path
 
 SITE: Final = "engines.example"
-TRICKS: Final = (
+UNUSUAL_PARTS: Final = (
     "/",
     "//",
     "\\",
@@ -63,47 +63,52 @@ TRICKS: Final = (
     "<",
     SPLAT,
 )
-TAME: Final = ("/", "//", ".", "..", "%2e", "a", "b", "é", "%2f", "?", "#", ":", "@", SPLAT, "\uff0f")
+ORDINARY_PARTS: Final = ("/", "//", ".", "..", "%2e", "a", "b", "é", "%2f", "?", "#", ":", "@", SPLAT, "\uff0f")
 
 
-def accepted(check: Callable[[str], str], text: str) -> str | None:
-    """What a check makes of text, or None if it refuses it."""
+def accepted_or_none(check: Callable[[str], str], text: str) -> str | None:
+    """Return the result of a check, or None if it rejects the text."""
     try:
         return check(text)
     except ValueError:
         return None
 
 
-def pieces(of: Sequence[str], begins: str) -> st.SearchStrategy[str]:
-    """Text that is put together of some pieces, and begins so."""
-    return st.lists(st.sampled_from(of), max_size=8).map(lambda each: begins + "".join(each))
+def texts_of(parts: Sequence[str], prefix: str) -> st.SearchStrategy[str]:
+    """Return texts with this beginning that consist of some parts."""
+    return st.lists(st.sampled_from(parts), max_size=8).map(lambda chosen: prefix + "".join(chosen))
 
 
-texts = st.lists(st.sampled_from(TRICKS) | st.text(max_size=3), max_size=8).map("".join)
+texts = st.lists(st.sampled_from(UNUSUAL_PARTS) | st.text(max_size=3), max_size=8).map("".join)
 anything = texts | texts.map("/".__add__) | texts.map("https://shop.example".__add__)
 targets = (
-    (pieces(TAME, "/") | pieces(TAME, "/a") | pieces(TAME, "https://shop.example/") | anything)
-    .map(lambda text: accepted(validate_target, text))
+    (
+        texts_of(ORDINARY_PARTS, "/")
+        | texts_of(ORDINARY_PARTS, "/a")
+        | texts_of(ORDINARY_PARTS, "https://shop.example/")
+        | anything
+    )
+    .map(lambda text: accepted_or_none(validate_target, text))
     .filter(bool)
     .map(str)
 )
 sources = (
-    (pieces(TAME, "/a") | pieces(TAME, "/a").map("{}/*".format) | anything)
-    .map(lambda text: accepted(normalize_source, text))
+    (texts_of(ORDINARY_PARTS, "/a") | texts_of(ORDINARY_PARTS, "/a").map("{}/*".format) | anything)
+    .map(lambda text: accepted_or_none(normalize_source, text))
     .filter(bool)
     .map(str)
 )
-asked = (texts | pieces(TAME, "")).map("/".__add__)
-splats = asked.map(normalize_path).filter(lambda path: path and path != "/").map(lambda path: str(path)[1:])
-"""What a `*` stood for in a path that somebody asked for."""
+requested_paths = (texts | texts_of(ORDINARY_PARTS, "")).map("/".__add__)
+splats = requested_paths.map(normalize_path).filter(lambda path: path and path != "/").map(lambda path: str(path)[1:])
+"""What a `*` matched in a requested path."""
 
 
-def led_by(location: str) -> Url:
-    """Where a browser that is at the site goes by a `Location` (WHATWG, URL Standard, section 4.4)."""
-    plain = re.sub(r"[\t\n\r]", "", location).strip("".join(map(chr, range(0x21))))
-    if re.match(r"[/\\]{2}", plain):
-        return Url(f"https:{plain}")
-    return Url(f"https://{SITE}{plain}" if plain.startswith("/") else plain)
+def browser_url(location: str) -> Url:
+    """Return the URL to which a browser on the site follows a `Location` (WHATWG URL Standard, section 4.4)."""
+    stripped = re.sub(r"[\t\n\r]", "", location).strip("".join(map(chr, range(0x21))))
+    if re.match(r"[/\\]{2}", stripped):
+        return Url(f"https:{stripped}")
+    return Url(f"https://{SITE}{stripped}" if stripped.startswith("/") else stripped)
 
 
 @given(targets, splats)
@@ -112,50 +117,50 @@ def led_by(location: str) -> Url:
 @example("/:splat", "\uff0fevil.example")
 @example("/a/..:splat", "/evil.example")
 @example("https://shop.example/:splat", "@evil.example")
-def test_a_target_leads_to_its_own_host_whatever_a_splat_stands_for(led: str, splat: str) -> None:
-    location = to_location(expand_splat(led, splat))
+def test_a_target_leads_to_its_own_host_for_any_splat(target: str, splat: str) -> None:
+    location = to_location(expand_splat(target, splat))
     assert location.isascii()
     assert not re.search(r"[\x00-\x20\\]", location)
-    url = led_by(location)
+    url = browser_url(location)
     assert url.scheme in ("http", "https")
     assert (url.username, url.password) == (None, None)
-    assert url.host == (SITE if led.startswith("/") else Url(led).host)
+    assert url.host == (SITE if target.startswith("/") else Url(target).host)
 
 
-@given(targets.filter(lambda led: led.startswith("/")), splats)
+@given(targets.filter(lambda target: target.startswith("/")), splats)
 @example("/:splat", "/evil.example/../..")
-def test_a_target_on_the_site_is_so_for_who_decodes_it_too(led: str, splat: str) -> None:
-    decoded = unicodedata.normalize("NFKC", unquote(to_location(expand_splat(led, splat))))
-    assert led_by(decoded).host == SITE
+def test_a_target_on_the_site_stays_there_when_it_is_decoded(target: str, splat: str) -> None:
+    decoded = unicodedata.normalize("NFKC", unquote(to_location(expand_splat(target, splat))))
+    assert browser_url(decoded).host == SITE
 
 
-@given(pieces(("/", "//", "..", "/..", "%2f", "\uff0f", ".", "evil.example", "a"), "/"))
+@given(texts_of(("/", "//", "..", "/..", "%2f", "\uff0f", ".", "evil.example", "a"), "/"))
 @example("//evil.example/../..")
 @example("/%2fevil.example/../..")
-def test_a_path_that_leads_through_another_host_is_no_target(text: str) -> None:
-    assert accepted(validate_target, text) is None or all(
-        led_by(unicodedata.normalize("NFKC", each)).host == SITE for each in (text, unquote(text))
+def test_a_path_through_another_host_is_no_target(text: str) -> None:
+    assert accepted_or_none(validate_target, text) is None or all(
+        browser_url(unicodedata.normalize("NFKC", variant)).host == SITE for variant in (text, unquote(text))
     )
 
 
-def test_what_stands_in_a_query_leads_nowhere() -> None:
+def test_a_query_is_not_normalized() -> None:
     assert validate_target("/search?for=%5Cloom//a#//b") == "/search?for=%5Cloom//a#//b"
 
 
 @given(targets, splats)
-def test_what_a_splat_makes_of_a_target_is_a_target(led: str, splat: str) -> None:
-    filled = expand_splat(led, splat)
-    assert validate_target(filled) == filled
+def test_an_expanded_target_is_a_valid_target(target: str, splat: str) -> None:
+    expanded = expand_splat(target, splat)
+    assert validate_target(expanded) == expanded
 
 
 @given(sources)
-def test_a_source_is_a_path_as_it_is_looked_up_and_once_is_enough(led: str) -> None:
-    path = led.removesuffix("*")
+def test_a_normalized_source_is_a_lookup_path(source: str) -> None:
+    path = source.removesuffix("*")
     assert normalize_path(path) == (path.rstrip("/") or "/")
-    assert normalize_source(led) == led
-    assert len(led.encode()) <= MAX_SOURCE_BYTES
+    assert normalize_source(source) == source
+    assert len(source.encode()) <= MAX_SOURCE_BYTES
 
 
-@given(pieces(("/", "//", ".", "..", "%2e", "a", "B", "é", "?", "#"), "/a"))
-def test_a_path_is_looked_up_where_browsers_ask_for_it(text: str) -> None:
+@given(texts_of(("/", "//", ".", "..", "%2e", "a", "B", "é", "?", "#"), "/a"))
+def test_paths_are_normalized_as_by_browsers(text: str) -> None:
     assert normalize_path(Url(f"https://{SITE}{text}").path or "/") == normalize_path(text)

@@ -1,6 +1,6 @@
-"""Redirects against a model: let in are those by which each way ends, after five hops at most, and all of those.
+"""Redirects match a model: those without loops and with at most five hops are accepted, and only those.
 
-Where a `*` stands for what visitors ask for, nobody knows all ways; there every visitor comes to an end.
+Not all chains of redirects with `*` can be known, but every visitor reaches an end.
 """
 
 from typing import Any, Final
@@ -16,114 +16,120 @@ from tests.harness.organizations import found
 from tests.harness.redirects import Signpost, altered, asked_to_redirect, comes_to, redirects_of, removed
 from tests.harness.sites import Published, make_site
 
-MOST_HOPS: Final = 5
-ELSEWHERE: Final = "https://example.com/"
+MAX_HOPS: Final = 5
+EXTERNAL_URL: Final = "https://example.com/"
 
 paths = st.sampled_from([f"/{name}" for name in "abcdefg"])
-targets = paths | st.just(ELSEWHERE)
-wide = st.sampled_from(["/a/*", "/b/*", "/*", "/a/b/*", "/a/b", "/b/a", "/a", "/b"])
-wide_targets = st.sampled_from(["/a/:splat", "/b/:splat", "/:splat", "/a", "/b", "/a/b", "/b/a/:splat", "/c"])
+targets = paths | st.just(EXTERNAL_URL)
+wildcard_paths = st.sampled_from(["/a/*", "/b/*", "/*", "/a/b/*", "/a/b", "/b/a", "/a", "/b"])
+wildcard_targets = st.sampled_from(["/a/:splat", "/b/:splat", "/:splat", "/a", "/b", "/a/b", "/b/a/:splat", "/c"])
 
 
-def an_empty_site(api: Api, owner: Person) -> Published:
+def create_empty_site(api: Api, owner: Person) -> Published:
     return snapshots.once(("an empty site",), lambda: make_site(api, found(api, owner)))
 
 
-def hops(ways: dict[str, str], path: str) -> int:
-    """How many hops a visitor makes who comes to a path; where that has no end, more than there are ways."""
-    made = 0
-    while path in ways and made <= len(ways):
-        path, made = ways[path], made + 1
-    return made
+def count_hops(redirects: dict[str, str], path: str) -> int:
+    """Return the number of hops of a visitor from a path. For a loop, it exceeds the number of redirects."""
+    hop_count = 0
+    while path in redirects and hop_count <= len(redirects):
+        path, hop_count = redirects[path], hop_count + 1
+    return hop_count
 
 
-class Ways(RuleBasedStateMachine):
-    """The service and the model, side by side. `said`: of each path that is led elsewhere, where to, and whether."""
+class RedirectsMachine(RuleBasedStateMachine):
+    """Compares the service with the model. `expected`: target and state of the redirect of each path."""
 
     def __init__(self, api: Api, owner: Person) -> None:
-        """Begin with a site that has nothing in it."""
+        """Start with an empty site."""
         super().__init__()
-        self.api, self.site = api, an_empty_site(api, owner)
-        self.said: dict[str, tuple[str, bool]] = {}
-        self.made: dict[str, Signpost] = {}
+        self.api, self.site = api, create_empty_site(api, owner)
+        self.expected: dict[str, tuple[str, bool]] = {}
+        self.created: dict[str, Signpost] = {}
 
-    @rule(path=paths, to=targets, enabled=st.sampled_from([True, True, False]))
-    def lead(self, path: str, to: str, enabled: bool) -> None:  # noqa: FBT001 - Hypothesis calls it by names
-        answer = asked_to_redirect(self.api, self.site, path, to, enabled=enabled)
-        if path in self.said:
-            assert answer.status == 409
-        elif self._is_let_in(answer, {**self.said, path: (to, enabled)}):
-            self.made[path] = Signpost(answer.json, self.site)
+    @rule(path=paths, target_path=targets, enabled=st.sampled_from([True, True, False]))
+    def create_redirect(self, path: str, target_path: str, enabled: bool) -> None:  # noqa: FBT001 - Hypothesis passes it by name
+        response = asked_to_redirect(self.api, self.site, path, target_path, enabled=enabled)
+        if path in self.expected:
+            assert response.status == 409
+        elif self._is_accepted(response, {**self.expected, path: (target_path, enabled)}):
+            self.created[path] = Signpost(response.json, self.site)
 
-    @rule(path=paths, to=paths, changed=st.sampled_from(["fromPath", "toPath", "enabled"]))
-    def change(self, path: str, to: str, changed: str) -> None:
-        if path not in self.said or (changed == "fromPath" and to in self.said):
+    @rule(path=paths, target_path=paths, field_name=st.sampled_from(["fromPath", "toPath", "enabled"]))
+    def update_redirect(self, path: str, target_path: str, field_name: str) -> None:
+        if path not in self.expected or (field_name == "fromPath" and target_path in self.expected):
             return
-        led, enabled = self.said[path]
-        others = {name: said for name, said in self.said.items() if name != path}
-        by: dict[str, tuple[Any, dict[str, tuple[str, bool]]]] = {
-            "fromPath": (to, {**others, to: (led, enabled)}),
-            "toPath": (to, {**others, path: (to, enabled)}),
-            "enabled": (not enabled, {**others, path: (led, not enabled)}),
+        target, enabled = self.expected[path]
+        other_redirects = {name: expected for name, expected in self.expected.items() if name != path}
+        changes_by_field: dict[str, tuple[Any, dict[str, tuple[str, bool]]]] = {
+            "fromPath": (target_path, {**other_redirects, target_path: (target, enabled)}),
+            "toPath": (target_path, {**other_redirects, path: (target_path, enabled)}),
+            "enabled": (not enabled, {**other_redirects, path: (target, not enabled)}),
         }
-        value, wanted = by[changed]
-        if self._is_let_in(altered(self.api, self.made[path], **{changed: value}), wanted) and changed == "fromPath":
-            self.made[to] = self.made.pop(path)
+        value, redirects_after = changes_by_field[field_name]
+        if (
+            self._is_accepted(altered(self.api, self.created[path], **{field_name: value}), redirects_after)
+            and field_name == "fromPath"
+        ):
+            self.created[target_path] = self.created.pop(path)
 
     @rule(path=paths)
-    def remove(self, path: str) -> None:
-        if path in self.said:
-            assert removed(self.api, self.made.pop(path)).status == 204
-            del self.said[path]
+    def delete_redirect(self, path: str) -> None:
+        if path in self.expected:
+            assert removed(self.api, self.created.pop(path)).status == 204
+            del self.expected[path]
 
-    def _is_let_in(self, answer: Answer, wanted: dict[str, tuple[str, bool]]) -> bool:
-        """Whether what was asked for is so now, which it has to be if each way ends soon enough by it."""
-        ways = {path: to for path, (to, enabled) in wanted.items() if enabled}
-        ends = all(hops(ways, path) <= min(len(ways), MOST_HOPS) for path in ways)
-        assert answer.status in (200, 201) if ends else answer.code == "409 redirect_loop"
-        self.said = wanted if ends else self.said
-        return ends
+    def _is_accepted(self, response: Answer, redirects_after: dict[str, tuple[str, bool]]) -> bool:
+        """Return whether a change was accepted, after a check that it was exactly if each chain ends."""
+        redirects = {path: target_path for path, (target_path, enabled) in redirects_after.items() if enabled}
+        all_end = all(count_hops(redirects, path) <= min(len(redirects), MAX_HOPS) for path in redirects)
+        assert response.status in (200, 201) if all_end else response.code == "409 redirect_loop"
+        self.expected = redirects_after if all_end else self.expected
+        return all_end
 
     def teardown(self) -> None:
-        """See that all of it is as it was said, and that visitors are led so."""
+        """Compare the final state with the model, and visit each path."""
         listed = redirects_of(self.api, self.site)
-        assert {each["fromPath"]: (each["toPath"], each["enabled"]) for each in listed} == self.said
-        for path, (to, enabled) in self.said.items():
-            assert comes_to(self.api, self.site, path) == ((301, to) if enabled else None)
+        assert {
+            listed_redirect["fromPath"]: (listed_redirect["toPath"], listed_redirect["enabled"])
+            for listed_redirect in listed
+        } == self.expected
+        for path, (target_path, enabled) in self.expected.items():
+            assert comes_to(self.api, self.site, path) == ((301, target_path) if enabled else None)
 
 
-class Wide(RuleBasedStateMachine):
-    """A site with redirects that lead on from all below a path, and a visitor."""
+class WildcardRedirectsMachine(RuleBasedStateMachine):
+    """A site with wildcard redirects, and a visitor."""
 
     def __init__(self, api: Api, owner: Person) -> None:
-        """Begin with a site that has nothing in it."""
+        """Start with an empty site."""
         super().__init__()
-        self.api, self.site = api, an_empty_site(api, owner)
+        self.api, self.site = api, create_empty_site(api, owner)
 
-    @rule(path=wide, to=wide_targets)
-    def lead(self, path: str, to: str) -> None:
-        assert asked_to_redirect(self.api, self.site, path, to).status in (201, 409)
+    @rule(path=wildcard_paths, target_path=wildcard_targets)
+    def create_redirect(self, path: str, target_path: str) -> None:
+        assert asked_to_redirect(self.api, self.site, path, target_path).status in (201, 409)
 
     @rule(path=st.sampled_from(["/a", "/b", "/a/b", "/b/a", "/a/x", "/b/x", "/a/b/x", "/x"]))
     def visit(self, path: str) -> None:
-        been: list[str] = []
-        while isinstance(sent := comes_to(self.api, self.site, path), tuple):
-            assert path not in been, "a visitor is led round"
-            been.append(path)
-            path = sent[1]
+        visited_paths: list[str] = []
+        while isinstance(result := comes_to(self.api, self.site, path), tuple):
+            assert path not in visited_paths, "the redirects form a loop"
+            visited_paths.append(path)
+            path = result[1]
 
 
-def test_each_way_ends_after_five_hops_at_most(api: Api, ada: Person) -> None:
-    class Here(Ways):
+def test_each_chain_ends_after_at_most_five_hops(api: Api, ada: Person) -> None:
+    class Machine(RedirectsMachine):
         def __init__(self) -> None:
             super().__init__(api, ada)
 
-    run_state_machine_as_test(Here, settings=settings(deadline=None, max_examples=30, stateful_step_count=25))
+    run_state_machine_as_test(Machine, settings=settings(deadline=None, max_examples=30, stateful_step_count=25))
 
 
-def test_no_visitor_is_led_round(api: Api, ada: Person) -> None:
-    class Here(Wide):
+def test_no_visitor_is_redirected_in_a_loop(api: Api, ada: Person) -> None:
+    class Machine(WildcardRedirectsMachine):
         def __init__(self) -> None:
             super().__init__(api, ada)
 
-    run_state_machine_as_test(Here, settings=settings(deadline=None, max_examples=30, stateful_step_count=15))
+    run_state_machine_as_test(Machine, settings=settings(deadline=None, max_examples=30, stateful_step_count=15))

@@ -1,4 +1,4 @@
-"""Searching by name: whatever a record is called, the beginning of that finds it, however it is written."""
+"""A search for the beginning of a name finds all records of this name, in any spelling."""
 
 import unicodedata
 from functools import cache
@@ -11,33 +11,41 @@ from chalicelib.features.reference.logic.name_search import prefix_range, search
 from chalicelib.features.reference.models.dataset_file import search_names_set
 from tests.harness.reference import SETS, columns, file
 
-WRITTEN = (str.upper, str.lower, str.title, lambda name: unicodedata.normalize("NFD", name), lambda name: f"  {name} ")
+SPELLINGS = (
+    str.upper,
+    str.lower,
+    str.title,
+    lambda name: unicodedata.normalize("NFD", name),
+    lambda name: f"  {name} ",
+)
 
 
 @cache
-def records(name: str) -> RecordColumns:
+def load_records(name: str) -> RecordColumns:
     return RecordColumns(columns(name), file().sets[search_names_set(name)])
 
 
 @settings(max_examples=150, deadline=None)  # The first of them decompresses a set.
 @given(st.sampled_from(SETS), st.data())
-def test_the_beginning_of_a_name_finds_all_that_are_called_so(name: str, data: st.DataObject) -> None:
-    known = records(name)
-    place = data.draw(st.integers(0, len(known.columns["name"]) - 1))
-    called = known.columns["name"][place]
-    prefix = data.draw(st.sampled_from(WRITTEN))(called[: data.draw(st.integers(1, len(called)))])
-    found = known.search(prefix)
-    assert found == sorted(set(found))
-    assert place in found or not search_key(prefix)
+def test_a_prefix_of_a_name_finds_its_records(name: str, data: st.DataObject) -> None:
+    record_columns = load_records(name)
+    index = data.draw(st.integers(0, len(record_columns.columns["name"]) - 1))
+    record_name = record_columns.columns["name"][index]
+    prefix = data.draw(st.sampled_from(SPELLINGS))(record_name[: data.draw(st.integers(1, len(record_name)))])
+    matches = record_columns.search(prefix)
+    assert matches == sorted(set(matches))
+    assert index in matches or not search_key(prefix)
 
 
 @given(st.lists(st.text(), max_size=20), st.text(max_size=3))
-def test_a_bisection_finds_what_a_look_at_all_of_them_does(names: list[str], prefix: str) -> None:
+def test_bisection_finds_the_same_keys_as_a_full_scan(names: list[str], prefix: str) -> None:
     keys = sorted({search_key(name) for name in names})
     key = search_key(prefix)
-    assert [keys[place] for place in prefix_range(keys, key)] == [each for each in keys if each.startswith(key)]
+    assert [keys[index] for index in prefix_range(keys, key)] == [
+        candidate for candidate in keys if candidate.startswith(key)
+    ]
 
 
 @given(st.text())
-def test_what_is_searched_by_is_searched_by_itself(name: str) -> None:
+def test_a_search_key_is_its_own_search_key(name: str) -> None:
     assert search_key(search_key(name)) == search_key(name)

@@ -1,4 +1,4 @@
-"""Whatever a page is made of, and whatever its theme: it does no harm, and everyone can find their way in it."""
+"""Rendered pages are safe and accessible for any content and theme."""
 
 from itertools import pairwise
 from typing import Final
@@ -14,7 +14,7 @@ from chalicelib.kernel.http.fields import LINK, is_visible
 from tests.harness.blocks import Stored, kept
 from tests.harness.pages import Element, rendered, theme
 
-PARTS: Final = [
+MARKUP: Final = [
     "<script>",
     "</style>",
     "<img src=x onerror=alert(1)>",
@@ -63,9 +63,9 @@ PARTS: Final = [
     "\u200b",
     "é",
 ]
-"""What Markdown, HTML, the template or an address takes for more than a word."""
+"""Text with a special meaning in Markdown, HTML, templates or URLs."""
 
-words = st.lists(st.sampled_from(PARTS) | st.text(max_size=5), max_size=12).map("".join)
+words = st.lists(st.sampled_from(MARKUP) | st.text(max_size=5), max_size=12).map("".join)
 printable = words.map(lambda text: "".join(c for c in text if c in "\n\t" or category(c) != "Cc"))
 addresses = st.sampled_from(["/", "/a", "#b", "https://example.com/?a=1&b=<", "mailto:a@example.com"]) | printable
 colors = st.from_regex("^#(?:[0-9a-f]{3}|[0-9a-f]{6}|[0-9a-f]{8})$", fullmatch=True)
@@ -73,7 +73,7 @@ names = st.sampled_from(["background", "surface", "text", "muted", "link", "prim
 
 
 def blocks(text: st.SearchStrategy[str]) -> st.SearchStrategy[list[Stored]]:
-    """Return lists of blocks that say such text, columns among them; each has an id of its own."""
+    """Return lists of blocks with such text, including columns. Each block has an ID."""
     links = addresses.map(str.strip).filter(LINK.fullmatch)
     pictures = links.filter(lambda url: not url.lower().startswith(("mailto:", "#")))
     flat = st.one_of(
@@ -90,43 +90,45 @@ def blocks(text: st.SearchStrategy[str]) -> st.SearchStrategy[list[Stored]]:
     )
     columns = st.lists(st.lists(flat, max_size=3), min_size=1, max_size=3)
     nested = st.fixed_dictionaries({"type": st.just("columns"), "columns": columns})
-    return st.lists(flat | nested, max_size=6).map(numbered)
+    return st.lists(flat | nested, max_size=6).map(with_ids)
 
 
-def numbered(found: list[Stored], prefix: str = "b") -> list[Stored]:
-    """Return blocks with an id for each of them."""
+def with_ids(page_blocks: list[Stored], prefix: str = "b") -> list[Stored]:
+    """Return the blocks with an ID for each."""
     return [
-        {**block, "id": f"{prefix}.{at}"}
+        {**block, "id": f"{prefix}.{index}"}
         | (
-            {"columns": [numbered(c, f"{prefix}.{at}.{n}") for n, c in enumerate(block["columns"])]}
+            {"columns": [with_ids(c, f"{prefix}.{index}.{n}") for n, c in enumerate(block["columns"])]}
             if "columns" in block
             else {}
         )
-        for at, block in enumerate(found)
+        for index, block in enumerate(page_blocks)
     ]
 
 
 def menus(label: st.SearchStrategy[str]) -> st.SearchStrategy[list[MenuItem]]:
     leaves = st.builds(MenuItem, label, st.none() | addresses, st.booleans())
-    below = st.lists(leaves, max_size=2)
-    return st.lists(st.builds(MenuItem, label, st.none() | addresses, st.booleans(), below), max_size=3)
+    children = st.lists(leaves, max_size=2)
+    return st.lists(st.builds(MenuItem, label, st.none() | addresses, st.booleans(), children), max_size=3)
 
 
-@given(found=blocks(words), title=printable, about=words, menu=menus(words), preview=st.booleans())
-def test_words_bring_nothing_into_a_page_that_can_do_harm(
-    found: list[Stored], title: str, about: str, menu: list[MenuItem], *, preview: bool
+@given(page_blocks=blocks(words), title=printable, description=words, menu=menus(words), preview=st.booleans())
+def test_text_adds_no_harmful_markup(
+    page_blocks: list[Stored], title: str, description: str, menu: list[MenuItem], *, preview: bool
 ) -> None:
-    root = rendered(*found, title=title, site_name=about, description=about, menu=menu, preview=preview)
+    root = rendered(
+        *page_blocks, title=title, site_name=description, description=description, menu=menu, preview=preview
+    )
     assert root.one("h1").words == title
 
 
-@given(found=blocks(printable))
-def test_all_blocks_that_a_page_may_have_can_be_shown(found: list[Stored]) -> None:
-    can_be_followed(rendered(*kept(*found)))
+@given(page_blocks=blocks(printable))
+def test_every_valid_block_is_rendered_accessibly(page_blocks: list[Stored]) -> None:
+    assert_accessible(rendered(*kept(*page_blocks)))
 
 
-def can_be_followed(root: Element) -> None:
-    """See that headings leave no level out, ids are there once, and links and headings say something."""
+def assert_accessible(root: Element) -> None:
+    """Assert that headings skip no level, IDs are unique, and links and headings have a visible text."""
     headings = root.all("h1", "h2", "h3", "h4", "h5", "h6")
     levels = [int(e.tag[1]) for e in headings]
     assert levels[0] == 1
@@ -134,26 +136,28 @@ def can_be_followed(root: Element) -> None:
     assert all(after <= before + 1 for before, after in pairwise(levels))
     ids = [e.attributes["id"] for e in root.all() if "id" in e.attributes]
     assert len(ids) == len(set(ids))
-    assert all(says_something(e) for e in (*headings, *root.all("a", "summary", "th")))
+    assert all(has_visible_text(e) for e in (*headings, *root.all("a", "summary", "th")))
     assert all("alt" in e.attributes for e in root.all("img"))
 
 
-def says_something(element: Element) -> bool:
+def has_visible_text(element: Element) -> bool:
     return is_visible(element.words) or any(is_visible(e.attributes["alt"]) for e in element.all("img"))
 
 
-@given(given_colors=st.dictionaries(names, colors), mode=st.sampled_from([None, "auto", "light", "dark"]))
-def test_everyone_can_read_a_page_whatever_its_colors(given_colors: dict[str, str], mode: str | None) -> None:
+@given(theme_colors=st.dictionaries(names, colors), mode=st.sampled_from([None, "auto", "light", "dark"]))
+def test_text_has_sufficient_contrast_in_any_theme(theme_colors: dict[str, str], mode: str | None) -> None:
     for scheme in ("light", "dark"):
-        found = palette(theme(colors=given_colors, mode=mode), scheme)
+        colors_by_name = palette(theme(colors=theme_colors, mode=mode), scheme)
         for text in ("text", "muted", "link"):
-            for ground in ("background", "surface"):
-                assert contrast_ratio(found[text], found[ground]) >= MIN_CONTRAST_RATIO
-        assert contrast_ratio(found["on-primary"], found["primary"]) >= MIN_CONTRAST_RATIO
+            for background in ("background", "surface"):
+                assert contrast_ratio(colors_by_name[text], colors_by_name[background]) >= MIN_CONTRAST_RATIO
+        assert contrast_ratio(colors_by_name["on-primary"], colors_by_name["primary"]) >= MIN_CONTRAST_RATIO
 
 
 @given(fonts=st.dictionaries(st.sampled_from(["body", "heading", "mono"]), words))
-def test_no_name_of_a_font_ends_what_it_stands_in(fonts: dict[str, str]) -> None:
-    marks = "{}<>@;()*/\n"
-    bare, named = ([c for c in stylesheet(theme(fonts=said)) if c in marks] for said in ({}, fonts))
-    assert named == bare
+def test_a_font_name_cannot_end_its_declaration(fonts: dict[str, str]) -> None:
+    syntax_characters = "{}<>@;()*/\n"
+    without_fonts, with_fonts = (
+        [c for c in stylesheet(theme(fonts=font_names)) if c in syntax_characters] for font_names in ({}, fonts)
+    )
+    assert with_fonts == without_fonts

@@ -1,4 +1,4 @@
-"""What somebody is at a platform and in a space, against plain sentences of the contract."""
+"""Effective roles on platforms and in spaces equal the documented rules."""
 
 from itertools import product
 from typing import Final
@@ -14,44 +14,48 @@ from chalicelib.kernel.permissions.roles import Role
 from tests.harness.stored_records import beginning
 
 ADMINS: Final = (Role.ADMIN, Role.OWNER)
-AT_ORGANIZATION: Final = (None, *Role)
-BELOW: Final = (None, Role.MEMBER, Role.EDITOR, Role.ADMIN)
+ORGANIZATION_ROLES: Final = (None, *Role)
+LOWER_ROLES: Final = (None, Role.MEMBER, Role.EDITOR, Role.ADMIN)
 
-begun = beginning(now())
-organization = Organization(**begun, name="O", slug="o", owner_id="x")
-platform = Platform(**begun, organization_id="o", name="P", slug="p")
-space = Space(**begun, organization_id="o", platform_id="p", name="S", slug="s")
+base_fields = beginning(now())
+organization = Organization(**base_fields, name="O", slug="o", owner_id="x")
+platform = Platform(**base_fields, organization_id="o", name="P", slug="p")
+space = Space(**base_fields, organization_id="o", platform_id="p", name="S", slug="s")
 
 
-def roles(
-    at_organization: Role | None, at_platform: Role | None, in_space: Role | None, where: Space
+def effective_roles(
+    at_organization: Role | None, at_platform: Role | None, in_space: Role | None, space_variant: Space
 ) -> tuple[Role | None, Role | None]:
-    """The role at the platform and the one in the space, by the service."""
-    role = role_at(platform, at_platform, role_at(organization, at_organization, None))
-    return role, role_at(where, in_space, role)
+    """Return the effective roles on the platform and in the space."""
+    platform_role = role_at(platform, at_platform, role_at(organization, at_organization, None))
+    return platform_role, role_at(space_variant, in_space, platform_role)
 
 
-@pytest.mark.parametrize(("at_organization", "at_platform"), [*product(AT_ORGANIZATION, BELOW)])
-def test_at_a_platform(at_organization: Role | None, at_platform: Role | None) -> None:
-    found, _ = roles(at_organization, at_platform, None, space)
+@pytest.mark.parametrize(("at_organization", "at_platform"), [*product(ORGANIZATION_ROLES, LOWER_ROLES)])
+def test_the_role_on_a_platform(at_organization: Role | None, at_platform: Role | None) -> None:
+    role, _ = effective_roles(at_organization, at_platform, None, space)
     if at_organization in ADMINS:
-        assert found is Role.ADMIN, "admins of the organization and its owner act as admins"
+        assert role is Role.ADMIN, "admins and owners of the organization are admins of the platform"
     elif at_platform:
-        assert found is at_platform, "else it is that of the member record"
+        assert role is at_platform, "otherwise the role of the membership applies"
     else:
-        assert found is (Role.MEMBER if at_organization else None), "or, lacking one, member"
+        assert role is (Role.MEMBER if at_organization else None), (
+            "without a membership, members of the organization are members"
+        )
 
 
 @pytest.mark.parametrize("visibility", ["open", "private"])
-@pytest.mark.parametrize("who", [*product(AT_ORGANIZATION, BELOW, BELOW)])
-def test_in_a_space(who: tuple[Role | None, Role | None, Role | None], visibility: str) -> None:
-    at_organization, at_platform, in_space = who
-    above, found = roles(*who, space.replace(visibility=visibility))
+@pytest.mark.parametrize("roles", [*product(ORGANIZATION_ROLES, LOWER_ROLES, LOWER_ROLES)])
+def test_the_role_in_a_space(roles: tuple[Role | None, Role | None, Role | None], visibility: str) -> None:
+    at_organization, at_platform, in_space = roles
+    platform_role, role = effective_roles(*roles, space.replace(visibility=visibility))
     if at_organization in ADMINS or at_platform is Role.ADMIN:
-        assert found is Role.ADMIN, "a platform's admin acts as admin on its spaces"
+        assert role is Role.ADMIN, "admins of the platform are admins of its spaces"
     elif in_space:
-        assert found is in_space
+        assert role is in_space
     elif visibility == "open":
-        assert found is (Role.MEMBER if above else None), "at an open space every platform member is a member"
+        assert role is (Role.MEMBER if platform_role else None), (
+            "every member of the platform is a member of an open space"
+        )
     else:
-        assert found is None, "a private space is not there for those outside"
+        assert role is None, "a private space is invisible to others"

@@ -1,4 +1,4 @@
-"""Slugs: what is derived from a name is a slug that the service itself accepts, or nothing."""
+"""A derived slug is valid, reserved or empty, and valid slugs follow the documented rules."""
 
 import re
 from types import SimpleNamespace
@@ -14,21 +14,21 @@ from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.fields import RESERVED_SLUGS, Slug, fold_text, slug_from
 
 WELL_FORMED: Final = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
-ACCEPTED: Final = TypeAdapter[str](Slug)
-ON_SITES: Final = TypeAdapter[str](PageSlug)
+SLUG: Final = TypeAdapter[str](Slug)
+PAGE_SLUG: Final = TypeAdapter[str](PageSlug)
 
 slugs = st.from_regex(WELL_FORMED, fullmatch=True)
 names = st.text(min_size=1, max_size=200) | st.text("aeß Å-_&", min_size=1, max_size=200)
 
 
-def acceptable(slug: str) -> bool:
-    """The contract's own words: the pattern, no two hyphens in a row, no reserved word."""
+def is_valid(slug: str) -> bool:
+    """Return whether a slug meets the documented rules: the pattern, no double hyphen, no reserved word."""
     return bool(WELL_FORMED.fullmatch(slug)) and "--" not in slug and slug not in RESERVED_SLUGS
 
 
-def accepts(slug: str, kind: TypeAdapter[str] = ACCEPTED) -> bool:
+def is_accepted(slug: str, adapter: TypeAdapter[str] = SLUG) -> bool:
     try:
-        kind.validate_python(slug)
+        adapter.validate_python(slug)
     except ValidationError:
         return False
     return True
@@ -40,18 +40,20 @@ def accepts(slug: str, kind: TypeAdapter[str] = ACCEPTED) -> bool:
 @example("a" * 64)
 @example("a--b")
 @example("-a")
-def test_a_slug_is_accepted_by_the_contracts_words(text: str) -> None:
-    assert accepts(text) is acceptable(text)
+def test_exactly_the_valid_slugs_are_accepted(text: str) -> None:
+    assert is_accepted(text) is is_valid(text)
 
 
 @pytest.mark.parametrize("word", ["api", "www", "admin", "app", "docs", "status", "by-slug", "invitations", "resolve"])
-def test_the_contracts_reserved_words_are_no_slugs(word: str) -> None:
-    assert not accepts(word)
+def test_reserved_words_are_rejected(word: str) -> None:
+    assert not is_accepted(word)
 
 
 @given(slugs | st.sampled_from(sorted(RESERVED_SLUGS)))
-def test_a_page_may_be_called_what_no_host_may_be(text: str) -> None:
-    assert accepts(text, ON_SITES) is ((accepts(text) or text in RESERVED_SLUGS) and text not in RESERVED_PAGE_SLUGS)
+def test_pages_may_have_slugs_that_are_reserved_for_hosts(text: str) -> None:
+    assert is_accepted(text, PAGE_SLUG) is (
+        (is_accepted(text) or text in RESERVED_SLUGS) and text not in RESERVED_PAGE_SLUGS
+    )
 
 
 @given(names)
@@ -59,36 +61,36 @@ def test_a_page_may_be_called_what_no_host_may_be(text: str) -> None:
 @example("x" * 62 + " y")
 @example("Admin")
 @example("\N{LATIN SMALL LIGATURE FFI}" * 63)
-def test_a_derived_slug_is_acceptable_or_reserved_or_empty(name: str) -> None:
+def test_a_derived_slug_is_valid_reserved_or_empty(name: str) -> None:
     slug = slug_from(name)
-    assert slug in {"", *RESERVED_SLUGS} or acceptable(slug)
+    assert slug in {"", *RESERVED_SLUGS} or is_valid(slug)
 
 
 @given(slugs)
 def test_a_slug_is_derived_from_itself(slug: str) -> None:
-    assert not acceptable(slug) or slug_from(slug) == slug
+    assert not is_valid(slug) or slug_from(slug) == slug
 
 
 @given(names, st.booleans())
-def test_the_slug_that_a_record_gets_is_acceptable_at_every_attempt(name: str, again: bool) -> None:  # noqa: FBT001
+def test_the_slug_of_a_new_record_is_valid_at_every_attempt(name: str, is_retry: bool) -> None:  # noqa: FBT001
     operation = SimpleNamespace(group="organizations")
-    context: Any = SimpleNamespace(attempt=int(again), operation=operation, derived=False)
+    context: Any = SimpleNamespace(attempt=int(is_retry), operation=operation, derived=False)
     slug = Context.choose_slug(cast("Context", context), None, name)
-    assert acceptable(slug)
+    assert is_valid(slug)
     assert context.derived
 
 
 @given(names)
 @example("\N{LATIN CAPITAL LETTER I WITH DOT ABOVE}")
 @example("\N{GREEK CAPITAL LETTER UPSILON WITH DIALYTIKA}\N{COMBINING ACUTE ACCENT}")
-def test_what_is_folded_is_so_for_good_whatever_its_case(name: str) -> None:
+def test_folding_is_idempotent_and_ignores_case(name: str) -> None:
     assert fold_text(fold_text(name)) == fold_text(name)
     assert fold_text(name.upper().lower()) == fold_text(name.lower().upper().lower())
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("first", "second"),
     [("Größe", "GROSSE"), ("Métiers  à\ttisser ", "metiers a tisser"), ("\uff21lpha", "alpha"), ("Σίσυφος", "σισυφοσ")],
 )
-def test_case_accents_and_blanks_make_no_difference(one: str, other: str) -> None:
-    assert fold_text(one) == fold_text(other)
+def test_case_accents_and_blanks_are_ignored(first: str, second: str) -> None:
+    assert fold_text(first) == fold_text(second)

@@ -1,4 +1,4 @@
-"""In whichever order entries come into the tree, nothing but what was taken away is missing, and a fork shows."""
+"""Statements count exactly the removed entries in any order of appending, and reveal forks."""
 
 from hashlib import sha256
 from itertools import islice, permutations
@@ -10,97 +10,99 @@ from hypothesis import strategies as st
 from chalicelib.kernel.audit_log.mac_chains import ChainEnd, Link, LinkWithMac
 from chalicelib.kernel.audit_log.signed_statements import MAX_GAPS, Statement
 
-BRANCHED = 5
-"""The number of the first link of which there are two."""
+FIRST_FORKED_NUMBER = 5
+"""The number of the first link that exists twice."""
 
 
-def mac(n: int) -> bytes:
+def build_mac(n: int) -> bytes:
     return bytes(4) + sha256(bytes([n % 256, n // 256])).digest()
 
 
-def committed(shards: list[int]) -> list[LinkWithMac]:
-    """Return the links of entries that were committed one after the other, each in a shard."""
+def commit_links(shards: list[int]) -> list[LinkWithMac]:
+    """Return the links of entries that were committed in sequence, each to a shard."""
     ends: dict[int, ChainEnd] = {}
     links = []
     for n, shard in enumerate(shards, 1):
         end = ends.get(shard, ChainEnd())
-        links.append(LinkWithMac(Link(shard, end.number + 1, end.mac), mac(n)))
-        ends[shard] = ChainEnd(end.number + 1, mac(n))
+        links.append(LinkWithMac(Link(shard, end.number + 1, end.mac), build_mac(n)))
+        ends[shard] = ChainEnd(end.number + 1, build_mac(n))
     return links
 
 
-def ends_of(links: list[LinkWithMac]) -> dict[int, ChainEnd]:
+def chain_ends(links: list[LinkWithMac]) -> dict[int, ChainEnd]:
     return {link.shard: ChainEnd(link.number, mac) for link, mac in links}
 
 
-def suppressed(statement: Statement, ends: dict[int, ChainEnd], waiting: list[LinkWithMac]) -> int:
-    return statement.lost + statement.find_missing(ends, {each.link for each in waiting}, {}).count
+def count_suppressed(statement: Statement, ends: dict[int, ChainEnd], pending: list[LinkWithMac]) -> int:
+    return statement.lost + statement.find_missing(ends, {pending_link.link for pending_link in pending}, {}).count
 
 
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=60), st.data())
-def test_of_what_was_committed_only_what_was_taken_away_is_missing(shards: list[int], data: st.DataObject) -> None:
-    links = committed(shards)
-    gone = data.draw(st.sets(st.sampled_from(links)))
-    left = iter(data.draw(st.permutations([link for link in links if link not in gone])))
+def test_exactly_the_removed_entries_are_missing(shards: list[int], data: st.DataObject) -> None:
+    links = commit_links(shards)
+    removed = data.draw(st.sets(st.sampled_from(links)))
+    remaining = iter(data.draw(st.permutations([link for link in links if link not in removed])))
     statement = Statement()
-    while batch := [*islice(left, data.draw(st.integers(1, 9)))]:
+    while batch := [*islice(remaining, data.draw(st.integers(1, 9)))]:
         statement = statement.extend(batch)
         assert Statement.from_lines(statement.to_lines()) == statement
-    assert suppressed(statement, ends_of(links), [*left]) == len(gone)
+    assert count_suppressed(statement, chain_ends(links), [*remaining]) == len(removed)
 
 
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=40), st.integers(0, 40), st.data())
-def test_a_statement_that_begins_later_accounts_for_the_rest(
-    shards: list[int], known: int, data: st.DataObject
-) -> None:
-    links = committed(shards)
+def test_a_statement_that_starts_later_counts_later_entries(shards: list[int], known: int, data: st.DataObject) -> None:
+    links = commit_links(shards)
     before, later = links[:known], links[known:]
-    waiting = data.draw(st.sets(st.sampled_from(before))) if before else set()
-    statement = Statement.create(7, ends_of(before), waiting)
-    gone = data.draw(st.sets(st.sampled_from(later))) if later else set()
-    for link in data.draw(st.permutations([*waiting, *(link for link in later if link not in gone)])):
+    pending = data.draw(st.sets(st.sampled_from(before))) if before else set()
+    statement = Statement.create(7, chain_ends(before), pending)
+    removed = data.draw(st.sets(st.sampled_from(later))) if later else set()
+    for link in data.draw(st.permutations([*pending, *(link for link in later if link not in removed)])):
         statement = statement.extend([link])
-    assert (statement.since, suppressed(statement, ends_of(links), [])) == (7, len(gone))
+    assert (statement.since, count_suppressed(statement, chain_ends(links), [])) == (7, len(removed))
 
 
-def forked(length: int) -> tuple[list[LinkWithMac], list[LinkWithMac]]:
-    """Return the links of a chain, and those that others would have been from a number on, had it been put back."""
-    links = committed([0] * length)
-    previous, others = links[BRANCHED - 2].mac, []
-    for number in range(BRANCHED, length + 1):
-        others.append(LinkWithMac(Link(0, number, previous), mac(1000 + number)))
-        previous = others[-1].mac
-    return links, others
+def fork_chain(length: int) -> tuple[list[LinkWithMac], list[LinkWithMac]]:
+    """Return the links of a chain, and the links of a second branch from a number on."""
+    links = commit_links([0] * length)
+    previous, branch_links = links[FIRST_FORKED_NUMBER - 2].mac, []
+    for number in range(FIRST_FORKED_NUMBER, length + 1):
+        branch_links.append(LinkWithMac(Link(0, number, previous), build_mac(1000 + number)))
+        previous = branch_links[-1].mac
+    return links, branch_links
 
 
-@pytest.mark.parametrize("others", [1, 2])
+@pytest.mark.parametrize("branch_count", [1, 2])
 @pytest.mark.parametrize("at_once", [True, False])
-def test_links_of_two_branches_show_in_whichever_order_they_come(others: int, *, at_once: bool) -> None:
-    links, branch = forked(BRANCHED + 2)
-    common = Statement().extend(links[: BRANCHED - 1])
-    for order in permutations([*branch[:others], *links[BRANCHED - 1 + others :]]):
+def test_links_of_two_branches_are_detected_in_any_order(branch_count: int, *, at_once: bool) -> None:
+    links, branch = fork_chain(FIRST_FORKED_NUMBER + 2)
+    common = Statement().extend(links[: FIRST_FORKED_NUMBER - 1])
+    for order in permutations([*branch[:branch_count], *links[FIRST_FORKED_NUMBER - 1 + branch_count :]]):
         statement = common
         for batch in [order] if at_once else [[link] for link in order]:
             statement = statement.extend(batch)
-        assert suppressed(statement, {0: ChainEnd(len(links), links[-1].mac)}, []) >= 1, order
+        assert count_suppressed(statement, {0: ChainEnd(len(links), links[-1].mac)}, []) >= 1, order
 
 
 @given(st.data())
-def test_any_mixture_of_two_branches_shows(data: st.DataObject) -> None:
-    links, branch = forked(BRANCHED + 5)
-    mixed = [data.draw(st.sampled_from(pair)) for pair in zip(links[BRANCHED - 1 :], branch, strict=True)]
-    statement = Statement().extend(links[: BRANCHED - 1])
+def test_any_mixture_of_two_branches_is_detected(data: st.DataObject) -> None:
+    links, branch = fork_chain(FIRST_FORKED_NUMBER + 5)
+    mixed = [data.draw(st.sampled_from(pair)) for pair in zip(links[FIRST_FORKED_NUMBER - 1 :], branch, strict=True)]
+    statement = Statement().extend(links[: FIRST_FORKED_NUMBER - 1])
     for link in data.draw(st.permutations(mixed)):
         statement = statement.extend([link])
-    whole = mixed in (links[BRANCHED - 1 :], branch)
-    assert bool(suppressed(statement, {0: ChainEnd(len(links), mixed[-1].mac)}, [])) is not whole
+    is_one_branch = mixed in (links[FIRST_FORKED_NUMBER - 1 :], branch)
+    assert bool(count_suppressed(statement, {0: ChainEnd(len(links), mixed[-1].mac)}, [])) is not is_one_branch
 
 
 @given(st.integers(2, 10**9), st.integers(2, 10**9))
-def test_it_stays_small_however_much_is_missing(first: int, more: int) -> None:
-    links = [LinkWithMac(Link(shard, first + n * more, mac(1)), mac(2)) for shard in range(16) for n in range(20)]
+def test_the_size_of_a_statement_is_limited(first: int, stride: int) -> None:
+    links = [
+        LinkWithMac(Link(shard, first + n * stride, build_mac(1)), build_mac(2))
+        for shard in range(16)
+        for n in range(20)
+    ]
     statement = Statement().extend(links)
-    assert sum(len(reached.gaps) for reached in statement.shards.values()) <= MAX_GAPS
-    ends = {shard: ChainEnd(first + 19 * more, mac(2)) for shard in range(16)}
-    assert suppressed(statement, ends, []) == 16 * (first + 19 * more - 20)
+    assert sum(len(shard_state.gaps) for shard_state in statement.shards.values()) <= MAX_GAPS
+    ends = {shard: ChainEnd(first + 19 * stride, build_mac(2)) for shard in range(16)}
+    assert count_suppressed(statement, ends, []) == 16 * (first + 19 * stride - 20)
     assert len("\n".join(statement.to_lines())) < 14_000

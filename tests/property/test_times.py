@@ -1,4 +1,4 @@
-"""Times: what is said of spans holds of every moment."""
+"""Operations on intervals hold for every point in time."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,38 +17,38 @@ from chalicelib.features.sites.models.intervals import (
     subtract,
 )
 
-MOMENTS = "abcdefghij"
-spans = st.lists(st.integers(0, 9), min_size=0, max_size=8, unique=True).map(
-    lambda ends: [[MOMENTS[a], MOMENTS[b]] for a, b in zip(*[iter(sorted(ends))] * 2, strict=False)]
+TIMES = "abcdefghij"
+interval_lists = st.lists(st.integers(0, 9), min_size=0, max_size=8, unique=True).map(
+    lambda ends: [[TIMES[a], TIMES[b]] for a, b in zip(*[iter(sorted(ends))] * 2, strict=False)]
 )
-moments = st.sampled_from(MOMENTS)
+times = st.sampled_from(TIMES)
 
 
-def so(times: Intervals, moment: str) -> bool:
-    return any(since <= moment < until for since, until in times)
+def contains(intervals: Intervals, time: str) -> bool:
+    return any(since <= time < until for since, until in intervals)
 
 
-@given(spans, spans, moments)
-def test_two_things_are_so_at_once_and_one_without_the_other(these: Intervals, those: Intervals, moment: str) -> None:
-    assert so(intersect(these, those), moment) == (so(these, moment) and so(those, moment))
-    assert so(subtract(these, those), moment) == (so(these, moment) and not so(those, moment))
-    assert intersect(these, ALWAYS) == tuple(map(tuple, these))
+@given(interval_lists, interval_lists, times)
+def test_intersection_and_difference_match_their_definitions(first: Intervals, second: Intervals, time: str) -> None:
+    assert contains(intersect(first, second), time) == (contains(first, time) and contains(second, time))
+    assert contains(subtract(first, second), time) == (contains(first, time) and not contains(second, time))
+    assert intersect(first, ALWAYS) == tuple(map(tuple, first))
 
 
-@given(spans, moments, moments)
-def test_what_ends_was_so_until_then_and_what_begins_is_so_from_then(times: Intervals, moment: str, other: str) -> None:
-    assert so(close_intervals(times, moment), other) == (so(times, other) and other < moment)
-    again = open_interval(close_intervals(times, moment), moment)
-    assert is_open(again)
-    assert last_end(again) == OPEN_END
-    assert so(again, other) == (so(times, other) or other >= moment)
-    assert open_interval(again, other) == again
+@given(interval_lists, times, times)
+def test_closing_and_opening_affect_only_later_times(intervals: Intervals, time: str, other: str) -> None:
+    assert contains(close_intervals(intervals, time), other) == (contains(intervals, other) and other < time)
+    reopened = open_interval(close_intervals(intervals, time), time)
+    assert is_open(reopened)
+    assert last_end(reopened) == OPEN_END
+    assert contains(reopened, other) == (contains(intervals, other) or other >= time)
+    assert open_interval(reopened, other) == reopened
 
 
 @given(st.integers(1, 40))
-def test_of_very_many_spans_the_first_become_one(number: int) -> None:
-    times = [[f"{n:03}a", f"{n:03}b"] for n in range(number)]
-    few = compact(times[::-1])
-    assert len(few) == min(number, MAX_INTERVALS)
-    assert few[1:] == times[len(times) - len(few) + 1 :]
-    assert (few[0][0], last_end(few)) == ("000a", last_end(times))
+def test_the_earliest_of_too_many_intervals_are_merged(number: int) -> None:
+    intervals = [[f"{n:03}a", f"{n:03}b"] for n in range(number)]
+    compacted = compact(intervals[::-1])
+    assert len(compacted) == min(number, MAX_INTERVALS)
+    assert compacted[1:] == intervals[len(intervals) - len(compacted) + 1 :]
+    assert (compacted[0][0], last_end(compacted)) == ("000a", last_end(intervals))

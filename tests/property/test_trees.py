@@ -1,7 +1,7 @@
-"""Paths that are read while nodes move: each was true at one moment of the read, or there is no answer.
+"""Paths that are read while nodes move were valid at one time during the read, or there is an error.
 
-A tree in memory stands for the table. Between any two items that a call reads, others move and rename and delete nodes:
-no call is a snapshot. What is read is held against all that has ever been true.
+A tree in memory replaces the table. Between any two items that a call reads, nodes are moved, renamed and deleted,
+because no call is a snapshot. The result is compared with all states of the tree.
 """
 
 from collections.abc import Iterable, Iterator
@@ -25,100 +25,109 @@ from tests.harness.stored_records import beginning
 
 PLATFORM: Final = "platform"
 NODES: Final = 7
-MOMENT: Final = now()
+TIMESTAMP: Final = now()
 
 
 class Tree:
-    """A tree that others change, and every state that it was in, by its version."""
+    """A tree that changes concurrently, and each of its states by version."""
 
     def __init__(self, seed: int) -> None:
-        """Begin with some nodes, each below one before it or a root."""
+        """Start with some nodes. Each is a root, or a child of an earlier node."""
         self.random = Random(seed)  # noqa: S311 - no secret
-        place: dict[str, Any] = {"organization_id": "organization", "platform_id": PLATFORM}
-        self.place, self.tree = place, Taxonomy(**beginning(MOMENT), **place)
+        container_fields: dict[str, Any] = {"organization_id": "organization", "platform_id": PLATFORM}
+        self.container_fields, self.tree = container_fields, Taxonomy(**beginning(TIMESTAMP), **container_fields)
         self.nodes: dict[str, TaxonomyNode] = {}
         self.states: dict[int, dict[str, str]] = {}
         for _ in range(NODES):
             self.create()
-        self.eager = 0.0
+        self.change_probability = 0.0
 
     def create(self) -> None:
         parent = [None, *self.nodes][-self.random.choice([1, 1, 2, 3]) :][0]
-        line = self.line(parent)
-        if parent is None or line:
-            lineage = [node.id for node in line]
-            new: dict[str, Any] = {**beginning(MOMENT), "id": f"{len(self.nodes):03d}", "slug": f"n{len(self.nodes)}"}
+        ancestors = self.ancestors(parent)
+        if parent is None or ancestors:
+            ancestor_ids = [node.id for node in ancestors]
+            node_fields: dict[str, Any] = {
+                **beginning(TIMESTAMP),
+                "id": f"{len(self.nodes):03d}",
+                "slug": f"n{len(self.nodes)}",
+            }
             node = TaxonomyNode(
-                **new,
-                **self.place,
+                **node_fields,
+                **self.container_fields,
                 name="N",
                 parent_id=parent,
-                ancestor_ids=lineage,
+                ancestor_ids=ancestor_ids,
                 listed=ALL_NODES_LIST,
                 tree_version=self.tree.version,
             )
             self.nodes[node.id] = node
-        self.remember()
+        self.record_state()
 
-    def line(self, node_id: str | None) -> list[TaxonomyNode]:
-        """The nodes from the root to one; none if one of them is felled."""
-        line: list[TaxonomyNode] = []
+    def ancestors(self, node_id: str | None) -> list[TaxonomyNode]:
+        """Return the nodes from the root to a node, or none if one of them is deleted."""
+        ancestors: list[TaxonomyNode] = []
         while node_id and (node := self.nodes[node_id]).listed:
-            line.insert(0, node)
+            ancestors.insert(0, node)
             node_id = node.parent_id
-        return [] if node_id else line
+        return [] if node_id else ancestors
 
-    def remember(self) -> None:
-        lines = {node_id: self.line(node_id) for node_id in self.nodes}
-        self.states[self.tree.version] = {n: "/".join(node.slug for node in line) for n, line in lines.items() if line}
+    def record_state(self) -> None:
+        ancestors_by_id = {node_id: self.ancestors(node_id) for node_id in self.nodes}
+        self.states[self.tree.version] = {
+            n: "/".join(node.slug for node in ancestors) for n, ancestors in ancestors_by_id.items() if ancestors
+        }
 
     def change(self) -> None:
-        """Let somebody move, rename or fell a node."""
+        """Move, rename or delete a random node."""
         node = self.nodes[self.random.choice([*self.nodes])]
-        if not self.line(node.id):
+        if not self.ancestors(node.id):
             return
         changed: dict[str, Any] = {"tree_version": self.tree.version + 1}
-        moved = [node.id]
+        moved_ids = [node.id]
         match self.random.choice(["move", "move", "rename", "rename", "rename", "fell", "reparent"]):
             case "move":
-                above = self.line(self.random.choice([None, *self.nodes]))
-                if node.id in [one.id for one in above]:
+                new_ancestors = self.ancestors(self.random.choice([None, *self.nodes]))
+                if node.id in [one.id for one in new_ancestors]:
                     return
-                changed |= {"parent_id": above[-1].id if above else None, "ancestor_ids": [one.id for one in above]}
+                changed |= {
+                    "parent_id": new_ancestors[-1].id if new_ancestors else None,
+                    "ancestor_ids": [one.id for one in new_ancestors],
+                }
             case "rename":
                 changed["slug"] = f"{node.slug}x"
             case "fell":
                 changed["listed"] = None
             case "reparent":
                 children = [child for child in self.nodes.values() if child.parent_id == node.id]
-                up = {**changed, "parent_id": node.parent_id}
-                self.nodes |= {child.id: child.replace(**up) for child in children}
+                reparent_fields = {**changed, "parent_id": node.parent_id}
+                self.nodes |= {child.id: child.replace(**reparent_fields) for child in children}
                 changed["listed"] = None
-                moved += [child.id for child in children]
-        self.tree = self.tree.replace(moved=self.tree.recent_moves_with(moved), version=self.tree.version + 1)
+                moved_ids += [child.id for child in children]
+        self.tree = self.tree.replace(moved=self.tree.recent_moves_with(moved_ids), version=self.tree.version + 1)
         self.nodes[node.id] = node.replace(**changed)
-        self.remember()
+        self.record_state()
 
-    def pass_time(self) -> None:
-        while self.random.random() < self.eager:
+    def change_randomly(self) -> None:
+        while self.random.random() < self.change_probability:
             self.change() if self.random.random() < 0.8 else self.create()
 
     def item(self, key: ItemKey) -> Item | None:
-        self.pass_time()
+        self.change_randomly()
         if key[1] == trees.STATE:
             return self.tree.item()
         node = self.nodes.get(key[1].removeprefix("N#"))
         return node.item() if node else None
 
     def get_all(self, keys: Iterable[ItemKey]) -> dict[ItemKey, Item]:
-        """Read one item after the other, in any order."""
-        wanted = sorted(keys)
-        self.random.shuffle(wanted)
-        found = {key: self.item(key) for key in wanted}
+        """Read items one by one, in random order."""
+        wanted_keys = sorted(keys)
+        self.random.shuffle(wanted_keys)
+        found = {key: self.item(key) for key in wanted_keys}
         return {key: item for key, item in found.items() if item}
 
-    def pages(self, _pk: str, **_words: str) -> Iterator[list[Item]]:
-        """Read the partition in order, some items a page; the tree is its last."""
+    def pages(self, _pk: str, **_options: str) -> Iterator[list[Item]]:
+        """Read the partition in order, in pages. The tree's state is last."""
         reading, page, last = TreeReader(taxonomy_tree(PLATFORM)), list[Item](), ""
         while later := [node_id for node_id in sorted(self.nodes) if node_id > last]:
             last = later[0]
@@ -128,49 +137,54 @@ class Tree:
 
 
 seeds = st.integers(0, 2**32)
-eagerness = st.sampled_from([0.0, 0.05, 0.2, 0.4])
+change_probabilities = st.sampled_from([0.0, 0.05, 0.2, 0.4])
 
 
 @settings(max_examples=500)
-@given(seed=seeds, eager=eagerness, before=st.integers(0, 20) | st.just(2 * MAX_REMEMBERED_MOVES))
-def test_a_path_was_true_at_one_moment_of_the_read(seed: int, eager: float, before: int) -> None:
+@given(
+    seed=seeds, change_probability=change_probabilities, before=st.integers(0, 20) | st.just(2 * MAX_REMEMBERED_MOVES)
+)
+def test_a_path_was_valid_at_one_time_during_the_read(seed: int, change_probability: float, before: int) -> None:
     tree = Tree(seed)
-    for _ in range(before):  # what the hints of nodes know nothing of
+    for _ in range(before):  # changes that the nodes' hints do not contain
         tree.change()
-    tree.eager = eager
-    wanted = [node_id for node_id in tree.nodes if len(tree.line(node_id)) > 1][-4:]
+    tree.change_probability = change_probability
+    node_ids = [node_id for node_id in tree.nodes if len(tree.ancestors(node_id)) > 1][-4:]
     with patch.object(table, "get_all", tree.get_all):
-        begun, reading = tree.tree.version, TreeReader(taxonomy_tree(PLATFORM))
+        version_before, reading = tree.tree.version, TreeReader(taxonomy_tree(PLATFORM))
         try:
-            reading.load_ancestors(wanted)
+            reading.load_ancestors(node_ids)
         except Problem:
-            assume(eager == 0.0)  # It says so where others never rest.
+            assume(change_probability == 0.0)  # Constant changes cause an error.
             raise
-    during = [state for version, state in tree.states.items() if version >= begun]
-    chains_found = {node_id: reading.chain(node_id) for node_id in wanted}
+    during = [state for version, state in tree.states.items() if version >= version_before]
+    chains_found = {node_id: reading.chain(node_id) for node_id in node_ids}
     found = {n: "/".join(item["slug"] for item in chain) for n, chain in chains_found.items() if chain}
-    for node_id in wanted:
+    for node_id in node_ids:
         assert any(found.get(node_id) == state.get(node_id) for state in during)
-    if eager == 0.0:
-        assert found == {node_id: path for node_id, path in during[0].items() if node_id in wanted}
+    if change_probability == 0.0:
+        assert found == {node_id: path for node_id, path in during[0].items() if node_id in node_ids}
 
 
 @settings(max_examples=200)
-@given(seed=seeds, eager=eagerness)
-def test_a_whole_tree_is_as_it_was_at_one_version(seed: int, eager: float) -> None:
+@given(seed=seeds, change_probability=change_probabilities)
+def test_a_whole_tree_is_read_at_one_version(seed: int, change_probability: float) -> None:
     tree = Tree(seed)
     for _ in range(20):
         tree.change()
-    tree.eager, begun = eager, {node_id for node_id in tree.nodes if tree.line(node_id)}
+    tree.change_probability, nodes_before = (
+        change_probability,
+        {node_id for node_id in tree.nodes if tree.ancestors(node_id)},
+    )
     version = tree.tree.version
     with patch.object(table, "get_all", tree.get_all), patch.object(table, "iter_pages", tree.pages):
         try:
             nodes = node_queries.load_all_nodes(PLATFORM, tree.tree)
         except Problem:
-            assume(eager == 0.0)  # It says so where others never rest.
+            assume(change_probability == 0.0)  # Constant changes cause an error.
             raise
     found = {node.id: node.path for below in children_by_parent(nodes).values() for node in below}
     later = [state for at, state in tree.states.items() if at >= version]
     assert any(
-        found.items() <= state.items() and {n for n in begun if n in state} <= found.keys() for state in later
-    ), "no state of the tree is like this"
+        found.items() <= state.items() and {n for n in nodes_before if n in state} <= found.keys() for state in later
+    ), "the result equals no state of the tree"

@@ -1,4 +1,4 @@
-"""The offline verifier: an export as it was signed verifies, whole or in part, and nothing else does."""
+"""The offline verifier accepts a signed export, complete or in part, and nothing else."""
 
 import base64
 import json
@@ -29,28 +29,28 @@ _VALUES: Final[Mapping[str, st.SearchStrategy[Any]]] = {
     "treeSize": st.integers(1, 60),
     "erasureSignature": st.none() | st.binary(max_size=70).map(lambda data: base64.b64encode(data).decode()),
 }
-"""What could stand in a field of an erased entry, as it is written there."""
+"""Values for a field of an erased entry, as they are written in exports."""
 
-_ANYTHING: Final[st.SearchStrategy[Any]] = (
+_ANY_VALUE: Final[st.SearchStrategy[Any]] = (
     st.none() | st.booleans() | st.integers() | st.text() | st.just([]) | st.just({"type": "user"})
 )
 
 
 @st.composite
-def logs(draw: st.DrawFn, least: int = 1) -> Exported:
-    """Logs of any length, sealed in any batches, with any entries erased."""
-    size = draw(st.integers(least, 40))
-    some = st.sets(st.integers(1, size))
-    return exported(sorted({*draw(some), size}), draw(some))
+def logs(draw: st.DrawFn, min_size: int = 1) -> Exported:
+    """Return logs of any length, appended in any batches, with any entries erased."""
+    size = draw(st.integers(min_size, 40))
+    sequences = st.sets(st.integers(1, size))
+    return exported(sorted({*draw(sequences), size}), draw(sequences))
 
 
-def some_of(log: Exported, *, all_of_it: bool = True) -> st.SearchStrategy[set[int]]:
-    """The sequences of any part of a log."""
-    return st.sets(st.integers(1, log.size), max_size=log.size if all_of_it else log.size - 1)
+def parts_of(log: Exported, *, includes_whole: bool = True) -> st.SearchStrategy[set[int]]:
+    """Return the sequences of any part of a log."""
+    return st.sets(st.integers(1, log.size), max_size=log.size if includes_whole else log.size - 1)
 
 
-def refused(log: Exported, export: Iterable[bytes], evidence: Any = ()) -> bool:
-    """Return whether the verifier finds fault, whichever."""
+def is_rejected(log: Exported, export: Iterable[bytes], evidence: Any = ()) -> bool:
+    """Return whether the verifier reports a fault."""
     try:
         found(log, export, evidence)
     except Broken:
@@ -59,14 +59,14 @@ def refused(log: Exported, export: Iterable[bytes], evidence: Any = ()) -> bool:
 
 
 @given(logs())
-def test_a_whole_log_verifies(log: Exported) -> None:
-    said = f": {log.size} of {log.size} entries are proven to be in the signed tree, sequence 1 to {log.size}: "
-    assert said in found(log, log.lines)
+def test_a_complete_log_verifies(log: Exported) -> None:
+    message = f": {log.size} of {log.size} entries are proven to be in the signed tree, sequence 1 to {log.size}: "
+    assert message in found(log, log.lines)
 
 
 @given(logs(), st.data())
 def test_any_part_of_a_log_verifies_with_its_evidence(log: Exported, data: st.DataObject) -> None:
-    part = data.draw(some_of(log))
+    part = data.draw(parts_of(log))
     assert f": {len(part)} of {log.size} entries are proven" in found(log, log.part(part), log.evidence(part))
 
 
@@ -79,69 +79,72 @@ def test_every_range_of_a_log_verifies_with_its_evidence() -> None:
 
 
 @given(logs(), st.data())
-def test_a_part_does_not_verify_with_the_evidence_of_another(log: Exported, data: st.DataObject) -> None:
-    part, other = data.draw(some_of(log)), data.draw(some_of(log))
-    assert refused(log, log.part(part), log.evidence(other)) == (part != other)
+def test_a_part_does_not_verify_with_evidence_of_another(log: Exported, data: st.DataObject) -> None:
+    part, other = data.draw(parts_of(log)), data.draw(parts_of(log))
+    assert is_rejected(log, log.part(part), log.evidence(other)) == (part != other)
 
 
 @given(logs(), st.data())
-def test_any_altered_hash_of_the_evidence_is_found(log: Exported, data: st.DataObject) -> None:
-    part = data.draw(some_of(log, all_of_it=False))
+def test_any_altered_hash_of_the_evidence_is_detected(log: Exported, data: st.DataObject) -> None:
+    part = data.draw(parts_of(log, includes_whole=False))
     evidence = log.evidence(part)
     hashes = data.draw(st.sampled_from(evidence))["hashes"]
-    place = data.draw(st.integers(0, len(hashes) - 1))
-    hashes[place] = f"{int(hashes[place], 16) ^ 1 << data.draw(st.integers(0, 255)):064x}"
-    assert refused(log, log.part(part), evidence)
+    index = data.draw(st.integers(0, len(hashes) - 1))
+    hashes[index] = f"{int(hashes[index], 16) ^ 1 << data.draw(st.integers(0, 255)):064x}"
+    assert is_rejected(log, log.part(part), evidence)
 
 
 @given(logs(), st.data())
-def test_a_hash_of_the_evidence_that_is_gone_new_or_moved_is_found(log: Exported, data: st.DataObject) -> None:
-    part = data.draw(some_of(log, all_of_it=False))
+def test_removed_added_and_moved_hashes_of_the_evidence_are_detected(log: Exported, data: st.DataObject) -> None:
+    part = data.draw(parts_of(log, includes_whole=False))
     evidence = log.evidence(part)
     hashes: list[str] = data.draw(st.sampled_from(evidence))["hashes"]
     others = st.lists(st.sampled_from([*hashes, "0" * 64]), max_size=len(hashes) + 1)
     hashes[:] = data.draw(others.filter(lambda other: other != hashes))
-    assert refused(log, log.part(part), evidence)
+    assert is_rejected(log, log.part(part), evidence)
 
 
 @pytest.mark.parametrize("bit", range(8))
-def test_any_flipped_bit_of_any_line_is_found(bit: int) -> None:
-    whole = found(A_LOG, A_LOG.lines)
+def test_any_flipped_bit_of_any_line_is_detected(bit: int) -> None:
+    expected_message = found(A_LOG, A_LOG.lines)
     for number, line in enumerate(A_LOG.lines):
         exempt = set(unproven(line))
         for at in range(len(line)):
             flipped = line[:at] + bytes([line[at] ^ 1 << bit]) + line[at + 1 :]
             export = [*A_LOG.lines[:number], flipped, *A_LOG.lines[number + 1 :]]
-            # What isn't proven may change unseen, and what is said of the export then stays the same.
-            assert refused(A_LOG, export) or (at in exempt and found(A_LOG, export) == whole), (number, at)
+            # Unproven bytes may change without detection. The message is then the same.
+            assert is_rejected(A_LOG, export) or (at in exempt and found(A_LOG, export) == expected_message), (
+                number,
+                at,
+            )
 
 
 @given(st.data())
-def test_any_altered_field_of_an_erased_entry_is_found_at_its_sequence(data: st.DataObject) -> None:
+def test_any_altered_field_of_an_erased_entry_is_detected_at_its_sequence(data: st.DataObject) -> None:
     log = data.draw(logs())
     sequence = data.draw(st.integers(1, log.size))
     erased = exported(sorted({*log.tree_sizes}), {*log.erasures, sequence})
-    left: Json = json.loads(erased.lines[sequence - 1])
+    entry: Json = json.loads(erased.lines[sequence - 1])
     name = data.draw(
-        st.sampled_from([*left, *left["integrity"]]).filter(lambda name: name not in {"sequence", "integrity"})
+        st.sampled_from([*entry, *entry["integrity"]]).filter(lambda name: name not in {"sequence", "integrity"})
     )
-    where = left["integrity"] if name in left["integrity"] else left
-    where[name] = data.draw(_VALUES.get(name, _ANYTHING).filter(lambda value: value != where[name]))
-    altered = f"{json.dumps(left, separators=(',', ':'))}\n".encode()
+    container = entry["integrity"] if name in entry["integrity"] else entry
+    container[name] = data.draw(_VALUES.get(name, _ANY_VALUE).filter(lambda value: value != container[name]))
+    altered = f"{json.dumps(entry, separators=(',', ':'))}\n".encode()
     with pytest.raises(Broken, match=f"^The entry with sequence {sequence} was altered: "):
         found(erased, [*erased.lines[: sequence - 1], altered, *erased.lines[sequence:]])
 
 
 @given(logs(), st.data())
-def test_any_entry_passed_off_as_erased_is_found_at_its_sequence(log: Exported, data: st.DataObject) -> None:
+def test_any_false_erasure_is_detected_at_its_sequence(log: Exported, data: st.DataObject) -> None:
     sequence, other = (data.draw(st.integers(1, log.size)) for _ in range(2))
-    left = exported(sorted({*log.tree_sizes}), range(1, log.size + 1))
-    signatures = [None, *(left.erasures[n] for n in left.erasures if n != sequence)]
+    erased_log = exported(sorted({*log.tree_sizes}), range(1, log.size + 1))
+    signatures = [None, *(erased_log.erasures[n] for n in erased_log.erasures if n != sequence)]
     forged = offline.line(
-        left.texts[sequence - 1],
+        erased_log.texts[sequence - 1],
         sequence,
-        left.leaves[sequence - 1],
-        left.tree_sizes[other - 1],
+        erased_log.leaves[sequence - 1],
+        erased_log.tree_sizes[other - 1],
         data.draw(st.sampled_from(signatures)),
     )
     with pytest.raises(Broken, match=f"sequence {sequence} was altered: it calls itself erased"):
@@ -149,7 +152,7 @@ def test_any_entry_passed_off_as_erased_is_found_at_its_sequence(log: Exported, 
 
 
 @pytest.mark.parametrize("bit", range(8))
-def test_any_flipped_bit_of_the_checkpoint_is_found(bit: int) -> None:
+def test_any_flipped_bit_of_the_checkpoint_is_detected(bit: int) -> None:
     note = A_LOG.checkpoint.encode()
     for at in range(len(note)):
         with pytest.raises(Broken, match="checkpoint"):
@@ -158,42 +161,42 @@ def test_any_flipped_bit_of_the_checkpoint_is_found(bit: int) -> None:
 
 @settings(max_examples=500)
 @given(st.integers(0, len(AN_EXPORT)), st.binary(max_size=3), st.integers(0, 3))
-def test_whatever_is_put_in_or_taken_out_is_found(at: int, new: bytes, gone: int) -> None:
-    edited = AN_EXPORT[:at] + new + AN_EXPORT[at + gone :]
-    begins = [sum(map(len, A_LOG.lines[:number])) for number in range(A_LOG.size)]
-    exempt = {begin + n for begin, line in zip(begins, A_LOG.lines, strict=True) for n in unproven(line)}
+def test_any_inserted_or_removed_bytes_are_detected(at: int, inserted: bytes, removed_count: int) -> None:
+    edited = AN_EXPORT[:at] + inserted + AN_EXPORT[at + removed_count :]
+    line_starts = [sum(map(len, A_LOG.lines[:number])) for number in range(A_LOG.size)]
+    exempt = {start + n for start, line in zip(line_starts, A_LOG.lines, strict=True) for n in unproven(line)}
     same = edited.removesuffix(b"\n") == AN_EXPORT.removesuffix(b"\n")
-    assert refused(A_LOG, BytesIO(edited)) or same or exempt.issuperset(range(at, at + max(gone, 1)))
+    assert is_rejected(A_LOG, BytesIO(edited)) or same or exempt.issuperset(range(at, at + max(removed_count, 1)))
 
 
 @given(logs(), st.data())
-def test_any_removed_line_is_found_at_its_sequence(log: Exported, data: st.DataObject) -> None:
-    gone = data.draw(st.integers(1, log.size))
-    with pytest.raises(Broken, match=f"sequence {gone} is missing"):
-        found(log, log.lines[: gone - 1] + log.lines[gone:])
+def test_any_removed_line_is_detected_at_its_sequence(log: Exported, data: st.DataObject) -> None:
+    removed = data.draw(st.integers(1, log.size))
+    with pytest.raises(Broken, match=f"sequence {removed} is missing"):
+        found(log, log.lines[: removed - 1] + log.lines[removed:])
 
 
 @given(logs(), st.data())
-def test_any_doubled_line_is_found_at_its_sequence(log: Exported, data: st.DataObject) -> None:
-    twice = data.draw(st.integers(1, log.size))
-    with pytest.raises(Broken, match=f"sequence {twice} is there twice"):
-        found(log, log.lines[:twice] + log.lines[twice - 1 :])
+def test_any_repeated_line_is_detected_at_its_sequence(log: Exported, data: st.DataObject) -> None:
+    repeated = data.draw(st.integers(1, log.size))
+    with pytest.raises(Broken, match=f"sequence {repeated} is there twice"):
+        found(log, log.lines[:repeated] + log.lines[repeated - 1 :])
 
 
-@given(logs(least=2), st.data())
-def test_lines_in_another_order_are_found_at_the_first_that_moved(log: Exported, data: st.DataObject) -> None:
+@given(logs(min_size=2), st.data())
+def test_reordered_lines_are_detected_at_the_first_that_moved(log: Exported, data: st.DataObject) -> None:
     order = data.draw(_other_orders(log))
     moved = next(expected for expected, sequence in enumerate(order, 1) if expected != sequence)
     with pytest.raises(Broken, match=f"sequence {moved} is out of order"):
         found(log, [log.lines[sequence - 1] for sequence in order])
 
 
-@given(logs(least=2), st.data())
-def test_entries_at_the_places_of_others_are_found_by_the_root_or_as_erased_ones(
+@given(logs(min_size=2), st.data())
+def test_swapped_entries_are_detected_by_the_root_or_by_an_erasure_signature(
     log: Exported, data: st.DataObject
 ) -> None:
     order = data.draw(_other_orders(log))
-    # What was signed of an erased one names its sequence, so the first of them that moved says so.
+    # The signature of an erased entry contains its sequence, so the first erased entry that moved is reported.
     moved = [now for now, was in enumerate(order, 1) if now != was and was in log.erasures]
     with pytest.raises(Broken, match=f"sequence {moved[0]} was altered: it calls" if moved else "another root"):
         found(log, log.lines_in(order))
