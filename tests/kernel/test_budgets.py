@@ -1,3 +1,5 @@
+"""A rate limit counts requests per window for each network or principal, and is never exceeded."""
+
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest

@@ -1,3 +1,5 @@
+"""A unit of work writes all of its changes in one transaction, or none of them."""
+
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest

@@ -1,3 +1,5 @@
+"""The scheduler queues due tasks once per lease, and reports what has waited longest."""
+
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest

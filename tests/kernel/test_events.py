@@ -1,3 +1,5 @@
+"""Log entries have canonical bytes, index keys, and differences between the states of a record."""
+
 import json
 from hashlib import sha256
 from typing import Any

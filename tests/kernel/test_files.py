@@ -1,3 +1,5 @@
+"""Files in S3: multipart uploads, small files, presigned URLs and failures of the store."""
+
 from collections.abc import Callable
 from typing import Any
 

@@ -1,3 +1,5 @@
+"""The consumer offset of a log advances once, and the log's head is due until it reaches the end."""
+
 from uuid import uuid4
 
 import pytest

@@ -1,4 +1,4 @@
-"""A DNS query returns all records of a name, none, or raises an error when the answer is unknown."""
+"""A DNS query returns all records of a name. It raises an error when the answer is unknown."""
 
 from time import monotonic
 

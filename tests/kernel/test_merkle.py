@@ -1,4 +1,4 @@
-"""A compact range has the roots that RFC 6962 defines, however the leaves are added."""
+"""A compact range has the root that RFC 6962 defines, in whatever steps the leaves are added."""
 
 import pytest
 from hypothesis import given
@@ -14,8 +14,8 @@ leaves = st.lists(st.binary(max_size=8).map(leaf_hash), max_size=70)
 
 
 def test_leaf_and_node_hashes_have_different_domains() -> None:
-    left, right = leaf_hash(b"left"), leaf_hash(b"right")
-    assert node_hash(left, right) != leaf_hash(left + right)
+    left_hash, right_hash = leaf_hash(b"left"), leaf_hash(b"right")
+    assert node_hash(left_hash, right_hash) != leaf_hash(left_hash + right_hash)
 
 
 def test_the_first_entry_of_the_vectors_has_its_leaf_hash() -> None:

@@ -1,4 +1,4 @@
-"""Requests to other servers end in time, read little, and return the response as it was."""
+"""Webhook requests arrive as sent, read a limited part of the response, and describe invalid responses."""
 
 from collections.abc import Iterator
 from itertools import repeat

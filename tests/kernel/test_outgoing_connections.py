@@ -1,4 +1,4 @@
-"""Webhook requests end at their deadline, and reuse connections only where no request can be lost or repeated."""
+"""Webhook requests end at their deadline, and connections are reused only if no request can be lost or repeated."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor

@@ -1,4 +1,4 @@
-"""Settings are valid when a process starts, or an error names those that are not, and why."""
+"""Invalid settings are reported by name and reason when a process starts."""
 
 import json
 from collections.abc import Iterator

@@ -86,7 +86,7 @@ class TestGet:
 
 
 class PartialBatches:
-    """Interferes with batches so that DynamoDB leaves all keys of the first ones unprocessed."""
+    """Answers the first batches with all of their keys unprocessed, as a busy DynamoDB does."""
 
     def __init__(self, remaining: int) -> None:
         self.remaining = remaining
@@ -220,7 +220,7 @@ class TestQueryFiltered:
 
 
 class ConcurrentQueries:
-    """Interferes with queries so that none is answered before a number of them has been sent."""
+    """Delays queries until a number of them has been sent."""
 
     def __init__(self, calls: int) -> None:
         self.barrier = Barrier(calls, timeout=10)

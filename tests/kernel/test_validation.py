@@ -1,4 +1,4 @@
-"""Each error of a request has a documented code and message, whichever the validation library reports."""
+"""Each error of a request has a documented code and message, independent of the validation library's."""
 
 import json
 from collections.abc import Mapping

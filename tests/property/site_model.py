@@ -105,7 +105,11 @@ class Publication:
 
     def _release_position(self, page: str) -> None:
         page_state = self.pages[page]
-        if page_state.shown is None and page_state.live and not any(s.live and s.live[0] == page for s in self.pages.values()):
+        if (
+            page_state.shown is None
+            and page_state.live
+            and not any(s.live and s.live[0] == page for s in self.pages.values())
+        ):
             parent, page_state.live = page_state.live[0], None
             if parent:
                 self._release_position(parent)

@@ -117,10 +117,8 @@ class History:
         created_key(self.api, self.organization, as_=self.people[actor])
 
     def _mention(self, _actor: Identity, subject: Identity) -> None:
-        guest, message = (
-            f"guest-{next(self._numbers)}@example.org",
-            f"Greetings ({self.people[subject].email.upper()})!",
-        )
+        guest = f"guest-{next(self._numbers)}@example.org"
+        message = f"Greetings ({self.people[subject].email.upper()})!"
         asked_to_invite(self.api, self.organization, guest, message=message)
 
     def _seal(self, _actor: Identity, _subject: Identity) -> None:

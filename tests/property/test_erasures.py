@@ -80,11 +80,8 @@ def _no_index_retries(monkeypatch: pytest.MonkeyPatch) -> None:
 def log(begin: Begin) -> ErasedLog:
     erased_log: ErasedLog = begin(create_erased_log)
     assert erased_log.find_fault() is None
-    assert [erased_log.load_entry(sequence).get("erased") is not None for sequence in (SHORT, LONG, UNERASED)] == [
-        1,
-        1,
-        0,
-    ]
+    entries = [erased_log.load_entry(sequence) for sequence in (SHORT, LONG, UNERASED)]
+    assert [entry_item.get("erased") is not None for entry_item in entries] == [1, 1, 0]
     return erased_log
 
 

@@ -65,10 +65,8 @@ class TaxonomyMachine(RuleBasedStateMachine):
             first_response = self._apply(first)
         if overtaking.hit is None:
             responses.append(self._apply(second))
-        (in_order_responses, in_order_tree), (reversed_responses, reversed_tree) = (
-            self.model.after(first, second),
-            self.model.after(second, first),
-        )
+        in_order_responses, in_order_tree = self.model.after(first, second)
+        reversed_responses, reversed_tree = self.model.after(second, first)
         outcomes = [(in_order_responses, in_order_tree), (reversed_responses[::-1], reversed_tree)]
         matching = [tree for expected, tree in outcomes if expected == [first_response, *responses]]
         assert matching, f"{first} and {second} were answered {[first_response, *responses]}"

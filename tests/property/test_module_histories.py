@@ -54,9 +54,9 @@ def merge_patch(target: Any, patch: Any) -> Any:
     return target
 
 
-def deep_merge(base: Json, over: Json) -> Json:
-    nested_names = {n for n in over if isinstance(over[n], dict) and isinstance(base.get(n), dict)}
-    return {**base, **over, **{name: deep_merge(base[name], over[name]) for name in nested_names}}
+def deep_merge(base: Json, override: Json) -> Json:
+    nested_names = {n for n in override if isinstance(override[n], dict) and isinstance(base.get(n), dict)}
+    return {**base, **override, **{name: deep_merge(base[name], override[name]) for name in nested_names}}
 
 
 class ModulesMachine(RuleBasedStateMachine):
@@ -68,7 +68,7 @@ class ModulesMachine(RuleBasedStateMachine):
         self.api, self.ada = api, ada
         self.platform: dict[str, Json] = {}
         self.space: dict[str, Json] = {}
-        self.organization, self.space_record = snapshots.once(("a space that says nothing",), self._create_space)
+        self.organization, self.space_record = snapshots.once(("a space without settings",), self._create_space)
         self.entry_count = len(log_of(api, self.organization))
         self.versions = self._versions()
 

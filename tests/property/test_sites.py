@@ -158,13 +158,13 @@ class SiteMachine(RuleBasedStateMachine):
             assert self._visit(source).status == 404
 
     @rule(
-        one=recent_index,
-        other=recent_index,
+        updated=recent_index,
+        published=recent_index,
         fields=st.fixed_dictionaries({}, optional={"slug": slugs, "parent": recent_index}),
         at=st.integers(1, 6),
     )
-    def update_and_publish_concurrently(self, one: int, other: int, fields: dict[str, Any], at: int) -> None:
-        first, second = self._page_at(one), self._page_at(other)
+    def update_and_publish_concurrently(self, updated: int, published: int, fields: dict[str, Any], at: int) -> None:
+        first, second = self._page_at(updated), self._page_at(published)
         if first is None or second is None:
             return
         second_responses: list[Answer] = []

@@ -50,9 +50,9 @@ def test_exactly_the_removed_entries_are_missing(shards: list[int], data: st.Dat
 
 
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=40), st.integers(0, 40), st.data())
-def test_a_statement_that_starts_later_counts_later_entries(shards: list[int], known: int, data: st.DataObject) -> None:
+def test_a_statement_that_starts_later_counts_later_entries(shards: list[int], start: int, data: st.DataObject) -> None:
     links = commit_links(shards)
-    before, later = links[:known], links[known:]
+    before, later = links[:start], links[start:]
     pending = data.draw(st.sets(st.sampled_from(before))) if before else set()
     statement = Statement.create(7, chain_ends(before), pending)
     removed = data.draw(st.sets(st.sampled_from(later))) if later else set()

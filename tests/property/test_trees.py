@@ -88,11 +88,11 @@ class Tree:
         match self.random.choice(["move", "move", "rename", "rename", "rename", "fell", "reparent"]):
             case "move":
                 new_ancestors = self.ancestors(self.random.choice([None, *self.nodes]))
-                if node.id in [one.id for one in new_ancestors]:
+                if node.id in [ancestor.id for ancestor in new_ancestors]:
                     return
                 changed |= {
                     "parent_id": new_ancestors[-1].id if new_ancestors else None,
-                    "ancestor_ids": [one.id for one in new_ancestors],
+                    "ancestor_ids": [ancestor.id for ancestor in new_ancestors],
                 }
             case "rename":
                 changed["slug"] = f"{node.slug}x"
@@ -121,10 +121,10 @@ class Tree:
 
     def get_all(self, keys: Iterable[ItemKey]) -> dict[ItemKey, Item]:
         """Read items one by one, in random order."""
-        wanted_keys = sorted(keys)
-        self.random.shuffle(wanted_keys)
-        found = {key: self.item(key) for key in wanted_keys}
-        return {key: item for key, item in found.items() if item}
+        shuffled_keys = sorted(keys)
+        self.random.shuffle(shuffled_keys)
+        items = {key: self.item(key) for key in shuffled_keys}
+        return {key: item for key, item in items.items() if item}
 
     def pages(self, _pk: str, **_options: str) -> Iterator[list[Item]]:
         """Read the partition in order, in pages. The tree's state is last."""
@@ -158,12 +158,12 @@ def test_a_path_was_valid_at_one_time_during_the_read(seed: int, change_probabil
             assume(change_probability == 0.0)  # Constant changes cause an error.
             raise
     during = [state for version, state in tree.states.items() if version >= version_before]
-    chains_found = {node_id: reading.chain(node_id) for node_id in node_ids}
-    found = {n: "/".join(item["slug"] for item in chain) for n, chain in chains_found.items() if chain}
+    chains = {node_id: reading.chain(node_id) for node_id in node_ids}
+    paths = {n: "/".join(item["slug"] for item in chain) for n, chain in chains.items() if chain}
     for node_id in node_ids:
-        assert any(found.get(node_id) == state.get(node_id) for state in during)
+        assert any(paths.get(node_id) == state.get(node_id) for state in during)
     if change_probability == 0.0:
-        assert found == {node_id: path for node_id, path in during[0].items() if node_id in node_ids}
+        assert paths == {node_id: path for node_id, path in during[0].items() if node_id in node_ids}
 
 
 @settings(max_examples=200)
@@ -172,10 +172,8 @@ def test_a_whole_tree_is_read_at_one_version(seed: int, change_probability: floa
     tree = Tree(seed)
     for _ in range(20):
         tree.change()
-    tree.change_probability, nodes_before = (
-        change_probability,
-        {node_id for node_id in tree.nodes if tree.ancestors(node_id)},
-    )
+    tree.change_probability = change_probability
+    nodes_before = {node_id for node_id in tree.nodes if tree.ancestors(node_id)}
     version = tree.tree.version
     with patch.object(table, "get_all", tree.get_all), patch.object(table, "iter_pages", tree.pages):
         try:
@@ -183,8 +181,8 @@ def test_a_whole_tree_is_read_at_one_version(seed: int, change_probability: floa
         except Problem:
             assume(change_probability == 0.0)  # Constant changes cause an error.
             raise
-    found = {node.id: node.path for below in children_by_parent(nodes).values() for node in below}
+    paths = {node.id: node.path for below in children_by_parent(nodes).values() for node in below}
     later = [state for at, state in tree.states.items() if at >= version]
     assert any(
-        found.items() <= state.items() and {n for n in nodes_before if n in state} <= found.keys() for state in later
+        paths.items() <= state.items() and {n for n in nodes_before if n in state} <= paths.keys() for state in later
     ), "the result equals no state of the tree"
