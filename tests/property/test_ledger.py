@@ -33,7 +33,7 @@ from tests.harness.stored_records import beginning, by_itself
 
 OWNER: Final = User("4c1a2b5e-0000-4000-8000-000000000001", "ada", "Ada", None, email_verified=True, operator=False)
 _BATCH: Final = 2
-"""So small that two workers can hold different entries: those of a process whose clock is late come in between."""
+"""So small that two workers can hold different entries, because a late clock inserts entries between others."""
 
 BASE_TIMESTAMP: Final = "2026-11-20T09:30:00.000Z"
 

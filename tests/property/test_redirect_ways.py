@@ -80,7 +80,7 @@ class RedirectsMachine(RuleBasedStateMachine):
             del self.expected[path]
 
     def _is_accepted(self, response: Answer, redirects_after: dict[str, tuple[str, bool]]) -> bool:
-        """Return whether a change was accepted, after a check that it was exactly if each chain ends."""
+        """Assert that a change was accepted exactly if all chains end, and return whether it was."""
         redirects = {path: target_path for path, (target_path, enabled) in redirects_after.items() if enabled}
         all_end = all(count_hops(redirects, path) <= min(len(redirects), MAX_HOPS) for path in redirects)
         assert response.status in (200, 201) if all_end else response.code == "409 redirect_loop"
