@@ -74,10 +74,10 @@ def test_a_slug_is_derived_from_itself(slug: str) -> None:
 @given(names, st.booleans())
 def test_the_slug_of_a_new_record_is_valid_at_every_attempt(name: str, is_retry: bool) -> None:  # noqa: FBT001
     operation = SimpleNamespace(group="organizations")
-    context: Any = SimpleNamespace(attempt=int(is_retry), operation=operation, derived=False)
+    context: Any = SimpleNamespace(attempt=int(is_retry), operation=operation, has_derived_slug=False)
     slug = Context.choose_slug(cast("Context", context), None, name)
     assert is_valid(slug)
-    assert context.derived
+    assert context.has_derived_slug
 
 
 @given(names)
