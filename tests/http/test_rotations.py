@@ -159,7 +159,7 @@ def test_values_not_reencrypted_are_lost_with_their_key_and_reported(
     restart(new_settings)
     with pytest.raises(DecryptionError, match="another key"):
         decrypt(ciphertext, "a place")
-    with pytest.raises(NotResealed, match=f"{webhook.id}: the value was sealed with another key"):
+    with pytest.raises(NotResealed, match=f"{webhook.id}: the value was encrypted with another key"):
         reseal(None)
     restart(both_settings)
     assert decrypt(ciphertext, "a place") == b"secret"
