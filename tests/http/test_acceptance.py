@@ -10,25 +10,25 @@ from tests.harness.clock import Clock
 from tests.harness.invitations import ACCEPTANCE, Invited, accepts, decides, declines, history, invite, opens, status_of
 from tests.harness.organizations import Founded, found, joins, make_key
 
-NOBODY = "01939d3c-0000-4000-8000-00000000000a"
+OTHER_USER_ID = "01939d3c-0000-4000-8000-00000000000a"
 MISMATCH, USED = "403 email_mismatch", "410 invitation_used"
 
 
 @pytest.fixture
-def invited(api: Api, organization: Founded, stranger: Person) -> Invited:
-    """Sophie's invitation to become an editor."""
+def invitation(api: Api, organization: Founded, stranger: Person) -> Invited:
+    """Sophie's invitation to the organization as an editor."""
     return invite(api, organization, stranger, role="editor")
 
 
-def roles(api: Api, organization: Founded) -> dict[str, str]:
+def roles_by_username(api: Api, organization: Founded) -> dict[str, str]:
     return {m["username"]: m["role"] for m in api.items(f"{organization.path}/members", as_=organization.owner)}
 
 
-class TestDescribing:
-    def test_without_a_credential_it_says_who_invites_whom_to_what(
-        self, api: Api, organization: Founded, invited: Invited, ada: Person, stranger: Person
+class TestDescribeInvitation:
+    def test_anonymous_callers_see_the_inviter_the_organization_and_the_role(
+        self, api: Api, organization: Founded, invitation: Invited, ada: Person, stranger: Person
     ) -> None:
-        answer = opens(api, invited)
+        answer = opens(api, invitation)
         assert answer.status == 200
         record = organization.record
         assert answer.json == {
@@ -37,7 +37,7 @@ class TestDescribing:
             "role": "editor",
             "email": stranger.email,
             "status": "pending",
-            "expiresAt": invited.record["expiresAt"],
+            "expiresAt": invitation.record["expiresAt"],
             "invitedBy": ada.id,
             "inviterName": "Ada Lovelace",
             "canAccept": None,
@@ -45,219 +45,228 @@ class TestDescribing:
             "membership": None,
         }
 
-    def test_opening_the_link_changes_nothing_whoever_does(
-        self, api: Api, organization: Founded, invited: Invited, ada: Person, stranger: Person
+    def test_opening_the_link_changes_nothing_for_any_caller(
+        self, api: Api, organization: Founded, invitation: Invited, ada: Person, stranger: Person
     ) -> None:
         before = cloud.stored()
         for caller in (None, ada, stranger, stranger):
-            answer = opens(api, invited, caller)
+            answer = opens(api, invitation, caller)
             assert (answer.status, answer.json["status"], answer.json["membership"]) == (200, "pending", None)
             assert set(answer.calls.names) <= {"dynamodb:GetItem", "dynamodb:BatchGetItem"}
         assert cloud.stored() == before
-        assert history(api, organization, invited) == ["created"]
-        assert api.get(invited.path, as_=ada).json["version"] == 1
+        assert history(api, organization, invitation) == ["created"]
+        assert api.get(invitation.path, as_=ada).json["version"] == 1
 
-    def test_a_decision_without_a_credential_is_asked_for_one(self, api: Api, invited: Invited, ada: Person) -> None:
+    def test_a_decision_without_a_credential_is_unauthenticated(
+        self, api: Api, invitation: Invited, ada: Person
+    ) -> None:
         for decision in ("accept", "decline"):
-            answer = decides(api, invited, None, decision)
+            answer = decides(api, invitation, None, decision)
             assert answer.code == "401 unauthenticated"
             assert "omit the decision" in answer.json["detail"]
-        assert api.get(invited.path, as_=ada).json["version"] == 1
+        assert api.get(invitation.path, as_=ada).json["version"] == 1
 
-    def test_a_user_is_told_whether_they_can_accept_and_what_they_became(
-        self, api: Api, organization: Founded, invited: Invited, ada: Person, stranger: Person, issuer: Issuer
+    def test_a_user_sees_whether_they_can_accept_and_their_membership(
+        self, api: Api, organization: Founded, invitation: Invited, ada: Person, stranger: Person, issuer: Issuer
     ) -> None:
-        def told(person: Person) -> tuple[object, ...]:
-            described = opens(api, invited, person).json
+        def acceptance_fields(person: Person) -> tuple[object, ...]:
+            described = opens(api, invitation, person).json
             return described["canAccept"], described["reason"], described["membership"]
 
         unverified = issuer.person("stranger", "Sophie", email_verified=False)
-        assert [told(person) for person in (ada, unverified)] == [(False, "email_mismatch", None)] * 2
-        assert told(stranger) == (True, None, None)
-        membership = accepts(api, invited, stranger)["membership"]
-        assert told(stranger) == (True, None, membership)
-        assert told(ada) == (False, "email_mismatch", None)
+        assert [acceptance_fields(person) for person in (ada, unverified)] == [(False, "email_mismatch", None)] * 2
+        assert acceptance_fields(stranger) == (True, None, None)
+        membership = accepts(api, invitation, stranger)["membership"]
+        assert acceptance_fields(stranger) == (True, None, membership)
+        assert acceptance_fields(ada) == (False, "email_mismatch", None)
         assert api.post(f"{organization.path}/leave", as_=stranger).status == 204
-        assert told(stranger) == (False, "invitation_used", None)
+        assert acceptance_fields(stranger) == (False, "invitation_used", None)
 
-    def test_a_member_of_a_lower_role_is_told_that_it_changes_none(
-        self, api: Api, organization: Founded, invited: Invited, stranger: Person
+    def test_a_member_with_a_lower_role_can_not_accept(
+        self, api: Api, organization: Founded, invitation: Invited, stranger: Person
     ) -> None:
         joins(organization, stranger, "member")
-        described = opens(api, invited, stranger).json
+        described = opens(api, invitation, stranger).json
         assert (described["canAccept"], described["reason"]) == (False, "already_member")
 
-    def test_what_became_of_it_is_seen_but_not_who_answered(
+    def test_anonymous_callers_see_the_status_but_not_who_answered(
         self, api: Api, organization: Founded, stranger: Person, operator: Person
     ) -> None:
-        one, other = invite(api, organization, stranger), invite(api, organization, operator)
-        accepts(api, one, stranger)
-        declines(api, other, operator)
-        for invited, became in ((one, "accepted"), (other, "declined")):
-            described = opens(api, invited).json
-            assert (described["status"], described["membership"]) == (became, None)
+        accepted_invitation, declined_invitation = (
+            invite(api, organization, stranger),
+            invite(api, organization, operator),
+        )
+        accepts(api, accepted_invitation, stranger)
+        declines(api, declined_invitation, operator)
+        for invitation, status in ((accepted_invitation, "accepted"), (declined_invitation, "declined")):
+            described = opens(api, invitation).json
+            assert (described["status"], described["membership"]) == (status, None)
 
-    def test_it_needs_no_more_than_two_reads(self, api: Api, invited: Invited) -> None:
-        assert len(opens(api, invited).calls.names) == 2
+    def test_describing_an_invitation_takes_two_reads(self, api: Api, invitation: Invited) -> None:
+        assert len(opens(api, invitation).calls.names) == 2
 
-    def test_it_is_nobody_elses_to_keep(self, api: Api, invited: Invited, ada: Person) -> None:
-        assert opens(api, invited).headers["Cache-Control"] == "no-store"
-        assert opens(api, invited, ada).headers["Cache-Control"] == "no-store"
+    def test_responses_are_not_stored_by_caches(self, api: Api, invitation: Invited, ada: Person) -> None:
+        assert opens(api, invitation).headers["Cache-Control"] == "no-store"
+        assert opens(api, invitation, ada).headers["Cache-Control"] == "no-store"
         assert opens(api, "x").headers["Cache-Control"] == "no-store"
         assert api.get(ACCEPTANCE).headers["Cache-Control"] == "no-store"
 
-    def test_it_is_described_to_the_callers_of_browsers(self, api: Api, invited: Invited) -> None:
-        assert opens(api, invited).headers["Access-Control-Allow-Origin"] == "*"
+    def test_browsers_of_any_origin_may_read_the_description(self, api: Api, invitation: Invited) -> None:
+        assert opens(api, invitation).headers["Access-Control-Allow-Origin"] == "*"
 
 
 class TestTokens:
     @pytest.mark.parametrize("token", ["", "x", "é", "%00", "a" * 70, "A" * 71, "-_" * 35, "=" * 8, "null"])
-    def test_what_is_none_is_not_found(self, api: Api, ada: Person, token: str) -> None:
+    def test_a_malformed_token_is_not_found(self, api: Api, ada: Person, token: str) -> None:
         for caller in (None, ada):
             assert opens(api, token, caller).code == "404 not_found"
         assert api.post(ACCEPTANCE, as_=ada, json={"token": token}).code == "404 not_found"
 
-    def test_one_that_was_altered_anywhere_is_not_found(
-        self, api: Api, organization: Founded, invited: Invited, stranger: Person
+    def test_a_token_altered_at_any_character_is_not_found(
+        self, api: Api, organization: Founded, invitation: Invited, stranger: Person
     ) -> None:
-        token = invited.token
-        for place in range(len(token)):
-            letter = "A" if token[place] != "A" else "B"
-            assert opens(api, token[:place] + letter + token[place + 1 :], stranger).code == "404 not_found"
+        token = invitation.token
+        for index in range(len(token)):
+            letter = "A" if token[index] != "A" else "B"
+            assert opens(api, token[:index] + letter + token[index + 1 :], stranger).code == "404 not_found"
         for altered in (token[:-1], token + "A", token + "=", token.swapcase(), token * 2):
             assert opens(api, altered, stranger).code == "404 not_found"
-        assert status_of(api, organization, invited) == "pending"
+        assert status_of(api, organization, invitation) == "pending"
 
-    def test_one_is_not_made_of_what_can_be_known(self, api: Api, organization: Founded, invited: Invited) -> None:
-        named = bytes.fromhex((organization.id + invited.id).replace("-", ""))
-        key_id = base64.urlsafe_b64decode(f"{invited.token}==")[36:40]
+    def test_a_token_can_not_be_built_from_public_ids(
+        self, api: Api, organization: Founded, invitation: Invited
+    ) -> None:
+        public_ids = bytes.fromhex((organization.id + invitation.id).replace("-", ""))
+        key_id = base64.urlsafe_b64decode(f"{invitation.token}==")[36:40]
         for tag in (bytes(20), key_id + bytes(16), key_id + bytes(range(16))):
-            made = base64.urlsafe_b64encode(named + (1).to_bytes(4) + tag).rstrip(b"=").decode()
-            assert len(made) == len(invited.token)
-            assert opens(api, made).code == "404 not_found"
+            forged_token = base64.urlsafe_b64encode(public_ids + (1).to_bytes(4) + tag).rstrip(b"=").decode()
+            assert len(forged_token) == len(invitation.token)
+            assert opens(api, forged_token).code == "404 not_found"
 
-    def test_one_has_to_be_sent(self, api: Api, ada: Person) -> None:
+    def test_the_token_is_required(self, api: Api, ada: Person) -> None:
         assert api.get(ACCEPTANCE).faults == {"query/token": "required"}
         assert api.post(ACCEPTANCE, as_=ada, json={}).faults == {"/token": "required"}
 
     @pytest.mark.parametrize("decision", ["", "Accept", "maybe", "revoke"])
-    def test_a_decision_is_to_accept_or_to_decline(
-        self, api: Api, organization: Founded, invited: Invited, stranger: Person, decision: str
+    def test_a_decision_is_accept_or_decline(
+        self, api: Api, organization: Founded, invitation: Invited, stranger: Person, decision: str
     ) -> None:
-        assert set(opens(api, invited, stranger, decision=decision).faults) == {"query/decision"}
-        answer = api.post(ACCEPTANCE, as_=stranger, json={"token": invited.token, "decision": decision})
+        assert set(opens(api, invitation, stranger, decision=decision).faults) == {"query/decision"}
+        answer = api.post(ACCEPTANCE, as_=stranger, json={"token": invitation.token, "decision": decision})
         assert set(answer.faults) == {"/decision"}
-        assert status_of(api, organization, invited) == "pending"
+        assert status_of(api, organization, invitation) == "pending"
 
-    def test_in_a_deleted_organization_it_leads_nowhere_until_that_is_restored(
-        self, api: Api, organization: Founded, invited: Invited, ada: Person, stranger: Person
+    def test_a_token_of_a_deleted_organization_is_not_found_until_the_restore(
+        self, api: Api, organization: Founded, invitation: Invited, ada: Person, stranger: Person
     ) -> None:
         api.delete(organization.path, as_=ada)
         for caller in (None, stranger):
-            assert opens(api, invited, caller).code == "404 not_found"
-        assert api.post(ACCEPTANCE, as_=stranger, json={"token": invited.token}).code == "404 not_found"
+            assert opens(api, invitation, caller).code == "404 not_found"
+        assert api.post(ACCEPTANCE, as_=stranger, json={"token": invitation.token}).code == "404 not_found"
         api.patch(organization.path, as_=ada, json={"status": "active"})
-        assert accepts(api, invited, stranger)["membership"]["role"] == "editor"
+        assert accepts(api, invitation, stranger)["membership"]["role"] == "editor"
 
 
-class TestAccepting:
-    def test_whoever_was_invited_becomes_a_member_with_that_role(
-        self, api: Api, organization: Founded, invited: Invited, stranger: Person, clock: Clock
+class TestAcceptInvitation:
+    def test_the_invited_user_becomes_a_member_with_the_role(
+        self, api: Api, organization: Founded, invitation: Invited, stranger: Person, clock: Clock
     ) -> None:
-        moment = clock.freeze()
-        answer = accepts(api, invited, stranger)
+        timestamp = clock.freeze()
+        answer = accepts(api, invitation, stranger)
         assert (answer["status"], answer["role"], answer["email"]) == ("accepted", "editor", stranger.email)
         assert answer["membership"] == {
             "id": answer["membership"]["id"],
-            "createdAt": moment,
-            "updatedAt": moment,
+            "createdAt": timestamp,
+            "updatedAt": timestamp,
             "version": 1,
             "userId": stranger.id,
             "username": "stranger",
             "name": "Sophie Germain",
             "email": stranger.email,
             "role": "editor",
-            "joinedAt": moment,
+            "joinedAt": timestamp,
             "revokedKeys": None,
         }
         assert api.get(f"{organization.path}/members/{stranger.id}", as_=stranger).json == answer["membership"]
         assert [o["id"] for o in api.items("/organizations", as_=stranger)] == [organization.id]
-        assert list(roles(api, organization).items())[-1] == ("stranger", "editor")
+        assert list(roles_by_username(api, organization).items())[-1] == ("stranger", "editor")
 
-    def test_the_invitation_says_so(self, api: Api, invited: Invited, stranger: Person, ada: Person) -> None:
-        accepts(api, invited, stranger)
-        shown = api.get(invited.path, as_=ada).json
-        assert (shown["status"], shown["version"], shown["acceptUrl"]) == ("accepted", 2, None)
-
-    def test_again_it_is_answered_as_before_and_nothing_happens(
-        self, api: Api, organization: Founded, invited: Invited, stranger: Person
+    def test_the_invitation_becomes_accepted(
+        self, api: Api, invitation: Invited, stranger: Person, ada: Person
     ) -> None:
-        first = accepts(api, invited, stranger)
+        accepts(api, invitation, stranger)
+        record = api.get(invitation.path, as_=ada).json
+        assert (record["status"], record["version"], record["acceptUrl"]) == ("accepted", 2, None)
+
+    def test_a_repeated_acceptance_gets_the_same_response_and_changes_nothing(
+        self, api: Api, organization: Founded, invitation: Invited, stranger: Person
+    ) -> None:
+        first = accepts(api, invitation, stranger)
         before = cloud.stored()
-        assert [accepts(api, invited, stranger) for _ in range(2)] == [first, first]
+        assert [accepts(api, invitation, stranger) for _ in range(2)] == [first, first]
         assert cloud.stored() == before
-        assert history(api, organization, invited) == ["created", "accepted"]
+        assert history(api, organization, invitation) == ["created", "accepted"]
 
-    def test_again_it_shows_the_membership_as_it_is_by_then(
-        self, api: Api, organization: Founded, invited: Invited, ada: Person, stranger: Person
+    def test_a_repeated_acceptance_shows_the_current_membership(
+        self, api: Api, organization: Founded, invitation: Invited, ada: Person, stranger: Person
     ) -> None:
-        accepts(api, invited, stranger)
+        accepts(api, invitation, stranger)
         api.patch(f"{organization.path}/members/{stranger.id}", as_=ada, json={"role": "admin"})
-        again = accepts(api, invited, stranger)
+        again = accepts(api, invitation, stranger)
         assert (again["role"], again["membership"]["role"]) == ("editor", "admin")
 
-    def test_once_the_time_is_over_it_can_still_be_repeated(
-        self, api: Api, invited: Invited, stranger: Person, clock: Clock
+    def test_an_acceptance_can_be_repeated_after_the_expiry(
+        self, api: Api, invitation: Invited, stranger: Person, clock: Clock
     ) -> None:
-        first = accepts(api, invited, stranger)
+        first = accepts(api, invitation, stranger)
         clock.shift(days=40)
-        assert accepts(api, invited, stranger) == first
+        assert accepts(api, invitation, stranger) == first
 
     @pytest.mark.parametrize("way", ["removed", "left"])
-    def test_once_the_membership_has_ended_it_is_used_up(
-        self, api: Api, organization: Founded, invited: Invited, ada: Person, stranger: Person, way: str
+    def test_an_invitation_is_used_up_once_the_membership_has_ended(
+        self, api: Api, organization: Founded, invitation: Invited, ada: Person, stranger: Person, way: str
     ) -> None:
-        accepts(api, invited, stranger)
+        accepts(api, invitation, stranger)
         if way == "removed":
             api.delete(f"{organization.path}/members/{stranger.id}", as_=ada)
         else:
             api.post(f"{organization.path}/leave", as_=stranger)
-        assert decides(api, invited, stranger).code == USED
-        assert "stranger" not in roles(api, organization)
+        assert decides(api, invitation, stranger).code == USED
+        assert "stranger" not in roles_by_username(api, organization)
         assert accepts(api, invite(api, organization, stranger), stranger)["membership"]["role"] == "member"
 
-    def test_used_up_it_stays_though_they_came_back_by_another(
-        self, api: Api, organization: Founded, invited: Invited, ada: Person, stranger: Person
+    def test_an_invitation_stays_used_up_after_its_user_joins_by_another(
+        self, api: Api, organization: Founded, invitation: Invited, ada: Person, stranger: Person
     ) -> None:
-        accepts(api, invited, stranger)
+        accepts(api, invitation, stranger)
         api.delete(f"{organization.path}/members/{stranger.id}", as_=ada)
         accepts(api, invite(api, organization, stranger), stranger)
-        assert decides(api, invited, stranger).code == USED
+        assert decides(api, invitation, stranger).code == USED
 
-    def test_an_admin_by_invitation_is_one_at_once(
+    def test_a_user_who_joins_as_admin_can_invite_at_once(
         self, api: Api, organization: Founded, stranger: Person, operator: Person
     ) -> None:
         accepts(api, invite(api, organization, stranger, role="admin"), stranger)
-        theirs = invite(api, organization, operator, as_=stranger, role="admin")
-        assert accepts(api, theirs, operator)["inviterName"] == "Sophie Germain"
+        second_invitation = invite(api, organization, operator, as_=stranger, role="admin")
+        assert accepts(api, second_invitation, operator)["inviterName"] == "Sophie Germain"
 
-    def test_several_browsers_at_once_make_one_member(
-        self, api: Api, organization: Founded, invited: Invited, stranger: Person
+    def test_concurrent_acceptances_create_one_member(
+        self, api: Api, organization: Founded, invitation: Invited, stranger: Person
     ) -> None:
         with ThreadPoolExecutor(5) as threads:
-            answers = list(threads.map(lambda _: decides(api, invited, stranger), range(5)))
+            answers = list(threads.map(lambda _: decides(api, invitation, stranger), range(5)))
         assert {answer.status for answer in answers} == {200}
         assert len({answer.text for answer in answers}) == 1
-        assert history(api, organization, invited) == ["created", "accepted"]
+        assert history(api, organization, invitation) == ["created", "accepted"]
 
 
-class TestWhoMayAnswer:
-    @pytest.mark.parametrize("spelt", ["stranger@example.com", "Stranger@Example.COM", "STRANGER@EXAMPLE.COM"])
-    def test_the_address_is_compared_without_regard_to_case(
-        self, api: Api, organization: Founded, issuer: Issuer, spelt: str
+class TestWhoCanRespond:
+    @pytest.mark.parametrize("email", ["stranger@example.com", "Stranger@Example.COM", "STRANGER@EXAMPLE.COM"])
+    def test_the_email_address_is_compared_case_insensitively(
+        self, api: Api, organization: Founded, issuer: Issuer, email: str
     ) -> None:
-        invited = invite(api, organization, "StrangeR@example.com")
-        assert accepts(api, invited, issuer.person("stranger", "Sophie", email=spelt))["status"] == "accepted"
+        invitation = invite(api, organization, "StrangeR@example.com")
+        assert accepts(api, invitation, issuer.person("stranger", "Sophie", email=email))["status"] == "accepted"
 
     @pytest.mark.parametrize(
         "claims",
@@ -272,126 +281,135 @@ class TestWhoMayAnswer:
             {"email": "x@example.com", "email_verified": False},
         ],
     )
-    def test_an_address_that_is_not_verified_or_none_is_refused(
-        self, api: Api, organization: Founded, invited: Invited, issuer: Issuer, claims: dict[str, object]
+    def test_a_missing_or_unverified_email_address_is_rejected(
+        self, api: Api, organization: Founded, invitation: Invited, issuer: Issuer, claims: dict[str, object]
     ) -> None:
         person = issuer.person("stranger", "Sophie", **claims)
-        self.refused(api, organization, invited, person, "has no verified e-mail address")
+        self.assert_rejected(api, organization, invitation, person, "has no verified e-mail address")
 
     @pytest.mark.parametrize(
         "email",
         ["stranger@example.com.example", "stranger@example.co", " stranger@example.com", "stranger+x@example.com"],
     )
-    def test_another_address_is_refused(
-        self, api: Api, organization: Founded, invited: Invited, issuer: Issuer, email: str
+    def test_a_different_email_address_is_rejected(
+        self, api: Api, organization: Founded, invitation: Invited, issuer: Issuer, email: str
     ) -> None:
         person = issuer.person("stranger", "Sophie", email=email)
-        self.refused(api, organization, invited, person, "sent to another address")
+        self.assert_rejected(api, organization, invitation, person, "sent to another address")
 
-    def refused(self, api: Api, organization: Founded, invited: Invited, person: Person, because: str) -> None:
+    def assert_rejected(
+        self, api: Api, organization: Founded, invitation: Invited, person: Person, reason: str
+    ) -> None:
         for decision in ("accept", "decline"):
-            body = {"token": invited.token, "decision": decision}
-            for answer in (opens(api, invited, person, decision=decision), api.post(ACCEPTANCE, as_=person, json=body)):
+            body = {"token": invitation.token, "decision": decision}
+            for answer in (
+                opens(api, invitation, person, decision=decision),
+                api.post(ACCEPTANCE, as_=person, json=body),
+            ):
                 assert answer.code == MISMATCH
-                assert because in answer.json["detail"]
-        assert status_of(api, organization, invited) == "pending"
-        assert "stranger" not in roles(api, organization)
+                assert reason in answer.json["detail"]
+        assert status_of(api, organization, invitation) == "pending"
+        assert "stranger" not in roles_by_username(api, organization)
 
-    def test_nobody_else_may_not_even_the_owner(
-        self, api: Api, organization: Founded, invited: Invited, ada: Person, grace: Person, operator: Person
+    def test_members_and_the_owner_can_not_respond_for_the_invited_user(
+        self, api: Api, organization: Founded, invitation: Invited, ada: Person, grace: Person, operator: Person
     ) -> None:
         for person in (ada, grace, operator):
             for decision in ("accept", "decline"):
-                assert opens(api, invited, person, decision=decision).code == MISMATCH
-        assert status_of(api, organization, invited) == "pending"
+                assert opens(api, invitation, person, decision=decision).code == MISMATCH
+        assert status_of(api, organization, invitation) == "pending"
 
-    def test_another_user_with_the_same_address_comes_too_late(
-        self, api: Api, organization: Founded, invited: Invited, issuer: Issuer, stranger: Person
+    def test_another_user_with_the_same_address_can_not_respond_after_the_acceptance(
+        self, api: Api, organization: Founded, invitation: Invited, issuer: Issuer, stranger: Person
     ) -> None:
-        other = issuer.person("stranger", "Sophie", sub=NOBODY)
-        accepts(api, invited, stranger)
+        second_user = issuer.person("stranger", "Sophie", sub=OTHER_USER_ID)
+        accepts(api, invitation, stranger)
         for decision in ("accept", "decline"):
-            assert opens(api, invited, other, decision=decision).code == USED
-        assert api.get(f"{organization.path}/members/{NOBODY}", as_=stranger).code == "404 not_found"
+            assert opens(api, invitation, second_user, decision=decision).code == USED
+        assert api.get(f"{organization.path}/members/{OTHER_USER_ID}", as_=stranger).code == "404 not_found"
 
-    def test_keys_may_not(self, api: Api, organization: Founded, invited: Invited, stranger: Person) -> None:
+    def test_api_keys_can_not_respond(
+        self, api: Api, organization: Founded, invitation: Invited, stranger: Person
+    ) -> None:
         for key in (make_key(api, organization, "admin"), make_key(api, found(api, stranger), "admin")):
-            assert opens(api, invited, key).code == "403 forbidden"
+            assert opens(api, invitation, key).code == "403 forbidden"
             assert opens(api, "x", key).code == "403 forbidden"
             assert api.get(ACCEPTANCE, as_=key).code == "403 forbidden"
-            answer = api.post(ACCEPTANCE, as_=key, json={"token": invited.token})
+            answer = api.post(ACCEPTANCE, as_=key, json={"token": invitation.token})
             assert answer.code == "403 forbidden"
 
-    def test_a_broken_credential_is_told_so(self, api: Api, invited: Invited, stranger: Person) -> None:
+    def test_an_invalid_credential_is_unauthenticated(self, api: Api, invitation: Invited, stranger: Person) -> None:
         for broken in ("x", stranger.credential[:-4], f"atr_{'0' * 38}"):
-            assert opens(api, invited, broken).code == "401 unauthenticated"
+            assert opens(api, invitation, broken).code == "401 unauthenticated"
 
 
-class TestDeclining:
-    def test_the_invited_person_declines(
-        self, api: Api, organization: Founded, invited: Invited, stranger: Person
+class TestDeclineInvitation:
+    def test_the_invited_user_declines(
+        self, api: Api, organization: Founded, invitation: Invited, stranger: Person
     ) -> None:
-        answer = declines(api, invited, stranger)
+        answer = declines(api, invitation, stranger)
         assert (answer["status"], answer["membership"]) == ("declined", None)
-        assert status_of(api, organization, invited) == "declined"
-        assert "stranger" not in roles(api, organization)
-        assert history(api, organization, invited) == ["created", "declined"]
+        assert status_of(api, organization, invitation) == "declined"
+        assert "stranger" not in roles_by_username(api, organization)
+        assert history(api, organization, invitation) == ["created", "declined"]
 
-    def test_again_it_is_answered_as_before_and_nothing_happens(
-        self, api: Api, organization: Founded, invited: Invited, stranger: Person
+    def test_a_repeated_decline_gets_the_same_response_and_changes_nothing(
+        self, api: Api, organization: Founded, invitation: Invited, stranger: Person
     ) -> None:
-        first = declines(api, invited, stranger)
-        assert declines(api, invited, stranger) == first
-        assert history(api, organization, invited) == ["created", "declined"]
+        first = declines(api, invitation, stranger)
+        assert declines(api, invitation, stranger) == first
+        assert history(api, organization, invitation) == ["created", "declined"]
 
-    def test_what_was_declined_is_not_accepted_and_what_was_accepted_not_declined(
+    def test_a_declined_invitation_can_not_be_accepted_nor_an_accepted_one_declined(
         self, api: Api, organization: Founded, stranger: Person, operator: Person
     ) -> None:
-        one, other = invite(api, organization, stranger), invite(api, organization, operator)
-        declines(api, one, stranger)
-        accepts(api, other, operator)
-        assert decides(api, one, stranger).code == USED
-        late = opens(api, other, operator, decision="decline")
+        declined_invitation = invite(api, organization, stranger)
+        accepted_invitation = invite(api, organization, operator)
+        declines(api, declined_invitation, stranger)
+        accepts(api, accepted_invitation, operator)
+        assert decides(api, declined_invitation, stranger).code == USED
+        late = opens(api, accepted_invitation, operator, decision="decline")
         assert late.code == USED
         assert (
             f"You accepted it and are a member. To leave, send POST {organization.path}/leave." in late.json["detail"]
         )
-        assert [status_of(api, organization, i) for i in (one, other)] == ["declined", "accepted"]
-        assert set(roles(api, organization)) == {"ada", "grace", "edith", "mary", "operator"}
+        statuses = [status_of(api, organization, i) for i in (declined_invitation, accepted_invitation)]
+        assert statuses == ["declined", "accepted"]
+        assert set(roles_by_username(api, organization)) == {"ada", "grace", "edith", "mary", "operator"}
 
 
 class TestRespondToInvitation:
-    def respond(self, api: Api, invited: Invited, person: Person | None, **body: str) -> str:
-        answer = api.post(ACCEPTANCE, as_=person, json={"token": invited.token, **body})
+    def respond(self, api: Api, invitation: Invited, person: Person | None, **body: str) -> str:
+        answer = api.post(ACCEPTANCE, as_=person, json={"token": invitation.token, **body})
         return answer.code if answer.status >= 400 else str(answer.json["status"])
 
-    def test_it_does_the_same_and_answers_the_same(
-        self, api: Api, organization: Founded, invited: Invited, stranger: Person
+    def test_post_accepts_with_the_same_response_as_the_link(
+        self, api: Api, organization: Founded, invitation: Invited, stranger: Person
     ) -> None:
-        answer = api.post(ACCEPTANCE, as_=stranger, json={"token": invited.token})
+        answer = api.post(ACCEPTANCE, as_=stranger, json={"token": invitation.token})
         assert (answer.status, answer.headers["Cache-Control"]) == (200, "no-store")
-        assert answer.json == accepts(api, invited, stranger)
-        assert self.respond(api, invited, stranger, decision="accept") == "accepted"
-        assert self.respond(api, invited, stranger, decision="decline") == USED
-        assert history(api, organization, invited) == ["created", "accepted"]
+        assert answer.json == accepts(api, invitation, stranger)
+        assert self.respond(api, invitation, stranger, decision="accept") == "accepted"
+        assert self.respond(api, invitation, stranger, decision="decline") == USED
+        assert history(api, organization, invitation) == ["created", "accepted"]
 
-    def test_it_declines(self, api: Api, organization: Founded, invited: Invited, stranger: Person) -> None:
+    def test_post_declines(self, api: Api, organization: Founded, invitation: Invited, stranger: Person) -> None:
         for _ in range(2):
-            assert self.respond(api, invited, stranger, decision="decline") == "declined"
-        assert self.respond(api, invited, stranger) == USED
-        assert history(api, organization, invited) == ["created", "declined"]
+            assert self.respond(api, invitation, stranger, decision="decline") == "declined"
+        assert self.respond(api, invitation, stranger) == USED
+        assert history(api, organization, invitation) == ["created", "declined"]
 
-    def test_it_describes_nothing_without_a_credential(self, api: Api, invited: Invited) -> None:
-        assert self.respond(api, invited, None) == "401 unauthenticated"
+    def test_post_requires_a_credential(self, api: Api, invitation: Invited) -> None:
+        assert self.respond(api, invitation, None) == "401 unauthenticated"
 
-    def test_others_are_refused_as_they_are_there(self, api: Api, invited: Invited, ada: Person) -> None:
-        assert self.respond(api, invited, ada) == MISMATCH
+    def test_post_rejects_other_users(self, api: Api, invitation: Invited, ada: Person) -> None:
+        assert self.respond(api, invitation, ada) == MISMATCH
 
-    def test_repeated_with_its_key_it_is_answered_from_what_was_stored(
-        self, api: Api, invited: Invited, stranger: Person
+    def test_a_repeated_idempotency_key_replays_the_stored_response(
+        self, api: Api, invitation: Invited, stranger: Person
     ) -> None:
-        once, body = {"Idempotency-Key": "once"}, {"token": invited.token}
-        first, again = (api.post(ACCEPTANCE, as_=stranger, json=body, headers=once) for _ in range(2))
+        headers, body = {"Idempotency-Key": "once"}, {"token": invitation.token}
+        first, again = (api.post(ACCEPTANCE, as_=stranger, json=body, headers=headers) for _ in range(2))
         assert again.said == first.said
         assert again.headers["Idempotency-Replayed"] == "true"
 
@@ -399,5 +417,5 @@ class TestRespondToInvitation:
         "body",
         [{"token": 3}, {"token": None}, {"token": ["x"]}, {"token": "x", "role": "owner"}, {"decision": "accept"}],
     )
-    def test_what_makes_no_sense_is_refused(self, api: Api, ada: Person, body: dict[str, object]) -> None:
+    def test_an_invalid_body_is_rejected(self, api: Api, ada: Person, body: dict[str, object]) -> None:
         assert api.post(ACCEPTANCE, as_=ada, json=body).code == "422 validation_failed"

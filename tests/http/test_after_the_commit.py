@@ -8,7 +8,7 @@ from tests.harness.clock import Clock
 from tests.harness.workers import Workers
 
 
-def test_a_queue_that_is_not_there_takes_back_nothing(
+def test_a_missing_queue_does_not_undo_the_commit(
     api: Api,
     ada: Person,
     workers: Workers,
@@ -19,7 +19,7 @@ def test_a_queue_that_is_not_there_takes_back_nothing(
     queue = settings().events_queue_url
     configure(events_queue_url=queue.replace("events", "gone"))
     answer = api.post("/organizations", as_=ada, json={"name": "Engines"})
-    assert answer.status == 201  # it is committed: any other answer would be a lie, and repeated
+    assert answer.status == 201  # The organization is committed: an error would make the client repeat the request.
     assert [vars(record)["wake"] for record in caplog.records if "wake" in vars(record)] == ["QueueDoesNotExist"]
 
     configure(events_queue_url=queue)

@@ -12,11 +12,11 @@ from tests.harness.callers import Person
 from tests.harness.clock import Clock
 from tests.harness.organizations import Founded, created_key, make_key
 
-VECTOR = "atr_0123456789abcdefGHIJKLMNOPQRSTUV0keVQS"
+WELL_FORMED_KEY = "atr_0123456789abcdefGHIJKLMNOPQRSTUV0keVQS"
 
 
-class TestSecrets:
-    def test_a_wrong_checksum_is_refused_before_any_read(self, api: Api, organization: Founded) -> None:
+class TestKeyFormat:
+    def test_a_wrong_checksum_is_rejected_before_any_read(self, api: Api, organization: Founded) -> None:
         key = make_key(api, organization)
         damaged = key.credential[:-1] + ("0" if key.credential[-1] != "0" else "1")
         answer = api.get(organization.path, as_=damaged)
@@ -24,30 +24,38 @@ class TestSecrets:
         assert answer.calls.names == []
 
     @pytest.mark.parametrize(
-        "secret", ["atr_", "atr_x", VECTOR[:-1], VECTOR + "0", VECTOR.lower(), VECTOR.replace("0", "ä")]
+        "secret",
+        [
+            "atr_",
+            "atr_x",
+            WELL_FORMED_KEY[:-1],
+            WELL_FORMED_KEY + "0",
+            WELL_FORMED_KEY.lower(),
+            WELL_FORMED_KEY.replace("0", "ä"),
+        ],
     )
-    def test_what_has_not_the_form_is_refused_before_any_read(self, api: Api, secret: str) -> None:
+    def test_a_malformed_key_is_rejected_before_any_read(self, api: Api, secret: str) -> None:
         answer = api.get("/organizations", headers={"Authorization": f"Bearer {secret}"})
         assert answer.code == "401 unauthenticated"
         assert answer.calls.names == []
 
-    def test_a_well_formed_one_that_nobody_made_is_refused(self, api: Api) -> None:
-        assert api.get("/organizations", as_=VECTOR).code == "401 unauthenticated"
+    def test_an_unknown_well_formed_key_is_rejected(self, api: Api) -> None:
+        assert api.get("/organizations", as_=WELL_FORMED_KEY).code == "401 unauthenticated"
 
-    def test_a_broken_one_is_refused_on_a_public_operation_too(self, api: Api) -> None:
+    def test_public_operations_reject_a_malformed_key_too(self, api: Api) -> None:
         assert api.get("/status", as_="atr_x").code == "401 unauthenticated"
 
-    def test_the_secret_is_nowhere_in_the_table(self, api: Api, organization: Founded, ada: Person) -> None:
+    def test_the_table_does_not_contain_the_secret(self, api: Api, organization: Founded, ada: Person) -> None:
         body = {"name": "k"}
-        made = api.post(f"{organization.path}/api-keys", as_=ada, json=body, headers={"Idempotency-Key": "1"})
-        turned = api.post(f"{made.location}/rotate", as_=ada, headers={"Idempotency-Key": "2"})
-        secret, rotated = made.json["key"], turned.json["key"]
-        everything = json.dumps(cloud.stored(), default=repr)
-        for text in (secret, rotated, secret[4:36], rotated[4:36]):
-            assert text not in everything
-        assert api_key_format.digest_api_key(secret) in everything
+        created = api.post(f"{organization.path}/api-keys", as_=ada, json=body, headers={"Idempotency-Key": "1"})
+        rotated = api.post(f"{created.location}/rotate", as_=ada, headers={"Idempotency-Key": "2"})
+        first_secret, second_secret = created.json["key"], rotated.json["key"]
+        stored_text = json.dumps(cloud.stored(), default=repr)
+        for text in (first_secret, second_secret, first_secret[4:36], second_secret[4:36]):
+            assert text not in stored_text
+        assert api_key_format.digest_api_key(first_secret) in stored_text
 
-    def test_nor_in_what_is_logged(
+    def test_the_logs_do_not_contain_the_secret(
         self, api: Api, organization: Founded, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
     ) -> None:
         caplog.set_level(logging.DEBUG)
@@ -59,7 +67,7 @@ class TestSecrets:
         assert "create_api_key" in logged
         assert secret[4:36] not in logged
 
-    def test_the_checksum_is_the_crc_of_all_before_it(self, api: Api, organization: Founded) -> None:
+    def test_the_checksum_is_the_crc32_of_the_preceding_characters(self, api: Api, organization: Founded) -> None:
         secret = created_key(api, organization).json["key"]
         alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
         value = 0
@@ -68,25 +76,29 @@ class TestSecrets:
         assert value == zlib.crc32(secret[:-6].encode())
 
 
-class TestEnds:
-    def test_an_expired_one_says_so(self, api: Api, organization: Founded, clock: Clock) -> None:
+class TestEndedKeys:
+    def test_an_expired_key_gets_its_own_problem_code(self, api: Api, organization: Founded, clock: Clock) -> None:
         key = make_key(api, organization, expiresAt=after(now(), hours=1))
         assert api.get(organization.path, as_=key).status == 200
         clock.shift(hours=1, seconds=1)
         assert api.get(organization.path, as_=key).code == "401 api_key_expired"
 
-    def test_revoked_counts_more_than_expired(self, api: Api, organization: Founded, ada: Person, clock: Clock) -> None:
+    def test_a_revoked_and_expired_key_is_reported_as_revoked(
+        self, api: Api, organization: Founded, ada: Person, clock: Clock
+    ) -> None:
         key = make_key(api, organization, expiresAt=after(now(), hours=1))
         api.delete(f"{organization.path}/api-keys/{key.id}", as_=ada)
         clock.shift(hours=2)
         assert api.get(organization.path, as_=key).code == "401 api_key_revoked"
 
-    def test_it_is_refused_on_public_operations_too(self, api: Api, organization: Founded, ada: Person) -> None:
+    def test_public_operations_reject_a_revoked_key_too(self, api: Api, organization: Founded, ada: Person) -> None:
         key = make_key(api, organization)
         api.delete(f"{organization.path}/api-keys/{key.id}", as_=ada)
         assert api.get("/status", as_=key).code == "401 api_key_revoked"
 
-    def test_401_comes_before_404_and_403(self, api: Api, organization: Founded, ada: Person) -> None:
+    def test_unauthenticated_takes_precedence_over_not_found_and_forbidden(
+        self, api: Api, organization: Founded, ada: Person
+    ) -> None:
         key = make_key(api, organization)
         api.delete(f"{organization.path}/api-keys/{key.id}", as_=ada)
         missing = "/organizations/01939d3c-0000-7000-8000-00000000000a"
@@ -94,23 +106,23 @@ class TestEnds:
         assert api.post("/organizations", as_=key, json={"name": "x"}).code == "401 api_key_revoked"
 
 
-class TestAddresses:
+class TestAllowedIps:
     @pytest.mark.parametrize("ip", ["192.0.2.1", "192.0.2.255", "2001:db8::1", "203.0.113.7", "::ffff:192.0.2.9"])
-    def test_it_works_from_its_networks(self, api: Api, organization: Founded, ip: str) -> None:
+    def test_a_key_works_from_its_networks(self, api: Api, organization: Founded, ip: str) -> None:
         key = make_key(api, organization, allowedIps=["192.0.2.0/24", "2001:db8::/32", "203.0.113.7"])
         assert api.get(organization.path, as_=key, ip=ip).status == 200
 
     @pytest.mark.parametrize("ip", ["192.0.3.1", "203.0.113.8", "2001:db9::1", "::1"])
-    def test_and_from_nowhere_else(self, api: Api, organization: Founded, ip: str) -> None:
+    def test_a_key_is_rejected_from_other_networks(self, api: Api, organization: Founded, ip: str) -> None:
         key = make_key(api, organization, allowedIps=["192.0.2.0/24", "2001:db8::/32", "203.0.113.7"])
         assert api.get(organization.path, as_=key, ip=ip).code == "403 ip_not_allowed"
 
-    def test_what_the_client_says_of_its_address_does_not_count(self, api: Api, organization: Founded) -> None:
+    def test_forwarding_headers_of_the_client_are_ignored(self, api: Api, organization: Founded) -> None:
         key = make_key(api, organization, allowedIps=["203.0.113.7"])
         headers = {"X-Forwarded-For": "203.0.113.7", "Forwarded": "for=203.0.113.7", "X-Real-IP": "203.0.113.7"}
         assert api.get(organization.path, as_=key, headers=headers).code == "403 ip_not_allowed"
 
-    def test_without_networks_it_works_from_everywhere(self, api: Api, organization: Founded) -> None:
+    def test_a_key_without_networks_works_from_everywhere(self, api: Api, organization: Founded) -> None:
         assert api.get(organization.path, as_=make_key(api, organization), ip="198.51.100.9").status == 200
 
 
@@ -124,7 +136,7 @@ OPERATIONS = {
     "proof": ("GET", "/audit-log/verify-integrity"),
 }
 BODIES = {"new key": {"name": "k", "scopes": ["organizations:read"]}, "change organization": {}}
-HELD = {
+ALLOWED_OPERATIONS = {
     "read": {"organization", "members"},
     "write": {"organization", "members"},
     "admin": set(OPERATIONS),
@@ -140,24 +152,24 @@ HELD = {
 
 
 class TestScopes:
-    @pytest.mark.parametrize("scope", HELD)
-    def test_each_reaches_exactly_its_operations(self, api: Api, organization: Founded, scope: str) -> None:
+    @pytest.mark.parametrize("scope", ALLOWED_OPERATIONS)
+    def test_each_scope_allows_exactly_its_operations(self, api: Api, organization: Founded, scope: str) -> None:
         key = make_key(api, organization, scope)
-        reached = set()
+        allowed = set()
         for name, (method, path) in OPERATIONS.items():
             body = BODIES.get(name)
             answer = api.request(method, organization.path + path, as_=key, json=body)
             if answer.status < 300:
-                reached.add(name)
+                allowed.add(name)
             else:
                 assert answer.code == "403 insufficient_scope"
-        assert reached == HELD[scope]
+        assert allowed == ALLOWED_OPERATIONS[scope]
 
-    def test_the_areas_own_scope_makes_keys_within_itself(self, api: Api, organization: Founded) -> None:
+    def test_a_key_creates_keys_with_scopes_of_its_own(self, api: Api, organization: Founded) -> None:
         key = make_key(api, organization, "api-keys:write")
         assert created_key(api, organization, "api-keys:read", as_=key).status == 201
 
-    def test_what_only_people_may_is_refused_whatever_the_scope(self, api: Api, organization: Founded) -> None:
+    def test_operations_for_users_only_are_forbidden_with_every_scope(self, api: Api, organization: Founded) -> None:
         key = make_key(api, organization, "admin")
         for method, path in (("POST", "/leave"), ("POST", "/transfer-ownership"), ("DELETE", "")):
             assert api.request(method, organization.path + path, as_=key, json={}).code == "403 forbidden"
@@ -167,7 +179,7 @@ class TestLastUsed:
     def last_used(self, api: Api, organization: Founded, key_id: str) -> object:
         return api.get(f"{organization.path}/api-keys/{key_id}", as_=organization.owner).json["lastUsedAt"]
 
-    def test_it_is_kept_to_the_minute(self, api: Api, organization: Founded, clock: Clock) -> None:
+    def test_the_last_use_is_stored_to_the_minute(self, api: Api, organization: Founded, clock: Clock) -> None:
         key = make_key(api, organization)
         clock.freeze("2026-11-20T09:30:45.678Z")
         api.get(organization.path, as_=key)
@@ -179,7 +191,7 @@ class TestLastUsed:
         api.get(organization.path, as_=key)
         assert self.last_used(api, organization, key.id) == "2026-11-20T09:31:00.000Z"
 
-    def test_it_never_goes_back(self, api: Api, organization: Founded, clock: Clock) -> None:
+    def test_the_last_use_never_goes_back(self, api: Api, organization: Founded, clock: Clock) -> None:
         key = make_key(api, organization)
         clock.freeze("2026-11-20T09:30:45.678Z")
         api.get(organization.path, as_=key)
@@ -187,11 +199,11 @@ class TestLastUsed:
         api.get(organization.path, as_=key)
         assert self.last_used(api, organization, key.id) == "2026-11-20T09:30:00.000Z"
 
-    def test_it_is_not_on_the_requests_own_path(self, api: Api, organization: Founded) -> None:
+    def test_storing_the_last_use_makes_no_call_within_the_request(self, api: Api, organization: Founded) -> None:
         key = make_key(api, organization)
         assert api.get(organization.path, as_=key).calls.names == ["dynamodb:GetItem", "dynamodb:BatchGetItem"]
 
-    def test_it_is_no_change_of_the_record(self, api: Api, organization: Founded, ada: Person) -> None:
+    def test_the_last_use_is_no_change_of_the_record(self, api: Api, organization: Founded, ada: Person) -> None:
         created = created_key(api, organization)
         api.get(organization.path, as_=created.json["key"])
         read = api.get(created.location, as_=ada)
@@ -200,7 +212,7 @@ class TestLastUsed:
         changed = api.post(f"{created.location}/rotate", as_=ada, headers={"If-Match": created.etag})
         assert changed.status == 200
 
-    def test_refused_requests_do_not_count_as_use(self, api: Api, organization: Founded) -> None:
+    def test_rejected_requests_do_not_count_as_use(self, api: Api, organization: Founded) -> None:
         key = make_key(api, organization, allowedIps=["203.0.113.7"])
         assert api.get(organization.path, as_=key).code == "403 ip_not_allowed"
         assert self.last_used(api, organization, key.id) is None

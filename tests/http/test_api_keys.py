@@ -17,7 +17,7 @@ from tests.harness.workers import Workers
 
 
 class TestCreateApiKey:
-    def test_a_name_is_enough_and_it_may_read(self, api: Api, organization: Founded, ada: Person) -> None:
+    def test_a_name_suffices_and_the_default_scope_is_read(self, api: Api, organization: Founded, ada: Person) -> None:
         answer = api.post(organization.keys, as_=ada, json={"name": "  Nightly export "})
         assert answer.status == 201
         record = answer.json
@@ -26,12 +26,12 @@ class TestCreateApiKey:
         assert record["createdBy"] == ada.id
         assert answer.location == f"{organization.keys}/{record['id']}"
 
-    def test_null_is_what_was_left_out(self, api: Api, organization: Founded) -> None:
-        nothing = {"scopes": None, "expiresAt": None, "allowedIps": None}
-        record = api.post(organization.keys, as_=organization.owner, json={"name": "k", **nothing}).json
+    def test_null_means_the_default(self, api: Api, organization: Founded) -> None:
+        defaults = {"scopes": None, "expiresAt": None, "allowedIps": None}
+        record = api.post(organization.keys, as_=organization.owner, json={"name": "k", **defaults}).json
         assert (record["scopes"], record["expiresAt"], record["allowedIps"]) == (["read"], None, [])
 
-    def test_the_secret_is_of_the_form_that_can_be_checked_at_sight(self, api: Api, organization: Founded) -> None:
+    def test_the_secret_is_well_formed(self, api: Api, organization: Founded) -> None:
         record = created_key(api, organization).json
         assert re.fullmatch(r"atr_[0-9A-Za-z]{38}", record["key"])
         assert api_key_format.is_well_formed(record["key"])
@@ -43,7 +43,7 @@ class TestCreateApiKey:
         assert read.json == {**created, "key": None}
         assert api.items(organization.keys, as_=ada) == [read.json]
 
-    def test_everything_listed_is_accepted(self, api: Api, organization: Founded) -> None:
+    def test_all_fields_are_accepted(self, api: Api, organization: Founded) -> None:
         fields: dict[str, Any] = {
             "expiresAt": "2099-01-01T01:00:00+01:00",
             "allowedIps": ["192.0.2.0/24", "2001:db8::/32", "203.0.113.7"],
@@ -76,15 +76,15 @@ class TestCreateApiKey:
             ("status", "active"),
         ],
     )
-    def test_what_makes_no_sense_is_refused(self, api: Api, organization: Founded, field: str, value: object) -> None:
+    def test_an_invalid_field_is_rejected(self, api: Api, organization: Founded, field: str, value: object) -> None:
         body = {"name": "k", field: value}
         answer = api.post(organization.keys, as_=organization.owner, json=body)
         assert answer.code == "422 validation_failed"
         assert all(pointer.startswith(f"/{field}") for pointer in answer.faults)
 
-    def test_what_has_expired_by_then_is_well_formed_and_out_of_range(self, api: Api, organization: Founded) -> None:
-        for moment in ("2020-01-01T00:00:00Z", now()):
-            answer = api.post(organization.keys, as_=organization.owner, json={"name": "k", "expiresAt": moment})
+    def test_an_expiry_in_the_past_is_out_of_range(self, api: Api, organization: Founded) -> None:
+        for timestamp in ("2020-01-01T00:00:00Z", now()):
+            answer = api.post(organization.keys, as_=organization.owner, json={"name": "k", "expiresAt": timestamp})
             assert answer.faults == {"/expiresAt": "out_of_range"}
             assert answer.json["errors"][0]["detail"] == "must lie in the future"
 
@@ -97,14 +97,14 @@ class TestCreateApiKey:
             ("10.0.0.1/33", "must be an address or a network, such as 192.0.2.7 or 192.0.2.0/24"),
         ],
     )
-    def test_what_is_no_network_is_told_what_to_write(
+    def test_the_error_for_an_invalid_network_suggests_a_valid_one(
         self, api: Api, organization: Founded, network: str, advice: str
     ) -> None:
         body = {"name": "k", "allowedIps": ["192.0.2.0/24", network]}
-        (fault,) = api.post(organization.keys, as_=organization.owner, json=body).json["errors"]
-        assert fault == {"pointer": "/allowedIps/1", "code": "malformed", "detail": advice}
+        (error,) = api.post(organization.keys, as_=organization.owner, json=body).json["errors"]
+        assert error == {"pointer": "/allowedIps/1", "code": "malformed", "detail": advice}
 
-    def test_admins_may_and_lower_roles_may_not(
+    def test_only_admins_may_create_keys(
         self, api: Api, organization: Founded, grace: Person, edith: Person, mary: Person, stranger: Person
     ) -> None:
         assert created_key(api, organization, as_=grace).status == 201
@@ -112,45 +112,43 @@ class TestCreateApiKey:
             assert created_key(api, organization, as_=person).code == "403 insufficient_role"
         assert created_key(api, organization, as_=stranger).code == "404 not_found"
 
-    def test_a_key_gives_no_more_than_it_holds(self, api: Api, organization: Founded) -> None:
-        area = make_key(api, organization, "api-keys:write", "read")
-        assert created_key(api, organization, "read", "api-keys:read", as_=area).status == 201
-        for beyond in ("write", "admin", "members:write"):
-            assert created_key(api, organization, beyond, as_=area).code == "403 insufficient_scope"
-        full = make_key(api, organization, "admin")
-        assert created_key(api, organization, "admin", "sites:write", as_=full).status == 201
+    def test_a_key_can_not_grant_scopes_that_it_lacks(self, api: Api, organization: Founded) -> None:
+        limited_key = make_key(api, organization, "api-keys:write", "read")
+        assert created_key(api, organization, "read", "api-keys:read", as_=limited_key).status == 201
+        for scope in ("write", "admin", "members:write"):
+            assert created_key(api, organization, scope, as_=limited_key).code == "403 insufficient_scope"
+        admin_key = make_key(api, organization, "admin")
+        assert created_key(api, organization, "admin", "sites:write", as_=admin_key).status == 201
 
-    def test_a_key_made_by_a_key_names_it(self, api: Api, organization: Founded) -> None:
-        full = make_key(api, organization, "admin")
-        assert created_key(api, organization, as_=full).json["createdBy"] == full.id
+    def test_the_creator_of_a_key_may_be_a_key(self, api: Api, organization: Founded) -> None:
+        admin_key = make_key(api, organization, "admin")
+        assert created_key(api, organization, as_=admin_key).json["createdBy"] == admin_key.id
 
 
 @pytest.fixture
-def at_most_three(monkeypatch: pytest.MonkeyPatch) -> None:
+def quota_of_three(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ApiKey, "quota", replace(ApiKey.quota, limit=3))
 
 
-class TestLimit:
-    def test_there_are_at_most_100_live_ones_in_each_organization(
-        self, api: Api, organization: Founded, ada: Person
-    ) -> None:
+class TestQuota:
+    def test_an_organization_has_at_most_100_active_keys(self, api: Api, organization: Founded, ada: Person) -> None:
         for _ in range(100):
             assert created_key(api, organization).status == 201
         assert created_key(api, organization).code == "409 limit_exceeded"
         assert len(api.items(organization.keys, as_=ada, query={"limit": 100})) == 100
         assert created_key(api, found(api, ada)).status == 201
 
-    @pytest.mark.usefixtures("at_most_three")
-    def test_revoking_makes_room_for_one_also_when_repeated(self, api: Api, organization: Founded, ada: Person) -> None:
-        made = [created_key(api, organization).json["id"] for _ in range(3)]
+    @pytest.mark.usefixtures("quota_of_three")
+    def test_a_repeated_revocation_frees_the_quota_once(self, api: Api, organization: Founded, ada: Person) -> None:
+        key_ids = [created_key(api, organization).json["id"] for _ in range(3)]
         assert created_key(api, organization).code == "409 limit_exceeded"
         for _ in range(2):
-            assert api.delete(f"{organization.keys}/{made[0]}", as_=ada).status == 204
+            assert api.delete(f"{organization.keys}/{key_ids[0]}", as_=ada).status == 204
         assert created_key(api, organization).status == 201
         assert created_key(api, organization).code == "409 limit_exceeded"
 
-    @pytest.mark.usefixtures("at_most_three")
-    def test_expired_ones_do_not_count(self, api: Api, organization: Founded, clock: Clock, workers: Workers) -> None:
+    @pytest.mark.usefixtures("quota_of_three")
+    def test_expired_keys_do_not_count(self, api: Api, organization: Founded, clock: Clock, workers: Workers) -> None:
         for _ in range(2):
             created_key(api, organization)
         created_key(api, organization, expiresAt=after(now(), hours=1))
@@ -160,8 +158,8 @@ class TestLimit:
         assert created_key(api, organization).status == 201
         assert created_key(api, organization).code == "409 limit_exceeded"
 
-    @pytest.mark.usefixtures("at_most_three")
-    def test_revoking_an_expired_one_makes_no_more_room(
+    @pytest.mark.usefixtures("quota_of_three")
+    def test_revoking_an_expired_key_does_not_free_the_quota_again(
         self, api: Api, organization: Founded, ada: Person, clock: Clock, workers: Workers
     ) -> None:
         for _ in range(2):
@@ -173,13 +171,13 @@ class TestLimit:
         assert created_key(api, organization).status == 201
         assert created_key(api, organization).code == "409 limit_exceeded"
 
-    @pytest.mark.usefixtures("at_most_three")
-    def test_rotating_needs_no_room(self, api: Api, organization: Founded, ada: Person) -> None:
-        made = [created_key(api, organization).json["id"] for _ in range(3)]
-        assert api.post(f"{organization.keys}/{made[0]}/rotate", as_=ada).status == 200
+    @pytest.mark.usefixtures("quota_of_three")
+    def test_rotating_does_not_count(self, api: Api, organization: Founded, ada: Person) -> None:
+        key_ids = [created_key(api, organization).json["id"] for _ in range(3)]
+        assert api.post(f"{organization.keys}/{key_ids[0]}/rotate", as_=ada).status == 200
 
-    @pytest.mark.usefixtures("at_most_three")
-    def test_it_holds_when_many_are_made_at_once(self, api: Api, organization: Founded, ada: Person) -> None:
+    @pytest.mark.usefixtures("quota_of_three")
+    def test_concurrent_requests_respect_the_quota(self, api: Api, organization: Founded, ada: Person) -> None:
         with ThreadPoolExecutor(6) as threads:
             answers = list(threads.map(lambda _: created_key(api, organization), range(6)))
         assert sorted(a.status for a in answers) == [201, 201, 201, 409, 409, 409]
@@ -187,11 +185,11 @@ class TestLimit:
 
 
 class TestListAndGet:
-    def test_they_are_listed_in_the_order_they_were_made(self, api: Api, organization: Founded, ada: Person) -> None:
-        made = [created_key(api, organization, name=name).json["id"] for name in "cab"]
-        assert [key["id"] for key in api.items(organization.keys, as_=ada)] == made
+    def test_keys_are_listed_in_the_order_of_their_creation(self, api: Api, organization: Founded, ada: Person) -> None:
+        key_ids = [created_key(api, organization, name=name).json["id"] for name in "cab"]
+        assert [key["id"] for key in api.items(organization.keys, as_=ada)] == key_ids
 
-    def test_revoked_and_expired_ones_stay_listed(
+    def test_revoked_and_expired_keys_stay_listed(
         self, api: Api, organization: Founded, ada: Person, clock: Clock, workers: Workers
     ) -> None:
         revoked = make_key(api, organization)
@@ -204,18 +202,18 @@ class TestListAndGet:
             assert statuses == ["revoked", "expired", "active"]
             workers.settle()
 
-    def test_expiring_is_no_change_of_the_record(
+    def test_expiry_is_no_change_of_the_record(
         self, api: Api, organization: Founded, ada: Person, clock: Clock, workers: Workers
     ) -> None:
         key = created_key(api, organization, expiresAt=after(now(), hours=1)).json
         workers.settle()
-        before = [e["type"] for e in api.items(f"{organization.path}/audit-log", as_=ada)]
+        created = [e["type"] for e in api.items(f"{organization.path}/audit-log", as_=ada)]
         clock.shift(hours=2)
         workers.settle()
-        assert [e["type"] for e in api.items(f"{organization.path}/audit-log", as_=ada)] == before
+        assert [e["type"] for e in api.items(f"{organization.path}/audit-log", as_=ada)] == created
         assert api.get(f"{organization.keys}/{key['id']}", as_=ada).json["version"] == 1
 
-    def test_one_of_another_organization_is_not_found(self, api: Api, organization: Founded, ada: Person) -> None:
+    def test_a_key_of_another_organization_is_not_found(self, api: Api, organization: Founded, ada: Person) -> None:
         other = found(api, ada)
         key = make_key(api, other)
         assert api.get(f"{organization.keys}/{key.id}", as_=ada).code == "404 not_found"
@@ -225,19 +223,19 @@ class TestListAndGet:
 
 
 class TestRevokeApiKey:
-    def test_it_works_no_more_at_once(self, api: Api, organization: Founded, ada: Person) -> None:
+    def test_a_revoked_key_stops_working_at_once(self, api: Api, organization: Founded, ada: Person) -> None:
         key = make_key(api, organization)
         assert api.get(organization.path, as_=key).status == 200
         assert api.delete(f"{organization.keys}/{key.id}", as_=ada).status == 204
         assert api.get(organization.path, as_=key).code == "401 api_key_revoked"
         assert api.get(f"{organization.keys}/{key.id}", as_=ada).json["status"] == "revoked"
 
-    def test_again_it_changes_nothing(self, api: Api, organization: Founded, ada: Person) -> None:
+    def test_a_repeated_revocation_changes_nothing(self, api: Api, organization: Founded, ada: Person) -> None:
         key = make_key(api, organization)
         api.delete(f"{organization.keys}/{key.id}", as_=ada)
-        before = api.get(f"{organization.keys}/{key.id}", as_=ada).json
+        created = api.get(f"{organization.keys}/{key.id}", as_=ada).json
         assert api.delete(f"{organization.keys}/{key.id}", as_=ada).status == 204
-        assert api.get(f"{organization.keys}/{key.id}", as_=ada).json == before
+        assert api.get(f"{organization.keys}/{key.id}", as_=ada).json == created
         types = [e["type"] for e in api.items(f"{organization.path}/audit-log", as_=ada)]
         assert types.count("organization.api_key.revoked") == 1
 
@@ -253,37 +251,35 @@ class TestRotateApiKey:
         assert answer.status == 200, answer.text
         return Caller(answer.json["id"], answer.json["key"])
 
-    def test_it_keeps_its_id_and_scopes_and_gets_a_new_secret(
+    def test_the_key_keeps_its_id_and_scopes_and_gets_a_new_secret(
         self, api: Api, organization: Founded, ada: Person
     ) -> None:
-        before = created_key(api, organization, "write", "members:read").json
-        answer = api.post(f"{organization.keys}/{before['id']}/rotate", as_=ada)
-        after_ = answer.json
-        assert (after_["id"], after_["scopes"], after_["version"]) == (before["id"], before["scopes"], 2)
-        assert after_["key"] != before["key"]
-        assert after_["hint"] == f"atr_…{after_['key'][-4:]}"
-        assert api.get(f"{organization.keys}/{before['id']}", as_=ada).json == {**after_, "key": None}
+        created = created_key(api, organization, "write", "members:read").json
+        answer = api.post(f"{organization.keys}/{created['id']}/rotate", as_=ada)
+        rotated = answer.json
+        assert (rotated["id"], rotated["scopes"], rotated["version"]) == (created["id"], created["scopes"], 2)
+        assert rotated["key"] != created["key"]
+        assert rotated["hint"] == f"atr_…{rotated['key'][-4:]}"
+        assert api.get(f"{organization.keys}/{created['id']}", as_=ada).json == {**rotated, "key": None}
 
-    def test_the_former_secret_works_for_a_day_unless_told_otherwise(
-        self, api: Api, organization: Founded, clock: Clock
-    ) -> None:
-        former = make_key(api, organization)
-        present = self.rotate(api, organization, former)
-        for key in (former, present):
+    def test_the_former_secret_works_for_a_day_by_default(self, api: Api, organization: Founded, clock: Clock) -> None:
+        former_key = make_key(api, organization)
+        current_key = self.rotate(api, organization, former_key)
+        for key in (former_key, current_key):
             assert api.get(organization.path, as_=key).status == 200
         clock.shift(hours=24, minutes=-1)
-        assert api.get(organization.path, as_=former).status == 200
+        assert api.get(organization.path, as_=former_key).status == 200
         clock.shift(minutes=2)
-        assert api.get(organization.path, as_=former).code == "401 api_key_revoked"
-        assert api.get(organization.path, as_=present).status == 200
+        assert api.get(organization.path, as_=former_key).code == "401 api_key_revoked"
+        assert api.get(organization.path, as_=current_key).status == 200
 
-    def test_without_grace_it_ends_at_once(self, api: Api, organization: Founded) -> None:
-        former = make_key(api, organization)
-        present = self.rotate(api, organization, former, graceHours=0)
-        assert api.get(organization.path, as_=former).code == "401 api_key_revoked"
-        assert api.get(organization.path, as_=present).status == 200
+    def test_without_grace_the_former_secret_stops_working_at_once(self, api: Api, organization: Founded) -> None:
+        former_key = make_key(api, organization)
+        current_key = self.rotate(api, organization, former_key, graceHours=0)
+        assert api.get(organization.path, as_=former_key).code == "401 api_key_revoked"
+        assert api.get(organization.path, as_=current_key).status == 200
 
-    def test_a_later_rotation_gives_no_secret_a_longer_grace(
+    def test_a_later_rotation_does_not_extend_the_grace_of_a_former_secret(
         self, api: Api, organization: Founded, clock: Clock
     ) -> None:
         first = make_key(api, organization)
@@ -300,14 +296,14 @@ class TestRotateApiKey:
         statuses = [api.get(organization.path, as_=key).status for key in (first, second, third)]
         assert statuses == [401, 401, 200]
 
-    def test_revoking_ends_all_its_secrets(self, api: Api, organization: Founded, ada: Person) -> None:
-        former = make_key(api, organization)
-        present = self.rotate(api, organization, former)
-        api.delete(f"{organization.keys}/{present.id}", as_=ada)
-        for key in (former, present):
+    def test_revoking_ends_all_secrets_of_the_key(self, api: Api, organization: Founded, ada: Person) -> None:
+        former_key = make_key(api, organization)
+        current_key = self.rotate(api, organization, former_key)
+        api.delete(f"{organization.keys}/{current_key.id}", as_=ada)
+        for key in (former_key, current_key):
             assert api.get(organization.path, as_=key).code == "401 api_key_revoked"
 
-    def test_what_has_ended_can_not_be_rotated(
+    def test_a_revoked_or_expired_key_can_not_be_rotated(
         self, api: Api, organization: Founded, ada: Person, clock: Clock
     ) -> None:
         revoked, expiring = make_key(api, organization), make_key(api, organization, expiresAt=after(now(), hours=1))
@@ -324,28 +320,31 @@ class TestRotateApiKey:
         assert answer.code == "422 validation_failed"
         assert set(answer.faults) == {"/graceHours"}
 
-    def test_it_takes_every_scope_of_the_rotated_key(self, api: Api, organization: Founded) -> None:
-        full, area = make_key(api, organization, "admin"), make_key(api, organization, "api-keys:write", "read")
-        plain = make_key(api, organization, "read")
-        assert api.post(f"{organization.keys}/{full.id}/rotate", as_=area).code == "403 insufficient_scope"
-        assert api.post(f"{organization.keys}/{plain.id}/rotate", as_=area).status == 200
-        assert api.post(f"{organization.keys}/{area.id}/rotate", as_=full).status == 200
+    def test_rotating_requires_every_scope_of_the_rotated_key(self, api: Api, organization: Founded) -> None:
+        admin_key, limited_key = (
+            make_key(api, organization, "admin"),
+            make_key(api, organization, "api-keys:write", "read"),
+        )
+        reader_key = make_key(api, organization, "read")
+        assert api.post(f"{organization.keys}/{admin_key.id}/rotate", as_=limited_key).code == "403 insufficient_scope"
+        assert api.post(f"{organization.keys}/{reader_key.id}/rotate", as_=limited_key).status == 200
+        assert api.post(f"{organization.keys}/{limited_key.id}/rotate", as_=admin_key).status == 200
 
-    def test_at_most_five_of_its_secrets_work_at_once(
+    def test_at_most_five_secrets_of_a_key_work_at_the_same_time(
         self, api: Api, organization: Founded, ada: Person, clock: Clock
     ) -> None:
         first = key = make_key(api, organization)
         for _ in range(4):
             key = self.rotate(api, organization, key, graceHours=168)
-        refused = api.post(f"{organization.keys}/{key.id}/rotate", as_=ada, json={"graceHours": 168})
-        assert refused.code == "409 limit_exceeded"
+        rejected = api.post(f"{organization.keys}/{key.id}/rotate", as_=ada, json={"graceHours": 168})
+        assert rejected.code == "409 limit_exceeded"
         assert api.get(organization.path, as_=first).status == 200
-        at_once = self.rotate(api, organization, key, graceHours=0)
-        assert [api.get(organization.path, as_=k).status for k in (first, key, at_once)] == [401, 401, 200]
+        rotated = self.rotate(api, organization, key, graceHours=0)
+        assert [api.get(organization.path, as_=k).status for k in (first, key, rotated)] == [401, 401, 200]
         clock.shift(seconds=1)
-        assert self.rotate(api, organization, at_once, graceHours=168).id == first.id
+        assert self.rotate(api, organization, rotated, graceHours=168).id == first.id
 
-    def test_pointers_of_ended_secrets_are_cleared_away(self, api: Api, organization: Founded, clock: Clock) -> None:
+    def test_items_of_ended_secrets_are_removed(self, api: Api, organization: Founded, clock: Clock) -> None:
         key = make_key(api, organization)
         for _ in range(3):
             key = self.rotate(api, organization, key, graceHours=1)

@@ -1,4 +1,4 @@
-"""What the nodes of a taxonomy are put on of sites: a site, and its pages."""
+"""Taxonomy attachments of sites and pages."""
 
 import pytest
 
@@ -18,34 +18,36 @@ def node(api: Api, platform: Running) -> Node:
     return plant(api, platform, "Looms")
 
 
-def put_there(api: Api, node: Node) -> list[str]:
-    """What a node is put on, of the service's own."""
-    return [one["entityType"] for one in api.items(f"{node.path}/attachments", as_=node.platform.owner)]
+def attached_types(api: Api, node: Node) -> list[str]:
+    """Return the entity types that a node is attached to."""
+    return [attachment["entityType"] for attachment in api.items(f"{node.path}/attachments", as_=node.platform.owner)]
 
 
-def nothing_is_left(node: Node) -> bool:
-    """Whether no item tells of an attachment, nor does the node count one."""
+def has_no_attachments(node: Node) -> bool:
+    """Return whether the table holds no item of an attachment of a node, nor a count."""
     items = [item for item in cloud.stored() if item["pk"] == f"P#{node.platform.id}#T"]
-    left = [i for i in items if i["sk"].startswith("A#") or (i["sk"].startswith("E#") and i.get("nodes"))]
+    attachment_items = [i for i in items if i["sk"].startswith("A#") or (i["sk"].startswith("E#") and i.get("nodes"))]
     counts = [item["attachment_count"] for item in items if item["sk"] == f"N#{node.id}"]
-    return (left, counts) == ([], [0])
+    return (attachment_items, counts) == ([], [0])
 
 
-class TestASiteOrPage:
-    def test_of_the_organization_is_there(self, api: Api, node: Node, site: Published, home: Leaf) -> None:
+class TestAttach:
+    def test_a_site_or_page_of_the_organization_is_attached(
+        self, api: Api, node: Node, site: Published, home: Leaf
+    ) -> None:
         draft = write_page(api, site, "Soon")
         for kind, entity in (("site", site), ("page", home), ("page", draft)):
             assert put_on(api, node, kind, entity.id).status == 201
-        assert put_there(api, node) == ["site", "page", "page"]
+        assert attached_types(api, node) == ["site", "page", "page"]
 
-    def test_of_another_organization_or_type_is_not(
+    def test_an_entity_of_another_organization_or_type_is_unknown(
         self, api: Api, node: Node, site: Published, home: Leaf, stranger: Person
     ) -> None:
         foreign = make_site(api, found(api, stranger, name="Foreign"))
-        theirs = page_of(api, foreign, "Theirs")
+        foreign_page = page_of(api, foreign, "Theirs")
         missing = [
             ("site", foreign.id),
-            ("page", theirs.id),
+            ("page", foreign_page.id),
             ("site", home.id),
             ("page", site.id),
             ("page", node.id),
@@ -54,10 +56,10 @@ class TestASiteOrPage:
             ("platform", site.id),
         ]
         for kind, entity_id in missing:
-            refused = put_on(api, node, kind, entity_id)
-            assert (refused.code, refused.faults) == ("422 validation_failed", {"/entityId": "unknown"}), kind
+            rejected = put_on(api, node, kind, entity_id)
+            assert (rejected.code, rejected.faults) == ("422 validation_failed", {"/entityId": "unknown"}), kind
 
-    def test_is_there_for_who_belongs_to_the_organization_only(
+    def test_only_members_of_the_organization_see_an_attached_site(
         self, api: Api, organization: Founded, node: Node, home: Leaf, stranger: Person, mary: Person
     ) -> None:
         bound = make_site(api, organization, platformId=node.platform.id)
@@ -71,22 +73,24 @@ class TestASiteOrPage:
             assert api.get(attached.path, as_=member).status == 200
 
 
-class TestADeletedOne:
-    def test_leaves_nothing_attached(self, api: Api, node: Node, site: Published, home: Leaf, workers: Workers) -> None:
-        above = page_of(api, site, "Machines")
-        below = page_of(api, site, "Engines", below=above)
-        for each in (above, below):
-            attach(api, node, "page", each.id)
-        attach(api, node, "lesson", below.id)
-        gone = api.delete(above.path, as_=site.owner, query={"strategy": "cascade"})
-        assert gone.status == 204
-        assert put_on(api, node, "page", above.id).faults == {"/entityId": "unknown"}
+class TestDeleteAttachedEntity:
+    def test_a_deleted_page_and_its_subtree_are_detached(
+        self, api: Api, node: Node, site: Published, home: Leaf, workers: Workers
+    ) -> None:
+        parent = page_of(api, site, "Machines")
+        child = page_of(api, site, "Engines", below=parent)
+        for page in (parent, child):
+            attach(api, node, "page", page.id)
+        attach(api, node, "lesson", child.id)
+        deleted = api.delete(parent.path, as_=site.owner, query={"strategy": "cascade"})
+        assert deleted.status == 204
+        assert put_on(api, node, "page", parent.id).faults == {"/entityId": "unknown"}
         workers.settle()
-        assert put_there(api, node) == ["lesson"]
+        assert attached_types(api, node) == ["lesson"]
         attach(api, node, "page", home.id)
-        assert put_there(api, node) == ["lesson", "page"]
+        assert attached_types(api, node) == ["lesson", "page"]
 
-    def test_site_leaves_nothing_attached_to_it_or_its_pages(
+    def test_a_deleted_site_and_its_pages_are_detached(
         self, api: Api, node: Node, site: Published, home: Leaf, workers: Workers
     ) -> None:
         attach(api, node, "site", site.id)
@@ -95,20 +99,20 @@ class TestADeletedOne:
         assert put_on(api, node, "site", site.id).faults == {"/entityId": "unknown"}
         workers.settle()
         assert put_on(api, node, "page", home.id).faults == {"/entityId": "unknown"}
-        assert nothing_is_left(node)
+        assert has_no_attachments(node)
 
 
-class TestHomeOfAPlatform:
-    def test_opens_a_site_of_the_organization(
+class TestPlatformHome:
+    def test_the_home_shows_a_site_of_the_organization(
         self, api: Api, organization: Founded, platform: Running, site: Published, stranger: Person
     ) -> None:
         foreign = make_site(api, found(api, stranger, name="Foreign"))
         path, owner = f"{platform.path}/home", platform.owner
-        for unknown in (foreign.id, platform.id, run_platform(api, organization).id):
-            refused = api.patch(path, as_=owner, json={"siteId": unknown})
-            assert (refused.code, refused.faults) == ("422 validation_failed", {"/siteId": "unknown"})
+        for unknown_id in (foreign.id, platform.id, run_platform(api, organization).id):
+            rejected = api.patch(path, as_=owner, json={"siteId": unknown_id})
+            assert (rejected.code, rejected.faults) == ("422 validation_failed", {"/siteId": "unknown"})
         assert api.patch(path, as_=owner, json={"siteId": site.id}).json["home"]["siteId"] == site.id
         assert api.delete(site.path, as_=owner).status == 204
-        kept = api.patch(path, as_=owner, json={"siteId": site.id, "layout": "wide"})
-        assert kept.json["home"]["siteId"] == site.id
+        updated = api.patch(path, as_=owner, json={"siteId": site.id, "layout": "wide"})
+        assert updated.json["home"]["siteId"] == site.id
         assert api.patch(path, as_=owner, json={"siteId": None}).json["home"]["siteId"] is None

