@@ -1,4 +1,4 @@
-"""Ids that callers choose: any UUID is one, whichever digit it begins with."""
+"""Ids that callers choose. Any UUID is accepted, whatever its first digit."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -12,43 +12,43 @@ from tests.harness.sites import Published
 from tests.harness.taxonomy import plant
 
 UUIDS: Final = [f"{digit}1939d3c-0000-4000-8000-000000000001" for digit in "0123456789abcdef"]
-LONGEST: Final = "7" + "a._:-" * 25 + "zz"
-CHOSEN: Final = [*UUIDS, "9", LONGEST]
-REFUSED: Final = [f"{LONGEST}z", "", "-a", ".a", "a b", "é", "a/b"]
+MAX_LENGTH_ID: Final = "7" + "a._:-" * 25 + "zz"
+VALID_IDS: Final = [*UUIDS, "9", MAX_LENGTH_ID]
+INVALID_IDS: Final = [f"{MAX_LENGTH_ID}z", "", "-a", ".a", "a b", "é", "a/b"]
 
 
-def asked(api: Api, platform: Running, looms: Room, chosen: str) -> Iterator[tuple[str, str, Json, str]]:
-    """Yield method, path and body of requests in which a caller chooses an id, and where it is shown then."""
-    node = plant(api, platform, f"Node {len(chosen)} {chosen[:40] or 'none'}")
-    yield "POST", f"{looms.path}/capabilities", {"capabilityKey": chosen}, f"{looms.path}/capabilities/"
-    yield "POST", f"{looms.path}/module-overrides", {"moduleId": chosen}, f"{looms.path}/module-overrides/"
-    yield "PATCH", f"{platform.path}/modules", {"modules": [{"moduleId": chosen}]}, ""
-    yield "PATCH", f"{platform.path}/project-blocks", {"projectBlocks": [{"projectBlockId": chosen}]}, ""
-    yield "PATCH", f"{platform.path}/navigation", {"items": [{"id": chosen, "label": "All", "type": "group"}]}, ""
-    yield "PATCH", f"{platform.path}/home", {"blocks": [{"id": chosen, "type": chosen}]}, ""
-    body = {"entityType": chosen, "entityId": UUIDS[0]}
+def requests_with_id(api: Api, platform: Running, looms: Room, chosen_id: str) -> Iterator[tuple[str, str, Json, str]]:
+    """Yield the method, path and body of requests with a chosen id, and the path below which it is readable, or ""."""
+    node = plant(api, platform, f"Node {len(chosen_id)} {chosen_id[:40] or 'none'}")
+    yield "POST", f"{looms.path}/capabilities", {"capabilityKey": chosen_id}, f"{looms.path}/capabilities/"
+    yield "POST", f"{looms.path}/module-overrides", {"moduleId": chosen_id}, f"{looms.path}/module-overrides/"
+    yield "PATCH", f"{platform.path}/modules", {"modules": [{"moduleId": chosen_id}]}, ""
+    yield "PATCH", f"{platform.path}/project-blocks", {"projectBlocks": [{"projectBlockId": chosen_id}]}, ""
+    yield "PATCH", f"{platform.path}/navigation", {"items": [{"id": chosen_id, "label": "All", "type": "group"}]}, ""
+    yield "PATCH", f"{platform.path}/home", {"blocks": [{"id": chosen_id, "type": chosen_id}]}, ""
+    body = {"entityType": chosen_id, "entityId": UUIDS[0]}
     yield "POST", f"{node.path}/attachments", body, ""
 
 
-@pytest.mark.parametrize("chosen", CHOSEN)
-def test_a_well_formed_one_is_taken(api: Api, platform: Running, looms: Room, chosen: str) -> None:
-    for method, path, body, shown_below in asked(api, platform, looms, chosen):
+@pytest.mark.parametrize("chosen_id", VALID_IDS)
+def test_a_well_formed_id_is_accepted(api: Api, platform: Running, looms: Room, chosen_id: str) -> None:
+    for method, path, body, readable_below in requests_with_id(api, platform, looms, chosen_id):
         answer = api.request(method, path, as_=platform.owner, json=body)
         assert answer.status in (200, 201), answer.text
-        if shown_below:
-            assert api.get(shown_below + quote(chosen), as_=platform.owner).json == answer.json
-    used = api.get(f"/project-blocks/{quote(chosen)}/platforms", as_=platform.owner)
+        if readable_below:
+            assert api.get(readable_below + quote(chosen_id), as_=platform.owner).json == answer.json
+    used = api.get(f"/project-blocks/{quote(chosen_id)}/platforms", as_=platform.owner)
     assert [each["id"] for each in used.json["items"]] == [platform.id]
 
 
-@pytest.mark.parametrize("chosen", REFUSED)
-def test_another_is_a_fault(api: Api, platform: Running, looms: Room, chosen: str) -> None:
-    for method, path, body, _ in asked(api, platform, looms, chosen):
+@pytest.mark.parametrize("chosen_id", INVALID_IDS)
+def test_a_malformed_id_is_rejected(api: Api, platform: Running, looms: Room, chosen_id: str) -> None:
+    for method, path, body, _ in requests_with_id(api, platform, looms, chosen_id):
         answer = api.request(method, path, as_=platform.owner, json=body)
         assert (answer.status, {*answer.faults.values()}) == (422, {"malformed"})
 
 
-def test_items_of_menus_have_such_ids(api: Api, site: Published) -> None:
-    items = [{"id": chosen, "label": "All", "type": "group"} for chosen in CHOSEN]
+def test_menu_items_have_chosen_ids(api: Api, site: Published) -> None:
+    items = [{"id": chosen_id, "label": "All", "type": "group"} for chosen_id in VALID_IDS]
     answer = api.put(f"{site.path}/navigation/main", as_=site.owner, json={"name": "Main", "items": items})
-    assert [item["id"] for item in answer.json["items"]] == CHOSEN
+    assert [item["id"] for item in answer.json["items"]] == VALID_IDS

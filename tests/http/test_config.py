@@ -1,4 +1,4 @@
-"""The config of a platform: what its members get, and what the public does."""
+"""The config of a platform, as its members and as anonymous callers see it."""
 
 import pytest
 
@@ -13,7 +13,7 @@ from tests.harness.platforms import Running, make_space, publish, run_platform, 
 
 @pytest.fixture
 def platform(api: Api, organization: Founded) -> Running:
-    """A published platform of Ada's organization, with something of everything."""
+    """A published platform of Ada's organization, in which every part of the config has content."""
     platform = run_platform(api, organization, published=True)
     bodies: Json = {
         "theme": {"mode": "dark"},
@@ -37,17 +37,17 @@ def platform(api: Api, organization: Founded) -> Running:
     return platform
 
 
-def config(api: Api, platform: Running, as_: Caller | None = None) -> Json:
+def get_config(api: Api, platform: Running, as_: Caller | None = None) -> Json:
     answer = api.get(f"{platform.path}/config", as_=as_)
     assert answer.status == 200, answer.text
     return answer.json
 
 
 class TestGetPlatformConfig:
-    def test_is_all_of_a_platform_in_one_document(self, api: Api, platform: Running, mary: Person) -> None:
+    def test_the_config_has_all_parts_of_the_platform(self, api: Api, platform: Running, mary: Person) -> None:
         came_to(platform, "verified")
-        told, record = config(api, platform, mary), api.get(platform.path, as_=mary).json
-        assert list(told) == [
+        document, record = get_config(api, platform, mary), api.get(platform.path, as_=mary).json
+        assert list(document) == [
             "platform",
             "theme",
             "navigation",
@@ -57,13 +57,13 @@ class TestGetPlatformConfig:
             "projectBlocks",
             "version",
         ]
-        assert {name: record[name] for name in told["platform"]} == told["platform"]
-        assert "theme" not in told["platform"]
-        assert [told[part] for part in ("theme", "navigation", "home")] == [
+        assert {name: record[name] for name in document["platform"]} == document["platform"]
+        assert "theme" not in document["platform"]
+        assert [document[part] for part in ("theme", "navigation", "home")] == [
             record[part] for part in ("theme", "navigation", "home")
         ]
-        assert [module["moduleId"] for module in told["modules"]] == list(MODULE_CATALOGUE)
-        assert told["modules"][3] == {
+        assert [module["moduleId"] for module in document["modules"]] == list(MODULE_CATALOGUE)
+        assert document["modules"][3] == {
             "moduleId": "events",
             "enabled": False,
             "source": "platform",
@@ -74,28 +74,28 @@ class TestGetPlatformConfig:
             "name": "Events",
             "dependsOn": [],
         }
-        assert told["projectBlocks"] == api.get(f"{platform.path}/project-blocks", as_=mary).json["items"]
+        assert document["projectBlocks"] == api.get(f"{platform.path}/project-blocks", as_=mary).json["items"]
         records = [
             {name: record[name] for name in ("purpose", "type", "name", "expected")}
             for record in shown(api, platform)["records"]
         ]
         assert [record["purpose"] for record in records] == ["ownership", "routing"]
-        assert told["customDomain"] == {
+        assert document["customDomain"] == {
             "domain": "shop.example.com",
             "status": "verified",
             "verifiedAt": None,
             "records": records,
         }
 
-    def test_takes_two_round_trips(self, api: Api, platform: Running, mary: Person) -> None:
+    def test_the_config_takes_two_round_trips(self, api: Api, platform: Running, mary: Person) -> None:
         api.get(platform.path, as_=mary)
         answer = api.get(f"{platform.path}/config", as_=mary)
         assert answer.calls.names == ["dynamodb:BatchGetItem", "dynamodb:Query"]
 
-    def test_its_version_grows_with_every_change_of_what_it_tells(
+    def test_the_version_grows_with_every_change_of_the_config(
         self, api: Api, platform: Running, organization: Founded
     ) -> None:
-        ada, versions, tags = organization.owner, [0], [""]
+        ada, versions, etags = organization.owner, [0], [""]
         changes: list[tuple[str, Json]] = [
             ("", {"name": "Mills"}),
             ("/theme", {"mode": "light"}),
@@ -107,81 +107,81 @@ class TestGetPlatformConfig:
             assert api.patch(f"{platform.path}{path}", as_=ada, json=body).status == 200
             answer = api.get(f"{platform.path}/config", as_=ada)
             versions.append(answer.json["version"])
-            tags.append(answer.etag)
+            etags.append(answer.etag)
         came_to(platform, "pending")
-        versions.append(config(api, platform, ada)["version"])
+        versions.append(get_config(api, platform, ada)["version"])
         assert versions == sorted(set(versions))
-        assert len(set(tags)) == len(tags)
+        assert len(set(etags)) == len(etags)
 
 
-class TestThePublic:
-    def test_sees_a_published_platform_without_what_is_not_for_it(
-        self, api: Api, platform: Running, mary: Person
-    ) -> None:
+class TestPublicConfig:
+    def test_the_public_config_omits_internal_fields(self, api: Api, platform: Running, mary: Person) -> None:
         came_to(platform, "verified")
-        inside, outside = config(api, platform, mary), config(api, platform)
-        assert outside["customDomain"] == {"domain": "shop.example.com", "status": "verified"}
-        settings = {module["moduleId"]: module["settings"] for module in outside["modules"]}
+        member_config, public_config = get_config(api, platform, mary), get_config(api, platform)
+        assert public_config["customDomain"] == {"domain": "shop.example.com", "status": "verified"}
+        settings = {module["moduleId"]: module["settings"] for module in public_config["modules"]}
         assert (settings["events"], settings["feed"]) == ({}, {"key": "of feed"})
-        assert [block["projectBlockId"] for block in outside["projectBlocks"]] == ["on"]
-        same = [name for name in inside if name not in ("customDomain", "modules", "projectBlocks")]
-        assert {name: inside[name] for name in same} == {name: outside[name] for name in same}
-        assert "of off" not in str(outside)
+        assert [block["projectBlockId"] for block in public_config["projectBlocks"]] == ["on"]
+        unfiltered = [name for name in member_config if name not in ("customDomain", "modules", "projectBlocks")]
+        assert {name: member_config[name] for name in unfiltered} == {name: public_config[name] for name in unfiltered}
+        assert "of off" not in str(public_config)
 
     @pytest.mark.parametrize("status", ["pending", "failed", "lapsed"])
-    def test_sees_no_domain_that_is_not_verified(self, api: Api, platform: Running, status: str) -> None:
+    def test_the_public_config_omits_an_unverified_domain(self, api: Api, platform: Running, status: str) -> None:
         came_to(platform, status)
-        assert config(api, platform)["customDomain"] is None
+        assert get_config(api, platform)["customDomain"] is None
 
-    def test_is_everybody_who_has_no_part_in_it(
+    def test_callers_without_a_membership_get_the_public_config(
         self, api: Api, platform: Running, stranger: Person, operator: Person
     ) -> None:
         key = make_key(api, found(api, stranger, name="Rivals"), "admin")
-        public = config(api, platform)
-        assert [config(api, platform, caller) for caller in (stranger, operator, key)] == [public] * 3
+        public = get_config(api, platform)
+        assert [get_config(api, platform, caller) for caller in (stranger, operator, key)] == [public] * 3
         takes_part(platform, stranger)
-        assert config(api, platform, stranger) != public
+        assert get_config(api, platform, stranger) != public
 
-    def test_sees_nothing_of_a_draft(self, api: Api, platform: Running, stranger: Person, mary: Person) -> None:
+    def test_the_config_of_a_draft_is_not_found(
+        self, api: Api, platform: Running, stranger: Person, mary: Person
+    ) -> None:
         api.patch(f"{platform.path}/publish", as_=platform.owner, json={"published": False})
-        refused = [api.get(f"{platform.path}/config", as_=caller) for caller in (None, stranger)]
+        rejected = [api.get(f"{platform.path}/config", as_=caller) for caller in (None, stranger)]
         missing = api.get("/platforms/01939d3c-0000-7000-8000-0000000000ff/config")
-        assert [answer.refusal for answer in refused] == [missing.refusal] * 2
+        assert [answer.refusal for answer in rejected] == [missing.refusal] * 2
         assert missing.code == "404 not_found"
-        assert config(api, platform, mary)["platform"]["status"] == "draft"
+        assert get_config(api, platform, mary)["platform"]["status"] == "draft"
 
-    def test_is_not_told_of_a_private_space_that_is_the_home(
+    def test_the_public_config_omits_a_private_home_space(
         self, api: Api, platform: Running, organization: Founded, mary: Person
     ) -> None:
         space = make_space(api, platform)
         api.patch(f"{platform.path}/home", as_=organization.owner, json={"spaceId": space.id})
-        assert config(api, platform)["home"]["spaceId"] == space.id
+        assert get_config(api, platform)["home"]["spaceId"] == space.id
         api.patch(space.path, as_=organization.owner, json={"visibility": "private"})
-        assert config(api, platform)["home"] == {**config(api, platform, mary)["home"], "spaceId": None}
+        assert get_config(api, platform)["home"] == {**get_config(api, platform, mary)["home"], "spaceId": None}
         api.delete(space.path, as_=organization.owner)
-        assert config(api, platform)["home"]["spaceId"] is None
+        assert get_config(api, platform)["home"]["spaceId"] is None
 
 
 class TestCaching:
-    def test_caches_may_keep_what_the_public_sees(self, api: Api, platform: Running, stranger: Person) -> None:
+    def test_caches_may_store_the_public_config(self, api: Api, platform: Running, stranger: Person) -> None:
         answer = api.get(f"{platform.path}/config")
         assert answer.headers["Cache-Control"] == "public, max-age=60"
         assert answer.headers["Vary"] == "Authorization"
-        again = api.get(f"{platform.path}/config", headers={"If-None-Match": answer.etag})
-        assert (again.status, again.text, again.etag) == (304, "", answer.etag)
-        assert again.headers["Cache-Control"] == "public, max-age=60"
-        known = api.get(f"{platform.path}/config", as_=stranger)
-        assert known.headers["Cache-Control"] == "private, no-cache"
-        assert known.headers["Vary"] == "Authorization"
+        not_modified = api.get(f"{platform.path}/config", headers={"If-None-Match": answer.etag})
+        assert (not_modified.status, not_modified.text, not_modified.etag) == (304, "", answer.etag)
+        assert not_modified.headers["Cache-Control"] == "public, max-age=60"
+        authenticated = api.get(f"{platform.path}/config", as_=stranger)
+        assert authenticated.headers["Cache-Control"] == "private, no-cache"
+        assert authenticated.headers["Vary"] == "Authorization"
 
-    def test_what_it_varies_by_stands_beside_the_origin(
-        self, api: Api, platform: Running, configure: Configure
-    ) -> None:
+    def test_vary_lists_authorization_and_origin(self, api: Api, platform: Running, configure: Configure) -> None:
         configure(cors_origins="https://app.example")
         answer = api.get(f"{platform.path}/config", headers={"Origin": "https://app.example"})
         assert answer.headers["Vary"] == "Authorization, Origin"
 
-    def test_another_caller_with_another_document_gets_it(self, api: Api, platform: Running, mary: Person) -> None:
+    def test_the_etag_of_the_public_config_does_not_match_the_members_config(
+        self, api: Api, platform: Running, mary: Person
+    ) -> None:
         publish(api, platform)
-        seen = api.get(f"{platform.path}/config").etag
-        assert api.get(f"{platform.path}/config", as_=mary, headers={"If-None-Match": seen}).status == 200
+        public_etag = api.get(f"{platform.path}/config").etag
+        assert api.get(f"{platform.path}/config", as_=mary, headers={"If-None-Match": public_etag}).status == 200

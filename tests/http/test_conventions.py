@@ -29,53 +29,56 @@ class TestBodies:
             b'{"a":' * 3000,
         ],
     )
-    def test_what_is_no_json_is_malformed(self, api: Api, ada: Person, body: bytes) -> None:
+    def test_invalid_json_is_malformed(self, api: Api, ada: Person, body: bytes) -> None:
         for method, path in (("POST", "/organizations"), ("PATCH", found(api, ada).path)):
             answer = api.request(method, path, as_=ada, body=body, headers=AS_JSON)
             assert answer.code == "400 malformed_json"
 
-    def test_text_may_speak_of_nan_and_infinity(self, api: Api, ada: Person) -> None:
+    def test_strings_may_contain_nan_and_infinity(self, api: Api, ada: Person) -> None:
         assert found(api, ada, name="NaN and -Infinity").record["name"] == "NaN and -Infinity"
 
     @pytest.mark.parametrize("body", [b"[]", b'"x"', b"null", b"7"])
-    def test_json_that_is_no_object_is_refused(self, api: Api, ada: Person, body: bytes) -> None:
+    def test_json_other_than_an_object_is_rejected(self, api: Api, ada: Person, body: bytes) -> None:
         assert api.post("/organizations", as_=ada, body=body, headers=AS_JSON).code == "422 validation_failed"
 
     @pytest.mark.parametrize(
-        "kind", ["text/plain", "application/x-www-form-urlencoded", "application/merge-patch+json", "", "json", "*/*"]
+        "content_type",
+        ["text/plain", "application/x-www-form-urlencoded", "application/merge-patch+json", "", "json", "*/*"],
     )
-    def test_another_content_type_is_not_supported(self, api: Api, ada: Person, kind: str) -> None:
-        answer = api.post("/organizations", as_=ada, body=b'{"name": "x"}', headers={"Content-Type": kind})
+    def test_other_content_types_are_not_supported(self, api: Api, ada: Person, content_type: str) -> None:
+        answer = api.post("/organizations", as_=ada, body=b'{"name": "x"}', headers={"Content-Type": content_type})
         assert answer.code == "415 unsupported_media_type"
 
-    @pytest.mark.parametrize("kind", ["application/json", "APPLICATION/JSON", "application/json; charset=utf-8"])
-    def test_json_by_any_spelling_is(self, api: Api, ada: Person, kind: str) -> None:
-        answer = api.post("/organizations", as_=ada, body=b'{"name": "x"}', headers={"Content-Type": kind})
+    @pytest.mark.parametrize(
+        "content_type", ["application/json", "APPLICATION/JSON", "application/json; charset=utf-8"]
+    )
+    def test_the_json_content_type_is_accepted_in_any_spelling(self, api: Api, ada: Person, content_type: str) -> None:
+        answer = api.post("/organizations", as_=ada, body=b'{"name": "x"}', headers={"Content-Type": content_type})
         assert answer.status == 201
 
-    def test_more_than_a_mebibyte_is_too_large(self, api: Api, ada: Person) -> None:
+    def test_a_body_over_one_mebibyte_is_too_large(self, api: Api, ada: Person) -> None:
         name = "x" * ((1 << 20) - len('{"name": ""}'))
         for body, code in ((name, "422 validation_failed"), (name + "x", "413 payload_too_large")):
             assert api.post("/organizations", as_=ada, json={"name": body}).code == code
         assert api.patch(found(api, ada).path, as_=ada, json={"name": name + "x"}).code == "413 payload_too_large"
 
-    def test_bytes_are_counted_not_characters(self, api: Api, ada: Person) -> None:
+    def test_the_body_size_counts_bytes_not_characters(self, api: Api, ada: Person) -> None:
         assert api.post("/organizations", as_=ada, json={"name": "é" * (1 << 19)}).code == "413 payload_too_large"
 
     def test_a_body_on_a_get_is_ignored(self, api: Api, organization: Founded, ada: Person) -> None:
-        for body, kind in ((b"{", "application/json"), (b"x" * 2000, "text/plain"), (b"\xff", "image/png")):
-            answer = api.request("GET", organization.path, as_=ada, body=body, headers={"Content-Type": kind})
+        for body, content_type in ((b"{", "application/json"), (b"x" * 2000, "text/plain"), (b"\xff", "image/png")):
+            answer = api.request("GET", organization.path, as_=ada, body=body, headers={"Content-Type": content_type})
             assert answer.json == organization.record
 
     def test_a_body_on_a_delete_is_ignored(self, api: Api, ada: Person) -> None:
         answer = api.request("DELETE", found(api, ada).path, as_=ada, body=b"{", headers=AS_JSON)
         assert answer.status == 204
 
-    def test_deep_nesting_is_refused_and_breaks_nothing(self, api: Api, ada: Person) -> None:
+    def test_deep_nesting_is_rejected(self, api: Api, ada: Person) -> None:
         body = b'{"name": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"
         assert api.post("/organizations", as_=ada, body=body, headers=AS_JSON).status in (400, 422)
 
-    def test_numbers_beyond_all_bounds_break_nothing(self, api: Api, ada: Person) -> None:
+    def test_huge_numbers_are_rejected(self, api: Api, ada: Person) -> None:
         for number in (b"1e999", b"9" * 400, b"-" + b"9" * 5000):
             answer = api.post("/organizations", as_=ada, body=b'{"name": ' + number + b"}", headers=AS_JSON)
             assert answer.status in (400, 422)
@@ -87,7 +90,7 @@ class TestQueries:
         assert api.get("/organizations", as_=ada, query={"colour": "red", "organization_id": "x"}).status == 200
         assert api.patch(organization.path, as_=ada, json={}, query={"x": "y"}).status == 200
 
-    def test_of_a_repeated_parameter_the_last_counts(self, api: Api, organization: Founded, ada: Person) -> None:
+    def test_the_last_of_repeated_parameters_counts(self, api: Api, organization: Founded, ada: Person) -> None:
         answer = api.get(f"{organization.path}/members", as_=ada, query={"limit": ["x", "2"]})
         assert len(answer.json["items"]) == 2
 
@@ -104,7 +107,7 @@ class TestMethods:
             ("PATCH", "/organizations/x/members", {"GET"}),
         ],
     )
-    def test_one_that_a_path_does_not_have_is_named_with_those_it_has(
+    def test_an_unsupported_method_is_rejected_with_the_allowed_methods(
         self, api: Api, ada: Person, method: str, path: str, allowed: set[str]
     ) -> None:
         for caller in (ada, None):
@@ -113,35 +116,35 @@ class TestMethods:
             assert {name.strip() for name in answer.headers["Allow"].split(",")} - {"OPTIONS", "HEAD"} == allowed
 
 
-class TestVersions:
-    def test_the_present_one_may_be_asked_for(self, api: Api, ada: Person) -> None:
+class TestApiVersion:
+    def test_the_current_version_is_accepted(self, api: Api, ada: Person) -> None:
         assert API_VERSION == "2026-11-20"
         assert api.get("/organizations", as_=ada, headers={"API-Version": "2026-11-20"}).status == 200
 
     @pytest.mark.parametrize("version", ["2026-11-19", "1", "", "latest", "2026-11-20, 2026-11-20"])
-    def test_others_are_unknown(self, api: Api, ada: Person, version: str) -> None:
+    def test_other_versions_are_unknown(self, api: Api, ada: Person, version: str) -> None:
         for path, caller in (("/organizations", ada), ("/status", None)):
             answer = api.get(path, as_=caller, headers={"API-Version": version})
             assert answer.code == "400 unknown_api_version"
             assert set(answer.faults) == {"header/API-Version"}
 
-    def test_it_comes_before_the_credential(self, api: Api) -> None:
+    def test_the_version_is_checked_before_the_credential(self, api: Api) -> None:
         assert api.get("/organizations", headers={"API-Version": "1"}).code == "400 unknown_api_version"
 
 
-class TestCorrelation:
-    def test_the_gateways_id_is_used_whatever_the_client_sends(self, api: Api, ada: Person) -> None:
+class TestRequestIds:
+    def test_the_request_id_of_the_gateway_overrides_that_of_the_client(self, api: Api, ada: Person) -> None:
         answer = api.post("/organizations", as_=ada, json={"name": "x"}, headers={"X-Request-Id": "mine"})
         entry = api.items(f"{answer.location}/audit-log", as_=ada)[0]
         assert entry["context"]["requestId"] == answer.request_id == answer.headers["X-Request-Id"] != "mine"
 
-    def test_it_is_in_problems_and_preflights(self, api: Api) -> None:
+    def test_problems_and_preflights_have_a_request_id(self, api: Api) -> None:
         assert api.get("/organizations").json["requestId"]
         assert api.request("OPTIONS", "/organizations").headers["X-Request-Id"]
 
 
 class TestCors:
-    def test_any_origin_may_call_without_credentials_of_the_browser(self, api: Api) -> None:
+    def test_any_origin_may_call_without_browser_credentials(self, api: Api) -> None:
         for method, path in (
             ("GET", "/status"),
             ("GET", "/organizations"),
@@ -153,7 +156,7 @@ class TestCors:
             assert "Access-Control-Allow-Credentials" not in answer.headers
             exposed = {name.strip() for name in answer.headers["Access-Control-Expose-Headers"].split(",")}
             assert {"ETag", "Link", "Location", "X-Request-Id", "Retry-After"} <= exposed
-            # A page may read that one in any case: it is a CORS-safelisted response-header name.
+            # Pages may always read Content-Disposition: it is a CORS-safelisted response-header name.
             assert exposed == {*headers.RESPONSE, "Content-Disposition"} - {"Cache-Control"}
 
     @pytest.mark.parametrize(
@@ -165,23 +168,23 @@ class TestCors:
             ("/status", {"GET"}),
         ],
     )
-    def test_a_preflight_names_methods_and_headers_and_needs_no_credential(
+    def test_a_preflight_lists_methods_and_headers_without_a_credential(
         self, api: Api, path: str, methods: set[str]
     ) -> None:
-        asked = {
+        preflight_headers = {
             "Origin": "https://app.example",
             "Access-Control-Request-Method": "POST",
             "Access-Control-Request-Headers": "authorization,content-type,idempotency-key,if-match",
         }
-        answer = api.request("OPTIONS", path, headers=asked)
+        answer = api.request("OPTIONS", path, headers=preflight_headers)
         assert (answer.status, answer.text) == (204, "")
         assert methods <= {name.strip() for name in answer.headers["Access-Control-Allow-Methods"].split(",")}
         allowed = {name.strip().lower() for name in answer.headers["Access-Control-Allow-Headers"].split(",")}
-        wanted = {"authorization", "content-type", "idempotency-key", "if-match", "if-none-match", "api-version"}
-        assert wanted <= allowed
+        required = {"authorization", "content-type", "idempotency-key", "if-match", "if-none-match", "api-version"}
+        assert required <= allowed
         assert int(answer.headers["Access-Control-Max-Age"]) > 0
 
-    def test_listed_origins_only_if_they_are_listed(self, api: Api, configure: Configure) -> None:
+    def test_configured_origins_exclude_all_others(self, api: Api, configure: Configure) -> None:
         configure(cors_origins="https://one.example, https://two.example")
         for origin in ("https://one.example", "https://two.example"):
             answer = api.get("/status", headers={"Origin": origin})
@@ -194,7 +197,7 @@ class TestCors:
 
 
 class TestProblems:
-    def test_their_exact_shape(self, api: Api, ada: Person) -> None:
+    def test_a_problem_has_exactly_the_fields_of_the_contract(self, api: Api, ada: Person) -> None:
         answer = api.post("/organizations", as_=ada, json={"name": "x", "slug": "A"})
         problem = answer.json
         assert {**problem, "errors": [], "detail": ""} == {
@@ -211,38 +214,36 @@ class TestProblems:
         assert set(error) == {"pointer", "code", "detail"}
         assert error["pointer"] == "/slug"
 
-    def test_what_was_sent_is_not_echoed(self, api: Api, ada: Person) -> None:
+    def test_rejected_values_are_not_echoed(self, api: Api, ada: Person) -> None:
         answer = api.post("/organizations", as_=ada, json={"name": "x", "legalEmail": "secret-value"})
         assert "secret-value" not in answer.text
 
-    def test_a_database_that_throttles_or_is_silent_is_unavailable(
-        self, api: Api, organization: Founded, ada: Person
-    ) -> None:
+    def test_a_throttled_or_failing_database_is_unavailable(self, api: Api, organization: Founded, ada: Person) -> None:
         for fault in (Fault.THROTTLED, Fault.TIMED_OUT, Fault.BROKEN):
             with failing(fault, times=None):
                 answer = api.get(organization.path, as_=ada)
             assert answer.code == "503 unavailable"
             assert int(answer.headers["Retry-After"]) >= 1
 
-    def test_a_queue_that_is_silent_loses_nothing(self, api: Api, ada: Person) -> None:
+    def test_a_queue_timeout_does_not_fail_the_request(self, api: Api, ada: Person) -> None:
         with failing(Fault.TIMED_OUT, name="sqs:SendMessage", times=None):
             assert api.post("/organizations", as_=ada, json={"name": "x"}).status == 201
 
 
 class TestPrecedence:
-    def test_401_then_403_for_a_kind_then_404_then_403_then_422(
+    def test_401_then_403_for_a_principal_type_then_404_then_403_then_422(
         self, api: Api, organization: Founded, mary: Person, stranger: Person, ada: Person
     ) -> None:
-        path, wrong = f"{organization.path}/transfer-ownership", {"json": {"newOwnerId": "x"}}
+        path, invalid_body = f"{organization.path}/transfer-ownership", {"json": {"newOwnerId": "x"}}
         key = make_key(api, organization, "admin")
         foreign = "/organizations/01939d3c-0000-7000-8000-00000000000a/transfer-ownership"
-        assert api.post(path, as_="broken", **wrong).code == "401 unauthenticated"
-        assert api.post(foreign, as_=key, **wrong).code == "403 forbidden"
+        assert api.post(path, as_="broken", **invalid_body).code == "401 unauthenticated"
+        assert api.post(foreign, as_=key, **invalid_body).code == "403 forbidden"
         api.delete(f"{organization.path}/api-keys/{key.id}", as_=ada)
-        assert api.post(foreign, as_=key, **wrong).code == "401 api_key_revoked"
-        assert api.post(path, as_=stranger, **wrong).code == "404 not_found"
-        assert api.post(path, as_=mary, **wrong).code == "403 insufficient_role"
-        assert api.post(path, as_=ada, **wrong).code == "422 validation_failed"
+        assert api.post(foreign, as_=key, **invalid_body).code == "401 api_key_revoked"
+        assert api.post(path, as_=stranger, **invalid_body).code == "404 not_found"
+        assert api.post(path, as_=mary, **invalid_body).code == "403 insufficient_role"
+        assert api.post(path, as_=ada, **invalid_body).code == "422 validation_failed"
 
     def test_422_then_412_then_409(self, api: Api, ada: Person) -> None:
         found(api, ada, slug="taken")
@@ -251,13 +252,13 @@ class TestPrecedence:
         assert api.patch(path, as_=ada, json={"slug": "taken"}, headers=stale).code == "412 precondition_failed"
         assert api.patch(path, as_=ada, json={"slug": "taken"}).code == "409 slug_taken"
 
-    def test_404_then_422_for_bodies_of_any_kind(self, api: Api, stranger: Person, organization: Founded) -> None:
-        for body, kind in (
+    def test_404_precedes_every_error_of_the_body(self, api: Api, stranger: Person, organization: Founded) -> None:
+        for body, content_type in (
             (b"{", "application/json"),
             (b"x", "text/plain"),
             (b"x" * (1 << 20 | 1), "application/json"),
         ):
-            answer = api.patch(organization.path, as_=stranger, body=body, headers={"Content-Type": kind})
+            answer = api.patch(organization.path, as_=stranger, body=body, headers={"Content-Type": content_type})
             assert answer.code == "404 not_found"
 
 
@@ -266,31 +267,31 @@ class TestCredentials:
         "header",
         ["", "Bearer", "Bearer ", "Basic YTpi", "bearer x", "Bearer a.b.c", "Token x", "Bearer  ", "a.b.c", "Bearer é"],
     )
-    def test_broken_ones_are_refused_also_on_public_operations(self, api: Api, header: str) -> None:
+    def test_public_operations_reject_malformed_credentials_too(self, api: Api, header: str) -> None:
         for path in ("/status", "/organizations"):
             answer = api.get(path, headers={"Authorization": header})
             assert answer.code == "401 unauthenticated"
             assert answer.headers["WWW-Authenticate"].startswith("Bearer")
 
-    def test_the_scheme_is_known_in_any_case(self, api: Api, ada: Person) -> None:
+    def test_the_scheme_is_case_insensitive(self, api: Api, ada: Person) -> None:
         for scheme in ("bearer", "BEARER", "Bearer "):
             answer = api.get("/organizations", headers={"Authorization": f"{scheme} {ada.credential}"})
             assert answer.status == 200
 
-    def test_an_expired_token_says_so(self, api: Api, issuer: Issuer) -> None:
+    def test_an_expired_token_gets_its_own_problem_code(self, api: Api, issuer: Issuer) -> None:
         assert api.get("/organizations", as_=issuer.token(sub="x", exp=1)).code == "401 token_expired"
 
-    def test_a_token_for_another_service_is_refused(self, api: Api, issuer: Issuer) -> None:
+    def test_a_token_for_another_service_is_rejected(self, api: Api, issuer: Issuer) -> None:
         for claims in ({"aud": "other"}, {"iss": "https://other.example"}, {"nbf": 32503680000}, {"sub": ""}):
             answer = api.get("/organizations", as_=issuer.token(**{"sub": "x", **claims}))
             assert answer.code == "401 unauthenticated"
 
-    def test_a_user_is_the_same_in_any_case_of_their_id(self, api: Api, issuer: Issuer, ada: Person) -> None:
+    def test_user_ids_are_case_insensitive(self, api: Api, issuer: Issuer, ada: Person) -> None:
         organization = found(api, ada)
-        again = issuer.person("ada", "Ada", sub=ada.id.upper())
-        assert api.get(organization.path, as_=again).status == 200
+        same_user = issuer.person("ada", "Ada", sub=ada.id.upper())
+        assert api.get(organization.path, as_=same_user).status == 200
 
-    def test_a_token_without_name_or_e_mail_is_enough(self, api: Api, issuer: Issuer) -> None:
+    def test_a_token_without_name_and_email_address_is_accepted(self, api: Api, issuer: Issuer) -> None:
         token = issuer.token(sub="someone")
         answer = api.post("/organizations", as_=token, json={"name": "x"})
         (member,) = api.items(f"{answer.location}/members", as_=token)

@@ -7,7 +7,7 @@ from tests.harness.api import Api
 from tests.harness.callers import Person
 from tests.harness.organizations import Founded, found, make_key
 
-EVERYTHING = {
+ALL_FIELDS = {
     "name": "Analytical Engines",
     "slug": "engines",
     "companyName": "Analytical Engines",
@@ -21,22 +21,22 @@ EVERYTHING = {
 
 
 class TestCreateOrganization:
-    def test_every_listed_field_is_accepted_and_answered(self, api: Api, ada: Person) -> None:
-        answer = api.post("/organizations", as_=ada, json=EVERYTHING)
+    def test_every_field_is_accepted_and_returned(self, api: Api, ada: Person) -> None:
+        answer = api.post("/organizations", as_=ada, json=ALL_FIELDS)
         assert answer.status == 201
         record = answer.json
-        assert {name: record[name] for name in EVERYTHING} == EVERYTHING
+        assert {name: record[name] for name in ALL_FIELDS} == ALL_FIELDS
         assert (record["status"], record["ownerId"], record["deletionDueAt"]) == ("active", ada.id, None)
         assert (record["version"], record["createdAt"]) == (1, record["updatedAt"])
 
-    def test_a_name_is_enough_and_what_is_absent_is_null(self, api: Api, ada: Person) -> None:
+    def test_a_name_suffices_and_absent_fields_are_null(self, api: Api, ada: Person) -> None:
         record = api.post("/organizations", as_=ada, json={"name": "Engines"}).json
-        optional = set(EVERYTHING) - {"name", "slug"}
+        optional = set(ALL_FIELDS) - {"name", "slug"}
         assert {record[name] for name in optional} == {None}
 
-    def test_null_is_the_same_as_left_out(self, api: Api, ada: Person) -> None:
-        given = dict.fromkeys(EVERYTHING) | {"name": "Engines"}
-        record = api.post("/organizations", as_=ada, json=given).json
+    def test_null_means_absent(self, api: Api, ada: Person) -> None:
+        body = dict.fromkeys(ALL_FIELDS) | {"name": "Engines"}
+        record = api.post("/organizations", as_=ada, json=body).json
         assert (record["slug"], record["companyCountry"]) == ("engines", None)
 
     def test_ids_are_uuids_of_version_7_in_lower_case(self, api: Api, ada: Person) -> None:
@@ -50,7 +50,7 @@ class TestCreateOrganization:
     def test_times_are_utc_with_milliseconds(self, api: Api, ada: Person) -> None:
         assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", found(api, ada).record["createdAt"])
 
-    def test_location_leads_to_the_new_record_with_the_same_etag(self, api: Api, ada: Person) -> None:
+    def test_location_is_the_path_of_the_new_record_with_the_same_etag(self, api: Api, ada: Person) -> None:
         created = api.post("/organizations", as_=ada, json={"name": "Engines"})
         assert created.headers["Location"] == f"/api/organizations/{created.json['id']}"
         read = api.get(created.location, as_=ada)
@@ -63,7 +63,7 @@ class TestCreateOrganization:
             (ada.id, "owner", "ada", "ada@example.com")
         ]
 
-    def test_only_people_create_organizations(self, api: Api, organization: Founded) -> None:
+    def test_only_users_create_organizations(self, api: Api, organization: Founded) -> None:
         key = make_key(api, organization, "admin")
         assert api.post("/organizations", as_=key, json={"name": "Engines"}).code == "403 forbidden"
         assert api.post("/organizations", json={"name": "Engines"}).code == "401 unauthenticated"
@@ -80,32 +80,32 @@ class TestNames:
     @pytest.mark.parametrize(
         "name", ["", "   ", "x" * 201, "a\x00b", "a\nb", "a\x1bb", "a\u2028b", 7, True, ["a"], {"a": 1}]
     )
-    def test_other_names_are_refused(self, api: Api, ada: Person, name: object) -> None:
+    def test_invalid_names_are_rejected(self, api: Api, ada: Person, name: object) -> None:
         answer = api.post("/organizations", as_=ada, json={"name": name})
         assert answer.code == "422 validation_failed"
         assert set(answer.faults) == {"/name"}
 
     @pytest.mark.parametrize("field", ["name", "companyName", "companyLegalName", "companyId"])
     @pytest.mark.parametrize("name", ["", "   ", "\u200b", "\u00ad \u200d", "\u3164\ufe0f", "\u2800", "\U000e0020"])
-    def test_of_a_name_something_can_be_seen(self, api: Api, ada: Person, field: str, name: str) -> None:
+    def test_names_need_a_visible_character(self, api: Api, ada: Person, field: str, name: str) -> None:
         answer = api.post("/organizations", as_=ada, json={"name": "Engines", field: name})
         assert (answer.code, answer.faults) == ("422 validation_failed", {f"/{field}": "too_short"})
         assert found(api, ada, name=f"{name}a{name}").record["name"] == f"{name}a{name}".strip()
 
-    def test_a_missing_or_null_name_is_refused(self, api: Api, ada: Person) -> None:
+    def test_a_missing_or_null_name_is_rejected(self, api: Api, ada: Person) -> None:
         assert api.post("/organizations", as_=ada, json={}).faults == {"/name": "required"}
         assert api.post("/organizations", as_=ada, json={"name": None}).faults == {"/name": "required"}
 
-    def test_a_missing_body_is_an_empty_one(self, api: Api, ada: Person) -> None:
+    def test_a_missing_body_counts_as_an_empty_object(self, api: Api, ada: Person) -> None:
         assert api.post("/organizations", as_=ada).faults == {"/name": "required"}
 
-    def test_a_lone_surrogate_is_no_name(self, api: Api, ada: Person) -> None:
+    def test_a_lone_surrogate_is_rejected(self, api: Api, ada: Person) -> None:
         answer = api.post(
             "/organizations", as_=ada, body=b'{"name": "\\ud800"}', headers={"Content-Type": "application/json"}
         )
         assert answer.status in (400, 422)
 
-    def test_html_and_quotes_are_kept_as_they_are(self, api: Api, ada: Person) -> None:
+    def test_html_and_quotes_are_stored_unchanged(self, api: Api, ada: Person) -> None:
         name = "<script>alert('\"1\"')</script> & Söhne"
         assert found(api, ada, name=name).record["name"] == name
 
@@ -122,55 +122,53 @@ class TestSlugs:
             ("x" * 200, "x" * 63),
         ],
     )
-    def test_left_out_it_is_derived_from_the_name(self, api: Api, ada: Person, name: str, slug: str) -> None:
+    def test_an_absent_slug_is_derived_from_the_name(self, api: Api, ada: Person, name: str, slug: str) -> None:
         assert found(api, ada, name=name).record["slug"] == slug
 
     @pytest.mark.parametrize("name", ["株式会社", "!!!", "🚂", "Admin", "API", "invitations", "by slug"])
-    def test_a_name_that_yields_none_or_a_reserved_one_gets_a_random_one(
-        self, api: Api, ada: Person, name: str
-    ) -> None:
+    def test_names_without_a_usable_slug_get_a_random_one(self, api: Api, ada: Person, name: str) -> None:
         slug = found(api, ada, name=name).record["slug"]
         assert re.fullmatch(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?", slug)
         assert "--" not in slug
         assert slug not in RESERVED_SLUGS
 
-    def test_a_reserved_one_is_still_seen_in_it(self, api: Api, ada: Person) -> None:
+    def test_a_reserved_slug_gets_a_random_suffix(self, api: Api, ada: Person) -> None:
         assert re.fullmatch("admin-[0-9a-f]{8}", found(api, ada, name="Admin").record["slug"])
 
-    def test_a_derived_one_that_is_taken_gets_a_random_suffix(self, api: Api, ada: Person) -> None:
+    def test_a_derived_slug_that_is_taken_gets_a_random_suffix(self, api: Api, ada: Person) -> None:
         first, second, third = (found(api, ada, name="Engines").record["slug"] for _ in range(3))
         assert first == "engines"
         assert re.fullmatch(r"engines-[a-z0-9]{4,}", second)
         assert re.fullmatch(r"engines-[a-z0-9]{4,}", third)
         assert second != third
 
-    def test_a_derived_one_of_full_length_still_has_room_for_the_suffix(self, api: Api, ada: Person) -> None:
+    def test_a_derived_slug_with_a_suffix_respects_the_maximum_length(self, api: Api, ada: Person) -> None:
         slugs = [found(api, ada, name="x" * 200).record["slug"] for _ in range(2)]
         assert max(map(len, slugs)) <= 63
         assert len(set(slugs)) == 2
 
     @pytest.mark.parametrize("slug", ["a", "0", "a-b", "x" * 63, "1-2-3"])
-    def test_well_formed_ones_are_accepted(self, api: Api, ada: Person, slug: str) -> None:
+    def test_well_formed_slugs_are_accepted(self, api: Api, ada: Person, slug: str) -> None:
         assert found(api, ada, slug=slug).record["slug"] == slug
 
     @pytest.mark.parametrize("slug", ["", "A", "a--b", "-a", "a-", "x" * 64, "a_b", "a.b", "a b", "ä", "a/b", 1, "%61"])
-    def test_malformed_ones_are_refused(self, api: Api, ada: Person, slug: object) -> None:
+    def test_malformed_slugs_are_rejected(self, api: Api, ada: Person, slug: object) -> None:
         answer = api.post("/organizations", as_=ada, json={"name": "Engines", "slug": slug})
         assert answer.code == "422 validation_failed"
         assert set(answer.faults) == {"/slug"}
 
-    def test_white_space_around_one_is_trimmed_as_around_every_text(self, api: Api, ada: Person) -> None:
+    def test_slugs_are_trimmed(self, api: Api, ada: Person) -> None:
         assert found(api, ada, slug=" engines\n").record["slug"] == "engines"
 
     @pytest.mark.parametrize(
         "slug", ["api", "www", "admin", "app", "docs", "status", "by-slug", "invitations", "resolve"]
     )
-    def test_reserved_words_are_refused(self, api: Api, ada: Person, slug: str) -> None:
+    def test_reserved_slugs_are_rejected(self, api: Api, ada: Person, slug: str) -> None:
         answer = api.post("/organizations", as_=ada, json={"name": "Engines", "slug": slug})
         assert answer.code == "422 validation_failed"
         assert set(answer.faults) == {"/slug"}
 
-    def test_one_that_another_organization_has_is_taken(self, api: Api, ada: Person, stranger: Person) -> None:
+    def test_the_slug_of_another_organization_is_taken(self, api: Api, ada: Person, stranger: Person) -> None:
         found(api, ada, slug="engines")
         answer = api.post("/organizations", as_=stranger, json={"name": "Mine", "slug": "engines"})
         assert answer.code == "409 slug_taken"
@@ -184,33 +182,33 @@ class TestCompanyFields:
         assert found(api, ada, companyCountry=country).record["companyCountry"] == country
 
     @pytest.mark.parametrize("country", ["XX", "UK", "de", "DEU", "", "276", "AN", "EU", "D"])
-    def test_other_codes_are_refused(self, api: Api, ada: Person, country: str) -> None:
+    def test_other_country_codes_are_rejected(self, api: Api, ada: Person, country: str) -> None:
         answer = api.post("/organizations", as_=ada, json={"name": "Engines", "companyCountry": country})
         assert answer.code == "422 validation_failed"
         assert set(answer.faults) == {"/companyCountry"}
 
-    def test_e_mail_addresses_are_kept_in_lower_case(self, api: Api, ada: Person) -> None:
+    def test_email_addresses_are_stored_in_lower_case(self, api: Api, ada: Person) -> None:
         record = found(api, ada, legalEmail="Legal@EXAMPLE.com", supportEmail=" Help@Example.COM ").record
         assert (record["legalEmail"], record["supportEmail"]) == ("legal@example.com", "help@example.com")
 
     @pytest.mark.parametrize(
         "email", ["", "ada", "ada@", "@example.com", "a b@example.com", "ada@example", "a@@b.de", "a@b..de"]
     )
-    def test_what_is_no_e_mail_address_is_refused(self, api: Api, ada: Person, email: str) -> None:
+    def test_invalid_email_addresses_are_rejected(self, api: Api, ada: Person, email: str) -> None:
         answer = api.post("/organizations", as_=ada, json={"name": "Engines", "legalEmail": email})
         assert answer.code == "422 validation_failed"
         assert set(answer.faults) == {"/legalEmail"}
 
-    def test_free_text_has_up_to_4000_characters_and_lines(self, api: Api, ada: Person) -> None:
+    def test_long_text_has_up_to_4000_characters_and_several_lines(self, api: Api, ada: Person) -> None:
         address = "12 St James's Square\n\tLondon\r\n" + "x" * 3900
         assert found(api, ada, companyAddress=address).record["companyAddress"] == address
-        for refused in ("x" * 4001, "a\x00b"):
-            answer = api.post("/organizations", as_=ada, json={"name": "Engines", "companyAddress": refused})
+        for invalid_address in ("x" * 4001, "a\x00b"):
+            answer = api.post("/organizations", as_=ada, json={"name": "Engines", "companyAddress": invalid_address})
             assert set(answer.faults) == {"/companyAddress"}
 
 
-class TestFaults:
-    def test_all_faults_are_told_at_once_each_with_its_pointer(self, api: Api, ada: Person) -> None:
+class TestValidationErrors:
+    def test_all_errors_are_reported_together_each_with_its_pointer(self, api: Api, ada: Person) -> None:
         body = {"name": "", "slug": "A--b", "companyCountry": "XX", "legalEmail": "x", "nickname": 1, "a/b~c": 2}
         answer = api.post("/organizations", as_=ada, json=body)
         assert answer.code == "422 validation_failed"
@@ -220,10 +218,10 @@ class TestFaults:
     @pytest.mark.parametrize(
         "field", ["id", "version", "ownerId", "status", "createdAt", "deletionDueAt", "company_name"]
     )
-    def test_what_the_service_sets_is_unknown_to_a_new_record(self, api: Api, ada: Person, field: str) -> None:
+    def test_fields_set_by_the_service_are_unknown(self, api: Api, ada: Person, field: str) -> None:
         answer = api.post("/organizations", as_=ada, json={"name": "Engines", field: "x"})
         assert answer.faults == {f"/{field}": "unknown_field"}
 
-    def test_a_refused_request_leaves_nothing_behind(self, api: Api, ada: Person) -> None:
+    def test_a_rejected_request_stores_nothing(self, api: Api, ada: Person) -> None:
         api.post("/organizations", as_=ada, json={"name": "Engines", "slug": "A"})
         assert api.items("/organizations", as_=ada) == []

@@ -1,4 +1,4 @@
-"""What a custom domain's DNS holds decides what becomes of it: when somebody asks."""
+"""Checks of a custom domain's DNS that callers request."""
 
 from itertools import pairwise
 from time import monotonic
@@ -18,13 +18,13 @@ from tests.harness.organizations import Founded
 from tests.harness.platforms import Running
 
 TARGET = "cname.atrium.example"
-OURS = ["93.184.216.34", "2606:4700::1111"]
+SERVICE_ADDRESSES = ["93.184.216.34", "2606:4700::1111"]
 
 pytestmark = pytest.mark.usefixtures("nameserver")
 
 
 class TestVerifyCustomDomain:
-    def test_with_all_that_it_has_to_hold_it_is_verified(
+    def test_a_domain_with_all_records_is_verified(
         self, api: Api, organization: Founded, platform: Running, claimed: Json, nameserver: Nameserver
     ) -> None:
         holds(nameserver, claimed)
@@ -39,7 +39,7 @@ class TestVerifyCustomDomain:
         assert guard
         assert guard["ref"] == platform.id
 
-    def test_without_anything_it_says_what_was_looked_for(
+    def test_a_domain_without_records_stays_pending(
         self, api: Api, organization: Founded, platform: Running, claimed: Json
     ) -> None:
         answer = verify(api, platform).json
@@ -48,16 +48,16 @@ class TestVerifyCustomDomain:
         assert answer["lastCheckedAt"] == answer["updatedAt"]
         assert told(api, organization) == ["added", "checked"]
 
-    def test_without_a_claim_there_is_nothing_to_verify(
+    def test_a_platform_without_a_claimed_domain_has_nothing_to_verify(
         self, api: Api, platform: Running, nameserver: Nameserver
     ) -> None:
-        refused = verify(api, platform)
-        assert refused.code == "409 invalid_transition"
-        assert "No domain is claimed" in refused.json["detail"]
+        rejected = verify(api, platform)
+        assert rejected.code == "409 invalid_transition"
+        assert "No domain is claimed" in rejected.json["detail"]
         assert nameserver.questions == []
 
     @pytest.mark.parametrize("texts", [["atrium-verify=0"], ["v=spf1 -all", "x" * 400], [""]])
-    def test_another_text_is_not_its_proof(
+    def test_other_txt_records_are_a_mismatch(
         self, api: Api, platform: Running, claimed: Json, nameserver: Nameserver, texts: list[str]
     ) -> None:
         holds(nameserver, claimed)
@@ -67,7 +67,7 @@ class TestVerifyCustomDomain:
         assert [record["ok"] for record in answer["records"]] == [False, True]
         assert all(len(text) <= 300 for text in answer["records"][0]["observed"])
 
-    def test_its_proof_may_stand_among_others(
+    def test_the_proof_may_be_one_of_many_txt_records(
         self, api: Api, platform: Running, claimed: Json, nameserver: Nameserver
     ) -> None:
         holds(nameserver, claimed)
@@ -76,16 +76,16 @@ class TestVerifyCustomDomain:
         answer = verify(api, platform).json
         assert (answer["status"], len(answer["records"][0]["observed"])) == ("verified", 10)
 
-    def test_the_proof_of_another_platform_is_none(
+    def test_the_proof_of_another_platform_is_a_mismatch(
         self, api: Api, platform: Running, claimed: Json, nameserver: Nameserver, elsewhere: Running
     ) -> None:
         holds(nameserver, claimed)
-        theirs = claim(api, elsewhere)["records"][0]["expected"]
-        nameserver.says(PROOF, [theirs], of="TXT")
+        proof_of_other = claim(api, elsewhere)["records"][0]["expected"]
+        nameserver.says(PROOF, [proof_of_other], of="TXT")
         assert verify(api, platform).json["lastError"] == "TXT_MISMATCH"
         assert verify(api, elsewhere).json["status"] == "verified"
 
-    def test_it_may_lead_here_by_several_names(
+    def test_a_chain_of_cnames_is_followed(
         self, api: Api, platform: Running, claimed: Json, nameserver: Nameserver
     ) -> None:
         holds(nameserver, claimed)
@@ -96,29 +96,33 @@ class TestVerifyCustomDomain:
         assert answer["status"] == "verified"
         assert answer["records"][1]["observed"] == ["a.example.net", "b.example.net", TARGET]
 
-    @pytest.mark.parametrize("where", [["elsewhere.example.net"], [SHOP]])
-    def test_it_has_to_lead_here(
-        self, api: Api, platform: Running, claimed: Json, nameserver: Nameserver, where: list[str]
+    @pytest.mark.parametrize("targets", [["elsewhere.example.net"], [SHOP]])
+    def test_another_cname_target_is_a_mismatch(
+        self, api: Api, platform: Running, claimed: Json, nameserver: Nameserver, targets: list[str]
     ) -> None:
         holds(nameserver, claimed)
-        nameserver.says(SHOP, where, of="CNAME")
+        nameserver.says(SHOP, targets, of="CNAME")
         answer = verify(api, platform).json
         assert (answer["status"], answer["lastError"]) == ("pending", "CNAME_MISMATCH")
-        assert answer["records"][1]["observed"][:1] == where
+        assert answer["records"][1]["observed"][:1] == targets
         assert len(answer["records"][1]["observed"]) <= 10
 
-    def test_below_an_apex_addresses_of_the_service_will_do(
+    def test_a_subdomain_may_have_addresses_of_the_service(
         self, api: Api, platform: Running, claimed: Json, nameserver: Nameserver
     ) -> None:
         holds(nameserver, claimed)
         nameserver.forgets(SHOP)
-        nameserver.says(TARGET, OURS)
-        for held, error in (([], "CNAME_MISMATCH"), (["93.184.215.14"], "CNAME_MISMATCH"), (OURS, None)):
-            nameserver.says(SHOP, held)
+        nameserver.says(TARGET, SERVICE_ADDRESSES)
+        for addresses, error in (
+            ([], "CNAME_MISMATCH"),
+            (["93.184.215.14"], "CNAME_MISMATCH"),
+            (SERVICE_ADDRESSES, None),
+        ):
+            nameserver.says(SHOP, addresses)
             answer = verify(api, platform).json
-            assert (answer["lastError"], answer["records"][1]["observed"]) == (error, held)
+            assert (answer["lastError"], answer["records"][1]["observed"]) == (error, addresses)
 
-    def test_only_public_addresses_are_shown(
+    def test_private_addresses_are_hidden(
         self, api: Api, platform: Running, claimed: Json, nameserver: Nameserver
     ) -> None:
         holds(nameserver, claimed)
@@ -126,12 +130,12 @@ class TestVerifyCustomDomain:
         nameserver.says(SHOP, ["10.1.2.3", "93.184.215.14", "169.254.169.254", "127.0.0.1", "fd00::7"])
         answer = verify(api, platform)
         assert answer.json["lastError"] == "CNAME_MISMATCH"
-        # The local stage alone shows its loopback addresses.
-        shown = ["an address that is not public", "93.184.215.14", "127.0.0.1"]
-        assert sorted(answer.json["records"][1]["observed"]) == sorted(shown)
+        # Only the stage `local` shows its loopback addresses.
+        observed = ["an address that is not public", "93.184.215.14", "127.0.0.1"]
+        assert sorted(answer.json["records"][1]["observed"]) == sorted(observed)
         assert "10.1.2.3" not in answer.text
 
-    def test_the_records_of_a_former_claim_are_no_others(
+    def test_records_of_a_former_claim_do_not_count(
         self, api: Api, platform: Running, claimed: Json, nameserver: Nameserver
     ) -> None:
         holds(nameserver, claimed)
@@ -141,116 +145,117 @@ class TestVerifyCustomDomain:
 
 class TestVerifyAnApex:
     @pytest.fixture
-    def claimed(self, api: Api, platform: Running, nameserver: Nameserver) -> Json:
+    def claimed_apex(self, api: Api, platform: Running, nameserver: Nameserver) -> Json:
+        """The claim of an apex domain, whose proof is in DNS."""
         claimed = claim(api, platform, "example.com")
         nameserver.says("_atrium-challenge.example.com", [claimed["records"][0]["expected"]], of="TXT")
         return claimed
 
-    @pytest.mark.usefixtures("claimed")
-    @pytest.mark.parametrize("held", [OURS, OURS[:1], OURS[1:]])
-    def test_it_leads_here_by_addresses_of_what_an_alias_leads_to(
-        self, api: Api, platform: Running, nameserver: Nameserver, held: list[str]
+    @pytest.mark.usefixtures("claimed_apex")
+    @pytest.mark.parametrize("addresses", [SERVICE_ADDRESSES, SERVICE_ADDRESSES[:1], SERVICE_ADDRESSES[1:]])
+    def test_an_apex_may_have_the_addresses_of_the_alias_target(
+        self, api: Api, platform: Running, nameserver: Nameserver, addresses: list[str]
     ) -> None:
-        nameserver.says(TARGET, OURS)
-        nameserver.says("example.com", held)
+        nameserver.says(TARGET, SERVICE_ADDRESSES)
+        nameserver.says("example.com", addresses)
         answer = verify(api, platform).json
-        assert (answer["status"], answer["records"][1]["observed"]) == ("verified", held)
+        assert (answer["status"], answer["records"][1]["observed"]) == ("verified", addresses)
 
-    @pytest.mark.usefixtures("claimed")
-    def test_or_by_addresses_that_the_service_says(
+    @pytest.mark.usefixtures("claimed_apex")
+    def test_an_apex_may_have_the_configured_addresses(
         self, api: Api, platform: Running, nameserver: Nameserver, configure: Configure
     ) -> None:
-        configure(platforms_addresses=",".join(OURS))
-        nameserver.says("example.com", OURS[:1])
+        configure(platforms_addresses=",".join(SERVICE_ADDRESSES))
+        nameserver.says("example.com", SERVICE_ADDRESSES[:1])
         answer = verify(api, platform).json
         assert answer["status"] == "verified"
-        shown = [(record["type"], record["observed"], record["ok"]) for record in answer["records"][1:]]
-        assert shown == [("A", OURS[:1], True), ("AAAA", [], True)]
+        observed = [(record["type"], record["observed"], record["ok"]) for record in answer["records"][1:]]
+        assert observed == [("A", SERVICE_ADDRESSES[:1], True), ("AAAA", [], True)]
 
-    @pytest.mark.usefixtures("claimed")
-    @pytest.mark.parametrize("held", [[], ["93.184.215.14"], [*OURS, "93.184.215.14"]])
-    def test_it_has_to_lead_here_and_nowhere_else(
-        self, api: Api, platform: Running, nameserver: Nameserver, held: list[str]
+    @pytest.mark.usefixtures("claimed_apex")
+    @pytest.mark.parametrize("addresses", [[], ["93.184.215.14"], [*SERVICE_ADDRESSES, "93.184.215.14"]])
+    def test_an_apex_with_other_addresses_is_rejected(
+        self, api: Api, platform: Running, nameserver: Nameserver, addresses: list[str]
     ) -> None:
-        nameserver.says(TARGET, OURS)
-        nameserver.says("example.com", held)
+        nameserver.says(TARGET, SERVICE_ADDRESSES)
+        nameserver.says("example.com", addresses)
         answer = verify(api, platform).json
         assert (answer["status"], answer["lastError"]) == ("pending", "APEX_NEEDS_A_OR_ALIAS")
-        assert sorted(answer["records"][1]["observed"]) == sorted(held)
+        assert sorted(answer["records"][1]["observed"]) == sorted(addresses)
 
-    @pytest.mark.usefixtures("claimed")
-    def test_a_cname_will_not_do(self, api: Api, platform: Running, nameserver: Nameserver) -> None:
-        nameserver.says(TARGET, OURS)
+    @pytest.mark.usefixtures("claimed_apex")
+    def test_an_apex_with_a_cname_is_rejected(self, api: Api, platform: Running, nameserver: Nameserver) -> None:
+        nameserver.says(TARGET, SERVICE_ADDRESSES)
         nameserver.says("example.com", [TARGET], of="CNAME")
         answer = verify(api, platform).json
         assert (answer["lastError"], answer["records"][1]["observed"]) == ("APEX_NEEDS_A_OR_ALIAS", [TARGET])
 
 
-class TestDnsThatDoesNotAnswer:
+class TestDnsFailures:
     @pytest.mark.usefixtures("brisk")
     @pytest.mark.parametrize("name", [PROOF, SHOP])
     @pytest.mark.parametrize(
         ("failure", "error"), [("SILENCE", "DNS_TIMEOUT"), ("SERVFAIL", "DNS_FAILURE"), ("REFUSED", "DNS_FAILURE")]
     )
-    def test_is_said_and_says_nothing_of_the_domain(
+    def test_a_dns_failure_is_reported_and_the_domain_stays_verified(
         self, api: Api, verified: Running, nameserver: Nameserver, name: str, failure: Failure, error: str
     ) -> None:
         before = shown(api, verified)
-        for kind in ("TXT", "CNAME"):
-            nameserver.says(name, failure, of=kind)
+        for record_type in ("TXT", "CNAME"):
+            nameserver.says(name, failure, of=record_type)
         answer = verify(api, verified).json
         assert (answer["status"], answer["lastError"]) == ("verified", error)
         assert [answer[name] for name in ("verifiedAt", "records")] == [before["verifiedAt"], before["records"]]
 
-    def test_keeps_nobody_waiting_for_long(
+    def test_a_check_ends_soon_without_dns(
         self, api: Api, platform: Running, claimed: Json, nameserver: Nameserver
     ) -> None:
         assert claimed
-        for kind in ("TXT", "CNAME", "A", "AAAA"):
+        for record_type in ("TXT", "CNAME", "A", "AAAA"):
             for name in (PROOF, SHOP, TARGET):
-                nameserver.says(name, "SILENCE", of=kind)
-        begun = monotonic()
+                nameserver.says(name, "SILENCE", of=record_type)
+        started_at = monotonic()
         assert verify(api, platform).json["lastError"] == "DNS_TIMEOUT"
-        assert monotonic() - begun < 4
+        assert monotonic() - started_at < 4
         assert {name for name, _ in nameserver.questions} == {PROOF, SHOP, TARGET}
 
 
-class TestADomainThatAnotherHasVerified:
-    def test_shows_only_by_an_error(
+class TestDomainOfAnotherPlatform:
+    def test_a_taken_domain_is_reported_as_an_error(
         self, api: Api, organization: Founded, verified: Running, elsewhere: Running, nameserver: Nameserver
     ) -> None:
-        theirs = claim(api, elsewhere)
-        holds(nameserver, theirs)
+        second_claim = claim(api, elsewhere)
+        holds(nameserver, second_claim)
         answer = verify(api, elsewhere).json
         assert (answer["status"], answer["lastError"]) == ("pending", "DOMAIN_TAKEN")
         assert all(record["ok"] for record in answer["records"])
         assert verified.id not in str(answer)
         assert told(api, organization) == ["added", "verified", "added", "checked"]
 
-    @pytest.mark.parametrize("patience", [3, 0])
-    def test_while_one_is_being_verified_is_the_others_however_long_dns_took(
+    @pytest.mark.parametrize("max_wait_seconds", [3, 0])
+    def test_the_first_of_two_concurrent_checks_gets_the_domain(
         self,
         api: Api,
         platform: Running,
         elsewhere: Running,
         nameserver: Nameserver,
         monkeypatch: pytest.MonkeyPatch,
-        patience: int,
+        max_wait_seconds: int,
     ) -> None:
-        monkeypatch.setattr(pipeline, "_MAX_WAIT_SECONDS", patience)
+        monkeypatch.setattr(pipeline, "_MAX_WAIT_SECONDS", max_wait_seconds)
         proofs = [claim(api, each)["records"][0]["expected"] for each in (platform, elsewhere)]
         nameserver.says(PROOF, proofs, of="TXT")
         nameserver.says(SHOP, [TARGET], of="CNAME")
-        look = dns_check._is_verified_elsewhere  # noqa: SLF001
+        is_verified_elsewhere = dns_check._is_verified_elsewhere  # noqa: SLF001
         answers: list[Answer] = []
 
-        def overtaken(custom: CustomDomain) -> bool:
-            found = look(custom)
+        def verify_other_platform_meanwhile(custom: CustomDomain) -> bool:
+            is_verified = is_verified_elsewhere(custom)
             if custom.id == platform.id and not answers:
                 answers.append(verify(api, elsewhere))
-            return found
+            return is_verified
 
-        monkeypatch.setattr(dns_check, "_is_verified_elsewhere", overtaken)
+        monkeypatch.setattr(dns_check, "_is_verified_elsewhere", verify_other_platform_meanwhile)
         answer = verify(api, platform)
         assert (answers[0].status, answers[0].json["status"]) == (200, "verified")
         assert (answer.status, answer.json["status"], answer.json["lastError"]) == (200, "pending", "DOMAIN_TAKEN")
