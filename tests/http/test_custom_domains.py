@@ -1,4 +1,4 @@
-"""The custom domain of a platform: claimed, shown, given up. What DNS makes of it is in the file beside this one."""
+"""Custom domains of platforms: claim, get and remove. Their DNS checks have tests of their own."""
 
 from typing import Final
 
@@ -13,7 +13,7 @@ from tests.harness.nameserver import Nameserver
 from tests.harness.organizations import Founded, make_key
 from tests.harness.platforms import Running, run_platform
 
-NONE: Final[Json] = {
+NO_DOMAIN: Final[Json] = {
     "domain": None,
     "status": "none",
     "records": [],
@@ -24,38 +24,38 @@ NONE: Final[Json] = {
 
 
 class TestGetCustomDomain:
-    def test_a_new_platform_has_none(self, api: Api, platform: Running) -> None:
+    def test_a_new_platform_has_no_domain(self, api: Api, platform: Running) -> None:
         answer = shown(api, platform)
-        own = {name: platform.record[name] for name in ("id", "createdAt")}
-        assert answer == {**own, "updatedAt": own["createdAt"], "version": 1, **NONE}
+        service_domain = {name: platform.record[name] for name in ("id", "createdAt")}
+        assert answer == {**service_domain, "updatedAt": service_domain["createdAt"], "version": 1, **NO_DOMAIN}
 
-    def test_members_see_what_its_dns_has_to_hold(self, api: Api, platform: Running, mary: Person) -> None:
+    def test_members_see_the_expected_dns_records(self, api: Api, platform: Running, mary: Person) -> None:
         claimed = claim(api, platform)
         assert api.get(path(platform), as_=mary).json == claimed
 
-    def test_to_strangers_there_is_nothing_here(self, api: Api, platform: Running, stranger: Person) -> None:
+    def test_strangers_get_not_found(self, api: Api, platform: Running, stranger: Person) -> None:
         assert api.get(path(platform), as_=stranger).code == "404 not_found"
         assert api.get(path(platform)).code == "401 unauthenticated"
 
-    def test_a_key_needs_the_scope_of_domains_or_a_general_one(
+    def test_a_key_needs_a_domains_scope_or_a_general_one(
         self, api: Api, organization: Founded, platform: Running
     ) -> None:
         for scope in ("domains:read", "domains:write", "read"):
             assert api.get(path(platform), as_=make_key(api, organization, scope)).status == 200
-        other = make_key(api, organization, "platforms:read")
-        assert api.get(path(platform), as_=other).code == "403 insufficient_scope"
+        platforms_key = make_key(api, organization, "platforms:read")
+        assert api.get(path(platform), as_=platforms_key).code == "403 insufficient_scope"
 
 
 class TestSetCustomDomain:
-    def test_the_answer_says_what_dns_has_to_hold(self, api: Api, platform: Running) -> None:
+    def test_the_response_lists_the_expected_dns_records(self, api: Api, platform: Running) -> None:
         answer = api.post(path(platform), as_=platform.owner, json={"domain": SHOP})
         assert (answer.status, answer.location) == (201, path(platform))
-        made = answer.json
-        proof = made["records"][0]["expected"]
+        claimed_domain = answer.json
+        proof = claimed_domain["records"][0]["expected"]
         assert proof.startswith("atrium-verify=")
         assert len(proof.removeprefix("atrium-verify=")) == 32
-        assert {name: made[name] for name in NONE} == {
-            **NONE,
+        assert {name: claimed_domain[name] for name in NO_DOMAIN} == {
+            **NO_DOMAIN,
             "domain": SHOP,
             "status": "pending",
             "records": [
@@ -79,9 +79,9 @@ class TestSetCustomDomain:
                 },
             ],
         }
-        assert shown(api, platform) == made
+        assert shown(api, platform) == claimed_domain
 
-    def test_an_apex_has_to_have_the_addresses_of_the_service(
+    def test_an_apex_needs_the_addresses_of_the_service(
         self, api: Api, platform: Running, configure: Configure
     ) -> None:
         configure(platforms_addresses="192.0.2.7,2001:db8::7")
@@ -91,14 +91,14 @@ class TestSetCustomDomain:
             ("AAAA", "@", "2001:db8::7"),
         ]
 
-    def test_or_an_alias_where_it_has_none_of_its_own(self, api: Api, platform: Running) -> None:
+    def test_an_apex_needs_an_alias_if_the_service_has_no_fixed_addresses(self, api: Api, platform: Running) -> None:
         proof, route = claim(api, platform, "example.com")["records"]
         assert (route["type"], route["name"], route["relativeName"]) == ("ALIAS", "example.com", "@")
         assert route["expected"] == "cname.atrium.example"
         assert proof["relativeName"] == "_atrium-challenge"
 
     @pytest.mark.parametrize(
-        ("written", "domain"),
+        ("entered", "domain"),
         [
             ("  Shop.Example.COM. ", SHOP),
             ("Bücher.example.com", "xn--bcher-kva.example.com"),
@@ -106,8 +106,8 @@ class TestSetCustomDomain:
             ("me.github.io", "me.github.io"),
         ],
     )
-    def test_it_is_taken_as_dns_knows_it(self, api: Api, platform: Running, written: str, domain: str) -> None:
-        assert claim(api, platform, written)["domain"] == domain
+    def test_the_domain_is_normalized(self, api: Api, platform: Running, entered: str, domain: str) -> None:
+        assert claim(api, platform, entered)["domain"] == domain
 
     @pytest.mark.parametrize(
         ("domain", "code"),
@@ -139,27 +139,32 @@ class TestSetCustomDomain:
             (".".join(["a" * 60] * 4), "malformed"),
         ],
     )
-    def test_what_nobody_can_own_is_refused_with_what_to_do(
+    def test_a_domain_that_can_not_be_claimed_is_rejected(
         self, api: Api, platform: Running, domain: object, code: str
     ) -> None:
         answer = api.post(path(platform), as_=platform.owner, json={"domain": domain})
         assert (answer.code, answer.faults) == ("422 validation_failed", {"/domain": code})
         assert shown(api, platform)["status"] == "none"
 
-    def test_the_services_own_names_are_nobody_elses(self, api: Api, platform: Running, configure: Configure) -> None:
+    def test_domains_of_the_service_can_not_be_claimed(self, api: Api, platform: Running, configure: Configure) -> None:
         configure(platforms_domain="platforms.example.net", public_url="https://api.example.org/v1")
-        for own in ("platforms.example.net", "engines.platforms.example.net", "api.example.org", "v2.api.example.org"):
-            answer = api.post(path(platform), as_=platform.owner, json={"domain": own})
+        for service_domain in (
+            "platforms.example.net",
+            "engines.platforms.example.net",
+            "api.example.org",
+            "v2.api.example.org",
+        ):
+            answer = api.post(path(platform), as_=platform.owner, json={"domain": service_domain})
             assert answer.faults == {"/domain": "malformed"}
             assert "belongs to the service" in answer.json["errors"][0]["detail"]
 
-    def test_said_again_it_is_the_claim_that_there_is(self, api: Api, organization: Founded, platform: Running) -> None:
+    def test_a_repeated_claim_returns_the_current_one(self, api: Api, organization: Founded, platform: Running) -> None:
         claimed = claim(api, platform)
-        again = api.post(path(platform), as_=platform.owner, json={"domain": SHOP.upper()})
-        assert (again.status, again.json) == (200, claimed)
+        repeated = api.post(path(platform), as_=platform.owner, json={"domain": SHOP.upper()})
+        assert (repeated.status, repeated.json) == (200, claimed)
         assert told(api, organization) == ["added"]
 
-    def test_another_one_takes_the_place_of_one_that_is_not_verified(
+    def test_another_claim_replaces_an_unverified_domain(
         self, api: Api, organization: Founded, platform: Running
     ) -> None:
         first, second = claim(api, platform), claim(api, platform, "other.example.com")
@@ -169,72 +174,72 @@ class TestSetCustomDomain:
         assert (newest["type"], newest["target"]["name"]) == ("platform.custom_domain.added", "other.example.com")
         assert newest["changes"] == [{"field": "domain", "from": SHOP, "to": "other.example.com"}]
 
-    def test_but_not_of_one_that_is(self, api: Api, verified: Running) -> None:
+    def test_a_verified_domain_is_not_replaced(self, api: Api, verified: Running) -> None:
         before = shown(api, verified)
-        refused = api.post(path(verified), as_=verified.owner, json={"domain": "other.example.com"})
-        assert (refused.code, refused.faults) == ("409 already_exists", {"/domain": "already_exists"})
-        assert f"{SHOP} is verified. Remove it first" in refused.json["detail"]
-        again = api.post(path(verified), as_=verified.owner, json={"domain": SHOP})
-        assert (again.status, again.json) == (200, before)
+        rejected = api.post(path(verified), as_=verified.owner, json={"domain": "other.example.com"})
+        assert (rejected.code, rejected.faults) == ("409 already_exists", {"/domain": "already_exists"})
+        assert f"{SHOP} is verified. Remove it first" in rejected.json["detail"]
+        repeated = api.post(path(verified), as_=verified.owner, json={"domain": SHOP})
+        assert (repeated.status, repeated.json) == (200, before)
 
-    def test_its_proof_is_the_same_when_it_is_claimed_anew_and_another_elsewhere(
+    def test_the_proof_is_the_same_for_each_claim_of_a_platform_and_differs_between_platforms(
         self, api: Api, organization: Founded, platform: Running
     ) -> None:
         first = claim(api, platform)["records"]
         api.delete(path(platform), as_=platform.owner)
         assert claim(api, platform)["records"] == first
-        elsewhere = claim(api, run_platform(api, organization))["records"]
-        assert elsewhere[0]["expected"] != first[0]["expected"]
+        records_of_other = claim(api, run_platform(api, organization))["records"]
+        assert records_of_other[0]["expected"] != first[0]["expected"]
 
-    def test_admins_may_and_others_may_not(
+    def test_only_admins_and_keys_with_the_scope_may_claim(
         self, api: Api, organization: Founded, platform: Running, grace: Person, edith: Person, stranger: Person
     ) -> None:
         body = {"domain": SHOP}
         assert api.post(path(platform), as_=edith, json=body).code == "403 insufficient_role"
         assert api.post(path(platform), as_=stranger, json=body).code == "404 not_found"
-        weak = make_key(api, organization, "write")
-        assert api.post(path(platform), as_=weak, json=body).code == "403 insufficient_scope"
+        writer_key = make_key(api, organization, "write")
+        assert api.post(path(platform), as_=writer_key, json=body).code == "403 insufficient_scope"
         assert api.post(path(platform), as_=make_key(api, organization, "domains:write"), json=body).status == 201
         assert api.post(path(platform), as_=grace, json={"domain": "other.example.com"}).status == 201
 
 
 class TestRemoveCustomDomain:
-    def test_then_there_is_none(self, api: Api, organization: Founded, platform: Running) -> None:
+    def test_the_domain_is_removed(self, api: Api, organization: Founded, platform: Running) -> None:
         claim(api, platform)
         assert api.delete(path(platform), as_=platform.owner).status == 204
-        left = shown(api, platform)
-        assert {name: left[name] for name in NONE} == NONE
+        current = shown(api, platform)
+        assert {name: current[name] for name in NO_DOMAIN} == NO_DOMAIN
         assert log_of(api, organization)[0]["changes"] == [
             {"field": "domain", "from": SHOP, "to": None},
             {"field": "status", "from": "pending", "to": "none"},
         ]
 
-    def test_of_none_is_no_change(self, api: Api, organization: Founded, platform: Running) -> None:
+    def test_removing_no_domain_changes_nothing(self, api: Api, organization: Founded, platform: Running) -> None:
         assert api.delete(path(platform), as_=platform.owner).status == 204
         assert told(api, organization) == []
 
-    def test_a_verified_one_is_free_for_others_at_once(
+    def test_a_removed_domain_is_free_at_once(
         self, api: Api, organization: Founded, verified: Running, nameserver: Nameserver
     ) -> None:
-        other = run_platform(api, organization)
-        holds(nameserver, claim(api, other))
-        assert verify(api, other).json["lastError"] == "DOMAIN_TAKEN"
+        other_platform = run_platform(api, organization)
+        holds(nameserver, claim(api, other_platform))
+        assert verify(api, other_platform).json["lastError"] == "DOMAIN_TAKEN"
         api.delete(path(verified), as_=verified.owner)
-        assert verify(api, other).json["status"] == "verified"
+        assert verify(api, other_platform).json["status"] == "verified"
         assert told(api, organization)[-2:] == ["removed", "verified"]
 
-    def test_a_deleted_platforms_is_free_as_well(
+    def test_the_domain_of_a_deleted_platform_is_free_at_once(
         self, api: Api, organization: Founded, verified: Running, nameserver: Nameserver
     ) -> None:
         assert api.delete(verified.path, as_=verified.owner).status == 204
-        other = run_platform(api, organization)
-        holds(nameserver, claim(api, other))
-        assert verify(api, other).json["status"] == "verified"
+        other_platform = run_platform(api, organization)
+        holds(nameserver, claim(api, other_platform))
+        assert verify(api, other_platform).json["status"] == "verified"
         assert api.get(path(verified), as_=verified.owner).code == "404 not_found"
 
-    def test_a_claim_that_was_not_seen_stays(self, api: Api, platform: Running) -> None:
+    def test_a_stale_etag_removes_no_domain(self, api: Api, platform: Running) -> None:
         stale = api.get(path(platform), as_=platform.owner).etag
         claimed = claim(api, platform)
-        refused = api.delete(path(platform), as_=platform.owner, headers={"If-Match": stale})
-        assert refused.code == "412 precondition_failed"
+        rejected = api.delete(path(platform), as_=platform.owner, headers={"If-Match": stale})
+        assert rejected.code == "412 precondition_failed"
         assert shown(api, platform) == claimed

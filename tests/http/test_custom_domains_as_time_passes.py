@@ -1,4 +1,4 @@
-"""What becomes of a custom domain by itself as time passes."""
+"""Scheduled checks of custom domains."""
 
 from collections.abc import Callable
 
@@ -15,51 +15,57 @@ from tests.harness.organizations import Founded
 from tests.harness.platforms import Running
 from tests.harness.workers import Workers
 
-Pass = Callable[..., None]
+AdvanceTime = Callable[..., None]
 
 pytestmark = pytest.mark.usefixtures("nameserver")
 
 
 @pytest.fixture
-def brisk(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who gives no answer is given up soon."""
+def short_dns_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A short timeout of DNS queries."""
     monkeypatch.setattr(dns_check, "_QUERY_TIMEOUT_SECONDS", 0.2)
 
 
 @pytest.fixture
-def pass_(clock: Clock, workers: Workers) -> Pass:
-    """Let time pass, and what is due be done at its end."""
+def advance_time(clock: Clock, workers: Workers) -> AdvanceTime:
+    """A function that shifts the clock and then runs what is due."""
 
-    def pass_(**amounts: float) -> None:
+    def advance_time(**amounts: float) -> None:
         clock.shift(**amounts)
         workers.sweep()
         workers.deliver()
 
-    return pass_
+    return advance_time
 
 
-class TestAsTimePasses:
-    def test_a_claim_is_looked_at_without_being_asked_for(
-        self, api: Api, organization: Founded, platform: Running, claimed: Json, nameserver: Nameserver, pass_: Pass
+class TestScheduledChecks:
+    def test_a_claimed_domain_is_checked_by_the_schedule(
+        self,
+        api: Api,
+        organization: Founded,
+        platform: Running,
+        claimed: Json,
+        nameserver: Nameserver,
+        advance_time: AdvanceTime,
     ) -> None:
-        pass_(seconds=30)
+        advance_time(seconds=30)
         assert nameserver.questions == []
-        pass_(seconds=31)
+        advance_time(seconds=31)
         assert [shown(api, platform)[name] for name in ("status", "lastError")] == ["pending", "TXT_NOT_FOUND"]
         holds(nameserver, claimed)
-        pass_(seconds=70)
+        advance_time(seconds=70)
         assert shown(api, platform)["status"] == "verified"
         newest = log_of(api, organization)[0]
         assert (newest["type"], newest["actor"]["type"]) == ("platform.custom_domain.verified", "system")
         assert entry_of(api, organization, platform)[:2] == (SHOP, "verified")
 
-    def test_a_look_that_changes_nothing_is_shown_and_makes_no_entry(
-        self, api: Api, organization: Founded, verified: Running, pass_: Pass
+    def test_an_unchanged_result_updates_the_time_of_the_check_without_an_entry(
+        self, api: Api, organization: Founded, verified: Running, advance_time: AdvanceTime
     ) -> None:
         before = shown(api, verified)
-        pass_(hours=20)
+        advance_time(hours=20)
         assert shown(api, verified) == before
-        pass_(hours=7)
+        advance_time(hours=7)
         after = shown(api, verified)
         assert after["lastCheckedAt"] > before["lastCheckedAt"]
         assert after == before | {"lastCheckedAt": after["lastCheckedAt"]}
@@ -67,72 +73,72 @@ class TestAsTimePasses:
         assert told(api, organization) == ["added", "verified"]
 
     @pytest.mark.usefixtures("claimed")
-    def test_a_claim_fails_after_seven_days_and_is_pending_again_when_somebody_asks(
-        self, api: Api, organization: Founded, platform: Running, nameserver: Nameserver, pass_: Pass
+    def test_a_claim_fails_after_seven_days_and_is_pending_again_after_a_request(
+        self, api: Api, organization: Founded, platform: Running, nameserver: Nameserver, advance_time: AdvanceTime
     ) -> None:
-        pass_(days=6, hours=23)
+        advance_time(days=6, hours=23)
         assert shown(api, platform)["status"] == "pending"
-        pass_(hours=2)
+        advance_time(hours=2)
         assert shown(api, platform)["status"] == "failed"
         assert entry_of(api, organization, platform)[:2] == (SHOP, "failed")
-        asked = len(nameserver.questions)
-        pass_(days=1)
-        assert len(nameserver.questions) == asked
+        question_count = len(nameserver.questions)
+        advance_time(days=1)
+        assert len(nameserver.questions) == question_count
         assert claim(api, platform, "other.example.com")["status"] == "pending"
         assert claim(api, platform)["status"] == "pending"
-        pass_(days=8)
+        advance_time(days=8)
         assert shown(api, platform)["status"] == "failed"
-        again = verify(api, platform).json
-        assert (again["status"], again["lastError"]) == ("pending", "TXT_NOT_FOUND")
+        checked = verify(api, platform).json
+        assert (checked["status"], checked["lastError"]) == ("pending", "TXT_NOT_FOUND")
         assert told(api, organization) == ["added", "failed", "added", "added", "failed", "checked"]
-        holds(nameserver, again)
-        pass_(minutes=2)
+        holds(nameserver, checked)
+        advance_time(minutes=2)
         assert shown(api, platform)["status"] == "verified"
 
-    def test_a_domain_lapses_after_three_days_without_its_proof_and_is_free(
+    def test_a_domain_lapses_after_three_days_without_its_proof(
         self,
         api: Api,
         organization: Founded,
         verified: Running,
         elsewhere: Running,
         nameserver: Nameserver,
-        pass_: Pass,
+        advance_time: AdvanceTime,
     ) -> None:
-        theirs = claim(api, elsewhere)
-        nameserver.says(PROOF, [theirs["records"][0]["expected"]], of="TXT")
-        pass_(hours=27)
-        pass_(hours=71)
+        second_claim = claim(api, elsewhere)
+        nameserver.says(PROOF, [second_claim["records"][0]["expected"]], of="TXT")
+        advance_time(hours=27)
+        advance_time(hours=71)
         assert [shown(api, verified)[name] for name in ("status", "lastError")] == ["verified", "TXT_MISMATCH"]
         assert verify(api, elsewhere).json["lastError"] == "DOMAIN_TAKEN"
-        pass_(hours=2)
+        advance_time(hours=2)
         lapsed = shown(api, verified)
         assert (lapsed["status"], lapsed["verifiedAt"]) == ("lapsed", None)
         assert entry_of(api, organization, verified)[:2] == (SHOP, "lapsed")
         assert verify(api, elsewhere).json["status"] == "verified"
         nameserver.says(PROOF, [lapsed["records"][0]["expected"]], of="TXT")
-        back = verify(api, verified).json
-        assert (back["status"], back["lastError"]) == ("pending", "DOMAIN_TAKEN")
+        rechecked = verify(api, verified).json
+        assert (rechecked["status"], rechecked["lastError"]) == ("pending", "DOMAIN_TAKEN")
 
-    def test_a_domain_whose_proof_is_back_in_time_stays(
-        self, api: Api, verified: Running, nameserver: Nameserver, pass_: Pass
+    def test_a_domain_whose_proof_returns_in_time_stays_verified(
+        self, api: Api, verified: Running, nameserver: Nameserver, advance_time: AdvanceTime
     ) -> None:
         proof = shown(api, verified)["records"][0]["expected"]
-        for held in ([], [proof]) * 3:
-            nameserver.says(PROOF, held, of="TXT")
-            pass_(hours=27)
-            pass_(hours=27)
+        for texts in ([], [proof]) * 3:
+            nameserver.says(PROOF, texts, of="TXT")
+            advance_time(hours=27)
+            advance_time(hours=27)
             assert shown(api, verified)["status"] == "verified"
         assert stored(verified).missing_since is None
 
-    def test_a_domain_that_leads_elsewhere_stays_verified(
-        self, api: Api, verified: Running, nameserver: Nameserver, pass_: Pass
+    def test_a_domain_with_another_cname_stays_verified(
+        self, api: Api, verified: Running, nameserver: Nameserver, advance_time: AdvanceTime
     ) -> None:
         nameserver.says(SHOP, ["elsewhere.example.net"], of="CNAME")
         for _ in range(5):
-            pass_(hours=27)
+            advance_time(hours=27)
         assert [shown(api, verified)[name] for name in ("status", "lastError")] == ["verified", "CNAME_MISMATCH"]
 
-    def test_somebody_who_asks_may_find_that_it_has_lapsed(
+    def test_a_requested_check_can_find_the_domain_lapsed(
         self, api: Api, organization: Founded, verified: Running, nameserver: Nameserver, clock: Clock, grace: Person
     ) -> None:
         nameserver.says(PROOF, [], of="TXT")
@@ -142,27 +148,27 @@ class TestAsTimePasses:
         assert told(api, organization)[-2:] == ["checked", "lapsed"]
 
     @pytest.mark.usefixtures("claimed")
-    def test_what_was_given_up_or_deleted_is_looked_at_no_more(
-        self, api: Api, platform: Running, elsewhere: Running, nameserver: Nameserver, pass_: Pass
+    def test_removed_domains_and_deleted_platforms_are_not_checked(
+        self, api: Api, platform: Running, elsewhere: Running, nameserver: Nameserver, advance_time: AdvanceTime
     ) -> None:
         claim(api, elsewhere)
         api.delete(path(platform), as_=platform.owner)
         api.delete(elsewhere.path, as_=elsewhere.owner)
-        pass_(minutes=2)
+        advance_time(minutes=2)
         assert nameserver.questions == []
 
-    @pytest.mark.usefixtures("brisk")
-    def test_dns_that_does_not_answer_lets_nothing_lapse(
-        self, api: Api, organization: Founded, verified: Running, nameserver: Nameserver, pass_: Pass
+    @pytest.mark.usefixtures("short_dns_timeout")
+    def test_a_domain_does_not_lapse_while_dns_times_out(
+        self, api: Api, organization: Founded, verified: Running, nameserver: Nameserver, advance_time: AdvanceTime
     ) -> None:
         nameserver.says(PROOF, [], of="TXT")
-        pass_(hours=27)
+        advance_time(hours=27)
         assert shown(api, verified)["lastError"] == "TXT_NOT_FOUND"
         nameserver.says(PROOF, "SILENCE", of="TXT")
         for _ in range(5):
-            pass_(hours=27)
+            advance_time(hours=27)
         assert [shown(api, verified)[name] for name in ("status", "lastError")] == ["verified", "DNS_TIMEOUT"]
         nameserver.says(PROOF, [], of="TXT")
-        pass_(hours=2)
+        advance_time(hours=2)
         assert shown(api, verified)["status"] == "lapsed"
         assert told(api, organization) == ["added", "verified", "lapsed"]

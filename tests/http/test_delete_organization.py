@@ -13,13 +13,13 @@ from tests.harness.workers import Workers, bodies
 RESTORE = {"status": "active"}
 
 
-def reads(organization: Founded) -> list[str]:
-    below = ("", "/members", "/api-keys", "/audit-log", "/audit-log/verify-integrity")
-    return [f"{organization.path}{path}" for path in below]
+def readable_paths(organization: Founded) -> list[str]:
+    suffixes = ("", "/members", "/api-keys", "/audit-log", "/audit-log/verify-integrity")
+    return [f"{organization.path}{suffix}" for suffix in suffixes]
 
 
 class TestDeleteOrganization:
-    def test_all_of_it_is_gone_at_once_for_everyone(
+    def test_a_deleted_organization_is_not_found_by_any_caller(
         self, api: Api, organization: Founded, ada: Person, grace: Person, mary: Person
     ) -> None:
         key = make_key(api, organization, "admin")
@@ -27,7 +27,7 @@ class TestDeleteOrganization:
         assert (answer.status, answer.text) == (204, "")
         slug = organization.record["slug"]
         for caller in (ada, grace, mary, key):
-            for path in [*reads(organization), f"/organizations/by-slug/{slug}"]:
+            for path in [*readable_paths(organization), f"/organizations/by-slug/{slug}"]:
                 assert api.get(path, as_=caller).code == "404 not_found"
         for person in (ada, grace):
             assert api.post(f"{organization.path}/api-keys", as_=person, json={"name": "k"}).code == "404 not_found"
@@ -35,13 +35,13 @@ class TestDeleteOrganization:
         assert api.delete(organization.path, as_=ada).code == "404 not_found"
         assert api.post(f"{organization.path}/leave", as_=mary).code == "404 not_found"
 
-    def test_a_key_of_it_lists_nothing_any_more(self, api: Api, organization: Founded, ada: Person) -> None:
+    def test_a_key_of_a_deleted_organization_lists_nothing(self, api: Api, organization: Founded, ada: Person) -> None:
         key = make_key(api, organization, "admin")
         api.delete(organization.path, as_=ada)
         for status in ("active", "pending_deletion"):
             assert api.items("/organizations", as_=key, query={"status": status}) == []
 
-    def test_only_the_owner_may(
+    def test_only_the_owner_may_delete(
         self, api: Api, organization: Founded, grace: Person, mary: Person, stranger: Person
     ) -> None:
         key = make_key(api, organization, "admin")
@@ -52,22 +52,26 @@ class TestDeleteOrganization:
         assert api.delete(organization.path).code == "401 unauthenticated"
         assert api.get(organization.path, as_=grace).status == 200
 
-    def test_the_owner_sees_until_when_it_can_be_restored(self, api: Api, ada: Person, clock: Clock) -> None:
+    def test_the_owner_sees_when_the_organization_will_be_purged(self, api: Api, ada: Person, clock: Clock) -> None:
         organization = found(api, ada)
-        moment = clock.freeze()
+        timestamp = clock.freeze()
         api.delete(organization.path, as_=ada)
         (deleted,) = api.items("/organizations", as_=ada, query={"status": "pending_deletion"})
         assert (deleted["status"], deleted["version"]) == ("pending_deletion", 2)
-        assert deleted["deletionDueAt"] == after(moment, days=30)
+        assert deleted["deletionDueAt"] == after(timestamp, days=30)
 
-    def test_its_slug_stays_taken_while_it_can_be_restored(self, api: Api, ada: Person, stranger: Person) -> None:
+    def test_the_slug_stays_reserved_while_the_organization_can_be_restored(
+        self, api: Api, ada: Person, stranger: Person
+    ) -> None:
         organization = found(api, ada, slug="engines")
         api.delete(organization.path, as_=ada)
         assert api.post("/organizations", as_=stranger, json={"name": "x", "slug": "engines"}).code == "409 slug_taken"
 
 
-class TestRestoring:
-    def test_the_owner_restores_it_whole(self, api: Api, organization: Founded, ada: Person, mary: Person) -> None:
+class TestRestoreOrganization:
+    def test_the_owner_restores_the_organization_completely(
+        self, api: Api, organization: Founded, ada: Person, mary: Person
+    ) -> None:
         key = make_key(api, organization, "read")
         api.delete(organization.path, as_=ada)
         answer = api.patch(organization.path, as_=ada, json=RESTORE)
@@ -86,7 +90,7 @@ class TestRestoring:
             assert api.items("/organizations", as_=person) == [expected]
         assert api.items("/organizations", as_=ada, query={"status": "pending_deletion"}) == []
 
-    def test_both_steps_are_in_its_log(self, api: Api, ada: Person) -> None:
+    def test_deletion_and_restore_are_in_the_log(self, api: Api, ada: Person) -> None:
         organization = found(api, ada)
         api.delete(organization.path, as_=ada)
         api.patch(organization.path, as_=ada, json=RESTORE)
@@ -100,7 +104,7 @@ class TestRestoring:
         assert changed["status"] == ("pending_deletion", "active")
         assert changed["deletionDueAt"][1] is None
 
-    def test_nothing_but_restoring_finds_it(self, api: Api, ada: Person) -> None:
+    def test_only_a_restore_finds_a_deleted_organization(self, api: Api, ada: Person) -> None:
         organization = found(api, ada)
         api.delete(organization.path, as_=ada)
         for body in (
@@ -112,25 +116,23 @@ class TestRestoring:
             {"x": 1},
         ):
             assert api.patch(organization.path, as_=ada, json=body).code == "404 not_found"
-        for raw in (b"", b"{", b"[]", b'"active"'):
-            assert api.patch(organization.path, as_=ada, body=raw).code == "404 not_found"
+        for raw_body in (b"", b"{", b"[]", b'"active"'):
+            assert api.patch(organization.path, as_=ada, body=raw_body).code == "404 not_found"
 
-    def test_it_may_be_changed_as_it_is_restored(self, api: Api, ada: Person) -> None:
+    def test_a_restore_may_change_other_fields(self, api: Api, ada: Person) -> None:
         organization = found(api, ada)
         api.delete(organization.path, as_=ada)
         assert api.patch(organization.path, as_=ada, json=RESTORE | {"x": 1}).faults == {"/x": "unknown_field"}
         assert api.patch(organization.path, as_=ada, json=RESTORE | {"name": "Back"}).json["name"] == "Back"
 
-    def test_former_owners_and_later_admins_do_not(
-        self, api: Api, organization: Founded, ada: Person, grace: Person
-    ) -> None:
+    def test_a_former_owner_can_not_restore(self, api: Api, organization: Founded, ada: Person, grace: Person) -> None:
         api.post(f"{organization.path}/transfer-ownership", as_=ada, json={"newOwnerId": grace.id})
         api.delete(organization.path, as_=grace)
         assert api.patch(organization.path, as_=ada, json=RESTORE).code == "404 not_found"
         assert api.patch(organization.path, as_=grace, json=RESTORE).status == 200
 
     @pytest.mark.parametrize(("minutes", "status"), [(-1, 200), (1, 404)])
-    def test_it_can_be_restored_for_30_days(
+    def test_an_organization_can_be_restored_for_30_days(
         self, api: Api, ada: Person, clock: Clock, minutes: int, status: int
     ) -> None:
         organization = found(api, ada)
@@ -138,7 +140,7 @@ class TestRestoring:
         clock.shift(days=30, minutes=minutes)
         assert api.patch(organization.path, as_=ada, json=RESTORE).status == status
 
-    def test_restored_it_can_be_deleted_again_for_another_30_days(self, api: Api, ada: Person, clock: Clock) -> None:
+    def test_a_second_deletion_starts_another_30_days(self, api: Api, ada: Person, clock: Clock) -> None:
         organization = found(api, ada)
         api.delete(organization.path, as_=ada)
         clock.shift(days=29)
@@ -147,7 +149,7 @@ class TestRestoring:
         clock.shift(days=29)
         assert api.patch(organization.path, as_=ada, json=RESTORE).status == 200
 
-    def test_if_match_is_honoured(self, api: Api, ada: Person) -> None:
+    def test_a_restore_compares_if_match(self, api: Api, ada: Person) -> None:
         organization = found(api, ada)
         stale = api.get(organization.path, as_=ada).etag
         api.delete(organization.path, as_=ada)
@@ -156,7 +158,7 @@ class TestRestoring:
 
 
 class TestPurge:
-    def test_after_30_days_nothing_of_it_is_left_but_its_log(
+    def test_only_the_log_remains_after_30_days(
         self, api: Api, organization: Founded, ada: Person, workers: Workers, clock: Clock
     ) -> None:
         for n in range(12):
@@ -170,13 +172,13 @@ class TestPurge:
         clock.shift(days=30, minutes=5)
         workers.settle()
         workers.settle()
-        left = [item for item in cloud.stored() if organization.id in json.dumps(item, default=repr)]
-        assert {item["pk"][:2] for item in left if "ttl" not in item} == {"A#", "Q#"}
-        assert [item["pk"] for item in left if "ttl" in item] == ["U#organization-slug#analytical-engines"]
+        remaining = [item for item in cloud.stored() if organization.id in json.dumps(item, default=repr)]
+        assert {item["pk"][:2] for item in remaining if "ttl" not in item} == {"A#", "Q#"}
+        assert [item["pk"] for item in remaining if "ttl" in item] == ["U#organization-slug#analytical-engines"]
         assert not [item for item in cloud.stored() if item["pk"].startswith("K#")]
         assert api.items("/organizations", as_=ada, query={"status": "pending_deletion"}) == []
 
-    def test_its_log_ends_with_the_purge_and_is_whole(
+    def test_the_log_is_complete_and_ends_with_the_purge(
         self, api: Api, organization: Founded, ada: Person, workers: Workers, clock: Clock
     ) -> None:
         api.delete(organization.path, as_=ada)
@@ -192,7 +194,7 @@ class TestPurge:
         )
         assert sorted(item["sequence"] for item in log) == list(range(1, 7))
 
-    def test_its_slug_is_free_then(
+    def test_the_purge_frees_the_slug(
         self, api: Api, ada: Person, stranger: Person, workers: Workers, clock: Clock
     ) -> None:
         organization = found(api, ada, slug="engines")
@@ -201,14 +203,14 @@ class TestPurge:
         workers.settle()
         assert found(api, stranger, slug="engines").record["slug"] == "engines"
 
-    def test_before_its_time_nothing_is_purged(self, api: Api, ada: Person, workers: Workers, clock: Clock) -> None:
+    def test_nothing_is_purged_before_30_days(self, api: Api, ada: Person, workers: Workers, clock: Clock) -> None:
         organization = found(api, ada)
         api.delete(organization.path, as_=ada)
         clock.shift(days=30, minutes=-1)
         workers.settle()
         assert api.patch(organization.path, as_=ada, json=RESTORE).status == 200
 
-    def test_a_restored_one_is_not_purged_even_by_a_message_that_was_queued_before(
+    def test_a_restored_organization_is_not_purged_by_an_earlier_message(
         self, api: Api, ada: Person, workers: Workers, clock: Clock
     ) -> None:
         organization = found(api, ada)
@@ -223,7 +225,7 @@ class TestPurge:
         workers.settle()
         assert api.get(organization.path, as_=ada).status == 200
 
-    def test_purged_twice_it_is_purged_once(self, api: Api, ada: Person, workers: Workers, clock: Clock) -> None:
+    def test_repeated_messages_purge_once(self, api: Api, ada: Person, workers: Workers, clock: Clock) -> None:
         organization = found(api, ada)
         api.delete(organization.path, as_=ada)
         clock.shift(days=30, minutes=5)

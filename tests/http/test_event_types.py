@@ -14,52 +14,52 @@ from tests.harness.organizations import Founded
 
 
 @pytest.fixture
-def listed(api: Api) -> dict[str, dict[str, Any]]:
-    """The types of events as anybody finds them."""
+def listed_event_types(api: Api) -> dict[str, dict[str, Any]]:
+    """The event types of the public list, by name."""
     return {item["type"]: item for item in api.items("/event-types")}
 
 
-def test_every_event_is_listed_with_what_it_says(listed: dict[str, dict[str, Any]]) -> None:
-    assert list(listed) == events()
-    assert {name: item["description"] for name, item in listed.items()} == {
+def test_every_event_type_is_listed_with_its_description(listed_event_types: dict[str, dict[str, Any]]) -> None:
+    assert list(listed_event_types) == events()
+    assert {name: item["description"] for name, item in listed_event_types.items()} == {
         name: event_type.description for name, event_type in EVENT_TYPES.items()
     }
 
 
-def test_every_example_is_what_its_schema_says(listed: dict[str, dict[str, Any]]) -> None:
-    for item in listed.values():
+def test_every_example_matches_its_schema(listed_event_types: dict[str, dict[str, Any]]) -> None:
+    for item in listed_event_types.values():
         Draft202012Validator.check_schema(item["schema"])
-        whole = {**item["schema"], "unevaluatedProperties": False}
-        faults = Draft202012Validator(whole, format_checker=Draft202012Validator.FORMAT_CHECKER)
-        assert [fault.message for fault in faults.iter_errors(item["example"])] == [], item["type"]
-        assert list(faults.iter_errors({})), f"the schema of {item['type']} takes anything"
+        closed_schema = {**item["schema"], "unevaluatedProperties": False}
+        validator = Draft202012Validator(closed_schema, format_checker=Draft202012Validator.FORMAT_CHECKER)
+        assert [error.message for error in validator.iter_errors(item["example"])] == [], item["type"]
+        assert list(validator.iter_errors({})), f"the schema of {item['type']} accepts anything"
 
 
-def test_every_schema_stands_alone(listed: dict[str, dict[str, Any]]) -> None:
-    for item in listed.values():
+def test_every_schema_is_self_contained(listed_event_types: dict[str, dict[str, Any]]) -> None:
+    for item in listed_event_types.values():
         text = json.dumps(item["schema"])
         assert "#/components" not in text
         assert all(f'"#/$defs/{name}"' in text for name in item["schema"]["$defs"])
 
 
-def test_they_are_those_of_the_document(listed: dict[str, dict[str, Any]]) -> None:
+def test_the_list_equals_the_webhooks_of_the_openapi_document(listed_event_types: dict[str, dict[str, Any]]) -> None:
     for name, path in openapi.document()["webhooks"].items():
         content = path["post"]["requestBody"]["content"]["application/json"]
-        assert path["post"]["description"] == listed[name]["description"]
-        assert content["example"]["data"] == listed[name]["example"]
+        assert path["post"]["description"] == listed_event_types[name]["description"]
+        assert content["example"]["data"] == listed_event_types[name]["example"]
 
 
-def test_what_happens_is_as_its_schema_says(
-    api: Api, organization: Founded, ada: Person, listed: dict[str, dict[str, Any]]
+def test_a_real_event_matches_its_schema(
+    api: Api, organization: Founded, ada: Person, listed_event_types: dict[str, dict[str, Any]]
 ) -> None:
     api.patch(organization.path, as_=ada, json={"name": "Looms"})
     (entry,) = log_of(api, organization, type="organization.updated")
-    schema = listed["organization.updated"]["schema"]
+    schema = listed_event_types["organization.updated"]["schema"]
     assert list(Draft202012Validator(schema).iter_errors(entry["data"])) == []
     assert list(Draft202012Validator(schema).iter_errors({**entry["data"], "status": "lost"}))
 
 
-def test_the_list_goes_on_for_whoever_moves_to_another_network(api: Api, ada: Person) -> None:
+def test_a_cursor_is_valid_from_another_network_and_for_a_user(api: Api, ada: Person) -> None:
     first = api.get("/event-types", query={"limit": 100}).json
     rest = {"limit": 100, "cursor": first["nextCursor"]}
     second = api.get("/event-types", query=rest, ip="198.51.100.9").json
