@@ -17,12 +17,12 @@ from tests.harness.logs import log_of, verify
 from tests.harness.organizations import Founded, make_key
 from tests.harness.workers import Workers
 
-ERASED = [2, 5, 7, 8]
+ERASED_SEQUENCES = [2, 5, 7, 8]
 
 
 @pytest.fixture
 def before(api: Api, organization: Founded, grace: Person, workers: Workers) -> list[Json]:
-    """The log before Grace is erased, the oldest entry first: of nine entries four name her, one of them a long one."""
+    """The log before the erasure of Grace, the oldest entry first. Four of nine entries name her, one of them long."""
     invite(api, organization, "sophie@example.org", as_=grace)
     api.patch(organization.path, as_=organization.owner, json={"name": "Engines"})
     api.patch(organization.path, as_=grace, json={"companyAddress": "x" * 3900})
@@ -33,58 +33,62 @@ def before(api: Api, organization: Founded, grace: Person, workers: Workers) -> 
 
 
 @pytest.fixture
-def kept(api: Api, organization: Founded, before: list[Json]) -> str:
+def checkpoint_before(api: Api, organization: Founded, before: list[Json]) -> str:
     """The checkpoint of the log before Grace is erased."""
     assert len(before) == 9
     return str(verify(api, organization)["checkpoint"])
 
 
 @pytest.fixture
-def after(api: Api, organization: Founded, grace: Person, kept: str, workers: Workers, clock: Clock) -> list[Json]:
-    """The log afterwards."""
-    assert kept
+def after(
+    api: Api, organization: Founded, grace: Person, checkpoint_before: str, workers: Workers, clock: Clock
+) -> list[Json]:
+    """The log after the erasure, the oldest entry first."""
+    assert checkpoint_before
     assert erased(api, workers, clock, organization, userId=grace.id)["erasedEntries"] == 4
     return log_of(api, organization)[::-1]
 
 
-def stays_of(entry: Json, now: Json) -> Json:
-    """What stays of an entry that is erased, signed as it is now."""
-    integrity = entry["integrity"] | {"erasureSignature": now["integrity"].get("erasureSignature")}
-    gone: Json = {"actor": None, "target": None, "context": None, "changes": [], "data": None}
-    return entry | gone | {"erased": True, "integrity": integrity}
+def erased_form(entry: Json, current: Json) -> Json:
+    """Return the erased form of an entry, with the signature of the current one."""
+    integrity = entry["integrity"] | {"erasureSignature": current["integrity"].get("erasureSignature")}
+    removed: Json = {"actor": None, "target": None, "context": None, "changes": [], "data": None}
+    return entry | removed | {"erased": True, "integrity": integrity}
 
 
 class TestEntries:
-    def test_those_that_name_the_person_keep_their_place_and_the_others_everything(
+    def test_erased_entries_keep_their_sequence_and_others_are_unchanged(
         self, before: list[Json], after: list[Json]
     ) -> None:
-        *of_before, last = after
-        assert of_before == [
-            stays_of(entry, now) if entry["sequence"] in ERASED else entry
-            for entry, now in zip(before, of_before, strict=True)
+        *entries, last = after
+        assert entries == [
+            erased_form(entry, current) if entry["sequence"] in ERASED_SEQUENCES else entry
+            for entry, current in zip(before, entries, strict=True)
         ]
         assert last["type"] == "organization.person_erased"
         assert "erased" not in last
 
-    def test_their_long_texts_are_gone(self, organization: Founded, after: list[Json]) -> None:
-        long = [item["sk"] for item in cloud.stored() if item["pk"] == f"B#{organization.id}"]
-        assert long == [entry["id"] for entry in after if entry["changes"] and entry["sequence"] == 9]
+    def test_long_bodies_of_erased_entries_are_removed(self, organization: Founded, after: list[Json]) -> None:
+        long_body_ids = [item["sk"] for item in cloud.stored() if item["pk"] == f"B#{organization.id}"]
+        assert long_body_ids == [entry["id"] for entry in after if entry["changes"] and entry["sequence"] == 9]
 
-    def test_they_are_on_every_page(self, api: Api, organization: Founded, ada: Person, after: list[Json]) -> None:
+    def test_erased_entries_are_paginated(
+        self, api: Api, organization: Founded, ada: Person, after: list[Json]
+    ) -> None:
         pages = api.pages(f"{organization.path}/audit-log", as_=ada, query={"limit": 1})
         assert [page["items"] for page in pages if page["items"]] == [[entry] for entry in after[::-1]]
 
-    def test_they_are_found_by_what_stays_and_by_nothing_else(
+    def test_erased_entries_are_found_only_by_type_and_time(
         self, api: Api, organization: Founded, grace: Person, before: list[Json], after: list[Json]
     ) -> None:
         target = before[7]["target"]["id"]
         assert log_of(api, organization, actorId=grace.id) == log_of(api, organization, targetId=target) == []
         for type_, sequences in (("organization.api_key.created", [8]), ("organization.invitation.*", [5, 4, 3, 2])):
             assert [entry["sequence"] for entry in log_of(api, organization, type=type_)] == sequences
-        moment = {"from": after[6]["occurredAt"], "to": after[7]["occurredAt"]}
-        assert [entry["sequence"] for entry in log_of(api, organization, **moment)] == [8, 7]
+        time_range = {"from": after[6]["occurredAt"], "to": after[7]["occurredAt"]}
+        assert [entry["sequence"] for entry in log_of(api, organization, **time_range)] == [8, 7]
 
-    def test_those_that_wait_for_their_place_are_erased_too(
+    def test_pending_entries_are_erased_too(
         self, api: Api, organization: Founded, grace: Person, workers: Workers, clock: Clock
     ) -> None:
         make_key(api, organization, as_=grace)
@@ -93,7 +97,7 @@ class TestEntries:
         assert left_of(grace.id, grace.email) == []
         assert verify(api, organization)["valid"]
 
-    def test_what_names_two_people_is_erased_once(
+    def test_an_entry_that_names_two_people_is_erased_once(
         self, api: Api, organization: Founded, grace: Person, mary: Person, workers: Workers, clock: Clock
     ) -> None:
         api.patch(f"{organization.path}/members/{mary.id}", as_=grace, json={"role": "editor"})
@@ -104,7 +108,7 @@ class TestEntries:
         assert counts == [2, 1, 0]
         assert left_of(grace.id, mary.id, grace.email, mary.email) == []
 
-    def test_of_two_people_erased_at_once_nothing_is_left_and_nothing_counted_twice(
+    def test_concurrent_erasures_count_each_entry_once(
         self, api: Api, organization: Founded, grace: Person, mary: Person, workers: Workers, clock: Clock
     ) -> None:
         api.patch(f"{organization.path}/members/{mary.id}", as_=grace, json={"role": "editor"})
@@ -113,7 +117,7 @@ class TestEntries:
         assert sum(found_at(api, organization, path)["erasedEntries"] for path in paths) == 3
         assert left_of(grace.id, mary.id, grace.email, mary.email) == []
 
-    def test_the_id_of_a_thing_is_nobodys_and_erases_nothing(
+    def test_the_id_of_an_organization_erases_nothing(
         self, api: Api, organization: Founded, workers: Workers, clock: Clock
     ) -> None:
         api.patch(organization.path, as_=make_key(api, organization, "admin"), json={"name": "Engines"})
@@ -125,23 +129,26 @@ class TestEntries:
         assert newest["type"] == "organization.person_erased"
         assert others == log
 
-    @pytest.mark.parametrize("by", ["email", "userId"])
-    def test_what_an_api_key_did_names_whoever_its_name_names(
-        self, api: Api, organization: Founded, grace: Person, workers: Workers, clock: Clock, by: str
+    @pytest.mark.parametrize("identified_by", ["email", "userId"])
+    def test_entries_of_an_api_key_whose_name_holds_the_person_are_erased(
+        self, api: Api, organization: Founded, grace: Person, workers: Workers, clock: Clock, identified_by: str
     ) -> None:
-        mark = {"email": grace.email, "userId": grace.id}[by]
-        theirs, other = (make_key(api, organization, "admin", name=name) for name in (f"For {mark}", "For all"))
-        api.patch(organization.path, as_=theirs, json={"name": "By theirs"})
-        api.patch(organization.path, as_=other, json={"name": "By another"})
+        personal_value = {"email": grace.email, "userId": grace.id}[identified_by]
+        key_named_after_person, other_key = (
+            make_key(api, organization, "admin", name=name) for name in (f"For {personal_value}", "For all")
+        )
+        api.patch(organization.path, as_=key_named_after_person, json={"name": "By theirs"})
+        api.patch(organization.path, as_=other_key, json={"name": "By another"})
         workers.deliver()
         before = log_of(api, organization)
-        assert erased(api, workers, clock, organization, **{by: mark})["erasedEntries"] == 3
-        assert left_of(mark) == []
-        _, by_another, by_theirs, *_ = log_of(api, organization)
-        assert (by_theirs["id"], by_theirs["erased"], by_another) == (before[1]["id"], True, before[0])
+        record = erased(api, workers, clock, organization, **{identified_by: personal_value})
+        assert record["erasedEntries"] == 3
+        assert left_of(personal_value) == []
+        _, entry_of_other, erased_entry, *_ = log_of(api, organization)
+        assert (erased_entry["id"], erased_entry["erased"], entry_of_other) == (before[1]["id"], True, before[0])
         assert verify(api, organization)["valid"]
 
-    def test_more_than_a_transaction_holds_are_erased(
+    def test_more_entries_than_fit_in_a_transaction_are_erased(
         self, api: Api, organization: Founded, grace: Person, workers: Workers, clock: Clock
     ) -> None:
         for n in range(60):
@@ -153,28 +160,28 @@ class TestEntries:
 
 
 class TestProofs:
-    def test_the_tree_is_what_it_was(
-        self, api: Api, organization: Founded, kept: str, before: list[Json], after: list[Json]
+    def test_the_tree_is_unchanged(
+        self, api: Api, organization: Founded, checkpoint_before: str, before: list[Json], after: list[Json]
     ) -> None:
         for entries in (before, after[:9]):
             leaves = [bytes.fromhex(entry["integrity"]["leafHash"]) for entry in entries]
-            rfc6962.check_note(kept, organization.id, leaves, PUBLIC_KEY)
+            rfc6962.check_note(checkpoint_before, organization.id, leaves, PUBLIC_KEY)
         assert verify(api, organization)["treeSize"] == len(after) == 10
 
     @pytest.mark.usefixtures("after")
-    def test_the_log_verifies_with_the_checkpoints_kept_before_and_since(
-        self, api: Api, organization: Founded, edith: Person, kept: str, workers: Workers, clock: Clock
+    def test_the_log_verifies_against_earlier_checkpoints(
+        self, api: Api, organization: Founded, edith: Person, checkpoint_before: str, workers: Workers, clock: Clock
     ) -> None:
-        meanwhile = str(verify(api, organization)["checkpoint"])
+        checkpoint_between = str(verify(api, organization)["checkpoint"])
         erased(api, workers, clock, organization, userId=edith.id)
-        for checkpoint in (kept, meanwhile, str(verify(api, organization)["checkpoint"])):
+        for checkpoint in (checkpoint_before, checkpoint_between, str(verify(api, organization)["checkpoint"])):
             report = verify(api, organization, checkpoint=to_base64url(checkpoint.encode()))
             assert (report["valid"], report["checkedEntries"]) == (True, 11)
 
 
 @pytest.mark.usefixtures("after")
 class TestExports:
-    def test_in_one_answer_they_are_as_listed_and_proven_offline(
+    def test_an_inline_export_equals_the_list_and_is_verified_offline(
         self, api: Api, organization: Founded, ada: Person, after: list[Json]
     ) -> None:
         text = api.get(f"{organization.path}/audit-log/export", as_=ada).text
@@ -185,23 +192,21 @@ class TestExports:
         assert "10 of 10 entries are proven to be in the signed tree" in proven
         assert "6 unaltered, 4 erased" in proven
 
-    def test_in_the_background_they_are_as_listed(
+    def test_an_async_export_equals_the_list(
         self, api: Api, organization: Founded, after: list[Json], workers: Workers
     ) -> None:
         record = completed(api, workers, organization)
         assert lines(record)[:10] == after
 
-    def test_by_filters_they_are_found_by_what_stays(
+    def test_export_filters_find_erased_entries_only_by_type(
         self, api: Api, organization: Founded, grace: Person, after: list[Json], workers: Workers
     ) -> None:
         by_type = completed(api, workers, organization, filters={"type": "organization.api_key.created"})
         assert lines(by_type) == [after[7]]
         assert lines(completed(api, workers, organization, filters={"actorId": grace.id})) == []
 
-    def test_in_a_spreadsheet_they_say_that_they_are_erased(
-        self, api: Api, organization: Founded, ada: Person, after: list[Json]
-    ) -> None:
+    def test_csv_marks_erased_entries(self, api: Api, organization: Founded, ada: Person, after: list[Json]) -> None:
         text = api.get(f"{organization.path}/audit-log/export", as_=ada, query={"format": "csv"}).text
-        shown = [(row["sequence"], row["type"], row["actorId"], row["erased"]) for row in rows(text)]
-        assert shown[7] == ("8", "organization.api_key.created", "", "true")
-        assert [row[3] for row in shown] == ["true" if "erased" in entry else "" for entry in after]
+        cells = [(row["sequence"], row["type"], row["actorId"], row["erased"]) for row in rows(text)]
+        assert cells[7] == ("8", "organization.api_key.created", "", "true")
+        assert [row[3] for row in cells] == ["true" if "erased" in entry else "" for entry in after]

@@ -1,6 +1,4 @@
-"""Each event becomes one delivery to each webhook that wants it, whatever happens meanwhile."""
-
-from typing import Any
+"""Fan-out: each event becomes one delivery to each subscribed webhook, whatever failures occur."""
 
 import pytest
 
@@ -20,28 +18,24 @@ pytestmark = pytest.mark.usefixtures("private_targets")
 UPDATED = "organization.updated"
 
 
-def of_type(found: list[dict[str, Any]], event_type: str) -> list[dict[str, Any]]:
-    return [one for one in found if one["eventType"] == event_type]
-
-
-class TestWhoIsTold:
-    def test_every_event_after_its_creation_reaches_a_webhook_and_none_before(
+class TestSubscribers:
+    def test_a_webhook_gets_every_event_from_its_creation_on(
         self, api: Api, organization: Founded, workers: Workers, receiver: Receiver
     ) -> None:
         rename(api, organization, "Before")
-        made = hook(api, organization, receiver)
+        webhook = hook(api, organization, receiver)
         rename(api, organization, "After")
         workers.deliver()
         entries = log_of(api, organization)[::-1]
-        since = [entry["type"] for entry in entries].index("organization.webhook.created")
+        first = [entry["type"] for entry in entries].index("organization.webhook.created")
         assert (
-            types(receiver) == [entry["type"] for entry in entries[since:]] == ["organization.webhook.created", UPDATED]
+            types(receiver) == [entry["type"] for entry in entries[first:]] == ["organization.webhook.created", UPDATED]
         )
         assert told(receiver.requests[-1])["data"]["name"] == "After"
-        assert {one["status"] for one in deliveries(api, made)} == {"succeeded"}
+        assert {each["status"] for each in deliveries(api, webhook)} == {"succeeded"}
 
     @pytest.mark.parametrize(
-        ("events", "reached"),
+        ("events", "is_subscribed"),
         [
             (["*"], True),
             ([UPDATED], True),
@@ -51,40 +45,47 @@ class TestWhoIsTold:
             (["organization.deleted"], False),
         ],
     )
-    def test_a_webhook_is_told_what_it_wants(
-        self, api: Api, organization: Founded, workers: Workers, receiver: Receiver, events: list[str], *, reached: bool
+    def test_a_webhook_gets_the_subscribed_events(
+        self,
+        api: Api,
+        organization: Founded,
+        workers: Workers,
+        receiver: Receiver,
+        events: list[str],
+        *,
+        is_subscribed: bool,
     ) -> None:
         hook(api, organization, receiver, events=events)
         rename(api, organization, "After")
         workers.deliver()
-        assert (UPDATED in types(receiver)) == reached
+        assert (UPDATED in types(receiver)) == is_subscribed
 
     @pytest.mark.parametrize(
-        ("given", "meant"),
+        ("pattern", "suggestion"),
         [("organization", "organization.*"), ("organization.", "organization.*"), ("ORGANIZATION.*", "organization.*")],
     )
-    def test_what_is_no_pattern_is_answered_with_the_one_that_was_meant(
-        self, api: Api, organization: Founded, given: str, meant: str
+    def test_the_error_for_an_invalid_pattern_suggests_a_valid_one(
+        self, api: Api, organization: Founded, pattern: str, suggestion: str
     ) -> None:
-        body = {"url": "https://receiver.example/", "events": [given]}
+        body = {"url": "https://receiver.example/", "events": [pattern]}
         answer = api.post(f"{organization.path}/webhooks", as_=organization.owner, json=body)
-        assert f"did you mean '{meant}'?" in answer.json["errors"][0]["detail"]
+        assert f"did you mean '{suggestion}'?" in answer.json["errors"][0]["detail"]
 
-    def test_what_there_are_no_events_of_yet_can_be_wanted(self, api: Api, organization: Founded) -> None:
-        made = hook(api, organization, "https://receiver.example/", events=["page.*"])
-        assert made.record["events"] == ["page.*"]
+    def test_a_pattern_without_past_events_is_accepted(self, api: Api, organization: Founded) -> None:
+        webhook = hook(api, organization, "https://receiver.example/", events=["page.*"])
+        assert webhook.record["events"] == ["page.*"]
 
-    def test_each_webhook_gets_its_own(
+    def test_each_webhook_gets_its_own_delivery(
         self, api: Api, organization: Founded, workers: Workers, receiver: Receiver
     ) -> None:
-        made = [hook(api, organization, receiver.at("127.0.0.1", f"/{n}"), events=[UPDATED]) for n in range(3)]
+        webhooks = [hook(api, organization, receiver.at("127.0.0.1", f"/{n}"), events=[UPDATED]) for n in range(3)]
         rename(api, organization, "After")
         workers.deliver()
         assert sorted(request.path for request in receiver.requests) == ["/0", "/1", "/2"]
         (event_id,) = {request.headers["webhook-id"] for request in receiver.requests}
-        assert [delivery(api, one, UPDATED)["eventId"] for one in made] == [event_id] * 3
+        assert [delivery(api, webhook, UPDATED)["eventId"] for webhook in webhooks] == [event_id] * 3
 
-    def test_another_organizations_events_stay_its_own(
+    def test_events_of_another_organization_are_not_delivered(
         self, api: Api, organization: Founded, stranger: Person, workers: Workers, receiver: Receiver
     ) -> None:
         hook(api, organization, receiver, events=[UPDATED])
@@ -92,46 +93,46 @@ class TestWhoIsTold:
         workers.deliver()
         assert receiver.requests == []
 
-    def test_a_change_holds_from_its_own_entry_on_however_late_that_is_read(
+    def test_a_changed_subscription_applies_from_its_own_log_entry_on(
         self, api: Api, organization: Founded, workers: Workers, receiver: Receiver
     ) -> None:
-        made = hook(api, organization, receiver, events=[UPDATED])
+        webhook = hook(api, organization, receiver, events=[UPDATED])
         rename(api, organization, "First")
-        change(api, made, events=["organization.deleted"])
+        change(api, webhook, events=["organization.deleted"])
         rename(api, organization, "Second")
-        change(api, made, events=[UPDATED])
+        change(api, webhook, events=[UPDATED])
         rename(api, organization, "Third")
         workers.deliver()
         assert [told(request)["data"]["name"] for request in receiver.requests] == ["First", "Third"]
 
-    def test_one_that_is_deleted_is_told_nothing_more(
+    def test_a_deleted_webhook_gets_nothing(
         self, api: Api, organization: Founded, workers: Workers, receiver: Receiver
     ) -> None:
-        made = hook(api, organization, receiver)
+        webhook = hook(api, organization, receiver)
         workers.deliver()
-        api.delete(made.path, as_=organization.owner)
+        api.delete(webhook.path, as_=organization.owner)
         rename(api, organization, "After")
         workers.deliver()
         assert types(receiver) == ["organization.webhook.created"]
 
-    def test_what_a_paused_one_misses_is_recorded_as_skipped(
+    def test_events_of_a_paused_webhook_are_skipped(
         self, api: Api, organization: Founded, workers: Workers, receiver: Receiver
     ) -> None:
-        made = hook(api, organization, receiver, events=[UPDATED])
-        change(api, made, enabled=False)
+        webhook = hook(api, organization, receiver, events=[UPDATED])
+        change(api, webhook, enabled=False)
         rename(api, organization, "Unheard")
-        change(api, made, enabled=True)
+        change(api, webhook, enabled=True)
         rename(api, organization, "Heard")
         workers.deliver()
         assert [told(request)["data"]["name"] for request in receiver.requests] == ["Heard"]
-        assert [one["status"] for one in deliveries(api, made)] == ["skipped", "succeeded"]
-        skipped = deliveries(api, made)[0]
+        assert [each["status"] for each in deliveries(api, webhook)] == ["skipped", "succeeded"]
+        skipped = deliveries(api, webhook)[0]
         assert (skipped["attempts"], skipped["nextAttemptAt"]) == ([], None)
         assert skipped["completedAt"] is not None
 
 
-class TestWhateverHappens:
-    def test_a_log_that_grew_to_many_entries_is_delivered_whole_and_in_order(
+class TestFailures:
+    def test_many_entries_are_delivered_completely_and_in_order(
         self, api: Api, organization: Founded, workers: Workers, receiver: Receiver
     ) -> None:
         urls = [receiver.at("127.0.0.1", f"/{n}") for n in range(3)]
@@ -141,27 +142,27 @@ class TestWhateverHappens:
             rename(api, organization, f"Name {n}")
         workers.deliver()
         for n in range(3):
-            heard = [told(request) for request in receiver.requests if request.path == f"/{n}"]
-            assert [one["data"]["name"] for one in heard] == [f"Name {n}" for n in range(60)]
-            sequences = [one["sequence"] for one in heard]
+            received = [told(request) for request in receiver.requests if request.path == f"/{n}"]
+            assert [payload["data"]["name"] for payload in received] == [f"Name {n}" for n in range(60)]
+            sequences = [payload["sequence"] for payload in received]
             assert sequences == sorted(sequences)
 
-    def test_a_lost_message_is_made_up_for_by_the_sweep(
+    def test_the_sweep_replaces_a_lost_message(
         self, api: Api, organization: Founded, workers: Workers, receiver: Receiver, clock: Clock
     ) -> None:
-        made = hook(api, organization, receiver, events=[UPDATED])
+        webhook = hook(api, organization, receiver, events=[UPDATED])
         rename(api, organization, "After")
         with failing(Fault.TIMED_OUT, name="sqs:SendMessageBatch", times=None):
             workers.deliver()
         assert receiver.requests == []
         assert bodies("deliveries.fifo") == []
-        assert delivery(api, made, UPDATED)["status"] == "pending"
+        assert delivery(api, webhook, UPDATED)["status"] == "pending"
         clock.shift(minutes=6)
         workers.settle()
         assert types(receiver) == [UPDATED]
-        assert delivery(api, made, UPDATED)["status"] == "succeeded"
+        assert delivery(api, webhook, UPDATED)["status"] == "succeeded"
 
-    def test_a_message_that_comes_twice_sends_nothing_twice(
+    def test_a_repeated_message_sends_nothing_twice(
         self, api: Api, organization: Founded, workers: Workers, receiver: Receiver
     ) -> None:
         hook(api, organization, receiver, events=[UPDATED])
@@ -174,7 +175,7 @@ class TestWhateverHappens:
         assert types(receiver) == [UPDATED]
         assert [item for item in cloud.stored() if item["sk"] == "!"] == cursors
 
-    def test_an_entry_that_somebody_removed_stops_what_is_behind_it(
+    def test_a_missing_entry_stops_the_fan_out(
         self, api: Api, organization: Founded, workers: Workers, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         hook(api, organization, receiver, events=[UPDATED])
@@ -185,8 +186,8 @@ class TestWhateverHappens:
             patched.setattr("chalicelib.features.notifications.logic.fan_out.fan_out", lambda *_: None)
             workers.deliver()
         entries = [item for item in cloud.stored() if item["pk"] == f"A#{organization.id}"]
-        gone = next(item for item in entries if b"Gone" in item["body"] and item["type"] == UPDATED)
-        cloud.remove(gone)
+        removed = next(item for item in entries if b"Gone" in item["body"] and item["type"] == UPDATED)
+        cloud.remove(removed)
         rename(api, organization, "Last")
         assert workers.attempt().failed
         assert types(receiver) == []

@@ -1,4 +1,4 @@
-"""What somebody puts into the table as if the service had committed it: nothing shows it, and nothing signs it."""
+"""Log entries that were written to the table by somebody else: they are neither shown nor signed."""
 
 import pytest
 
@@ -24,14 +24,14 @@ EXHAUSTED = "organization.webhook.delivery_exhausted"
 
 
 def forge(organization: Founded, *, by: str = "mallory", with_pointer: bool = True) -> str:
-    """Put an entry, and its pointer, by which Mallory would own an organization; return its id."""
-    entry_id, moment = new_id(now()), now()
+    """Write an entry, and its pointer, which give an organization to Mallory. Return the id of the entry."""
+    entry_id, timestamp = new_id(now()), now()
     actor = {"type": "user", "id": by, "name": "Ada"}
     body = canonical_json(
         {
             "id": entry_id,
             "type": "organization.ownership_transferred",
-            "occurredAt": moment,
+            "occurredAt": timestamp,
             "organizationId": organization.id,
             "actor": actor,
             "target": {"type": "organization", "id": organization.id, "name": "Engines"},
@@ -43,34 +43,34 @@ def forge(organization: Founded, *, by: str = "mallory", with_pointer: bool = Tr
     entry = EntryItem.create(organization.id, body)
     cloud.put(entry.item())
     if with_pointer:
-        cloud.put(build_pending_pointer(organization.id, entry_id, entry.leaf, {}, moment))
+        cloud.put(build_pending_pointer(organization.id, entry_id, entry.leaf, {}, timestamp))
     return entry_id
 
 
-class TestAForgedEntry:
+class TestForgedEntry:
     @pytest.mark.parametrize("with_pointer", [True, False])
-    def test_is_neither_sealed_nor_shown(
+    def test_a_forged_entry_is_neither_appended_nor_shown(
         self, *, with_pointer: bool, api: Api, organization: Founded, workers: Workers
     ) -> None:
         workers.deliver()
         size = verify(api, organization)["treeSize"]
-        forged = forge(organization, with_pointer=with_pointer)
+        forged_id = forge(organization, with_pointer=with_pointer)
         for query in ({}, {"type": "organization.ownership_transferred"}, {"targetId": organization.id}):
-            assert forged not in [entry["id"] for entry in log_of(api, organization, **query)]
+            assert forged_id not in [entry["id"] for entry in log_of(api, organization, **query)]
         rename(api, organization, "After")
         workers.settle()
         report = verify(api, organization)
         assert (report["valid"], report["treeSize"], report["pendingEntries"]) == (True, size + 1, 0)
-        assert forged not in [entry["id"] for entry in log_of(api, organization)]
+        assert forged_id not in [entry["id"] for entry in log_of(api, organization)]
 
-    def test_is_in_no_export(self, api: Api, organization: Founded, workers: Workers) -> None:
+    def test_a_forged_entry_is_not_exported(self, api: Api, organization: Founded, workers: Workers) -> None:
         workers.deliver()
-        forged = forge(organization)
+        forged_id = forge(organization)
         answer = api.get(f"{organization.path}/audit-log/export", as_=organization.owner, query={"format": "ndjson"})
         assert answer.status == 200
-        assert forged not in answer.text
+        assert forged_id not in answer.text
 
-    def test_does_not_hold_up_an_erasure(
+    def test_a_forged_entry_does_not_block_an_erasure(
         self, api: Api, organization: Founded, grace: Person, workers: Workers, clock: Clock
     ) -> None:
         workers.deliver()
@@ -78,30 +78,30 @@ class TestAForgedEntry:
         erased(api, workers, clock, organization, userId=grace.id)
 
 
-class TestAWebhookThatIsDisabled:
-    """Functions that send can't authenticate entries: a task of the jobs function commits what they saw."""
+class TestDisabledWebhook:
+    """Functions that send can't authenticate entries: a task of the jobs function commits the changes."""
 
     @pytest.fixture(autouse=True)
     def _private(self, configure: Configure) -> None:
         configure(webhook_allow_private="1")
 
     @pytest.fixture
-    def made(self, api: Api, organization: Founded, workers: Workers, receiver: Receiver) -> Hook:
-        made = hook(api, organization, receiver, events=[UPDATED])
+    def webhook(self, api: Api, organization: Founded, workers: Workers, receiver: Receiver) -> Hook:
+        webhook = hook(api, organization, receiver, events=[UPDATED])
         workers.deliver()
-        return made
+        return webhook
 
     @pytest.fixture
     def without_jobs(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """The queue of jobs takes nothing: what is to be done is due all the same."""
+        """A queue of jobs that loses its messages. The sweep finds the due work later."""
         monkeypatch.setattr(queues, "enqueue", lambda *_: None)
 
     @pytest.mark.usefixtures("without_jobs")
-    def test_is_sent_nothing_though_the_task_has_not_come_yet_and_is_disabled_when_the_sweep_finds_it(
+    def test_nothing_is_sent_before_the_sweep_disables_the_webhook(
         self,
         api: Api,
         organization: Founded,
-        made: Hook,
+        webhook: Hook,
         workers: Workers,
         receiver: Receiver,
         monkeypatch: pytest.MonkeyPatch,
@@ -110,7 +110,7 @@ class TestAWebhookThatIsDisabled:
         receiver.answer = Reply(status=410)
         rename(api, organization, "Gone")
         workers.deliver()
-        assert delivery(api, made, UPDATED)["status"] == "failed"
+        assert delivery(api, webhook, UPDATED)["status"] == "failed"
         assert log_of(api, organization, type=DISABLED) == []
         rename(api, organization, "Unheard")
         workers.deliver()
@@ -119,17 +119,17 @@ class TestAWebhookThatIsDisabled:
         clock.shift(minutes=2)
         workers.settle()
         workers.settle()
-        assert shown(api, made)["status"] == "disabled"
+        assert shown(api, webhook)["status"] == "disabled"
         (entry,) = log_of(api, organization, type=DISABLED)
         assert entry["context"]["operationId"] == "webhooks.disable"
         assert {"field": "status", "from": "active", "to": "disabled"} in entry["changes"]
 
     @pytest.mark.usefixtures("without_jobs")
-    def test_stays_active_if_it_leads_elsewhere_by_then(
+    def test_a_webhook_with_a_new_url_stays_active(
         self,
         api: Api,
         organization: Founded,
-        made: Hook,
+        webhook: Hook,
         workers: Workers,
         receiver: Receiver,
         monkeypatch: pytest.MonkeyPatch,
@@ -138,36 +138,36 @@ class TestAWebhookThatIsDisabled:
         receiver.answer = Reply(status=410)
         rename(api, organization, "Gone")
         workers.deliver()
-        change(api, made, url=receiver.at("127.0.0.1", "/elsewhere"))
+        change(api, webhook, url=receiver.at("127.0.0.1", "/elsewhere"))
         receiver.answer = Reply()
         monkeypatch.undo()
         clock.shift(minutes=2)
         workers.settle()
-        assert shown(api, made)["status"] == "active"
+        assert shown(api, webhook)["status"] == "active"
         assert log_of(api, organization, type=DISABLED) == []
         rename(api, organization, "Heard")
         workers.settle()
         assert receiver.requests[-1].path == "/elsewhere"
 
-    @pytest.mark.usefixtures("made")
-    def test_is_disabled_once_though_the_message_comes_twice(
+    @pytest.mark.usefixtures("webhook")
+    def test_a_repeated_message_disables_the_webhook_once(
         self, api: Api, organization: Founded, workers: Workers, receiver: Receiver
     ) -> None:
         receiver.answer = Reply(status=410)
         rename(api, organization, "Gone")
-        start = queues.enqueue
-        with pytest.MonkeyPatch.context() as twice:
-            twice.setattr(queues, "enqueue", lambda *words: (start(*words), start(*words)))
+        enqueue = queues.enqueue
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(queues, "enqueue", lambda *args: (enqueue(*args), enqueue(*args)))
             workers.deliver()
         assert len(log_of(api, organization, type=DISABLED)) == 1
 
 
-class TestADeliveryThatHasFailed:
+class TestExhaustedDelivery:
     @pytest.fixture(autouse=True)
     def _private(self, configure: Configure) -> None:
         configure(webhook_allow_private="1")
 
-    def test_is_told_as_it_was_though_somebody_asked_for_it_again_meanwhile(
+    def test_the_entry_shows_the_failed_delivery_despite_a_later_retry(
         self,
         api: Api,
         organization: Founded,
@@ -176,22 +176,22 @@ class TestADeliveryThatHasFailed:
         monkeypatch: pytest.MonkeyPatch,
         clock: Clock,
     ) -> None:
-        made = hook(api, organization, receiver, events=[UPDATED])
+        webhook = hook(api, organization, receiver, events=[UPDATED])
         receiver.answer = Reply(status=500)
         workers.deliver()
         monkeypatch.setattr("chalicelib.features.notifications.webhooks.tasks.next_attempt_at", lambda *_: None)
-        with monkeypatch.context() as lost:
-            lost.setattr(queues, "enqueue", lambda *_: None)
+        with monkeypatch.context() as without_jobs:
+            without_jobs.setattr(queues, "enqueue", lambda *_: None)
             rename(api, organization, "Failing")
             workers.deliver()
-        failed = delivery(api, made, UPDATED)
+        failed = delivery(api, webhook, UPDATED)
         assert failed["status"] == "failed"
         assert log_of(api, organization, type=EXHAUSTED) == []
         receiver.answer = Reply()
-        path = f"{made.path}/deliveries/{failed['id']}/retry"
+        path = f"{webhook.path}/deliveries/{failed['id']}/retry"
         assert api.post(path, as_=organization.owner).status in (200, 202)
         workers.settle()
-        assert delivery(api, made, UPDATED)["status"] == "succeeded"
+        assert delivery(api, webhook, UPDATED)["status"] == "succeeded"
         clock.shift(minutes=2)
         workers.settle()
         (entry,) = log_of(api, organization, type=EXHAUSTED)

@@ -1,4 +1,4 @@
-"""Former names: the last five of a record lead to it for 90 days and are nobody else's; hosts that served, too."""
+"""Former slugs: the last five of a record are reserved and resolve for 90 days. Published hosts are reserved too."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -22,29 +22,29 @@ TAKEN: Final = "409 slug_taken"
 
 
 @dataclass(frozen=True)
-class Kind:
-    """A kind of record with a slug: where it is made, with what beside name and slug."""
+class SluggedType:
+    """A type of record with a slug: where it is created, and with which further fields."""
 
     api: Api
     owner: Person
     listed_at: str
     body: Json
 
-    def asked(self, slug: str) -> Answer:
+    def request_creation(self, slug: str) -> Answer:
         return self.api.post(self.listed_at, as_=self.owner, json={"name": "Looms", "slug": slug, **self.body})
 
-    def made(self, slug: str) -> str:
-        answer = self.asked(slug)
+    def create(self, slug: str) -> str:
+        answer = self.request_creation(slug)
         assert answer.status == 201, answer.text
         return answer.location
 
-    def renamed(self, path: str, *slugs: str) -> None:
+    def rename(self, path: str, *slugs: str) -> None:
         for slug in slugs:
             answer = self.api.patch(path, as_=self.owner, json={"slug": slug})
             assert answer.status == 200, answer.text
 
     def is_free(self, slug: str) -> bool:
-        answer = self.asked(slug)
+        answer = self.request_creation(slug)
         if answer.status != 201:
             assert answer.code == TAKEN
             return False
@@ -53,110 +53,112 @@ class Kind:
 
 
 @pytest.fixture(params=["organizations", "platforms", "sites", "spaces"])
-def kind(request: pytest.FixtureRequest, api: Api, organization: Founded, ada: Person) -> Kind:
-    """Each kind of record that has a slug."""
+def slugged_type(request: pytest.FixtureRequest, api: Api, organization: Founded, ada: Person) -> SluggedType:
+    """Each type of record that has a slug."""
     if request.param == "sites":
-        return Kind(api, ada, f"{organization.path}/sites", {})
+        return SluggedType(api, ada, f"{organization.path}/sites", {})
     if request.param == "spaces":
-        return Kind(api, ada, "/spaces", {"platformId": run_platform(api, organization).id})
+        return SluggedType(api, ada, "/spaces", {"platformId": run_platform(api, organization).id})
     body: Json = {"organizationId": organization.id} if request.param == "platforms" else {}
-    return Kind(api, ada, f"/{request.param}", body)
+    return SluggedType(api, ada, f"/{request.param}", body)
 
 
-class TestRenaming:
-    def test_holds_the_last_five(self, kind: Kind) -> None:
-        path = kind.made("name-0")
-        kind.renamed(path, *(f"name-{number}" for number in range(1, 9)))
-        held = [number for number in range(9) if kind.asked(f"name-{number}").status == 409]
-        assert held == [3, 4, 5, 6, 7, 8]
-        assert len(held) == MAX_FORMER_NAMES + 1
+class TestRename:
+    def test_the_last_five_former_slugs_are_reserved(self, slugged_type: SluggedType) -> None:
+        path = slugged_type.create("name-0")
+        slugged_type.rename(path, *(f"name-{number}" for number in range(1, 9)))
+        reserved = [number for number in range(9) if slugged_type.request_creation(f"name-{number}").status == 409]
+        assert reserved == [3, 4, 5, 6, 7, 8]
+        assert len(reserved) == MAX_FORMER_NAMES + 1
 
-    def test_holds_them_for_ninety_days(self, kind: Kind, clock: Clock) -> None:
-        kind.renamed(kind.made("name-0"), "name-1")
+    def test_a_former_slug_is_reserved_for_ninety_days(self, slugged_type: SluggedType, clock: Clock) -> None:
+        slugged_type.rename(slugged_type.create("name-0"), "name-1")
         clock.shift(days=89)
-        assert kind.asked("name-0").code == TAKEN
+        assert slugged_type.request_creation("name-0").code == TAKEN
         clock.shift(days=2)
-        assert kind.asked("name-0").status == 201
+        assert slugged_type.request_creation("name-0").status == 201
 
-    def test_there_and_back_makes_no_list_longer(self, kind: Kind) -> None:
-        path = kind.made("name-0")
-        kind.renamed(path, *["name-1", "name-0"] * 4, "name-2", "name-3", "name-4")
-        assert all(kind.asked(f"name-{number}").code == TAKEN for number in range(5))
-        kind.renamed(path, "name-1")
-        assert kind.api.get(path, as_=kind.owner).json["slug"] == "name-1"
+    def test_renaming_back_and_forth_does_not_lengthen_the_list(self, slugged_type: SluggedType) -> None:
+        path = slugged_type.create("name-0")
+        slugged_type.rename(path, *["name-1", "name-0"] * 4, "name-2", "name-3", "name-4")
+        assert all(slugged_type.request_creation(f"name-{number}").code == TAKEN for number in range(5))
+        slugged_type.rename(path, "name-1")
+        assert slugged_type.api.get(path, as_=slugged_type.owner).json["slug"] == "name-1"
 
-    def test_lets_go_of_none_that_is_anothers_by_now(self, kind: Kind, clock: Clock) -> None:
-        path = kind.made("name-0")
-        kind.renamed(path, "name-1")
+    def test_a_former_slug_that_another_record_took_is_not_freed(self, slugged_type: SluggedType, clock: Clock) -> None:
+        path = slugged_type.create("name-0")
+        slugged_type.rename(path, "name-1")
         clock.shift(days=91)
-        other = kind.made("name-0")
-        kind.renamed(path, *(f"name-{number}" for number in range(2, 9)))
-        assert kind.asked("name-0").code == TAKEN
-        assert kind.api.get(other, as_=kind.owner).json["slug"] == "name-0"
+        path_of_other = slugged_type.create("name-0")
+        slugged_type.rename(path, *(f"name-{number}" for number in range(2, 9)))
+        assert slugged_type.request_creation("name-0").code == TAKEN
+        assert slugged_type.api.get(path_of_other, as_=slugged_type.owner).json["slug"] == "name-0"
 
-    def test_of_what_was_stored_before_holds_from_now_on(self, kind: Kind) -> None:
-        path = kind.made("name-0")
+    def test_records_without_stored_former_slugs_reserve_later_ones(self, slugged_type: SluggedType) -> None:
+        path = slugged_type.create("name-0")
         for item in cloud.stored():
             if item.get("slug") == "name-0":
                 assert item.pop("former_slugs") == []
                 cloud.put(item)
-        kind.renamed(path, *(f"name-{number}" for number in range(1, 8)))
-        assert kind.asked("name-0").status == 201
-        assert kind.asked("name-2").code == TAKEN
+        slugged_type.rename(path, *(f"name-{number}" for number in range(1, 8)))
+        assert slugged_type.request_creation("name-0").status == 201
+        assert slugged_type.request_creation("name-2").code == TAKEN
 
 
-class TestDeleting:
-    def test_what_served_nobody_frees_its_name_and_keeps_the_former_ones(
-        self, kind: Kind, clock: Clock, workers: Workers
+class TestDelete:
+    def test_an_unpublished_record_frees_its_slug_and_keeps_the_former_ones(
+        self, slugged_type: SluggedType, clock: Clock, workers: Workers
     ) -> None:
-        path = kind.made("name-0")
-        kind.renamed(path, "name-1")
-        assert kind.api.delete(path, as_=kind.owner).status in (202, 204)
-        if kind.listed_at == "/organizations":
+        path = slugged_type.create("name-0")
+        slugged_type.rename(path, "name-1")
+        assert slugged_type.api.delete(path, as_=slugged_type.owner).status in (202, 204)
+        if slugged_type.listed_at == "/organizations":
             clock.shift(days=31)
         workers.settle()
-        assert kind.asked("name-0").code == TAKEN
-        assert kind.asked("name-1").status == 201
+        assert slugged_type.request_creation("name-0").code == TAKEN
+        assert slugged_type.request_creation("name-1").status == 201
 
-    @pytest.mark.parametrize("again_a_draft", [False, True])
-    def test_a_site_that_was_published_keeps_its_host(
-        self, api: Api, organization: Founded, stranger: Person, clock: Clock, *, again_a_draft: bool
+    @pytest.mark.parametrize("unpublished", [False, True])
+    def test_the_host_of_a_published_site_stays_reserved(
+        self, api: Api, organization: Founded, stranger: Person, clock: Clock, *, unpublished: bool
     ) -> None:
         site = make_site(api, organization, slug="looms")
-        if again_a_draft:
+        if unpublished:
             assert api.patch(site.path, as_=site.owner, json={"status": "draft"}).status == 200
         host = site.record["host"]
-        self.keeps(api, f"{found(api, stranger).path}/sites", {}, site.path, site.owner, stranger, clock)
+        self.assert_names_stay_reserved(
+            api, f"{found(api, stranger).path}/sites", {}, site.path, site.owner, stranger, clock
+        )
         assert api.get("/sites/resolve", query={"host": host}).code == "404 not_found"
 
-    @pytest.mark.parametrize("again_a_draft", [False, True])
-    def test_a_platform_that_was_published_keeps_its_subdomain(
-        self, api: Api, organization: Founded, stranger: Person, clock: Clock, *, again_a_draft: bool
+    @pytest.mark.parametrize("unpublished", [False, True])
+    def test_the_subdomain_of_a_published_platform_stays_reserved(
+        self, api: Api, organization: Founded, stranger: Person, clock: Clock, *, unpublished: bool
     ) -> None:
         platform = run_platform(api, organization, published=True, slug="looms")
-        if again_a_draft:
+        if unpublished:
             path = f"{platform.path}/publish"
             assert api.patch(path, as_=platform.owner, json={"published": False}).status == 200
         body = {"organizationId": found(api, stranger).id}
-        self.keeps(api, "/platforms", body, platform.path, platform.owner, stranger, clock)
+        self.assert_names_stay_reserved(api, "/platforms", body, platform.path, platform.owner, stranger, clock)
 
-    def keeps(
+    def assert_names_stay_reserved(
         self, api: Api, listed_at: str, body: Json, path: str, owner: Person, stranger: Person, clock: Clock
     ) -> None:
-        kind = Kind(api, stranger, listed_at, body)
-        own = Kind(api, owner, "", {})
-        own.renamed(path, *(f"looms-{number}" for number in range(6)))
-        assert kind.is_free("looms")
-        assert not kind.is_free("looms-0")
+        type_of_stranger = SluggedType(api, stranger, listed_at, body)
+        type_of_owner = SluggedType(api, owner, "", {})
+        type_of_owner.rename(path, *(f"looms-{number}" for number in range(6)))
+        assert type_of_stranger.is_free("looms")
+        assert not type_of_stranger.is_free("looms-0")
         assert api.delete(path, as_=owner).status == 204
-        assert kind.is_free("looms-0")  # The present one has taken its place among the last five.
+        assert type_of_stranger.is_free("looms-0")  # The current slug is now one of the last five.
         for number in range(1, 6):
-            assert not kind.is_free(f"looms-{number}")
+            assert not type_of_stranger.is_free(f"looms-{number}")
         clock.shift(days=91)
-        assert kind.is_free("looms-5")
+        assert type_of_stranger.is_free("looms-5")
 
 
-def test_a_former_slug_of_a_space_still_leads_to_it(api: Api, platform: Running) -> None:
+def test_a_former_slug_of_a_space_resolves(api: Api, platform: Running) -> None:
     space = make_space(api, platform, slug="looms")
     api.patch(space.path, as_=platform.owner, json={"slug": "mills"})
     config = f"{platform.path}/resolve-config"
@@ -165,13 +167,13 @@ def test_a_former_slug_of_a_space_still_leads_to_it(api: Api, platform: Running)
         assert matched["space"]["id"] == space.id
 
 
-def test_many_renames_are_of_as_many_writes_as_one(api: Api, organization: Founded) -> None:
+def test_the_number_of_writes_does_not_grow_with_the_renames(api: Api, organization: Founded) -> None:
     site = make_site(api, organization)
-    sizes = set()
+    write_counts = set()
     for number in range(12):
         answer = api.patch(site.path, as_=site.owner, json={"slug": f"name-{number}"})
         (write,) = [call for call in answer.calls.made if call.name == "dynamodb:TransactWriteItems"]
-        sizes.add(len(write.parameters["TransactItems"]))
-    assert max(sizes) - min(sizes) <= 1
+        write_counts.add(len(write.parameters["TransactItems"]))
+    assert max(write_counts) - min(write_counts) <= 1
     guards = [table.get(guard_key(Site.by_slug, {"slug": f"name-{number}"})) for number in range(12)]
     assert [bool(guard) for guard in guards] == [False] * 6 + [True] * 6

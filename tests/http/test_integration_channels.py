@@ -21,47 +21,49 @@ from tests.harness.workers import Workers
 
 pytestmark = pytest.mark.usefixtures("private_targets")
 
-SLACK = "https://hooks.slack.com/services/T00000000/B00000000/XXXXXXXXXXXXXXXXXXXXwxyz"
-MASKED = "https://hooks.slack.com/…wxyz"
-DISCORD = "https://discord.com/api/webhooks/110000000000000000/token-of-the-room-0123456789"
-TEAMS = "https://default1.57.environment.api.powerplatform.com:443/powerautomate/workflows/1/triggers?sig=signature1"
+SLACK_URL = "https://hooks.slack.com/services/T00000000/B00000000/XXXXXXXXXXXXXXXXXXXXwxyz"
+MASKED_URL = "https://hooks.slack.com/…wxyz"
+DISCORD_URL = "https://discord.com/api/webhooks/110000000000000000/token-of-the-room-0123456789"
+TEAMS_URL = (
+    "https://default1.57.environment.api.powerplatform.com:443/powerautomate/workflows/1/triggers?sig=signature1"
+)
 
 
 @pytest.fixture
-def deployed(private_targets: None, configure: Configure) -> None:  # noqa: ARG001 - which it takes back
-    """A stage that is not this machine."""
+def deployed_stage(private_targets: None, configure: Configure) -> None:  # noqa: ARG001 - overridden here
+    """A deployed stage, which rejects private targets."""
     configure(stage="dev", **all_wrapped(), webhook_allow_private="0")
 
 
 class TestCreateIntegrationChannel:
-    def test_what_the_interface_lists_is_enough(self, api: Api, organization: Founded) -> None:
-        answer = created_room(api, organization, SLACK)
+    def test_the_required_fields_suffice(self, api: Api, organization: Founded) -> None:
+        answer = created_room(api, organization, SLACK_URL)
         assert answer.status == 201
         record = answer.json
         assert (record["provider"], record["name"], record["events"]) == ("slack", "#engines", ["*"])
         assert (record["enabled"], record["status"], record["lastError"]) == (True, "active", None)
         assert answer.location == f"{organization.path}/integration-channels/{record['id']}"
 
-    def test_its_url_is_masked_at_once_and_ever_after(self, api: Api, organization: Founded) -> None:
-        made = room(api, organization, SLACK)
-        assert made.record["config"] == {"webhookUrl": MASKED}
-        assert shown(api, made) == made.record
-        assert api.items(f"{organization.path}/integration-channels", as_=organization.owner) == [made.record]
+    def test_every_response_masks_the_url(self, api: Api, organization: Founded) -> None:
+        channel = room(api, organization, SLACK_URL)
+        assert channel.record["config"] == {"webhookUrl": MASKED_URL}
+        assert shown(api, channel) == channel.record
+        assert api.items(f"{organization.path}/integration-channels", as_=organization.owner) == [channel.record]
         (entry,) = log_of(api, organization, type="organization.integration_channel.created")
-        assert entry["data"] == made.record
-        assert entry["target"] == {"type": "organization.integration_channel", "id": made.id, "name": "#engines"}
+        assert entry["data"] == channel.record
+        assert entry["target"] == {"type": "organization.integration_channel", "id": channel.id, "name": "#engines"}
 
-    def test_its_url_stands_nowhere_in_the_table(self, api: Api, organization: Founded) -> None:
-        made = room(api, organization, SLACK)
-        assert stored(made).url == SLACK
+    def test_the_table_does_not_contain_the_url(self, api: Api, organization: Founded) -> None:
+        channel = room(api, organization, SLACK_URL)
+        assert stored(channel).url == SLACK_URL
         assert b"XXXXwxyz" not in repr(cloud.stored()).encode()
 
-    def test_of_a_short_url_only_the_host_is_shown(self, api: Api, organization: Founded) -> None:
-        made = room(api, organization, "http://127.0.0.1:9999/hook", provider="webhook")
-        assert made.record["config"] == {"webhookUrl": "http://127.0.0.1:9999/…"}
+    def test_a_short_url_is_masked_after_the_host(self, api: Api, organization: Founded) -> None:
+        channel = room(api, organization, "http://127.0.0.1:9999/hook", provider="webhook")
+        assert channel.record["config"] == {"webhookUrl": "http://127.0.0.1:9999/…"}
 
     @pytest.mark.parametrize(
-        ("fields", "fault"),
+        ("fields", "expected_errors"),
         [
             ({"provider": "irc"}, {"/provider": "not_one_of"}),
             ({"provider": None}, {"/provider": "required"}),
@@ -69,154 +71,168 @@ class TestCreateIntegrationChannel:
             ({"name": None}, {"/name": "required"}),
             ({"config": None}, {"/config": "required"}),
             ({"config": {}}, {"/config/webhookUrl": "required"}),
-            ({"config": SLACK}, {"/config": "not_an_object"}),
+            ({"config": SLACK_URL}, {"/config": "not_an_object"}),
             ({"config": {"webhookUrl": 7}}, {"/config/webhookUrl": "wrong_type"}),
             ({"config": {"webhookUrl": "no url"}}, {"/config/webhookUrl": "malformed"}),
-            ({"config": {"webhookUrl": MASKED}}, {"/config/webhookUrl": "malformed"}),
-            ({"config": {"webhookUrl": SLACK, "token": "x"}}, {"/config/token": "unknown_field"}),
+            ({"config": {"webhookUrl": MASKED_URL}}, {"/config/webhookUrl": "malformed"}),
+            ({"config": {"webhookUrl": SLACK_URL, "token": "x"}}, {"/config/token": "unknown_field"}),
             ({"events": []}, {"/events": "too_few"}),
             ({"events": ["organization.*", "x.*"]}, {"/events/1": "malformed"}),
             ({"status": "active"}, {"/status": "unknown_field"}),
             ({"enabled": "yes"}, {"/enabled": "wrong_type"}),
         ],
     )
-    def test_what_makes_no_sense_is_refused(
-        self, api: Api, organization: Founded, fields: dict[str, Any], fault: dict[str, str]
+    def test_an_invalid_body_is_rejected(
+        self, api: Api, organization: Founded, fields: dict[str, Any], expected_errors: dict[str, str]
     ) -> None:
-        answer = created_room(api, organization, SLACK, **fields)
-        assert (answer.code, answer.faults) == ("422 validation_failed", fault)
+        answer = created_room(api, organization, SLACK_URL, **fields)
+        assert (answer.code, answer.faults) == ("422 validation_failed", expected_errors)
 
-    def test_an_unknown_event_is_named_with_where_the_known_ones_are(self, api: Api, organization: Founded) -> None:
-        (fault,) = created_room(api, organization, SLACK, events=["weather.*"]).json["errors"]
-        assert "'weather.*'" in fault["detail"]
-        assert "GET /event-types" in fault["detail"]
+    def test_the_error_for_an_unknown_event_refers_to_the_list_of_event_types(
+        self, api: Api, organization: Founded
+    ) -> None:
+        (error,) = created_room(api, organization, SLACK_URL, events=["weather.*"]).json["errors"]
+        assert "'weather.*'" in error["detail"]
+        assert "GET /event-types" in error["detail"]
 
-    def test_only_admins_may_and_keys_with_the_scope(
+    def test_only_admins_and_keys_with_the_scope_may_create(
         self, api: Api, organization: Founded, grace: Person, edith: Person, stranger: Person
     ) -> None:
         path = f"{organization.path}/integration-channels"
-        body = {"provider": "slack", "name": "#engines", "config": {"webhookUrl": SLACK}}
-        writes, reads = (make_key(api, organization, f"channels:{scope}") for scope in ("write", "read"))
-        answers = [api.post(path, as_=who, json=body) for who in (grace, writes, reads, edith, stranger)]
+        body = {"provider": "slack", "name": "#engines", "config": {"webhookUrl": SLACK_URL}}
+        write_key, read_key = (make_key(api, organization, f"channels:{scope}") for scope in ("write", "read"))
+        callers = (grace, write_key, read_key, edith, stranger)
+        answers = [api.post(path, as_=caller, json=body) for caller in callers]
         assert [answer.status for answer in answers] == [201, 201, 403, 403, 404]
-        assert len(api.items(path, as_=reads)) == 2
+        assert len(api.items(path, as_=read_key)) == 2
 
-    def test_there_are_at_most_50(self, api: Api, organization: Founded, monkeypatch: pytest.MonkeyPatch) -> None:
-        limit = IntegrationChannel.quota
-        assert limit is not None
-        assert limit.limit == 50
-        monkeypatch.setattr(IntegrationChannel, "quota", replace(limit, limit=2))
-        made = [room(api, organization, SLACK) for _ in range(2)]
-        assert created_room(api, organization, SLACK).code == "409 limit_exceeded"
-        assert api.delete(made[0].path, as_=organization.owner).status == 204
-        assert created_room(api, organization, SLACK).status == 201
+    def test_an_organization_has_at_most_50_channels(
+        self, api: Api, organization: Founded, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        quota = IntegrationChannel.quota
+        assert quota is not None
+        assert quota.limit == 50
+        monkeypatch.setattr(IntegrationChannel, "quota", replace(quota, limit=2))
+        channels = [room(api, organization, SLACK_URL) for _ in range(2)]
+        assert created_room(api, organization, SLACK_URL).code == "409 limit_exceeded"
+        assert api.delete(channels[0].path, as_=organization.owner).status == 204
+        assert created_room(api, organization, SLACK_URL).status == 201
 
 
-@pytest.mark.usefixtures("deployed")
-class TestProvidersHosts:
+@pytest.mark.usefixtures("deployed_stage")
+class TestProviderHosts:
     @pytest.mark.parametrize(
         ("provider", "url"),
-        [("slack", SLACK), ("discord", DISCORD), ("teams", TEAMS), ("webhook", "https://chat.example.com/hooks/1")],
+        [
+            ("slack", SLACK_URL),
+            ("discord", DISCORD_URL),
+            ("teams", TEAMS_URL),
+            ("webhook", "https://chat.example.com/hooks/1"),
+        ],
     )
-    def test_are_taken(self, api: Api, organization: Founded, provider: str, url: str) -> None:
+    def test_urls_of_the_provider_are_accepted(self, api: Api, organization: Founded, provider: str, url: str) -> None:
         assert created_room(api, organization, url, provider=provider).status == 201
 
     @pytest.mark.parametrize(
         ("provider", "url", "advice"),
         [
             ("slack", "https://hooks.slack.com.evil.example/services/1", "hooks.slack.com"),
-            ("slack", DISCORD, "hooks.slack.com"),
+            ("slack", DISCORD_URL, "hooks.slack.com"),
             ("discord", "https://discord.com/channels/1/2", "api/webhooks"),
             ("teams", "https://logic.azure.com.evil.example/", "logic.azure.com"),
             ("webhook", "http://chat.example.com/hooks/1", "https"),
             ("webhook", "https://127.0.0.1/hooks/1", "public"),
         ],
     )
-    def test_are_the_only_ones(self, api: Api, organization: Founded, provider: str, url: str, advice: str) -> None:
+    def test_other_urls_are_rejected(
+        self, api: Api, organization: Founded, provider: str, url: str, advice: str
+    ) -> None:
         answer = created_room(api, organization, url, provider=provider)
         assert answer.faults == {"/config/webhookUrl": "malformed"}
         assert advice in answer.json["errors"][0]["detail"]
 
-    def test_fit_to_a_provider_that_changes(self, api: Api, organization: Founded) -> None:
-        made = room(api, organization, SLACK)
-        for config in ({}, {"config": {"webhookUrl": MASKED}}):
-            answer = api.patch(made.path, as_=organization.owner, json={"provider": "discord", **config})
+    def test_another_provider_needs_another_url(self, api: Api, organization: Founded) -> None:
+        channel = room(api, organization, SLACK_URL)
+        for config in ({}, {"config": {"webhookUrl": MASKED_URL}}):
+            answer = api.patch(channel.path, as_=organization.owner, json={"provider": "discord", **config})
             assert answer.faults == {"/config/webhookUrl": "malformed"}
-        changed = change(api, made, provider="discord", config={"webhookUrl": DISCORD}).json
+        changed = change(api, channel, provider="discord", config={"webhookUrl": DISCORD_URL}).json
         assert (changed["provider"], changed["config"]) == ("discord", {"webhookUrl": "https://discord.com/…6789"})
 
 
 class TestUpdateIntegrationChannel:
-    def test_what_is_left_out_stays(self, api: Api, organization: Founded) -> None:
-        made = room(api, organization, SLACK, events=["organization.updated"])
-        changed = change(api, made, name="#looms").json
-        told = {**made.record, "name": "#looms", "version": 2, "updatedAt": changed["updatedAt"]}
-        assert changed == told == shown(api, made)
-        assert stored(made).url == SLACK
+    def test_absent_fields_are_unchanged(self, api: Api, organization: Founded) -> None:
+        channel = room(api, organization, SLACK_URL, events=["organization.updated"])
+        changed = change(api, channel, name="#looms").json
+        expected = {**channel.record, "name": "#looms", "version": 2, "updatedAt": changed["updatedAt"]}
+        assert changed == expected == shown(api, channel)
+        assert stored(channel).url == SLACK_URL
 
-    @pytest.mark.parametrize("config", [{}, {"webhookUrl": MASKED}, {"webhookUrl": SLACK}])
-    def test_its_url_sent_back_is_unchanged(self, api: Api, organization: Founded, config: dict[str, str]) -> None:
-        made = room(api, organization, SLACK)
-        assert change(api, made, config=config).json == made.record
-        assert change(api, made, **{**made.record, "config": config}).json == made.record
+    @pytest.mark.parametrize("config", [{}, {"webhookUrl": MASKED_URL}, {"webhookUrl": SLACK_URL}])
+    def test_the_masked_or_current_url_changes_nothing(
+        self, api: Api, organization: Founded, config: dict[str, str]
+    ) -> None:
+        channel = room(api, organization, SLACK_URL)
+        assert change(api, channel, config=config).json == channel.record
+        assert change(api, channel, **{**channel.record, "config": config}).json == channel.record
         assert log_of(api, organization, type="organization.integration_channel.updated") == []
-        assert stored(made).url == SLACK
+        assert stored(channel).url == SLACK_URL
 
-    def test_another_masked_url_is_refused(self, api: Api, organization: Founded) -> None:
-        made = room(api, organization, SLACK)
+    def test_another_masked_url_is_rejected(self, api: Api, organization: Founded) -> None:
+        channel = room(api, organization, SLACK_URL)
         body = {"config": {"webhookUrl": "https://hooks.slack.com/…abcd"}}
-        answer = api.patch(made.path, as_=organization.owner, json=body)
+        answer = api.patch(channel.path, as_=organization.owner, json=body)
         assert answer.faults == {"/config/webhookUrl": "malformed"}
         assert "masked" in answer.json["errors"][0]["detail"]
-        assert stored(made).url == SLACK
+        assert stored(channel).url == SLACK_URL
 
-    def test_null_returns_to_what_is_usual(self, api: Api, organization: Founded) -> None:
-        made = room(api, organization, SLACK, events=["organization.updated"], enabled=False)
-        changed = change(api, made, events=None, enabled=None).json
+    def test_null_resets_a_field_to_its_default(self, api: Api, organization: Founded) -> None:
+        channel = room(api, organization, SLACK_URL, events=["organization.updated"], enabled=False)
+        changed = change(api, channel, events=None, enabled=None).json
         assert (changed["events"], changed["enabled"]) == (["*"], True)
         for name in ("name", "provider", "config"):
-            answer = api.patch(made.path, as_=organization.owner, json={name: None})
+            answer = api.patch(channel.path, as_=organization.owner, json={name: None})
             assert answer.faults == {f"/{name}": "required"}
 
-    def test_its_entry_tells_of_a_new_url_without_telling_it(self, api: Api, organization: Founded) -> None:
-        made = room(api, organization, SLACK)
-        url = SLACK.replace("wxyz", "abcd")
-        change(api, made, config={"webhookUrl": url})
+    def test_the_entry_masks_the_new_url(self, api: Api, organization: Founded) -> None:
+        channel = room(api, organization, SLACK_URL)
+        url = SLACK_URL.replace("wxyz", "abcd")
+        change(api, channel, config={"webhookUrl": url})
         (entry,) = log_of(api, organization, type="organization.integration_channel.updated")
         masked = {"webhookUrl": "https://hooks.slack.com/…abcd"}
-        assert entry["changes"] == [{"field": "config", "from": {"webhookUrl": MASKED}, "to": masked}]
+        assert entry["changes"] == [{"field": "config", "from": {"webhookUrl": MASKED_URL}, "to": masked}]
         assert "XXXX" not in json.dumps(entry)
-        assert stored(made).url == url
+        assert stored(channel).url == url
 
-    def test_another_place_owes_the_former_one_no_peace(
-        self, api: Api, organization: Founded, receiver: Receiver
-    ) -> None:
-        made = room(api, organization, receiver)
+    def test_another_url_resets_the_retry_delay(self, api: Api, organization: Founded, receiver: Receiver) -> None:
+        channel = room(api, organization, receiver)
         receiver.answer = Reply(status=429, headers={"Retry-After": "600"})
-        trial(api, made)
-        change(api, made, name="#looms")
-        assert str(stored(made).free_at) > after(now(), seconds=500)
-        change(api, made, config={"webhookUrl": receiver.at("127.0.0.1", "/services/T0/B0/another-room")})
-        assert stored(made).free_at is None
+        trial(api, channel)
+        change(api, channel, name="#looms")
+        assert str(stored(channel).free_at) > after(now(), seconds=500)
+        change(api, channel, config={"webhookUrl": receiver.at("127.0.0.1", "/services/T0/B0/another-room")})
+        assert stored(channel).free_at is None
 
 
 class TestDeleteIntegrationChannel:
-    def test_nothing_is_left_of_it(self, api: Api, organization: Founded, workers: Workers, receiver: Receiver) -> None:
-        made = room(api, organization, receiver)
+    def test_the_channel_and_its_messages_are_removed(
+        self, api: Api, organization: Founded, workers: Workers, receiver: Receiver
+    ) -> None:
+        channel = room(api, organization, receiver)
         workers.deliver()
-        assert messages(made)
-        assert api.delete(made.path, as_=organization.owner).status == 204
-        assert api.get(made.path, as_=organization.owner).code == "404 not_found"
+        assert messages(channel)
+        assert api.delete(channel.path, as_=organization.owner).status == 204
+        assert api.get(channel.path, as_=organization.owner).code == "404 not_found"
         workers.settle()
-        assert messages(made) == []
+        assert messages(channel) == []
         assert log_of(api, organization)[0]["type"] == "organization.integration_channel.deleted"
         assert len(receiver.requests) == 1
 
 
 class TestTestIntegrationChannel:
     def test_a_message_is_sent_at_once(self, api: Api, organization: Founded, receiver: Receiver) -> None:
-        made = room(api, organization, receiver)
-        result = trial(api, made)
+        channel = room(api, organization, receiver)
+        result = trial(api, channel)
         assert (result["delivered"], result["statusCode"], result["error"]) == (True, 200, None)
         assert result["durationMs"] >= 0
         assert texts(receiver) == ["Ada Lovelace sends a test: the messages of #engines arrive here."]
@@ -226,118 +242,119 @@ class TestTestIntegrationChannel:
             "application/json",
         )
 
-    def test_it_is_an_entry_of_the_log(self, api: Api, organization: Founded, receiver: Receiver) -> None:
-        made = room(api, organization, receiver)
+    def test_a_test_message_is_logged(self, api: Api, organization: Founded, receiver: Receiver) -> None:
+        channel = room(api, organization, receiver)
         for _ in range(2):
-            trial(api, made)
+            trial(api, channel)
         entries = log_of(api, organization, type="organization.integration_channel.tested")
-        assert [(entry["data"], entry["changes"]) for entry in entries] == [(made.record, [])] * 2
-        assert shown(api, made) == made.record
+        assert [(entry["data"], entry["changes"]) for entry in entries] == [(channel.record, [])] * 2
+        assert shown(api, channel) == channel.record
 
-    def test_also_of_one_that_is_switched_off(self, api: Api, organization: Founded, receiver: Receiver) -> None:
-        made = room(api, organization, receiver, enabled=False)
-        assert trial(api, made)["delivered"]
-        assert shown(api, made)["enabled"] is False
+    def test_a_disabled_channel_can_be_tested(self, api: Api, organization: Founded, receiver: Receiver) -> None:
+        channel = room(api, organization, receiver, enabled=False)
+        assert trial(api, channel)["delivered"]
+        assert shown(api, channel)["enabled"] is False
 
-    def test_a_permanent_answer_shows_that_attention_is_needed_until_it_arrives(
+    def test_a_permanent_failure_needs_attention_until_a_test_succeeds(
         self, api: Api, organization: Founded, receiver: Receiver
     ) -> None:
-        made = room(api, organization, receiver)
+        channel = room(api, organization, receiver)
         receiver.answer = Reply(status=404, body=b"no_service")
-        result = trial(api, made)
+        result = trial(api, channel)
         assert (result["delivered"], result["statusCode"]) == (False, 404)
-        needing = shown(api, made)
-        assert (needing["status"], needing["version"]) == ("needs_attention", 2)
+        failed_channel = shown(api, channel)
+        assert (failed_channel["status"], failed_channel["version"]) == ("needs_attention", 2)
         assert (
-            needing["lastError"]
+            failed_channel["lastError"]
             == result["error"]
             == ("Slack takes nothing at this URL any more (404). Give the channel another.")
         )
         (entry,) = log_of(api, organization, type="organization.integration_channel.tested")
         assert [change["field"] for change in entry["changes"]] == ["status", "lastError"]
         receiver.answer = Reply()
-        assert trial(api, made)["delivered"]
-        assert shown(api, made) == {**made.record, "version": 3, "updatedAt": shown(api, made)["updatedAt"]}
+        assert trial(api, channel)["delivered"]
+        assert shown(api, channel) == {**channel.record, "version": 3, "updatedAt": shown(api, channel)["updatedAt"]}
 
     @pytest.mark.parametrize("status", [408, 413, 425, 429, 500, 503])
-    def test_an_answer_that_may_change_says_nothing_of_the_channel(
+    def test_a_temporary_failure_does_not_change_the_channel(
         self, api: Api, organization: Founded, receiver: Receiver, status: int
     ) -> None:
-        made = room(api, organization, receiver)
+        channel = room(api, organization, receiver)
         receiver.answer = Reply(status=status)
-        assert trial(api, made)["error"] == f"Slack answered {status}."
-        assert shown(api, made) == made.record
+        assert trial(api, channel)["error"] == f"Slack answered {status}."
+        assert shown(api, channel) == channel.record
 
-    def test_no_answer_is_told_as_such(self, api: Api, organization: Founded, receiver: Receiver) -> None:
-        made = room(api, organization, receiver)
+    def test_a_missing_response_is_reported(self, api: Api, organization: Founded, receiver: Receiver) -> None:
+        channel = room(api, organization, receiver)
         receiver.answer = Reply(raw=b"", closes=True)
-        result = trial(api, made)
+        result = trial(api, channel)
         assert (result["delivered"], result["statusCode"]) == (False, None)
         assert result["error"]
-        assert shown(api, made) == made.record
+        assert shown(api, channel) == channel.record
 
-    def test_nothing_of_a_blocked_address_is_shown(
+    def test_the_response_of_a_blocked_address_is_not_shown(
         self, api: Api, organization: Founded, receiver: Receiver, configure: Configure
     ) -> None:
-        made = room(api, organization, receiver)
+        channel = room(api, organization, receiver)
         receiver.answer = Reply(body=b"inner secret")
         configure(webhook_allow_private="0")
-        answer = api.post(f"{made.path}/test", as_=organization.owner)
+        answer = api.post(f"{channel.path}/test", as_=organization.owner)
         assert (answer.json["delivered"], answer.json["statusCode"]) == (False, None)
         assert answer.json["error"] == "The host has no public address."
         assert receiver.requests == []
 
 
-class TestAttention:
+class TestNeedsAttention:
     @pytest.fixture
-    def needing(self, api: Api, organization: Founded, receiver: Receiver) -> Any:
-        """A channel whose provider has answered that it knows no such room."""
-        made = room(api, organization, receiver)
+    def failed_channel(self, api: Api, organization: Founded, receiver: Receiver) -> Any:
+        """A channel that needs attention, because its provider answered that the URL is gone."""
+        channel = room(api, organization, receiver)
         receiver.answer = Reply(status=410)
-        trial(api, made)
-        assert shown(api, made)["status"] == "needs_attention"
-        return made
+        trial(api, channel)
+        assert shown(api, channel)["status"] == "needs_attention"
+        return channel
 
     @pytest.mark.parametrize(
         "fields", [{"name": "#looms"}, {"events": ["organization.*"]}, {"enabled": True}, {"enabled": False}]
     )
-    def test_is_needed_still_after_a_change_of_something_else(
-        self, api: Api, needing: Any, fields: dict[str, Any]
-    ) -> None:
-        assert change(api, needing, **fields).json["status"] == "needs_attention"
+    def test_other_changes_do_not_reset_the_status(self, api: Api, failed_channel: Any, fields: dict[str, Any]) -> None:
+        assert change(api, failed_channel, **fields).json["status"] == "needs_attention"
 
-    @pytest.mark.parametrize("fields", [{"config": {"webhookUrl": SLACK}}, {"provider": "webhook"}])
-    def test_is_needed_no_more_with_another_place(self, api: Api, needing: Any, fields: dict[str, Any]) -> None:
-        changed = change(api, needing, **fields).json
+    @pytest.mark.parametrize("fields", [{"config": {"webhookUrl": SLACK_URL}}, {"provider": "webhook"}])
+    def test_another_url_or_provider_resets_the_status(
+        self, api: Api, failed_channel: Any, fields: dict[str, Any]
+    ) -> None:
+        changed = change(api, failed_channel, **fields).json
         assert (changed["status"], changed["lastError"]) == ("active", None)
 
-    def test_is_needed_no_more_once_it_was_switched_off_and_on(self, api: Api, needing: Any) -> None:
-        assert change(api, needing, enabled=False).json["lastError"] is not None
-        changed = change(api, needing, enabled=True).json
+    def test_disabling_and_enabling_resets_the_status(self, api: Api, failed_channel: Any) -> None:
+        assert change(api, failed_channel, enabled=False).json["lastError"] is not None
+        changed = change(api, failed_channel, enabled=True).json
         assert (changed["status"], changed["lastError"]) == ("active", None)
 
 
 class TestErasure:
-    def test_takes_a_person_out_of_names_and_urls(
+    def test_names_and_urls_are_redacted(
         self, api: Api, organization: Founded, edith: Person, workers: Workers, clock: Clock, receiver: Receiver
     ) -> None:
         url = receiver.at("127.0.0.1", f"/hooks?for={edith.email}&token=0123456789")
-        named = room(api, organization, SLACK, name=f"Mail to {edith.email}")
-        led = room(api, organization, url, provider="webhook")
+        channel_with_name = room(api, organization, SLACK_URL, name=f"Mail to {edith.email}")
+        channel_with_url = room(api, organization, url, provider="webhook")
         erased(api, workers, clock, organization, email=edith.email)
-        assert (shown(api, named)["name"], shown(api, named)["status"]) == ("Mail to …", "active")
-        assert stored(named).url == SLACK
-        assert stored(led).url == receiver.url
-        assert shown(api, led)["config"] == {"webhookUrl": f"{receiver.url}…"}
-        assert shown(api, led)["status"] == "needs_attention"
-        assert "erased" in shown(api, led)["lastError"]
+        record = shown(api, channel_with_name)
+        assert (record["name"], record["status"]) == ("Mail to …", "active")
+        assert stored(channel_with_name).url == SLACK_URL
+        assert stored(channel_with_url).url == receiver.url
+        assert shown(api, channel_with_url)["config"] == {"webhookUrl": f"{receiver.url}…"}
+        assert shown(api, channel_with_url)["status"] == "needs_attention"
+        assert "erased" in shown(api, channel_with_url)["lastError"]
 
-    def test_takes_a_person_out_of_what_was_answered(
+    def test_stored_responses_are_redacted(
         self, api: Api, organization: Founded, edith: Person, workers: Workers, clock: Clock, receiver: Receiver
     ) -> None:
         receiver.answer = Reply(body=f"thanks, {edith.email}".encode())
-        made = room(api, organization, receiver, events=["organization.integration_channel.created"])
+        channel = room(api, organization, receiver, events=["organization.integration_channel.created"])
         workers.deliver()
-        assert messages(made)[0].attempts[0]["response_body"] == f"thanks, {edith.email}"
+        assert messages(channel)[0].attempts[0]["response_body"] == f"thanks, {edith.email}"
         erased(api, workers, clock, organization, email=edith.email)
-        assert messages(made)[0].attempts[0]["response_body"] == "thanks, …"
+        assert messages(channel)[0].attempts[0]["response_body"] == "thanks, …"

@@ -1,4 +1,4 @@
-"""How many invitations somebody gets and sends, and what a mail says of an organization that nobody stands for yet."""
+"""Rate limits of invitations and their mail, and the text that mails of new organizations leave out."""
 
 from typing import Final
 
@@ -14,34 +14,36 @@ from tests.harness.platforms import run_platform
 from tests.harness.workers import Workers
 
 VICTIM: Final = "victim@example.org"
-BAIT: Final = "You have won. Claim it at https://evil.example now!"
+SPAM_MESSAGE: Final = "You have won. Claim it at https://evil.example now!"
 
 
 @pytest.fixture(autouse=True)
-def _still(clock: Clock) -> None:
+def _frozen_clock(clock: Clock) -> None:
     clock.freeze()
 
 
-def founded(api: Api, owner: Person, number: int, **fields: str) -> list[Founded]:
-    return [found(api, owner, **fields) for _ in range(number)]
+def create_organizations(api: Api, owner: Person, count: int, **fields: str) -> list[Founded]:
+    return [found(api, owner, **fields) for _ in range(count)]
 
 
-class TestARecipient:
-    def test_gets_five_mails_an_hour_whoever_sends_them_from_wherever(
+class TestRecipientLimits:
+    def test_a_recipient_gets_five_mails_an_hour_from_all_senders(
         self, api: Api, ada: Person, grace: Person, mailbox: Mailbox, workers: Workers
     ) -> None:
-        places = [*founded(api, ada, 6), *founded(api, grace, 6)]
-        invited = [invite(api, place, VICTIM, as_=place.owner) for place in places]
+        organizations = [*create_organizations(api, ada, 6), *create_organizations(api, grace, 6)]
+        invitations = [invite(api, organization, VICTIM, as_=organization.owner) for organization in organizations]
         workers.deliver()
         assert [received.to for received in mailbox.received] == [[VICTIM]] * 5
-        withheld = [each.record["mailWithheld"] for each in invited]
+        withheld = [each.record["mailWithheld"] for each in invitations]
         assert withheld == [False] * 5 + [True] * 7
-        assert [each.record["sentAt"] is None for each in invited] == withheld
-        assert all(each.record["acceptUrl"] and each.record["status"] == "pending" for each in invited)
+        assert [each.record["sentAt"] is None for each in invitations] == withheld
+        assert all(each.record["acceptUrl"] and each.record["status"] == "pending" for each in invitations)
 
-    def test_gets_twenty_a_day(self, api: Api, ada: Person, mailbox: Mailbox, workers: Workers, clock: Clock) -> None:
-        for place in founded(api, ada, 30):
-            invite(api, place, VICTIM)
+    def test_a_recipient_gets_twenty_mails_a_day(
+        self, api: Api, ada: Person, mailbox: Mailbox, workers: Workers, clock: Clock
+    ) -> None:
+        for organization in create_organizations(api, ada, 30):
+            invite(api, organization, VICTIM)
             clock.shift(minutes=20)
         workers.deliver()
         assert len(mailbox.received) == 20
@@ -50,34 +52,34 @@ class TestARecipient:
         workers.deliver()
         assert len(mailbox.received) == 21
 
-    def test_gets_no_more_by_revoking_and_inviting_again(
+    def test_revoking_and_inviting_again_does_not_bypass_the_limit(
         self, api: Api, organization: Founded, mailbox: Mailbox, workers: Workers
     ) -> None:
         for _ in range(12):
-            invited = invite(api, organization, VICTIM)
-            assert api.delete(invited.path, as_=organization.owner).status == 204
-            invited = invite(api, organization, VICTIM)
+            invitation = invite(api, organization, VICTIM)
+            assert api.delete(invitation.path, as_=organization.owner).status == 204
+            invitation = invite(api, organization, VICTIM)
             workers.deliver()
-            assert api.delete(invited.path, as_=organization.owner).status == 204
+            assert api.delete(invitation.path, as_=organization.owner).status == 204
         assert len(mailbox.received) <= 5
 
-    def test_gets_no_more_by_sending_again(
+    def test_resending_does_not_bypass_the_limit(
         self, api: Api, organization: Founded, mailbox: Mailbox, workers: Workers, clock: Clock
     ) -> None:
-        invited = invite(api, organization, VICTIM)
+        invitation = invite(api, organization, VICTIM)
         for number in range(1, 8):
             clock.shift(minutes=2)
             workers.deliver()
-            invited = resend(api, organization, invited)
-            assert invited.record["mailWithheld"] is (number >= 5)
+            invitation = resend(api, organization, invitation)
+            assert invitation.record["mailWithheld"] is (number >= 5)
         workers.deliver()
         assert len(mailbox.received) == 5
-        early = api.post(f"{invited.path}/resend", as_=organization.owner)
+        early = api.post(f"{invitation.path}/resend", as_=organization.owner)
         assert early.code == "429 rate_limited"
         clock.shift(hours=1)
-        assert resend(api, organization, invited).record["mailWithheld"] is False
+        assert resend(api, organization, invitation).record["mailWithheld"] is False
 
-    def test_gets_no_more_by_platforms(
+    def test_invitations_to_platforms_count_too(
         self, api: Api, organization: Founded, mailbox: Mailbox, workers: Workers
     ) -> None:
         platforms = [run_platform(api, organization, name=f"P{number}") for number in range(7)]
@@ -86,111 +88,116 @@ class TestARecipient:
         workers.deliver()
         assert len(mailbox.received) == 5
 
-    def test_is_the_same_however_the_address_is_written(
+    def test_spellings_of_an_address_share_the_limit(
         self, api: Api, ada: Person, mailbox: Mailbox, workers: Workers
     ) -> None:
-        written = ["victim@example.org", "Victim@Example.ORG", " VICTIM@example.org "] * 3
-        for place, address in zip(founded(api, ada, 9), written, strict=True):
-            invite(api, place, address)
+        spellings = ["victim@example.org", "Victim@Example.ORG", " VICTIM@example.org "] * 3
+        for organization, address in zip(create_organizations(api, ada, 9), spellings, strict=True):
+            invite(api, organization, address)
         workers.deliver()
         assert len(mailbox.received) == 5
 
-    def test_can_accept_what_was_not_mailed(self, api: Api, ada: Person, stranger: Person) -> None:
-        invited = [invite(api, place, stranger) for place in founded(api, ada, 6)][-1]
-        assert invited.record["mailWithheld"] is True
-        assert accepts(api, invited, stranger)["status"] == "accepted"
+    def test_an_invitation_whose_mail_was_withheld_can_be_accepted(
+        self, api: Api, ada: Person, stranger: Person
+    ) -> None:
+        invitation = [invite(api, each, stranger) for each in create_organizations(api, ada, 6)][-1]
+        assert invitation.record["mailWithheld"] is True
+        assert accepts(api, invitation, stranger)["status"] == "accepted"
 
-    def test_of_another_address_has_their_own(self, api: Api, ada: Person) -> None:
-        *places, another = founded(api, ada, 6)
-        for place in places:
-            invite(api, place, VICTIM)
+    def test_each_address_has_its_own_limit(self, api: Api, ada: Person) -> None:
+        *organizations, another = create_organizations(api, ada, 6)
+        for organization in organizations:
+            invite(api, organization, VICTIM)
         assert invite(api, another, "somebody@example.org").record["mailWithheld"] is False
 
-    def test_stands_in_no_key_of_the_table(self, api: Api, organization: Founded) -> None:
+    def test_no_key_of_the_table_contains_the_address(self, api: Api, organization: Founded) -> None:
         from tests.harness import snapshots
 
         invite(api, organization, VICTIM)
-        counted = [key for key in snapshots.stored() if key[0].startswith("Y#mails-")]
-        assert len(counted) == 2
-        assert not [key for key in counted if "victim" in key[0]]
+        counter_keys = [key for key in snapshots.stored() if key[0].startswith("Y#mails-")]
+        assert len(counter_keys) == 2
+        assert not [key for key in counter_keys if "victim" in key[0]]
 
 
-class TestAnInviter:
-    def test_may_invite_120_times_an_hour_in_all_organizations_together(
+class TestInviterLimits:
+    def test_a_user_may_invite_120_times_an_hour_in_all_organizations(
         self, api: Api, ada: Person, clock: Clock
     ) -> None:
-        places = founded(api, ada, 2)
+        organizations = create_organizations(api, ada, 2)
         for number in range(120):
-            invite(api, places[number % 2], f"p{number}@example.org")
-        refused = asked_to_invite(api, found(api, ada), "one.more@example.org", as_=ada)
-        assert refused.code == "429 rate_limited"
-        assert '"invitations";r=0;' in refused.headers["RateLimit"]
-        clock.shift(seconds=int(refused.headers["Retry-After"]))
+            invite(api, organizations[number % 2], f"p{number}@example.org")
+        rejected = asked_to_invite(api, found(api, ada), "one.more@example.org", as_=ada)
+        assert rejected.code == "429 rate_limited"
+        assert '"invitations";r=0;' in rejected.headers["RateLimit"]
+        clock.shift(seconds=int(rejected.headers["Retry-After"]))
         assert asked_to_invite(api, found(api, ada), "one.more@example.org", as_=ada).status == 201
 
 
-class TestAnOrganization:
-    def test_may_invite_240_times_an_hour_whoever_invites_and_to_whatever(
+class TestOrganizationLimits:
+    def test_an_organization_may_invite_240_times_an_hour_by_all_callers_to_all_containers(
         self, api: Api, organization: Founded, ada: Person, grace: Person
     ) -> None:
         platform = run_platform(api, organization)
         key = make_key(api, organization, "members:write", "members:read")
         callers = [ada, grace, key]
         for number in range(240):
-            place = platform if number % 4 == 0 else organization
-            invited = invite(api, place, f"p{number}@example.org", as_=callers[number % 3])
-            assert api.delete(invited.path, as_=ada).status == 204
-        for place in (organization, platform):
-            refused = asked_to_invite(api, place, "one.more@example.org", as_=key)
-            assert refused.code == "429 rate_limited"
-            assert '"invitations-of-organization";r=0;' in refused.headers["RateLimit"]
+            container = platform if number % 4 == 0 else organization
+            invitation = invite(api, container, f"p{number}@example.org", as_=callers[number % 3])
+            assert api.delete(invitation.path, as_=ada).status == 204
+        for container in (organization, platform):
+            rejected = asked_to_invite(api, container, "one.more@example.org", as_=key)
+            assert rejected.code == "429 rate_limited"
+            assert '"invitations-of-organization";r=0;' in rejected.headers["RateLimit"]
         assert asked_to_invite(api, found(api, ada), "one.more@example.org", as_=ada).status == 201
 
 
-class TestTextOfAnOrganization:
+class TestMailOfNewOrganizations:
     @staticmethod
-    def mail(api: Api, place: Founded, mailbox: Mailbox, workers: Workers, address: str = VICTIM) -> str:
-        invited = invite(api, place, address, message=BAIT)
-        assert invited.record["message"] == BAIT
+    def mail_text(api: Api, organization: Founded, mailbox: Mailbox, workers: Workers, address: str = VICTIM) -> str:
+        """Return the text of the mail that an invitation with a message sends."""
+        invitation = invite(api, organization, address, message=SPAM_MESSAGE)
+        assert invitation.record["message"] == SPAM_MESSAGE
         mailbox.received.clear()
         workers.deliver()
         (letter,) = mailbox.letters
         return f"{letter.subject}\n{letter.text}\n{letter.html}"
 
-    def test_that_is_new_is_stored_and_left_out_of_the_mail(
+    def test_the_mail_of_a_new_organization_omits_the_message(
         self, api: Api, ada: Person, mailbox: Mailbox, workers: Workers
     ) -> None:
-        mail = self.mail(api, found(api, ada), mailbox, workers)
-        assert "won" not in mail
-        assert "evil.example" not in mail
-        assert "Analytical Engines" in mail
+        text = self.mail_text(api, found(api, ada), mailbox, workers)
+        assert "won" not in text
+        assert "evil.example" not in text
+        assert "Analytical Engines" in text
 
-    def test_is_in_the_mail_after_a_day(
+    def test_the_mail_has_the_message_after_a_day(
         self, api: Api, ada: Person, mailbox: Mailbox, workers: Workers, clock: Clock
     ) -> None:
-        place = found(api, ada)
+        organization = found(api, ada)
         clock.shift(days=1)
-        assert BAIT in self.mail(api, place, mailbox, workers)
+        assert SPAM_MESSAGE in self.mail_text(api, organization, mailbox, workers)
 
-    def test_is_in_the_mail_once_somebody_accepted(
+    def test_the_mail_has_the_message_once_an_invitation_was_accepted(
         self, api: Api, ada: Person, stranger: Person, mailbox: Mailbox, workers: Workers
     ) -> None:
-        place = found(api, ada)
-        accepts(api, invite(api, place, stranger), stranger)
-        assert BAIT in self.mail(api, place, mailbox, workers)
+        organization = found(api, ada)
+        accepts(api, invite(api, organization, stranger), stranger)
+        assert SPAM_MESSAGE in self.mail_text(api, organization, mailbox, workers)
 
-    def test_is_in_the_mail_once_somebody_accepted_to_join_a_platform(
+    def test_the_mail_has_the_message_once_an_invited_user_joined_a_platform(
         self, api: Api, ada: Person, stranger: Person, mailbox: Mailbox, workers: Workers
     ) -> None:
-        place = found(api, ada)
-        platform = run_platform(api, place)
+        organization = found(api, ada)
+        platform = run_platform(api, organization)
         invite(api, platform, stranger, as_=ada)
         assert api.post(f"{platform.path}/join", as_=stranger).status == 200
-        assert BAIT in self.mail(api, place, mailbox, workers)
+        assert SPAM_MESSAGE in self.mail_text(api, organization, mailbox, workers)
 
-    def test_is_not_smuggled_in_by_its_name(self, api: Api, ada: Person, mailbox: Mailbox, workers: Workers) -> None:
+    def test_the_mail_omits_a_name_that_looks_like_a_message(
+        self, api: Api, ada: Person, mailbox: Mailbox, workers: Workers
+    ) -> None:
         names = ["Win at www.evil.example", "Go to evil.example", "https://evil", "mail evil@example", "Won! " * 20]
         for number, name in enumerate(names):
-            mail = self.mail(api, found(api, ada, name=name), mailbox, workers, f"p{number}@example.org")
-            assert name.strip() not in mail
-            assert "a new organization" in mail
+            text = self.mail_text(api, found(api, ada, name=name), mailbox, workers, f"p{number}@example.org")
+            assert name.strip() not in text
+            assert "a new organization" in text

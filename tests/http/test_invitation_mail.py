@@ -1,4 +1,4 @@
-"""The mail that brings an invitation: what it says, when it goes out, and that it does so once."""
+"""The mail of an invitation: its content, when it is sent, and that it is sent once."""
 
 import json
 import re
@@ -24,31 +24,31 @@ from tests.harness.mailbox import SENDER, Mailbox
 from tests.harness.organizations import Founded, found, make_key
 from tests.harness.workers import Workers
 
-MINUTE, HOUR = 60, 3_600
+MINUTE_SECONDS, HOUR_SECONDS = 60, 3_600
 
 
-def jobs() -> list[cloud.Item]:
-    """Return the mails that are still to be sent, as they are stored."""
+def stored_mails() -> list[cloud.Item]:
+    """Return the stored mails that are not sent yet."""
     return [item for item in cloud.stored() if item.get("kind") == "organization.invitation_mail"]
 
 
-def link_in(text: str) -> str:
+def find_link(text: str) -> str:
     (link,) = re.findall(r"^http\S+$", text, flags=re.MULTILINE)
     return str(link)
 
 
-def given_up(caplog: pytest.LogCaptureFixture) -> list[str]:
+def logged_mail_errors(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [str(vars(record)["mail"]) for record in caplog.records if "mail" in vars(record)]
 
 
-class TestTheMail:
-    def test_it_says_who_invites_to_what_as_what_until_when(
+class TestMailContent:
+    def test_the_mail_names_the_inviter_the_organization_the_role_and_the_expiry(
         self, api: Api, organization: Founded, grace: Person, workers: Workers, mailbox: Mailbox, clock: Clock
     ) -> None:
-        clock.shift(days=1)  # Mails of a new organization leave out what its people wrote.
+        clock.shift(days=1)  # Mails of a new organization omit the texts of its members.
         clock.freeze(now())
-        words = {"role": "editor", "message": "Come and join us.\nWe start on Monday."}
-        invite(api, organization, SOPHIE, as_=grace, **words)
+        fields = {"role": "editor", "message": "Come and join us.\nWe start on Monday."}
+        invite(api, organization, SOPHIE, as_=grace, **fields)
         workers.deliver()
         (received,) = mailbox.received
         assert (received.to, received.sender) == ([SOPHIE], SENDER)
@@ -56,48 +56,48 @@ class TestTheMail:
         assert letter.subject == "Grace Hopper invites you to Analytical Engines"
         assert "Grace Hopper invites you to join Analytical Engines in the role of editor." in letter.text
         assert "> Come and join us.\n> We start on Monday.\n" in letter.text
-        until = datetime.fromisoformat(now()) + timedelta(days=7)
-        assert f"It is valid until {until.day} {until:%B %Y, %H:%M} UTC." in letter.text
+        expiry = datetime.fromisoformat(now()) + timedelta(days=7)
+        assert f"It is valid until {expiry.day} {expiry:%B %Y, %H:%M} UTC." in letter.text
         assert "Come and join us.<br>\nWe start on Monday." in letter.html
 
-    def test_its_link_is_the_one_that_the_inviter_was_given_and_works(
+    def test_the_link_is_the_accept_url_of_the_invitation(
         self, api: Api, organization: Founded, stranger: Person, workers: Workers, mailbox: Mailbox
     ) -> None:
-        invited = invite(api, organization, stranger)
+        invitation = invite(api, organization, stranger)
         workers.deliver()
         (letter,) = mailbox.letters
-        link = link_in(letter.text)
-        assert link == invited.record["acceptUrl"]
+        link = find_link(letter.text)
+        assert link == invitation.record["acceptUrl"]
         assert letter.html.count(f'href="{link}"') == 2
         assert decides(api, token_of(link), stranger).json["membership"]["userId"] == stranger.id
 
-    def test_a_link_leads_to_the_page_that_is_set(
+    def test_the_link_starts_with_the_configured_url(
         self, api: Api, organization: Founded, workers: Workers, mailbox: Mailbox, configure: Configure
     ) -> None:
         configure(invitation_url="https://app.example.com/join?lang=en")
         invite(api, organization, SOPHIE)
         workers.deliver()
-        assert link_in(mailbox.letters[0].text).startswith("https://app.example.com/join?lang=en&token=")
+        assert find_link(mailbox.letters[0].text).startswith("https://app.example.com/join?lang=en&token=")
         assert "https://app.example.com/join?lang=en&amp;token=" in mailbox.letters[0].html
 
-    def test_a_program_has_no_name_to_invite_by(
+    def test_the_mail_of_an_api_key_names_no_inviter(
         self, api: Api, organization: Founded, workers: Workers, mailbox: Mailbox
     ) -> None:
         invite(api, organization, SOPHIE, as_=make_key(api, organization, "admin"))
         workers.deliver()
         assert mailbox.letters[0].subject == "You are invited to Analytical Engines"
 
-    def test_an_inviter_without_a_name_is_not_named_by_their_address(
+    def test_the_mail_of_an_inviter_without_a_name_does_not_show_their_address(
         self, api: Api, issuer: Issuer, workers: Workers, mailbox: Mailbox
     ) -> None:
         nameless = issuer.person("nameless", "", preferred_username=None)
-        invited = invite(api, found(api, nameless), SOPHIE)
-        assert opens(api, invited).json["inviterName"] is None
+        invitation = invite(api, found(api, nameless), SOPHIE)
+        assert opens(api, invitation).json["inviterName"] is None
         workers.deliver()
         assert mailbox.letters[0].subject == "You are invited to Analytical Engines"
         assert nameless.email not in mailbox.letters[0].text + mailbox.letters[0].html
 
-    def test_what_an_organization_calls_itself_is_only_words(
+    def test_names_and_messages_are_escaped(
         self, api: Api, ada: Person, workers: Workers, mailbox: Mailbox, clock: Clock
     ) -> None:
         organization = found(api, ada, name="<img src=x> {{ 7 * 7 }} \u202eevil")
@@ -111,8 +111,8 @@ class TestTheMail:
         assert "<script" not in letter.html
 
 
-class TestWhenItIsSent:
-    def test_without_a_sender_none_is_and_the_inviter_has_the_link(
+class TestSending:
+    def test_without_a_sender_no_mail_is_sent_and_the_link_works(
         self,
         api: Api,
         organization: Founded,
@@ -122,35 +122,33 @@ class TestWhenItIsSent:
         configure: Configure,
     ) -> None:
         configure(mail_from="")
-        invited = invite(api, organization, stranger)
-        assert jobs() == []
+        invitation = invite(api, organization, stranger)
+        assert stored_mails() == []
         workers.settle()
         assert mailbox.letters == []
-        accepts(api, invited, stranger)
+        accepts(api, invitation, stranger)
 
-    def test_the_request_itself_sends_nothing_but_its_one_message(
-        self, api: Api, organization: Founded, mailbox: Mailbox
-    ) -> None:
+    def test_the_request_only_sends_one_queue_message(self, api: Api, organization: Founded, mailbox: Mailbox) -> None:
         answer = api.post(f"{organization.path}/invite", as_=organization.owner, json={"email": SOPHIE})
         assert answer.calls.of("sqs") == ["sqs:SendMessage"]
         assert answer.calls.of("sesv2") == []
         assert mailbox.letters == []
 
-    def test_a_message_that_comes_often_sends_one(
+    def test_repeated_queue_messages_send_one_mail(
         self, api: Api, organization: Founded, workers: Workers, mailbox: Mailbox, clock: Clock
     ) -> None:
         invite(api, organization, SOPHIE)
-        (job,) = jobs()
+        (mail,) = stored_mails()
         for _ in range(3):
-            queues.enqueue("invitations.mail", (job["pk"], job["sk"]))
+            queues.enqueue("invitations.mail", (mail["pk"], mail["sk"]))
         workers.deliver()
-        queues.enqueue("invitations.mail", (job["pk"], job["sk"]))
+        queues.enqueue("invitations.mail", (mail["pk"], mail["sk"]))
         clock.shift(hours=1)
         workers.settle()
         assert len(mailbox.letters) == 1
-        assert jobs() == []
+        assert stored_mails() == []
 
-    def test_a_message_that_was_lost_is_made_up_for_by_the_sweep(
+    def test_the_sweep_replaces_a_lost_message(
         self, api: Api, organization: Founded, workers: Workers, mailbox: Mailbox, clock: Clock
     ) -> None:
         with failing(Fault.TIMED_OUT, name="sqs:SendMessage", times=None):
@@ -161,104 +159,110 @@ class TestWhenItIsSent:
         workers.settle()
         assert len(mailbox.letters) == 1
 
-    def test_sent_again_it_brings_a_link_of_its_own(
+    def test_a_resent_mail_has_a_new_link(
         self, api: Api, organization: Founded, stranger: Person, workers: Workers, mailbox: Mailbox, clock: Clock
     ) -> None:
-        invited = invite(api, organization, stranger)
+        invitation = invite(api, organization, stranger)
         workers.deliver()
         clock.shift(minutes=1)
-        resend(api, organization, invited)
+        resend(api, organization, invitation)
         workers.deliver()
-        first, second = (token_of(link_in(letter.text)) for letter in mailbox.letters)
+        first, second = (token_of(find_link(letter.text)) for letter in mailbox.letters)
         assert opens(api, first, stranger).code == "410 invitation_revoked"
         assert opens(api, second, stranger).status == 200
 
-    def test_sent_again_before_it_went_out_it_goes_out_once_with_the_latest_link(
+    def test_an_invitation_resent_before_its_mail_sends_one_mail_with_the_latest_link(
         self, api: Api, organization: Founded, workers: Workers, mailbox: Mailbox, clock: Clock
     ) -> None:
-        invited = invite(api, organization, SOPHIE)
+        invitation = invite(api, organization, SOPHIE)
         clock.shift(minutes=1)
-        latest = resend(api, organization, invited)
+        latest = resend(api, organization, invitation)
         workers.settle()
-        assert [link_in(letter.text) for letter in mailbox.letters] == [latest.record["acceptUrl"]]
-        assert jobs() == []
+        assert [find_link(letter.text) for letter in mailbox.letters] == [latest.record["acceptUrl"]]
+        assert stored_mails() == []
 
 
-def revoked(api: Api, organization: Founded, invited: Invited, _invited_person: Person) -> None:
-    """It is revoked."""
-    assert api.delete(invited.path, as_=organization.owner).status == 204
+def revoke(api: Api, organization: Founded, invitation: Invited, _invited_person: Person) -> None:
+    """Revoke the invitation."""
+    assert api.delete(invitation.path, as_=organization.owner).status == 204
 
 
-def accepted(api: Api, _organization: Founded, invited: Invited, person: Person) -> None:
-    """It is accepted by the link that the inviter passed on."""
-    accepts(api, invited, person)
+def accept(api: Api, _organization: Founded, invitation: Invited, person: Person) -> None:
+    """Accept the invitation by the link that the inviter passed on."""
+    accepts(api, invitation, person)
 
 
-def declined(api: Api, _organization: Founded, invited: Invited, person: Person) -> None:
-    """It is declined."""
-    declines(api, invited, person)
+def decline(api: Api, _organization: Founded, invitation: Invited, person: Person) -> None:
+    """Decline the invitation."""
+    declines(api, invitation, person)
 
 
-def organization_deleted(api: Api, organization: Founded, _invited: Invited, _person: Person) -> None:
-    """The organization is deleted."""
+def delete_organization(api: Api, organization: Founded, _invitation: Invited, _person: Person) -> None:
+    """Delete the organization."""
     assert api.delete(organization.path, as_=organization.owner).status == 204
 
 
-class TestAnInvitationThatEndedBefore:
-    @pytest.mark.parametrize("ends", [revoked, accepted, declined, organization_deleted], ids=lambda f: f.__name__)
-    def test_brings_no_mail(
+class TestEndedInvitation:
+    @pytest.mark.parametrize("end", [revoke, accept, decline, delete_organization], ids=lambda f: f.__name__)
+    def test_an_ended_invitation_sends_no_mail(
         self,
-        ends: Callable[..., None],
+        end: Callable[..., None],
         api: Api,
         organization: Founded,
         stranger: Person,
         workers: Workers,
         mailbox: Mailbox,
     ) -> None:
-        ends(api, organization, invite(api, organization, stranger), stranger)
+        end(api, organization, invite(api, organization, stranger), stranger)
         workers.settle()
         assert mailbox.letters == []
-        assert jobs() == []
+        assert stored_mails() == []
 
-    def test_with_its_time_brings_no_mail(
+    def test_an_expired_invitation_sends_no_mail(
         self, api: Api, organization: Founded, workers: Workers, mailbox: Mailbox, clock: Clock
     ) -> None:
         invite(api, organization, SOPHIE)
         clock.shift(days=7)
         workers.settle()
         assert mailbox.letters == []
-        assert jobs() == []
+        assert stored_mails() == []
 
-    def test_with_its_inviters_membership_brings_no_mail(
+    def test_an_invitation_of_a_former_member_sends_no_mail(
         self, api: Api, organization: Founded, grace: Person, workers: Workers, mailbox: Mailbox
     ) -> None:
         invite(api, organization, SOPHIE, as_=grace)
         assert api.delete(f"{organization.path}/members/{grace.id}", as_=organization.owner).status == 204
         workers.settle()
         assert mailbox.letters == []
-        assert jobs() == []
+        assert stored_mails() == []
 
 
-class TestAMailServiceThatFails:
-    def test_is_asked_again_less_and_less_often_until_the_invitation_ends(
+class TestMailServiceFailures:
+    def test_sending_is_retried_with_growing_delays_until_the_invitation_expires(
         self, api: Api, organization: Founded, workers: Workers, mailbox: Mailbox, clock: Clock
     ) -> None:
         clock.freeze()
         invite(api, organization, SOPHIE)
-        pauses = []
+        delays_seconds = []
         with failing(Fault.THROTTLED, name="sesv2:SendEmail", times=None):
             workers.deliver()
-            while waiting := jobs():
-                pauses.append((timestamp_ms(waiting[0]["turn_at"]) - now_ms()) / 1000)
-                clock.shift(seconds=pauses[-1])
+            while unsent := stored_mails():
+                delays_seconds.append((timestamp_ms(unsent[0]["turn_at"]) - now_ms()) / 1000)
+                clock.shift(seconds=delays_seconds[-1])
                 workers.settle()
         assert mailbox.letters == []
-        expected = [MINUTE, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, *[6 * HOUR] * (len(pauses) - 4)]
-        scatter = [pause / usual for pause, usual in zip(pauses, expected, strict=True)]
-        assert 0.8 <= min(scatter) < 1 < max(scatter) <= 1.2
-        assert 24 <= len(pauses) <= 40
+        expected = [
+            MINUTE_SECONDS,
+            5 * MINUTE_SECONDS,
+            30 * MINUTE_SECONDS,
+            2 * HOUR_SECONDS,
+            *[6 * HOUR_SECONDS] * (len(delays_seconds) - 4),
+        ]
+        ratios = [delay / usual for delay, usual in zip(delays_seconds, expected, strict=True)]
+        assert 0.8 <= min(ratios) < 1 < max(ratios) <= 1.2
+        assert 24 <= len(delays_seconds) <= 40
 
-    def test_that_recovers_gets_the_mail_once(
+    def test_the_mail_is_sent_once_after_a_recovery(
         self, api: Api, organization: Founded, workers: Workers, mailbox: Mailbox, clock: Clock
     ) -> None:
         invite(api, organization, SOPHIE)
@@ -272,9 +276,9 @@ class TestAMailServiceThatFails:
             clock.shift(hours=3)
             workers.settle()
         assert len(mailbox.letters) == 1
-        assert jobs() == []
+        assert stored_mails() == []
 
-    def test_a_paused_account_is_no_reason_to_give_up(
+    def test_a_paused_account_is_retried(
         self,
         api: Api,
         organization: Founded,
@@ -287,12 +291,12 @@ class TestAMailServiceThatFails:
         with Stubber(client("sesv2")) as stubbed:
             stubbed.add_client_error("send_email", "SendingPausedException", "Sending is paused.")
             workers.deliver()
-        assert given_up(caplog) == ["SendingPausedException: Sending is paused."]
+        assert logged_mail_errors(caplog) == ["SendingPausedException: Sending is paused."]
         clock.shift(minutes=2)
         workers.settle()
         assert len(mailbox.letters) == 1
 
-    def test_what_it_refuses_for_good_is_given_up_and_said_in_the_log_without_the_address(
+    def test_a_rejected_mail_is_logged_without_the_address_and_not_retried(
         self,
         api: Api,
         organization: Founded,
@@ -301,32 +305,32 @@ class TestAMailServiceThatFails:
         clock: Clock,
         caplog: pytest.LogCaptureFixture,
     ) -> None:
-        invited = invite(api, organization, SOPHIE)
+        invitation = invite(api, organization, SOPHIE)
         with Stubber(client("sesv2")) as stubbed:
             stubbed.add_client_error("send_email", "MessageRejected", f"No such address: {SOPHIE}")
             workers.deliver()
-        assert given_up(caplog) == ["given up: MessageRejected: No such address: …"]
+        assert logged_mail_errors(caplog) == ["given up: MessageRejected: No such address: …"]
         assert SOPHIE not in repr([vars(record) for record in caplog.records])
-        assert jobs() == []
+        assert stored_mails() == []
         clock.shift(days=1)
         workers.settle()
         assert mailbox.letters == []
-        assert api.get(invited.path, as_=organization.owner).json["status"] == "pending"
+        assert api.get(invitation.path, as_=organization.owner).json["status"] == "pending"
 
 
-def test_the_token_is_in_the_mail_and_nowhere_else(
+def test_only_the_mail_contains_the_token(
     api: Api, organization: Founded, workers: Workers, mailbox: Mailbox, caplog: pytest.LogCaptureFixture
 ) -> None:
-    invited = invite(api, organization, SOPHIE)
+    invitation = invite(api, organization, SOPHIE)
     stored: list[Any] = [*cloud.stored()]
     queued = [message.body for queue in cloud.queues() for message in queue._messages]  # noqa: SLF001
     workers.settle()
-    everything = json.dumps([stored, cloud.stored(), queued, log_of(api, organization)], default=str)
-    assert invited.token in mailbox.letters[0].text
-    assert invited.token not in everything + repr([vars(record) for record in caplog.records])
+    searched_text = json.dumps([stored, cloud.stored(), queued, log_of(api, organization)], default=str)
+    assert invitation.token in mailbox.letters[0].text
+    assert invitation.token not in searched_text + repr([vars(record) for record in caplog.records])
 
 
-def test_a_mail_is_no_entry_of_the_log(api: Api, organization: Founded, workers: Workers, mailbox: Mailbox) -> None:
+def test_sending_a_mail_is_not_logged(api: Api, organization: Founded, workers: Workers, mailbox: Mailbox) -> None:
     invite(api, organization, SOPHIE)
     before = len(log_of(api, organization))
     workers.settle()
