@@ -1,6 +1,5 @@
 import json
 from dataclasses import replace
-from itertools import count
 from typing import Final
 
 import pytest
@@ -11,7 +10,6 @@ from tests.harness.callers import Issuer, Person
 from tests.harness.clock import Clock
 from tests.harness.erasures import begin_erasure, erased, finish, found_at, left_of
 from tests.harness.exports import begin_export
-from tests.harness.faults import overtaken
 from tests.harness.invitations import Invited, accepts, asked_to_invite, declines, invite, opens
 from tests.harness.logs import log_of, verify
 from tests.harness.mailbox import Mailbox
@@ -382,35 +380,3 @@ class TestTexts:
         api.patch(organization.path, as_=ada, json={"companyAddress": f"https://example.org/people/{mary.id.upper()}/"})
         erase(email=mary.email)
         assert api.get(organization.path, as_=ada).json["companyAddress"] == "https://example.org/people/…/"
-
-
-class TestConcurrentRequests:
-    """Requests that the person starts as a member and that end after the erasure."""
-
-    @pytest.mark.parametrize("method", ["PATCH", "POST keys", "POST invite", "PATCH member", "POST leave"])
-    def test_a_request_interrupted_by_the_erasure_leaves_nothing(
-        self, api: Api, organization: Founded, grace: Person, mary: Person, workers: Workers, clock: Clock, method: str
-    ) -> None:
-        verb, resource = method.partition(" ")[::2]
-        path, body = {
-            "": (organization.path, {"name": "Late"}),
-            "keys": (organization.keys, {"name": "Late"}),
-            "invite": (f"{organization.path}/invite", {"email": SOPHIE}),
-            "member": (f"{organization.path}/members/{mary.id}", {"role": "editor"}),
-            "leave": (f"{organization.path}/leave", None),
-        }[resource]
-        workers.settle()
-        before, statuses = snapshots.taken(), []
-        for at in count(1):
-            snapshots.put_back(before)
-            begin_erasure(api, organization, userId=grace.id)
-            with overtaken(workers.settle, at=at) as overtaking:
-                statuses.append(api.request(verb, path, as_=grace, json=body).status)
-            finish(workers, clock)
-            assert left_of(grace.id, grace.email) == [], f"before {overtaking.hit}, call {at}"
-            assert verify(api, organization)["valid"]
-            if not overtaking.hit:
-                break
-        assert statuses[0] == 404
-        assert statuses[-1] < 300
-        assert at > 2
