@@ -28,10 +28,10 @@ class TestDescribeInvitation:
     def test_anonymous_callers_see_the_inviter_the_organization_and_the_role(
         self, api: Api, organization: Founded, invitation: Invited, ada: Person, stranger: Person
     ) -> None:
-        answer = opens(api, invitation)
-        assert answer.status == 200
+        response = opens(api, invitation)
+        assert response.status == 200
         record = organization.record
-        assert answer.json == {
+        assert response.json == {
             "organization": {"id": organization.id, "name": record["name"], "slug": record["slug"]},
             "platform": None,
             "role": "editor",
@@ -50,9 +50,9 @@ class TestDescribeInvitation:
     ) -> None:
         before = cloud.stored()
         for caller in (None, ada, stranger, stranger):
-            answer = opens(api, invitation, caller)
-            assert (answer.status, answer.json["status"], answer.json["membership"]) == (200, "pending", None)
-            assert set(answer.calls.names) <= {"dynamodb:GetItem", "dynamodb:BatchGetItem"}
+            response = opens(api, invitation, caller)
+            assert (response.status, response.json["status"], response.json["membership"]) == (200, "pending", None)
+            assert set(response.calls.names) <= {"dynamodb:GetItem", "dynamodb:BatchGetItem"}
         assert cloud.stored() == before
         assert history(api, organization, invitation) == ["created"]
         assert api.get(invitation.path, as_=ada).json["version"] == 1
@@ -61,9 +61,9 @@ class TestDescribeInvitation:
         self, api: Api, invitation: Invited, ada: Person
     ) -> None:
         for decision in ("accept", "decline"):
-            answer = decides(api, invitation, None, decision)
-            assert answer.code == "401 unauthenticated"
-            assert "omit the decision" in answer.json["detail"]
+            response = decides(api, invitation, None, decision)
+            assert response.code == "401 unauthenticated"
+            assert "omit the decision" in response.json["detail"]
         assert api.get(invitation.path, as_=ada).json["version"] == 1
 
     def test_a_user_sees_whether_they_can_accept_and_their_membership(
@@ -152,8 +152,8 @@ class TestTokens:
         self, api: Api, organization: Founded, invitation: Invited, stranger: Person, decision: str
     ) -> None:
         assert set(opens(api, invitation, stranger, decision=decision).faults) == {"query/decision"}
-        answer = api.post(ACCEPTANCE, as_=stranger, json={"token": invitation.token, "decision": decision})
-        assert set(answer.faults) == {"/decision"}
+        response = api.post(ACCEPTANCE, as_=stranger, json={"token": invitation.token, "decision": decision})
+        assert set(response.faults) == {"/decision"}
         assert status_of(api, organization, invitation) == "pending"
 
     def test_a_token_of_a_deleted_organization_is_not_found_until_the_restore(
@@ -172,10 +172,10 @@ class TestAcceptInvitation:
         self, api: Api, organization: Founded, invitation: Invited, stranger: Person, clock: Clock
     ) -> None:
         timestamp = clock.freeze()
-        answer = accepts(api, invitation, stranger)
-        assert (answer["status"], answer["role"], answer["email"]) == ("accepted", "editor", stranger.email)
-        assert answer["membership"] == {
-            "id": answer["membership"]["id"],
+        response = accepts(api, invitation, stranger)
+        assert (response["status"], response["role"], response["email"]) == ("accepted", "editor", stranger.email)
+        assert response["membership"] == {
+            "id": response["membership"]["id"],
             "createdAt": timestamp,
             "updatedAt": timestamp,
             "version": 1,
@@ -187,7 +187,7 @@ class TestAcceptInvitation:
             "joinedAt": timestamp,
             "revokedKeys": None,
         }
-        assert api.get(f"{organization.path}/members/{stranger.id}", as_=stranger).json == answer["membership"]
+        assert api.get(f"{organization.path}/members/{stranger.id}", as_=stranger).json == response["membership"]
         assert [o["id"] for o in api.items("/organizations", as_=stranger)] == [organization.id]
         assert list(roles_by_username(api, organization).items())[-1] == ("stranger", "editor")
 
@@ -212,8 +212,8 @@ class TestAcceptInvitation:
     ) -> None:
         accepts(api, invitation, stranger)
         api.patch(f"{organization.path}/members/{stranger.id}", as_=ada, json={"role": "admin"})
-        again = accepts(api, invitation, stranger)
-        assert (again["role"], again["membership"]["role"]) == ("editor", "admin")
+        repeated = accepts(api, invitation, stranger)
+        assert (repeated["role"], repeated["membership"]["role"]) == ("editor", "admin")
 
     def test_an_acceptance_can_be_repeated_after_the_expiry(
         self, api: Api, invitation: Invited, stranger: Person, clock: Clock
@@ -222,12 +222,12 @@ class TestAcceptInvitation:
         clock.shift(days=40)
         assert accepts(api, invitation, stranger) == first
 
-    @pytest.mark.parametrize("way", ["removed", "left"])
+    @pytest.mark.parametrize("end", ["removed", "left"])
     def test_an_invitation_is_used_up_once_the_membership_has_ended(
-        self, api: Api, organization: Founded, invitation: Invited, ada: Person, stranger: Person, way: str
+        self, api: Api, organization: Founded, invitation: Invited, ada: Person, stranger: Person, end: str
     ) -> None:
         accepts(api, invitation, stranger)
-        if way == "removed":
+        if end == "removed":
             api.delete(f"{organization.path}/members/{stranger.id}", as_=ada)
         else:
             api.post(f"{organization.path}/leave", as_=stranger)
@@ -254,9 +254,9 @@ class TestAcceptInvitation:
         self, api: Api, organization: Founded, invitation: Invited, stranger: Person
     ) -> None:
         with ThreadPoolExecutor(5) as threads:
-            answers = list(threads.map(lambda _: decides(api, invitation, stranger), range(5)))
-        assert {answer.status for answer in answers} == {200}
-        assert len({answer.text for answer in answers}) == 1
+            responses = list(threads.map(lambda _: decides(api, invitation, stranger), range(5)))
+        assert {response.status for response in responses} == {200}
+        assert len({response.text for response in responses}) == 1
         assert history(api, organization, invitation) == ["created", "accepted"]
 
 
@@ -302,12 +302,12 @@ class TestWhoCanRespond:
     ) -> None:
         for decision in ("accept", "decline"):
             body = {"token": invitation.token, "decision": decision}
-            for answer in (
+            for response in (
                 opens(api, invitation, person, decision=decision),
                 api.post(ACCEPTANCE, as_=person, json=body),
             ):
-                assert answer.code == MISMATCH
-                assert reason in answer.json["detail"]
+                assert response.code == MISMATCH
+                assert reason in response.json["detail"]
         assert status_of(api, organization, invitation) == "pending"
         assert "stranger" not in roles_by_username(api, organization)
 
@@ -335,8 +335,8 @@ class TestWhoCanRespond:
             assert opens(api, invitation, key).code == "403 forbidden"
             assert opens(api, "x", key).code == "403 forbidden"
             assert api.get(ACCEPTANCE, as_=key).code == "403 forbidden"
-            answer = api.post(ACCEPTANCE, as_=key, json={"token": invitation.token})
-            assert answer.code == "403 forbidden"
+            response = api.post(ACCEPTANCE, as_=key, json={"token": invitation.token})
+            assert response.code == "403 forbidden"
 
     def test_an_invalid_credential_is_unauthenticated(self, api: Api, invitation: Invited, stranger: Person) -> None:
         for broken in ("x", stranger.credential[:-4], f"atr_{'0' * 38}"):
@@ -347,8 +347,8 @@ class TestDeclineInvitation:
     def test_the_invited_user_declines(
         self, api: Api, organization: Founded, invitation: Invited, stranger: Person
     ) -> None:
-        answer = declines(api, invitation, stranger)
-        assert (answer["status"], answer["membership"]) == ("declined", None)
+        response = declines(api, invitation, stranger)
+        assert (response["status"], response["membership"]) == ("declined", None)
         assert status_of(api, organization, invitation) == "declined"
         assert "stranger" not in roles_by_username(api, organization)
         assert history(api, organization, invitation) == ["created", "declined"]

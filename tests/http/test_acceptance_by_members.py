@@ -33,13 +33,13 @@ class TestInvitationsOfCurrentMembers:
     ) -> None:
         joins(organization, stranger, "member")
         before = cloud.stored()
-        for answer in (
+        for response in (
             decides(api, invitation, stranger),
             api.post(ACCEPTANCE, as_=stranger, json={"token": invitation.token}),
         ):
-            assert answer.code == "409 already_member"
-            assert "as 'member'" in answer.json["detail"]
-            assert f"PATCH {organization.path}/members/{stranger.id}" in answer.json["detail"]
+            assert response.code == "409 already_member"
+            assert "as 'member'" in response.json["detail"]
+            assert f"PATCH {organization.path}/members/{stranger.id}" in response.json["detail"]
         assert cloud.stored() == before
         assert status_of(api, organization, invitation) == "pending"
         assert declines(api, invitation, stranger)["membership"] is None
@@ -59,8 +59,8 @@ class TestInvitationsOfCurrentMembers:
         self, api: Api, organization: Founded, invitation: Invited, stranger: Person, role: str
     ) -> None:
         member = joins(organization, stranger, role)
-        answer = accepts(api, invitation, stranger)
-        assert (answer["status"], answer["membership"]["id"]) == ("accepted", member.id)
+        response = accepts(api, invitation, stranger)
+        assert (response["status"], response["membership"]["id"]) == ("accepted", member.id)
         assert role_of(api, organization, stranger) == role
 
     def test_a_concurrent_demotion_rejects_the_acceptance(

@@ -18,15 +18,15 @@ def invitation(api: Api, organization: Founded, stranger: Person) -> Invited:
 
 class TestRespondToInvitation:
     def respond(self, api: Api, invitation: Invited, person: Person | None, **body: str) -> str:
-        answer = api.post(ACCEPTANCE, as_=person, json={"token": invitation.token, **body})
-        return answer.code if answer.status >= 400 else str(answer.json["status"])
+        response = api.post(ACCEPTANCE, as_=person, json={"token": invitation.token, **body})
+        return response.code if response.status >= 400 else str(response.json["status"])
 
     def test_post_accepts_with_the_same_response_as_the_link(
         self, api: Api, organization: Founded, invitation: Invited, stranger: Person
     ) -> None:
-        answer = api.post(ACCEPTANCE, as_=stranger, json={"token": invitation.token})
-        assert (answer.status, answer.headers["Cache-Control"]) == (200, "no-store")
-        assert answer.json == accepts(api, invitation, stranger)
+        response = api.post(ACCEPTANCE, as_=stranger, json={"token": invitation.token})
+        assert (response.status, response.headers["Cache-Control"]) == (200, "no-store")
+        assert response.json == accepts(api, invitation, stranger)
         assert self.respond(api, invitation, stranger, decision="accept") == "accepted"
         assert self.respond(api, invitation, stranger, decision="decline") == USED
         assert history(api, organization, invitation) == ["created", "accepted"]
@@ -47,9 +47,9 @@ class TestRespondToInvitation:
         self, api: Api, invitation: Invited, stranger: Person
     ) -> None:
         headers, body = {"Idempotency-Key": "once"}, {"token": invitation.token}
-        first, again = (api.post(ACCEPTANCE, as_=stranger, json=body, headers=headers) for _ in range(2))
-        assert again.said == first.said
-        assert again.headers["Idempotency-Replayed"] == "true"
+        first, repeated = (api.post(ACCEPTANCE, as_=stranger, json=body, headers=headers) for _ in range(2))
+        assert repeated.said == first.said
+        assert repeated.headers["Idempotency-Replayed"] == "true"
 
     @pytest.mark.parametrize(
         "body",

@@ -56,10 +56,12 @@ class TestAnchorSchedule:
         assert put_object.parameters["ChecksumAlgorithm"] == "CRC32"
 
     def test_each_log_has_its_own_anchors(self, api: Api, ten: Founded, ada: Person, workers: Workers) -> None:
-        others = [found(api, ada) for _ in range(9)]
+        other_organizations = [found(api, ada) for _ in range(9)]
         workers.deliver()
         anchor(workers)
-        assert [anchored(log) for log in (ten.id, *(other.id for other in others))] == [[10], *[[1]] * 9]
+        assert [
+            anchored(log) for log in (ten.id, *(other_organization.id for other_organization in other_organizations))
+        ] == [[10], *[[1]] * 9]
 
     def test_logs_are_queued_in_the_order_of_their_waiting_time(
         self, api: Api, ada: Person, workers: Workers, clock: Clock, monkeypatch: pytest.MonkeyPatch
@@ -315,8 +317,8 @@ class TestRejectedLogs:
         assert anchored(ten.id) == [10]
 
     def test_other_logs_are_still_anchored(self, api: Api, ten: Founded, ada: Person, workers: Workers) -> None:
-        other = found(api, ada)
+        other_organization = found(api, ada)
         workers.deliver()
         cloud.remove(entry(ten, 4))
         anchor(workers)
-        assert (anchored(ten.id), anchored(other.id)) == ([], [1])
+        assert (anchored(ten.id), anchored(other_organization.id)) == ([], [1])

@@ -19,9 +19,9 @@ class TestKeyFormat:
     def test_a_wrong_checksum_is_rejected_before_any_read(self, api: Api, organization: Founded) -> None:
         key = make_key(api, organization)
         damaged = key.credential[:-1] + ("0" if key.credential[-1] != "0" else "1")
-        answer = api.get(organization.path, as_=damaged)
-        assert answer.code == "401 unauthenticated"
-        assert answer.calls.names == []
+        response = api.get(organization.path, as_=damaged)
+        assert response.code == "401 unauthenticated"
+        assert response.calls.names == []
 
     @pytest.mark.parametrize(
         "secret",
@@ -35,9 +35,9 @@ class TestKeyFormat:
         ],
     )
     def test_a_malformed_key_is_rejected_before_any_read(self, api: Api, secret: str) -> None:
-        answer = api.get("/organizations", headers={"Authorization": f"Bearer {secret}"})
-        assert answer.code == "401 unauthenticated"
-        assert answer.calls.names == []
+        response = api.get("/organizations", headers={"Authorization": f"Bearer {secret}"})
+        assert response.code == "401 unauthenticated"
+        assert response.calls.names == []
 
     def test_an_unknown_well_formed_key_is_rejected(self, api: Api) -> None:
         assert api.get("/organizations", as_=WELL_FORMED_KEY).code == "401 unauthenticated"
@@ -158,11 +158,11 @@ class TestScopes:
         allowed = set()
         for name, (method, path) in OPERATIONS.items():
             body = BODIES.get(name)
-            answer = api.request(method, organization.path + path, as_=key, json=body)
-            if answer.status < 300:
+            response = api.request(method, organization.path + path, as_=key, json=body)
+            if response.status < 300:
                 allowed.add(name)
             else:
-                assert answer.code == "403 insufficient_scope"
+                assert response.code == "403 insufficient_scope"
         assert allowed == ALLOWED_OPERATIONS[scope]
 
     def test_a_key_creates_keys_with_scopes_of_its_own(self, api: Api, organization: Founded) -> None:
@@ -206,9 +206,9 @@ class TestLastUsed:
     def test_the_last_use_is_no_change_of_the_record(self, api: Api, organization: Founded, ada: Person) -> None:
         created = created_key(api, organization)
         api.get(organization.path, as_=created.json["key"])
-        read = api.get(created.location, as_=ada)
-        assert read.json["lastUsedAt"] is not None
-        assert (read.json["version"], read.json["updatedAt"]) == (1, created.json["updatedAt"])
+        fetched = api.get(created.location, as_=ada)
+        assert fetched.json["lastUsedAt"] is not None
+        assert (fetched.json["version"], fetched.json["updatedAt"]) == (1, created.json["updatedAt"])
         changed = api.post(f"{created.location}/rotate", as_=ada, headers={"If-Match": created.etag})
         assert changed.status == 200
 

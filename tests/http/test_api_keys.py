@@ -18,13 +18,13 @@ from tests.harness.workers import Workers
 
 class TestCreateApiKey:
     def test_a_name_suffices_and_the_default_scope_is_read(self, api: Api, organization: Founded, ada: Person) -> None:
-        answer = api.post(organization.keys, as_=ada, json={"name": "  Nightly export "})
-        assert answer.status == 201
-        record = answer.json
+        response = api.post(organization.keys, as_=ada, json={"name": "  Nightly export "})
+        assert response.status == 201
+        record = response.json
         assert (record["name"], record["scopes"], record["status"]) == ("Nightly export", ["read"], "active")
         assert (record["expiresAt"], record["allowedIps"], record["lastUsedAt"]) == (None, [], None)
         assert record["createdBy"] == ada.id
-        assert answer.location == f"{organization.keys}/{record['id']}"
+        assert response.location == f"{organization.keys}/{record['id']}"
 
     def test_null_means_the_default(self, api: Api, organization: Founded) -> None:
         defaults = {"scopes": None, "expiresAt": None, "allowedIps": None}
@@ -39,9 +39,9 @@ class TestCreateApiKey:
 
     def test_the_secret_is_shown_once(self, api: Api, organization: Founded, ada: Person) -> None:
         created = created_key(api, organization).json
-        read = api.get(f"{organization.keys}/{created['id']}", as_=ada)
-        assert read.json == {**created, "key": None}
-        assert api.items(organization.keys, as_=ada) == [read.json]
+        fetched = api.get(f"{organization.keys}/{created['id']}", as_=ada)
+        assert fetched.json == {**created, "key": None}
+        assert api.items(organization.keys, as_=ada) == [fetched.json]
 
     def test_all_fields_are_accepted(self, api: Api, organization: Founded) -> None:
         fields: dict[str, Any] = {
@@ -78,15 +78,15 @@ class TestCreateApiKey:
     )
     def test_an_invalid_field_is_rejected(self, api: Api, organization: Founded, field: str, value: object) -> None:
         body = {"name": "k", field: value}
-        answer = api.post(organization.keys, as_=organization.owner, json=body)
-        assert answer.code == "422 validation_failed"
-        assert all(pointer.startswith(f"/{field}") for pointer in answer.faults)
+        response = api.post(organization.keys, as_=organization.owner, json=body)
+        assert response.code == "422 validation_failed"
+        assert all(pointer.startswith(f"/{field}") for pointer in response.faults)
 
     def test_an_expiry_in_the_past_is_out_of_range(self, api: Api, organization: Founded) -> None:
         for timestamp in ("2020-01-01T00:00:00Z", now()):
-            answer = api.post(organization.keys, as_=organization.owner, json={"name": "k", "expiresAt": timestamp})
-            assert answer.faults == {"/expiresAt": "out_of_range"}
-            assert answer.json["errors"][0]["detail"] == "must lie in the future"
+            response = api.post(organization.keys, as_=organization.owner, json={"name": "k", "expiresAt": timestamp})
+            assert response.faults == {"/expiresAt": "out_of_range"}
+            assert response.json["errors"][0]["detail"] == "must lie in the future"
 
     @pytest.mark.parametrize(
         ("network", "advice"),
@@ -179,8 +179,8 @@ class TestQuota:
     @pytest.mark.usefixtures("quota_of_three")
     def test_concurrent_requests_respect_the_quota(self, api: Api, organization: Founded, ada: Person) -> None:
         with ThreadPoolExecutor(6) as threads:
-            answers = list(threads.map(lambda _: created_key(api, organization), range(6)))
-        assert sorted(a.status for a in answers) == [201, 201, 201, 409, 409, 409]
+            responses = list(threads.map(lambda _: created_key(api, organization), range(6)))
+        assert sorted(a.status for a in responses) == [201, 201, 201, 409, 409, 409]
         assert len(api.items(organization.keys, as_=ada)) == 3
 
 
@@ -214,12 +214,12 @@ class TestListAndGet:
         assert api.get(f"{organization.keys}/{key['id']}", as_=ada).json["version"] == 1
 
     def test_a_key_of_another_organization_is_not_found(self, api: Api, organization: Founded, ada: Person) -> None:
-        other = found(api, ada)
-        key = make_key(api, other)
+        other_organization = found(api, ada)
+        key = make_key(api, other_organization)
         assert api.get(f"{organization.keys}/{key.id}", as_=ada).code == "404 not_found"
         assert api.delete(f"{organization.keys}/{key.id}", as_=ada).code == "404 not_found"
         assert api.post(f"{organization.keys}/{key.id}/rotate", as_=ada).code == "404 not_found"
-        assert api.get(other.path, as_=key).status == 200
+        assert api.get(other_organization.path, as_=key).status == 200
 
 
 class TestRevokeApiKey:
@@ -247,16 +247,16 @@ class TestRevokeApiKey:
 
 class TestRotateApiKey:
     def rotate(self, api: Api, organization: Founded, key: Caller, **body: int) -> Caller:
-        answer = api.post(f"{organization.keys}/{key.id}/rotate", as_=organization.owner, json=body)
-        assert answer.status == 200, answer.text
-        return Caller(answer.json["id"], answer.json["key"])
+        response = api.post(f"{organization.keys}/{key.id}/rotate", as_=organization.owner, json=body)
+        assert response.status == 200, response.text
+        return Caller(response.json["id"], response.json["key"])
 
     def test_the_key_keeps_its_id_and_scopes_and_gets_a_new_secret(
         self, api: Api, organization: Founded, ada: Person
     ) -> None:
         created = created_key(api, organization, "write", "members:read").json
-        answer = api.post(f"{organization.keys}/{created['id']}/rotate", as_=ada)
-        rotated = answer.json
+        response = api.post(f"{organization.keys}/{created['id']}/rotate", as_=ada)
+        rotated = response.json
         assert (rotated["id"], rotated["scopes"], rotated["version"]) == (created["id"], created["scopes"], 2)
         assert rotated["key"] != created["key"]
         assert rotated["hint"] == f"atr_…{rotated['key'][-4:]}"
@@ -310,15 +310,15 @@ class TestRotateApiKey:
         api.delete(f"{organization.keys}/{revoked.id}", as_=ada)
         clock.shift(hours=2)
         for key in (revoked, expiring):
-            answer = api.post(f"{organization.keys}/{key.id}/rotate", as_=ada)
-            assert answer.code == "409 invalid_transition"
+            response = api.post(f"{organization.keys}/{key.id}/rotate", as_=ada)
+            assert response.code == "409 invalid_transition"
 
     @pytest.mark.parametrize("hours", [-1, 169, 1.5, "24", True])
     def test_grace_is_0_to_168_whole_hours(self, api: Api, organization: Founded, ada: Person, hours: object) -> None:
         key = make_key(api, organization)
-        answer = api.post(f"{organization.keys}/{key.id}/rotate", as_=ada, json={"graceHours": hours})
-        assert answer.code == "422 validation_failed"
-        assert set(answer.faults) == {"/graceHours"}
+        response = api.post(f"{organization.keys}/{key.id}/rotate", as_=ada, json={"graceHours": hours})
+        assert response.code == "422 validation_failed"
+        assert set(response.faults) == {"/graceHours"}
 
     def test_rotating_requires_every_scope_of_the_rotated_key(self, api: Api, organization: Founded) -> None:
         admin_key, limited_key = (

@@ -44,9 +44,9 @@ class TestStartExport:
         assert not export_history(api, organization, "")
 
     def test_a_request_without_a_body_exports_the_whole_log_as_ndjson(self, api: Api, organization: Founded) -> None:
-        answer = api.post(f"{organization.path}/audit-log/export-async", as_=organization.owner)
-        assert answer.status == 202
-        record = answer.json
+        response = api.post(f"{organization.path}/audit-log/export-async", as_=organization.owner)
+        assert response.status == 202
+        record = response.json
         assert record == {
             "id": record["id"],
             "createdAt": record["createdAt"],
@@ -64,9 +64,9 @@ class TestStartExport:
             "error": None,
             "expiresAt": None,
         }
-        assert answer.location == f"{organization.path}/audit-log/export-async/{record['id']}"
-        assert answer.headers["Cache-Control"] == "no-store"
-        assert api.get(answer.location, as_=organization.owner).json == record
+        assert response.location == f"{organization.path}/audit-log/export-async/{record['id']}"
+        assert response.headers["Cache-Control"] == "no-store"
+        assert api.get(response.location, as_=organization.owner).json == record
 
     def test_the_export_has_the_requested_format_and_filters(
         self, api: Api, organization: Founded, grace: Person
@@ -85,8 +85,8 @@ class TestStartExport:
         "body", [{}, {"filters": None}, {"filters": {}}, {"format": None}, {"format": "ndjson", "filters": NO_FILTERS}]
     )
     def test_absent_null_and_empty_filters_export_everything(self, api: Api, organization: Founded, body: Json) -> None:
-        answer = api.post(f"{organization.path}/audit-log/export-async", as_=organization.owner, json=body)
-        assert (answer.status, answer.json["filters"]) == (202, NO_FILTERS)
+        response = api.post(f"{organization.path}/audit-log/export-async", as_=organization.owner, json=body)
+        assert (response.status, response.json["filters"]) == (202, NO_FILTERS)
 
     @pytest.mark.parametrize(
         ("body", "pointer"),
@@ -133,9 +133,9 @@ class TestStartExport:
 
     def test_a_repeated_idempotency_key_starts_one_export(self, api: Api, organization: Founded) -> None:
         path, headers = f"{organization.path}/audit-log/export-async", {"Idempotency-Key": "nightly-2026-11-20"}
-        first, again = (api.post(path, as_=organization.owner, headers=headers) for _ in range(2))
-        assert again.headers["Idempotency-Replayed"] == "true"
-        assert again.json == first.json
+        first, repeated = (api.post(path, as_=organization.owner, headers=headers) for _ in range(2))
+        assert repeated.headers["Idempotency-Replayed"] == "true"
+        assert repeated.json == first.json
         assert [e["type"] for e in log_of(api, organization)].count("organization.audit_export.requested") == 1
 
 
@@ -157,8 +157,8 @@ class TestRunningExportQuota:
         for _ in range(8):
             begin_export(api, organization)
         with ThreadPoolExecutor(5) as threads:
-            answers = list(threads.map(lambda _: asked_to_export(api, organization), range(5)))
-        assert sorted(answer.status for answer in answers) == [202, 202, 409, 409, 409]
+            responses = list(threads.map(lambda _: asked_to_export(api, organization), range(5)))
+        assert sorted(response.status for response in responses) == [202, 202, 409, 409, 409]
 
 
 class TestGetAuditExport:
@@ -181,8 +181,8 @@ class TestGetAuditExport:
     def test_the_download_url_is_neither_cached_nor_logged(self, api: Api, ten: Founded, workers: Workers) -> None:
         started = begin_export(api, ten)
         workers.deliver()
-        answer = api.get(started.path, as_=ten.owner)
-        assert answer.headers["Cache-Control"] == "no-store"
+        response = api.get(started.path, as_=ten.owner)
+        assert response.headers["Cache-Control"] == "no-store"
         assert "X-Amz" not in json.dumps(log_of(api, ten))
 
     def test_an_unchanged_export_is_not_modified(self, api: Api, ten: Founded, workers: Workers) -> None:
@@ -266,8 +266,8 @@ class TestDownloadEntries:
         started = begin_export(api, ten)
         workers.deliver()
         with ThreadPoolExecutor(4) as threads:
-            answers = list(threads.map(lambda _: api.get(started.path, as_=ten.owner), range(4)))
-        assert [answer.status for answer in answers] == [200] * 4
+            responses = list(threads.map(lambda _: api.get(started.path, as_=ten.owner), range(4)))
+        assert [response.status for response in responses] == [200] * 4
         assert export_history(api, ten, started.id).count("downloaded") == 1
 
 
@@ -304,9 +304,9 @@ class TestExportExpiry:
     def test_the_purge_of_the_organization_removes_its_files(
         self, api: Api, ten: Founded, ada: Person, workers: Workers, clock: Clock
     ) -> None:
-        other = found(api, ada)
+        other_organization = found(api, ada)
         clock.shift(days=29)
-        foreign_export = completed(api, workers, other)
+        foreign_export = completed(api, workers, other_organization)
         clock.shift(days=-29)
         api.delete(ten.path, as_=ada)
         clock.shift(days=29)

@@ -23,21 +23,21 @@ COLUMNS = (
 
 def exported_entries(api: Api, organization: Founded, **query: Any) -> list[dict[str, Any]]:
     """Return the entries of an export in NDJSON."""
-    answer = exported(api, organization, **query)
-    assert answer.status == 200, answer.text
-    assert answer.text == "" or answer.text.endswith("\n")
-    return [json.loads(line) for line in answer.text.splitlines()]
+    response = exported(api, organization, **query)
+    assert response.status == 200, response.text
+    assert response.text == "" or response.text.endswith("\n")
+    return [json.loads(line) for line in response.text.splitlines()]
 
 
 class TestExportAuditLog:
     def test_the_file_has_a_line_for_each_entry(self, api: Api, ten: Founded, clock: Clock) -> None:
         timestamp = clock.freeze()
-        answer = exported(api, ten)
-        assert answer.headers["Content-Type"] == "application/x-ndjson"
+        response = exported(api, ten)
+        assert response.headers["Content-Type"] == "application/x-ndjson"
         name = f"{ten.record['slug']}-audit-log-{timestamp[:10]}.ndjson"
-        assert answer.headers["Content-Disposition"] == f'attachment; filename="{name}"'
-        assert answer.headers["Cache-Control"] == "no-store"
-        assert [json.loads(line) for line in answer.text.splitlines()] == log_of(api, ten)[::-1]
+        assert response.headers["Content-Disposition"] == f'attachment; filename="{name}"'
+        assert response.headers["Cache-Control"] == "no-store"
+        assert [json.loads(line) for line in response.text.splitlines()] == log_of(api, ten)[::-1]
 
     def test_pending_entries_come_last(self, api: Api, ten: Founded) -> None:
         for name in ("First", "Second"):
@@ -49,7 +49,7 @@ class TestExportAuditLog:
     def test_entries_are_in_the_order_of_their_sequence_despite_clock_skew(
         self, api: Api, ada: Person, clock: Clock, workers: Workers
     ) -> None:
-        organization, other = found(api, ada, name="Founded just now"), found(api, ada, name="Other")
+        organization, other_organization = found(api, ada, name="Founded just now"), found(api, ada, name="Other")
         clock.shift(seconds=60)
         invite(api, organization, "first@example.org")
         workers.deliver()
@@ -58,7 +58,7 @@ class TestExportAuditLog:
         workers.deliver()
         assert [entry["sequence"] for entry in log_of(api, organization)] == [2, 1, 3]
         assert [entry["sequence"] for entry in exported_entries(api, organization)] == [1, 2, 3]
-        assert len(exported_entries(api, other)) == 1
+        assert len(exported_entries(api, other_organization)) == 1
 
     def test_long_entries_are_complete(self, api: Api, ada: Person, workers: Workers) -> None:
         organization = found(api, ada, companyAddress="é" * 3000)
@@ -102,8 +102,8 @@ class TestExportAuditLog:
         item = logs.entry(ten, 7)
         cloud.put({name: value for name, value in item.items() if name != "body"})
         for export_format in ("ndjson", "csv"):
-            answer = exported(api, ten, format=export_format)
-            assert len(answer.text.splitlines()) == 7 + (export_format == "csv")
+            response = exported(api, ten, format=export_format)
+            assert len(response.text.splitlines()) == 7 + (export_format == "csv")
 
 
 class TestFilters:
@@ -153,11 +153,11 @@ class TestFilters:
 class TestCsv:
     def test_a_csv_row_has_the_fields_of_the_ndjson_line(self, api: Api, ten: Founded, grace: Person) -> None:
         joins(ten, grace, "admin")
-        answer = exported(api, ten, format="csv")
-        assert answer.headers["Content-Type"] == "text/csv; charset=utf-8; header=present"
-        assert answer.headers["Content-Disposition"].endswith('.csv"')
-        assert answer.text.splitlines()[0] == COLUMNS
-        table = rows(answer.text)
+        response = exported(api, ten, format="csv")
+        assert response.headers["Content-Type"] == "text/csv; charset=utf-8; header=present"
+        assert response.headers["Content-Disposition"].endswith('.csv"')
+        assert response.text.splitlines()[0] == COLUMNS
+        table = rows(response.text)
         for row, entry in zip(table, exported_entries(api, ten), strict=True):
             assert row["sequence"] == str(entry["sequence"] or "")
             assert (row["id"], row["occurredAt"], row["type"]) == (entry["id"], entry["occurredAt"], entry["type"])

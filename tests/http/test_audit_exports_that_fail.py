@@ -219,5 +219,5 @@ class TestFailedExport:
             begin_export(api, ten)
         assert asked_to_export(api, ten).code == "409 limit_exceeded"
         workers.deliver()
-        again = completed(api, workers, ten)
-        assert again["id"] != failed_export.id
+        second_export = completed(api, workers, ten)
+        assert second_export["id"] != failed_export.id

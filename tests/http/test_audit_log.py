@@ -16,8 +16,8 @@ from tests.harness.workers import Workers
 
 class TestEntries:
     def test_an_entry_has_exactly_the_fields_of_the_contract(self, api: Api, ada: Person) -> None:
-        answer = api.post("/organizations", as_=ada, json={"name": "Engines"})
-        organization = Founded(answer.json, ada)
+        response = api.post("/organizations", as_=ada, json={"name": "Engines"})
+        organization = Founded(response.json, ada)
         (entry,) = log_of(api, organization)
         assert entry == {
             "id": entry["id"],
@@ -29,7 +29,7 @@ class TestEntries:
             "target": {"type": "organization", "id": organization.id, "name": "Engines"},
             "context": {
                 "operationId": "create_organization",
-                "requestId": answer.request_id,
+                "requestId": response.request_id,
                 "ipAddress": ADDRESS,
                 "userAgent": USER_AGENT,
             },
@@ -265,9 +265,9 @@ class TestFilters:
         "pattern", ["*.member", "Organization.Updated", "organization*", "", "a b", "organization.*.x"]
     )
     def test_an_invalid_type_pattern_is_rejected(self, api: Api, organization: Founded, pattern: str) -> None:
-        answer = api.get(f"{organization.path}/audit-log", as_=organization.owner, query={"type": pattern})
-        assert answer.code == "422 validation_failed"
-        assert set(answer.faults) == {"query/type"}
+        response = api.get(f"{organization.path}/audit-log", as_=organization.owner, query={"type": pattern})
+        assert response.code == "422 validation_failed"
+        assert set(response.faults) == {"query/type"}
 
     def test_a_range_that_starts_after_its_end_is_rejected_with_the_other_errors(
         self, api: Api, organization: Founded
@@ -275,14 +275,14 @@ class TestFilters:
         path, latest = f"{organization.path}/audit-log", "2026-11-20T09:30:00Z"
         for earliest in ("2026-11-20T09:30:00.001Z", "2026-11-20T10:29:59-00:30"):
             query = {"from": earliest, "to": latest, "limit": 0, "type": "*"}
-            answer = api.get(path, as_=organization.owner, query=query)
-            assert answer.code == "422 validation_failed"
-            assert answer.faults == {
+            response = api.get(path, as_=organization.owner, query=query)
+            assert response.code == "422 validation_failed"
+            assert response.faults == {
                 "query/from": "out_of_range",
                 "query/limit": "out_of_range",
                 "query/type": "malformed",
             }
-            (range_error,) = (error for error in answer.json["errors"] if error["pointer"] == "query/from")
+            (range_error,) = (error for error in response.json["errors"] if error["pointer"] == "query/from")
             assert range_error["detail"] == "must not be after `to`"
         for earliest in (latest, "2026-11-20T10:30:00+01:00"):
             assert api.get(path, as_=organization.owner, query={"from": earliest, "to": latest}).status == 200
@@ -301,9 +301,9 @@ class TestFilters:
     )
     def test_an_invalid_time_is_rejected(self, api: Api, organization: Founded, timestamp: str) -> None:
         query = {"from": timestamp, "to": timestamp}
-        answer = api.get(f"{organization.path}/audit-log", as_=organization.owner, query=query)
-        assert answer.code == "422 validation_failed"
-        assert set(answer.faults) == {"query/from", "query/to"}
+        response = api.get(f"{organization.path}/audit-log", as_=organization.owner, query=query)
+        assert response.code == "422 validation_failed"
+        assert set(response.faults) == {"query/from", "query/to"}
 
     def test_the_error_for_an_unescaped_plus_says_how_to_encode_it(self, api: Api, organization: Founded) -> None:
         path, owner, advice = (
@@ -312,9 +312,9 @@ class TestFilters:
             "in a query `+` has to be sent as `%2B`",
         )
         for offset in ("+01:00", "+0100", "+01"):
-            answer = api.get(f"{path}?from=2026-11-20T09:30:00.5{offset}", as_=owner)
-            assert answer.faults == {"query/from": "malformed"}
-            assert answer.json["errors"][0]["detail"].endswith(f"such as 2026-11-20T09:30:00Z; {advice}")
+            response = api.get(f"{path}?from=2026-11-20T09:30:00.5{offset}", as_=owner)
+            assert response.faults == {"query/from": "malformed"}
+            assert response.json["errors"][0]["detail"].endswith(f"such as 2026-11-20T09:30:00Z; {advice}")
             assert api.get(f"{path}?from=2026-11-20T09:30:00.5{offset}".replace("+", "%2B"), as_=owner).status == 200
         assert advice not in api.get(path, as_=owner, query={"from": "2026-11-20 09:30"}).text
 
@@ -355,8 +355,8 @@ class TestFilters:
 
     def test_a_filter_without_matches_returns_an_empty_list(self, api: Api, busy_organization: Founded) -> None:
         for query in ({"actorId": "nobody"}, {"targetId": "nothing"}, {"type": "page.created"}):
-            answer = api.get(f"{busy_organization.path}/audit-log", as_=busy_organization.owner, query=query)
-            assert answer.json == {"items": [], "nextCursor": None}
+            response = api.get(f"{busy_organization.path}/audit-log", as_=busy_organization.owner, query=query)
+            assert response.json == {"items": [], "nextCursor": None}
 
     def test_a_facet_can_not_reach_another_log(self, api: Api, busy_organization: Founded, stranger: Person) -> None:
         own_log = found(api, stranger)
@@ -379,5 +379,5 @@ class TestFilters:
             {"targetId": busy_organization.id, "actorId": grace.id},
         ]
         for query in queries:
-            answer = api.get(f"{busy_organization.path}/audit-log", as_=busy_organization.owner, query=query)
-            assert answer.calls.names == ["dynamodb:BatchGetItem", "dynamodb:Query"]
+            response = api.get(f"{busy_organization.path}/audit-log", as_=busy_organization.owner, query=query)
+            assert response.calls.names == ["dynamodb:BatchGetItem", "dynamodb:Query"]

@@ -25,7 +25,7 @@ CONNECTION_REFUSED = WebhookResponse(None, "The connection was refused.", "", 3)
 
 
 class FakeTargets:
-    """Webhook targets that record their requests with the second in which they came, and return `answer`."""
+    """Webhook targets that record their requests with the second in which they came, and return `response`."""
 
     def __init__(self, clock: Clock) -> None:
         self.clock = clock

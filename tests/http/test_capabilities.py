@@ -28,23 +28,23 @@ def put_capabilities(api: Api, path: str, as_: Person, *keys: str, **options: ob
 
 class TestAddSpaceCapability:
     def test_a_new_capability_is_listed_last(self, api: Api, looms: Room, capabilities_path: str, ada: Person) -> None:
-        answer = api.post(capabilities_path, as_=ada, json={"capabilityKey": "video-calls", "settings": {"most": 3}})
-        assert (answer.status, answer.location) == (201, f"{capabilities_path}/video-calls")
-        shown = {n: v for n, v in answer.json.items() if n not in ("id", "createdAt", "updatedAt")}
+        response = api.post(capabilities_path, as_=ada, json={"capabilityKey": "video-calls", "settings": {"most": 3}})
+        assert (response.status, response.location) == (201, f"{capabilities_path}/video-calls")
+        shown = {n: v for n, v in response.json.items() if n not in ("id", "createdAt", "updatedAt")}
         assert shown == {
             "version": 1,
             "spaceId": looms.id,
             "capabilityKey": "video-calls",
             "settings": {"most": 3},
         }
-        assert api.get(answer.location, as_=ada).text == answer.text
+        assert api.get(response.location, as_=ada).text == response.text
         assert api.post(capabilities_path, as_=ada, json={"capabilityKey": "chat"}).json["settings"] == {}
         assert capability_keys(api, capabilities_path, ada) == ["video-calls", "chat"]
 
     def test_a_duplicate_key_is_rejected(self, api: Api, capabilities_path: str, ada: Person) -> None:
         api.post(capabilities_path, as_=ada, json={"capabilityKey": "chat"})
-        again = api.post(capabilities_path, as_=ada, json={"capabilityKey": "chat", "settings": {"a": 1}})
-        assert (again.code, again.faults) == ("409 already_exists", {"/capabilityKey": "already_exists"})
+        duplicate = api.post(capabilities_path, as_=ada, json={"capabilityKey": "chat", "settings": {"a": 1}})
+        assert (duplicate.code, duplicate.faults) == ("409 already_exists", {"/capabilityKey": "already_exists"})
         assert api.post(capabilities_path, as_=ada, json={"capabilityKey": "Chat"}).status == 201
 
     def test_a_space_has_at_most_forty_capabilities(self, api: Api, capabilities_path: str, ada: Person) -> None:
@@ -55,10 +55,10 @@ class TestAddSpaceCapability:
     def test_the_entry_is_about_the_capability(
         self, api: Api, organization: Founded, capabilities_path: str, ada: Person
     ) -> None:
-        answer = api.post(capabilities_path, as_=ada, json={"capabilityKey": "chat"})
+        response = api.post(capabilities_path, as_=ada, json={"capabilityKey": "chat"})
         entry = log_of(api, organization)[0]
-        assert (entry["type"], entry["data"]) == ("space.capability.added", answer.json)
-        assert entry["target"] == {"type": "space.capability", "id": answer.json["id"], "name": "chat"}
+        assert (entry["type"], entry["data"]) == ("space.capability.added", response.json)
+        assert entry["target"] == {"type": "space.capability", "id": response.json["id"], "name": "chat"}
 
     def test_only_admins_and_keys_with_the_scope_may_add(
         self, api: Api, organization: Founded, capabilities_path: str, edith: Person
@@ -74,10 +74,10 @@ class TestReplaceSpaceCapabilities:
     ) -> None:
         put_capabilities(api, capabilities_path, ada, "chat", "polls")
         first = {item["capabilityKey"]: item for item in api.get(capabilities_path, as_=ada).json["items"]}
-        answer = put_capabilities(api, capabilities_path, ada, "maps", "polls")
-        assert answer.json == api.get(capabilities_path, as_=ada).json
+        response = put_capabilities(api, capabilities_path, ada, "maps", "polls")
+        assert response.json == api.get(capabilities_path, as_=ada).json
         assert capability_keys(api, capabilities_path, ada) == ["polls", "maps"]
-        assert answer.json["items"][0] == first["polls"]
+        assert response.json["items"][0] == first["polls"]
 
     def test_the_same_set_changes_and_logs_nothing(
         self, api: Api, organization: Founded, looms: Room, capabilities_path: str, ada: Person
@@ -133,9 +133,9 @@ class TestListSpaceCapabilities:
         self, api: Api, looms: Room, capabilities_path: str, ada: Person, mary: Person, stranger: Person
     ) -> None:
         put_capabilities(api, capabilities_path, ada, "chat")
-        other = make_space(api, looms.platform, name="Mills", visibility="private")
-        put_capabilities(api, f"{other.path}/capabilities", ada, "polls")
+        private_space = make_space(api, looms.platform, name="Mills", visibility="private")
+        put_capabilities(api, f"{private_space.path}/capabilities", ada, "polls")
         assert capability_keys(api, capabilities_path, mary) == ["chat"]
         assert api.get(capabilities_path, as_=stranger).code == "404 not_found"
-        assert api.get(f"{other.path}/capabilities", as_=mary).code == "404 not_found"
-        assert api.get(f"{other.path}/capabilities/polls", as_=mary).code == "404 not_found"
+        assert api.get(f"{private_space.path}/capabilities", as_=mary).code == "404 not_found"
+        assert api.get(f"{private_space.path}/capabilities/polls", as_=mary).code == "404 not_found"

@@ -37,9 +37,9 @@ class TestUpdateWebhook:
     def test_each_field_can_be_changed(
         self, api: Api, organization: Founded, webhook: Hook, field: str, value: object, stored_value: object
     ) -> None:
-        answer = change(api, webhook, **{field: value})
-        assert (answer.json[field], answer.json["version"]) == (stored_value, 2)
-        assert shown(api, webhook) == answer.json
+        response = change(api, webhook, **{field: value})
+        assert (response.json[field], response.json["version"]) == (stored_value, 2)
+        assert shown(api, webhook) == response.json
         (entry,) = log_of(api, organization, type="organization.webhook.updated")
         changed = {change["field"]: change["to"] for change in entry["changes"]}
         assert changed == {field: stored_value, **({"status": "paused"} if field == "enabled" else {})}
@@ -73,9 +73,9 @@ class TestUpdateWebhook:
     def test_an_invalid_field_is_rejected(
         self, api: Api, organization: Founded, webhook: Hook, field: str, value: object
     ) -> None:
-        answer = api.patch(webhook.path, as_=organization.owner, json={field: value})
-        assert answer.code == "422 validation_failed"
-        assert all(pointer.startswith(f"/{field}") for pointer in answer.faults)
+        response = api.patch(webhook.path, as_=organization.owner, json={field: value})
+        assert response.code == "422 validation_failed"
+        assert all(pointer.startswith(f"/{field}") for pointer in response.faults)
 
 
 @pytest.mark.usefixtures("private_targets")

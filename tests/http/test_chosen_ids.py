@@ -33,10 +33,10 @@ def requests_with_id(api: Api, platform: Running, looms: Room, chosen_id: str) -
 @pytest.mark.parametrize("chosen_id", VALID_IDS)
 def test_a_well_formed_id_is_accepted(api: Api, platform: Running, looms: Room, chosen_id: str) -> None:
     for method, path, body, readable_below in requests_with_id(api, platform, looms, chosen_id):
-        answer = api.request(method, path, as_=platform.owner, json=body)
-        assert answer.status in (200, 201), answer.text
+        response = api.request(method, path, as_=platform.owner, json=body)
+        assert response.status in (200, 201), response.text
         if readable_below:
-            assert api.get(readable_below + quote(chosen_id), as_=platform.owner).json == answer.json
+            assert api.get(readable_below + quote(chosen_id), as_=platform.owner).json == response.json
     used = api.get(f"/project-blocks/{quote(chosen_id)}/platforms", as_=platform.owner)
     assert [each["id"] for each in used.json["items"]] == [platform.id]
 
@@ -44,11 +44,11 @@ def test_a_well_formed_id_is_accepted(api: Api, platform: Running, looms: Room, 
 @pytest.mark.parametrize("chosen_id", INVALID_IDS)
 def test_a_malformed_id_is_rejected(api: Api, platform: Running, looms: Room, chosen_id: str) -> None:
     for method, path, body, _ in requests_with_id(api, platform, looms, chosen_id):
-        answer = api.request(method, path, as_=platform.owner, json=body)
-        assert (answer.status, {*answer.faults.values()}) == (422, {"malformed"})
+        response = api.request(method, path, as_=platform.owner, json=body)
+        assert (response.status, {*response.faults.values()}) == (422, {"malformed"})
 
 
 def test_menu_items_have_chosen_ids(api: Api, site: Published) -> None:
     items = [{"id": chosen_id, "label": "All", "type": "group"} for chosen_id in VALID_IDS]
-    answer = api.put(f"{site.path}/navigation/main", as_=site.owner, json={"name": "Main", "items": items})
-    assert [item["id"] for item in answer.json["items"]] == VALID_IDS
+    response = api.put(f"{site.path}/navigation/main", as_=site.owner, json={"name": "Main", "items": items})
+    assert [item["id"] for item in response.json["items"]] == VALID_IDS

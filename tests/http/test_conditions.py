@@ -13,7 +13,7 @@ class TestETags:
         self, api: Api, organization: Founded, ada: Person
     ) -> None:
         key = created_key(api, organization)
-        answers = [
+        responses = [
             key,
             api.get(key.location, as_=ada),
             api.get(organization.path, as_=ada),
@@ -21,8 +21,8 @@ class TestETags:
             api.patch(organization.path, as_=ada, json={"name": "New"}),
             api.post(f"{key.location}/rotate", as_=ada),
         ]
-        for answer in answers:
-            assert re.fullmatch(r'"[\x21\x23-\x7e]+"', answer.etag)
+        for response in responses:
+            assert re.fullmatch(r'"[\x21\x23-\x7e]+"', response.etag)
 
     def test_lists_and_deletions_have_no_etag(self, api: Api, organization: Founded, ada: Person, mary: Person) -> None:
         assert "ETag" not in api.get(f"{organization.path}/members", as_=ada).headers
@@ -54,8 +54,8 @@ class TestIfNoneMatch:
         path = found(api, ada).path
         etag = api.get(path, as_=ada).etag
         for sent in (etag, f"W/{etag}", f'"x", {etag}', f'"x",{etag} , "y"', "*"):
-            answer = api.get(path, as_=ada, headers={"If-None-Match": sent})
-            assert (answer.status, answer.text, answer.etag) == (304, "", etag)
+            response = api.get(path, as_=ada, headers={"If-None-Match": sent})
+            assert (response.status, response.text, response.etag) == (304, "", etag)
 
     def test_a_stale_etag_returns_the_record(self, api: Api, ada: Person) -> None:
         path = found(api, ada).path
@@ -75,9 +75,9 @@ class TestIfNoneMatch:
 
     def test_a_malformed_if_none_match_is_an_invalid_header(self, api: Api, ada: Person) -> None:
         path = found(api, ada).path
-        answer = api.get(path, as_=ada, headers={"If-None-Match": "unquoted"})
-        assert answer.code == "400 invalid_header"
-        assert set(answer.faults) == {"header/If-None-Match"}
+        response = api.get(path, as_=ada, headers={"If-None-Match": "unquoted"})
+        assert response.code == "400 invalid_header"
+        assert set(response.faults) == {"header/If-None-Match"}
 
     def test_mutations_ignore_if_none_match(self, api: Api, ada: Person) -> None:
         path = found(api, ada).path
@@ -90,37 +90,37 @@ class TestIfMatch:
         path = found(api, ada).path
         for sent in ("{}", '"x", {}', "*", '{},"y"'):
             etag = api.get(path, as_=ada).etag
-            answer = api.patch(
+            response = api.patch(
                 path, as_=ada, json={"name": f"For {len(sent)}"}, headers={"If-Match": sent.format(etag)}
             )
-            assert answer.status == 200, answer.text
+            assert response.status == 200, response.text
 
     def test_a_stale_etag_changes_nothing(self, api: Api, ada: Person) -> None:
         path = found(api, ada).path
         stale = api.get(path, as_=ada).etag
         current = api.patch(path, as_=ada, json={"name": "Present"})
         for sent in (stale, f'{stale}, "x"', '"nothing"', '""'):
-            answer = api.patch(path, as_=ada, json={"name": "Lost"}, headers={"If-Match": sent})
-            assert answer.code == "412 precondition_failed"
-            assert set(answer.faults) == {"header/If-Match"}
+            response = api.patch(path, as_=ada, json={"name": "Lost"}, headers={"If-Match": sent})
+            assert response.code == "412 precondition_failed"
+            assert set(response.faults) == {"header/If-Match"}
         assert api.get(path, as_=ada).json == current.json
 
     def test_a_weak_etag_never_matches(self, api: Api, ada: Person) -> None:
         path = found(api, ada).path
         weak = f"W/{api.get(path, as_=ada).etag}"
-        answer = api.patch(path, as_=ada, json={"name": "x"}, headers={"If-Match": weak})
-        assert answer.code == "412 precondition_failed"
+        response = api.patch(path, as_=ada, json={"name": "x"}, headers={"If-Match": weak})
+        assert response.code == "412 precondition_failed"
 
     @pytest.mark.parametrize("sent", ["unquoted", "", '"a" "b"', '"open', "*,", "* , *", '"a",,"b"', "W/x"])
     def test_a_malformed_if_match_is_an_invalid_header(self, api: Api, ada: Person, sent: str) -> None:
-        answer = api.patch(found(api, ada).path, as_=ada, json={"name": "x"}, headers={"If-Match": sent})
-        assert answer.code == "400 invalid_header"
-        assert set(answer.faults) == {"header/If-Match"}
+        response = api.patch(found(api, ada).path, as_=ada, json={"name": "x"}, headers={"If-Match": sent})
+        assert response.code == "400 invalid_header"
+        assert set(response.faults) == {"header/If-Match"}
 
     def test_the_etag_of_another_record_does_not_match(self, api: Api, ada: Person) -> None:
         etag_of_other = api.get(found(api, ada).path, as_=ada).etag
-        answer = api.patch(found(api, ada).path, as_=ada, json={"name": "x"}, headers={"If-Match": etag_of_other})
-        assert answer.code == "412 precondition_failed"
+        response = api.patch(found(api, ada).path, as_=ada, json={"name": "x"}, headers={"If-Match": etag_of_other})
+        assert response.code == "412 precondition_failed"
 
     def test_deletions_and_actions_compare_if_match(
         self, api: Api, organization: Founded, ada: Person, mary: Person
@@ -135,7 +135,7 @@ class TestIfMatch:
             api.post(f"{key.location}/rotate", as_=ada, headers=stale),
             api.post(f"{organization.path}/transfer-ownership", as_=ada, json={"newOwnerId": mary.id}, headers=stale),
         ]
-        assert {answer.code for answer in rejected} == {"412 precondition_failed"}
+        assert {response.code for response in rejected} == {"412 precondition_failed"}
         assert api.get(f"{organization.path}/members/{mary.id}", as_=ada).json["version"] == 1
         for path in (f"{organization.path}/members/{mary.id}", key.location, organization.path):
             current = {"If-Match": api.get(path, as_=ada).etag}
@@ -145,10 +145,10 @@ class TestIfMatch:
         self, api: Api, organization: Founded, ada: Person, edith: Person, mary: Person
     ) -> None:
         etag = api.get(f"{organization.path}/members/{edith.id}", as_=mary).etag
-        answer = api.patch(
+        response = api.patch(
             f"{organization.path}/members/{edith.id}", as_=ada, json={"role": "member"}, headers={"If-Match": etag}
         )
-        assert answer.status == 200
+        assert response.status == 200
 
     def test_an_empty_patch_compares_if_match_too(self, api: Api, ada: Person) -> None:
         path = found(api, ada).path

@@ -38,9 +38,9 @@ def platform(api: Api, organization: Founded) -> Running:
 
 
 def get_config(api: Api, platform: Running, as_: Caller | None = None) -> Json:
-    answer = api.get(f"{platform.path}/config", as_=as_)
-    assert answer.status == 200, answer.text
-    return answer.json
+    response = api.get(f"{platform.path}/config", as_=as_)
+    assert response.status == 200, response.text
+    return response.json
 
 
 class TestGetPlatformConfig:
@@ -89,8 +89,8 @@ class TestGetPlatformConfig:
 
     def test_the_config_takes_two_round_trips(self, api: Api, platform: Running, mary: Person) -> None:
         api.get(platform.path, as_=mary)
-        answer = api.get(f"{platform.path}/config", as_=mary)
-        assert answer.calls.names == ["dynamodb:BatchGetItem", "dynamodb:Query"]
+        response = api.get(f"{platform.path}/config", as_=mary)
+        assert response.calls.names == ["dynamodb:BatchGetItem", "dynamodb:Query"]
 
     def test_the_version_grows_with_every_change_of_the_config(
         self, api: Api, platform: Running, organization: Founded
@@ -105,9 +105,9 @@ class TestGetPlatformConfig:
         ]
         for path, body in changes:
             assert api.patch(f"{platform.path}{path}", as_=ada, json=body).status == 200
-            answer = api.get(f"{platform.path}/config", as_=ada)
-            versions.append(answer.json["version"])
-            etags.append(answer.etag)
+            response = api.get(f"{platform.path}/config", as_=ada)
+            versions.append(response.json["version"])
+            etags.append(response.etag)
         came_to(platform, "pending")
         versions.append(get_config(api, platform, ada)["version"])
         assert versions == sorted(set(versions))
@@ -146,7 +146,7 @@ class TestPublicConfig:
         api.patch(f"{platform.path}/publish", as_=platform.owner, json={"published": False})
         rejected = [api.get(f"{platform.path}/config", as_=caller) for caller in (None, stranger)]
         missing = api.get("/platforms/01939d3c-0000-7000-8000-0000000000ff/config")
-        assert [answer.refusal for answer in rejected] == [missing.refusal] * 2
+        assert [response.refusal for response in rejected] == [missing.refusal] * 2
         assert missing.code == "404 not_found"
         assert get_config(api, platform, mary)["platform"]["status"] == "draft"
 
@@ -164,11 +164,11 @@ class TestPublicConfig:
 
 class TestCaching:
     def test_caches_may_store_the_public_config(self, api: Api, platform: Running, stranger: Person) -> None:
-        answer = api.get(f"{platform.path}/config")
-        assert answer.headers["Cache-Control"] == "public, max-age=60"
-        assert answer.headers["Vary"] == "Authorization"
-        not_modified = api.get(f"{platform.path}/config", headers={"If-None-Match": answer.etag})
-        assert (not_modified.status, not_modified.text, not_modified.etag) == (304, "", answer.etag)
+        response = api.get(f"{platform.path}/config")
+        assert response.headers["Cache-Control"] == "public, max-age=60"
+        assert response.headers["Vary"] == "Authorization"
+        not_modified = api.get(f"{platform.path}/config", headers={"If-None-Match": response.etag})
+        assert (not_modified.status, not_modified.text, not_modified.etag) == (304, "", response.etag)
         assert not_modified.headers["Cache-Control"] == "public, max-age=60"
         authenticated = api.get(f"{platform.path}/config", as_=stranger)
         assert authenticated.headers["Cache-Control"] == "private, no-cache"
@@ -176,8 +176,8 @@ class TestCaching:
 
     def test_vary_lists_authorization_and_origin(self, api: Api, platform: Running, configure: Configure) -> None:
         configure(cors_origins="https://app.example")
-        answer = api.get(f"{platform.path}/config", headers={"Origin": "https://app.example"})
-        assert answer.headers["Vary"] == "Authorization, Origin"
+        response = api.get(f"{platform.path}/config", headers={"Origin": "https://app.example"})
+        assert response.headers["Vary"] == "Authorization, Origin"
 
     def test_the_etag_of_the_public_config_does_not_match_the_members_config(
         self, api: Api, platform: Running, mary: Person

@@ -31,8 +31,8 @@ class TestBodies:
     )
     def test_invalid_json_is_malformed(self, api: Api, ada: Person, body: bytes) -> None:
         for method, path in (("POST", "/organizations"), ("PATCH", found(api, ada).path)):
-            answer = api.request(method, path, as_=ada, body=body, headers=AS_JSON)
-            assert answer.code == "400 malformed_json"
+            response = api.request(method, path, as_=ada, body=body, headers=AS_JSON)
+            assert response.code == "400 malformed_json"
 
     def test_strings_may_contain_nan_and_infinity(self, api: Api, ada: Person) -> None:
         assert found(api, ada, name="NaN and -Infinity").record["name"] == "NaN and -Infinity"
@@ -46,15 +46,15 @@ class TestBodies:
         ["text/plain", "application/x-www-form-urlencoded", "application/merge-patch+json", "", "json", "*/*"],
     )
     def test_other_content_types_are_not_supported(self, api: Api, ada: Person, content_type: str) -> None:
-        answer = api.post("/organizations", as_=ada, body=b'{"name": "x"}', headers={"Content-Type": content_type})
-        assert answer.code == "415 unsupported_media_type"
+        response = api.post("/organizations", as_=ada, body=b'{"name": "x"}', headers={"Content-Type": content_type})
+        assert response.code == "415 unsupported_media_type"
 
     @pytest.mark.parametrize(
         "content_type", ["application/json", "APPLICATION/JSON", "application/json; charset=utf-8"]
     )
     def test_the_json_content_type_is_accepted_in_any_spelling(self, api: Api, ada: Person, content_type: str) -> None:
-        answer = api.post("/organizations", as_=ada, body=b'{"name": "x"}', headers={"Content-Type": content_type})
-        assert answer.status == 201
+        response = api.post("/organizations", as_=ada, body=b'{"name": "x"}', headers={"Content-Type": content_type})
+        assert response.status == 201
 
     def test_a_body_over_one_mebibyte_is_too_large(self, api: Api, ada: Person) -> None:
         name = "x" * ((1 << 20) - len('{"name": ""}'))
@@ -67,12 +67,12 @@ class TestBodies:
 
     def test_a_body_on_a_get_is_ignored(self, api: Api, organization: Founded, ada: Person) -> None:
         for body, content_type in ((b"{", "application/json"), (b"x" * 2000, "text/plain"), (b"\xff", "image/png")):
-            answer = api.request("GET", organization.path, as_=ada, body=body, headers={"Content-Type": content_type})
-            assert answer.json == organization.record
+            response = api.request("GET", organization.path, as_=ada, body=body, headers={"Content-Type": content_type})
+            assert response.json == organization.record
 
     def test_a_body_on_a_delete_is_ignored(self, api: Api, ada: Person) -> None:
-        answer = api.request("DELETE", found(api, ada).path, as_=ada, body=b"{", headers=AS_JSON)
-        assert answer.status == 204
+        response = api.request("DELETE", found(api, ada).path, as_=ada, body=b"{", headers=AS_JSON)
+        assert response.status == 204
 
     def test_deep_nesting_is_rejected(self, api: Api, ada: Person) -> None:
         body = b'{"name": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"
@@ -80,8 +80,8 @@ class TestBodies:
 
     def test_huge_numbers_are_rejected(self, api: Api, ada: Person) -> None:
         for number in (b"1e999", b"9" * 400, b"-" + b"9" * 5000):
-            answer = api.post("/organizations", as_=ada, body=b'{"name": ' + number + b"}", headers=AS_JSON)
-            assert answer.status in (400, 422)
+            response = api.post("/organizations", as_=ada, body=b'{"name": ' + number + b"}", headers=AS_JSON)
+            assert response.status in (400, 422)
 
 
 class TestQueries:
@@ -91,8 +91,8 @@ class TestQueries:
         assert api.patch(organization.path, as_=ada, json={}, query={"x": "y"}).status == 200
 
     def test_the_last_of_repeated_parameters_counts(self, api: Api, organization: Founded, ada: Person) -> None:
-        answer = api.get(f"{organization.path}/members", as_=ada, query={"limit": ["x", "2"]})
-        assert len(answer.json["items"]) == 2
+        response = api.get(f"{organization.path}/members", as_=ada, query={"limit": ["x", "2"]})
+        assert len(response.json["items"]) == 2
 
 
 class TestMethods:
@@ -111,9 +111,9 @@ class TestMethods:
         self, api: Api, ada: Person, method: str, path: str, allowed: set[str]
     ) -> None:
         for caller in (ada, None):
-            answer = api.request(method, path, as_=caller)
-            assert answer.code == "405 method_not_allowed"
-            assert {name.strip() for name in answer.headers["Allow"].split(",")} - {"OPTIONS", "HEAD"} == allowed
+            response = api.request(method, path, as_=caller)
+            assert response.code == "405 method_not_allowed"
+            assert {name.strip() for name in response.headers["Allow"].split(",")} - {"OPTIONS", "HEAD"} == allowed
 
 
 class TestApiVersion:
@@ -124,9 +124,9 @@ class TestApiVersion:
     @pytest.mark.parametrize("version", ["2026-11-19", "1", "", "latest", "2026-11-20, 2026-11-20"])
     def test_other_versions_are_unknown(self, api: Api, ada: Person, version: str) -> None:
         for path, caller in (("/organizations", ada), ("/status", None)):
-            answer = api.get(path, as_=caller, headers={"API-Version": version})
-            assert answer.code == "400 unknown_api_version"
-            assert set(answer.faults) == {"header/API-Version"}
+            response = api.get(path, as_=caller, headers={"API-Version": version})
+            assert response.code == "400 unknown_api_version"
+            assert set(response.faults) == {"header/API-Version"}
 
     def test_the_version_is_checked_before_the_credential(self, api: Api) -> None:
         assert api.get("/organizations", headers={"API-Version": "1"}).code == "400 unknown_api_version"
@@ -134,9 +134,9 @@ class TestApiVersion:
 
 class TestRequestIds:
     def test_the_request_id_of_the_gateway_overrides_that_of_the_client(self, api: Api, ada: Person) -> None:
-        answer = api.post("/organizations", as_=ada, json={"name": "x"}, headers={"X-Request-Id": "mine"})
-        entry = api.items(f"{answer.location}/audit-log", as_=ada)[0]
-        assert entry["context"]["requestId"] == answer.request_id == answer.headers["X-Request-Id"] != "mine"
+        response = api.post("/organizations", as_=ada, json={"name": "x"}, headers={"X-Request-Id": "mine"})
+        entry = api.items(f"{response.location}/audit-log", as_=ada)[0]
+        assert entry["context"]["requestId"] == response.request_id == response.headers["X-Request-Id"] != "mine"
 
     def test_problems_and_preflights_have_a_request_id(self, api: Api) -> None:
         assert api.get("/organizations").json["requestId"]
@@ -151,10 +151,10 @@ class TestCors:
             ("OPTIONS", "/organizations"),
             ("PUT", "/status"),
         ):
-            answer = api.request(method, path, headers={"Origin": "https://app.example"})
-            assert answer.headers["Access-Control-Allow-Origin"] == "*"
-            assert "Access-Control-Allow-Credentials" not in answer.headers
-            exposed = {name.strip() for name in answer.headers["Access-Control-Expose-Headers"].split(",")}
+            response = api.request(method, path, headers={"Origin": "https://app.example"})
+            assert response.headers["Access-Control-Allow-Origin"] == "*"
+            assert "Access-Control-Allow-Credentials" not in response.headers
+            exposed = {name.strip() for name in response.headers["Access-Control-Expose-Headers"].split(",")}
             assert {"ETag", "Link", "Location", "X-Request-Id", "Retry-After"} <= exposed
             # Pages may always read Content-Disposition: it is a CORS-safelisted response-header name.
             assert exposed == {*headers.RESPONSE, "Content-Disposition"} - {"Cache-Control"}
@@ -176,30 +176,30 @@ class TestCors:
             "Access-Control-Request-Method": "POST",
             "Access-Control-Request-Headers": "authorization,content-type,idempotency-key,if-match",
         }
-        answer = api.request("OPTIONS", path, headers=preflight_headers)
-        assert (answer.status, answer.text) == (204, "")
-        assert methods <= {name.strip() for name in answer.headers["Access-Control-Allow-Methods"].split(",")}
-        allowed = {name.strip().lower() for name in answer.headers["Access-Control-Allow-Headers"].split(",")}
+        response = api.request("OPTIONS", path, headers=preflight_headers)
+        assert (response.status, response.text) == (204, "")
+        assert methods <= {name.strip() for name in response.headers["Access-Control-Allow-Methods"].split(",")}
+        allowed = {name.strip().lower() for name in response.headers["Access-Control-Allow-Headers"].split(",")}
         required = {"authorization", "content-type", "idempotency-key", "if-match", "if-none-match", "api-version"}
         assert required <= allowed
-        assert int(answer.headers["Access-Control-Max-Age"]) > 0
+        assert int(response.headers["Access-Control-Max-Age"]) > 0
 
     def test_configured_origins_exclude_all_others(self, api: Api, configure: Configure) -> None:
         configure(cors_origins="https://one.example, https://two.example")
         for origin in ("https://one.example", "https://two.example"):
-            answer = api.get("/status", headers={"Origin": origin})
-            assert answer.headers["Access-Control-Allow-Origin"] == origin
-            assert "Origin" in answer.headers["Vary"]
+            response = api.get("/status", headers={"Origin": origin})
+            assert response.headers["Access-Control-Allow-Origin"] == origin
+            assert "Origin" in response.headers["Vary"]
         for origin in ("https://evil.example", "https://one.example.evil", "null", ""):
-            answer = api.get("/status", headers={"Origin": origin})
-            assert "Access-Control-Allow-Origin" not in answer.headers
-            assert "Origin" in answer.headers["Vary"]
+            response = api.get("/status", headers={"Origin": origin})
+            assert "Access-Control-Allow-Origin" not in response.headers
+            assert "Origin" in response.headers["Vary"]
 
 
 class TestProblems:
     def test_a_problem_has_exactly_the_fields_of_the_contract(self, api: Api, ada: Person) -> None:
-        answer = api.post("/organizations", as_=ada, json={"name": "x", "slug": "A"})
-        problem = answer.json
+        response = api.post("/organizations", as_=ada, json={"name": "x", "slug": "A"})
+        problem = response.json
         assert {**problem, "errors": [], "detail": ""} == {
             "type": "urn:atrium:problem:validation_failed",
             "title": problem["title"],
@@ -207,7 +207,7 @@ class TestProblems:
             "detail": "",
             "code": "validation_failed",
             "instance": "/organizations",
-            "requestId": answer.request_id,
+            "requestId": response.request_id,
             "errors": [],
         }
         (error,) = problem["errors"]
@@ -215,15 +215,15 @@ class TestProblems:
         assert error["pointer"] == "/slug"
 
     def test_rejected_values_are_not_echoed(self, api: Api, ada: Person) -> None:
-        answer = api.post("/organizations", as_=ada, json={"name": "x", "legalEmail": "secret-value"})
-        assert "secret-value" not in answer.text
+        response = api.post("/organizations", as_=ada, json={"name": "x", "legalEmail": "secret-value"})
+        assert "secret-value" not in response.text
 
     def test_a_throttled_or_failing_database_is_unavailable(self, api: Api, organization: Founded, ada: Person) -> None:
         for fault in (Fault.THROTTLED, Fault.TIMED_OUT, Fault.BROKEN):
             with failing(fault, times=None):
-                answer = api.get(organization.path, as_=ada)
-            assert answer.code == "503 unavailable"
-            assert int(answer.headers["Retry-After"]) >= 1
+                response = api.get(organization.path, as_=ada)
+            assert response.code == "503 unavailable"
+            assert int(response.headers["Retry-After"]) >= 1
 
     def test_a_queue_timeout_does_not_fail_the_request(self, api: Api, ada: Person) -> None:
         with failing(Fault.TIMED_OUT, name="sqs:SendMessage", times=None):
@@ -258,8 +258,8 @@ class TestPrecedence:
             (b"x", "text/plain"),
             (b"x" * (1 << 20 | 1), "application/json"),
         ):
-            answer = api.patch(organization.path, as_=stranger, body=body, headers={"Content-Type": content_type})
-            assert answer.code == "404 not_found"
+            response = api.patch(organization.path, as_=stranger, body=body, headers={"Content-Type": content_type})
+            assert response.code == "404 not_found"
 
 
 class TestCredentials:
@@ -269,22 +269,22 @@ class TestCredentials:
     )
     def test_public_operations_reject_malformed_credentials_too(self, api: Api, header: str) -> None:
         for path in ("/status", "/organizations"):
-            answer = api.get(path, headers={"Authorization": header})
-            assert answer.code == "401 unauthenticated"
-            assert answer.headers["WWW-Authenticate"].startswith("Bearer")
+            response = api.get(path, headers={"Authorization": header})
+            assert response.code == "401 unauthenticated"
+            assert response.headers["WWW-Authenticate"].startswith("Bearer")
 
     def test_the_scheme_is_case_insensitive(self, api: Api, ada: Person) -> None:
         for scheme in ("bearer", "BEARER", "Bearer "):
-            answer = api.get("/organizations", headers={"Authorization": f"{scheme} {ada.credential}"})
-            assert answer.status == 200
+            response = api.get("/organizations", headers={"Authorization": f"{scheme} {ada.credential}"})
+            assert response.status == 200
 
     def test_an_expired_token_gets_its_own_problem_code(self, api: Api, issuer: Issuer) -> None:
         assert api.get("/organizations", as_=issuer.token(sub="x", exp=1)).code == "401 token_expired"
 
     def test_a_token_for_another_service_is_rejected(self, api: Api, issuer: Issuer) -> None:
         for claims in ({"aud": "other"}, {"iss": "https://other.example"}, {"nbf": 32503680000}, {"sub": ""}):
-            answer = api.get("/organizations", as_=issuer.token(**{"sub": "x", **claims}))
-            assert answer.code == "401 unauthenticated"
+            response = api.get("/organizations", as_=issuer.token(**{"sub": "x", **claims}))
+            assert response.code == "401 unauthenticated"
 
     def test_user_ids_are_case_insensitive(self, api: Api, issuer: Issuer, ada: Person) -> None:
         organization = found(api, ada)
@@ -293,9 +293,9 @@ class TestCredentials:
 
     def test_a_token_without_name_and_email_address_is_accepted(self, api: Api, issuer: Issuer) -> None:
         token = issuer.token(sub="someone")
-        answer = api.post("/organizations", as_=token, json={"name": "x"})
-        (member,) = api.items(f"{answer.location}/members", as_=token)
+        response = api.post("/organizations", as_=token, json={"name": "x"})
+        (member,) = api.items(f"{response.location}/members", as_=token)
         assert (member["username"], member["name"], member["email"]) == (None, None, None)
-        (entry,) = api.items(f"{answer.location}/audit-log", as_=token)
+        (entry,) = api.items(f"{response.location}/audit-log", as_=token)
         assert entry["actor"]["name"] is None
         assert json.dumps(entry)

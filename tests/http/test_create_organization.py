@@ -22,9 +22,9 @@ ALL_FIELDS = {
 
 class TestCreateOrganization:
     def test_every_field_is_accepted_and_returned(self, api: Api, ada: Person) -> None:
-        answer = api.post("/organizations", as_=ada, json=ALL_FIELDS)
-        assert answer.status == 201
-        record = answer.json
+        response = api.post("/organizations", as_=ada, json=ALL_FIELDS)
+        assert response.status == 201
+        record = response.json
         assert {name: record[name] for name in ALL_FIELDS} == ALL_FIELDS
         assert (record["status"], record["ownerId"], record["deletionDueAt"]) == ("active", ada.id, None)
         assert (record["version"], record["createdAt"]) == (1, record["updatedAt"])
@@ -53,8 +53,8 @@ class TestCreateOrganization:
     def test_location_is_the_path_of_the_new_record_with_the_same_etag(self, api: Api, ada: Person) -> None:
         created = api.post("/organizations", as_=ada, json={"name": "Engines"})
         assert created.headers["Location"] == f"/api/organizations/{created.json['id']}"
-        read = api.get(created.location, as_=ada)
-        assert (read.status, read.json, read.etag) == (200, created.json, created.etag)
+        fetched = api.get(created.location, as_=ada)
+        assert (fetched.status, fetched.json, fetched.etag) == (200, created.json, created.etag)
 
     def test_the_creator_is_its_owner_and_only_member(self, api: Api, ada: Person) -> None:
         organization = found(api, ada)
@@ -81,15 +81,15 @@ class TestNames:
         "name", ["", "   ", "x" * 201, "a\x00b", "a\nb", "a\x1bb", "a\u2028b", 7, True, ["a"], {"a": 1}]
     )
     def test_invalid_names_are_rejected(self, api: Api, ada: Person, name: object) -> None:
-        answer = api.post("/organizations", as_=ada, json={"name": name})
-        assert answer.code == "422 validation_failed"
-        assert set(answer.faults) == {"/name"}
+        response = api.post("/organizations", as_=ada, json={"name": name})
+        assert response.code == "422 validation_failed"
+        assert set(response.faults) == {"/name"}
 
     @pytest.mark.parametrize("field", ["name", "companyName", "companyLegalName", "companyId"])
     @pytest.mark.parametrize("name", ["", "   ", "\u200b", "\u00ad \u200d", "\u3164\ufe0f", "\u2800", "\U000e0020"])
     def test_names_need_a_visible_character(self, api: Api, ada: Person, field: str, name: str) -> None:
-        answer = api.post("/organizations", as_=ada, json={"name": "Engines", field: name})
-        assert (answer.code, answer.faults) == ("422 validation_failed", {f"/{field}": "too_short"})
+        response = api.post("/organizations", as_=ada, json={"name": "Engines", field: name})
+        assert (response.code, response.faults) == ("422 validation_failed", {f"/{field}": "too_short"})
         assert found(api, ada, name=f"{name}a{name}").record["name"] == f"{name}a{name}".strip()
 
     def test_a_missing_or_null_name_is_rejected(self, api: Api, ada: Person) -> None:
@@ -100,10 +100,10 @@ class TestNames:
         assert api.post("/organizations", as_=ada).faults == {"/name": "required"}
 
     def test_a_lone_surrogate_is_rejected(self, api: Api, ada: Person) -> None:
-        answer = api.post(
+        response = api.post(
             "/organizations", as_=ada, body=b'{"name": "\\ud800"}', headers={"Content-Type": "application/json"}
         )
-        assert answer.status in (400, 422)
+        assert response.status in (400, 422)
 
     def test_html_and_quotes_are_stored_unchanged(self, api: Api, ada: Person) -> None:
         name = "<script>alert('\"1\"')</script> & Söhne"
@@ -153,9 +153,9 @@ class TestSlugs:
 
     @pytest.mark.parametrize("slug", ["", "A", "a--b", "-a", "a-", "x" * 64, "a_b", "a.b", "a b", "ä", "a/b", 1, "%61"])
     def test_malformed_slugs_are_rejected(self, api: Api, ada: Person, slug: object) -> None:
-        answer = api.post("/organizations", as_=ada, json={"name": "Engines", "slug": slug})
-        assert answer.code == "422 validation_failed"
-        assert set(answer.faults) == {"/slug"}
+        response = api.post("/organizations", as_=ada, json={"name": "Engines", "slug": slug})
+        assert response.code == "422 validation_failed"
+        assert set(response.faults) == {"/slug"}
 
     def test_slugs_are_trimmed(self, api: Api, ada: Person) -> None:
         assert found(api, ada, slug=" engines\n").record["slug"] == "engines"
@@ -164,15 +164,15 @@ class TestSlugs:
         "slug", ["api", "www", "admin", "app", "docs", "status", "by-slug", "invitations", "resolve"]
     )
     def test_reserved_slugs_are_rejected(self, api: Api, ada: Person, slug: str) -> None:
-        answer = api.post("/organizations", as_=ada, json={"name": "Engines", "slug": slug})
-        assert answer.code == "422 validation_failed"
-        assert set(answer.faults) == {"/slug"}
+        response = api.post("/organizations", as_=ada, json={"name": "Engines", "slug": slug})
+        assert response.code == "422 validation_failed"
+        assert set(response.faults) == {"/slug"}
 
     def test_the_slug_of_another_organization_is_taken(self, api: Api, ada: Person, stranger: Person) -> None:
         found(api, ada, slug="engines")
-        answer = api.post("/organizations", as_=stranger, json={"name": "Mine", "slug": "engines"})
-        assert answer.code == "409 slug_taken"
-        assert set(answer.faults) == {"/slug"}
+        response = api.post("/organizations", as_=stranger, json={"name": "Mine", "slug": "engines"})
+        assert response.code == "409 slug_taken"
+        assert set(response.faults) == {"/slug"}
         assert api.items("/organizations", as_=stranger) == []
 
 
@@ -183,9 +183,9 @@ class TestCompanyFields:
 
     @pytest.mark.parametrize("country", ["XX", "UK", "de", "DEU", "", "276", "AN", "EU", "D"])
     def test_other_country_codes_are_rejected(self, api: Api, ada: Person, country: str) -> None:
-        answer = api.post("/organizations", as_=ada, json={"name": "Engines", "companyCountry": country})
-        assert answer.code == "422 validation_failed"
-        assert set(answer.faults) == {"/companyCountry"}
+        response = api.post("/organizations", as_=ada, json={"name": "Engines", "companyCountry": country})
+        assert response.code == "422 validation_failed"
+        assert set(response.faults) == {"/companyCountry"}
 
     def test_email_addresses_are_stored_in_lower_case(self, api: Api, ada: Person) -> None:
         record = found(api, ada, legalEmail="Legal@EXAMPLE.com", supportEmail=" Help@Example.COM ").record
@@ -195,32 +195,32 @@ class TestCompanyFields:
         "email", ["", "ada", "ada@", "@example.com", "a b@example.com", "ada@example", "a@@b.de", "a@b..de"]
     )
     def test_invalid_email_addresses_are_rejected(self, api: Api, ada: Person, email: str) -> None:
-        answer = api.post("/organizations", as_=ada, json={"name": "Engines", "legalEmail": email})
-        assert answer.code == "422 validation_failed"
-        assert set(answer.faults) == {"/legalEmail"}
+        response = api.post("/organizations", as_=ada, json={"name": "Engines", "legalEmail": email})
+        assert response.code == "422 validation_failed"
+        assert set(response.faults) == {"/legalEmail"}
 
     def test_long_text_has_up_to_4000_characters_and_several_lines(self, api: Api, ada: Person) -> None:
         address = "12 St James's Square\n\tLondon\r\n" + "x" * 3900
         assert found(api, ada, companyAddress=address).record["companyAddress"] == address
         for invalid_address in ("x" * 4001, "a\x00b"):
-            answer = api.post("/organizations", as_=ada, json={"name": "Engines", "companyAddress": invalid_address})
-            assert set(answer.faults) == {"/companyAddress"}
+            response = api.post("/organizations", as_=ada, json={"name": "Engines", "companyAddress": invalid_address})
+            assert set(response.faults) == {"/companyAddress"}
 
 
 class TestValidationErrors:
     def test_all_errors_are_reported_together_each_with_its_pointer(self, api: Api, ada: Person) -> None:
         body = {"name": "", "slug": "A--b", "companyCountry": "XX", "legalEmail": "x", "nickname": 1, "a/b~c": 2}
-        answer = api.post("/organizations", as_=ada, json=body)
-        assert answer.code == "422 validation_failed"
-        assert set(answer.faults) == {"/name", "/slug", "/companyCountry", "/legalEmail", "/nickname", "/a~1b~0c"}
-        assert answer.faults["/nickname"] == "unknown_field"
+        response = api.post("/organizations", as_=ada, json=body)
+        assert response.code == "422 validation_failed"
+        assert set(response.faults) == {"/name", "/slug", "/companyCountry", "/legalEmail", "/nickname", "/a~1b~0c"}
+        assert response.faults["/nickname"] == "unknown_field"
 
     @pytest.mark.parametrize(
         "field", ["id", "version", "ownerId", "status", "createdAt", "deletionDueAt", "company_name"]
     )
     def test_fields_set_by_the_service_are_unknown(self, api: Api, ada: Person, field: str) -> None:
-        answer = api.post("/organizations", as_=ada, json={"name": "Engines", field: "x"})
-        assert answer.faults == {f"/{field}": "unknown_field"}
+        response = api.post("/organizations", as_=ada, json={"name": "Engines", field: "x"})
+        assert response.faults == {f"/{field}": "unknown_field"}
 
     def test_a_rejected_request_stores_nothing(self, api: Api, ada: Person) -> None:
         api.post("/organizations", as_=ada, json={"name": "Engines", "slug": "A"})

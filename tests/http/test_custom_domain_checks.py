@@ -28,12 +28,12 @@ class TestVerifyCustomDomain:
         self, api: Api, organization: Founded, platform: Running, claimed: Json, nameserver: Nameserver
     ) -> None:
         holds(nameserver, claimed)
-        answer = verify(api, platform)
-        assert answer.status == 200
-        assert (answer.json["status"], answer.json["lastError"]) == ("verified", None)
-        assert answer.json["verifiedAt"] == answer.json["lastCheckedAt"] == answer.json["updatedAt"]
-        assert all(r["ok"] and r["observed"] == [r["expected"]] for r in answer.json["records"])
-        assert entry_of(api, organization, platform) == (SHOP, "verified", answer.json["lastCheckedAt"])
+        response = verify(api, platform)
+        assert response.status == 200
+        assert (response.json["status"], response.json["lastError"]) == ("verified", None)
+        assert response.json["verifiedAt"] == response.json["lastCheckedAt"] == response.json["updatedAt"]
+        assert all(r["ok"] and r["observed"] == [r["expected"]] for r in response.json["records"])
+        assert entry_of(api, organization, platform) == (SHOP, "verified", response.json["lastCheckedAt"])
         assert told(api, organization) == ["added", "verified"]
         guard = table.get(guard_key(CustomDomain.by_domain, {"domain": SHOP}))
         assert guard
@@ -42,10 +42,10 @@ class TestVerifyCustomDomain:
     def test_a_domain_without_records_stays_pending(
         self, api: Api, organization: Founded, platform: Running, claimed: Json
     ) -> None:
-        answer = verify(api, platform).json
-        assert (answer["status"], answer["lastError"], answer["verifiedAt"]) == ("pending", "TXT_NOT_FOUND", None)
-        assert answer["records"] == claimed["records"]
-        assert answer["lastCheckedAt"] == answer["updatedAt"]
+        response = verify(api, platform).json
+        assert (response["status"], response["lastError"], response["verifiedAt"]) == ("pending", "TXT_NOT_FOUND", None)
+        assert response["records"] == claimed["records"]
+        assert response["lastCheckedAt"] == response["updatedAt"]
         assert told(api, organization) == ["added", "checked"]
 
     def test_a_platform_without_a_claimed_domain_has_nothing_to_verify(
@@ -62,10 +62,10 @@ class TestVerifyCustomDomain:
     ) -> None:
         holds(nameserver, claimed)
         nameserver.says(PROOF, texts, of="TXT")
-        answer = verify(api, platform).json
-        assert answer["lastError"] == "TXT_MISMATCH"
-        assert [record["ok"] for record in answer["records"]] == [False, True]
-        assert all(len(text) <= 300 for text in answer["records"][0]["observed"])
+        response = verify(api, platform).json
+        assert response["lastError"] == "TXT_MISMATCH"
+        assert [record["ok"] for record in response["records"]] == [False, True]
+        assert all(len(text) <= 300 for text in response["records"][0]["observed"])
 
     def test_the_proof_may_be_one_of_many_txt_records(
         self, api: Api, platform: Running, claimed: Json, nameserver: Nameserver
@@ -73,8 +73,8 @@ class TestVerifyCustomDomain:
         holds(nameserver, claimed)
         proof = claimed["records"][0]["expected"]
         nameserver.says(PROOF, [*(f"elsewhere={n}" for n in range(30)), f" {proof} "], of="TXT")
-        answer = verify(api, platform).json
-        assert (answer["status"], len(answer["records"][0]["observed"])) == ("verified", 10)
+        response = verify(api, platform).json
+        assert (response["status"], len(response["records"][0]["observed"])) == ("verified", 10)
 
     def test_the_proof_of_another_platform_is_a_mismatch(
         self, api: Api, platform: Running, claimed: Json, nameserver: Nameserver, elsewhere: Running
@@ -92,9 +92,9 @@ class TestVerifyCustomDomain:
         links = [SHOP, "a.example.net", "b.example.net", TARGET.upper()]
         for link, next_link in pairwise(links):
             nameserver.says(link, [next_link], of="CNAME")
-        answer = verify(api, platform).json
-        assert answer["status"] == "verified"
-        assert answer["records"][1]["observed"] == ["a.example.net", "b.example.net", TARGET]
+        response = verify(api, platform).json
+        assert response["status"] == "verified"
+        assert response["records"][1]["observed"] == ["a.example.net", "b.example.net", TARGET]
 
     @pytest.mark.parametrize("targets", [["elsewhere.example.net"], [SHOP]])
     def test_another_cname_target_is_a_mismatch(
@@ -102,10 +102,10 @@ class TestVerifyCustomDomain:
     ) -> None:
         holds(nameserver, claimed)
         nameserver.says(SHOP, targets, of="CNAME")
-        answer = verify(api, platform).json
-        assert (answer["status"], answer["lastError"]) == ("pending", "CNAME_MISMATCH")
-        assert answer["records"][1]["observed"][:1] == targets
-        assert len(answer["records"][1]["observed"]) <= 10
+        response = verify(api, platform).json
+        assert (response["status"], response["lastError"]) == ("pending", "CNAME_MISMATCH")
+        assert response["records"][1]["observed"][:1] == targets
+        assert len(response["records"][1]["observed"]) <= 10
 
     def test_a_subdomain_may_have_addresses_of_the_service(
         self, api: Api, platform: Running, claimed: Json, nameserver: Nameserver
@@ -119,8 +119,8 @@ class TestVerifyCustomDomain:
             (SERVICE_ADDRESSES, None),
         ):
             nameserver.says(SHOP, addresses)
-            answer = verify(api, platform).json
-            assert (answer["lastError"], answer["records"][1]["observed"]) == (error, addresses)
+            response = verify(api, platform).json
+            assert (response["lastError"], response["records"][1]["observed"]) == (error, addresses)
 
     def test_private_addresses_are_hidden(
         self, api: Api, platform: Running, claimed: Json, nameserver: Nameserver
@@ -128,12 +128,12 @@ class TestVerifyCustomDomain:
         holds(nameserver, claimed)
         nameserver.forgets(SHOP)
         nameserver.says(SHOP, ["10.1.2.3", "93.184.215.14", "169.254.169.254", "127.0.0.1", "fd00::7"])
-        answer = verify(api, platform)
-        assert answer.json["lastError"] == "CNAME_MISMATCH"
+        response = verify(api, platform)
+        assert response.json["lastError"] == "CNAME_MISMATCH"
         # Only the stage `local` shows its loopback addresses.
         observed = ["an address that is not public", "93.184.215.14", "127.0.0.1"]
-        assert sorted(answer.json["records"][1]["observed"]) == sorted(observed)
-        assert "10.1.2.3" not in answer.text
+        assert sorted(response.json["records"][1]["observed"]) == sorted(observed)
+        assert "10.1.2.3" not in response.text
 
     def test_records_of_a_former_claim_do_not_count(
         self, api: Api, platform: Running, claimed: Json, nameserver: Nameserver
@@ -158,8 +158,8 @@ class TestVerifyAnApex:
     ) -> None:
         nameserver.says(TARGET, SERVICE_ADDRESSES)
         nameserver.says("example.com", addresses)
-        answer = verify(api, platform).json
-        assert (answer["status"], answer["records"][1]["observed"]) == ("verified", addresses)
+        response = verify(api, platform).json
+        assert (response["status"], response["records"][1]["observed"]) == ("verified", addresses)
 
     @pytest.mark.usefixtures("claimed_apex")
     def test_an_apex_may_have_the_configured_addresses(
@@ -167,9 +167,9 @@ class TestVerifyAnApex:
     ) -> None:
         configure(platforms_addresses=",".join(SERVICE_ADDRESSES))
         nameserver.says("example.com", SERVICE_ADDRESSES[:1])
-        answer = verify(api, platform).json
-        assert answer["status"] == "verified"
-        observed = [(record["type"], record["observed"], record["ok"]) for record in answer["records"][1:]]
+        response = verify(api, platform).json
+        assert response["status"] == "verified"
+        observed = [(record["type"], record["observed"], record["ok"]) for record in response["records"][1:]]
         assert observed == [("A", SERVICE_ADDRESSES[:1], True), ("AAAA", [], True)]
 
     @pytest.mark.usefixtures("claimed_apex")
@@ -179,16 +179,16 @@ class TestVerifyAnApex:
     ) -> None:
         nameserver.says(TARGET, SERVICE_ADDRESSES)
         nameserver.says("example.com", addresses)
-        answer = verify(api, platform).json
-        assert (answer["status"], answer["lastError"]) == ("pending", "APEX_NEEDS_A_OR_ALIAS")
-        assert sorted(answer["records"][1]["observed"]) == sorted(addresses)
+        response = verify(api, platform).json
+        assert (response["status"], response["lastError"]) == ("pending", "APEX_NEEDS_A_OR_ALIAS")
+        assert sorted(response["records"][1]["observed"]) == sorted(addresses)
 
     @pytest.mark.usefixtures("claimed_apex")
     def test_an_apex_with_a_cname_is_rejected(self, api: Api, platform: Running, nameserver: Nameserver) -> None:
         nameserver.says(TARGET, SERVICE_ADDRESSES)
         nameserver.says("example.com", [TARGET], of="CNAME")
-        answer = verify(api, platform).json
-        assert (answer["lastError"], answer["records"][1]["observed"]) == ("APEX_NEEDS_A_OR_ALIAS", [TARGET])
+        response = verify(api, platform).json
+        assert (response["lastError"], response["records"][1]["observed"]) == ("APEX_NEEDS_A_OR_ALIAS", [TARGET])
 
 
 class TestDnsFailures:
@@ -203,9 +203,9 @@ class TestDnsFailures:
         before = shown(api, verified)
         for record_type in ("TXT", "CNAME"):
             nameserver.says(name, failure, of=record_type)
-        answer = verify(api, verified).json
-        assert (answer["status"], answer["lastError"]) == ("verified", error)
-        assert [answer[name] for name in ("verifiedAt", "records")] == [before["verifiedAt"], before["records"]]
+        response = verify(api, verified).json
+        assert (response["status"], response["lastError"]) == ("verified", error)
+        assert [response[name] for name in ("verifiedAt", "records")] == [before["verifiedAt"], before["records"]]
 
     def test_a_check_ends_soon_without_dns(
         self, api: Api, platform: Running, claimed: Json, nameserver: Nameserver
@@ -226,10 +226,10 @@ class TestDomainOfAnotherPlatform:
     ) -> None:
         second_claim = claim(api, elsewhere)
         holds(nameserver, second_claim)
-        answer = verify(api, elsewhere).json
-        assert (answer["status"], answer["lastError"]) == ("pending", "DOMAIN_TAKEN")
-        assert all(record["ok"] for record in answer["records"])
-        assert verified.id not in str(answer)
+        response = verify(api, elsewhere).json
+        assert (response["status"], response["lastError"]) == ("pending", "DOMAIN_TAKEN")
+        assert all(record["ok"] for record in response["records"])
+        assert verified.id not in str(response)
         assert told(api, organization) == ["added", "verified", "added", "checked"]
 
     @pytest.mark.parametrize("max_wait_seconds", [3, 0])
@@ -247,15 +247,19 @@ class TestDomainOfAnotherPlatform:
         nameserver.says(PROOF, proofs, of="TXT")
         nameserver.says(SHOP, [TARGET], of="CNAME")
         is_verified_elsewhere = dns_check._is_verified_elsewhere  # noqa: SLF001
-        answers: list[Answer] = []
+        responses: list[Answer] = []
 
         def verify_other_platform_meanwhile(custom: CustomDomain) -> bool:
             is_verified = is_verified_elsewhere(custom)
-            if custom.id == platform.id and not answers:
-                answers.append(verify(api, elsewhere))
+            if custom.id == platform.id and not responses:
+                responses.append(verify(api, elsewhere))
             return is_verified
 
         monkeypatch.setattr(dns_check, "_is_verified_elsewhere", verify_other_platform_meanwhile)
-        answer = verify(api, platform)
-        assert (answers[0].status, answers[0].json["status"]) == (200, "verified")
-        assert (answer.status, answer.json["status"], answer.json["lastError"]) == (200, "pending", "DOMAIN_TAKEN")
+        response = verify(api, platform)
+        assert (responses[0].status, responses[0].json["status"]) == (200, "verified")
+        assert (response.status, response.json["status"], response.json["lastError"]) == (
+            200,
+            "pending",
+            "DOMAIN_TAKEN",
+        )

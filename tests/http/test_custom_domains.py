@@ -25,9 +25,9 @@ NO_DOMAIN: Final[Json] = {
 
 class TestGetCustomDomain:
     def test_a_new_platform_has_no_domain(self, api: Api, platform: Running) -> None:
-        answer = shown(api, platform)
+        response = shown(api, platform)
         service_domain = {name: platform.record[name] for name in ("id", "createdAt")}
-        assert answer == {**service_domain, "updatedAt": service_domain["createdAt"], "version": 1, **NO_DOMAIN}
+        assert response == {**service_domain, "updatedAt": service_domain["createdAt"], "version": 1, **NO_DOMAIN}
 
     def test_members_see_the_expected_dns_records(self, api: Api, platform: Running, mary: Person) -> None:
         claimed = claim(api, platform)
@@ -48,9 +48,9 @@ class TestGetCustomDomain:
 
 class TestSetCustomDomain:
     def test_the_response_lists_the_expected_dns_records(self, api: Api, platform: Running) -> None:
-        answer = api.post(path(platform), as_=platform.owner, json={"domain": SHOP})
-        assert (answer.status, answer.location) == (201, path(platform))
-        claimed_domain = answer.json
+        response = api.post(path(platform), as_=platform.owner, json={"domain": SHOP})
+        assert (response.status, response.location) == (201, path(platform))
+        claimed_domain = response.json
         proof = claimed_domain["records"][0]["expected"]
         assert proof.startswith("atrium-verify=")
         assert len(proof.removeprefix("atrium-verify=")) == 32
@@ -142,8 +142,8 @@ class TestSetCustomDomain:
     def test_a_domain_that_can_not_be_claimed_is_rejected(
         self, api: Api, platform: Running, domain: object, code: str
     ) -> None:
-        answer = api.post(path(platform), as_=platform.owner, json={"domain": domain})
-        assert (answer.code, answer.faults) == ("422 validation_failed", {"/domain": code})
+        response = api.post(path(platform), as_=platform.owner, json={"domain": domain})
+        assert (response.code, response.faults) == ("422 validation_failed", {"/domain": code})
         assert shown(api, platform)["status"] == "none"
 
     def test_domains_of_the_service_can_not_be_claimed(self, api: Api, platform: Running, configure: Configure) -> None:
@@ -154,9 +154,9 @@ class TestSetCustomDomain:
             "api.example.org",
             "v2.api.example.org",
         ):
-            answer = api.post(path(platform), as_=platform.owner, json={"domain": service_domain})
-            assert answer.faults == {"/domain": "malformed"}
-            assert "belongs to the service" in answer.json["errors"][0]["detail"]
+            response = api.post(path(platform), as_=platform.owner, json={"domain": service_domain})
+            assert response.faults == {"/domain": "malformed"}
+            assert "belongs to the service" in response.json["errors"][0]["detail"]
 
     def test_a_repeated_claim_returns_the_current_one(self, api: Api, organization: Founded, platform: Running) -> None:
         claimed = claim(api, platform)

@@ -23,8 +23,8 @@ class TestDeleteOrganization:
         self, api: Api, organization: Founded, ada: Person, grace: Person, mary: Person
     ) -> None:
         key = make_key(api, organization, "admin")
-        answer = api.delete(organization.path, as_=ada)
-        assert (answer.status, answer.text) == (204, "")
+        response = api.delete(organization.path, as_=ada)
+        assert (response.status, response.text) == (204, "")
         slug = organization.record["slug"]
         for caller in (ada, grace, mary, key):
             for path in [*readable_paths(organization), f"/organizations/by-slug/{slug}"]:
@@ -74,10 +74,10 @@ class TestRestoreOrganization:
     ) -> None:
         key = make_key(api, organization, "read")
         api.delete(organization.path, as_=ada)
-        answer = api.patch(organization.path, as_=ada, json=RESTORE)
-        assert answer.status == 200
-        expected = {**organization.record, "version": 3, "updatedAt": answer.json["updatedAt"]}
-        assert answer.json == expected
+        response = api.patch(organization.path, as_=ada, json=RESTORE)
+        assert response.status == 200
+        expected = {**organization.record, "version": 3, "updatedAt": response.json["updatedAt"]}
+        assert response.json == expected
         assert api.get(organization.path, as_=mary).json == expected
         assert api.get(organization.path, as_=key).json == expected
         assert [m["role"] for m in api.items(f"{organization.path}/members", as_=ada)] == [
@@ -153,8 +153,8 @@ class TestRestoreOrganization:
         organization = found(api, ada)
         stale = api.get(organization.path, as_=ada).etag
         api.delete(organization.path, as_=ada)
-        answer = api.patch(organization.path, as_=ada, json=RESTORE, headers={"If-Match": stale})
-        assert answer.code == "412 precondition_failed"
+        response = api.patch(organization.path, as_=ada, json=RESTORE, headers={"If-Match": stale})
+        assert response.code == "412 precondition_failed"
 
 
 class TestPurge:

@@ -143,8 +143,8 @@ class TestFilterByVerificationStatus:
         query = {"verificationStatus": "pending", "limit": 1}
         cursor = api.get(inventory_path(organization), as_=mary, query=query).json["nextCursor"]
         for other_query in ({}, {"verificationStatus": "verified"}):
-            answer = api.get(inventory_path(organization), as_=mary, query={**other_query, "cursor": cursor})
-            assert answer.code == "400 invalid_cursor"
+            response = api.get(inventory_path(organization), as_=mary, query={**other_query, "cursor": cursor})
+            assert response.code == "400 invalid_cursor"
 
     @pytest.mark.usefixtures("platforms")
     def test_a_page_takes_one_query_with_the_limit_of_the_page(
@@ -160,6 +160,6 @@ class TestFilterByVerificationStatus:
 
     @pytest.mark.parametrize("status", ["", "Verified", "unknown", "verified,failed"])
     def test_other_statuses_are_rejected(self, api: Api, organization: Founded, mary: Person, status: str) -> None:
-        answer = api.get(inventory_path(organization), as_=mary, query={"verificationStatus": status})
-        assert answer.code == "422 validation_failed"
-        assert set(answer.faults) == {"query/verificationStatus"}
+        response = api.get(inventory_path(organization), as_=mary, query={"verificationStatus": status})
+        assert response.code == "422 validation_failed"
+        assert set(response.faults) == {"query/verificationStatus"}

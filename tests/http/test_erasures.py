@@ -36,10 +36,10 @@ class TestErasePerson:
         self, api: Api, organization: Founded, ada: Person, grace: Person, clock: Clock
     ) -> None:
         timestamp = clock.freeze()
-        answer = asked_to_erase(api, organization, email=grace.email)
-        assert answer.status == 202
-        assert answer.json == {
-            "id": answer.json["id"],
+        response = asked_to_erase(api, organization, email=grace.email)
+        assert response.status == 202
+        assert response.json == {
+            "id": response.json["id"],
             "createdAt": timestamp,
             "updatedAt": timestamp,
             "version": 1,
@@ -48,18 +48,18 @@ class TestErasePerson:
             "erasedEntries": 0,
             "error": None,
         }
-        assert answer.location == f"{organization.path}/erasures/{answer.json['id']}"
-        assert api.get(answer.location, as_=ada).json == answer.json
+        assert response.location == f"{organization.path}/erasures/{response.json['id']}"
+        assert api.get(response.location, as_=ada).json == response.json
 
     @pytest.mark.parametrize("identity", [{}, {"email": None}, {"userId": None}, {"email": None, "userId": None}])
     def test_an_email_address_or_a_user_id_is_required(self, api: Api, organization: Founded, identity: Json) -> None:
-        answer = asked_to_erase(api, organization, **identity)
-        assert (answer.code, answer.faults) == ("422 validation_failed", {"": "required"})
+        response = asked_to_erase(api, organization, **identity)
+        assert (response.code, response.faults) == ("422 validation_failed", {"": "required"})
         assert stored_erasures(organization) == []
 
     def test_a_body_is_required(self, api: Api, organization: Founded, ada: Person) -> None:
-        answer = api.post(f"{organization.path}/erasures", as_=ada)
-        assert answer.faults == {"": "required"}
+        response = api.post(f"{organization.path}/erasures", as_=ada)
+        assert response.faults == {"": "required"}
 
     @pytest.mark.parametrize(
         ("field", "value"),
@@ -78,8 +78,8 @@ class TestErasePerson:
     )
     def test_an_invalid_field_is_rejected(self, api: Api, organization: Founded, field: str, value: object) -> None:
         identity: Json = {"email": SOPHIE, field: value}
-        answer = asked_to_erase(api, organization, **identity)
-        assert (answer.code, set(answer.faults)) == ("422 validation_failed", {f"/{field}"})
+        response = asked_to_erase(api, organization, **identity)
+        assert (response.code, set(response.faults)) == ("422 validation_failed", {f"/{field}"})
         assert stored_erasures(organization) == []
 
     def test_the_owner_can_not_be_erased_by_id_or_email_address(
@@ -102,9 +102,9 @@ class TestErasePerson:
         self, api: Api, organization: Founded, ada: Person, grace: Person, mary: Person
     ) -> None:
         for email_owner, id_owner in ((grace, mary), (mary, grace), (grace, ada), (ada, grace)):
-            answer = asked_to_erase(api, organization, email=email_owner.email.upper(), userId=id_owner.id.upper())
-            assert (answer.code, answer.faults) == ("422 validation_failed", {"/userId": "another_person"})
-            assert "one erasure for each person" in answer.json["errors"][0]["detail"]
+            response = asked_to_erase(api, organization, email=email_owner.email.upper(), userId=id_owner.id.upper())
+            assert (response.code, response.faults) == ("422 validation_failed", {"/userId": "another_person"})
+            assert "one erasure for each person" in response.json["errors"][0]["detail"]
         assert stored_erasures(organization) == []
 
     def test_an_id_may_come_with_a_former_or_shared_email_address(
@@ -131,9 +131,9 @@ class TestErasePerson:
         api.delete(f"{organization.keys}/{revoked.id}", as_=ada)
         for key in (active, revoked):
             for email in (None, SOPHIE, "grace@example.com"):
-                answer = asked_to_erase(api, organization, userId=key.id.upper(), email=email)
-                assert (answer.code, answer.faults) == ("422 validation_failed", {"/userId": "api_key"}), email
-                assert answer.json["errors"][0]["detail"] == (
+                response = asked_to_erase(api, organization, userId=key.id.upper(), email=email)
+                assert (response.code, response.faults) == ("422 validation_failed", {"/userId": "api_key"}), email
+                assert response.json["errors"][0]["detail"] == (
                     "This is the id of an API key, not of a user. Delete the key instead: "
                     f"DELETE {organization.keys}/{key.id}"
                 )
@@ -188,9 +188,9 @@ class TestErasePerson:
 
     def test_a_repeated_idempotency_key_starts_one_erasure(self, api: Api, organization: Founded, ada: Person) -> None:
         path, headers = f"{organization.path}/erasures", {"Idempotency-Key": "once"}
-        first, again = (api.post(path, as_=ada, json={"email": SOPHIE}, headers=headers) for _ in range(2))
-        assert again.said == first.said
-        assert again.headers["Idempotency-Replayed"] == "true"
+        first, repeated = (api.post(path, as_=ada, json={"email": SOPHIE}, headers=headers) for _ in range(2))
+        assert repeated.said == first.said
+        assert repeated.headers["Idempotency-Replayed"] == "true"
         assert len(stored_erasures(organization)) == 1
 
     def test_an_organization_has_at_most_ten_running_erasures(
@@ -237,15 +237,15 @@ class TestErasePerson:
     def test_the_log_holds_the_erasure_without_the_person(
         self, api: Api, organization: Founded, ada: Person, grace: Person
     ) -> None:
-        answer = asked_to_erase(api, organization, email=grace.email, userId=grace.id)
+        response = asked_to_erase(api, organization, email=grace.email, userId=grace.id)
         entry = log_of(api, organization, limit=1)[0]
         assert (entry["type"], entry["actor"]["id"]) == ("organization.person_erased", ada.id)
         assert entry["target"] == {
             "type": "organization.erasure",
-            "id": answer.json["id"],
-            "name": answer.json["id"],
+            "id": response.json["id"],
+            "name": response.json["id"],
         }
-        assert (entry["data"], entry["changes"]) == (answer.json, [])
+        assert (entry["data"], entry["changes"]) == (response.json, [])
         assert not any(
             personal_value in json.dumps(entry)
             for personal_value in (grace.id, grace.email, grace.name, grace.username)

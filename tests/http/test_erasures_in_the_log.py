@@ -125,9 +125,9 @@ class TestEntries:
         log = log_of(api, organization)
         record = erased(api, workers, clock, organization, userId=organization.id)
         assert (record["erasedRecords"], record["erasedEntries"]) == (0, 0)
-        newest, *others = log_of(api, organization)
+        newest, *older_entries = log_of(api, organization)
         assert newest["type"] == "organization.person_erased"
-        assert others == log
+        assert older_entries == log
 
     @pytest.mark.parametrize("identified_by", ["email", "userId"])
     def test_entries_of_an_api_key_whose_name_holds_the_person_are_erased(

@@ -47,9 +47,9 @@ def post_subscriber(api: Api, organization: Founded, area: str, as_: Caller, url
 def create_webhook_by_key(api: Api, organization: Founded, receiver: Receiver, *scopes: str, **fields: Any) -> Hook:
     """Create a webhook with a key of some scopes."""
     key = make_key(api, organization, "webhooks:write", *scopes)
-    answer = post_subscriber(api, organization, "webhooks", key, receiver.url, **fields)
-    assert answer.status == 201, answer.text
-    return Hook(answer.json, organization)
+    response = post_subscriber(api, organization, "webhooks", key, receiver.url, **fields)
+    assert response.status == 201, response.text
+    return Hook(response.json, organization)
 
 
 class TestAreas:
@@ -87,9 +87,9 @@ class TestCreateSubscriber:
     ) -> None:
         key = make_key(api, organization, f"{area}:write", "sites:read")
         events = ["page.*", "organization.member.updated", "page.published", "organization.updated"]
-        answer = post_subscriber(api, organization, area, key, receiver.url, events=events)
-        assert answer.code == "403 insufficient_scope"
-        assert answer.faults == {"/events/1": "insufficient_scope", "/events/3": "insufficient_scope"}
+        response = post_subscriber(api, organization, area, key, receiver.url, events=events)
+        assert response.code == "403 insufficient_scope"
+        assert response.faults == {"/events/1": "insufficient_scope", "/events/3": "insufficient_scope"}
         allowed = post_subscriber(api, organization, area, key, receiver.url, events=["*", "page.*", "page.published"])
         assert (allowed.status, allowed.json["areas"]) == (201, [area, "sites"])
 
@@ -97,19 +97,19 @@ class TestCreateSubscriber:
         self, api: Api, organization: Founded, receiver: Receiver, area: str
     ) -> None:
         key = make_key(api, organization, f"{area}:write")
-        answer = post_subscriber(
+        response = post_subscriber(
             api, organization, area, key, receiver.url, events=["lead.created", "mail.suppression.created"]
         )
-        assert answer.faults == {"/events/0": "insufficient_scope", "/events/1": "insufficient_scope"}
+        assert response.faults == {"/events/0": "insufficient_scope", "/events/1": "insufficient_scope"}
 
     def test_admins_subscribe_to_all_areas(
         self, api: Api, organization: Founded, receiver: Receiver, area: str
     ) -> None:
         for caller in (organization.owner, make_key(api, organization, "admin")):
-            answer = post_subscriber(
+            response = post_subscriber(
                 api, organization, area, caller, receiver.url, events=["organization.updated", "*"]
             )
-            assert (answer.status, answer.json["areas"]) == (201, None)
+            assert (response.status, response.json["areas"]) == (201, None)
 
     def test_the_areas_are_those_of_the_last_caller_who_changed_the_subscriber(
         self, api: Api, organization: Founded, receiver: Receiver, area: str

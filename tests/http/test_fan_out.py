@@ -68,8 +68,8 @@ class TestSubscribers:
         self, api: Api, organization: Founded, pattern: str, suggestion: str
     ) -> None:
         body = {"url": "https://receiver.example/", "events": [pattern]}
-        answer = api.post(f"{organization.path}/webhooks", as_=organization.owner, json=body)
-        assert f"did you mean '{suggestion}'?" in answer.json["errors"][0]["detail"]
+        response = api.post(f"{organization.path}/webhooks", as_=organization.owner, json=body)
+        assert f"did you mean '{suggestion}'?" in response.json["errors"][0]["detail"]
 
     def test_a_pattern_without_past_events_is_accepted(self, api: Api, organization: Founded) -> None:
         webhook = hook(api, organization, "https://receiver.example/", events=["page.*"])

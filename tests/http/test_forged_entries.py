@@ -66,9 +66,9 @@ class TestForgedEntry:
     def test_a_forged_entry_is_not_exported(self, api: Api, organization: Founded, workers: Workers) -> None:
         workers.deliver()
         forged_id = forge(organization)
-        answer = api.get(f"{organization.path}/audit-log/export", as_=organization.owner, query={"format": "ndjson"})
-        assert answer.status == 200
-        assert forged_id not in answer.text
+        response = api.get(f"{organization.path}/audit-log/export", as_=organization.owner, query={"format": "ndjson"})
+        assert response.status == 200
+        assert forged_id not in response.text
 
     def test_a_forged_entry_does_not_block_an_erasure(
         self, api: Api, organization: Founded, grace: Person, workers: Workers, clock: Clock

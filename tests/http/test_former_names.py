@@ -34,21 +34,21 @@ class SluggedType:
         return self.api.post(self.listed_at, as_=self.owner, json={"name": "Looms", "slug": slug, **self.body})
 
     def create(self, slug: str) -> str:
-        answer = self.request_creation(slug)
-        assert answer.status == 201, answer.text
-        return answer.location
+        response = self.request_creation(slug)
+        assert response.status == 201, response.text
+        return response.location
 
     def rename(self, path: str, *slugs: str) -> None:
         for slug in slugs:
-            answer = self.api.patch(path, as_=self.owner, json={"slug": slug})
-            assert answer.status == 200, answer.text
+            response = self.api.patch(path, as_=self.owner, json={"slug": slug})
+            assert response.status == 200, response.text
 
     def is_free(self, slug: str) -> bool:
-        answer = self.request_creation(slug)
-        if answer.status != 201:
-            assert answer.code == TAKEN
+        response = self.request_creation(slug)
+        if response.status != 201:
+            assert response.code == TAKEN
             return False
-        assert self.api.delete(answer.location, as_=self.owner).status in (202, 204)
+        assert self.api.delete(response.location, as_=self.owner).status in (202, 204)
         return True
 
 
@@ -171,8 +171,8 @@ def test_the_number_of_writes_does_not_grow_with_the_renames(api: Api, organizat
     site = make_site(api, organization)
     write_counts = set()
     for number in range(12):
-        answer = api.patch(site.path, as_=site.owner, json={"slug": f"name-{number}"})
-        (write,) = [call for call in answer.calls.made if call.name == "dynamodb:TransactWriteItems"]
+        response = api.patch(site.path, as_=site.owner, json={"slug": f"name-{number}"})
+        (write,) = [call for call in response.calls.made if call.name == "dynamodb:TransactWriteItems"]
         write_counts.add(len(write.parameters["TransactItems"]))
     assert max(write_counts) - min(write_counts) <= 1
     guards = [table.get(guard_key(Site.by_slug, {"slug": f"name-{number}"})) for number in range(12)]

@@ -18,8 +18,8 @@ def create_organization(api: Api, as_: Person, key: str = "k-1", **fields: objec
     return api.post("/organizations", as_=as_, json=body, headers={"Idempotency-Key": key})
 
 
-def is_replayed(answer: Answer) -> bool:
-    return bool(answer.headers.get("Idempotency-Replayed") == "true")
+def is_replayed(response: Answer) -> bool:
+    return bool(response.headers.get("Idempotency-Replayed") == "true")
 
 
 class TestReplay:
@@ -45,8 +45,8 @@ class TestReplay:
         assert create_organization(api, ada, key).said == first.said
 
     def test_different_keys_are_different_requests(self, api: Api, ada: Person) -> None:
-        answers = [create_organization(api, ada, key) for key in ("a", "b", "A", "a b", "ä")]
-        assert len({answer.json["id"] for answer in answers}) == 5
+        responses = [create_organization(api, ada, key) for key in ("a", "b", "A", "a b", "ä")]
+        assert len({response.json["id"] for response in responses}) == 5
 
     def test_the_stored_response_does_not_follow_later_changes(self, api: Api, ada: Person) -> None:
         first = create_organization(api, ada)
@@ -82,30 +82,30 @@ class TestReplay:
     def test_other_methods_ignore_the_key(self, api: Api, ada: Person) -> None:
         organization, headers = found(api, ada), {"Idempotency-Key": "k"}
         for name in ("A", "B", "A"):
-            answer = api.patch(organization.path, as_=ada, json={"name": name}, headers=headers)
-            assert answer.json["name"] == name
+            response = api.patch(organization.path, as_=ada, json={"name": name}, headers=headers)
+            assert response.json["name"] == name
         assert api.delete(organization.path, as_=ada, headers={"Idempotency-Key": "x" * 999}).status == 204
 
 
 class TestReuse:
     def test_another_body_is_rejected(self, api: Api, ada: Person) -> None:
         create_organization(api, ada)
-        answer = create_organization(api, ada, name="Other")
-        assert answer.code == "422 idempotency_key_reused"
+        response = create_organization(api, ada, name="Other")
+        assert response.code == "422 idempotency_key_reused"
         assert len(api.items("/organizations", as_=ada)) == 1
 
     def test_another_path_or_query_is_rejected(self, api: Api, organization: Founded, ada: Person) -> None:
         path, headers = f"{organization.path}/api-keys", {"Idempotency-Key": "k"}
         created = api.post(path, as_=ada, json={"name": "k"}, headers=headers)
         for url in (f"{path}?x=1", f"{created.location}/rotate", f"{organization.path}/transfer-ownership"):
-            answer = api.post(url, as_=ada, json={"name": "k"}, headers=headers)
-            assert answer.code == "422 idempotency_key_reused"
+            response = api.post(url, as_=ada, json={"name": "k"}, headers=headers)
+            assert response.code == "422 idempotency_key_reused"
 
     def test_the_same_body_in_other_bytes_is_another_body(self, api: Api, ada: Person) -> None:
         headers = {"Idempotency-Key": "k", "Content-Type": "application/json"}
         api.post("/organizations", as_=ada, body=b'{"name":"A"}', headers=headers)
-        answer = api.post("/organizations", as_=ada, body=b'{"name": "A"}', headers=headers)
-        assert answer.code == "422 idempotency_key_reused"
+        response = api.post("/organizations", as_=ada, body=b'{"name": "A"}', headers=headers)
+        assert response.code == "422 idempotency_key_reused"
 
     @pytest.mark.parametrize("body", [b"", b"{}", b" \r\n", b"\t{}\n"])
     def test_no_body_and_an_empty_body_are_the_same_request(
@@ -118,8 +118,8 @@ class TestReuse:
         assert is_replayed(repeated)
         assert repeated.said == first.said
         for other_body in (b"{ }", b'{"graceHours": 24}'):
-            answer = api.post(path, as_=ada, body=other_body, headers=headers)
-            assert answer.code == "422 idempotency_key_reused"
+            response = api.post(path, as_=ada, body=other_body, headers=headers)
+            assert response.code == "422 idempotency_key_reused"
 
     def test_whitespace_around_the_body_is_ignored(self, api: Api, ada: Person) -> None:
         headers = {"Idempotency-Key": "k"}
@@ -174,9 +174,9 @@ class TestKeys:
 
     @pytest.mark.parametrize("key", ["", "   ", '""', "x" * 256, f'"{"x" * 256}"', "a\x00b", "a\tb"])
     def test_invalid_keys_are_an_invalid_header(self, api: Api, ada: Person, key: str) -> None:
-        answer = create_organization(api, ada, key)
-        assert answer.code == "400 invalid_header"
-        assert set(answer.faults) == {"header/Idempotency-Key"}
+        response = create_organization(api, ada, key)
+        assert response.code == "400 invalid_header"
+        assert set(response.faults) == {"header/Idempotency-Key"}
 
     def test_the_key_is_not_stored_in_plain_text(self, api: Api, ada: Person) -> None:
         create_organization(api, ada, "a-key-to-be-found")
@@ -212,18 +212,18 @@ class TestSecrets:
 class TestConcurrencyAndFaults:
     def test_concurrent_repetitions_have_one_effect_and_one_response(self, api: Api, ada: Person) -> None:
         with ThreadPoolExecutor(6) as threads:
-            answers = list(threads.map(lambda _: create_organization(api, ada), range(6)))
-        created = [answer for answer in answers if answer.status == 201]
+            responses = list(threads.map(lambda _: create_organization(api, ada), range(6)))
+        created = [response for response in responses if response.status == 201]
         assert created
-        assert all(answer.code == "409 idempotency_in_progress" for answer in answers if answer.status != 201)
-        assert all(created[0].said == answer.said for answer in created)
-        assert sum(not is_replayed(answer) for answer in created) == 1
+        assert all(response.code == "409 idempotency_in_progress" for response in responses if response.status != 201)
+        assert all(created[0].said == response.said for response in created)
+        assert sum(not is_replayed(response) for response in created) == 1
         assert len(api.items("/organizations", as_=ada)) == 1
 
     def test_concurrent_requests_with_different_bodies_have_one_effect(self, api: Api, ada: Person) -> None:
         with ThreadPoolExecutor(4) as threads:
-            answers = list(threads.map(lambda n: create_organization(api, ada, name=f"Name {n}"), range(4)))
-        assert sorted(answer.status for answer in answers) == [201, 422, 422, 422]
+            responses = list(threads.map(lambda n: create_organization(api, ada, name=f"Name {n}"), range(4)))
+        assert sorted(response.status for response in responses) == [201, 422, 422, 422]
         assert len(api.items("/organizations", as_=ada)) == 1
 
     @pytest.mark.parametrize(

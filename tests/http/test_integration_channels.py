@@ -37,12 +37,12 @@ def deployed_stage(private_targets: None, configure: Configure) -> None:  # noqa
 
 class TestCreateIntegrationChannel:
     def test_the_required_fields_suffice(self, api: Api, organization: Founded) -> None:
-        answer = created_room(api, organization, SLACK_URL)
-        assert answer.status == 201
-        record = answer.json
+        response = created_room(api, organization, SLACK_URL)
+        assert response.status == 201
+        record = response.json
         assert (record["provider"], record["name"], record["events"]) == ("slack", "#engines", ["*"])
         assert (record["enabled"], record["status"], record["lastError"]) == (True, "active", None)
-        assert answer.location == f"{organization.path}/integration-channels/{record['id']}"
+        assert response.location == f"{organization.path}/integration-channels/{record['id']}"
 
     def test_every_response_masks_the_url(self, api: Api, organization: Founded) -> None:
         channel = room(api, organization, SLACK_URL)
@@ -85,8 +85,8 @@ class TestCreateIntegrationChannel:
     def test_an_invalid_body_is_rejected(
         self, api: Api, organization: Founded, fields: dict[str, Any], expected_errors: dict[str, str]
     ) -> None:
-        answer = created_room(api, organization, SLACK_URL, **fields)
-        assert (answer.code, answer.faults) == ("422 validation_failed", expected_errors)
+        response = created_room(api, organization, SLACK_URL, **fields)
+        assert (response.code, response.faults) == ("422 validation_failed", expected_errors)
 
     def test_the_error_for_an_unknown_event_refers_to_the_list_of_event_types(
         self, api: Api, organization: Founded
@@ -102,8 +102,8 @@ class TestCreateIntegrationChannel:
         body = {"provider": "slack", "name": "#engines", "config": {"webhookUrl": SLACK_URL}}
         write_key, read_key = (make_key(api, organization, f"channels:{scope}") for scope in ("write", "read"))
         callers = (grace, write_key, read_key, edith, stranger)
-        answers = [api.post(path, as_=caller, json=body) for caller in callers]
-        assert [answer.status for answer in answers] == [201, 201, 403, 403, 404]
+        responses = [api.post(path, as_=caller, json=body) for caller in callers]
+        assert [response.status for response in responses] == [201, 201, 403, 403, 404]
         assert len(api.items(path, as_=read_key)) == 2
 
     def test_an_organization_has_at_most_50_channels(
@@ -147,15 +147,15 @@ class TestProviderHosts:
     def test_other_urls_are_rejected(
         self, api: Api, organization: Founded, provider: str, url: str, advice: str
     ) -> None:
-        answer = created_room(api, organization, url, provider=provider)
-        assert answer.faults == {"/config/webhookUrl": "malformed"}
-        assert advice in answer.json["errors"][0]["detail"]
+        response = created_room(api, organization, url, provider=provider)
+        assert response.faults == {"/config/webhookUrl": "malformed"}
+        assert advice in response.json["errors"][0]["detail"]
 
     def test_another_provider_needs_another_url(self, api: Api, organization: Founded) -> None:
         channel = room(api, organization, SLACK_URL)
         for config in ({}, {"config": {"webhookUrl": MASKED_URL}}):
-            answer = api.patch(channel.path, as_=organization.owner, json={"provider": "discord", **config})
-            assert answer.faults == {"/config/webhookUrl": "malformed"}
+            response = api.patch(channel.path, as_=organization.owner, json={"provider": "discord", **config})
+            assert response.faults == {"/config/webhookUrl": "malformed"}
         changed = change(api, channel, provider="discord", config={"webhookUrl": DISCORD_URL}).json
         assert (changed["provider"], changed["config"]) == ("discord", {"webhookUrl": "https://discord.com/…6789"})
 
@@ -181,9 +181,9 @@ class TestUpdateIntegrationChannel:
     def test_another_masked_url_is_rejected(self, api: Api, organization: Founded) -> None:
         channel = room(api, organization, SLACK_URL)
         body = {"config": {"webhookUrl": "https://hooks.slack.com/…abcd"}}
-        answer = api.patch(channel.path, as_=organization.owner, json=body)
-        assert answer.faults == {"/config/webhookUrl": "malformed"}
-        assert "masked" in answer.json["errors"][0]["detail"]
+        response = api.patch(channel.path, as_=organization.owner, json=body)
+        assert response.faults == {"/config/webhookUrl": "malformed"}
+        assert "masked" in response.json["errors"][0]["detail"]
         assert stored(channel).url == SLACK_URL
 
     def test_null_resets_a_field_to_its_default(self, api: Api, organization: Founded) -> None:
@@ -191,8 +191,8 @@ class TestUpdateIntegrationChannel:
         changed = change(api, channel, events=None, enabled=None).json
         assert (changed["events"], changed["enabled"]) == (["*"], True)
         for name in ("name", "provider", "config"):
-            answer = api.patch(channel.path, as_=organization.owner, json={name: None})
-            assert answer.faults == {f"/{name}": "required"}
+            response = api.patch(channel.path, as_=organization.owner, json={name: None})
+            assert response.faults == {f"/{name}": "required"}
 
     def test_the_entry_masks_the_new_url(self, api: Api, organization: Founded) -> None:
         channel = room(api, organization, SLACK_URL)
@@ -298,9 +298,9 @@ class TestTestIntegrationChannel:
         channel = room(api, organization, receiver)
         receiver.answer = Reply(body=b"inner secret")
         configure(webhook_allow_private="0")
-        answer = api.post(f"{channel.path}/test", as_=organization.owner)
-        assert (answer.json["delivered"], answer.json["statusCode"]) == (False, None)
-        assert answer.json["error"] == "The host has no public address."
+        response = api.post(f"{channel.path}/test", as_=organization.owner)
+        assert (response.json["delivered"], response.json["statusCode"]) == (False, None)
+        assert response.json["error"] == "The host has no public address."
         assert receiver.requests == []
 
 

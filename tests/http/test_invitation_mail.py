@@ -129,9 +129,9 @@ class TestSending:
         accepts(api, invitation, stranger)
 
     def test_the_request_only_sends_one_queue_message(self, api: Api, organization: Founded, mailbox: Mailbox) -> None:
-        answer = api.post(f"{organization.path}/invite", as_=organization.owner, json={"email": SOPHIE})
-        assert answer.calls.of("sqs") == ["sqs:SendMessage"]
-        assert answer.calls.of("sesv2") == []
+        response = api.post(f"{organization.path}/invite", as_=organization.owner, json={"email": SOPHIE})
+        assert response.calls.of("sqs") == ["sqs:SendMessage"]
+        assert response.calls.of("sesv2") == []
         assert mailbox.letters == []
 
     def test_repeated_queue_messages_send_one_mail(
