@@ -82,7 +82,7 @@ class TestDescribeInvitation:
         assert api.post(f"{organization.path}/leave", as_=stranger).status == 204
         assert acceptance_fields(stranger) == (False, "invitation_used", None)
 
-    def test_a_member_with_a_lower_role_can_not_accept(
+    def test_a_member_with_a_lower_role_cannot_accept(
         self, api: Api, organization: Founded, invitation: Invited, stranger: Person
     ) -> None:
         joins(organization, stranger, "member")
@@ -133,7 +133,7 @@ class TestTokens:
             assert opens(api, altered, stranger).code == "404 not_found"
         assert status_of(api, organization, invitation) == "pending"
 
-    def test_a_token_can_not_be_built_from_public_ids(
+    def test_a_token_cannot_be_built_from_public_ids(
         self, api: Api, organization: Founded, invitation: Invited
     ) -> None:
         public_ids = bytes.fromhex((organization.id + invitation.id).replace("-", ""))
@@ -311,7 +311,7 @@ class TestWhoCanRespond:
         assert status_of(api, organization, invitation) == "pending"
         assert "stranger" not in roles_by_username(api, organization)
 
-    def test_members_and_the_owner_can_not_respond_for_the_invited_user(
+    def test_members_and_the_owner_cannot_respond_for_the_invited_user(
         self, api: Api, organization: Founded, invitation: Invited, ada: Person, grace: Person, operator: Person
     ) -> None:
         for person in (ada, grace, operator):
@@ -319,7 +319,7 @@ class TestWhoCanRespond:
                 assert opens(api, invitation, person, decision=decision).code == MISMATCH
         assert status_of(api, organization, invitation) == "pending"
 
-    def test_another_user_with_the_same_address_can_not_respond_after_the_acceptance(
+    def test_another_user_with_the_same_address_cannot_respond_after_the_acceptance(
         self, api: Api, organization: Founded, invitation: Invited, issuer: Issuer, stranger: Person
     ) -> None:
         second_user = issuer.person("stranger", "Sophie", sub=OTHER_USER_ID)
@@ -328,7 +328,7 @@ class TestWhoCanRespond:
             assert opens(api, invitation, second_user, decision=decision).code == USED
         assert api.get(f"{organization.path}/members/{OTHER_USER_ID}", as_=stranger).code == "404 not_found"
 
-    def test_api_keys_can_not_respond(
+    def test_api_keys_cannot_respond(
         self, api: Api, organization: Founded, invitation: Invited, stranger: Person
     ) -> None:
         for key in (make_key(api, organization, "admin"), make_key(api, found(api, stranger), "admin")):
@@ -360,7 +360,7 @@ class TestDeclineInvitation:
         assert declines(api, invitation, stranger) == first
         assert history(api, organization, invitation) == ["created", "declined"]
 
-    def test_a_declined_invitation_can_not_be_accepted_nor_an_accepted_one_declined(
+    def test_a_declined_invitation_cannot_be_accepted_nor_an_accepted_one_declined(
         self, api: Api, organization: Founded, stranger: Person, operator: Person
     ) -> None:
         declined_invitation = invite(api, organization, stranger)

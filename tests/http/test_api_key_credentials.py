@@ -176,20 +176,20 @@ class TestScopes:
 
 
 class TestLastUsed:
-    def last_used(self, api: Api, organization: Founded, key_id: str) -> object:
+    def get_last_used(self, api: Api, organization: Founded, key_id: str) -> object:
         return api.get(f"{organization.path}/api-keys/{key_id}", as_=organization.owner).json["lastUsedAt"]
 
     def test_the_last_use_is_stored_to_the_minute(self, api: Api, organization: Founded, clock: Clock) -> None:
         key = make_key(api, organization)
         clock.freeze("2026-11-20T09:30:45.678Z")
         api.get(organization.path, as_=key)
-        assert self.last_used(api, organization, key.id) == "2026-11-20T09:30:00.000Z"
+        assert self.get_last_used(api, organization, key.id) == "2026-11-20T09:30:00.000Z"
         clock.shift(seconds=10)
         api.get(organization.path, as_=key)
-        assert self.last_used(api, organization, key.id) == "2026-11-20T09:30:00.000Z"
+        assert self.get_last_used(api, organization, key.id) == "2026-11-20T09:30:00.000Z"
         clock.shift(seconds=10)
         api.get(organization.path, as_=key)
-        assert self.last_used(api, organization, key.id) == "2026-11-20T09:31:00.000Z"
+        assert self.get_last_used(api, organization, key.id) == "2026-11-20T09:31:00.000Z"
 
     def test_the_last_use_never_goes_back(self, api: Api, organization: Founded, clock: Clock) -> None:
         key = make_key(api, organization)
@@ -197,7 +197,7 @@ class TestLastUsed:
         api.get(organization.path, as_=key)
         clock.shift(minutes=-5)
         api.get(organization.path, as_=key)
-        assert self.last_used(api, organization, key.id) == "2026-11-20T09:30:00.000Z"
+        assert self.get_last_used(api, organization, key.id) == "2026-11-20T09:30:00.000Z"
 
     def test_storing_the_last_use_makes_no_call_within_the_request(self, api: Api, organization: Founded) -> None:
         key = make_key(api, organization)
@@ -215,4 +215,4 @@ class TestLastUsed:
     def test_rejected_requests_do_not_count_as_use(self, api: Api, organization: Founded) -> None:
         key = make_key(api, organization, allowedIps=["203.0.113.7"])
         assert api.get(organization.path, as_=key).code == "403 ip_not_allowed"
-        assert self.last_used(api, organization, key.id) is None
+        assert self.get_last_used(api, organization, key.id) is None

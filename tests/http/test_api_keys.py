@@ -112,7 +112,7 @@ class TestCreateApiKey:
             assert created_key(api, organization, as_=person).code == "403 insufficient_role"
         assert created_key(api, organization, as_=stranger).code == "404 not_found"
 
-    def test_a_key_can_not_grant_scopes_that_it_lacks(self, api: Api, organization: Founded) -> None:
+    def test_a_key_cannot_grant_scopes_that_it_lacks(self, api: Api, organization: Founded) -> None:
         limited_key = make_key(api, organization, "api-keys:write", "read")
         assert created_key(api, organization, "read", "api-keys:read", as_=limited_key).status == 201
         for scope in ("write", "admin", "members:write"):
@@ -303,7 +303,7 @@ class TestRotateApiKey:
         for key in (former_key, current_key):
             assert api.get(organization.path, as_=key).code == "401 api_key_revoked"
 
-    def test_a_revoked_or_expired_key_can_not_be_rotated(
+    def test_a_revoked_or_expired_key_cannot_be_rotated(
         self, api: Api, organization: Founded, ada: Person, clock: Clock
     ) -> None:
         revoked, expiring = make_key(api, organization), make_key(api, organization, expiresAt=after(now(), hours=1))

@@ -144,7 +144,7 @@ class TestFilters:
         rejected = exported(api, organization, **query)
         assert (rejected.code, rejected.faults) == ("422 validation_failed", {"query/from": "out_of_range"})
 
-    def test_a_target_filter_can_not_reach_another_log(self, api: Api, ada: Person, stranger: Person) -> None:
+    def test_a_target_filter_cannot_reach_another_log(self, api: Api, ada: Person, stranger: Person) -> None:
         other_log, own_log = found(api, ada), found(api, stranger)
         for value in (other_log.id, f"x#A#{other_log.id}", "{log_id}"):
             assert exported_entries(api, own_log, targetId=value) == []

@@ -19,12 +19,12 @@ from tests.harness.workers import Workers
 
 
 @pytest.fixture
-def mixed(api: Api, ada: Person, grace: Person, mary: Person, workers: Workers) -> Founded:
+def organization_with_mixed_log(api: Api, ada: Person, grace: Person, mary: Person, workers: Workers) -> Founded:
     """An organization whose log has entries of several types, some long, appended in several batches."""
-    return scene("mixed", lambda: _mixed(api, ada, grace, mary, workers))
+    return scene("mixed", lambda: create_organization_with_mixed_log(api, ada, grace, mary, workers))
 
 
-def _mixed(api: Api, ada: Person, grace: Person, mary: Person, workers: Workers) -> Founded:
+def create_organization_with_mixed_log(api: Api, ada: Person, grace: Person, mary: Person, workers: Workers) -> Founded:
     organization = found(api, ada, name="Zoë's Engines 🚂")
     joins(organization, grace, "admin")
     joins(organization, mary, "member")
@@ -45,47 +45,57 @@ def sequenced_entries(api: Api, organization: Founded, **query: object) -> list[
 
 
 class TestExportFile:
-    def test_the_file_holds_all_sequenced_entries(self, api: Api, mixed: Founded, workers: Workers) -> None:
-        record = completed(api, workers, mixed)
+    def test_the_file_holds_all_sequenced_entries(
+        self, api: Api, organization_with_mixed_log: Founded, workers: Workers
+    ) -> None:
+        record = completed(api, workers, organization_with_mixed_log)
         *before, requested = lines(record)
-        assert before == sequenced_entries(api, mixed)
+        assert before == sequenced_entries(api, organization_with_mixed_log)
         assert requested["type"] == "organization.audit_export.requested"
         assert record["entryCount"] == len(before) + 1
 
-    def test_size_and_hash_of_the_file_match_the_export(self, api: Api, mixed: Founded, workers: Workers) -> None:
-        record = completed(api, workers, mixed)
+    def test_size_and_hash_of_the_file_match_the_export(
+        self, api: Api, organization_with_mixed_log: Founded, workers: Workers
+    ) -> None:
+        record = completed(api, workers, organization_with_mixed_log)
         file = fetched(record)
         assert (sha256(file).hexdigest(), len(file)) == (record["sha256"], record["sizeBytes"])
 
-    def test_a_csv_file_equals_the_inline_export(self, api: Api, mixed: Founded, workers: Workers) -> None:
-        record = completed(api, workers, mixed, format="csv")
+    def test_a_csv_file_equals_the_inline_export(
+        self, api: Api, organization_with_mixed_log: Founded, workers: Workers
+    ) -> None:
+        record = completed(api, workers, organization_with_mixed_log, format="csv")
         text = gzip.decompress(fetched(record)).decode()
-        inline = exported(api, mixed, format="csv").text
+        inline = exported(api, organization_with_mixed_log, format="csv").text
         assert inline.startswith(text)
         assert len(rows(text)) == record["entryCount"]
 
-    def test_the_file_holds_no_entries_after_its_checkpoint(self, api: Api, mixed: Founded, workers: Workers) -> None:
-        size = len(sequenced_entries(api, mixed))
-        started = begin_export(api, mixed)
+    def test_the_file_holds_no_entries_after_its_checkpoint(
+        self, api: Api, organization_with_mixed_log: Founded, workers: Workers
+    ) -> None:
+        size = len(sequenced_entries(api, organization_with_mixed_log))
+        started = begin_export(api, organization_with_mixed_log)
         workers.deliver()
-        api.patch(mixed.path, as_=mixed.owner, json={"name": "Later"})
+        api.patch(organization_with_mixed_log.path, as_=organization_with_mixed_log.owner, json={"name": "Later"})
         workers.deliver()
         record = started.now(api)
         assert record["entryCount"] == size + 1
         assert record["checkpoint"].split("\n")[1] == str(size + 1)
 
-    def test_a_file_without_entries_is_empty(self, api: Api, mixed: Founded, workers: Workers) -> None:
-        record = completed(api, workers, mixed, filters={"actorId": "nobody"})
+    def test_a_file_without_entries_is_empty(
+        self, api: Api, organization_with_mixed_log: Founded, workers: Workers
+    ) -> None:
+        record = completed(api, workers, organization_with_mixed_log, filters={"actorId": "nobody"})
         assert (record["entryCount"], gzip.decompress(fetched(record))) == (0, b"")
-        record = completed(api, workers, mixed, format="csv", filters={"actorId": "nobody"})
+        record = completed(api, workers, organization_with_mixed_log, format="csv", filters={"actorId": "nobody"})
         assert rows(gzip.decompress(fetched(record)).decode()) == []
 
     def test_erased_entries_appear_as_in_the_log(
-        self, api: Api, mixed: Founded, workers: Workers, clock: Clock, mary: Person
+        self, api: Api, organization_with_mixed_log: Founded, workers: Workers, clock: Clock, mary: Person
     ) -> None:
-        before = completed(api, workers, mixed)
-        erased(api, workers, clock, mixed, userId=mary.id)
-        record = completed(api, workers, mixed)
+        before = completed(api, workers, organization_with_mixed_log)
+        erased(api, workers, clock, organization_with_mixed_log, userId=mary.id)
+        record = completed(api, workers, organization_with_mixed_log)
         erased_entries = [entry for entry in lines(record) if "erased" in entry]
         assert len(erased_entries) >= 7
         assert all((entry["actor"], entry["data"], entry["changes"]) == (None, None, []) for entry in erased_entries)
@@ -95,17 +105,19 @@ class TestExportFile:
             assert signature
             assert entry["integrity"] == integrity_before[entry["sequence"]] | {"erasureSignature": signature}
         assert f"{len(erased_entries)} erased" in proven(record)
-        table = rows(gzip.decompress(fetched(completed(api, workers, mixed, format="csv"))).decode())
+        table = rows(
+            gzip.decompress(fetched(completed(api, workers, organization_with_mixed_log, format="csv"))).decode()
+        )
         assert [row["sequence"] for row in table if row["erased"]] == [
             str(entry["sequence"]) for entry in erased_entries
         ]
 
     def test_an_altered_entry_is_exported_and_fails_verification(
-        self, api: Api, mixed: Founded, workers: Workers
+        self, api: Api, organization_with_mixed_log: Founded, workers: Workers
     ) -> None:
-        entry = logs.entry(mixed, 2)
+        entry = logs.entry(organization_with_mixed_log, 2)
         logs.alter(entry, body=entry["body"].replace(b"Grace", b"Merlin"))
-        record = completed(api, workers, mixed)
+        record = completed(api, workers, organization_with_mixed_log)
         assert "Merlin" in str(lines(record)[1])
         with pytest.raises(Broken, match="The entry with sequence 2 was altered"):
             proven(record)
@@ -121,14 +133,14 @@ class TestFilters:
         {"type": "page.*"},
     )
 
-    def filter_sets(self, mixed: Founded, grace: Person, mary: Person, api: Api) -> list[Json]:
-        timestamps = [entry["occurredAt"] for entry in sequenced_entries(api, mixed)]
+    def filter_sets(self, organization_with_mixed_log: Founded, grace: Person, mary: Person, api: Api) -> list[Json]:
+        timestamps = [entry["occurredAt"] for entry in sequenced_entries(api, organization_with_mixed_log)]
         return [
             *self.FILTERS,
             {"actorId": grace.id},
             {"targetId": mary.id},
-            {"actorId": grace.id, "targetId": mixed.id},
-            {"targetId": mixed.id, "type": "organization.updated"},
+            {"actorId": grace.id, "targetId": organization_with_mixed_log.id},
+            {"targetId": organization_with_mixed_log.id, "type": "organization.updated"},
             {"from": timestamps[4]},
             {"to": timestamps[-4]},
             {"from": timestamps[4], "to": timestamps[-4]},
@@ -136,27 +148,30 @@ class TestFilters:
         ]
 
     def test_the_file_equals_the_list_with_the_same_filters(
-        self, api: Api, mixed: Founded, workers: Workers, grace: Person, mary: Person
+        self, api: Api, organization_with_mixed_log: Founded, workers: Workers, grace: Person, mary: Person
     ) -> None:
-        for filters in self.filter_sets(mixed, grace, mary, api):
-            record = completed(api, workers, mixed, filters=filters)
+        for filters in self.filter_sets(organization_with_mixed_log, grace, mary, api):
+            record = completed(api, workers, organization_with_mixed_log, filters=filters)
             exported_entries = [entry for entry in lines(record) if "export" not in entry["type"]]
-            assert exported_entries == sequenced_entries(api, mixed, **filters), filters
+            assert exported_entries == sequenced_entries(api, organization_with_mixed_log, **filters), filters
             assert record["entryCount"] == len(lines(record))
 
     def test_evidence_proves_the_omitted_entries(
-        self, api: Api, mixed: Founded, workers: Workers, grace: Person, mary: Person
+        self, api: Api, organization_with_mixed_log: Founded, workers: Workers, grace: Person, mary: Person
     ) -> None:
-        for filters in self.filter_sets(mixed, grace, mary, api):
-            record = completed(api, workers, mixed, filters=filters)
+        for filters in self.filter_sets(organization_with_mixed_log, grace, mary, api):
+            record = completed(api, workers, organization_with_mixed_log, filters=filters)
             count, size = record["entryCount"], record["checkpoint"].split("\n")[1]
             assert f"{count} of {size} entries are proven to be in the signed tree" in proven(record)
 
     def test_evidence_is_the_roots_of_the_largest_omitted_subtrees(
-        self, api: Api, mixed: Founded, workers: Workers
+        self, api: Api, organization_with_mixed_log: Founded, workers: Workers
     ) -> None:
-        record = completed(api, workers, mixed, filters={"type": "organization.updated"})
-        leaves = [bytes.fromhex(e["integrity"]["leafHash"]) for e in lines(completed(api, workers, mixed))]
+        record = completed(api, workers, organization_with_mixed_log, filters={"type": "organization.updated"})
+        leaves = [
+            bytes.fromhex(e["integrity"]["leafHash"])
+            for e in lines(completed(api, workers, organization_with_mixed_log))
+        ]
         exported_sequences = {entry["sequence"] for entry in lines(record)}
         omitted_sequences = {n for run in record["evidence"] for n in range(run["from"], run["to"] + 1)}
         size = int(record["checkpoint"].split("\n")[1])
@@ -166,36 +181,47 @@ class TestFilters:
             roots = rfc6962.subtrees(leaves, run["from"] - 1, run["to"])
             assert run["hashes"] == [root.hex() for root in roots]
 
-    def test_a_filter_that_omits_nothing_needs_no_evidence(self, api: Api, mixed: Founded, workers: Workers) -> None:
+    def test_a_filter_that_omits_nothing_needs_no_evidence(
+        self, api: Api, organization_with_mixed_log: Founded, workers: Workers
+    ) -> None:
         for filters in ({}, {"type": "organization.*"}, {"from": "2000-01-01T00:00:00Z"}):
-            assert completed(api, workers, mixed, filters=filters)["evidence"] == []
+            assert completed(api, workers, organization_with_mixed_log, filters=filters)["evidence"] == []
 
-    def test_csv_has_no_evidence(self, api: Api, mixed: Founded, workers: Workers) -> None:
-        record = completed(api, workers, mixed, format="csv", filters={"type": "organization.updated"})
+    def test_csv_has_no_evidence(self, api: Api, organization_with_mixed_log: Founded, workers: Workers) -> None:
+        record = completed(
+            api, workers, organization_with_mixed_log, format="csv", filters={"type": "organization.updated"}
+        )
         assert record["evidence"] is None
 
     def test_evidence_over_the_limit_is_omitted(
-        self, api: Api, mixed: Founded, workers: Workers, monkeypatch: pytest.MonkeyPatch
+        self, api: Api, organization_with_mixed_log: Founded, workers: Workers, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         assert omitted_runs.MAX_EVIDENCE_HASHES == 2_000
         body: dict[str, Any] = {
-            "filters": {"to": sequenced_entries(api, mixed)[4]["occurredAt"], "actorId": mixed.owner.id}
+            "filters": {
+                "to": sequenced_entries(api, organization_with_mixed_log)[4]["occurredAt"],
+                "actorId": organization_with_mixed_log.owner.id,
+            }
         }
-        record = completed(api, workers, mixed, **body)
+        record = completed(api, workers, organization_with_mixed_log, **body)
         count = sum(len(run["hashes"]) for run in record["evidence"])
         monkeypatch.setattr(omitted_runs, "MAX_EVIDENCE_HASHES", count + 8)  # The log has grown meanwhile.
-        assert completed(api, workers, mixed, **body)["evidence"]
+        assert completed(api, workers, organization_with_mixed_log, **body)["evidence"]
         monkeypatch.setattr(omitted_runs, "MAX_EVIDENCE_HASHES", count - 1)
-        record = completed(api, workers, mixed, **body)
+        record = completed(api, workers, organization_with_mixed_log, **body)
         assert record["evidence"] is None
         assert lines(record)
 
-    def test_the_log_entry_holds_the_hash_of_long_evidence(self, api: Api, mixed: Founded, workers: Workers) -> None:
-        fill(mixed.id, 300)
+    def test_the_log_entry_holds_the_hash_of_long_evidence(
+        self, api: Api, organization_with_mixed_log: Founded, workers: Workers
+    ) -> None:
+        fill(organization_with_mixed_log.id, 300)
         for n in range(0, 300, 7):
-            item = logs.entry(mixed, n + 20)
+            item = logs.entry(organization_with_mixed_log, n + 20)
             logs.alter(item, type="page.created")
-        record = completed(api, workers, mixed, filters={"type": "page.created"})
+        record = completed(api, workers, organization_with_mixed_log, filters={"type": "page.created"})
         assert len(record["evidence"]) > 40
-        (completion,) = log_of(api, mixed, type="organization.audit_export.completed", targetId=record["id"])
+        (completion,) = log_of(
+            api, organization_with_mixed_log, type="organization.audit_export.completed", targetId=record["id"]
+        )
         assert set(completion["data"]["evidence"]) == {"sha256", "size"}

@@ -27,7 +27,7 @@ LONG_BODY_CHARS = 9_000
 
 
 @pytest.fixture
-def large(api: Api, ada: Person, workers: Workers, monkeypatch: pytest.MonkeyPatch) -> Founded:
+def organization_with_long_log(api: Api, ada: Person, workers: Workers, monkeypatch: pytest.MonkeyPatch) -> Founded:
     """An organization with a long log, read with few long bodies at a time."""
     monkeypatch.setattr(logs, "_MAX_LONG_BODIES", 5)
     organization = found(api, ada)
@@ -48,7 +48,7 @@ def decompressed_members(record: Json) -> list[bytes]:
 
 class TestMultipartUpload:
     def test_a_long_file_is_uploaded_in_parts(
-        self, api: Api, large: Founded, workers: Workers, monkeypatch: pytest.MonkeyPatch
+        self, api: Api, organization_with_long_log: Founded, workers: Workers, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         exports.let_parts_be_small(monkeypatch, least=60_000)
         part_sizes: list[int] = []
@@ -59,7 +59,7 @@ class TestMultipartUpload:
             upload_part(*args)
 
         monkeypatch.setattr(files, "upload_part", record_size)
-        record = completed(api, workers, large)
+        record = completed(api, workers, organization_with_long_log)
         assert len(part_sizes) > 2
         assert all(size >= 60_000 for size in part_sizes[:-1])
         assert sum(part_sizes) == record["sizeBytes"]
@@ -72,33 +72,42 @@ class TestMultipartUpload:
 
     @pytest.mark.parametrize("export_format", ["ndjson", "csv"])
     def test_the_content_does_not_depend_on_slices_and_parts(
-        self, api: Api, large: Founded, workers: Workers, monkeypatch: pytest.MonkeyPatch, export_format: str
+        self,
+        api: Api,
+        organization_with_long_log: Founded,
+        workers: Workers,
+        monkeypatch: pytest.MonkeyPatch,
+        export_format: str,
     ) -> None:
         body: dict[str, Any] = {
             "format": export_format,
             "filters": {"type": "organization.*", "to": "2999-01-01T00:00:00Z"},
         }
-        complete_text = gzip.decompress(fetched(completed(api, workers, large, **body)))
+        complete_text = gzip.decompress(fetched(completed(api, workers, organization_with_long_log, **body)))
         limits = ((600, -1, 10**9), (-1, 60, 10**9), (-1, 60, 60_000), (600, -1, 1))
         for slice_seconds, checkpoint_seconds, min_part_bytes in limits:
             monkeypatch.setattr(jobs, "_SLICE_SECONDS", slice_seconds)
             monkeypatch.setattr(async_export, "CHECKPOINT_INTERVAL_SECONDS", checkpoint_seconds)
             exports.let_parts_be_small(monkeypatch, min_part_bytes)
-            record = completed(api, workers, large, **body)
+            record = completed(api, workers, organization_with_long_log, **body)
             assert gzip.decompress(fetched(record)).startswith(complete_text)
             assert record["entryCount"] == sum(text.count(b"\n") for text in decompressed_members(record)) - (
                 export_format == "csv"
             )
 
     def test_evidence_continues_across_slices(
-        self, api: Api, large: Founded, workers: Workers, monkeypatch: pytest.MonkeyPatch
+        self, api: Api, organization_with_long_log: Founded, workers: Workers, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         for sequence in (3, 4, 11, 30):
-            item = next(i for i in cloud.stored() if i["pk"] == f"A#{large.id}" and i.get("sequence") == sequence)
+            item = next(
+                i
+                for i in cloud.stored()
+                if i["pk"] == f"A#{organization_with_long_log.id}" and i.get("sequence") == sequence
+            )
             cloud.put({**item, "type": "page.created"})
-        in_one_slice = completed(api, workers, large, filters={"type": "page.*"})
+        in_one_slice = completed(api, workers, organization_with_long_log, filters={"type": "page.*"})
         monkeypatch.setattr(jobs, "_SLICE_SECONDS", -1)
-        in_many_slices = completed(api, workers, large, filters={"type": "page.*"})
+        in_many_slices = completed(api, workers, organization_with_long_log, filters={"type": "page.*"})
         assert [(run["from"], run["to"]) for run in in_one_slice["evidence"]] == [(1, 2), (5, 10), (12, 29), (31, 42)]
         assert in_many_slices["evidence"][:3] == in_one_slice["evidence"][:3]
         assert in_many_slices["evidence"][3]["from"] == 31
@@ -112,7 +121,7 @@ class TestSlices:
 
     @pytest.mark.usefixtures("short_slices")
     def test_each_slice_reports_its_progress(
-        self, api: Api, large: Founded, workers: Workers, monkeypatch: pytest.MonkeyPatch
+        self, api: Api, organization_with_long_log: Founded, workers: Workers, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         progress_reports: list[tuple[str, int]] = []
         release = jobs.release
@@ -126,7 +135,7 @@ class TestSlices:
             return released
 
         monkeypatch.setattr(jobs, "release", observe_release)
-        started = begin_export(api, large)
+        started = begin_export(api, organization_with_long_log)
         workers.deliver()
         assert [status for status, _ in progress_reports] == ["running"] * len(progress_reports)
         counts = [count for _, count in progress_reports]
@@ -135,8 +144,10 @@ class TestSlices:
         assert started.now(api)["entryCount"] == 42
 
     @pytest.mark.usefixtures("short_slices")
-    def test_the_sweep_replaces_a_lost_message(self, api: Api, large: Founded, workers: Workers, clock: Clock) -> None:
-        started = begin_export(api, large)
+    def test_the_sweep_replaces_a_lost_message(
+        self, api: Api, organization_with_long_log: Founded, workers: Workers, clock: Clock
+    ) -> None:
+        started = begin_export(api, organization_with_long_log)
         for _ in range(12):
             for queue in cloud.queues():
                 queue._messages.clear()  # noqa: SLF001 - a lost message
@@ -145,8 +156,10 @@ class TestSlices:
             workers.attempt()
         assert started.now(api)["status"] == "completed"
 
-    def test_a_repeated_message_changes_nothing(self, api: Api, large: Founded, workers: Workers) -> None:
-        started = begin_export(api, large)
+    def test_a_repeated_message_changes_nothing(
+        self, api: Api, organization_with_long_log: Founded, workers: Workers
+    ) -> None:
+        started = begin_export(api, organization_with_long_log)
         workers.deliver()
         before = cloud.stored()
         queues.enqueue("audit_exports.run", started.key)
@@ -155,10 +168,10 @@ class TestSlices:
         assert cloud.stored() == before
 
     def test_a_leased_export_is_left_to_its_worker(
-        self, api: Api, large: Founded, workers: Workers, monkeypatch: pytest.MonkeyPatch
+        self, api: Api, organization_with_long_log: Founded, workers: Workers, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         started, iter_sequenced, calls_of_second_worker = (
-            begin_export(api, large),
+            begin_export(api, organization_with_long_log),
             logs.iter_sequenced,
             list[list[str]](),
         )

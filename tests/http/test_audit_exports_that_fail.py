@@ -193,7 +193,7 @@ class TestFailedExport:
         failed_export.now(api)
         assert log_of(api, ten, type="organization.audit_export.downloaded") == []
 
-    def test_its_files_are_removed_once_no_worker_can_hold_it(
+    def test_files_of_a_failed_export_are_removed_once_no_worker_can_hold_it(
         self, api: Api, failed_export: Started, workers: Workers, clock: Clock
     ) -> None:
         workers.settle()

@@ -106,7 +106,7 @@ class TestEntries:
         assert entry["integrity"]["leafHash"] == rfc6962.leaf_hash(entry).hex()
         assert entry["data"]["name"] == organization.record["name"]
 
-    def test_a_user_agent_is_truncated_and_an_empty_one_is_null(self, api: Api, ada: Person) -> None:
+    def test_a_long_user_agent_is_truncated_and_an_empty_user_agent_is_null(self, api: Api, ada: Person) -> None:
         organization = found(api, ada)
         api.patch(organization.path, as_=ada, json={"name": "B"}, headers={"User-Agent": "x" * 5000})
         api.patch(organization.path, as_=ada, json={"name": "C"}, headers={"User-Agent": ""})
@@ -358,7 +358,7 @@ class TestFilters:
             response = api.get(f"{busy_organization.path}/audit-log", as_=busy_organization.owner, query=query)
             assert response.json == {"items": [], "nextCursor": None}
 
-    def test_a_facet_can_not_reach_another_log(self, api: Api, busy_organization: Founded, stranger: Person) -> None:
+    def test_a_facet_cannot_reach_another_log(self, api: Api, busy_organization: Founded, stranger: Person) -> None:
         own_log = found(api, stranger)
         for value in (
             f"{busy_organization.id}",

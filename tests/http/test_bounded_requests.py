@@ -25,7 +25,7 @@ CONNECTION_REFUSED = WebhookResponse(None, "The connection was refused.", "", 3)
 
 
 class FakeTargets:
-    """Webhook targets that record their requests with the second in which they came, and return `response`."""
+    """Webhook targets that record the second of each request and return `response`."""
 
     def __init__(self, clock: Clock) -> None:
         self.clock = clock
@@ -62,7 +62,7 @@ def run_workers_each_second(workers: Workers, clock: Clock, seconds: int) -> Non
 
 class TestHostRateLimit:
     @pytest.fixture(autouse=True)
-    def _rate(self, configure: Configure, clock: Clock) -> None:
+    def _host_rate_limit(self, configure: Configure, clock: Clock) -> None:
         configure(webhook_requests_per_second="10")
         clock.freeze()
 
@@ -147,7 +147,7 @@ class TestMisconfiguredTarget:
     def trigger_event_after(
         self, api: Api, organization: Founded, workers: Workers, clock: Clock, **delay: float
     ) -> None:
-        """Cause an event after a delay, and send it."""
+        """Shift the clock, trigger an event and deliver it."""
         clock.shift(**delay)
         rename(api, organization, f"Name {delay}")
         workers.deliver()

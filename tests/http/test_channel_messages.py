@@ -179,7 +179,7 @@ class TestPermanentFailure:
         assert f"({status})" in current["lastError"]
         assert "no_service" not in current["lastError"]
 
-    def test_a_failure_is_no_event_but_appears_in_the_next_one(
+    def test_a_failure_is_no_event_but_appears_in_the_next_event(
         self, api: Api, organization: Founded, channel: Room, workers: Workers, receiver: Receiver
     ) -> None:
         receiver.answer = Reply(status=404)

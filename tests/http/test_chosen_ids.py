@@ -18,7 +18,7 @@ INVALID_IDS: Final = [f"{MAX_LENGTH_ID}z", "", "-a", ".a", "a b", "é", "a/b"]
 
 
 def requests_with_id(api: Api, platform: Running, looms: Room, chosen_id: str) -> Iterator[tuple[str, str, Json, str]]:
-    """Yield the method, path and body of requests with a chosen id, and the path below which it is readable, or ""."""
+    """Yield method, path and body of each request that takes a chosen id, and the collection that shows it, if any."""
     node = plant(api, platform, f"Node {len(chosen_id)} {chosen_id[:40] or 'none'}")
     yield "POST", f"{looms.path}/capabilities", {"capabilityKey": chosen_id}, f"{looms.path}/capabilities/"
     yield "POST", f"{looms.path}/module-overrides", {"moduleId": chosen_id}, f"{looms.path}/module-overrides/"
@@ -32,11 +32,11 @@ def requests_with_id(api: Api, platform: Running, looms: Room, chosen_id: str) -
 
 @pytest.mark.parametrize("chosen_id", VALID_IDS)
 def test_a_well_formed_id_is_accepted(api: Api, platform: Running, looms: Room, chosen_id: str) -> None:
-    for method, path, body, readable_below in requests_with_id(api, platform, looms, chosen_id):
+    for method, path, body, collection_path in requests_with_id(api, platform, looms, chosen_id):
         response = api.request(method, path, as_=platform.owner, json=body)
         assert response.status in (200, 201), response.text
-        if readable_below:
-            assert api.get(readable_below + quote(chosen_id), as_=platform.owner).json == response.json
+        if collection_path:
+            assert api.get(collection_path + quote(chosen_id), as_=platform.owner).json == response.json
     used = api.get(f"/project-blocks/{quote(chosen_id)}/platforms", as_=platform.owner)
     assert [each["id"] for each in used.json["items"]] == [platform.id]
 

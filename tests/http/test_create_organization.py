@@ -126,7 +126,7 @@ class TestSlugs:
         assert found(api, ada, name=name).record["slug"] == slug
 
     @pytest.mark.parametrize("name", ["株式会社", "!!!", "🚂", "Admin", "API", "invitations", "by slug"])
-    def test_names_without_a_usable_slug_get_a_random_one(self, api: Api, ada: Person, name: str) -> None:
+    def test_a_name_without_a_usable_slug_gets_a_random_slug(self, api: Api, ada: Person, name: str) -> None:
         slug = found(api, ada, name=name).record["slug"]
         assert re.fullmatch(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?", slug)
         assert "--" not in slug

@@ -139,14 +139,14 @@ class TestSetCustomDomain:
             (".".join(["a" * 60] * 4), "malformed"),
         ],
     )
-    def test_a_domain_that_can_not_be_claimed_is_rejected(
+    def test_a_domain_that_cannot_be_claimed_is_rejected(
         self, api: Api, platform: Running, domain: object, code: str
     ) -> None:
         response = api.post(path(platform), as_=platform.owner, json={"domain": domain})
         assert (response.code, response.faults) == ("422 validation_failed", {"/domain": code})
         assert shown(api, platform)["status"] == "none"
 
-    def test_domains_of_the_service_can_not_be_claimed(self, api: Api, platform: Running, configure: Configure) -> None:
+    def test_domains_of_the_service_cannot_be_claimed(self, api: Api, platform: Running, configure: Configure) -> None:
         configure(platforms_domain="platforms.example.net", public_url="https://api.example.org/v1")
         for service_domain in (
             "platforms.example.net",
@@ -158,7 +158,9 @@ class TestSetCustomDomain:
             assert response.faults == {"/domain": "malformed"}
             assert "belongs to the service" in response.json["errors"][0]["detail"]
 
-    def test_a_repeated_claim_returns_the_current_one(self, api: Api, organization: Founded, platform: Running) -> None:
+    def test_a_repeated_claim_returns_the_current_claim(
+        self, api: Api, organization: Founded, platform: Running
+    ) -> None:
         claimed = claim(api, platform)
         repeated = api.post(path(platform), as_=platform.owner, json={"domain": SHOP.upper()})
         assert (repeated.status, repeated.json) == (200, claimed)

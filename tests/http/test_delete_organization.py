@@ -125,7 +125,7 @@ class TestRestoreOrganization:
         assert api.patch(organization.path, as_=ada, json=RESTORE | {"x": 1}).faults == {"/x": "unknown_field"}
         assert api.patch(organization.path, as_=ada, json=RESTORE | {"name": "Back"}).json["name"] == "Back"
 
-    def test_a_former_owner_can_not_restore(self, api: Api, organization: Founded, ada: Person, grace: Person) -> None:
+    def test_a_former_owner_cannot_restore(self, api: Api, organization: Founded, ada: Person, grace: Person) -> None:
         api.post(f"{organization.path}/transfer-ownership", as_=ada, json={"newOwnerId": grace.id})
         api.delete(organization.path, as_=grace)
         assert api.patch(organization.path, as_=ada, json=RESTORE).code == "404 not_found"

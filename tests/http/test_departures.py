@@ -1,4 +1,4 @@
-"""Members who leave an organization or a platform, or are removed: they lose their memberships below it at once."""
+"""A member who leaves an organization or a platform, or is removed, loses all memberships below it at once."""
 
 from collections.abc import Callable
 from itertools import count
@@ -147,7 +147,7 @@ class TestLeaveOrganization:
 
 @pytest.mark.usefixtures("index")
 class TestLeavePlatform:
-    def test_the_memberships_of_its_spaces_end_at_once_and_those_of_other_spaces_stay(
+    def test_memberships_of_the_spaces_of_the_platform_end_at_once_and_others_stay(
         self,
         api: Api,
         platform: Running,

@@ -82,7 +82,7 @@ class TestErasePerson:
         assert (response.code, set(response.faults)) == ("422 validation_failed", {f"/{field}"})
         assert stored_erasures(organization) == []
 
-    def test_the_owner_can_not_be_erased_by_id_or_email_address(
+    def test_the_owner_cannot_be_erased_by_id_or_email_address(
         self, api: Api, organization: Founded, ada: Person
     ) -> None:
         identities: list[Json] = [
@@ -169,7 +169,7 @@ class TestErasePerson:
         assert api.post(f"{organization.path}/erasures", json={"email": SOPHIE}).code == "401 unauthenticated"
         assert stored_erasures(organization) == []
 
-    def test_members_can_not_erase_themselves(self, api: Api, organization: Founded, mary: Person) -> None:
+    def test_members_cannot_erase_themselves(self, api: Api, organization: Founded, mary: Person) -> None:
         assert asked_to_erase(api, organization, as_=mary, userId=mary.id).code == "403 insufficient_role"
 
     def test_a_deleted_organization_is_not_found(self, api: Api, organization: Founded, ada: Person) -> None:

@@ -20,12 +20,12 @@ SOPHIE: Final = "sophie@example.org"
 
 
 @pytest.fixture
-def erase(api: Api, organization: Founded, workers: Workers, clock: Clock) -> "Erase":
+def erase(api: Api, organization: Founded, workers: Workers, clock: Clock) -> "PersonEraser":
     """A function that completes the erasure of a person in the organization."""
-    return Erase(api, organization, workers, clock)
+    return PersonEraser(api, organization, workers, clock)
 
 
-class Erase:
+class PersonEraser:
     """Complete an erasure and return the counts of erased records and entries."""
 
     def __init__(self, api: Api, organization: Founded, workers: Workers, clock: Clock) -> None:
@@ -69,7 +69,7 @@ class TestMember:
     @pytest.mark.usefixtures("invitation")
     @pytest.mark.parametrize("identified_by", ["email", "userId", "both"])
     def test_the_member_is_removed_by_any_identification(
-        self, api: Api, organization: Founded, grace: Person, erase: Erase, identified_by: str
+        self, api: Api, organization: Founded, grace: Person, erase: PersonEraser, identified_by: str
     ) -> None:
         key = make_key(api, organization, "admin", as_=grace)
         identity = {"email": grace.email.upper(), "userId": grace.id.upper()}
@@ -81,7 +81,7 @@ class TestMember:
         assert api.get(organization.path, as_=key).code == "401 api_key_revoked"
 
     def test_keys_and_invitations_of_the_member_are_revoked(
-        self, api: Api, organization: Founded, invitation: Invited, ada: Person, grace: Person, erase: Erase
+        self, api: Api, organization: Founded, invitation: Invited, ada: Person, grace: Person, erase: PersonEraser
     ) -> None:
         key = make_key(api, organization, "admin", as_=grace)
         erase(userId=grace.id)
@@ -109,7 +109,7 @@ class TestMember:
         assert [entry["sequence"] for entry in log_of(api, organization) if "erased" in entry] == [2]
 
     def test_the_membership_of_another_organization_stays(
-        self, api: Api, grace: Person, ada: Person, erase: Erase
+        self, api: Api, grace: Person, ada: Person, erase: PersonEraser
     ) -> None:
         other_organization = found(api, grace, name="Harvard")
         invite(api, other_organization, ada)
@@ -119,7 +119,7 @@ class TestMember:
         assert api.get(other_organization.path, as_=grace).status == 200
 
     def test_a_member_whose_invitations_are_not_all_revoked_yet_is_removed(
-        self, api: Api, organization: Founded, ada: Person, grace: Person, erase: Erase
+        self, api: Api, organization: Founded, ada: Person, grace: Person, erase: PersonEraser
     ) -> None:
         for n in range(41):
             invite(api, organization, f"{n}@example.org", as_=grace)
@@ -129,7 +129,7 @@ class TestMember:
         assert {i["status"] for i in list_invitations(api, organization)} == {"revoked"}
 
     def test_downloads_and_filters_of_audit_exports_are_removed(
-        self, api: Api, organization: Founded, grace: Person, erase: Erase, workers: Workers
+        self, api: Api, organization: Founded, grace: Person, erase: PersonEraser, workers: Workers
     ) -> None:
         export = begin_export(api, organization)
         export_about_grace = begin_export(api, organization, filters={"actorId": grace.id})
@@ -151,7 +151,7 @@ class TestFormerMember:
         organization: Founded,
         mary: Person,
         stranger: Person,
-        erase: Erase,
+        erase: PersonEraser,
         workers: Workers,
         clock: Clock,
         identified_by: str,
@@ -171,7 +171,7 @@ class TestFormerMember:
         organization: Founded,
         ada: Person,
         issuer: Issuer,
-        erase: Erase,
+        erase: PersonEraser,
         workers: Workers,
         identified_by: str,
     ) -> None:
@@ -210,7 +210,7 @@ class TestFormerMember:
 
 class TestInvitedPerson:
     def test_invitations_in_every_status_are_removed(
-        self, api: Api, organization: Founded, ada: Person, stranger: Person, erase: Erase, clock: Clock
+        self, api: Api, organization: Founded, ada: Person, stranger: Person, erase: PersonEraser, clock: Clock
     ) -> None:
         declines(api, invite(api, organization, stranger), stranger)
         api.delete(invite(api, organization, stranger).path, as_=ada)
@@ -225,7 +225,14 @@ class TestInvitedPerson:
 
     @pytest.mark.parametrize("expiry_recorded", [False, True])
     def test_the_guard_of_an_expired_invitation_is_removed(
-        self, api: Api, organization: Founded, erase: Erase, clock: Clock, workers: Workers, *, expiry_recorded: bool
+        self,
+        api: Api,
+        organization: Founded,
+        erase: PersonEraser,
+        clock: Clock,
+        workers: Workers,
+        *,
+        expiry_recorded: bool,
     ) -> None:
         invite(api, organization, SOPHIE, expiresInDays=1)
         workers.deliver()
@@ -235,7 +242,7 @@ class TestInvitedPerson:
         erase(email=SOPHIE)
         assert left_of(SOPHIE) == []
 
-    def test_removed_invitations_do_not_count(self, api: Api, organization: Founded, erase: Erase) -> None:
+    def test_removed_invitations_do_not_count(self, api: Api, organization: Founded, erase: PersonEraser) -> None:
         invite(api, organization, SOPHIE)
         (counter,) = [item for item in cloud.stored() if item["sk"] == "COUNT#pending invitations"]
         assert counter["n"] == 1
@@ -243,7 +250,9 @@ class TestInvitedPerson:
         (counter,) = [item for item in cloud.stored() if item["sk"] == "COUNT#pending invitations"]
         assert counter["n"] == 0
 
-    def test_unsent_mail_is_not_sent(self, api: Api, organization: Founded, mailbox: Mailbox, erase: Erase) -> None:
+    def test_unsent_mail_is_not_sent(
+        self, api: Api, organization: Founded, mailbox: Mailbox, erase: PersonEraser
+    ) -> None:
         invite(api, organization, SOPHIE)
         for queue in cloud.queues():
             queue._messages.clear()  # noqa: SLF001 - the message is lost, so that the sweep finds the mail later
@@ -254,7 +263,7 @@ class TestInvitedPerson:
 
 class TestOtherPeople:
     @pytest.mark.usefixtures("organization")
-    def test_the_erasure_of_an_unknown_person_changes_nothing(self, erase: Erase, workers: Workers) -> None:
+    def test_the_erasure_of_an_unknown_person_changes_nothing(self, erase: PersonEraser, workers: Workers) -> None:
         workers.settle()
         before = {key: item for key, item in snapshots.stored().items() if item.get("kind")}
         assert erase(email="nobody@example.org", userId="01939d3c-0000-4000-8000-00000000000a") == (0, 0)
@@ -275,7 +284,7 @@ class TestOtherPeople:
             "ada@my.example.com",
         ],
     )
-    def test_a_longer_address_that_contains_the_erased_one_stays(
+    def test_a_longer_address_that_contains_the_erased_address_stays(
         self, api: Api, organization: Founded, grace: Person, clock: Clock, workers: Workers, other_address: str
     ) -> None:
         owned_by_grace = replace(organization, owner=grace)
@@ -291,7 +300,7 @@ class TestOtherPeople:
         assert api.get(organization.path, as_=grace).json["supportEmail"] == other_address
 
     def test_an_address_with_a_prefix_of_special_characters_is_another_address(
-        self, api: Api, organization: Founded, erase: Erase
+        self, api: Api, organization: Founded, erase: PersonEraser
     ) -> None:
         other_addresses = ["to=sophie@example.org", "x/sophie@example.org", "!sophie@example.org"]
         for other_address in other_addresses:
@@ -305,7 +314,7 @@ class TestOtherPeople:
         organization: Founded,
         ada: Person,
         members_with_same_address: tuple[Person, Person],
-        erase: Erase,
+        erase: PersonEraser,
     ) -> None:
         former_member, current_member = members_with_same_address
         erase(userId=former_member.id)
@@ -314,7 +323,7 @@ class TestOtherPeople:
         assert (record["name"], record["role"], record["email"]) == ("Lise", "member", None)
 
     def test_an_address_erases_all_its_holders(
-        self, api: Api, organization: Founded, members_with_same_address: tuple[Person, Person], erase: Erase
+        self, api: Api, organization: Founded, members_with_same_address: tuple[Person, Person], erase: PersonEraser
     ) -> None:
         former_member, current_member = members_with_same_address
         erase(email="press@example.org")
@@ -325,7 +334,7 @@ class TestOtherPeople:
 class TestTexts:
     @pytest.mark.parametrize("address", ["josé@example.org", "зоя@example.org", 'a"b\\c@example.org'])
     def test_an_address_is_removed_in_any_encoding_and_case(
-        self, api: Api, organization: Founded, ada: Person, erase: Erase, address: str
+        self, api: Api, organization: Founded, ada: Person, erase: PersonEraser, address: str
     ) -> None:
         upper_case_address = "".join(letter.upper() if letter.isascii() else letter for letter in address)
         invite(api, organization, upper_case_address, message=f"For you ({upper_case_address})!")
@@ -334,7 +343,7 @@ class TestTexts:
         assert left_of(address, json.dumps(address)[1:-1], json.dumps(address, ensure_ascii=False)[1:-1]) == []
 
     def test_only_the_address_is_redacted_in_a_text(
-        self, api: Api, organization: Founded, ada: Person, stranger: Person, erase: Erase
+        self, api: Api, organization: Founded, ada: Person, stranger: Person, erase: PersonEraser
     ) -> None:
         text = "Ask SOPHIE@Example.org, or sophie@example.org.\nNot anna-sophie@example.org."
         api.patch(
@@ -375,7 +384,7 @@ class TestTexts:
         assert accepts(api, invitation, stranger)["membership"]
 
     def test_a_user_id_is_redacted_in_a_text_too(
-        self, api: Api, organization: Founded, ada: Person, mary: Person, erase: Erase
+        self, api: Api, organization: Founded, ada: Person, mary: Person, erase: PersonEraser
     ) -> None:
         api.patch(organization.path, as_=ada, json={"companyAddress": f"https://example.org/people/{mary.id.upper()}/"})
         erase(email=mary.email)

@@ -21,7 +21,7 @@ ERASED_SEQUENCES = [2, 5, 7, 8]
 
 
 @pytest.fixture
-def before(api: Api, organization: Founded, grace: Person, workers: Workers) -> list[Json]:
+def entries_before(api: Api, organization: Founded, grace: Person, workers: Workers) -> list[Json]:
     """The log before the erasure of Grace, the oldest entry first. Four of nine entries name her, one of them long."""
     invite(api, organization, "sophie@example.org", as_=grace)
     api.patch(organization.path, as_=organization.owner, json={"name": "Engines"})
@@ -33,14 +33,14 @@ def before(api: Api, organization: Founded, grace: Person, workers: Workers) -> 
 
 
 @pytest.fixture
-def checkpoint_before(api: Api, organization: Founded, before: list[Json]) -> str:
+def checkpoint_before(api: Api, organization: Founded, entries_before: list[Json]) -> str:
     """The checkpoint of the log before Grace is erased."""
-    assert len(before) == 9
+    assert len(entries_before) == 9
     return str(verify(api, organization)["checkpoint"])
 
 
 @pytest.fixture
-def after(
+def entries_after(
     api: Api, organization: Founded, grace: Person, checkpoint_before: str, workers: Workers, clock: Clock
 ) -> list[Json]:
     """The log after the erasure, the oldest entry first."""
@@ -58,34 +58,34 @@ def erased_form(entry: Json, current: Json) -> Json:
 
 class TestEntries:
     def test_erased_entries_keep_their_sequence_and_others_are_unchanged(
-        self, before: list[Json], after: list[Json]
+        self, entries_before: list[Json], entries_after: list[Json]
     ) -> None:
-        *entries, last = after
+        *entries, last = entries_after
         assert entries == [
             erased_form(entry, current) if entry["sequence"] in ERASED_SEQUENCES else entry
-            for entry, current in zip(before, entries, strict=True)
+            for entry, current in zip(entries_before, entries, strict=True)
         ]
         assert last["type"] == "organization.person_erased"
         assert "erased" not in last
 
-    def test_long_bodies_of_erased_entries_are_removed(self, organization: Founded, after: list[Json]) -> None:
+    def test_long_bodies_of_erased_entries_are_removed(self, organization: Founded, entries_after: list[Json]) -> None:
         long_body_ids = [item["sk"] for item in cloud.stored() if item["pk"] == f"B#{organization.id}"]
-        assert long_body_ids == [entry["id"] for entry in after if entry["changes"] and entry["sequence"] == 9]
+        assert long_body_ids == [entry["id"] for entry in entries_after if entry["changes"] and entry["sequence"] == 9]
 
     def test_erased_entries_are_paginated(
-        self, api: Api, organization: Founded, ada: Person, after: list[Json]
+        self, api: Api, organization: Founded, ada: Person, entries_after: list[Json]
     ) -> None:
         pages = api.pages(f"{organization.path}/audit-log", as_=ada, query={"limit": 1})
-        assert [page["items"] for page in pages if page["items"]] == [[entry] for entry in after[::-1]]
+        assert [page["items"] for page in pages if page["items"]] == [[entry] for entry in entries_after[::-1]]
 
     def test_erased_entries_are_found_only_by_type_and_time(
-        self, api: Api, organization: Founded, grace: Person, before: list[Json], after: list[Json]
+        self, api: Api, organization: Founded, grace: Person, entries_before: list[Json], entries_after: list[Json]
     ) -> None:
-        target = before[7]["target"]["id"]
+        target = entries_before[7]["target"]["id"]
         assert log_of(api, organization, actorId=grace.id) == log_of(api, organization, targetId=target) == []
         for type_, sequences in (("organization.api_key.created", [8]), ("organization.invitation.*", [5, 4, 3, 2])):
             assert [entry["sequence"] for entry in log_of(api, organization, type=type_)] == sequences
-        time_range = {"from": after[6]["occurredAt"], "to": after[7]["occurredAt"]}
+        time_range = {"from": entries_after[6]["occurredAt"], "to": entries_after[7]["occurredAt"]}
         assert [entry["sequence"] for entry in log_of(api, organization, **time_range)] == [8, 7]
 
     def test_pending_entries_are_erased_too(
@@ -140,12 +140,16 @@ class TestEntries:
         api.patch(organization.path, as_=key_named_after_person, json={"name": "By theirs"})
         api.patch(organization.path, as_=other_key, json={"name": "By another"})
         workers.deliver()
-        before = log_of(api, organization)
+        entries_before = log_of(api, organization)
         record = erased(api, workers, clock, organization, **{identified_by: personal_value})
         assert record["erasedEntries"] == 3
         assert left_of(personal_value) == []
         _, entry_of_other, erased_entry, *_ = log_of(api, organization)
-        assert (erased_entry["id"], erased_entry["erased"], entry_of_other) == (before[1]["id"], True, before[0])
+        assert (erased_entry["id"], erased_entry["erased"], entry_of_other) == (
+            entries_before[1]["id"],
+            True,
+            entries_before[0],
+        )
         assert verify(api, organization)["valid"]
 
     def test_more_entries_than_fit_in_a_transaction_are_erased(
@@ -161,14 +165,19 @@ class TestEntries:
 
 class TestProofs:
     def test_the_tree_is_unchanged(
-        self, api: Api, organization: Founded, checkpoint_before: str, before: list[Json], after: list[Json]
+        self,
+        api: Api,
+        organization: Founded,
+        checkpoint_before: str,
+        entries_before: list[Json],
+        entries_after: list[Json],
     ) -> None:
-        for entries in (before, after[:9]):
+        for entries in (entries_before, entries_after[:9]):
             leaves = [bytes.fromhex(entry["integrity"]["leafHash"]) for entry in entries]
             rfc6962.check_note(checkpoint_before, organization.id, leaves, PUBLIC_KEY)
-        assert verify(api, organization)["treeSize"] == len(after) == 10
+        assert verify(api, organization)["treeSize"] == len(entries_after) == 10
 
-    @pytest.mark.usefixtures("after")
+    @pytest.mark.usefixtures("entries_after")
     def test_the_log_verifies_against_earlier_checkpoints(
         self, api: Api, organization: Founded, edith: Person, checkpoint_before: str, workers: Workers, clock: Clock
     ) -> None:
@@ -179,13 +188,13 @@ class TestProofs:
             assert (report["valid"], report["checkedEntries"]) == (True, 11)
 
 
-@pytest.mark.usefixtures("after")
+@pytest.mark.usefixtures("entries_after")
 class TestExports:
     def test_an_inline_export_equals_the_list_and_is_verified_offline(
-        self, api: Api, organization: Founded, ada: Person, after: list[Json]
+        self, api: Api, organization: Founded, ada: Person, entries_after: list[Json]
     ) -> None:
         text = api.get(f"{organization.path}/audit-log/export", as_=ada).text
-        assert [json.loads(line) for line in text.splitlines()] == after
+        assert [json.loads(line) for line in text.splitlines()] == entries_after
         checkpoint = str(verify(api, organization)["checkpoint"])
         head = offline.read_checkpoint(checkpoint.encode(), base64.b64decode(PUBLIC_KEY))
         proven = offline.verify(text.encode().splitlines(keepends=True), head)
@@ -193,20 +202,22 @@ class TestExports:
         assert "6 unaltered, 4 erased" in proven
 
     def test_an_async_export_equals_the_list(
-        self, api: Api, organization: Founded, after: list[Json], workers: Workers
+        self, api: Api, organization: Founded, entries_after: list[Json], workers: Workers
     ) -> None:
         record = completed(api, workers, organization)
-        assert lines(record)[:10] == after
+        assert lines(record)[:10] == entries_after
 
     def test_export_filters_find_erased_entries_only_by_type(
-        self, api: Api, organization: Founded, grace: Person, after: list[Json], workers: Workers
+        self, api: Api, organization: Founded, grace: Person, entries_after: list[Json], workers: Workers
     ) -> None:
         by_type = completed(api, workers, organization, filters={"type": "organization.api_key.created"})
-        assert lines(by_type) == [after[7]]
+        assert lines(by_type) == [entries_after[7]]
         assert lines(completed(api, workers, organization, filters={"actorId": grace.id})) == []
 
-    def test_csv_marks_erased_entries(self, api: Api, organization: Founded, ada: Person, after: list[Json]) -> None:
+    def test_csv_marks_erased_entries(
+        self, api: Api, organization: Founded, ada: Person, entries_after: list[Json]
+    ) -> None:
         text = api.get(f"{organization.path}/audit-log/export", as_=ada, query={"format": "csv"}).text
         cells = [(row["sequence"], row["type"], row["actorId"], row["erased"]) for row in rows(text)]
         assert cells[7] == ("8", "organization.api_key.created", "", "true")
-        assert [row[3] for row in cells] == ["true" if "erased" in entry else "" for entry in after]
+        assert [row[3] for row in cells] == ["true" if "erased" in entry else "" for entry in entries_after]

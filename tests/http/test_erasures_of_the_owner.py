@@ -1,4 +1,4 @@
-"""Erasures of the owner, who can not be erased, and of people who share an email address with the owner."""
+"""Erasures of the owner, who cannot be erased, and of people who share an email address with the owner."""
 
 from dataclasses import replace
 

@@ -24,7 +24,7 @@ EXHAUSTED = "organization.webhook.delivery_exhausted"
 
 
 def forge(organization: Founded, *, by: str = "mallory", with_pointer: bool = True) -> str:
-    """Write an entry, and its pointer, which give an organization to Mallory. Return the id of the entry."""
+    """Write a forged entry that makes Mallory the owner of an organization, and its pointer. Return its id."""
     entry_id, timestamp = new_id(now()), now()
     actor = {"type": "user", "id": by, "name": "Ada"}
     body = canonical_json(
@@ -79,10 +79,10 @@ class TestForgedEntry:
 
 
 class TestDisabledWebhook:
-    """Functions that send can't authenticate entries: a task of the jobs function commits the changes."""
+    """Functions that send webhooks cannot authenticate entries, so a task of the jobs function commits the change."""
 
     @pytest.fixture(autouse=True)
-    def _private(self, configure: Configure) -> None:
+    def _private_targets(self, configure: Configure) -> None:
         configure(webhook_allow_private="1")
 
     @pytest.fixture
@@ -164,7 +164,7 @@ class TestDisabledWebhook:
 
 class TestExhaustedDelivery:
     @pytest.fixture(autouse=True)
-    def _private(self, configure: Configure) -> None:
+    def _private_targets(self, configure: Configure) -> None:
         configure(webhook_allow_private="1")
 
     def test_the_entry_shows_the_failed_delivery_despite_a_later_retry(

@@ -120,7 +120,7 @@ class TestRecipientLimits:
 
 
 class TestInviterLimits:
-    def test_a_user_may_invite_120_times_an_hour_in_all_organizations(
+    def test_a_user_sends_at_most_120_invitations_an_hour_in_all_organizations(
         self, api: Api, ada: Person, clock: Clock
     ) -> None:
         organizations = create_organizations(api, ada, 2)
@@ -134,7 +134,7 @@ class TestInviterLimits:
 
 
 class TestOrganizationLimits:
-    def test_an_organization_may_invite_240_times_an_hour_by_all_callers_to_all_containers(
+    def test_an_organization_sends_at_most_240_invitations_an_hour_by_all_callers(
         self, api: Api, organization: Founded, ada: Person, grace: Person
     ) -> None:
         platform = run_platform(api, organization)

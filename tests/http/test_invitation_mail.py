@@ -128,7 +128,7 @@ class TestSending:
         assert mailbox.letters == []
         accepts(api, invitation, stranger)
 
-    def test_the_request_only_sends_one_queue_message(self, api: Api, organization: Founded, mailbox: Mailbox) -> None:
+    def test_the_request_sends_only_one_queue_message(self, api: Api, organization: Founded, mailbox: Mailbox) -> None:
         response = api.post(f"{organization.path}/invite", as_=organization.owner, json={"email": SOPHIE})
         assert response.calls.of("sqs") == ["sqs:SendMessage"]
         assert response.calls.of("sesv2") == []
