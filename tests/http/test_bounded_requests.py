@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
+from chalicelib.features.notifications.webhooks.logic import host_rate_limit
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.outbound import webhook_client
 from chalicelib.kernel.outbound.webhook_client import WebhookResponse
-from chalicelib.features.notifications.webhooks.logic import host_rate_limit
 from tests.conftest import Configure
 from tests.harness.api import Api
 from tests.harness.clock import Clock
