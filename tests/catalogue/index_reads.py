@@ -27,20 +27,24 @@ _LISTS: Final = "test_lagging_lists.py"
 _LOGS: Final = "test_lagging_logs.py"
 _REMOVALS: Final = "test_lagging_removals.py"
 
-_MOVED_PAGE: Final = DecisionRead(f"{_REMOVALS}::TestPages::test_one_that_moved_away_in_time_stays_with_all_it_has")
-_DELETED_PLATFORM: Final = DecisionRead(f"{_REMOVALS}::TestPlaces::test_nothing_is_left_of_a_platform")
-_DELETED_BRANCH: Final = DecisionRead(f"{_REMOVALS}::TestPlaces::test_nothing_is_left_of_a_branch")
-_ERASURE: Final = DecisionRead(f"{_REMOVALS}::TestErasures::test_reach_what_was_made_a_moment_before")
-_REMOVED_MEMBER: Final = DecisionRead(f"{_DECISIONS}::TestMembers::test_who_was_removed_sees_nothing_any_more")
-_MEMBER_ROLES: Final = DecisionRead(f"{_LISTS}::TestMembers::test_are_shown_with_the_role_that_they_have")
-_DEPARTED_MEMBER: Final = DecisionRead(f"{_REMOVALS}::TestDepartures::test_end_what_began_a_moment_before")
+_MOVED_PAGE: Final = DecisionRead(
+    f"{_REMOVALS}::TestPages::test_a_page_moved_before_the_deletion_stays_with_all_its_contents"
+)
+_DELETED_PLATFORM: Final = DecisionRead(f"{_REMOVALS}::TestContainers::test_no_item_of_a_deleted_platform_remains")
+_DELETED_BRANCH: Final = DecisionRead(f"{_REMOVALS}::TestContainers::test_no_item_of_a_deleted_branch_remains")
+_ERASURE: Final = DecisionRead(f"{_REMOVALS}::TestErasures::test_an_erasure_covers_records_created_just_before")
+_REMOVED_MEMBER: Final = DecisionRead(f"{_DECISIONS}::TestMembers::test_a_removed_member_sees_no_platforms")
+_MEMBER_ROLES: Final = DecisionRead(f"{_LISTS}::TestMembers::test_members_are_listed_with_their_current_role")
+_DEPARTED_MEMBER: Final = DecisionRead(
+    f"{_REMOVALS}::TestDepartures::test_a_departure_ends_memberships_and_invitations_created_just_before"
+)
 _RESEARCH_LIST: Final = DisplayRead("research; access to the library is read from the table")
 _LIST_FILTER: Final = DisplayRead("a filter of a list, for callers who may see the whole list")
 
 INDEX_READS: Final[Mapping[str, DisplayRead | DecisionRead]] = {
     "features.taxonomy.attachments.logic.attachment_removal._some_attachments of_node": _DELETED_BRANCH,
     "features.taxonomy.attachments.logic.attachment_removal.remove_entity_attachments of_entity": DecisionRead(
-        f"{_REMOVALS}::TestPlaces::test_nothing_is_attached_to_a_space_that_is_gone"
+        f"{_REMOVALS}::TestContainers::test_no_attachment_of_a_deleted_space_remains"
     ),
     "features.taxonomy.attachments.logic.attachment_queries._query of_entity of_node of_type": DisplayRead(
         "access to the entity is read from the table"
@@ -52,7 +56,7 @@ INDEX_READS: Final[Mapping[str, DisplayRead | DecisionRead]] = {
         "the number of attachments of a node"
     ),
     "features.audit.log.logic.entry_queries._narrowest_index by_actor by_target by_type": DecisionRead(
-        f"{_LOGS}::test_an_export_by_a_filter_holds_all_that_passes"
+        f"{_LOGS}::test_a_filtered_export_contains_all_matching_entries"
     ),
     "features.audit.log.logic.entry_queries._query_index 'index1'": DecisionRead(
         f"{_LOGS}::test_an_untouched_log_is_valid"
@@ -69,15 +73,15 @@ INDEX_READS: Final[Mapping[str, DisplayRead | DecisionRead]] = {
     "features.privacy.erasures.logic.partitions_to_scan sibling_index": _ERASURE,
     "features.privacy.erasures.tasks._redact_records index": _ERASURE,
     "kernel.authorization.descendants._membership_rows of_user": DecisionRead(
-        f"{_DECISIONS}::TestInvitations::test_a_platforms_new_admin_sees_those_to_it"
+        f"{_DECISIONS}::TestInvitations::test_a_platforms_new_admin_sees_its_invitations"
     ),
     "features.tenancy.invitations.logic.invitation_lists._platform_invitation_index of_container": DecisionRead(
-        f"{_DECISIONS}::TestInvitations::test_a_list_shows_what_has_become_of_each"
+        f"{_DECISIONS}::TestInvitations::test_a_list_shows_the_current_status_of_each_invitation"
     ),
     "features.platforms.members.tasks.remove_invitations of_container": _DELETED_PLATFORM,
     "features.leads.operations.list_marketing_leads by_email by_email_and_status by_status listed": _LIST_FILTER,
     "features.tenancy.logic.members_by_email.find_user_ids_by_email by_email": DecisionRead(
-        f"{_DECISIONS}::TestMembers::test_who_joined_just_now_is_a_member_already"
+        f"{_DECISIONS}::TestMembers::test_a_new_member_already_counts_as_a_member"
     ),
     "features.tenancy.members.logic.leaving.leave dependents": _DEPARTED_MEMBER,
     "features.tenancy.members.operations.list_organization_members in_organization": _MEMBER_ROLES,
@@ -86,7 +90,7 @@ INDEX_READS: Final[Mapping[str, DisplayRead | DecisionRead]] = {
         "the names of menus; each menu is read by its id"
     ),
     "features.tenancy.operations.list_organizations of_user": DecisionRead(
-        f"{_LISTS}::TestOrganizations::test_are_not_shown_to_who_was_removed"
+        f"{_LISTS}::TestOrganizations::test_an_organization_is_not_listed_for_a_removed_member"
     ),
     "features.sites.pages.logic.page_queries.list_pages by_parent by_status": _LIST_FILTER,
     "features.sites.pages.tasks._remove_descendants by_parent of_page": _MOVED_PAGE,
@@ -100,10 +104,10 @@ INDEX_READS: Final[Mapping[str, DisplayRead | DecisionRead]] = {
     ),
     "features.tenancy.purges.logic._iter_child_containers sibling_index": _DELETED_PLATFORM,
     "features.research.logic.library_removal._library_partitions in_library": DecisionRead(
-        f"{_REMOVALS}::TestPlaces::test_nothing_is_left_of_a_library"
+        f"{_REMOVALS}::TestContainers::test_no_item_of_a_library_remains"
     ),
     "features.research.logic.visibility._libraries_of_page of_user": DecisionRead(
-        f"{_LISTS}::TestResearch::test_is_not_shown_to_who_was_removed"
+        f"{_LISTS}::TestResearch::test_research_is_not_listed_for_a_removed_member"
     ),
     "features.research.logic.list_filters.artefact_partitions by_source in_library": _RESEARCH_LIST,
     "features.research.logic.list_filters.output_partitions by_doi by_venue by_year in_library": _RESEARCH_LIST,
@@ -115,13 +119,13 @@ INDEX_READS: Final[Mapping[str, DisplayRead | DecisionRead]] = {
         "the default position of a space; of two equal positions the older space comes first"
     ),
     "features.platforms.spaces.logic.list_visible_spaces by_visibility of_user sibling_index": DecisionRead(
-        f"{_DECISIONS}::TestSpaces::test_that_turned_private_are_shown_to_nobody_else"
+        f"{_DECISIONS}::TestSpaces::test_a_space_that_became_private_is_hidden_from_others"
     ),
     "features.taxonomy.logic.node_queries.list_nodes among_siblings in_platform": DisplayRead(
         "nodes, for callers who may see all of them"
     ),
     "features.taxonomy.nodes.logic.node_changes._reparent_children among_siblings": DecisionRead(
-        f"{_DECISIONS}::TestTrees::test_children_that_came_just_now_move_up"
+        f"{_DECISIONS}::TestTrees::test_children_added_just_now_move_up"
     ),
     "features.taxonomy.nodes.tasks._some_children among_siblings": _DELETED_BRANCH,
     "features.taxonomy.nodes.logic.tree_view._query_lists.query among_siblings": DisplayRead(
@@ -131,7 +135,7 @@ INDEX_READS: Final[Mapping[str, DisplayRead | DecisionRead]] = {
         "the recipients of an e-mail; only current admins get it"
     ),
     "kernel.work.scheduler._query_due 'due'": DecisionRead(
-        f"{_REMOVALS}::TestDepartures::test_end_what_began_a_moment_before"
+        f"{_REMOVALS}::TestDepartures::test_a_departure_ends_memberships_and_invitations_created_just_before"
     ),
     "kernel.audit_log.ledger.unanchored_heads 'index2'": DisplayRead(
         "logs that have grown; those that the index lacks are anchored an hour later"

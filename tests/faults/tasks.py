@@ -137,14 +137,14 @@ def use_expiring_export(world: World) -> ItemKey:
 
 def delete_webhook_with_deliveries(world: World) -> ItemKey:
     """Delete a webhook with more deliveries than one transaction removes."""
-    notifications_deliveries.crowd(world, table.MAX_TRANSACT_ITEMS)
+    notifications_deliveries.add_neighbours(world, table.MAX_TRANSACT_ITEMS)
     assert world.api.delete(world.organization.webhook_path, as_=world.people.owner).status == 204
     return _get_only_item_key("organization.clearing")
 
 
 def create_replay(world: World) -> ItemKey:
     """Request a replay of two deliveries."""
-    notifications_deliveries.crowd(world, 2)
+    notifications_deliveries.add_neighbours(world, 2)
     body = {"from": world.organization.record["createdAt"], "status": "succeeded"}
     replay = world.api.post(f"{world.organization.webhook_path}/replay", as_=world.people.owner, json=body)
     return f"O#{world.id}", f"R#{world.organization.webhook_id}#{replay.json['id']}"

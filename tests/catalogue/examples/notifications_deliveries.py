@@ -39,6 +39,3 @@ def add_neighbours(world: World, count: int) -> None:
         .item()
         for common_fields in new(count)
     )
-
-
-crowd = add_neighbours
