@@ -12,16 +12,16 @@ import pytest
 
 from chalicelib.kernel.core.settings import settings
 from tests.harness import cloud
-from tests.harness.api import Api
+from tests.harness.api import ApiClient
 from tests.harness.callers import Issuer, Person
 from tests.harness.clock import Clock
 from tests.harness.conflicts import Conflicts, conflicting_transactions
-from tests.harness.data_keys import public_halves
+from tests.harness.data_keys import public_keys_of
 from tests.harness.mailbox import SENDER, Mailbox
 from tests.harness.nameserver import Nameserver
-from tests.harness.organizations import Founded, found, joins
+from tests.harness.organizations import CreatedOrganization, add_organization_member, create_organization
 from tests.harness.receiver import Receiver
-from tests.harness.scenes import scene
+from tests.harness.scenes import cached_scenario
 from tests.harness.workers import Workers
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ os.environ.update(
     STAGE="local",
     SETTINGS_FILE="",
     AUDIT_SIGNING_KEY=_KEY,
-    AUDIT_PUBLIC_KEYS=public_halves(_KEY),
+    AUDIT_PUBLIC_KEYS=public_keys_of(_KEY),
     SEAL_KEY=_KEY,
     ENTRY_KEY=_KEY,
     DATA_KEY=_KEY,
@@ -95,7 +95,7 @@ def _aws_in_memory(issuer: Issuer) -> Iterator[None]:
 
 @pytest.fixture
 def _aws(_aws_in_memory: None) -> None:
-    cloud.clear()
+    cloud.reset()
 
 
 @pytest.fixture
@@ -111,11 +111,11 @@ def conflicts(_aws: None) -> Iterator[Conflicts]:
 
 
 @pytest.fixture
-def api(_aws: None) -> Api:
+def api(_aws: None) -> ApiClient:
     """The service at its HTTP boundary."""
     from app import app
 
-    return Api(app)
+    return ApiClient(app)
 
 
 @pytest.fixture
@@ -133,14 +133,14 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 @pytest.fixture
-def configure(_aws: None, monkeypatch: pytest.MonkeyPatch) -> Iterator["Configure"]:
+def configure(_aws: None, monkeypatch: pytest.MonkeyPatch) -> Iterator["SettingsOverride"]:
     """A function that changes settings for the duration of the test."""
-    yield Configure(monkeypatch)
+    yield SettingsOverride(monkeypatch)
     settings.cache_clear()
 
 
 @pytest.fixture
-def nameserver(configure: "Configure") -> Iterator[Nameserver]:
+def nameserver(configure: "SettingsOverride") -> Iterator[Nameserver]:
     """The DNS server that the service queries."""
     with Nameserver() as nameserver:
         configure(dns_nameservers=nameserver.address)
@@ -148,20 +148,20 @@ def nameserver(configure: "Configure") -> Iterator[Nameserver]:
 
 
 @pytest.fixture
-def mailbox(configure: "Configure", monkeypatch: pytest.MonkeyPatch) -> Mailbox:
+def mailbox(configure: "SettingsOverride", monkeypatch: pytest.MonkeyPatch) -> Mailbox:
     """The e-mails that the service sends. It sends none without this fixture."""
     configure(mail_from=SENDER)
     mailbox = Mailbox()
-    mailbox.open(monkeypatch)
+    mailbox.start_recording(monkeypatch)
     return mailbox
 
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator["Chrome"]:
     """Chromium, without a window."""
-    from tests.harness.browser import chromium  # Few tests need it, and the import is slow.
+    from tests.harness.browser import start_chromium  # Few tests need it, and the import is slow.
 
-    with chromium(tmp_path_factory.mktemp("chromium")) as driver:
+    with start_chromium(tmp_path_factory.mktemp("chromium")) as driver:
         yield driver
 
 
@@ -172,7 +172,7 @@ def receiver() -> Iterator[Receiver]:
         yield receiver
 
 
-class Configure:
+class SettingsOverride:
     """Overrides settings through environment variables."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -181,7 +181,7 @@ class Configure:
     def __call__(self, **values: str) -> None:
         """Set settings. Signing keys also set the public keys, because `bootstrap` writes both."""
         if "audit_signing_key" in values and "audit_public_keys" not in values:
-            values["audit_public_keys"] = public_halves(values["audit_signing_key"])
+            values["audit_public_keys"] = public_keys_of(values["audit_signing_key"])
         for name, value in values.items():
             self._monkeypatch.setenv(name.upper(), value)
         settings.cache_clear()
@@ -190,49 +190,49 @@ class Configure:
 @pytest.fixture(scope="session")
 def ada(issuer: Issuer) -> Person:
     """The owner of `organization`."""
-    return issuer.person("ada", "Ada Lovelace")
+    return issuer.create_person("ada", "Ada Lovelace")
 
 
 @pytest.fixture(scope="session")
 def grace(issuer: Issuer) -> Person:
     """An admin of `organization`."""
-    return issuer.person("grace", "Grace Hopper")
+    return issuer.create_person("grace", "Grace Hopper")
 
 
 @pytest.fixture(scope="session")
 def edith(issuer: Issuer) -> Person:
     """An editor of `organization`."""
-    return issuer.person("edith", "Edith Clarke")
+    return issuer.create_person("edith", "Edith Clarke")
 
 
 @pytest.fixture(scope="session")
 def mary(issuer: Issuer) -> Person:
     """A member of `organization` with the lowest role."""
-    return issuer.person("mary", "Mary Somerville")
+    return issuer.create_person("mary", "Mary Somerville")
 
 
 @pytest.fixture(scope="session")
 def stranger(issuer: Issuer) -> Person:
     """A user who is not a member of `organization`."""
-    return issuer.person("stranger", "Sophie Germain")
+    return issuer.create_person("stranger", "Sophie Germain")
 
 
 @pytest.fixture(scope="session")
 def operator(issuer: Issuer) -> Person:
     """An operator of the service."""
-    return issuer.person("operator", "Olga Ladyzhenskaya", groups=["operators"])
+    return issuer.create_person("operator", "Olga Ladyzhenskaya", groups=["operators"])
 
 
 @pytest.fixture
-def organization(api: Api, ada: Person, grace: Person, edith: Person, mary: Person) -> Founded:
+def organization(api: ApiClient, ada: Person, grace: Person, edith: Person, mary: Person) -> CreatedOrganization:
     """The organization that Ada owns, with a member of each role."""
-    return scene(
+    return cached_scenario(
         "organization", lambda: _create_organization(api, ada, {grace: "admin", edith: "editor", mary: "member"})
     )
 
 
-def _create_organization(api: Api, owner: Person, members: dict[Person, str]) -> Founded:
-    created = found(api, owner)
+def _create_organization(api: ApiClient, owner: Person, members: dict[Person, str]) -> CreatedOrganization:
+    created = create_organization(api, owner)
     for person, role in members.items():
-        joins(created, person, role)
+        add_organization_member(created, person, role)
     return created

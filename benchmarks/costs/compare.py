@@ -31,8 +31,8 @@ def compared(bench: Bench, url: str) -> list[tuple[str, str, Units, Units]]:
         bench.begin()
         _ask(url, "DeleteTable", {"TableName": PREFIX}, missing_is_fine=True)
         _ask(url, "CreateTable", resources.table(PREFIX))
-        for item in snapshots.stored().values():
-            _ask(url, "PutItem", {"TableName": PREFIX, "Item": cloud.on_the_wire(item)})
+        for item in snapshots.items_by_key().values():
+            _ask(url, "PutItem", {"TableName": PREFIX, "Item": cloud.to_wire_json(item)})
         with meter.remembered() as calls:
             bench.perform(operation)
         rows += [(operation, call.name, call.units, _consumed(url, call)) for call in calls]
@@ -46,9 +46,9 @@ def _consumed(url: str, call: Call) -> Units:
     answers = []
     for before, after in call.items:
         if after:
-            answers.append(_ask(url, "PutItem", request | {"Item": cloud.on_the_wire(after)}))
+            answers.append(_ask(url, "PutItem", request | {"Item": cloud.to_wire_json(after)}))
         elif before:
-            key = cloud.on_the_wire({name: before[name] for name in ("pk", "sk")})
+            key = cloud.to_wire_json({name: before[name] for name in ("pk", "sk")})
             answers.append(_ask(url, "DeleteItem", request | {"Key": key}))
     of_table, of_indexes = zip(*map(_units, answers), strict=True)
     return sum(of_table), sum(of_indexes)

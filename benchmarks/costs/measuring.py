@@ -13,11 +13,11 @@ from benchmarks.costs.meter import Spent, metered, watch
 from chalicelib.entrypoints.catalogue import operations
 from chalicelib.kernel.operations.operation import Operation
 from tests.catalogue.examples import registry
-from tests.catalogue.solo_operations import standing_alone
-from tests.catalogue.tenant_fixture import World
+from tests.catalogue.solo_operations import standalone_tenant
+from tests.catalogue.tenant_fixture import TenantFixture
 from tests.harness import snapshots
-from tests.harness.api import Answer
-from tests.harness.webhooks import hook, rename
+from tests.harness.api import ApiResponse
+from tests.harness.webhooks import create_webhook, rename_organization
 from tests.harness.workers import Workers
 
 Record = dict[str, Any]
@@ -70,10 +70,10 @@ class _Watched:
 class Bench:
     """The world of the catalogue's examples, in which everything is metered."""
 
-    def __init__(self, world: World, watched: _Watched) -> None:
+    def __init__(self, world: TenantFixture, watched: _Watched) -> None:
         self._world, self._watched = world, watched
-        world.workers.settle()
-        self._begin = snapshots.taken()
+        world.workers.run_until_idle()
+        self._begin = snapshots.take_snapshot()
 
     def operations(self, times: int, names: Container[str] | None = None) -> Iterator[tuple[str, Record]]:
         """Yield what each operation takes, or each of these; of several times the one with the least processor time."""
@@ -88,15 +88,15 @@ class Bench:
         by_id = {operation.id: operation for operation in operations()}
         listed, changed = by_id["list_organization_members"], by_id["update_organization"]
         yield HEARD, self._least(times, lambda: self._perform(changed), self._listens)
-        yield SWEEP, self._least(times, self._world.workers.sweep)
-        yield ANCHOR, self._least(times, self._world.workers.anchor, self._anchored)
+        yield SWEEP, self._least(times, self._world.workers.run_sweep)
+        yield ANCHOR, self._least(times, self._world.workers.run_hourly_anchoring, self._anchored)
         yield LIST_OF_100, self._least(times, lambda: self._perform(listed, query={"limit": 100}), self._crowded)
 
     def begin(self) -> None:
         """Let the world be as it was, and the process know its places."""
-        snapshots.put_back(self._begin)
+        snapshots.restore_snapshot(self._begin)
         watch()
-        self._world.met()
+        self._world.warm_caches()
 
     def perform(self, operation: str) -> None:
         """Perform an operation, and the work behind it."""
@@ -110,7 +110,7 @@ class Bench:
         self.begin()
         if given:
             given()
-            self._world.met()
+            self._world.warm_caches()
         stored_bytes = _stored_bytes()
         self._watched.turns.clear()
         act()
@@ -118,25 +118,25 @@ class Bench:
         turns = [turn.record() for turn in self._watched.turns]
         return {"turns": turns, "cpu": sum(turn["cpu"] for turn in turns), "stored": _stored_bytes() - stored_bytes}
 
-    def _perform(self, operation: Operation, **words: Any) -> Answer:
-        answer = registry.perform(operation, self._world, **words)
+    def _perform(self, operation: Operation, **words: Any) -> ApiResponse:
+        answer = registry.call_operation(operation, self._world, **words)
         if answer.status != operation.success:
             raise SystemExit(f"{operation.id}: {answer.text}")
         return answer
 
     def _listens(self) -> None:
         owned = self._world.organization
-        hook(self._world.api, owned, "https://receiver.example/", events=["organization.updated"])
+        create_webhook(self._world.api, owned, "https://receiver.example/", events=["organization.updated"])
         for name in ("Asked for the first time", "Known to answer"):
-            rename(self._world.api, owned, name)
+            rename_organization(self._world.api, owned, name)
             self._world.workers.deliver()
 
     def _anchored(self) -> None:
-        self._world.workers.anchor()
-        self._world.workers.deliver(delayed=True)
+        self._world.workers.run_hourly_anchoring()
+        self._world.workers.deliver(include_delayed=True)
 
     def _crowded(self) -> None:
-        registry.crowd(self._world, 100)
+        registry.add_neighbours(self._world, 100)
 
 
 @contextmanager
@@ -145,7 +145,7 @@ def bench() -> Iterator[Bench]:
     from app import app
 
     output = io.StringIO()
-    with redirect_stdout(output), standing_alone() as world:
+    with redirect_stdout(output), standalone_tenant() as world:
         watched = _Watched(app, output)
         world.api._app = watched  # noqa: SLF001 - the one place by which a request reaches the service
         world.workers = Workers(watched)  # type: ignore[arg-type]
@@ -158,4 +158,4 @@ def calls(record: Record) -> list[list[str]]:
 
 
 def _stored_bytes() -> int:
-    return sum(sizes.stored_bytes(item) for item in snapshots.stored().values())
+    return sum(sizes.stored_bytes(item) for item in snapshots.items_by_key().values())

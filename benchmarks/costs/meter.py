@@ -195,7 +195,7 @@ def _read(name: str, asked: Mapping[str, Any], answer: Mapping[str, Any]) -> flo
 def _counted_bytes(asked: Mapping[str, Any]) -> int:
     """Return how much a Query reads that only counts."""
     names, values = asked["ExpressionAttributeNames"], asked["ExpressionAttributeValues"]
-    partition = [i for i in snapshots.stored().values() if i.get(names["#pk"]) == values[":pk"]["S"]]
+    partition = [i for i in snapshots.items_by_key().values() if i.get(names["#pk"]) == values[":pk"]["S"]]
     since, until = (values.get(f":{end}", {"S": default})["S"] for end, default in (("since", ""), ("until", "~")))
     return sum(sizes.size(i) for i in partition if "#sk" not in names or since <= i[names["#sk"]] <= until)
 
@@ -212,4 +212,4 @@ def _standing(action: Mapping[str, Any]) -> cloud.Item | None:
     """Return the item that an action of a transaction is about, as it stands in the table now."""
     (details,) = action.values()
     key = details.get("Key") or details["Item"]
-    return cloud.stored_at(key["pk"]["S"], key["sk"]["S"])
+    return cloud.get_item(key["pk"]["S"], key["sk"]["S"])

@@ -24,9 +24,9 @@ from benchmarks.deliveries import document
 from benchmarks.log_scale.results import circumstances
 from chalicelib.kernel.core.clock import timestamp_ms
 from local.server.run import free_port
-from tests.emulator.people import Caller
-from tests.emulator.stage import Stage
-from tests.harness.receiver import HANG, Receiver, Reply, Request
+from tests.emulator.people import ApiClient
+from tests.emulator.stage import LocalStage
+from tests.harness.receiver import NO_REPLY, Receiver, Reply, ReceivedRequest
 
 _DEAD_ONE_IN: Final = 10
 _FIRST_SECONDS: Final = 60
@@ -46,11 +46,11 @@ class Arrival:
     lag: float
 
     @classmethod
-    def of(cls, request: Request) -> "Arrival":
+    def of(cls, request: ReceivedRequest) -> "Arrival":
         """Read a request."""
         body = json.loads(request.body)
         at = timestamp_ms(body["timestamp"]) / 1000
-        return cls(request.path, body["sequence"], request.headers["webhook-id"], at, request.at - at)
+        return cls(request.path, body["sequence"], request.headers["webhook-id"], at, request.received_at - at)
 
 
 def main() -> None:
@@ -61,9 +61,9 @@ def main() -> None:
     parser.add_argument("--pause", type=float, default=1.0, help="seconds from one event to the next")
     wanted = parser.parse_args()
     with TemporaryDirectory() as folder, Receiver() as receiver:
-        stage = Stage(Path(folder)).start()
+        stage = LocalStage(Path(folder)).start()
         try:
-            with Caller(stage, "ada") as ada:
+            with ApiClient(stage, "ada") as ada:
                 found = _measure(ada, receiver, wanted.events, wanted.webhooks, wanted.pause)
         finally:
             stage.terminate()
@@ -71,8 +71,8 @@ def main() -> None:
     print(document.delivery_lag(found))
 
 
-def _measure(ada: Caller, receiver: Receiver, events: int, webhooks: int, pause: float) -> dict[str, Any]:
-    organization = f"/organizations/{ada.makes_organization()}"
+def _measure(ada: ApiClient, receiver: Receiver, events: int, webhooks: int, pause: float) -> dict[str, Any]:
+    organization = f"/organizations/{ada.create_organization()}"
     dead = max(webhooks // _DEAD_ONE_IN, 1)
     living = _make_webhooks(ada, organization, receiver, webhooks, dead)
     began = time.monotonic()
@@ -101,15 +101,15 @@ def _measure(ada: Caller, receiver: Receiver, events: int, webhooks: int, pause:
     }
 
 
-def _make_webhooks(ada: Caller, organization: str, receiver: Receiver, webhooks: int, dead: int) -> Sequence[str]:
+def _make_webhooks(ada: ApiClient, organization: str, receiver: Receiver, webhooks: int, dead: int) -> Sequence[str]:
     """Make them, and return the paths of those whose endpoints live."""
-    receiver.answer = Reply(status=204)
-    urls = [receiver.at("127.0.0.1", f"/{number}") for number in range(webhooks)]
+    receiver.default_reply = Reply(status=204)
+    urls = [receiver.url_at("127.0.0.1", f"/{number}") for number in range(webhooks)]
     for number in range(dead):
         if number % 2:
             urls[number] = f"http://127.0.0.1:{free_port()}/{number}"
         else:
-            receiver.answers[f"/{number}"] = HANG
+            receiver.replies_by_path[f"/{number}"] = NO_REPLY
     for url in urls:
         asked = {"url": url, "events": ["organization.updated"]}
         ada.post(f"{organization}/webhooks", json=asked).raise_for_status()

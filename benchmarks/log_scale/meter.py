@@ -22,7 +22,7 @@ from chalicelib.kernel.core import aws
 from chalicelib.kernel.execution.pipeline import execute
 from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.operations.operation import Operation
-from tests.harness.api import ADDRESS
+from tests.harness.api import CLIENT_IP
 from tests.harness.callers import Person
 
 T = TypeVar("T")
@@ -109,7 +109,7 @@ def ask(
         query={name: [value] for name, value in (query or {}).items()},
         body=b"",
         id="benchmark",
-        ip=ADDRESS,
+        ip=CLIENT_IP,
         headers={"authorization": f"Bearer {owner.credential}"},
     )
     with taking() as taken:

@@ -19,8 +19,8 @@ from local.server.provisioning import provision
 from tests.harness import data_keys, moto_server
 from tests.harness.callers import AUDIENCE, Issuer, Person
 from tests.harness.callers import ISSUER as OF_TOKENS
-from tests.harness.certificates import Authority
-from tests.harness.threaded_servers import serving
+from tests.harness.certificates import CertificateAuthority
+from tests.harness.threaded_servers import serve_in_thread
 
 REGION: Final = "us-east-1"
 EVENTS_QUEUE: Final = "peers-events"
@@ -45,20 +45,20 @@ class Cloud:
 @contextmanager
 def cloud(folder: Path) -> Iterator[Cloud]:
     """Let there be an AWS within the block, empty but for what the peers' tables need of a company."""
-    issuer, authority = Issuer(folder), Authority()
-    ada = issuer.person("ada", "Ada Lovelace")
-    with moto_server.serving() as origin:
+    issuer, authority = Issuer(folder), CertificateAuthority()
+    ada = issuer.create_person("ada", "Ada Lovelace")
+    with moto_server.run_moto_server() as origin:
         made = _provisioned(origin)
         queue = _of_peers(origin, ada)
-        stand_in = StandIn(origin, issuer.jwks.read_bytes(), authority.server("127.0.0.1"))
-        with serving(stand_in):
+        stand_in = StandIn(origin, issuer.jwks.read_bytes(), authority.create_server_context("127.0.0.1"))
+        with serve_in_thread(stand_in):
             yield Cloud(stand_in, {**made, **_report(stand_in, authority, folder), "QUEUE_URL": queue}, ada)
 
 
-def _report(stand_in: StandIn, authority: Authority, folder: Path) -> dict[str, str]:
+def _report(stand_in: StandIn, authority: CertificateAuthority, folder: Path) -> dict[str, str]:
     # As many authorities as there are on Lambda: to read them is a part of a cold start.
     trusted = folder / "trusted.pem"
-    trusted.write_text(Path(certifi.where()).read_text() + authority.written(folder).read_text())
+    trusted.write_text(Path(certifi.where()).read_text() + authority.write_certificate(folder).read_text())
     return {
         "AWS_ENDPOINT_URL": stand_in.address,
         "AWS_CA_BUNDLE": str(trusted),
@@ -86,10 +86,10 @@ def _provisioned(origin: str) -> dict[str, str]:
     """Make what Atrium needs, and return the settings that say so."""
     here = {"AWS_ENDPOINT_URL": origin, "STAGE": "local", "SETTINGS_FILE": "", "AWS_REGION": REGION}
     keys = dict.fromkeys(("AUDIT_SIGNING_KEY", "SEAL_KEY", "ENTRY_KEY", "DATA_KEY", "TOKEN_KEY"), "A" * 43 + "=")
-    keys["AUDIT_PUBLIC_KEYS"] = data_keys.public_halves(keys["AUDIT_SIGNING_KEY"])
+    keys["AUDIT_PUBLIC_KEYS"] = data_keys.public_keys_of(keys["AUDIT_SIGNING_KEY"])
     with patch.dict(os.environ, here | keys):
         _forget()
-        made = {**provision("atrium"), **data_keys.all_wrapped()}
+        made = {**provision("atrium"), **data_keys.create_wrapped_key_settings()}
     _forget()
     return {name.upper(): value for name, value in made.items()}
 

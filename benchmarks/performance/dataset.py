@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from moto.dynamodb.models.dynamo_type import DynamoType, Item, LimitedSizeDict
 
-from tests.catalogue.examples.registry import crowd_of
-from tests.catalogue.tenant_fixture import World
+from tests.catalogue.examples.registry import add_feature_neighbours
+from tests.catalogue.tenant_fixture import TenantFixture
 from tests.harness import cloud, snapshots
 from tests.harness.snapshots import Snapshot
 
@@ -37,18 +37,18 @@ _LONG: Final = 20
 """An id that is made of a moment and chance has as many letters at least."""
 
 
-def among(few: Snapshot, alone: Snapshot, feature: str, world: World, number: int) -> Snapshot:
+def among(few: Snapshot, alone: Snapshot, feature: str, world: TenantFixture, number: int) -> Snapshot:
     """Return a table like `few`, but with so many neighbours beside whatever a feature's examples look at."""
     if feature in BOUNDED:
         return few
     if feature in LOGS:
-        snapshots.put_back(few)
-        crowd_of(feature, world, number - FEW)
-        return snapshots.taken()
-    snapshots.put_back(alone)
-    before = set(snapshots.stored())
-    crowd_of(_NEIGHBORS.get(feature, feature), world, FEW)
-    held: Any = cloud.table().items
+        snapshots.restore_snapshot(few)
+        add_feature_neighbours(feature, world, number - FEW)
+        return snapshots.take_snapshot()
+    snapshots.restore_snapshot(alone)
+    before = set(snapshots.items_by_key())
+    add_feature_neighbours(_NEIGHBORS.get(feature, feature), world, FEW)
+    held: Any = cloud.get_table().items
     keys = [(pk, sk) for pk in held for sk in held[pk] if (pk.value, sk.value) not in before]
     put = [held[pk][sk] for pk, sk in keys if _OF_A_SET not in sk.value]
     many = {pk: dict(partition) for pk, partition in few.items()}

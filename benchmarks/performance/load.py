@@ -28,11 +28,11 @@ from benchmarks.log_scale.results import circumstances
 from benchmarks.performance import document
 from benchmarks.performance.load_section import written
 from chalicelib.kernel.core.clock import timestamp_ms
-from tests.emulator.outside import Entry, entries_of, settled, whole_log
-from tests.emulator.people import Caller
-from tests.emulator.stage import Stage
+from tests.emulator.outside import LogEntry, list_entries, wait_until_appended, read_verified_log
+from tests.emulator.people import ApiClient
+from tests.emulator.stage import LocalStage
 from tests.harness.receiver import Receiver, Reply
-from tests.harness.waiting import until
+from tests.harness.waiting import wait_until
 
 CONNECTIONS: Final = (1, 10, 50)
 SECONDS: Final = 5
@@ -49,20 +49,20 @@ _CANNON: Final = Path(__file__).with_name("load.mjs")
 class Tenant:
     """An organization with a platform whose spaces are read, listed and renamed; `names` are those acknowledged."""
 
-    owner: Caller
+    owner: ApiClient
     organization: str
     platform: str
     spaces: Sequence[str]
     names: list[str] = field(default_factory=list)
 
     @classmethod
-    def founded(cls, owner: Caller, receiver: Receiver) -> "Tenant":
+    def founded(cls, owner: ApiClient, receiver: Receiver) -> "Tenant":
         """Let somebody found it, with so many spaces, and a webhook that hears of their changes."""
-        organization = owner.makes_organization()
+        organization = owner.create_organization()
         platform = _made(owner, "/platforms", organizationId=organization, name="Engines")
         spaces = [_made(owner, "/spaces", platformId=platform, name=f"Looms {number}") for number in range(SPACES)]
-        settled(owner, organization)
-        url = receiver.at("127.0.0.1")
+        wait_until_appended(owner, organization)
+        url = receiver.url_at("127.0.0.1")
         _made(owner, f"/organizations/{organization}/webhooks", url=url, events=["space.updated"])
         return cls(owner, organization, platform, spaces)
 
@@ -90,10 +90,10 @@ class Tenant:
 def main() -> None:
     """Measure, keep the figures and print them."""
     with TemporaryDirectory() as folder, Receiver() as receiver:
-        receiver.answer = Reply(status=204)
-        stage = Stage(Path(folder), told={"LOG_LEVEL": "ERROR"}).start()
+        receiver.default_reply = Reply(status=204)
+        stage = LocalStage(Path(folder), environment_overrides={"LOG_LEVEL": "ERROR"}).start()
         try:
-            with Caller(stage, "ada") as ada:
+            with ApiClient(stage, "ada") as ada:
                 found = measured(Tenant.founded(ada, receiver), receiver)
         finally:
             stage.terminate()
@@ -131,12 +131,12 @@ def turn(tenant: Tenant, receiver: Receiver, kind: str, connections: int) -> dic
         try:
             row = loaded(tenant, kind, connections, SECONDS)
             ended = time.monotonic()
-            settled(tenant.owner, tenant.organization)
+            wait_until_appended(tenant.owner, tenant.organization)
         finally:
             done.set()
         row["ledger"] = {"max": round(max(waits.result()), 2), "behind": round(time.monotonic() - ended, 2)}
     names = set(tenant.names[before:])
-    until(lambda: names <= {_name(request.body) for request in list(receiver.requests)}, _PATIENCE_SECONDS, every=1)
+    wait_until(lambda: names <= {_name(request.body) for request in list(receiver.requests)}, _PATIENCE_SECONDS, interval_seconds=1)
     lags = [Arrival.of(request).lag for request in list(receiver.requests) if _name(request.body) in names]
     return row | {"changed": len(names), "delivery": spread(lags)}
 
@@ -178,14 +178,14 @@ def looked(tenant: Tenant, done: Event) -> list[float]:
 
 def proven(tenant: Tenant, receiver: Receiver) -> None:
     """End the program unless the log is whole and has one entry of each change that the load was told of."""
-    whole_log(tenant.owner, tenant.organization)
-    entries = entries_of(tenant.owner, tenant.organization, type="space.updated")
+    read_verified_log(tenant.owner, tenant.organization)
+    entries = list_entries(tenant.owner, tenant.organization, type="space.updated")
     if wrong := without_their_entry(tenant.names, entries):
         raise SystemExit(f"{len(wrong)} acknowledged changes don't have their one entry: {wrong}")
     _check_order([Arrival.of(request).sequence for request in receiver.requests])
 
 
-def without_their_entry(names: Sequence[str], entries: Sequence[Entry]) -> list[str]:
+def without_their_entry(names: Sequence[str], entries: Sequence[LogEntry]) -> list[str]:
     """Return those of the names for which there is not just one entry that says so."""
     counts = Counter(entry["data"]["name"] for entry in entries)
     return [name for name in names if counts[name] != 1]
@@ -197,7 +197,7 @@ def _check_order(sequences: Sequence[int]) -> None:
         raise SystemExit(f"The webhook was not told in the order of the log: {first}")
 
 
-def _made(owner: Caller, path: str, **body: Any) -> str:
+def _made(owner: ApiClient, path: str, **body: Any) -> str:
     made: str = owner.post(path, json=body).raise_for_status().json()["id"]
     return made
 

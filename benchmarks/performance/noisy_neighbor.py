@@ -29,9 +29,9 @@ from benchmarks.performance.noisy_neighbor_section import written
 from local.server.emulator import answers
 from local.server.processes import Child, start, stop
 from local.server.run import free_port
-from tests.emulator.people import Caller
-from tests.emulator.stage import Stage, environment
-from tests.harness.waiting import until
+from tests.emulator.people import ApiClient
+from tests.emulator.stage import LocalStage, process_environment
+from tests.harness.waiting import wait_until
 
 SETTING: Final = 600
 KEYS: Final = 10
@@ -88,9 +88,9 @@ class Tenant:
     keys: Sequence[str]
 
     @classmethod
-    def found(cls, owner: Caller, keys: int) -> "Tenant":
+    def found(cls, owner: ApiClient, keys: int) -> "Tenant":
         """Let somebody make an organization with so many keys."""
-        path = f"/organizations/{owner.makes_organization()}"
+        path = f"/organizations/{owner.create_organization()}"
         made = [owner.post(f"{path}/api-keys", json={"name": "Flood", "scopes": ["read"]}) for _ in range(keys)]
         return cls(path, [answer.json()["key"] for answer in made])
 
@@ -133,9 +133,9 @@ class Turn:
 def main() -> None:
     """Measure, keep the figures and print them."""
     with TemporaryDirectory() as folder, get_context("spawn").Pool(1) as pool:
-        stage = Stage(Path(folder), told={"LOG_LEVEL": "ERROR"}).start()
+        stage = LocalStage(Path(folder), environment_overrides={"LOG_LEVEL": "ERROR"}).start()
         try:
-            with services(stage, 0) as off, services(stage, SETTING) as on, Caller(stage, "ada") as ada:
+            with services(stage, 0) as off, services(stage, SETTING) as on, ApiClient(stage, "ada") as ada:
                 calm, flooding = Tenant.found(ada, KEYS), Tenant.found(ada, 1)
                 found = measured(pool, calm, flooding, {"alone": on, "off": off, "on": on})
         finally:
@@ -145,10 +145,10 @@ def main() -> None:
 
 
 @contextmanager
-def services(stage: Stage, setting: int) -> Iterator[Sequence[int]]:
+def services(stage: LocalStage, setting: int) -> Iterator[Sequence[int]]:
     """Let processes of the service run within the block that let so many requests through, and give their ports."""
     ports = [free_port() for _ in range(_PROCESSES)]
-    variables = environment(
+    variables = process_environment(
         stage.state, SETTINGS_FILE=str(stage.settings_file), REQUESTS_PER_MINUTE=str(setting), LOG_LEVEL="ERROR"
     )
     children: list[Child] = []
@@ -156,7 +156,7 @@ def services(stage: Stage, setting: int) -> Iterator[Sequence[int]]:
         for port in ports:
             command = [sys.executable, "-m", "local.server.api", str(port)]
             children.append(start("service", command, stage.state / f"service-{port}.log", variables))
-        until(lambda: all(answers(port, "/status") for port in ports), _START_SECONDS)
+        wait_until(lambda: all(answers(port, "/status") for port in ports), _START_SECONDS)
         yield ports
     finally:
         stop(children, _START_SECONDS)

@@ -20,9 +20,9 @@ from benchmarks.performance.dataset import FEW, LOGS, among
 from chalicelib.entrypoints.catalogue import operations
 from chalicelib.kernel.core import aws
 from chalicelib.kernel.operations.operation import Operation
-from tests.catalogue.examples.registry import crowd, feature_of, perform
-from tests.catalogue.solo_operations import standing_alone
-from tests.catalogue.tenant_fixture import World
+from tests.catalogue.examples.registry import add_neighbours, get_feature, call_operation
+from tests.catalogue.solo_operations import standalone_tenant
+from tests.catalogue.tenant_fixture import TenantFixture
 from tests.harness import calls, snapshots
 from tests.harness.snapshots import Snapshot
 
@@ -35,21 +35,21 @@ Figures = dict[str, Any]
 
 def main() -> None:
     """Measure, keep the figures, and write the page."""
-    with redirect_stdout(StringIO()), standing_alone() as world:  # What the service logs is not asked for.
+    with redirect_stdout(StringIO()), standalone_tenant() as world:  # What the service logs is not asked for.
         measured = dict(rows(world, SIZES))
     document.keep("operations", {"of": circumstances(), "operations": measured})
 
 
-def rows(world: World, sizes: Iterable[int]) -> Iterator[tuple[str, list[Figures]]]:
+def rows(world: TenantFixture, sizes: Iterable[int]) -> Iterator[tuple[str, list[Figures]]]:
     """Yield each operation with its figures at these sizes. What is beside other features' examples stays the same."""
-    world.workers.settle()
+    world.workers.run_until_idle()
     aws.reset_clients()
-    calls.watch()
+    calls.watch_clients()
     watch_too()
-    alone = snapshots.taken()
-    crowd(world, FEW)
-    few = snapshots.taken()
-    for feature, grouped in groupby(sorted(operations(), key=feature_of), feature_of):
+    alone = snapshots.take_snapshot()
+    add_neighbours(world, FEW)
+    few = snapshots.take_snapshot()
+    for feature, grouped in groupby(sorted(operations(), key=get_feature), get_feature):
         print(feature, file=sys.stderr, flush=True)
         made = [*grouped]
         found: dict[str, list[Figures]] = {operation.id: [] for operation in made}
@@ -64,17 +64,17 @@ def rows(world: World, sizes: Iterable[int]) -> Iterator[tuple[str, list[Figures
         yield from found.items()
 
 
-def figures(operation: Operation, world: World, table: Snapshot) -> Figures:
+def figures(operation: Operation, world: TenantFixture, table: Snapshot) -> Figures:
     """Return what an operation asks for where the table is like this. Raises SystemExit if it does not succeed."""
-    snapshots.put_back(table)
-    world.met()
+    snapshots.restore_snapshot(table)
+    world.warm_caches()
     with metered() as spent:
-        answer = perform(operation, world)
+        answer = call_operation(operation, world)
     if answer.status != operation.success:
         raise SystemExit(f"{operation.id}: {answer.text}")
     return {
-        "calls": len(answer.calls.made),
-        "trips": _trips(answer.calls.made),
+        "calls": len(answer.calls.call_list),
+        "trips": _trips(answer.calls.call_list),
         "read": spent.read,
         "written": spent.written,
         "indexed": spent.indexed,
@@ -83,7 +83,7 @@ def figures(operation: Operation, world: World, table: Snapshot) -> Figures:
 
 def _trips(made: Iterable[calls.Call]) -> int:
     """Return how often something was waited for: once for all that is asked side by side."""
-    return sum(1 if parallel else len([*run]) for parallel, run in groupby(made, lambda call: call.beside))
+    return sum(1 if parallel else len([*run]) for parallel, run in groupby(made, lambda call: call.is_concurrent))
 
 
 if __name__ == "__main__":

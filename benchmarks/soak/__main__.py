@@ -27,9 +27,9 @@ from benchmarks.soak.journal import History
 from benchmarks.soak.record_types import KINDS
 from benchmarks.soak.tenants import Tenant
 from chalicelib.kernel.core.clock import timestamp_ms
-from tests.emulator.outside import entries_of
-from tests.emulator.stage import Stage
-from tests.harness.receiver import Receiver, Reply, Request
+from tests.emulator.outside import list_entries
+from tests.emulator.stage import LocalStage
+from tests.harness.receiver import Receiver, Reply, ReceivedRequest
 
 _PAUSES: Final = (5.0, 40.0)
 _SETTLE_SECONDS: Final = 420.0
@@ -55,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     asked = parser.parse_args(arguments)
     print(f"SEED={asked.seed}", flush=True)
     with TemporaryDirectory() as folder, Receiver() as receiver:
-        stage = Stage(Path(folder)).start("--revive")
+        stage = LocalStage(Path(folder)).start("--revive")
         try:
             found = Soak(stage, receiver, asked).run()
         finally:
@@ -69,7 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 class Soak:
     """One soak: the tenants, who kills, and all that is found."""
 
-    def __init__(self, stage: Stage, receiver: Receiver, asked: argparse.Namespace) -> None:
+    def __init__(self, stage: LocalStage, receiver: Receiver, asked: argparse.Namespace) -> None:
         self._stage, self._receiver, self._asked = stage, receiver, asked
         self._history = History()
         self._tenants = [Tenant(stage, number, asked.seed, self._history) for number in range(asked.tenants)]
@@ -101,10 +101,10 @@ class Soak:
     def _open_endpoints(self) -> None:
         for tenant in self._tenants:
             well, shaky = f"/well/{tenant.number}", f"/shaky/{tenant.number}"
-            self._receiver.answers |= {well: Reply(status=204), shaky: self._shake}
-            tenant.begin([self._receiver.at("127.0.0.1", path) for path in (well, shaky)])
+            self._receiver.replies_by_path |= {well: Reply(status=204), shaky: self._shake}
+            tenant.begin([self._receiver.url_at("127.0.0.1", path) for path in (well, shaky)])
 
-    def _shake(self, _: Request) -> Reply:
+    def _shake(self, _: ReceivedRequest) -> Reply:
         fails = self._chance.random() < 0.3  # noqa: PLR2004 - three of ten
         return Reply(status=500) if fails else Reply(status=204)
 
@@ -135,7 +135,7 @@ class Soak:
         return not any(map(checks.pending, self._tenants)) and not any(map(self._missing, self._tenants))
 
     def _missing(self, tenant: Tenant) -> list[str]:
-        entries, found = entries_of(tenant.caller, tenant.organization), []
+        entries, found = list_entries(tenant.caller, tenant.organization), []
         for url, webhook in tenant.webhooks.items():
             arrived = checks.arrived(self._receiver, url.partition(str(self._receiver.port))[2])
             # What happened before the webhook was there, it is not told.
@@ -145,7 +145,7 @@ class Soak:
         return found
 
     def _found(self, versions: Sequence[Mapping[str, int]]) -> dict[str, Any]:
-        entries = {tenant.organization: entries_of(tenant.caller, tenant.organization) for tenant in self._tenants}
+        entries = {tenant.organization: list_entries(tenant.caller, tenant.organization) for tenant in self._tenants}
         history = self._history
         broken = {
             "acknowledged": assertions.acknowledged_without_entry(history.received_events, entries),

@@ -12,7 +12,7 @@ from typing import Final
 
 import httpx
 
-from tests.emulator.stage import Stage
+from tests.emulator.stage import LocalStage
 
 _MODULES: Final = {"service": "local.server.api", "workers": "local.server.event_source_emulator"}
 _LOOK_SECONDS: Final = 0.02
@@ -26,7 +26,7 @@ _MIB: Final = 1024 * 1024
 class Mishaps:
     """Kills the service or its workers at random moments, as the seed has it."""
 
-    stage: Stage
+    stage: LocalStage
     chance: Random
     pauses: tuple[float, float]
     kills: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_MODULES, 0))
@@ -61,7 +61,7 @@ class Mishaps:
 class Watch:
     """What processes took at most: memory in MiB, and open files; by name."""
 
-    stage: Stage
+    stage: LocalStage
     memory: dict[str, float] = field(default_factory=dict)
     files: dict[str, int] = field(default_factory=dict)
 
@@ -83,6 +83,6 @@ class Watch:
         self.files[name] = max(files, self.files.get(name, 0))
 
 
-def living(stage: Stage, name: str) -> list[int]:
+def living(stage: LocalStage, name: str) -> list[int]:
     """Return the ids of the processes of that name."""
-    return [process for process, command in stage.processes().items() if _MODULES[name] in command]
+    return [process for process, command in stage.list_processes().items() if _MODULES[name] in command]

@@ -9,7 +9,7 @@ from uuid import UUID
 import httpx
 
 from benchmarks.soak.journal import MUTATING, History, ReceivedEvent, StoredRecord
-from tests.emulator.people import Caller
+from tests.emulator.people import ApiClient
 
 _MOST_TRIES: Final = 40
 _PAUSE_SECONDS: Final = 0.25
@@ -23,7 +23,7 @@ Json = dict[str, Any]
 class Asking:
     """Somebody who asks, asks again where no answer came, and remembers what they were told."""
 
-    def __init__(self, caller: Caller, history: History, chance: Random, tenant: int | None = None) -> None:
+    def __init__(self, caller: ApiClient, history: History, chance: Random, tenant: int | None = None) -> None:
         """Take who asks; `tenant`: by whose number their answers are kept, to be asked for again."""
         self.organization = ""
         self._caller, self._history, self._chance, self._tenant = caller, history, chance, tenant

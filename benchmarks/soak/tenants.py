@@ -16,9 +16,9 @@ from httpx import Response
 from benchmarks.soak.journal import History, StoredRecord
 from benchmarks.soak.record_types import KINDS, Kind
 from benchmarks.soak.requests import Asking
-from tests.emulator.outside import items_of
-from tests.emulator.people import Caller
-from tests.emulator.stage import Stage
+from tests.emulator.outside import list_items
+from tests.emulator.people import ApiClient
+from tests.emulator.stage import LocalStage
 
 _MOST_OF_A_KIND: Final = 30
 _OK, _CREATED, _NO_CONTENT, _NOT_FOUND, _STALE = 200, 201, 204, 404, 412
@@ -42,14 +42,14 @@ class Known:
 class Tenant:
     """Acts at random, as its seed has it, until told to stop."""
 
-    def __init__(self, stage: Stage, number: int, seed: int, history: History) -> None:
+    def __init__(self, stage: LocalStage, number: int, seed: int, history: History) -> None:
         self.number = number
         self.exports: list[str] = []
         self.checkpoints: list[str] = []
         self._chance = Random(f"{seed}/{number}")  # noqa: S311 - a choice that can be made again
         self._history = history
-        self.caller = Caller(stage, f"tenant-{number}")
-        self.guest = Caller(stage, f"guest-{number}")
+        self.caller = ApiClient(stage, f"tenant-{number}")
+        self.guest = ApiClient(stage, f"guest-{number}")
         self.asking = Asking(self.caller, history, self._chance, number)
         self._guest_asking = Asking(self.guest, history, self._chance)
         self._records: list[Known] = []
@@ -58,7 +58,7 @@ class Tenant:
 
     def begin(self, endpoints: Sequence[str]) -> None:
         """Make the places, and webhooks that are told of everything."""
-        self.organization = self.caller.makes_organization(f"Tenant {self.number}")
+        self.organization = self.caller.create_organization(f"Tenant {self.number}")
         self.asking.organization = self._guest_asking.organization = self.organization
         subscription = {"events": ["*"]}
         hooks = f"/organizations/{self.organization}/webhooks"
@@ -101,7 +101,7 @@ class Tenant:
 
     def listed(self) -> set[str]:
         """Return the ids of all records that are there, as lists have them."""
-        lists = [items_of(self.caller, kind.listed_at.format_map(self._places)) for kind in KINDS]
+        lists = [list_items(self.caller, kind.listed_at.format_map(self._places)) for kind in KINDS]
         return {record["id"] for items in lists for record in items}
 
     def export(self) -> None:

@@ -21,7 +21,7 @@ Items = dict[tuple[str, str], Json]
 
 
 @dataclass(frozen=True)
-class Entry:
+class StoredEntry:
     """A stored entry: its canonical bytes, and its sequence unless it is pending.
 
     An erased entry has an empty body. Its stored leaf hash remains.
@@ -31,7 +31,7 @@ class Entry:
     log: str
     sequence: int | None
     body: bytes
-    kept: bytes
+    stored_leaf_hash: bytes
 
     @property
     def json(self) -> Json:
@@ -40,9 +40,9 @@ class Entry:
         return fields
 
     @property
-    def leaf(self) -> bytes:
+    def leaf_hash(self) -> bytes:
         """The leaf hash, computed from the body, or the stored one if the entry is erased."""
-        return _leaf(self.body) if self.body else self.kept
+        return _leaf(self.body) if self.body else self.stored_leaf_hash
 
 
 @cache
@@ -50,29 +50,29 @@ def _leaf(body: bytes) -> bytes:
     return rfc6962.leaf_hash(json.loads(body))
 
 
-def entries(items: Items | None = None) -> list[Entry]:
+def load_entries(items: Items | None = None) -> list[StoredEntry]:
     """Return the entries of all logs, in the order of their sequences. Pending ones come last."""
-    items = snapshots.stored() if items is None else items
+    items = snapshots.items_by_key() if items is None else items
     loaded = [_stored_entry(item, items) for item in items.values() if item.get("kind") == "entry"]
     return sorted(loaded, key=lambda entry: (entry.log, entry.sequence or float("inf"), entry.id))
 
 
-def _stored_entry(item: Json, items: Items) -> Entry:
+def _stored_entry(item: Json, items: Items) -> StoredEntry:
     body_key = (f"B#{item['log_id']}", item["id"])
     body = b"" if "erased" in item else item.get("body") or items[body_key]["body"]
     assert bool(body) or body_key not in items
-    return Entry(item["id"], item["log_id"], item.get("sequence"), body, item["leaf"])
+    return StoredEntry(item["id"], item["log_id"], item.get("sequence"), body, item["leaf"])
 
 
-def assert_proven(items: Items | None = None) -> None:
+def assert_logs_are_proven(items: Items | None = None) -> None:
     """Assert that every log is valid.
 
     No entry is pending, sequences have no gaps, the signed checkpoint is that of exactly these entries, the batches
     list each entry in order, and each entry has a completed delivery for every subscriber.
     """
-    items = snapshots.stored() if items is None else items
-    logs: dict[str, list[Entry]] = {}
-    for entry in entries(items):
+    items = snapshots.items_by_key() if items is None else items
+    logs: dict[str, list[StoredEntry]] = {}
+    for entry in load_entries(items):
         logs.setdefault(entry.log, []).append(entry)
     pending = [key for key in items if key[0].startswith("Q#") and not key[1].startswith("!")]
     assert pending == []
@@ -80,8 +80,8 @@ def assert_proven(items: Items | None = None) -> None:
     for log, log_entries in logs.items():
         assert [entry.sequence for entry in log_entries] == list(range(1, len(log_entries) + 1))
         assert _ids_in_batches(log, items) == [entry.id for entry in log_entries]
-        head, leaves = items[f"Q#{log}", "!"], [entry.leaf for entry in log_entries]
-        assert rfc6962.check_note(head["note"], log, leaves, PUBLIC_KEY) == []
+        head, leaves = items[f"Q#{log}", "!"], [entry.leaf_hash for entry in log_entries]
+        assert rfc6962.check_checkpoint(head["note"], log, leaves, PUBLIC_KEY) == []
         _assert_chains_are_complete(log, head, leaves, items)
 
 
@@ -89,7 +89,7 @@ def _assert_chains_are_complete(log: str, head: Json, leaves: Sequence[bytes], i
     """Assert that the chains contain every entry, and that the signed statement lists the chains."""
     chains = {key[1]: item for key, item in items.items() if key[0] == f"Q#{log}" and key[1] != "!"}
     assert sum(int(chain["number"]) for chain in chains.values()) == len(leaves)
-    lines = rfc6962.check_note(head["chains"], f"{log}/chains", leaves, PUBLIC_KEY)
+    lines = rfc6962.check_checkpoint(head["chains"], f"{log}/chains", leaves, PUBLIC_KEY)
     macs = {sk: base64.b64encode(chain["mac"][4:20]).decode() for sk, chain in chains.items()}
     chain_lines = [f"chain {int(sk[1:])} {chains[sk]['number']} {mac}" for sk, mac in sorted(macs.items())]
     assert lines == ["since 0", "lost 0", *chain_lines]
@@ -104,7 +104,7 @@ def _ids_in_batches(log: str, items: Items) -> list[str]:
     return ids
 
 
-def _assert_delivered(items: Items, logs: Mapping[str, list[Entry]]) -> None:
+def _assert_delivered(items: Items, logs: Mapping[str, list[StoredEntry]]) -> None:
     """Assert that each entry has a completed delivery for every subscriber."""
     for log, log_entries in logs.items():
         subscribers = items.get((f"F#{log}", "#"), {}).get("of", {})

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-BEYOND: Final[Mapping[str, str]] = {
+EXTRA_OPERATIONS: Final[Mapping[str, str]] = {
     "get_organization_member": "Returns the ETag for changes of the member, as each operation on a single record does.",
     "get_platform_member": "Returns the ETag for changes of the member.",
     "get_space_member": "Returns the ETag for changes of the member.",
@@ -36,7 +36,7 @@ BEYOND: Final[Mapping[str, str]] = {
 }
 """The reason for each additional operation, by operation id."""
 
-FURTHER_EVENTS: Final[Mapping[str, tuple[str, ...]]] = {
+EXTRA_EVENTS: Final[Mapping[str, tuple[str, ...]]] = {
     "update_organization": ("organization.restored",),
     "accept_invitation": (
         "organization.invitation.declined",

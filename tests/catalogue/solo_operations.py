@@ -10,11 +10,11 @@ from typing import Final
 import pytest
 
 from chalicelib.kernel.core.settings import settings
-from tests.catalogue.tenant_fixture import People, World
+from tests.catalogue.tenant_fixture import People, TenantFixture
 from tests.harness import cloud
-from tests.harness.api import Api
+from tests.harness.api import ApiClient
 from tests.harness.callers import Issuer
-from tests.harness.external_servers import let_them_take_everything
+from tests.harness.external_servers import stub_external_servers
 from tests.harness.mailbox import SENDER, Mailbox
 from tests.harness.workers import Workers
 
@@ -22,7 +22,7 @@ _ROLES: Final = ("owner", "admin", "editor", "member", "invited", "outsider")
 
 
 @contextmanager
-def standing_alone() -> Iterator[World]:
+def standalone_tenant() -> Iterator[TenantFixture]:
     """Create the tenant with AWS in memory, and yield it."""
     import_module("tests.conftest")  # This import sets the settings of tests.
     from app import app
@@ -31,10 +31,10 @@ def standing_alone() -> Iterator[World]:
         issuer = Issuer(Path(folder))
         for name, value in {**issuer.settings(), "MAIL_FROM": SENDER}.items():
             patched.setenv(name, value)
-        cloud.clear()
-        Mailbox().open(patched)
-        let_them_take_everything(patched)
-        operator = issuer.person("operator", "operator", groups=["operators"])
-        people = People(**{role: issuer.person(role, role) for role in _ROLES}, operator=operator, issuer=issuer)
-        yield World.made(Api(app), Workers(app), people)
+        cloud.reset()
+        Mailbox().start_recording(patched)
+        stub_external_servers(patched)
+        operator = issuer.create_person("operator", "operator", groups=["operators"])
+        people = People(**{role: issuer.create_person(role, role) for role in _ROLES}, operator=operator, issuer=issuer)
+        yield TenantFixture.create(ApiClient(app), Workers(app), people)
     settings.cache_clear()

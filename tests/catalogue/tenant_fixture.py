@@ -12,23 +12,31 @@ from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Entity, Item
 from chalicelib.kernel.storage.writes import Write
 from tests.harness import callers, research
-from tests.harness.api import Api
+from tests.harness.api import ApiClient
 from tests.harness.callers import Issuer, Person
-from tests.harness.channels import room
-from tests.harness.clock import ago
-from tests.harness.domains import came_to
-from tests.harness.exports import begin_export
-from tests.harness.invitations import Invited, accepts, invite
-from tests.harness.leads import Inquiry, send
-from tests.harness.menus import put_menu, to_page
-from tests.harness.organizations import Founded, found, make_key
-from tests.harness.platforms import Room, Running, comes_in, furnish, make_space, run_platform, takes_part
-from tests.harness.redirects import Signpost, redirect
-from tests.harness.reference import load_few
-from tests.harness.sites import Leaf, Published, edit, make_site, page_of
-from tests.harness.stored_records import beginning
-from tests.harness.taxonomy import Attached, Node, attach, plant_line
-from tests.harness.webhooks import deliveries, hook
+from tests.harness.channels import create_channel
+from tests.harness.clock import backdate
+from tests.harness.domains import set_domain_state
+from tests.harness.exports import create_export
+from tests.harness.invitations import CreatedInvitation, accept_invitation, create_invitation
+from tests.harness.leads import CreatedLead, create_lead
+from tests.harness.menus import page_item, put_menu
+from tests.harness.organizations import CreatedOrganization, create_api_key, create_organization
+from tests.harness.platforms import (
+    CreatedPlatform,
+    CreatedSpace,
+    add_block_capability_and_module,
+    add_platform_member,
+    add_space_member,
+    create_platform,
+    create_space,
+)
+from tests.harness.redirects import CreatedRedirect, create_redirect
+from tests.harness.reference import load_small_dataset
+from tests.harness.sites import CreatedPage, CreatedSite, create_published_page, create_site, update_page
+from tests.harness.stored_records import new_record_fields
+from tests.harness.taxonomy import CreatedAttachment, CreatedNode, create_attachment, create_node_chain
+from tests.harness.webhooks import create_webhook, list_deliveries
 from tests.harness.workers import Workers
 
 
@@ -48,83 +56,87 @@ class People:
     operator: Person
     issuer: Issuer
 
-    def of_role(self, role: Role) -> Person:
+    def get_by_role(self, role: Role) -> Person:
         """Return the person who has a role in the organization."""
         person: Person = getattr(self, role.value)
         return person
 
 
 @dataclass(frozen=True)
-class Furnished(Founded):
+class PopulatedOrganization(CreatedOrganization):
     """An organization with one record for each path parameter."""
 
     api_key: callers.Caller
-    invitation: Invited
+    invitation: CreatedInvitation
     erasure_id: str
     export_id: str
     webhook_id: str
     delivery_id: str
     replay_id: str
     channel_id: str
-    platform: Running
-    space: Room
-    club: Running
-    node: Node
-    attachment: Attached
-    site: Published
-    page: Leaf
+    platform: CreatedPlatform
+    space: CreatedSpace
+    open_platform: CreatedPlatform
+    node: CreatedNode
+    attachment: CreatedAttachment
+    site: CreatedSite
+    page: CreatedPage
     preview_token: str
-    redirect: Signpost
-    lead: Inquiry
+    redirect: CreatedRedirect
+    lead: CreatedLead
 
     @classmethod
-    def made(cls, api: Api, workers: Workers, owner: Person, name: str, invited: Person) -> "Furnished":
+    def create(
+        cls, api: ApiClient, workers: Workers, owner: Person, name: str, invited: Person
+    ) -> "PopulatedOrganization":
         """Create an organization and its records over HTTP."""
-        created = found(api, owner, name=name)
-        webhook = hook(api, created, "https://hooks.example.com/atrium", events=["organization.webhook.*"])
-        channel = room(api, created, "https://hooks.slack.com/services/T0/B0/world", events=["organization.webhook.*"])
+        created = create_organization(api, owner, name=name)
+        webhook = create_webhook(api, created, "https://hooks.example.com/atrium", events=["organization.webhook.*"])
+        channel = create_channel(
+            api, created, "https://hooks.slack.com/services/T0/B0/world", events=["organization.webhook.*"]
+        )
         workers.deliver()
-        key = make_key(api, created, "api-keys:read", name="Inventory")
-        invitation = invite(api, created, invited)
-        erasure = api.post(f"{created.path}/erasures", as_=owner, json={"email": "long.gone@example.org"})
-        (delivery,) = deliveries(api, webhook)
-        replay = api.post(f"{webhook.path}/replay", as_=owner, json={"from": delivery["createdAt"]})
-        platform = run_platform(api, created)
-        came_to(platform, "failed", f"{name.lower()}.example.com")
-        machines, looms = plant_line(api, platform, "Machines", "Looms")
-        site = make_site(api, created, slug=f"{created.record['slug']}-site")
-        page = page_of(api, site, "Looms", below=page_of(api, site, "Welcome"))
-        preview = api.get(f"{page.path}/preview", as_=owner)
-        edit(api, page, title="All looms")
+        key = create_api_key(api, created, "api-keys:read", name="Inventory")
+        invitation = create_invitation(api, created, invited)
+        erasure = api.post(f"{created.path}/erasures", caller=owner, json={"email": "long.gone@example.org"})
+        (delivery,) = list_deliveries(api, webhook)
+        replay = api.post(f"{webhook.path}/replay", caller=owner, json={"from": delivery["createdAt"]})
+        platform = create_platform(api, created)
+        set_domain_state(platform, "failed", f"{name.lower()}.example.com")
+        machines, looms = create_node_chain(api, platform, "Machines", "Looms")
+        site = create_site(api, created, slug=f"{created.record['slug']}-site")
+        page = create_published_page(api, site, "Looms", parent=create_published_page(api, site, "Welcome"))
+        preview = api.get(f"{page.path}/preview", caller=owner)
+        update_page(api, page, title="All looms")
         organization = cls(
             created.record,
             owner,
             key,
             invitation,
             erasure.json["id"],
-            begin_export(api, created).id,
+            create_export(api, created).id,
             webhook.id,
             delivery["id"],
             replay.json["id"],
             channel.id,
             platform,
-            make_space(api, platform),
-            run_platform(api, created, published=True, name="Club", joinPolicy="open"),
+            create_space(api, platform),
+            create_platform(api, created, publish=True, name="Club", joinPolicy="open"),
             looms,
-            attach(api, machines),
+            create_attachment(api, machines),
             site,
             page,
             preview.json["token"],
-            redirect(api, site, "/old-looms/*", "/looms"),
-            send(api, f"desk@{name.lower()}.example", message="Can it count to ten?"),
+            create_redirect(api, site, "/old-looms/*", "/looms"),
+            create_lead(api, f"desk@{name.lower()}.example", message="Can it count to ten?"),
         )
-        put_menu(api, site, to_page(page), menu=organization.navigation_id)
-        furnish(
+        put_menu(api, site, page_item(page), navigation_id=organization.navigation_id)
+        add_block_capability_and_module(
             api,
             organization.space,
-            block=organization.project_block_id,
-            capability=organization.capability_key,
-            module=organization.module_id,
+            project_block_id=organization.project_block_id,
+            capability_key=organization.capability_key,
+            module_id=organization.module_id,
         )
         return organization
 
@@ -159,7 +171,7 @@ class Furnished(Founded):
         return f"{self.path}/webhooks/{self.webhook_id}"
 
     @property
-    def things(self) -> Mapping[str, str]:
+    def path_parameters(self) -> Mapping[str, str]:
         """The values of path parameters that name the organization and its records."""
         return {
             "organization_id": self.id,
@@ -190,31 +202,31 @@ class Furnished(Founded):
 
 
 @dataclass
-class World:
+class TenantFixture:
     """An organization with a member of each role, and a rivals' organization. Both were created some minutes ago."""
 
-    api: Api
+    api: ApiClient
     workers: Workers
     people: People
-    organization: Furnished
-    rivals: Furnished
+    organization: PopulatedOrganization
+    rivals: PopulatedOrganization
 
     @classmethod
-    def made(cls, api: Api, workers: Workers, people: People) -> "World":
+    def create(cls, api: ApiClient, workers: Workers, people: People) -> "TenantFixture":
         """Create the organizations over HTTP, and process all their tasks."""
-        with ago(minutes=3):
-            organization = Furnished.made(api, workers, people.owner, "Bletchley", people.invited)
-            rivals = Furnished.made(api, workers, people.outsider, "Rivals", people.invited)
+        with backdate(minutes=3):
+            organization = PopulatedOrganization.create(api, workers, people.owner, "Bletchley", people.invited)
+            rivals = PopulatedOrganization.create(api, workers, people.outsider, "Rivals", people.invited)
             for role in (Role.ADMIN, Role.EDITOR, Role.MEMBER):
-                person = people.of_role(role)
-                accepts(api, invite(api, organization, person, role=role), person)
-            takes_part(organization.platform, people.editor, Role.EDITOR)
-            comes_in(organization.space, people.editor, Role.EDITOR)
-            put(research.standing(people.owner))
-            workers.settle()
-        load_few()
-        with ago(minutes=1):
-            workers.settle()  # An erasure continues after a minute.
+                person = people.get_by_role(role)
+                accept_invitation(api, create_invitation(api, organization, person, role=role), person)
+            add_platform_member(organization.platform, people.editor, Role.EDITOR)
+            add_space_member(organization.space, people.editor, Role.EDITOR)
+            put_records(research.build_research_records(people.owner))
+            workers.run_until_idle()
+        load_small_dataset()
+        with backdate(minutes=1):
+            workers.run_until_idle()  # An erasure continues after a minute.
         return cls(api, workers, people, organization, rivals)
 
     @property
@@ -225,7 +237,7 @@ class World:
     @property
     def slug(self) -> str:
         """The organization's slug."""
-        return self.organization.things["slug"]
+        return self.organization.path_parameters["slug"]
 
     @property
     def api_key(self) -> callers.Caller:
@@ -233,73 +245,75 @@ class World:
         return self.organization.api_key
 
     @property
-    def invitation(self) -> Invited:
+    def invitation(self) -> CreatedInvitation:
         """The organization's invitation."""
         return self.organization.invitation
 
     @property
-    def platform(self) -> Running:
+    def platform(self) -> CreatedPlatform:
         """The organization's platform."""
         return self.organization.platform
 
     @property
-    def club(self) -> Running:
+    def open_platform(self) -> CreatedPlatform:
         """Another platform of the organization, which all users can join."""
-        return self.organization.club
+        return self.organization.open_platform
 
     @property
-    def space(self) -> Room:
+    def space(self) -> CreatedSpace:
         """The space in the platform."""
         return self.organization.space
 
     @property
-    def site(self) -> Published:
+    def site(self) -> CreatedSite:
         """The organization's published site."""
         return self.organization.site
 
     @property
-    def page(self) -> Leaf:
+    def page(self) -> CreatedPage:
         """A published page of the site, whose draft has changed since."""
         return self.organization.page
 
     @property
-    def lead(self) -> Inquiry:
+    def lead(self) -> CreatedLead:
         """The lead that the organization sent to the operators."""
         return self.organization.lead
 
-    def met(self) -> None:
+    def warm_caches(self) -> None:
         """Fill the caches of the process with the ancestors of all containers and of records with global ids."""
         nodes = (self.organization.node, self.organization.attachment.node)
-        container_paths = (self.platform.path, self.space.path, self.club.path, self.site.path)
+        container_paths = (self.platform.path, self.space.path, self.open_platform.path, self.site.path)
         for path in (*container_paths, *(node.path for node in nodes)):
-            assert self.api.get(path, as_=self.people.owner).status == 200
+            assert self.api.get(path, caller=self.people.owner).status == 200
         assert self.api.get("/sites/resolve", query={"host": self.site.record["host"]}).status == 200
 
-    def rivals_own(self, parameter: str) -> str:
+    def get_rivals_parameter(self, parameter: str) -> str:
         """Return the value of a path parameter that names a record of the rivals."""
-        assert parameter in self.rivals.things, f"add a record for {parameter} to tests/catalogue/tenant_fixture.py"
-        return self.rivals.things[parameter]
+        assert parameter in self.rivals.path_parameters, (
+            f"add a record for {parameter} to tests/catalogue/tenant_fixture.py"
+        )
+        return self.rivals.path_parameters[parameter]
 
-    def entitled(self, operation: Operation) -> Person | None:
+    def get_least_privileged_caller(self, operation: Operation) -> Person | None:
         """Return the least privileged caller of an operation, or None if it is anonymous."""
         if operation.allows_anonymous:
             return None
         if isinstance(operation.access, RequireRole):
-            return self.people.of_role(operation.access.role or Role.MEMBER)
+            return self.people.get_by_role(operation.access.role or Role.MEMBER)
         return self.people.operator if operation.access is Caller.OPERATOR else self.people.owner
 
-    def key(self, *scopes: str, **fields: Any) -> callers.Caller:
+    def create_api_key(self, *scopes: str, **fields: Any) -> callers.Caller:
         """Create an API key of the organization."""
-        return make_key(self.api, self.organization, *scopes, **fields)
+        return create_api_key(self.api, self.organization, *scopes, **fields)
 
 
-def new(number: int) -> list[dict[str, Any]]:
+def new_records_fields(number: int) -> list[dict[str, Any]]:
     """Return the common fields of a number of new records."""
     timestamp = now()
-    return [beginning(timestamp) for _ in range(number)]
+    return [new_record_fields(timestamp) for _ in range(number)]
 
 
-def put(records: Iterable[Entity]) -> None:
+def put_records(records: Iterable[Entity]) -> None:
     """Write records into the table without operations, as neighbours of the records that tests use."""
     put_items(record.item() for record in records)
 

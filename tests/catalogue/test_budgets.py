@@ -15,16 +15,16 @@ from chalicelib.features.audit.log.logic import log_verification
 from chalicelib.kernel.operations.access_rules import RequireRole
 from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.storage.membership_lists import MAX_MEMBERSHIPS
-from tests.catalogue.conftest import Begin
-from tests.catalogue.examples.registry import crowd, perform
-from tests.catalogue.tenant_fixture import World
+from tests.catalogue.conftest import RestoreTenant
+from tests.catalogue.examples.registry import add_neighbours, call_operation
+from tests.catalogue.tenant_fixture import TenantFixture
 from tests.harness import callers
-from tests.harness.api import Answer
-from tests.harness.by_operation import by_operation
+from tests.harness.api import ApiResponse
+from tests.harness.by_operation import parametrize_operations
 from tests.harness.calls import Call
 from tests.harness.clock import Clock
-from tests.harness.external_servers import counted
-from tests.harness.faults import Fault, failing
+from tests.harness.external_servers import record_delivery_urls
+from tests.harness.faults import Fault, inject_fault
 
 DEFAULT_MAX_READS: Final = 2
 MAX_READS: Final = {
@@ -105,10 +105,10 @@ OTHER_CALLS: Final = {
 """Calls of read operations other than reads of the table, and the reasons."""
 
 
-def call_successfully(operation: Operation, world: World, **options: Any) -> Answer:
+def call_successfully(operation: Operation, world: TenantFixture, **options: Any) -> ApiResponse:
     """Call an operation, lists with a page size that is always reached and POST requests with an idempotency key."""
     idempotency_headers = {"Idempotency-Key": str(uuid4())} if operation.method == "POST" else None
-    answer = perform(
+    answer = call_operation(
         operation, world, query={"limit": 3} if operation.is_list else None, headers=idempotency_headers, **options
     )
     assert answer.status == operation.success
@@ -128,13 +128,13 @@ def summarize_call(call: Call) -> Mapping[str, object]:
     }
 
 
-@by_operation()
+@parametrize_operations()
 class TestEveryOperation:
-    def test_stays_within_its_budget(self, operation: Operation, world: World) -> None:
-        world.met()
-        calls = call_successfully(operation, world).calls
-        other_calls = Counter(calls.names) - Counter(calls.reads)
-        assert len(calls.reads) <= MAX_READS.get(operation.id, DEFAULT_MAX_READS)
+    def test_stays_within_its_budget(self, operation: Operation, tenant: TenantFixture) -> None:
+        tenant.warm_caches()
+        calls = call_successfully(operation, tenant).calls
+        other_calls = Counter(calls.call_names) - Counter(calls.read_names)
+        assert len(calls.read_names) <= MAX_READS.get(operation.id, DEFAULT_MAX_READS)
         if operation.mutates:
             # External effects are counted before they happen, in a separate transaction.
             writes = 2 if operation.has_external_effects else 1
@@ -143,138 +143,156 @@ class TestEveryOperation:
         else:
             assert other_calls <= Counter(OTHER_CALLS.get(operation.id, {}))
 
-    def test_reads_and_computes_in_proportion_to_its_response(self, operation: Operation, world: World) -> None:
-        world.met()
+    def test_reads_and_computes_in_proportion_to_its_response(
+        self, operation: Operation, tenant: TenantFixture
+    ) -> None:
+        tenant.warm_caches()
         started = process_time()
-        answer = call_successfully(operation, world)
+        answer = call_successfully(operation, tenant)
         # The limit allows for first calls in the process and for other processes on the machine.
         assert process_time() - started <= MAX_CPU_SECONDS
         overhead_bytes = OVERHEAD_BYTES.get(operation.id, DEFAULT_OVERHEAD_BYTES)
         assert answer.calls.bytes_read <= overhead_bytes + 4 * len(answer.text.encode())
 
-    def test_calls_nothing_for_a_caller_without_a_valid_credential(self, operation: Operation, world: World) -> None:
-        rejected = perform(operation, world, as_="nonsense")
+    def test_calls_nothing_for_a_caller_without_a_valid_credential(
+        self, operation: Operation, tenant: TenantFixture
+    ) -> None:
+        rejected = call_operation(operation, tenant, caller="nonsense")
         assert rejected.status == 401
-        assert rejected.calls.names == []
+        assert rejected.calls.call_names == []
 
 
-@by_operation(
+@parametrize_operations(
     lambda o: isinstance(o.access, RequireRole) and (o.access.container_type.parent_type or o.access.via_record)
 )
-def test_an_operation_reads_once_more_if_the_ancestors_are_not_cached(operation: Operation, world: World) -> None:
-    reads = call_successfully(operation, world).calls.reads
+def test_an_operation_reads_once_more_if_the_ancestors_are_not_cached(
+    operation: Operation, tenant: TenantFixture
+) -> None:
+    reads = call_successfully(operation, tenant).calls.read_names
     assert len(reads) <= 1 + MAX_READS.get(operation.id, DEFAULT_MAX_READS)
 
 
-@by_operation(lambda o: o.id not in LISTS_BY_ORGANIZATION)
+@parametrize_operations(lambda o: o.id not in LISTS_BY_ORGANIZATION)
 def test_an_operation_makes_the_same_calls_with_10_and_with_300_neighbours(
-    operation: Operation, world: World, begin: Begin
+    operation: Operation, tenant: TenantFixture, restore_tenant: RestoreTenant
 ) -> None:
-    begin(crowd, 10)
-    world.met()
-    calls_with_10 = [summarize_call(call) for call in call_successfully(operation, world).calls.made]
-    begin(crowd, 300)
-    world.met()
-    calls_with_300 = [summarize_call(call) for call in call_successfully(operation, world).calls.made]
+    restore_tenant(add_neighbours, 10)
+    tenant.warm_caches()
+    calls_with_10 = [summarize_call(call) for call in call_successfully(operation, tenant).calls.call_list]
+    restore_tenant(add_neighbours, 300)
+    tenant.warm_caches()
+    calls_with_300 = [summarize_call(call) for call in call_successfully(operation, tenant).calls.call_list]
     assert calls_with_10 == calls_with_300
 
 
-@by_operation(lambda o: o.has_external_effects)
+@parametrize_operations(lambda o: o.has_external_effects)
 class TestWhatCanNotBeTakenBack:
     def test_is_limited_for_each_organization(self, operation: Operation) -> None:
         assert operation.rate_limits_per("organization")
 
     def test_is_counted_before_it_happens_and_rejected_at_the_limit(
-        self, operation: Operation, world: World, clock: Clock
+        self, operation: Operation, tenant: TenantFixture, clock: Clock
     ) -> None:
         (rate_limit,) = operation.rate_limits_per("organization")
         clock.freeze()
-        with counted() as urls:
+        with record_delivery_urls() as urls:
             for number in range(1, rate_limit.limit + 1):
                 clock.shift(seconds=2)  # A channel accepts one message per second.
-                answer = perform(operation, world)
+                answer = call_operation(operation, tenant)
                 assert (answer.status, len(urls)) == (operation.success, number)
-            rejected = perform(operation, world)
-            rejected_for_key = perform(operation, world, as_=world.key("admin"))
+            rejected = call_operation(operation, tenant)
+            rejected_for_key = call_operation(operation, tenant, caller=tenant.create_api_key("admin"))
             assert len(urls) == rate_limit.limit
         for each in (rejected, rejected_for_key):
-            assert each.code == "429 rate_limited"
+            assert each.status_and_code == "429 rate_limited"
             assert f'"{rate_limit.name}";r=0;' in each.headers["RateLimit"]
-            assert each.calls.of("dynamodb") == each.calls.reads
+            assert each.calls.names_of_service("dynamodb") == each.calls.read_names
 
-    def test_happens_once_and_is_counted_once_despite_a_conflict(self, operation: Operation, world: World) -> None:
-        with counted() as urls, failing(Fault.CONFLICT, name="dynamodb:TransactWriteItems", at=2, times=1) as injected:
-            answer = perform(operation, world)
-        assert (injected.hit, answer.status, len(urls)) == ("dynamodb:TransactWriteItems", operation.success, 1)
+    def test_happens_once_and_is_counted_once_despite_a_conflict(
+        self, operation: Operation, tenant: TenantFixture
+    ) -> None:
+        with (
+            record_delivery_urls() as urls,
+            inject_fault(Fault.CONFLICT, call_name="dynamodb:TransactWriteItems", first_call=2, times=1) as injected,
+        ):
+            answer = call_operation(operation, tenant)
+        assert (injected.failed_call, answer.status, len(urls)) == ("dynamodb:TransactWriteItems", operation.success, 1)
         (rate_limit,) = operation.rate_limits_per("organization")
         assert f'"{rate_limit.name}";r={rate_limit.limit - 1};' in answer.headers["RateLimit"]
 
-    def test_is_counted_even_if_the_request_fails(self, operation: Operation, world: World) -> None:
-        with counted() as urls, failing(Fault.BROKEN, name="dynamodb:TransactWriteItems", at=2, times=None):
-            failed = perform(operation, world)
+    def test_is_counted_even_if_the_request_fails(self, operation: Operation, tenant: TenantFixture) -> None:
+        with (
+            record_delivery_urls() as urls,
+            inject_fault(Fault.INTERNAL_ERROR, call_name="dynamodb:TransactWriteItems", first_call=2, times=None),
+        ):
+            failed = call_operation(operation, tenant)
         assert (failed.status, len(urls)) == (503, 1)
         rate_limit = operation.rate_limits_per("organization")[0]
-        remaining = perform(operation, world).headers["RateLimit"]
+        remaining = call_operation(operation, tenant).headers["RateLimit"]
         assert remaining.startswith(f'"{rate_limit.name}";r={rate_limit.limit - 2};')
 
 
-@by_operation(lambda o: o.mutates)
-def test_a_mutation_notifies_the_ledger_only_after_its_commit(operation: Operation, world: World) -> None:
-    names = call_successfully(operation, world).calls.names
+@parametrize_operations(lambda o: o.mutates)
+def test_a_mutation_notifies_the_ledger_only_after_its_commit(operation: Operation, tenant: TenantFixture) -> None:
+    names = call_successfully(operation, tenant).calls.call_names
     assert names[-2:] == ["dynamodb:TransactWriteItems", "sqs:SendMessage"]
 
 
 class TestVerification:
     def test_reads_one_window_regardless_of_the_length_of_the_log(
-        self, world: World, begin: Begin, monkeypatch: pytest.MonkeyPatch
+        self, tenant: TenantFixture, restore_tenant: RestoreTenant, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(log_verification, "WINDOW_ENTRIES", 4)
         windows = {}
         for number in (10, 300):
-            begin(crowd, number)
-            path, owner = f"{world.organization.path}/audit-log/verify-integrity", world.people.owner
-            first = world.api.get(path, as_=owner)
-            second = world.api.get(path, as_=owner, query={"cursor": first.json["nextCursor"]})
+            restore_tenant(add_neighbours, number)
+            path, owner = f"{tenant.organization.path}/audit-log/verify-integrity", tenant.people.owner
+            first = tenant.api.get(path, caller=owner)
+            second = tenant.api.get(path, caller=owner, query={"cursor": first.json["nextCursor"]})
             assert (first.json["checkedEntries"], second.json["checkedEntries"]) == (4, 8)
-            windows[number] = [[summarize_call(call) for call in answer.calls.made] for answer in (first, second)]
+            windows[number] = [[summarize_call(call) for call in answer.calls.call_list] for answer in (first, second)]
         assert windows[10] == windows[300]
 
 
-@by_operation(lambda o: o.id in LISTS_BY_ORGANIZATION)
+@parametrize_operations(lambda o: o.id in LISTS_BY_ORGANIZATION)
 class TestAListOverOrganizations:
     def test_queries_them_in_parallel_and_reads_the_visible_items_together(
-        self, operation: Operation, world: World, begin: Begin
+        self, operation: Operation, tenant: TenantFixture, restore_tenant: RestoreTenant
     ) -> None:
-        begin(crowd, 10)
-        names = Counter(call_successfully(operation, world).calls.names)
+        restore_tenant(add_neighbours, 10)
+        names = Counter(call_successfully(operation, tenant).calls.call_names)
         # The organizations, the lists of each with the further Queries, and the visible items.
         expected = {"dynamodb:Query": 1 + 11 + LISTS_BY_ORGANIZATION[operation.id], "dynamodb:BatchGetItem": 1}
         assert names == expected
 
-    def test_queries_25_organizations_at_most(self, operation: Operation, world: World, begin: Begin) -> None:
-        begin(crowd, 300)
-        names = Counter(call_successfully(operation, world).calls.names)
+    def test_queries_25_organizations_at_most(
+        self, operation: Operation, tenant: TenantFixture, restore_tenant: RestoreTenant
+    ) -> None:
+        restore_tenant(add_neighbours, 300)
+        names = Counter(call_successfully(operation, tenant).calls.call_names)
         assert names["dynamodb:Query"] <= 1 + MAX_MEMBERSHIPS + LISTS_BY_ORGANIZATION[operation.id]
         assert names["dynamodb:BatchGetItem"] <= 1
 
 
-@by_operation(lambda o: o.scope and o.id != "get_research_job")
+@parametrize_operations(lambda o: o.scope and o.id != "get_research_job")
 class TestByAnApiKey:
-    def test_the_key_takes_one_read_that_is_cached(self, operation: Operation, world: World, begin: Begin) -> None:
-        begin(admin_key)
-        world.met()
-        by_user = call_successfully(operation, world).calls.of("dynamodb")
-        key = begin(admin_key)
-        world.met()
-        first = call_successfully(operation, world, as_=key).calls.of("dynamodb")
+    def test_the_key_takes_one_read_that_is_cached(
+        self, operation: Operation, tenant: TenantFixture, restore_tenant: RestoreTenant
+    ) -> None:
+        restore_tenant(admin_key)
+        tenant.warm_caches()
+        by_user = call_successfully(operation, tenant).calls.names_of_service("dynamodb")
+        key = restore_tenant(admin_key)
+        tenant.warm_caches()
+        first = call_successfully(operation, tenant, caller=key).calls.names_of_service("dynamodb")
         assert first[0] == "dynamodb:GetItem"
         # The record of the key is read together with the items for authorization. Without a container that takes a
         # separate read, and so does the organization of the key.
         assert len(first) <= (1 if isinstance(operation.access, RequireRole) else 2) + len(by_user)
         if not operation.mutates and operation.id != "get_sitemap":  # The second call reads the cached sitemap.
-            assert call_successfully(operation, world, as_=key).calls.of("dynamodb") == first[1:]
+            assert call_successfully(operation, tenant, caller=key).calls.names_of_service("dynamodb") == first[1:]
 
 
-def admin_key(world: World) -> callers.Caller:
+def admin_key(world: TenantFixture) -> callers.Caller:
     """Return an API key with all scopes."""
-    return world.key("admin")
+    return world.create_api_key("admin")

@@ -11,12 +11,12 @@ from chalicelib.entrypoints.catalogue import operations
 from chalicelib.kernel.core.version import API_VERSION
 from chalicelib.kernel.http.models import Patch
 from chalicelib.kernel.operations.operation import Operation
-from tests.catalogue.conftest import Begin
-from tests.catalogue.examples.registry import caller_of, crowd, example_of, perform
-from tests.catalogue.tenant_fixture import World
-from tests.harness.api import Api
-from tests.harness.by_operation import by_operation
-from tests.harness.conformance import document
+from tests.catalogue.conftest import RestoreTenant
+from tests.catalogue.examples.registry import add_neighbours, call_operation, get_caller, get_example
+from tests.catalogue.tenant_fixture import TenantFixture
+from tests.harness.api import ApiClient
+from tests.harness.by_operation import parametrize_operations
+from tests.harness.conformance import openapi_document
 
 READABLE_OR_BROWSER_HEADERS: Final = {
     "cache-control",
@@ -50,17 +50,20 @@ _cursors: Final[dict[str, str]] = {}
 LISTS: Final = [o for o in operations() if o.is_list and o.method == "GET" and o.id not in LISTS_WITH_AT_MOST_ONE_ITEM]
 
 
-@by_operation()
+@parametrize_operations()
 class TestEveryOperation:
-    def test_ignores_unknown_query_parameters(self, operation: Operation, world: World) -> None:
-        assert perform(operation, world, query={"utm_source": "post", "sheet": "7"}).status == operation.success
+    def test_ignores_unknown_query_parameters(self, operation: Operation, tenant: TenantFixture) -> None:
+        assert call_operation(operation, tenant, query={"utm_source": "post", "sheet": "7"}).status == operation.success
 
-    def test_accepts_the_known_version_and_rejects_others(self, operation: Operation, world: World) -> None:
-        assert perform(operation, world, headers={"API-Version": "1999-12-31"}).code == "400 unknown_api_version"
-        assert perform(operation, world, headers={"API-Version": API_VERSION}).status == operation.success
+    def test_accepts_the_known_version_and_rejects_others(self, operation: Operation, tenant: TenantFixture) -> None:
+        assert (
+            call_operation(operation, tenant, headers={"API-Version": "1999-12-31"}).status_and_code
+            == "400 unknown_api_version"
+        )
+        assert call_operation(operation, tenant, headers={"API-Version": API_VERSION}).status == operation.success
 
-    def test_lets_browsers_read_its_response(self, operation: Operation, world: World) -> None:
-        answer = perform(operation, world, headers={"Origin": "https://app.example"})
+    def test_lets_browsers_read_its_response(self, operation: Operation, tenant: TenantFixture) -> None:
+        answer = call_operation(operation, tenant, headers={"Origin": "https://app.example"})
         assert answer.headers["Access-Control-Allow-Origin"] == "*"
         assert "Access-Control-Allow-Credentials" not in answer.headers
         exposed = {name.strip() for name in answer.headers["Access-Control-Expose-Headers"].split(",")}
@@ -71,57 +74,57 @@ class TestEveryOperation:
         assert response_headers <= {name.lower() for name in exposed}
 
 
-@by_operation(lambda o: o.method in ("GET", "DELETE"))
-def test_an_unexpected_body_is_ignored(operation: Operation, world: World) -> None:
-    assert perform(operation, world, body=b"\xff{nonsense").status == operation.success
+@parametrize_operations(lambda o: o.method in ("GET", "DELETE"))
+def test_an_unexpected_body_is_ignored(operation: Operation, tenant: TenantFixture) -> None:
+    assert call_operation(operation, tenant, body=b"\xff{nonsense").status == operation.success
 
 
-@by_operation(lambda o: o.method in ("POST", "PUT", "PATCH") and o.body is None)
-def test_an_empty_body_is_optional(operation: Operation, world: World) -> None:
-    assert perform(operation, world, json=None).status == operation.success
+@parametrize_operations(lambda o: o.method in ("POST", "PUT", "PATCH") and o.body is None)
+def test_an_empty_body_is_optional(operation: Operation, tenant: TenantFixture) -> None:
+    assert call_operation(operation, tenant, json=None).status == operation.success
 
 
-@by_operation(lambda o: o.body and not issubclass(o.body, Patch))
+@parametrize_operations(lambda o: o.body and not issubclass(o.body, Patch))
 class TestEveryBodyExceptPatches:
-    def test_accepts_null_for_optional_fields(self, operation: Operation, world: World) -> None:
-        body = {**dict.fromkeys(body_field_names(operation)), **(example_of(operation, world).body or {})}
-        assert perform(operation, world, json=body).status == operation.success
+    def test_accepts_null_for_optional_fields(self, operation: Operation, tenant: TenantFixture) -> None:
+        body = {**dict.fromkeys(body_field_names(operation)), **(get_example(operation, tenant).body or {})}
+        assert call_operation(operation, tenant, json=body).status == operation.success
 
-    def test_rejects_null_for_other_fields(self, operation: Operation, world: World) -> None:
+    def test_rejects_null_for_other_fields(self, operation: Operation, tenant: TenantFixture) -> None:
         required = set(body_field_names(operation, required=True))
-        response = perform(operation, world, json=dict.fromkeys([*body_field_names(operation), "colour"]))
-        assert response.code == "422 validation_failed"
-        assert {"/colour", *(f"/{name}" for name in required)} == set(response.faults)
-        assert response.faults["/colour"] == "unknown_field"
+        response = call_operation(operation, tenant, json=dict.fromkeys([*body_field_names(operation), "colour"]))
+        assert response.status_and_code == "422 validation_failed"
+        assert {"/colour", *(f"/{name}" for name in required)} == set(response.errors)
+        assert response.errors["/colour"] == "unknown_field"
 
     def test_documents_nullable_fields_in_its_schema(self, operation: Operation) -> None:
         assert operation.body
-        schema = {"components": document()["components"], **openapi.schemas.reference(operation.body.__name__)}
-        fields = document()["components"]["schemas"][operation.body.__name__]["properties"]
+        schema = {"components": openapi_document()["components"], **openapi.schemas.reference(operation.body.__name__)}
+        fields = openapi_document()["components"]["schemas"][operation.body.__name__]["properties"]
         assert set(fields) == set(body_field_names(operation))
         errors = Draft202012Validator(schema).iter_errors(dict.fromkeys(fields))
         assert {error.path[0] for error in errors} == set(body_field_names(operation, required=True))
 
 
-@by_operation(lambda o: o.body)
-def test_a_body_field_in_the_query_is_rejected(operation: Operation, world: World) -> None:
+@parametrize_operations(lambda o: o.body)
+def test_a_body_field_in_the_query_is_rejected(operation: Operation, tenant: TenantFixture) -> None:
     in_query = {field.alias or name for name, field in operation.query.model_fields.items()} if operation.query else ()
     names = [name for name in body_field_names(operation) if name not in in_query]
-    response = perform(operation, world, query=dict.fromkeys(names, "x"))
-    assert response.code == "422 validation_failed"
-    assert response.faults == {f"query/{name}": "misplaced" for name in names}
+    response = call_operation(operation, tenant, query=dict.fromkeys(names, "x"))
+    assert response.status_and_code == "422 validation_failed"
+    assert response.errors == {f"query/{name}": "misplaced" for name in names}
 
 
 @by_path
 class TestEveryPath:
-    def test_rejects_other_methods(self, path: str, api: Api) -> None:
+    def test_rejects_other_methods(self, path: str, api: ApiClient) -> None:
         own_methods = [operation.method for operation in OPERATIONS_BY_PATH[path]]
         for method in (method for method in METHODS if method not in own_methods):
             response = api.request(method, path.format_map(defaultdict(lambda: "x")))
-            assert response.code == "405 method_not_allowed"
+            assert response.status_and_code == "405 method_not_allowed"
             assert {name.strip() for name in response.headers["Allow"].split(",")} == set(own_methods)
 
-    def test_responds_to_preflight_requests(self, path: str, api: Api) -> None:
+    def test_responds_to_preflight_requests(self, path: str, api: ApiClient) -> None:
         request_headers = {
             "Origin": "https://app.example",
             "Access-Control-Request-Method": OPERATIONS_BY_PATH[path][0].method,
@@ -134,66 +137,74 @@ class TestEveryPath:
         assert {"authorization", "content-type", "idempotency-key", "if-match", "if-none-match"} <= accepted
 
 
-@by_operation(lambda o: o in LISTS or o.id in LISTS_WITH_AT_MOST_ONE_ITEM)
+@parametrize_operations(lambda o: o in LISTS or o.id in LISTS_WITH_AT_MOST_ONE_ITEM)
 @pytest.mark.parametrize("limit", ["0", "101", "-1", "many", ""])
-def test_a_list_rejects_an_invalid_limit(operation: Operation, limit: str, world: World) -> None:
-    response = perform(operation, world, query={"limit": limit})
-    assert response.code == "422 validation_failed"
-    assert list(response.faults) == ["query/limit"]
+def test_a_list_rejects_an_invalid_limit(operation: Operation, limit: str, tenant: TenantFixture) -> None:
+    response = call_operation(operation, tenant, query={"limit": limit})
+    assert response.status_and_code == "422 validation_failed"
+    assert list(response.errors) == ["query/limit"]
 
 
-@by_operation(lambda o: o.id in LISTS_WITH_AT_MOST_ONE_ITEM)
+@parametrize_operations(lambda o: o.id in LISTS_WITH_AT_MOST_ONE_ITEM)
 class TestEveryListWithAtMostOneItem:
-    def test_has_one_item_and_no_second_page(self, operation: Operation, world: World, begin: Begin) -> None:
-        begin(crowd, 5)
-        answer = perform(operation, world, query={"limit": 1})
+    def test_has_one_item_and_no_second_page(
+        self, operation: Operation, tenant: TenantFixture, restore_tenant: RestoreTenant
+    ) -> None:
+        restore_tenant(add_neighbours, 5)
+        answer = call_operation(operation, tenant, query={"limit": 1})
         assert len(answer.json["items"]) == 1
         assert answer.json["nextCursor"] is None
         assert "Link" not in answer.headers
 
-    def test_rejects_every_cursor(self, operation: Operation, world: World) -> None:
-        assert perform(operation, world, query={"cursor": "nonsense"}).code == "400 invalid_cursor"
+    def test_rejects_every_cursor(self, operation: Operation, tenant: TenantFixture) -> None:
+        assert call_operation(operation, tenant, query={"cursor": "nonsense"}).status_and_code == "400 invalid_cursor"
 
 
-@by_operation(lambda o: o in LISTS)
+@parametrize_operations(lambda o: o in LISTS)
 class TestEveryList:
     def test_contains_each_item_once_in_one_order_with_every_page_size(
-        self, operation: Operation, world: World, begin: Begin
+        self, operation: Operation, tenant: TenantFixture, restore_tenant: RestoreTenant
     ) -> None:
-        begin(crowd, 5)
-        path, caller = example_of(operation, world).path(operation), caller_of(operation, world)
-        first = world.api.get(path, as_=caller, query={"limit": 100})
+        restore_tenant(add_neighbours, 5)
+        path, caller = get_example(operation, tenant).get_path(operation), get_caller(operation, tenant)
+        first = tenant.api.get(path, caller=caller, query={"limit": 100})
         assert ("Link" in first.headers) == (first.json["nextCursor"] is not None)
-        all_items = world.api.items(path, as_=caller, query={"limit": 100})
+        all_items = tenant.api.get_items(path, caller=caller, query={"limit": 100})
         assert len(all_items) >= 5
         for limit in (1, 3):
-            pages = world.api.pages(path, as_=caller, query={"limit": limit})
+            pages = tenant.api.get_pages(path, caller=caller, query={"limit": limit})
             assert all(len(page["items"]) <= limit for page in pages)
             assert [item for page in pages for item in page["items"]] == all_items
 
-    def test_links_to_its_next_page(self, operation: Operation, world: World, begin: Begin) -> None:
-        begin(crowd, 5)
-        first = perform(operation, world, query={"limit": 2})
+    def test_links_to_its_next_page(
+        self, operation: Operation, tenant: TenantFixture, restore_tenant: RestoreTenant
+    ) -> None:
+        restore_tenant(add_neighbours, 5)
+        first = call_operation(operation, tenant, query={"limit": 2})
         link, relation = first.headers["Link"].split("; ")
         assert relation == 'rel="next"'
         assert f"cursor={first.json['nextCursor']}" in link
         assert "limit=2" in link
 
-    def test_rejects_an_altered_cursor(self, operation: Operation, world: World, begin: Begin) -> None:
-        begin(crowd, 5)
-        cursor = perform(operation, world, query={"limit": 1}).json["nextCursor"]
+    def test_rejects_an_altered_cursor(
+        self, operation: Operation, tenant: TenantFixture, restore_tenant: RestoreTenant
+    ) -> None:
+        restore_tenant(add_neighbours, 5)
+        cursor = call_operation(operation, tenant, query={"limit": 1}).json["nextCursor"]
         altered = ("A" if cursor[20] != "A" else "B").join((cursor[:20], cursor[21:]))
         for invalid in (altered, cursor[:-4], f"{cursor}AAAA", "nonsense", "%00", "é"):
-            response = perform(operation, world, query={"limit": 1, "cursor": invalid})
-            assert response.code == "400 invalid_cursor"
-            assert list(response.faults) == ["query/cursor"]
+            response = call_operation(operation, tenant, query={"limit": 1, "cursor": invalid})
+            assert response.status_and_code == "400 invalid_cursor"
+            assert list(response.errors) == ["query/cursor"]
 
 
-@by_operation(lambda o: o in LISTS)
-def test_a_list_rejects_the_cursor_of_another(operation: Operation, world: World, begin: Begin) -> None:
-    begin(crowd, 5)
+@parametrize_operations(lambda o: o in LISTS)
+def test_a_list_rejects_the_cursor_of_another(
+    operation: Operation, tenant: TenantFixture, restore_tenant: RestoreTenant
+) -> None:
+    restore_tenant(add_neighbours, 5)
     for other in (other for other in LISTS if other is not operation):
         if other.id not in _cursors:
-            _cursors[other.id] = perform(other, world, query={"limit": 1}).json["nextCursor"]
-        response = perform(operation, world, query={"limit": 1, "cursor": _cursors[other.id]})
-        assert response.code == "400 invalid_cursor", other.id
+            _cursors[other.id] = call_operation(other, tenant, query={"limit": 1}).json["nextCursor"]
+        response = call_operation(operation, tenant, query={"limit": 1, "cursor": _cursors[other.id]})
+        assert response.status_and_code == "400 invalid_cursor", other.id

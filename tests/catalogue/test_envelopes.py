@@ -7,44 +7,44 @@ import pytest
 
 from chalicelib.kernel.execution import envelope
 from chalicelib.kernel.operations.operation import Operation
-from tests.catalogue.examples.registry import perform
-from tests.catalogue.tenant_fixture import World
-from tests.harness.api import Answer
-from tests.harness.by_operation import by_operation
+from tests.catalogue.examples.registry import call_operation
+from tests.catalogue.tenant_fixture import TenantFixture
+from tests.harness.api import ApiResponse
+from tests.harness.by_operation import parametrize_operations
 
 _NO_CONTENT = 204
 
 
-def read_list(operation: Operation, world: World) -> tuple[list[Any], list[Answer]]:
+def read_list(operation: Operation, world: TenantFixture) -> tuple[list[Any], list[ApiResponse]]:
     """Return all items of a list, and the responses that contained them."""
-    answers = [perform(operation, world)]
+    answers = [call_operation(operation, world)]
     while cursor := answers[-1].json["nextCursor"]:
         assert len(answers) < 1000
-        answers.append(perform(operation, world, query={"cursor": cursor}))
+        answers.append(call_operation(operation, world, query={"cursor": cursor}))
     return [item for answer in answers for item in answer.json["items"]], answers
 
 
-@by_operation(lambda o: o.success != _NO_CONTENT)
+@parametrize_operations(lambda o: o.success != _NO_CONTENT)
 def test_a_response_that_is_too_large_is_rejected_and_changes_nothing(
-    operation: Operation, world: World, monkeypatch: pytest.MonkeyPatch
+    operation: Operation, tenant: TenantFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as context:
         context.setattr(envelope, "MAX_ENVELOPE_BYTES", 0)
-        rejected = perform(operation, world)
+        rejected = call_operation(operation, tenant)
     if not (rejected.text and rejected.status >= 400):
         assert rejected.text == ""  # A redirect has no body.
         return
-    assert rejected.code in ("409 limit_exceeded", "409 export_too_large")
+    assert rejected.status_and_code in ("409 limit_exceeded", "409 export_too_large")
     if operation.mutates and not operation.has_external_effects:
-        assert "dynamodb:TransactWriteItems" not in rejected.calls.names
-    assert perform(operation, world).status == operation.success
+        assert "dynamodb:TransactWriteItems" not in rejected.calls.call_names
+    assert call_operation(operation, tenant).status == operation.success
 
 
-@by_operation(lambda o: o.is_list and not o.mutates)
+@parametrize_operations(lambda o: o.is_list and not o.mutates)
 def test_a_page_ends_where_the_next_item_would_not_fit(
-    operation: Operation, world: World, monkeypatch: pytest.MonkeyPatch
+    operation: Operation, tenant: TenantFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    items, _ = read_list(operation, world)
+    items, _ = read_list(operation, tenant)
     largest = max(
         (len(json.dumps(json.dumps(item, separators=(",", ":"), ensure_ascii=False))) for item in items), default=0
     )
@@ -52,6 +52,6 @@ def test_a_page_ends_where_the_next_item_would_not_fit(
     with monkeypatch.context() as context:
         # A page has max_bytes for the largest item, but not for many items.
         context.setattr(envelope, "MAX_ENVELOPE_BYTES", 12_000 + largest)
-        items_of_small_pages, answers = read_list(operation, world)
+        items_of_small_pages, answers = read_list(operation, tenant)
         assert all(len(json.dumps(answer.text)) <= 12_000 + largest < max_bytes for answer in answers)
     assert items_of_small_pages == items

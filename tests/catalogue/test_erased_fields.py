@@ -12,14 +12,14 @@ from typing import Any, Final
 from chalicelib.entrypoints.catalogue import operations, record_kinds
 from chalicelib.kernel.operations.access_rules import Caller
 from chalicelib.kernel.operations.operation import Operation
-from tests.catalogue.examples.registry import example_of, perform
-from tests.catalogue.tenant_fixture import World
+from tests.catalogue.examples.registry import call_operation, get_example
+from tests.catalogue.tenant_fixture import TenantFixture
 from tests.harness import snapshots
-from tests.harness.api import Api
+from tests.harness.api import ApiClient
 from tests.harness.callers import Person
 from tests.harness.clock import Clock
-from tests.harness.erasures import erased
-from tests.harness.organizations import Founded
+from tests.harness.erasures import complete_erasure
+from tests.harness.organizations import CreatedOrganization
 from tests.harness.workers import Workers
 
 NOT_CALLED: Final = ("erase_person", "transfer_ownership", "delete_organization", "leave_organization")
@@ -34,30 +34,32 @@ COVERED_ELSEWHERE: Final = {
 """Fields that never name an owner, because she answers no invitation and does not leave. Other tests cover them."""
 
 
-def test_no_field_of_any_record_names_an_erased_person(api: Api, world: World, workers: Workers, clock: Clock) -> None:
-    owner, heir, home = world.people.owner, world.people.admin, world.organization
-    call_all_operations(world, owner)
+def test_no_field_of_any_record_names_an_erased_person(
+    api: ApiClient, tenant: TenantFixture, workers: Workers, clock: Clock
+) -> None:
+    owner, heir, home = tenant.people.owner, tenant.people.admin, tenant.organization
+    call_all_operations(tenant, owner)
     fields_before = {name for name, _ in mentions(owner)}
     assert missing_user_fields(fields_before) == {*COVERED_ELSEWHERE}
     transfer = {"newOwnerId": heir.id}
-    assert api.post(f"{home.path}/transfer-ownership", as_=owner, json=transfer).status == 200
-    erased(api, workers, clock, Founded(home.record, heir), userId=owner.id)
+    assert api.post(f"{home.path}/transfer-ownership", caller=owner, json=transfer).status == 200
+    complete_erasure(api, workers, clock, CreatedOrganization(home.record, heir), userId=owner.id)
     assert [(name, item) for name, item in mentions(owner) if is_in(home.id, item)] == []
 
 
-def call_all_operations(world: World, owner: Person) -> None:
+def call_all_operations(world: TenantFixture, owner: Person) -> None:
     """Call each operation that stores something as the owner.
 
     Some calls fail because an earlier one has created the same record.
     """
     for operation in (o for o in operations() if o.emits and o.method != "DELETE" and o.id not in NOT_CALLED):
         if operation.access not in (Caller.OPERATOR, Caller.PUBLIC):
-            perform(operation, world, as_=owner, json=body_in_organization(operation, world))
+            call_operation(operation, world, caller=owner, json=body_in_organization(operation, world))
 
 
-def body_in_organization(operation: Operation, world: World) -> Any:
+def body_in_organization(operation: Operation, world: TenantFixture) -> Any:
     """Return the body of an operation's example, with her organization if the operation takes one."""
-    body = example_of(operation, world).body
+    body = get_example(operation, world).body
     fields_ = operation.body.model_fields if operation.body else {}
     return {**(body or {}), "organizationId": world.id} if "organization_id" in fields_ else body
 
@@ -65,7 +67,7 @@ def body_in_organization(operation: Operation, world: World) -> Any:
 def mentions(person: Person) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield each field that contains the person's id, name or e-mail address, as `kind.field`, with its item."""
     person_texts = [value.lower() for value in (person.id, person.name, person.email)]
-    for key, item in snapshots.stored().items():
+    for key, item in snapshots.items_by_key().items():
         if key[0].startswith("I#"):
             continue  # Stored idempotent responses expire after a day.
         for name, value in item.items():

@@ -9,12 +9,12 @@ from chalicelib.entrypoints.catalogue import FEATURES
 from chalicelib.entrypoints.routes import ROUTES
 from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.storage.entity import KINDS
-from tests.catalogue.examples.registry import perform
-from tests.catalogue.tenant_fixture import World
-from tests.conftest import Configure
-from tests.harness.by_operation import by_operation
-from tests.harness.data_keys import NEVER_UNWRAPPED
-from tests.harness.fresh_process import fresh
+from tests.catalogue.examples.registry import call_operation
+from tests.catalogue.tenant_fixture import TenantFixture
+from tests.conftest import SettingsOverride
+from tests.harness.by_operation import parametrize_operations
+from tests.harness.data_keys import PLACEHOLDER_KEY_SETTINGS
+from tests.harness.fresh_process import run_in_fresh_process
 
 LAZY_MODULES: Final = (
     *("cryptography", "jwt", "dns", "jinja2", "markdown", "markdown_it", "nh3", "idna", "tzdata", "httpx", "requests"),
@@ -39,7 +39,7 @@ import app
 from chalicelib.kernel.core import aws
 print(json.dumps({"modules": sorted(sys.modules), "clients": aws._client.cache_info().currsize}))
 """
-    result: dict[str, Any] = fresh(program)
+    result: dict[str, Any] = run_in_fresh_process(program)
     return result
 
 
@@ -62,8 +62,8 @@ def test_importing_app_creates_no_client(modules_after_import: dict[str, Any]) -
 
 
 @pytest.mark.usefixtures("aws")  # For its settings. An anonymous caller is rejected before any call to AWS.
-def test_a_request_imports_its_own_feature(configure: Configure) -> None:
-    configure(**NEVER_UNWRAPPED)  # Chalice's test client uses the stage `dev`.
+def test_a_request_imports_its_own_feature(configure: SettingsOverride) -> None:
+    configure(**PLACEHOLDER_KEY_SETTINGS)  # Chalice's test client uses the stage `dev`.
     program = """
 import json, sys
 import app
@@ -72,16 +72,16 @@ answer = Client(app.app).http.get("/organizations/01939d3c-0000-7000-8000-000000
 operations = [name for name in sys.modules if name.endswith(".operations") and "features" in name]
 print(json.dumps({"status": answer.status_code, "operations": operations}))
 """
-    assert fresh(program) == {"status": 401, "operations": ["chalicelib.features.audit.log.operations"]}
+    assert run_in_fresh_process(program) == {"status": 401, "operations": ["chalicelib.features.audit.log.operations"]}
 
 
-@by_operation()
+@parametrize_operations()
 def test_the_first_request_of_a_process_finds_records_of_every_kind(
-    operation: Operation, world: World, monkeypatch: pytest.MonkeyPatch
+    operation: Operation, tenant: TenantFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in list(KINDS):
         monkeypatch.delitem(KINDS, name)
-    assert perform(operation, world).status == operation.success
+    assert call_operation(operation, tenant).status == operation.success
 
 
 def test_every_feature_is_reached_by_a_route() -> None:

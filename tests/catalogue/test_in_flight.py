@@ -13,11 +13,11 @@ from chalicelib.kernel.permissions import access_epochs
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage import table, writes
 from chalicelib.kernel.storage.entity import Item, ItemKey
-from tests.catalogue.examples.registry import caller_of, perform
-from tests.catalogue.tenant_fixture import World
+from tests.catalogue.examples.registry import call_operation, get_caller
+from tests.catalogue.tenant_fixture import TenantFixture
 from tests.harness import snapshots
-from tests.harness.api import Answer
-from tests.harness.by_operation import by_operation
+from tests.harness.api import ApiResponse
+from tests.harness.by_operation import parametrize_operations
 from tests.harness.callers import Caller, Person
 from tests.harness.calls import Call
 
@@ -54,19 +54,23 @@ KINDS_THAT_GRANT_ACCESS: Final = {
     "platform.custom_domain",
 }
 
-for_granting_operations = by_operation(lambda o: o.grants_access)
-by_role = by_operation(lambda o: o.grants_access and isinstance(o.access, RequireRole) and o.access.role)
-by_higher_role = by_operation(
+for_granting_operations = parametrize_operations(lambda o: o.grants_access)
+by_role = parametrize_operations(lambda o: o.grants_access and isinstance(o.access, RequireRole) and o.access.role)
+by_higher_role = parametrize_operations(
     lambda o: o.grants_access and isinstance(o.access, RequireRole) and o.access.role and o.access.role != Role.MEMBER
 )
-by_key = by_operation(lambda o: o.grants_access and isinstance(o.access, RequireRole) and o.scope)
+by_key = parametrize_operations(lambda o: o.grants_access and isinstance(o.access, RequireRole) and o.scope)
 
 Keys = set[ItemKey]
 
 
 def run_before_commit(
-    operation: Operation, world: World, monkeypatch: pytest.MonkeyPatch, intervene: Callable[[], Answer], **options: Any
-) -> tuple[Answer, Keys]:
+    operation: Operation,
+    world: TenantFixture,
+    monkeypatch: pytest.MonkeyPatch,
+    intervene: Callable[[], ApiResponse],
+    **options: Any,
+) -> tuple[ApiResponse, Keys]:
     """Run an action before the commit of an operation. Return the response, and the keys that changed after it."""
     write, before = table.write_transaction, dict[ItemKey, Item]()
 
@@ -75,94 +79,94 @@ def run_before_commit(
             monkeypatch.setattr(table, "write_transaction", write)
             intervention = intervene()
             assert intervention.status in (200, 204), intervention.text
-            before.update(snapshots.stored())
+            before.update(snapshots.items_by_key())
         write(writes)
 
     monkeypatch.setattr(table, "write_transaction", write_after_action)
-    answer = perform(operation, world, **options)
+    answer = call_operation(operation, world, **options)
     assert before, "the operation did not commit"
     return answer, changed_since(before)
 
 
 def changed_since(before: dict[ItemKey, Item]) -> Keys:
     """Return the keys of changed items, without the counters of requests and the items of epochs."""
-    now = snapshots.stored()
+    now = snapshots.items_by_key()
     changed = {key for key in {*before, *now} if before.get(key) != now.get(key)}
     epoch_prefixes = ("EPOCH#", "CLOSING-EPOCH#")
     return {key for key in changed if not key[0].startswith("Y#") and not key[1].startswith(epoch_prefixes)}
 
 
-def authorized_caller(operation: Operation, world: World) -> Person:
+def authorized_caller(operation: Operation, world: TenantFixture) -> Person:
     """Return an admin or, if the operation requires it, the owner."""
     requires_owner = isinstance(operation.access, RequireRole) and operation.access.role == Role.OWNER
     return world.people.owner if requires_owner else world.people.admin
 
 
-def demote(world: World, person: Person) -> Answer:
+def demote(world: TenantFixture, person: Person) -> ApiResponse:
     """Lower the role of a person: the owner becomes an admin, others become members."""
     path, people = world.organization.path, world.people
     if person is people.owner:
-        return world.api.post(f"{path}/transfer-ownership", as_=person, json={"newOwnerId": people.admin.id})
-    return world.api.patch(f"{path}/members/{person.id}", as_=people.owner, json={"role": "member"})
+        return world.api.post(f"{path}/transfer-ownership", caller=person, json={"newOwnerId": people.admin.id})
+    return world.api.patch(f"{path}/members/{person.id}", caller=people.owner, json={"role": "member"})
 
 
-def remove(world: World, person: Person) -> Answer:
+def remove(world: TenantFixture, person: Person) -> ApiResponse:
     """Remove a person from the organization."""
     remover = world.people.owner
     if person is remover:
         assert demote(world, person).status == 200
         remover = world.people.admin
-    return world.api.delete(f"{world.organization.path}/members/{person.id}", as_=remover)
+    return world.api.delete(f"{world.organization.path}/members/{person.id}", caller=remover)
 
 
 @by_role
 def test_a_caller_who_is_removed_before_the_commit_changes_nothing(
-    operation: Operation, world: World, monkeypatch: pytest.MonkeyPatch
+    operation: Operation, tenant: TenantFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    caller = authorized_caller(operation, world)
-    answer, changed = run_before_commit(operation, world, monkeypatch, lambda: remove(world, caller), as_=caller)
-    assert (answer.code, changed) == ("404 not_found", set())
+    caller = authorized_caller(operation, tenant)
+    answer, changed = run_before_commit(operation, tenant, monkeypatch, lambda: remove(tenant, caller), caller=caller)
+    assert (answer.status_and_code, changed) == ("404 not_found", set())
 
 
 @by_higher_role
 def test_a_caller_who_is_demoted_before_the_commit_changes_nothing(
-    operation: Operation, world: World, monkeypatch: pytest.MonkeyPatch
+    operation: Operation, tenant: TenantFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    caller = authorized_caller(operation, world)
-    answer, changed = run_before_commit(operation, world, monkeypatch, lambda: demote(world, caller), as_=caller)
-    assert (answer.code, changed) == ("403 insufficient_role", set())
+    caller = authorized_caller(operation, tenant)
+    answer, changed = run_before_commit(operation, tenant, monkeypatch, lambda: demote(tenant, caller), caller=caller)
+    assert (answer.status_and_code, changed) == ("403 insufficient_role", set())
 
 
 @by_key
 def test_a_key_that_is_revoked_before_the_commit_changes_nothing(
-    operation: Operation, world: World, monkeypatch: pytest.MonkeyPatch
+    operation: Operation, tenant: TenantFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    key = world.key("admin")
+    key = tenant.create_api_key("admin")
     (path,) = [
-        f"{world.organization.path}/api-keys/{listed['id']}"
-        for listed in world.api.items(f"{world.organization.path}/api-keys", as_=world.people.owner)
+        f"{tenant.organization.path}/api-keys/{listed['id']}"
+        for listed in tenant.api.get_items(f"{tenant.organization.path}/api-keys", caller=tenant.people.owner)
         if listed["scopes"] == ["admin"]
     ]
-    intervene = lambda: world.api.delete(path, as_=world.people.owner)  # noqa: E731 - defined where it is used
-    answer, changed = run_before_commit(operation, world, monkeypatch, intervene, as_=key)
-    assert (answer.code, changed) == ("401 api_key_revoked", set())
+    intervene = lambda: tenant.api.delete(path, caller=tenant.people.owner)  # noqa: E731 - defined where it is used
+    answer, changed = run_before_commit(operation, tenant, monkeypatch, intervene, caller=key)
+    assert (answer.status_and_code, changed) == ("401 api_key_revoked", set())
 
 
 @for_granting_operations
 def test_nothing_changes_in_an_organization_that_is_deleted_before_the_commit(
-    operation: Operation, world: World, monkeypatch: pytest.MonkeyPatch
+    operation: Operation, tenant: TenantFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    intervene = lambda: world.api.delete(world.organization.path, as_=world.people.owner)  # noqa: E731 - as above
-    caller: Caller | None = caller_of(operation, world)
-    answer, changed = run_before_commit(operation, world, monkeypatch, intervene, as_=caller)
-    assert (answer.code, changed) == ("404 not_found", set())
+    intervene = lambda: tenant.api.delete(tenant.organization.path, caller=tenant.people.owner)  # noqa: E731 - as above
+    caller: Caller | None = get_caller(operation, tenant)
+    answer, changed = run_before_commit(operation, tenant, monkeypatch, intervene, caller=caller)
+    assert (answer.status_and_code, changed) == ("404 not_found", set())
 
 
 @by_role
 def test_nothing_changes_if_the_caller_is_removed_during_a_batch_read(
-    operation: Operation, world: World, monkeypatch: pytest.MonkeyPatch
+    operation: Operation, tenant: TenantFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    caller, get_all = authorized_caller(operation, world), table.get_all
+    caller, get_all = authorized_caller(operation, tenant), table.get_all
 
     def get_all_during_removal(keys: Iterable[ItemKey]) -> dict[ItemKey, Item]:
         """Read memberships as they were before the removal, and the epochs as they are after it."""
@@ -172,32 +176,32 @@ def test_nothing_changes_if_the_caller_is_removed_during_a_batch_read(
         if not shards:
             return items
         monkeypatch.setattr(table, "get_all", get_all)
-        assert remove(world, caller).status == 204
-        before.update(snapshots.stored())
+        assert remove(tenant, caller).status == 204
+        before.update(snapshots.items_by_key())
         return items | get_all(shards)
 
     before: dict[ItemKey, Item] = {}
     monkeypatch.setattr(table, "get_all", get_all_during_removal)
-    assert perform(operation, world, as_=caller).code == "404 not_found"
+    assert call_operation(operation, tenant, caller=caller).status_and_code == "404 not_found"
     assert changed_since(before) == set()
 
 
 @for_granting_operations
 def test_the_transaction_checks_the_epochs_of_all_principals_and_of_its_caller(
-    operation: Operation, world: World
+    operation: Operation, tenant: TenantFixture
 ) -> None:
-    answer = perform(operation, world)
+    answer = call_operation(operation, tenant)
     assert answer.status == operation.success
     (transaction,) = [
-        call for call in answer.calls.made if call.name == "dynamodb:TransactWriteItems" and contains_entry(call)
+        call for call in answer.calls.call_list if call.name == "dynamodb:TransactWriteItems" and contains_entry(call)
     ]
     checked = {
         tuple(action["key"])
         for action in actions(transaction)
         if action["key"][1].startswith("EPOCH#") and "#epoch" in action.get("ConditionExpression", "")
     }
-    caller = {caller_of(operation, world).id} if isinstance(operation.access, RequireRole) else set()  # type: ignore[union-attr]
-    partition = access_epochs.log_partition(world.id)
+    caller = {get_caller(operation, tenant).id} if isinstance(operation.access, RequireRole) else set()  # type: ignore[union-attr]
+    partition = access_epochs.log_partition(tenant.id)
     for subject in {access_epochs.EVERYONE, *caller}:
         assert checked & {*access_epochs.Subject(partition, subject).shards}, subject
 
@@ -226,9 +230,9 @@ def test_these_kinds_of_records_grant_access() -> None:
     assert {kind.kind for kind in record_kinds() if kind.gives_access} == KINDS_THAT_GRANT_ACCESS
 
 
-@by_operation(lambda o: o.grants_access and isinstance(o.access, RequireRole) and not o.has_external_effects)
+@parametrize_operations(lambda o: o.grants_access and isinstance(o.access, RequireRole) and not o.has_external_effects)
 def test_an_operation_without_its_declaration_fails(
-    operation: Operation, world: World, monkeypatch: pytest.MonkeyPatch
+    operation: Operation, tenant: TenantFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from chalicelib.kernel.execution import pipeline
 
@@ -238,7 +242,7 @@ def test_an_operation_without_its_declaration_fails(
     create_context = pipeline._context  # noqa: SLF001 - creates the context of an operation
     monkeypatch.setattr(pipeline, "_context", create_undeclared_context)
     with pytest.raises(AssertionError, match="500"):
-        perform(operation, world)
+        call_operation(operation, tenant)
 
 
 def test_epochs_are_in_the_partition_of_the_organization() -> None:

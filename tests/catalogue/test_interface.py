@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 from chalicelib.entrypoints.catalogue import operations
 from chalicelib.kernel.operations.operation import Operation
 from local.paths import ROOT
-from tests.catalogue.extra_operations import BEYOND, FURTHER_EVENTS
+from tests.catalogue.extra_operations import EXTRA_EVENTS, EXTRA_OPERATIONS
 
 
 class Row(NamedTuple):
@@ -33,7 +33,7 @@ INTERFACE: Final = read_interface()
 
 def to_row(operation: Operation) -> Row:
     """Return the row of an operation, without its extra events."""
-    extra_events = FURTHER_EVENTS.get(operation.id, ())
+    extra_events = EXTRA_EVENTS.get(operation.id, ())
     listed_events = " ".join(event for event in operation.emits if event not in extra_events)
     return Row(
         operation.group,
@@ -57,9 +57,9 @@ def test_every_listed_operation_exists_as_listed() -> None:
 
 
 def test_operations_beyond_the_list_have_a_reason() -> None:
-    assert {o.id for o in operations()} - set(INTERFACE) == set(BEYOND)
+    assert {o.id for o in operations()} - set(INTERFACE) == set(EXTRA_OPERATIONS)
 
 
 def test_every_extra_event_is_emitted_by_its_operation() -> None:
     emitted = {o.id: o.emits for o in operations() if o.id in INTERFACE}
-    assert {name: events for name, events in FURTHER_EVENTS.items() if not set(events) <= set(emitted[name])} == {}
+    assert {name: events for name, events in EXTRA_EVENTS.items() if not set(events) <= set(emitted[name])} == {}

@@ -15,20 +15,20 @@ from chalicelib.kernel.operations.access_rules import Caller, RequireRecordToken
 from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.permissions.scope_areas import scope_areas
-from tests.catalogue.conftest import Begin
-from tests.catalogue.examples.registry import example_of, perform
-from tests.catalogue.tenant_fixture import World
+from tests.catalogue.conftest import RestoreTenant
+from tests.catalogue.examples.registry import call_operation, get_example
+from tests.catalogue.tenant_fixture import TenantFixture
 from tests.harness import callers
-from tests.harness.api import Answer
-from tests.harness.by_operation import by_operation
+from tests.harness.api import ApiResponse
+from tests.harness.by_operation import parametrize_operations
 from tests.harness.callers import Issuer
 from tests.harness.clock import Clock
-from tests.harness.organizations import make_key
+from tests.harness.organizations import create_api_key
 
 _AREAS: Final = tuple(area.name for area in scope_areas())
 
 
-def is_shown(operation: Operation) -> bool:
+def is_public(operation: Operation) -> bool:
     """Return whether the target of an operation's example is public. The site is published, the platform is not."""
     access = operation.access
     return operation.allows_anonymous or (
@@ -36,8 +36,8 @@ def is_shown(operation: Operation) -> bool:
     )
 
 
-for_public_targets = by_operation(lambda o: isinstance(o.access, RequireRole) and is_shown(o))
-for_private_containers = by_operation(lambda o: isinstance(o.access, RequireRole) and not is_shown(o))
+for_public_targets = parametrize_operations(lambda o: isinstance(o.access, RequireRole) and is_public(o))
+for_private_containers = parametrize_operations(lambda o: isinstance(o.access, RequireRole) and not is_public(o))
 by_role = pytest.mark.parametrize("role", list(Role))
 
 GENERAL_SCOPES_BY_ROLE: Final = {
@@ -48,24 +48,26 @@ GENERAL_SCOPES_BY_ROLE: Final = {
 """The general scopes of keys that allow the operations of a role. `read` allows no writes."""
 
 
-def outcome_of_call(operation: Operation, world: World, as_: callers.Caller | str | None, **options: Any) -> str:
+def outcome_of_call(
+    operation: Operation, world: TenantFixture, caller: callers.Caller | str | None, **options: Any
+) -> str:
     """Call the example of an operation, and return `success` or the problem."""
-    return told(operation, perform(operation, world, as_=as_, **options))
+    return outcome_of(operation, call_operation(operation, world, caller=caller, **options))
 
 
-def told(operation: Operation, answer: Answer) -> str:
-    return "success" if answer.status == operation.success else answer.code
+def outcome_of(operation: Operation, answer: ApiResponse) -> str:
+    return "success" if answer.status == operation.success else answer.status_and_code
 
 
-@by_operation()
+@parametrize_operations()
 class TestWithoutACredential:
-    def test_only_public_operations_succeed(self, operation: Operation, world: World) -> None:
+    def test_only_public_operations_succeed(self, operation: Operation, tenant: TenantFixture) -> None:
         hidden = isinstance(operation.access, RequireRole) and operation.access.if_published
         unknown = "404 not_found" if hidden else "401 unauthenticated"
         # Only one person may make this call, although its target is public.
-        is_restricted = example_of(operation, world).only is not None
-        expected = "success" if is_shown(operation) and not is_restricted else unknown
-        assert outcome_of_call(operation, world, None) == expected
+        is_restricted = get_example(operation, tenant).only_caller is not None
+        expected = "success" if is_public(operation) and not is_restricted else unknown
+        assert outcome_of_call(operation, tenant, None) == expected
 
 
 def invalid_credentials(issuer: Issuer, other_issuer: Issuer, person: callers.Person) -> dict[str, tuple[str, str]]:
@@ -81,11 +83,14 @@ def invalid_credentials(issuer: Issuer, other_issuer: Issuer, person: callers.Pe
         "no token at all": ("Bearer", "unauthenticated"),
         "another scheme": (f"Basic {person.credential}", "unauthenticated"),
         "not a token": ("Bearer nonsense", "unauthenticated"),
-        "another issuer": (f"Bearer {issuer.token(**valid_claims, iss='https://other.example')}", "unauthenticated"),
-        "another audience": (f"Bearer {issuer.token(**valid_claims, aud='another')}", "unauthenticated"),
-        "expired": (f"Bearer {issuer.token(**valid_claims, exp=1_600_000_000)}", "token_expired"),
-        "not valid yet": (f"Bearer {issuer.token(**valid_claims, nbf=4_000_000_000)}", "unauthenticated"),
-        "another's signature": (f"Bearer {other_issuer.token(**valid_claims)}", "unauthenticated"),
+        "another issuer": (
+            f"Bearer {issuer.issue_token(**valid_claims, iss='https://other.example')}",
+            "unauthenticated",
+        ),
+        "another audience": (f"Bearer {issuer.issue_token(**valid_claims, aud='another')}", "unauthenticated"),
+        "expired": (f"Bearer {issuer.issue_token(**valid_claims, exp=1_600_000_000)}", "token_expired"),
+        "not valid yet": (f"Bearer {issuer.issue_token(**valid_claims, nbf=4_000_000_000)}", "unauthenticated"),
+        "another's signature": (f"Bearer {other_issuer.issue_token(**valid_claims)}", "unauthenticated"),
         "unsigned": (f"Bearer {unsigned}.{claims}.", "unauthenticated"),
         "altered": (f"Bearer {header}.{operators}.{signature}", "unauthenticated"),
         "a key with a wrong checksum": (f"Bearer {wrong_checksum}", "unauthenticated"),
@@ -93,119 +98,131 @@ def invalid_credentials(issuer: Issuer, other_issuer: Issuer, person: callers.Pe
     }
 
 
-@by_operation()
+@parametrize_operations()
 class TestWithABrokenCredential:
     def test_even_public_operations_are_rejected(
-        self, operation: Operation, world: World, tmp_path_factory: pytest.TempPathFactory
+        self, operation: Operation, tenant: TenantFixture, tmp_path_factory: pytest.TempPathFactory
     ) -> None:
         other_issuer = Issuer(tmp_path_factory.mktemp("elsewhere"))
-        credentials = invalid_credentials(world.people.issuer, other_issuer, world.people.of_role(Role.OWNER))
+        credentials = invalid_credentials(tenant.people.issuer, other_issuer, tenant.people.get_by_role(Role.OWNER))
         answers = {
-            name: outcome_of_call(operation, world, None, headers={"Authorization": value})
+            name: outcome_of_call(operation, tenant, None, headers={"Authorization": value})
             for name, (value, _) in credentials.items()
         }
         assert answers == {name: f"401 {code}" for name, (_, code) in credentials.items()}
 
 
-def is_visible_only_to_creator(operation: Operation, world: World) -> bool:
+def is_visible_only_to_creator(operation: Operation, world: TenantFixture) -> bool:
     """Return whether the target of the example is visible only to its creator."""
     of_a_record = bool(operation.records) and not isinstance(operation.access, RequireRole)
-    return of_a_record and example_of(operation, world).only is not None
+    return of_a_record and get_example(operation, world).only_caller is not None
 
 
-def to_strangers(operation: Operation, world: World) -> str:
+def expected_for_outsiders(operation: Operation, world: TenantFixture) -> str:
     """Return the expected outcome for users outside of the tenant."""
     if is_visible_only_to_creator(operation, world):
         return "404 not_found"
     if isinstance(operation.access, RequireRole):
-        return "success" if is_shown(operation) or example_of(operation, world).everybodys else "404 not_found"
+        return (
+            "success" if is_public(operation) or get_example(operation, world).is_open_to_all_users else "404 not_found"
+        )
     if operation.access is Caller.OPERATOR:
         return "403 forbidden"
-    return "403 email_mismatch" if example_of(operation, world).only else "success"
+    return "403 email_mismatch" if get_example(operation, world).only_caller else "success"
 
 
-@by_operation()
+@parametrize_operations()
 class TestAUserOutsideOfTheTenant:
-    def test_gets_404_without_any_data_of_the_tenant(self, operation: Operation, world: World) -> None:
-        answer = perform(operation, world, as_=world.people.outsider)
-        assert told(operation, answer) == to_strangers(operation, world)
-        assert is_shown(operation) or world.id not in answer.text.replace(answer.path, "")
-        assert world.organization.record["name"] not in answer.text
+    def test_gets_404_without_any_data_of_the_tenant(self, operation: Operation, tenant: TenantFixture) -> None:
+        answer = call_operation(operation, tenant, caller=tenant.people.outsider)
+        assert outcome_of(operation, answer) == expected_for_outsiders(operation, tenant)
+        assert is_public(operation) or tenant.id not in answer.text.replace(answer.path, "")
+        assert tenant.organization.record["name"] not in answer.text
 
-    def test_an_operator_has_no_access_to_tenants_either(self, operation: Operation, world: World) -> None:
-        expected = "success" if operation.access is Caller.OPERATOR else to_strangers(operation, world)
-        assert outcome_of_call(operation, world, world.people.operator) == expected
+    def test_an_operator_has_no_access_to_tenants_either(self, operation: Operation, tenant: TenantFixture) -> None:
+        expected = "success" if operation.access is Caller.OPERATOR else expected_for_outsiders(operation, tenant)
+        assert outcome_of_call(operation, tenant, tenant.people.operator) == expected
 
 
 class TestWhatIsForeign:
     @for_private_containers
-    def test_is_indistinguishable_from_what_is_missing(self, operation: Operation, world: World) -> None:
+    def test_is_indistinguishable_from_what_is_missing(self, operation: Operation, tenant: TenantFixture) -> None:
         assert isinstance(operation.access, RequireRole)
-        example, owner, access = example_of(operation, world), world.people.owner, operation.access
-        foreign = perform(operation, world, example.at(access, world.rivals_own(access.parameter)), as_=owner)
-        missing = perform(operation, world, example.at(access), as_=owner)
-        malformed = perform(operation, world, example.at(access, "NO PLACE/AT:ALL"), as_=owner)
-        assert foreign.code == "404 not_found"
-        assert foreign.refusal == missing.refusal
+        example, owner, access = get_example(operation, tenant), tenant.people.owner, operation.access
+        foreign = call_operation(
+            operation, tenant, example.in_container(access, tenant.get_rivals_parameter(access.parameter)), caller=owner
+        )
+        missing = call_operation(operation, tenant, example.in_container(access), caller=owner)
+        malformed = call_operation(operation, tenant, example.in_container(access, "NO PLACE/AT:ALL"), caller=owner)
+        assert foreign.status_and_code == "404 not_found"
+        assert foreign.comparable_problem == missing.comparable_problem
         if access.in_body:
-            assert malformed.faults == {f"/{access.field}": "malformed"}
+            assert malformed.errors == {f"/{access.field}": "malformed"}
         else:
-            assert malformed.refusal == missing.refusal
+            assert malformed.comparable_problem == missing.comparable_problem
 
-    @by_operation(lambda o: isinstance(o.access, RequireRole) and o.scope and not is_shown(o))
-    def test_is_indistinguishable_for_an_api_key_too(self, operation: Operation, world: World) -> None:
+    @parametrize_operations(lambda o: isinstance(o.access, RequireRole) and o.scope and not is_public(o))
+    def test_is_indistinguishable_for_an_api_key_too(self, operation: Operation, tenant: TenantFixture) -> None:
         assert isinstance(operation.access, RequireRole)
-        example, key, access = example_of(operation, world), world.key("admin"), operation.access
-        foreign = perform(operation, world, example.at(access, world.rivals_own(access.parameter)), as_=key)
-        missing = perform(operation, world, example.at(access), as_=key)
-        assert foreign.code == "404 not_found"
-        assert foreign.refusal == missing.refusal
+        example, key, access = get_example(operation, tenant), tenant.create_api_key("admin"), operation.access
+        foreign = call_operation(
+            operation, tenant, example.in_container(access, tenant.get_rivals_parameter(access.parameter)), caller=key
+        )
+        missing = call_operation(operation, tenant, example.in_container(access), caller=key)
+        assert foreign.status_and_code == "404 not_found"
+        assert foreign.comparable_problem == missing.comparable_problem
 
 
 @for_public_targets
 class TestAPublicTarget:
-    def test_is_not_found_if_it_does_not_exist(self, operation: Operation, world: World) -> None:
+    def test_is_not_found_if_it_does_not_exist(self, operation: Operation, tenant: TenantFixture) -> None:
         assert isinstance(operation.access, RequireRole)
-        example, access = example_of(operation, world), operation.access
-        missing = perform(operation, world, example.at(access), as_=None)
-        malformed = perform(operation, world, example.at(access, "NO PLACE/AT:ALL"), as_=None)
-        assert missing.code == "404 not_found"
-        assert missing.refusal == malformed.refusal
+        example, access = get_example(operation, tenant), operation.access
+        missing = call_operation(operation, tenant, example.in_container(access), caller=None)
+        malformed = call_operation(operation, tenant, example.in_container(access, "NO PLACE/AT:ALL"), caller=None)
+        assert missing.status_and_code == "404 not_found"
+        assert missing.comparable_problem == malformed.comparable_problem
 
-    def test_is_not_found_after_the_deletion_of_its_organization(self, operation: Operation, world: World) -> None:
-        assert world.api.delete(world.organization.path, as_=world.people.owner).status == 204
-        for caller in (None, world.people.outsider, world.people.member, world.people.owner):
-            assert outcome_of_call(operation, world, caller) == "404 not_found"
+    def test_is_not_found_after_the_deletion_of_its_organization(
+        self, operation: Operation, tenant: TenantFixture
+    ) -> None:
+        assert tenant.api.delete(tenant.organization.path, caller=tenant.people.owner).status == 204
+        for caller in (None, tenant.people.outsider, tenant.people.member, tenant.people.owner):
+            assert outcome_of_call(operation, tenant, caller) == "404 not_found"
 
-    def test_is_visible_only_to_members_while_it_is_a_draft(self, operation: Operation, world: World) -> None:
-        response = world.api.patch(world.site.path, as_=world.people.owner, json={"status": "draft"})
+    def test_is_visible_only_to_members_while_it_is_a_draft(self, operation: Operation, tenant: TenantFixture) -> None:
+        response = tenant.api.patch(tenant.site.path, caller=tenant.people.owner, json={"status": "draft"})
         assert response.status == 200
         expected = "success" if operation.allows_anonymous else "404 not_found"
-        for caller in (None, world.people.outsider):
-            assert outcome_of_call(operation, world, caller) == expected
+        for caller in (None, tenant.people.outsider):
+            assert outcome_of_call(operation, tenant, caller) == expected
 
 
 class TestARecordOfOthers:
     # A PUT creates the record that it names.
-    @by_operation(lambda o: o.records and isinstance(o.access, RequireRole) and o.method != "PUT")
-    def test_is_indistinguishable_from_a_missing_one(self, operation: Operation, world: World) -> None:
-        example, owner = example_of(operation, world), world.people.owner
+    @parametrize_operations(lambda o: o.records and isinstance(o.access, RequireRole) and o.method != "PUT")
+    def test_is_indistinguishable_from_a_missing_one(self, operation: Operation, tenant: TenantFixture) -> None:
+        example, owner = get_example(operation, tenant), tenant.people.owner
         for record in operation.records.values():
             name = record.parameter
-            foreign = perform(operation, world, example.but(**{name: world.rivals_own(name)}), as_=owner)
-            missing = perform(operation, world, example.of_nothing(name), as_=owner)
-            malformed = perform(operation, world, example.but(**{name: "#"}), as_=owner)
-            assert foreign.code == "404 not_found"
-            assert foreign.refusal == missing.refusal == malformed.refusal
+            foreign = call_operation(
+                operation, tenant, example.with_parameters(**{name: tenant.get_rivals_parameter(name)}), caller=owner
+            )
+            missing = call_operation(operation, tenant, example.with_unknown(name), caller=owner)
+            malformed = call_operation(operation, tenant, example.with_parameters(**{name: "#"}), caller=owner)
+            assert foreign.status_and_code == "404 not_found"
+            assert foreign.comparable_problem == missing.comparable_problem == malformed.comparable_problem
 
-    @by_operation(
+    @parametrize_operations(
         lambda o: (
             o.records and isinstance(o.access, RequireRole) and o.access.role is not Role.MEMBER and o.method != "PUT"
         )
     )
-    def test_is_not_read_without_the_required_role(self, operation: Operation, world: World) -> None:
-        missing = example_of(operation, world).of_nothing(next(reversed(operation.path_parameters)))
-        assert perform(operation, world, missing, as_=world.people.member).code == "404 not_found"
+    def test_is_not_read_without_the_required_role(self, operation: Operation, tenant: TenantFixture) -> None:
+        missing = get_example(operation, tenant).with_unknown(next(reversed(operation.path_parameters)))
+        assert (
+            call_operation(operation, tenant, missing, caller=tenant.people.member).status_and_code == "404 not_found"
+        )
 
 
 def forged_tokens(token: str) -> dict[str, str]:
@@ -221,55 +238,55 @@ def forged_tokens(token: str) -> dict[str, str]:
     }
 
 
-@by_operation(lambda o: isinstance(o.access, RequireRecordToken))
+@parametrize_operations(lambda o: isinstance(o.access, RequireRecordToken))
 class TestWithATokenOfARecord:
-    def test_every_caller_with_the_token_has_access(self, operation: Operation, world: World) -> None:
-        for caller in (None, world.people.outsider, world.people.operator, world.key("read")):
-            assert outcome_of_call(operation, world, caller) == "success"
+    def test_every_caller_with_the_token_has_access(self, operation: Operation, tenant: TenantFixture) -> None:
+        for caller in (None, tenant.people.outsider, tenant.people.operator, tenant.create_api_key("read")):
+            assert outcome_of_call(operation, tenant, caller) == "success"
 
-    def test_a_forged_token_is_rejected(self, operation: Operation, world: World) -> None:
+    def test_a_forged_token_is_rejected(self, operation: Operation, tenant: TenantFixture) -> None:
         assert isinstance(operation.access, RequireRecordToken)
-        header, (token,) = operation.access.header, example_of(operation, world).headers.values()
+        header, (token,) = operation.access.header, get_example(operation, tenant).headers.values()
         answers = {
-            why: outcome_of_call(operation, world, None, headers={header: bad})
+            why: outcome_of_call(operation, tenant, None, headers={header: bad})
             for why, bad in forged_tokens(token).items()
         }
         assert answers == dict.fromkeys(answers, "401 unauthenticated")
 
-    def test_an_expired_token_is_rejected(self, operation: Operation, world: World, clock: Clock) -> None:
+    def test_an_expired_token_is_rejected(self, operation: Operation, tenant: TenantFixture, clock: Clock) -> None:
         clock.shift(days=89)
-        assert outcome_of_call(operation, world, None) == "success"
+        assert outcome_of_call(operation, tenant, None) == "success"
         clock.shift(days=1)
-        assert outcome_of_call(operation, world, None) == "401 token_expired"
+        assert outcome_of_call(operation, tenant, None) == "401 token_expired"
 
-    def test_the_response_is_not_cached(self, operation: Operation, world: World) -> None:
-        assert perform(operation, world).headers["Cache-Control"] == "no-store"
+    def test_the_response_is_not_cached(self, operation: Operation, tenant: TenantFixture) -> None:
+        assert call_operation(operation, tenant).headers["Cache-Control"] == "no-store"
 
 
-@by_operation(lambda o: isinstance(o.access, RequireRecordToken) and o.records)
+@parametrize_operations(lambda o: isinstance(o.access, RequireRecordToken) and o.records)
 class TestWithATokenOfAnotherRecord:
-    def test_it_is_indistinguishable_from_a_missing_one(self, operation: Operation, world: World) -> None:
-        example, (name,) = example_of(operation, world), operation.path_parameters
-        others = {world.rivals_own(name): "another's", "#": "malformed"}
-        answers = [perform(operation, world, example.but(**{name: other})) for other in others]
-        missing = perform(operation, world, example.of_nothing(name))
-        assert missing.code == "404 not_found"
-        assert all(answer.refusal == missing.refusal for answer in answers)
+    def test_it_is_indistinguishable_from_a_missing_one(self, operation: Operation, tenant: TenantFixture) -> None:
+        example, (name,) = get_example(operation, tenant), operation.path_parameters
+        others = {tenant.get_rivals_parameter(name): "another's", "#": "malformed"}
+        answers = [call_operation(operation, tenant, example.with_parameters(**{name: other})) for other in others]
+        missing = call_operation(operation, tenant, example.with_unknown(name))
+        assert missing.status_and_code == "404 not_found"
+        assert all(answer.comparable_problem == missing.comparable_problem for answer in answers)
 
-    def test_no_caller_has_access_without_a_token(self, operation: Operation, world: World) -> None:
-        for caller in (None, world.people.owner, world.people.operator, world.key("admin")):
-            bare = replace(example_of(operation, world), headers={})
-            answer = perform(operation, world, bare, as_=caller)
-            assert answer.code == "401 unauthenticated"
+    def test_no_caller_has_access_without_a_token(self, operation: Operation, tenant: TenantFixture) -> None:
+        for caller in (None, tenant.people.owner, tenant.people.operator, tenant.create_api_key("admin")):
+            bare = replace(get_example(operation, tenant), headers={})
+            answer = call_operation(operation, tenant, bare, caller=caller)
+            assert answer.status_and_code == "401 unauthenticated"
             assert answer.headers["WWW-Authenticate"] == "Bearer"
 
 
 @by_role
-@by_operation(lambda o: isinstance(o.access, RequireRole) and o.access.role)
+@parametrize_operations(lambda o: isinstance(o.access, RequireRole) and o.access.role)
 class TestAMember:
-    def test_may_call_what_their_role_allows(self, operation: Operation, role: Role, world: World) -> None:
+    def test_may_call_what_their_role_allows(self, operation: Operation, role: Role, tenant: TenantFixture) -> None:
         assert isinstance(operation.access, RequireRole)
-        found = outcome_of_call(operation, world, world.people.of_role(role))
+        found = outcome_of_call(operation, tenant, tenant.people.get_by_role(role))
         order = list(Role)
         required = operation.access.role
         assert required
@@ -297,63 +314,67 @@ GENERAL_SCOPES: Final = ("read", "write", "admin")
 Keys = dict[str, callers.Caller]
 
 
-def keys_of_every_kind(world: World) -> Keys:
+def keys_of_every_kind(world: TenantFixture) -> Keys:
     """Return keys of the organization by their single scope or the reason of their rejection, and two of the rivals."""
-    keys = {scope: world.key(scope) for scope in GENERAL_SCOPES}
+    keys = {scope: world.create_api_key(scope) for scope in GENERAL_SCOPES}
     for area in sorted(set(AREA_BY_OPERATION.values())):
-        keys |= {f"{area}:{verb}": world.key(f"{area}:{verb}") for verb in ("read", "write")}
-        keys[f"all but {area}"] = world.key(*(f"{other}:write" for other in _AREAS if other != area))
-    keys["revoked"], keys["rotated"] = world.key("admin"), world.key("admin")
-    keys["expired"] = world.key("admin", expiresAt=after(now(), days=1))
-    keys["elsewhere"] = world.key("admin", allowedIps=["198.51.100.0/24"])
-    keys |= {f"rivals' {scope}": make_key(world.api, world.rivals, scope) for scope in ("read", "admin")}
+        keys |= {f"{area}:{verb}": world.create_api_key(f"{area}:{verb}") for verb in ("read", "write")}
+        keys[f"all but {area}"] = world.create_api_key(*(f"{other}:write" for other in _AREAS if other != area))
+    keys["revoked"], keys["rotated"] = world.create_api_key("admin"), world.create_api_key("admin")
+    keys["expired"] = world.create_api_key("admin", expiresAt=after(now(), days=1))
+    keys["elsewhere"] = world.create_api_key("admin", allowedIps=["198.51.100.0/24"])
+    keys |= {f"rivals' {scope}": create_api_key(world.api, world.rivals, scope) for scope in ("read", "admin")}
     path, owner = f"{world.organization.path}/api-keys", world.people.owner
-    world.api.delete(f"{path}/{keys['revoked'].id}", as_=owner)
-    world.api.post(f"{path}/{keys['rotated'].id}/rotate", as_=owner, json={"graceHours": 0})
+    world.api.delete(f"{path}/{keys['revoked'].id}", caller=owner)
+    world.api.post(f"{path}/{keys['rotated'].id}/rotate", caller=owner, json={"graceHours": 0})
     return keys
 
 
-def is_open_to_all_callers(operation: Operation, world: World) -> bool:
+def is_open_to_all_callers(operation: Operation, world: TenantFixture) -> bool:
     """Return whether every caller may make the call, also with a key."""
-    return is_shown(operation) and example_of(operation, world).only is None
+    return is_public(operation) and get_example(operation, world).only_caller is None
 
 
-def expected_for_key(operation: Operation, world: World, problem: str) -> str:
+def expected_for_key(operation: Operation, world: TenantFixture, problem: str) -> str:
     """Return the expected outcome for a key, given the outcome of operations that admit keys."""
     if operation.scope or problem.startswith(("401", "403 ip")):  # The state of the key is checked before its scopes.
         return problem
     return "success" if is_open_to_all_callers(operation, world) else "403 forbidden"
 
 
-@by_operation()
+@parametrize_operations()
 class TestAnApiKey:
-    def test_may_call_what_its_scope_allows(self, operation: Operation, world: World, begin: Begin) -> None:
+    def test_may_call_what_its_scope_allows(
+        self, operation: Operation, tenant: TenantFixture, restore_tenant: RestoreTenant
+    ) -> None:
         area = AREA_BY_OPERATION.get(operation.id)
         for scope in (*GENERAL_SCOPES, *((f"{area}:read", f"{area}:write", f"all but {area}") if area else ())):
-            key = begin(keys_of_every_kind)[scope]
-            allowed = is_open_to_all_callers(operation, world) or scope_allows(operation, scope)
-            found = "404 not_found" if is_visible_only_to_creator(operation, world) else "success"
-            expected_outcome = found if allowed else expected_for_key(operation, world, "403 insufficient_scope")
-            assert outcome_of_call(operation, world, key) == expected_outcome, scope
+            key = restore_tenant(keys_of_every_kind)[scope]
+            allowed = is_open_to_all_callers(operation, tenant) or scope_allows(operation, scope)
+            found = "404 not_found" if is_visible_only_to_creator(operation, tenant) else "success"
+            expected_outcome = found if allowed else expected_for_key(operation, tenant, "403 insufficient_scope")
+            assert outcome_of_call(operation, tenant, key) == expected_outcome, scope
 
-    def test_of_another_tenant_gets_404(self, operation: Operation, world: World, begin: Begin) -> None:
+    def test_of_another_tenant_gets_404(
+        self, operation: Operation, tenant: TenantFixture, restore_tenant: RestoreTenant
+    ) -> None:
         for scope in ("read", "admin"):
-            key = begin(keys_of_every_kind)[f"rivals' {scope}"]
-            hidden = is_visible_only_to_creator(operation, world) or (
-                isinstance(operation.access, RequireRole) and not is_shown(operation)
+            key = restore_tenant(keys_of_every_kind)[f"rivals' {scope}"]
+            hidden = is_visible_only_to_creator(operation, tenant) or (
+                isinstance(operation.access, RequireRole) and not is_public(operation)
             )
             expected_outcome = "404 not_found" if hidden else "success"
             if operation.scope and not (isinstance(operation.access, RequireRole) or scope_allows(operation, scope)):
                 expected_outcome = "403 insufficient_scope"  # The scope is checked before the container.
-            assert outcome_of_call(operation, world, key) == expected_for_key(operation, world, expected_outcome)
+            assert outcome_of_call(operation, tenant, key) == expected_for_key(operation, tenant, expected_outcome)
 
     def test_that_is_no_longer_valid_is_rejected(
-        self, operation: Operation, world: World, begin: Begin, clock: Clock
+        self, operation: Operation, tenant: TenantFixture, restore_tenant: RestoreTenant, clock: Clock
     ) -> None:
-        keys = begin(keys_of_every_kind)
+        keys = restore_tenant(keys_of_every_kind)
         clock.shift(days=2)
-        answers = {why: outcome_of_call(operation, world, keys[why]) for why in REJECTED_KEYS}
-        assert answers == {why: expected_for_key(operation, world, problem) for why, problem in REJECTED_KEYS.items()}
+        answers = {why: outcome_of_call(operation, tenant, keys[why]) for why in REJECTED_KEYS}
+        assert answers == {why: expected_for_key(operation, tenant, problem) for why, problem in REJECTED_KEYS.items()}
 
 
 REJECTED_KEYS: Final = {

@@ -12,7 +12,7 @@ from chalicelib.kernel.operations.access_rules import Caller, RequireRole
 from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.permissions.roles import Role, all_scopes
 from local.generators import generate
-from tests.harness.by_operation import by_operation
+from tests.harness.by_operation import parametrize_operations
 
 IRREGULAR_PARTICIPLES: Final = frozenset({"sent", "resent", "left", "set", "reset", "withdrawn", "begun"})
 """Past participles that do not end with -ed."""
@@ -53,7 +53,7 @@ def test_no_two_paths_differ_only_by_parameter_names() -> None:
     assert {shape: paths for shape, paths in shapes.items() if len(paths) > 1} == {}
 
 
-@by_operation()
+@parametrize_operations()
 class TestEveryOperation:
     def test_has_a_path_of_lower_case_words_and_named_parameters(self, operation: Operation) -> None:
         assert re.fullmatch(r"(/([a-z][a-z0-9.-]*|{[a-z]+(_[a-z]+)*}))+", operation.path)

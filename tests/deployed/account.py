@@ -14,7 +14,7 @@ from local.server.emulator import PYTHON, answers, environment
 from local.server.processes import Child, start, stop
 from local.server.run import free_port
 from tests.deployed.runtime import lambda_python
-from tests.harness.waiting import until
+from tests.harness.waiting import wait_until
 
 REGION: Final = "eu-central-1"
 _CREDENTIALS: Final = {"AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local"}
@@ -28,7 +28,7 @@ _STOP_SECONDS: Final = 20
 
 
 @dataclass
-class Account:
+class EmulatedAccount:
     """An initially empty account. `authority` is the file of the certificates that its functions trust."""
 
     state: Path
@@ -56,24 +56,24 @@ class Account:
     def _log(self) -> Path:
         return self.state / "emulator.log"
 
-    def open(self) -> None:
+    def start(self) -> None:
         """Start the emulator and wait until it responds."""
         self.python = lambda_python(self.state / "python")
         command = [str(PYTHON), _EMULATOR_SCRIPT, str(self.python)]
         settings = {"PERSIST_STATE": "0", "S3_PERSIST": "0", "LOG_LEVEL": "INFO", "SSL_CERT_FILE": str(self.authority)}
         environ = {**environment(self.port, self.state / "emulator"), **settings}
         self._children.append(start("emulator", command, self._log, environ))
-        until(lambda: self._alive() and answers(self.port, _HEALTH_PATH), seconds=_READY_SECONDS)
+        wait_until(lambda: self._alive() and answers(self.port, _HEALTH_PATH), timeout_seconds=_READY_SECONDS)
 
     def _alive(self) -> bool:
         for child in self._children:
             child.check()
         return True
 
-    def close(self) -> None:
+    def stop(self) -> None:
         """Stop the emulator and the functions' processes."""
         stop(self._children, _STOP_SECONDS)
-        until(lambda: not self.functions(), seconds=_STOP_SECONDS)
+        wait_until(lambda: not self.list_function_processes(), timeout_seconds=_STOP_SECONDS)
         shutil.rmtree(self.state / "emulator")  # The emulator leaves a copy of the package for each process.
 
     def client(self, service: str) -> Any:
@@ -88,12 +88,12 @@ class Account:
         assert "FunctionError" not in invocation, result
         return result
 
-    def lines(self, function: str) -> list[str]:
+    def read_log_lines(self, function: str) -> list[str]:
         """Return the log lines of a function, the oldest first."""
         pages = self.client("logs").get_paginator("filter_log_events").paginate(logGroupName=f"/aws/lambda/{function}")
         return [event["message"] for page in pages for event in page["events"]]
 
-    def functions(self) -> list[int]:
+    def list_function_processes(self) -> list[int]:
         """Return the ids of the functions' running processes."""
         return list(self._find_function_processes())
 

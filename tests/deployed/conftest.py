@@ -5,41 +5,41 @@ from collections.abc import Iterator
 import pytest
 
 from local.server.issuer import Issuer
-from tests.deployed.account import Account
+from tests.deployed.account import EmulatedAccount
 from tests.deployed.deployment import Deployment
-from tests.deployed.external_server import Outside
-from tests.emulator.conftest import calling
-from tests.emulator.people import Caller
+from tests.deployed.external_server import ExternalServer
+from tests.emulator.conftest import create_client
+from tests.emulator.people import ApiClient
 
-__all__ = ["calling"]
+__all__ = ["create_client"]
 
 
 @pytest.fixture(scope="session")
-def outside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Outside]:
+def external_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ExternalServer]:
     """An external server: the issuer of tokens and the receiver of events."""
-    with Outside(tmp_path_factory.mktemp("outside")) as outside:
+    with ExternalServer(tmp_path_factory.mktemp("outside")) as outside:
         yield outside
 
 
 @pytest.fixture(scope="session")
-def stage(tmp_path_factory: pytest.TempPathFactory, outside: Outside) -> Iterator[Deployment]:
+def stage(tmp_path_factory: pytest.TempPathFactory, external_server: ExternalServer) -> Iterator[Deployment]:
     """The deployed stage. Its emulator is stopped at the end."""
     state = tmp_path_factory.mktemp("deployed")
-    account = Account(state, outside.authority)
+    account = EmulatedAccount(state, external_server.authority)
     try:
-        account.open()
+        account.start()
         deployment = Deployment(account, state)
-        deployment.bring_up(outside.keys_of(Issuer(state / "issuer")))
+        deployment.deploy(external_server.publish_keys(Issuer(state / "issuer")))
         yield deployment
     finally:
-        account.close()
+        account.stop()
 
 
 @pytest.fixture(scope="session", autouse=True)
-def lost(stage: Deployment) -> Iterator[tuple[Caller, str]]:
+def organization_with_lost_message(stage: Deployment) -> Iterator[tuple[ApiClient, str]]:
     """A caller and the id of their organization, whose log lost the message to the ledger before all other tests."""
-    with Caller(stage, "ada") as ada:
-        with stage.paused("events"):
-            organization = ada.makes_organization()
-            stage.account.client("sqs").purge_queue(QueueUrl=stage.queue("events.fifo"))
+    with ApiClient(stage, "ada") as ada:
+        with stage.pause_function("events"):
+            organization = ada.create_organization()
+            stage.account.client("sqs").purge_queue(QueueUrl=stage.queue_url("events.fifo"))
         yield ada, organization

@@ -13,9 +13,9 @@ from infrastructure.names import Stage
 from infrastructure.resources import queue_name
 from local.paths import write_private
 from local.server.issuer import AUDIENCE, ISSUER
-from tests.deployed.account import REGION, Account
+from tests.deployed.account import REGION, EmulatedAccount
 from tests.harness import project_copies
-from tests.harness.waiting import until
+from tests.harness.waiting import wait_until
 
 STAGE: Final = Stage("dev", "000000000000", REGION)
 APPLICATION: Final = f"{STAGE.prefix}-app"
@@ -29,9 +29,9 @@ _TIMEOUT_SECONDS: Final = 90
 class Deployment:
     """The deployed stage `dev`, with the same interface as a local stage."""
 
-    account: Account
+    account: EmulatedAccount
     state: Path
-    migrated: list[dict[str, Any]] = field(default_factory=list)
+    migration_results: list[dict[str, Any]] = field(default_factory=list)
 
     @property
     def endpoint(self) -> str:
@@ -48,10 +48,10 @@ class Deployment:
         """The headers that every request needs."""
         return {"Host": f"{self._outputs['RestAPIId']}.execute-api.localhost"}
 
-    def bring_up(self, jwks: str) -> None:
+    def deploy(self, jwks: str) -> None:
         """Create the data stores, deploy the package and apply the migrations. `jwks` is the URL of the issuer keys."""
         self._project.mkdir()
-        project_copies.copied(_PROJECT, self._project, "deployed", "deployments", "venv")
+        project_copies.copy_project(_PROJECT, self._project, "deployed", "deployments", "venv")
         self._allow_private_webhook_targets()
         self._run_command(
             "bootstrap",
@@ -65,21 +65,23 @@ class Deployment:
         self._run_command("template")
         self._deploy_stack(self._upload_package())
         self._create_gateway_responses()
-        self.migrated = self.account.invoke(STAGE.function("migrate"))
+        self.migration_results = self.account.invoke(STAGE.function("migrate"))
         write_private(self.state / "settings.json", json.dumps({"aws_endpoint_url": self.endpoint}))
 
-    def queue(self, name: str) -> str:
+    def queue_url(self, name: str) -> str:
         """Return the URL of a queue by its short name."""
         return str(self.account.client("sqs").get_queue_url(QueueName=queue_name(STAGE.prefix, name))["QueueUrl"])
 
-    def waiting(self, name: str) -> int:
+    def count_messages(self, name: str) -> int:
         """Return the number of messages in a queue, including those in flight."""
         names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
-        attributes = self.account.client("sqs").get_queue_attributes(QueueUrl=self.queue(name), AttributeNames=names)
+        attributes = self.account.client("sqs").get_queue_attributes(
+            QueueUrl=self.queue_url(name), AttributeNames=names
+        )
         return sum(int(attributes["Attributes"][each]) for each in names)
 
     @contextmanager
-    def paused(self, function: str) -> Iterator[None]:
+    def pause_function(self, function: str) -> Iterator[None]:
         """Disable the queue mapping of a function within the block, as an operator can."""
         functions = self.account.client("lambda")
         mappings = functions.list_event_source_mappings(FunctionName=STAGE.function(function))["EventSourceMappings"]
@@ -107,7 +109,7 @@ class Deployment:
 
     def _run_command(self, name: str, *arguments: str) -> None:
         command = [sys.executable, "-m", "infrastructure", name, "--stage", STAGE.name, *arguments]
-        project_copies.run(command, self._project, **self.account.environment)
+        project_copies.run_in_copy(command, self._project, **self.account.environment)
 
     def _upload_package(self) -> dict[str, Any]:
         """Upload the package and return the template that refers to it, as `aws cloudformation package` does."""
@@ -129,7 +131,7 @@ class Deployment:
             Parameters=[{"ParameterKey": "Stage", "ParameterValue": STAGE.name}],
             Capabilities=["CAPABILITY_IAM", "CAPABILITY_AUTO_EXPAND"],
         )
-        until(lambda: not self._stack["StackStatus"].endswith("_IN_PROGRESS"), seconds=_TIMEOUT_SECONDS)
+        wait_until(lambda: not self._stack["StackStatus"].endswith("_IN_PROGRESS"), timeout_seconds=_TIMEOUT_SECONDS)
         assert self._stack["StackStatus"] == "CREATE_COMPLETE", self._failures()
 
     @property

@@ -6,26 +6,26 @@ from pathlib import Path
 from typing import Final
 
 from local.server.issuer import Issuer
-from tests.harness.certificates import Authority
+from tests.harness.certificates import CertificateAuthority
 from tests.harness.receiver import Receiver, Reply
 
 _PORT: Final = 8443
 _JWKS_PATH: Final = "/jwks.json"
 
 
-class Outside(Receiver):
+class ExternalServer(Receiver):
     """An external server. Clients trust it by the certificate in the file `authority`."""
 
     def __init__(self, folder: Path) -> None:
-        authority = Authority()
-        self.authority = authority.written(folder)
+        authority = CertificateAuthority()
+        self.authority = authority.write_certificate(folder)
         host = _loopback_address()
-        super().__init__(host, _PORT, authority.server(host))
+        super().__init__(host, _PORT, authority.create_server_context(host))
 
-    def keys_of(self, issuer: Issuer) -> str:
+    def publish_keys(self, issuer: Issuer) -> str:
         """Publish an issuer's keys and return their URL."""
-        self.answers[_JWKS_PATH] = Reply(body=Path(issuer.settings()["auth_jwks"]).read_bytes())
-        return self.at(str(self.server_address[0]), _JWKS_PATH)
+        self.replies_by_path[_JWKS_PATH] = Reply(body=Path(issuer.settings()["auth_jwks"]).read_bytes())
+        return self.url_at(str(self.server_address[0]), _JWKS_PATH)
 
 
 def _loopback_address() -> str:

@@ -11,7 +11,7 @@ from chalicelib.kernel.core.version import API_VERSION
 from local.paths import ROOT
 from tests.deployed.deployment import Deployment
 from tests.deployed.runtime import RUNTIME_MODULES, list_installed_modules
-from tests.emulator.people import Caller
+from tests.emulator.people import ApiClient
 
 pytestmark = [pytest.mark.emulator, pytest.mark.xdist_group("deployed")]
 
@@ -19,15 +19,15 @@ MAX_BYTES = 1024 * 1024
 
 
 @pytest.fixture(scope="module")
-def ada(stage: Deployment) -> Iterator[Caller]:
-    with Caller(stage, "ada") as ada:
+def ada(stage: Deployment) -> Iterator[ApiClient]:
+    with ApiClient(stage, "ada") as ada:
         yield ada
 
 
-def test_functions_use_only_the_package_and_the_lambda_runtime(stage: Deployment, ada: Caller) -> None:
+def test_functions_use_only_the_package_and_the_lambda_runtime(stage: Deployment, ada: ApiClient) -> None:
     assert ada.get("/status").json()["status"] == "ok"
     assert list_installed_modules(stage.account.python) == sorted(RUNTIME_MODULES)
-    processes = stage.account.functions()
+    processes = stage.account.list_function_processes()
     assert processes
     for process in processes:
         mapped_files = {
@@ -48,19 +48,19 @@ def problem_code(response: httpx.Response) -> str:
     return f"{response.status_code} {document['code']}"
 
 
-def test_unknown_path_and_method_are_problems(ada: Caller) -> None:
+def test_unknown_path_and_method_are_problems(ada: ApiClient) -> None:
     assert problem_code(ada.get("/organisations")) == "404 not_found"
     assert problem_code(ada.request("PUT", "/organizations")) == "404 not_found"
 
 
 def test_responses_contain_rate_limit_headers(stage: Deployment) -> None:
-    with Caller(stage, "grace") as grace:
+    with ApiClient(stage, "grace") as grace:
         response_headers = [grace.get("/organizations").headers for _ in range(2)]
     assert [headers["RateLimit-Policy"] for headers in response_headers] == ['"requests";q=600;w=60'] * 2
     assert all(headers["RateLimit"].startswith('"requests";r=59') for headers in response_headers)
 
 
-def test_oversized_body_and_unsupported_media_type_are_problems(ada: Caller) -> None:
+def test_oversized_body_and_unsupported_media_type_are_problems(ada: ApiClient) -> None:
     large = json.dumps({"name": "x" * MAX_BYTES})
     headers = {"Content-Type": "application/json"}
     assert problem_code(ada.post("/organizations", content=large, headers=headers)) == "413 payload_too_large"
@@ -83,8 +83,8 @@ def test_cors_preflight_is_allowed(stage: Deployment) -> None:
     assert "Authorization" in response.headers["Access-Control-Allow-Headers"]
 
 
-def test_stale_precondition_is_rejected(ada: Caller) -> None:
-    path = f"/organizations/{ada.makes_organization()}"
+def test_stale_precondition_is_rejected(ada: ApiClient) -> None:
+    path = f"/organizations/{ada.create_organization()}"
     precondition = {"If-Match": ada.get(path).headers["ETag"]}
     assert ada.patch(path, json={"companyCountry": "GB"}, headers=precondition).json()["version"] == 2
     assert (

@@ -1,5 +1,5 @@
 """Fixtures: the documented measurements use the tenant of the catalogue's suites."""
 
-from tests.catalogue.conftest import people, strangers, world
+from tests.catalogue.conftest import external_servers, people, tenant
 
-__all__ = ["people", "strangers", "world"]
+__all__ = ["external_servers", "people", "tenant"]

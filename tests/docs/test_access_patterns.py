@@ -3,13 +3,13 @@
 import pytest
 
 from chalicelib.entrypoints.catalogue import operations
-from tests.catalogue.tenant_fixture import World
+from tests.catalogue.tenant_fixture import TenantFixture
 from tests.docs.access_patterns import FILE, document
 from tests.docs.keys import item_name, partition
 
 
-def test_what_is_measured_is_committed(world: World) -> None:
-    assert document(world) == FILE.read_text(), "run `make generate`, and look at what changed"
+def test_what_is_measured_is_committed(tenant: TenantFixture) -> None:
+    assert document(tenant) == FILE.read_text(), "run `make generate`, and look at what changed"
 
 
 def test_every_operation_has_a_row() -> None:

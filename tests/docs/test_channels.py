@@ -9,17 +9,17 @@ from chalicelib.features.notifications.channels.entities import MAX_CHANNELS
 from chalicelib.features.notifications.channels.logic.chat_messages import MAX_NAME_CHARACTERS
 from chalicelib.features.notifications.channels.logic.provider_rules import RETRY_SECONDS, url_mismatch_reason
 from local.paths import ROOT
-from tests.harness.api import Api
-from tests.harness.organizations import Founded
+from tests.harness.api import ApiClient
+from tests.harness.organizations import CreatedOrganization
 
 TEXT = (ROOT / "docs/guides/channels.md").read_text()
 UNITS = {"s": 1, "min": 60, "h": 3600}
 
 
-def test_the_channel_that_it_makes_can_be_made(api: Api, organization: Founded) -> None:
+def test_the_channel_that_it_makes_can_be_made(api: ApiClient, organization: CreatedOrganization) -> None:
     method, path, body = re.findall(r"^    (POST) (\S+)\n((?:    .+\n)+)", TEXT, re.MULTILINE)[0]
     sent = json.loads(body)
-    answer = api.request(method, path.format(organization_id=organization.id), as_=organization.owner, json=sent)
+    answer = api.request(method, path.format(organization_id=organization.id), caller=organization.owner, json=sent)
     assert answer.status == 201
     assert answer.json["config"]["webhookUrl"] in TEXT
     assert url_mismatch_reason("slack", sent["config"]["webhookUrl"]) is None

@@ -54,13 +54,13 @@ def put_in(file: Path, block: str, imports: str) -> None:
 
 def run(project: Path, *words: str) -> str:
     """Return what a program of the environment printed; it has to succeed."""
-    return project_copies.run([sys.executable, "-m", *words], project)
+    return project_copies.run_in_copy([sys.executable, "-m", *words], project)
 
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the project in which the steps were followed."""
-    copy = project_copies.copied(COPIED, tmp_path_factory.mktemp("project"), "emulator")
+    copy = project_copies.copy_project(COPIED, tmp_path_factory.mktemp("project"), "emulator")
     for name, block in steps():
         put_in(copy / name, block, IMPORTS.get(name, ""))
     (copy / "openapi.json").write_text(run(copy, "chalicelib.entrypoints.openapi"))

@@ -13,13 +13,13 @@ from infrastructure import access_log
 from infrastructure.queries import QUERIES, REQUEST_ID, TENANT
 from infrastructure.resources import LOG_RETENTION_DAYS
 from local.paths import ROOT
-from tests.conftest import Configure
-from tests.harness.api import Api
-from tests.harness.log_fields import DOCUMENT, documented, faults_of
-from tests.harness.log_lines import written
-from tests.harness.organizations import Founded
+from tests.conftest import SettingsOverride
+from tests.harness.api import ApiClient
+from tests.harness.log_fields import LOGS_DOCUMENT, documented_fields, log_record_errors
+from tests.harness.log_lines import capture_log_records
+from tests.harness.organizations import CreatedOrganization
 from tests.harness.receiver import Receiver
-from tests.harness.webhooks import hook, rename
+from tests.harness.webhooks import create_webhook, rename_organization
 from tests.harness.workers import Workers
 
 POWERTOOLS: Final = {
@@ -68,32 +68,37 @@ def test_it_says_how_long_logs_are_kept() -> None:
 
 class TestFields:
     def test_all_that_the_code_writes_are_documented_and_no_others(self) -> None:
-        said = {name for title, section in documented().items() if title != ACCESS_LOG for name in section}
+        said = {name for title, section in documented_fields().items() if title != ACCESS_LOG for name in section}
         assert {*names_written()} | POWERTOOLS | OWN == said
 
     def test_of_the_access_log_are_those_that_the_gateway_is_told(self) -> None:
-        assert [*documented()[ACCESS_LOG]] == [*json.loads(access_log.FORMAT)]
+        assert [*documented_fields()[ACCESS_LOG]] == [*json.loads(access_log.FORMAT)]
 
     @pytest.mark.usefixtures("aws")
     def test_of_the_examples_are_those_that_are_written(
-        self, api: Api, organization: Founded, workers: Workers, receiver: Receiver, configure: Configure
+        self,
+        api: ApiClient,
+        organization: CreatedOrganization,
+        workers: Workers,
+        receiver: Receiver,
+        configure: SettingsOverride,
     ) -> None:
         configure(webhook_allow_private="1")
-        hook(api, organization, receiver)
+        create_webhook(api, organization, receiver)
         workers.deliver()
-        with written() as lines:
-            rename(api, organization, "Engines")
+        with capture_log_records() as lines:
+            rename_organization(api, organization, "Engines")
             workers.deliver()
-            workers.sweep()
-        (block,) = re.findall(r"^```json\n(.*?)^```", DOCUMENT.read_text(), re.MULTILINE | re.DOTALL)
+            workers.run_sweep()
+        (block,) = re.findall(r"^```json\n(.*?)^```", LOGS_DOCUMENT.read_text(), re.MULTILINE | re.DOTALL)
         examples = [json.loads(text) for text in block.splitlines()]
         assert [line.keys() - {"coldStart"} for line in lines] == [example.keys() for example in examples]
-        assert [faults_of(line) for line in [*lines, *examples]] == [[]] * 2 * len(examples)
+        assert [log_record_errors(line) for line in [*lines, *examples]] == [[]] * 2 * len(examples)
 
 
 class TestMeasures:
     def test_are_described_with_their_dimensions_and_units(self) -> None:
-        rows = re.findall(r"^\| `(\w+)` \| (`stage`(?:, `kind`)?) \| (\w+) \|", DOCUMENT.read_text(), re.MULTILINE)
+        rows = re.findall(r"^\| `(\w+)` \| (`stage`(?:, `kind`)?) \| (\w+) \|", LOGS_DOCUMENT.read_text(), re.MULTILINE)
         of_kind = {name for name, dimensions, _ in rows if dimensions == "`stage`, `kind`"}
         assert of_kind == {"Latency", "Errors", "Throttles"}
         assert {name for name, _, _ in rows} - of_kind == {"LedgerLag", "DueLag", "AnchorsRefused", "ForgedEntries"}
@@ -124,10 +129,10 @@ class TestAQuery:
         text = re.sub(r'"[^"]*"', "", QUERIES[name].text)
         made = {*re.findall(r" as (\w+)", text)}
         used = {*re.findall(r"@?[A-Za-z_]\w*", re.sub(r"\b\d+m\b", "", text))} - WORDS - made - FUNCTIONS
-        fields = {name for section in documented().values() for name in section}
+        fields = {name for section in documented_fields().values() for name in section}
         assert used <= fields | PLATFORM
 
     def test_compares_with_what_the_fields_can_be(self, name: str) -> None:
         compared = re.findall(r'(\w+) !?= "([^"]+)"', QUERIES[name].text)
-        meanings = DOCUMENT.read_text()
+        meanings = LOGS_DOCUMENT.read_text()
         assert all(value in (REQUEST_ID, TENANT, "REPORT") or f"`{value}`" in meanings for _, value in compared)

@@ -30,27 +30,33 @@ from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from local.generators.generate import GENERATED
 from local.generators.table_document import GUARD
 from local.paths import ROOT
-from tests.catalogue.tenant_fixture import put
-from tests.conftest import Configure
+from tests.catalogue.tenant_fixture import put_records
+from tests.conftest import SettingsOverride
 from tests.docs.keys import pattern
 from tests.harness import cloud, research
-from tests.harness.api import Api
+from tests.harness.api import ApiClient
 from tests.harness.callers import Person
-from tests.harness.channels import room
-from tests.harness.cloud import stored
-from tests.harness.domains import came_to
-from tests.harness.exports import begin_export
-from tests.harness.external_servers import refusing
-from tests.harness.invitations import invite
-from tests.harness.leads import send
+from tests.harness.channels import create_channel
+from tests.harness.cloud import all_items
+from tests.harness.domains import set_domain_state
+from tests.harness.exports import create_export
+from tests.harness.external_servers import reject_deliveries
+from tests.harness.invitations import create_invitation
+from tests.harness.leads import create_lead
 from tests.harness.mailbox import Mailbox
-from tests.harness.menus import put_menu, to_page
-from tests.harness.organizations import Founded, make_key
-from tests.harness.platforms import Running, furnish, make_space, run_platform, takes_part
-from tests.harness.sites import edit, make_site, page_of, publish_page, write_page
-from tests.harness.stored_records import beginning
-from tests.harness.taxonomy import attach, fell, move, plant_line
-from tests.harness.webhooks import hook
+from tests.harness.menus import page_item, put_menu
+from tests.harness.organizations import CreatedOrganization, create_api_key
+from tests.harness.platforms import (
+    CreatedPlatform,
+    add_block_capability_and_module,
+    add_platform_member,
+    create_platform,
+    create_space,
+)
+from tests.harness.sites import create_draft_page, create_published_page, create_site, publish_page, update_page
+from tests.harness.stored_records import new_record_fields
+from tests.harness.taxonomy import create_attachment, create_node_chain, delete_node, move_node
+from tests.harness.webhooks import create_webhook
 from tests.harness.workers import Workers
 
 LINE = re.compile(r"^\| (.+) \|$")
@@ -66,100 +72,102 @@ def test_what_is_generated_is_committed(file: str) -> None:
 
 @pytest.fixture
 def items(
-    api: Api,
-    organization: Founded,
+    api: ApiClient,
+    organization: CreatedOrganization,
     workers: Workers,
     ada: Person,
     edith: Person,
     mary: Person,
     mailbox: Mailbox,
-    configure: Configure,
+    configure: SettingsOverride,
 ) -> list[dict[str, Any]]:
     """All that a life of an organization leaves in the table: sealed entries, a long one, and one that waits."""
-    put(silent_webhook(organization.id))
-    put([KeyRevocation(**beginning(now()), organization_id=organization.id, lease_until=now())])
+    put_records(silent_webhook(organization.id))
+    put_records([KeyRevocation(**new_record_fields(now()), organization_id=organization.id, lease_until=now())])
     one_waits(organization.id)
-    platform = run_platform(api, organization)
-    furnish(api, make_space(api, platform), block="showcase", capability="chat", module="wiki")
-    api.patch(f"{platform.path}/modules", as_=ada, json={"modules": [{"moduleId": "wiki"}]})
-    came_to(platform, "verified", next_check_at=now())
-    machines, looms = plant_line(api, platform, "Machines", "Looms")
-    attach(api, looms)
-    assert (move(api, looms, None).status, attach(api, machines).node) == (200, machines)
-    takes_part(platform, ada)
-    takes_part(platform, edith)
-    assert api.post(f"{platform.path}/leave", as_=edith).status == 204
+    platform = create_platform(api, organization)
+    add_block_capability_and_module(
+        api, create_space(api, platform), project_block_id="showcase", capability_key="chat", module_id="wiki"
+    )
+    api.patch(f"{platform.path}/modules", caller=ada, json={"modules": [{"moduleId": "wiki"}]})
+    set_domain_state(platform, "verified", next_check_at=now())
+    machines, looms = create_node_chain(api, platform, "Machines", "Looms")
+    create_attachment(api, looms)
+    assert (move_node(api, looms, None).status, create_attachment(api, machines).node) == (200, machines)
+    add_platform_member(platform, ada)
+    add_platform_member(platform, edith)
+    assert api.post(f"{platform.path}/leave", caller=edith).status == 204
     publish_a_site(api, organization, platform)
-    api.delete(run_platform(api, organization).path, as_=ada)
-    key = make_key(api, organization, expiresAt="2099-01-01T00:00:00Z")
-    api.patch(organization.path, as_=ada, json={"slug": "engines", "companyAddress": "x" * 3500})
-    missing, gone = (hook(api, organization, f"https://hooks.example.com/{n}") for n in range(2))
-    room(api, organization, "https://hooks.slack.com/services/T0/B0/x")
-    with refusing():
+    api.delete(create_platform(api, organization).path, caller=ada)
+    key = create_api_key(api, organization, expiresAt="2099-01-01T00:00:00Z")
+    api.patch(organization.path, caller=ada, json={"slug": "engines", "companyAddress": "x" * 3500})
+    missing, gone = (create_webhook(api, organization, f"https://hooks.example.com/{n}") for n in range(2))
+    create_channel(api, organization, "https://hooks.slack.com/services/T0/B0/x")
+    with reject_deliveries():
         workers.deliver()
-    api.post(f"{missing.path}/replay", as_=ada, json={"from": organization.record["createdAt"]})
-    api.delete(gone.path, as_=ada)
-    assert fell(api, machines, "cascade").status == 204
+    api.post(f"{missing.path}/replay", caller=ada, json={"from": organization.record["createdAt"]})
+    api.delete(gone.path, caller=ada)
+    assert delete_node(api, machines, "cascade").status == 204
     email_hashes.reset()
-    invite(api, organization, "friend@example.com")
+    create_invitation(api, organization, "friend@example.com")
     unsubscribed = api.post(
         UNSUBSCRIBE_PATH, query={"token": create_unsubscribe_token(hash_email("friend@example.com").hex())}
     )
     assert unsubscribed.status == 200
-    invite(api, platform, "friend@example.com")
-    begin_export(api, organization)
-    erased = api.post(f"{organization.path}/erasures", as_=ada, json={"email": "nobody@example.com"})
-    left = api.post(f"{organization.path}/leave", as_=mary)
+    create_invitation(api, platform, "friend@example.com")
+    create_export(api, organization)
+    erased = api.post(f"{organization.path}/erasures", caller=ada, json={"email": "nobody@example.com"})
+    left = api.post(f"{organization.path}/leave", caller=mary)
     assert (erased.status, left.status) == (202, 204)
-    send(api)
-    assert api.post("/research/import", as_=ada, json=a_researcher(organization)).status == 202
+    create_lead(api)
+    assert api.post("/research/import", caller=ada, json=a_researcher(organization)).status == 202
     research_is_there(ada)
     headers = {"Idempotency-Key": "once"}
-    api.post("/organizations", as_=ada, json={"name": "Difference Engines"}, headers=headers)
-    workers.migrate()
+    api.post("/organizations", caller=ada, json={"name": "Difference Engines"}, headers=headers)
+    workers.run_migrations()
     set_aside(organization.id)
     access_epochs.close_epochs(
         [access_epochs.Subject(access_epochs.log_partition(organization.id), access_epochs.EVERYONE)]
     )
-    api.delete(organization.path, as_=ada)
-    assert api.get(f"{organization.path}/api-keys", as_=key.credential).status == 404
+    api.delete(organization.path, caller=ada)
+    assert api.get(f"{organization.path}/api-keys", caller=key.credential).status == 404
     configure(requests_per_minute="600", network_requests_per_minute="3000")
-    assert [api.get("/organizations", as_=ada).status for _ in range(request_quota.BATCH_SIZE)] == [
+    assert [api.get("/organizations", caller=ada).status for _ in range(request_quota.BATCH_SIZE)] == [
         200
     ] * request_quota.BATCH_SIZE
     unknown = api_key_format.generate_api_key()
     for credential, status in ((None, 200), (unknown, 401)):
-        answers = [api.get("/public/leads/statuses", as_=credential) for _ in range(request_quota.BATCH_SIZE)]
+        answers = [api.get("/public/leads/statuses", caller=credential) for _ in range(request_quota.BATCH_SIZE)]
         assert [answer.status for answer in answers] == [status] * request_quota.BATCH_SIZE
-    assert mailbox.received == []  # The mail waits, as the rest of the work does.
-    return stored()
+    assert mailbox.received_emails == []  # The mail waits, as the rest of the work does.
+    return all_items()
 
 
-def a_researcher(organization: Founded) -> dict[str, str]:
+def a_researcher(organization: CreatedOrganization) -> dict[str, str]:
     """Return whose works an organization imports."""
     return {"researcherId": "0000-0002-1825-0097", "organizationId": organization.id}
 
 
 def set_aside(log: str) -> None:
     """Let the ledger find something in a log's outbox that nobody has committed."""
-    cloud.put({"pk": f"Q#{log}", "sk": "forged"})
+    cloud.put_item({"pk": f"Q#{log}", "sk": "forged"})
     ledger.append_pending(log)
 
 
-def publish_a_site(api: Api, organization: Founded, platform: Running) -> None:
+def publish_a_site(api: ApiClient, organization: CreatedOrganization, platform: CreatedPlatform) -> None:
     """Let there be a site: with a page that has moved, one that waits for its time, and one that was deleted."""
-    site = make_site(api, organization, platformId=platform.id)
-    page_of(api, site, "Welcome")
-    machines = page_of(api, site, "Machines")
-    page_of(api, site, "Looms", below=machines)
-    edit(api, machines, slug="engines")
+    site = create_site(api, organization, platformId=platform.id)
+    create_published_page(api, site, "Welcome")
+    machines = create_published_page(api, site, "Machines")
+    create_published_page(api, site, "Looms", parent=machines)
+    update_page(api, machines, slug="engines")
     publish_page(api, machines)
-    write_page(api, site, "Soon", publishAt="2099-01-01T00:00:00Z")
-    gone = api.delete(page_of(api, site, "Gone").path, as_=site.owner)
-    led = api.post(f"{site.path}/redirects", as_=site.owner, json={"fromPath": "/old", "toPath": "/engines"})
+    create_draft_page(api, site, "Soon", publishAt="2099-01-01T00:00:00Z")
+    gone = api.delete(create_published_page(api, site, "Gone").path, caller=site.owner)
+    led = api.post(f"{site.path}/redirects", caller=site.owner, json={"fromPath": "/old", "toPath": "/engines"})
     assert (gone.status, led.status) == (204, 201)
-    put_menu(api, site, to_page(machines))
-    published = api.patch(site.path, as_=site.owner, json={"status": "published"})
+    put_menu(api, site, page_item(machines))
+    published = api.patch(site.path, caller=site.owner, json={"status": "published"})
     assert (published.status, api.get(f"{site.path}/sitemap.xml").status) == (200, 200)
 
 
@@ -167,7 +175,7 @@ def research_is_there(ada: Person) -> None:
     """Let there be an artefact that is stale, its output, and what a source's pace and an edition's count are."""
     changes = UnitOfWork(now())
     known = {"researcher_ids": ["0000-0002-1825-0097"]}
-    for record in research.standing(ada):
+    for record in research.build_research_records(ada):
         changes.create(record.replace(**known) if not isinstance(record, ResearchJob) else record)
     changes.add_write(count_edition_outputs(PUBLIC_LIBRARY_ID, "neurips-2025", 1))
     changes.commit()
@@ -180,7 +188,7 @@ def research_is_there(ada: Person) -> None:
 
 def silent_webhook(organization_id: str) -> list[Entity]:
     """A webhook that has given no answer, and the mail that says so if it never does."""
-    begun, moment = beginning(now()), now()
+    begun, moment = new_record_fields(now()), now()
     webhook = Webhook(
         **begun,
         organization_id=organization_id,
@@ -189,7 +197,7 @@ def silent_webhook(organization_id: str) -> list[Entity]:
         probe_at=moment,
     )
     failed = ExhaustionJob(
-        **beginning(now()),
+        **new_record_fields(now()),
         organization_id=organization_id,
         webhook_id=webhook.id,
         delivery_id=webhook.id,
@@ -203,10 +211,12 @@ def silent_webhook(organization_id: str) -> list[Entity]:
 
 def one_waits(organization_id: str) -> None:
     """Let a delivery wait for its webhook to answer."""
-    webhook = Webhook(**beginning(now()), organization_id=organization_id, url="https://example.com", events=["*"])
+    webhook = Webhook(
+        **new_record_fields(now()), organization_id=organization_id, url="https://example.com", events=["*"]
+    )
     delivery = WebhookDelivery.plan(
         webhook.id,
-        event_id=str(beginning(now())["id"]),
+        event_id=str(new_record_fields(now())["id"]),
         event_type="organization.updated",
         organization_id=organization_id,
         sequence=1,
@@ -214,7 +224,7 @@ def one_waits(organization_id: str) -> None:
         now=now(),
         attempt_at=now(),
     )
-    put([delivery])
+    put_records([delivery])
     delivery_attempts.defer(webhook, delivery, 60)
 
 

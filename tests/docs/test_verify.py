@@ -20,18 +20,18 @@ from chalicelib.features.audit.exports.logic.verify import (
 )
 from tests.harness import rfc6962
 from tests.harness.offline import (
-    A_LOG,
     KEY,
-    LINES,
     ORIGIN,
     PUBLIC_KEY,
-    exported,
-    leaf_data,
-    line,
-    note,
-    said,
-    signature,
-    waiting,
+    SAMPLE_LINES,
+    SAMPLE_LOG,
+    build_exported_log,
+    build_leaf_data,
+    build_line,
+    build_pending_line,
+    build_signature_line,
+    sign_checkpoint,
+    verification_result,
 )
 
 STRANGER: Final = Ed25519PrivateKey.from_private_bytes(bytes(32))
@@ -57,35 +57,39 @@ def test_roots_are_those_of_certificate_transparency(size: int) -> None:
 
 class TestWhatIsProven:
     def test_all_of_a_log(self) -> None:
-        assert said(A_LOG, LINES) == (
+        assert verification_result(SAMPLE_LOG, SAMPLE_LINES) == (
             f"{ORIGIN}: 7 of 7 entries are proven to be in the signed tree, sequence 1 to 7: 7 unaltered, 0 erased."
         )
 
     def test_a_part_of_a_log(self) -> None:
         part = [3, 6]
-        assert said(A_LOG, A_LOG.part(part), A_LOG.evidence(part)) == (
+        assert verification_result(SAMPLE_LOG, SAMPLE_LOG.lines_of(part), SAMPLE_LOG.evidence_for(part)) == (
             f"{ORIGIN}: 2 of 7 entries are proven to be in the signed tree, sequence 3 to 6: 2 unaltered, 0 erased."
         )
 
     def test_that_no_entry_is_in_a_part(self) -> None:
         nothing = f"{ORIGIN}: 0 of 7 entries are proven to be in the signed tree: 0 unaltered, 0 erased."
-        assert said(A_LOG, [], A_LOG.evidence([])) == nothing
+        assert verification_result(SAMPLE_LOG, [], SAMPLE_LOG.evidence_for([])) == nothing
 
     def test_that_a_log_is_empty(self) -> None:
-        empty = exported([1])
-        assert ": 0 of 0 entries" in said(empty, [], checkpoint=note(0, MerkleTree().root()))
+        empty = build_exported_log([1])
+        assert ": 0 of 0 entries" in verification_result(empty, [], checkpoint=sign_checkpoint(0, MerkleTree().root()))
 
     def test_nothing_of_what_came_after_the_checkpoint(self) -> None:
-        longer = exported([2, 3, 7, 9])
-        export = [*longer.lines, waiting(leaf_data(10))]
-        assert said(A_LOG, export).endswith(
+        longer = build_exported_log([2, 3, 7, 9])
+        export = [*longer.lines, build_pending_line(build_leaf_data(10))]
+        assert verification_result(SAMPLE_LOG, export).endswith(
             "sequence 1 to 7: 7 unaltered, 0 erased; 3 younger than the checkpoint, not proven."
         )
         part = [*range(1, 9)]
-        assert "7 unaltered, 0 erased; 1 younger" in said(A_LOG, longer.part(part), longer.evidence(part))
+        assert "7 unaltered, 0 erased; 1 younger" in verification_result(
+            SAMPLE_LOG, longer.lines_of(part), longer.evidence_for(part)
+        )
 
     def test_a_file_without_a_newline_at_its_end(self) -> None:
-        assert "7 unaltered" in said(A_LOG, [*LINES[:-1], LINES[-1].removesuffix(b"\n")])
+        assert "7 unaltered" in verification_result(
+            SAMPLE_LOG, [*SAMPLE_LINES[:-1], SAMPLE_LINES[-1].removesuffix(b"\n")]
+        )
 
 
 class TestWhatIsWrongWithAnExport:
@@ -114,7 +118,7 @@ class TestWhatIsWrongWithAnExport:
                 lambda lines: [*lines[:3], b"\n", *lines[3:]], "Line 4 is no line of an export: it is empty", id="blank"
             ),
             pytest.param(
-                lambda lines: [waiting(leaf_data(8)), *lines],
+                lambda lines: [build_pending_line(build_leaf_data(8)), *lines],
                 "The entry with sequence 1 is out of order. Line 1 has no sequence.",
                 id="youngest first",
             ),
@@ -139,7 +143,7 @@ class TestWhatIsWrongWithAnExport:
         ],
     )
     def test_it_says_which_line(self, edited: Callable[[list[bytes]], list[bytes]], complaint: str) -> None:
-        assert said(A_LOG, edited(LINES)).startswith(complaint)
+        assert verification_result(SAMPLE_LOG, edited(SAMPLE_LINES)).startswith(complaint)
 
     @pytest.mark.parametrize(
         ("old", "new"),
@@ -156,10 +160,12 @@ class TestWhatIsWrongWithAnExport:
         ],
     )
     def test_it_says_which_entry_was_altered(self, old: bytes, new: bytes) -> None:
-        altered = LINES[3].replace(old, new)
-        assert altered != LINES[3]
+        altered = SAMPLE_LINES[3].replace(old, new)
+        assert altered != SAMPLE_LINES[3]
         fourth_or_next = "The entry with sequence 5" if new == b'"treeSize":6' else "The entry with sequence 4"
-        assert said(A_LOG, [*LINES[:3], altered, *LINES[4:]]).startswith(f"{fourth_or_next} was altered: ")
+        assert verification_result(SAMPLE_LOG, [*SAMPLE_LINES[:3], altered, *SAMPLE_LINES[4:]]).startswith(
+            f"{fourth_or_next} was altered: "
+        )
 
     @pytest.mark.parametrize(
         ("sequence", "fault"),
@@ -170,29 +176,37 @@ class TestWhatIsWrongWithAnExport:
         ],
     )
     def test_a_wrong_sequence_is_told_by_its_line(self, sequence: int, fault: str) -> None:
-        altered = LINES[4].replace(b',"sequence":5,"int', b',"sequence":%d,"int' % sequence)
-        found = said(A_LOG, [*LINES[:4], altered, *LINES[5:]])
+        altered = SAMPLE_LINES[4].replace(b',"sequence":5,"int', b',"sequence":%d,"int' % sequence)
+        found = verification_result(SAMPLE_LOG, [*SAMPLE_LINES[:4], altered, *SAMPLE_LINES[5:]])
         assert found == f"The entry with sequence {fault} Line 5 has sequence {sequence}."
 
     @pytest.mark.parametrize(("sequence", "named"), [(1, 1), (2, 2), (3, 3), (5, 4), (6, 4), (7, 4), (99, 4)])
     def test_a_wrong_sequence_in_a_part_is_told_by_its_line(self, sequence: int, named: int) -> None:
         part = [1, 4, 7]
-        altered = LINES[3].replace(b',"sequence":4,"int', b',"sequence":%d,"int' % sequence)
-        found = said(A_LOG, [LINES[0], altered, LINES[6]], A_LOG.evidence(part))
+        altered = SAMPLE_LINES[3].replace(b',"sequence":4,"int', b',"sequence":%d,"int' % sequence)
+        found = verification_result(
+            SAMPLE_LOG, [SAMPLE_LINES[0], altered, SAMPLE_LINES[6]], SAMPLE_LOG.evidence_for(part)
+        )
         assert found.startswith(f"The entry with sequence {named} ")
         assert found.endswith(f" Line 2 has sequence {sequence}.")
 
     def test_an_altered_hash_is_held_against_the_text(self) -> None:
-        altered = line(leaf_data(4), 4, A_LOG.leaves[4], 7)
-        assert said(A_LOG, [*LINES[:3], altered, *LINES[4:]]).startswith("The entry with sequence 4 was altered: its")
+        altered = build_line(build_leaf_data(4), 4, SAMPLE_LOG.leaf_hashes[4], 7)
+        assert verification_result(SAMPLE_LOG, [*SAMPLE_LINES[:3], altered, *SAMPLE_LINES[4:]]).startswith(
+            "The entry with sequence 4 was altered: its"
+        )
 
     def test_an_altered_entry_with_its_own_hash_is_not_what_was_signed(self) -> None:
-        other = exported([8])
-        assert "another root" in said(A_LOG, [*LINES[:6], line(leaf_data(8), 7, other.leaves[7], 7)])
+        other = build_exported_log([8])
+        assert "another root" in verification_result(
+            SAMPLE_LOG, [*SAMPLE_LINES[:6], build_line(build_leaf_data(8), 7, other.leaf_hashes[7], 7)]
+        )
 
     def test_the_first_fault_is_the_one_that_is_told(self) -> None:
-        altered = LINES[5].replace(b"Engine", b"engine")
-        assert "sequence 2 is missing" in said(A_LOG, [LINES[0], *LINES[2:5], altered, LINES[6]])
+        altered = SAMPLE_LINES[5].replace(b"Engine", b"engine")
+        assert "sequence 2 is missing" in verification_result(
+            SAMPLE_LOG, [SAMPLE_LINES[0], *SAMPLE_LINES[2:5], altered, SAMPLE_LINES[6]]
+        )
 
 
 class TestWhatIsWrongWithEvidence:
@@ -202,18 +216,24 @@ class TestWhatIsWrongWithEvidence:
         ("evidence", "complaint"),
         [
             pytest.param([], "The entry with sequence 2 is missing", id="none"),
-            pytest.param(A_LOG.evidence(PART)[:1], "The entry with sequence 5 is missing", id="too little"),
-            pytest.param(A_LOG.evidence([1, 2, 4, 7]), "The entry with sequence 2 is missing", id="too late"),
-            pytest.param(A_LOG.evidence([4, 7]), "The entry with sequence 1 is there, and", id="over the one before"),
-            pytest.param(A_LOG.evidence([1, 7]), "The entry with sequence 4 is there, and", id="over the next one"),
-            pytest.param(A_LOG.evidence([1, 4]), "The entry with sequence 7 is there, and", id="over the last one"),
-            pytest.param(A_LOG.evidence([]), "The entry with sequence 1 is there, and", id="over all"),
-            pytest.param(A_LOG.evidence(PART)[::-1], "The evidence says twice, or too late", id="backwards"),
-            pytest.param(A_LOG.evidence(PART) * 2, "The evidence says twice, or too late", id="doubled"),
+            pytest.param(SAMPLE_LOG.evidence_for(PART)[:1], "The entry with sequence 5 is missing", id="too little"),
+            pytest.param(SAMPLE_LOG.evidence_for([1, 2, 4, 7]), "The entry with sequence 2 is missing", id="too late"),
+            pytest.param(
+                SAMPLE_LOG.evidence_for([4, 7]), "The entry with sequence 1 is there, and", id="over the one before"
+            ),
+            pytest.param(
+                SAMPLE_LOG.evidence_for([1, 7]), "The entry with sequence 4 is there, and", id="over the next one"
+            ),
+            pytest.param(
+                SAMPLE_LOG.evidence_for([1, 4]), "The entry with sequence 7 is there, and", id="over the last one"
+            ),
+            pytest.param(SAMPLE_LOG.evidence_for([]), "The entry with sequence 1 is there, and", id="over all"),
+            pytest.param(SAMPLE_LOG.evidence_for(PART)[::-1], "The evidence says twice, or too late", id="backwards"),
+            pytest.param(SAMPLE_LOG.evidence_for(PART) * 2, "The evidence says twice, or too late", id="doubled"),
         ],
     )
     def test_it_says_where_it_does_not_fit(self, evidence: Any, complaint: str) -> None:
-        assert said(A_LOG, A_LOG.part(self.PART), evidence).startswith(complaint)
+        assert verification_result(SAMPLE_LOG, SAMPLE_LOG.lines_of(self.PART), evidence).startswith(complaint)
 
     @pytest.mark.parametrize(
         "run",
@@ -233,7 +253,7 @@ class TestWhatIsWrongWithEvidence:
         ],
     )
     def test_hashes_that_are_not_those_of_the_subtrees_are_refused(self, run: Any) -> None:
-        assert said(A_LOG, LINES, [run]).startswith("This is no evidence")
+        assert verification_result(SAMPLE_LOG, SAMPLE_LINES, [run]).startswith("This is no evidence")
 
     @pytest.mark.parametrize(
         "text", ["", "[", '{"evidence": [], "evidence": []}', "[" * 100_000, "\\", '"evidence"', "7"]
@@ -243,46 +263,59 @@ class TestWhatIsWrongWithEvidence:
             read_evidence(text.encode())
 
     def test_evidence_beyond_the_checkpoint_proves_nothing(self) -> None:
-        longer = exported([7, 9])
-        assert "longer log" in said(A_LOG, longer.part([1]), longer.evidence([1]))
+        longer = build_exported_log([7, 9])
+        assert "longer log" in verification_result(SAMPLE_LOG, longer.lines_of([1]), longer.evidence_for([1]))
 
 
 class TestWhatIsWrongWithACheckpoint:
     def test_one_that_another_key_signed(self) -> None:
-        anothers = note(7, rfc6962.root(A_LOG.leaves), key=STRANGER)
-        assert said(A_LOG, LINES, checkpoint=anothers) == "The checkpoint is not signed with a key that was given."
+        anothers = sign_checkpoint(7, rfc6962.tree_root(SAMPLE_LOG.leaf_hashes), key=STRANGER)
+        assert (
+            verification_result(SAMPLE_LOG, SAMPLE_LINES, checkpoint=anothers)
+            == "The checkpoint is not signed with a key that was given."
+        )
 
     def test_one_whose_key_has_signed_another(self) -> None:
-        altered = A_LOG.checkpoint.replace("\n7\n", "\n6\n")
-        assert said(A_LOG, LINES, checkpoint=altered) == "The checkpoint was altered: its signature is wrong."
+        altered = SAMPLE_LOG.checkpoint.replace("\n7\n", "\n6\n")
+        assert (
+            verification_result(SAMPLE_LOG, SAMPLE_LINES, checkpoint=altered)
+            == "The checkpoint was altered: its signature is wrong."
+        )
 
     def test_one_that_is_signed_as_another_log(self) -> None:
-        text = A_LOG.checkpoint.partition("\n\n")[0] + "\n"
-        other = f"{text}\n{signature(text, 'atrium/other')}"
-        assert said(A_LOG, LINES, checkpoint=other) == "The checkpoint is not signed with a key that was given."
+        text = SAMPLE_LOG.checkpoint.partition("\n\n")[0] + "\n"
+        other = f"{text}\n{build_signature_line(text, 'atrium/other')}"
+        assert (
+            verification_result(SAMPLE_LOG, SAMPLE_LINES, checkpoint=other)
+            == "The checkpoint is not signed with a key that was given."
+        )
 
     def test_one_that_any_of_the_keys_given_has_signed_counts(self) -> None:
         for keys in ([KEY, STRANGER], [STRANGER, KEY], [KEY, KEY]):
-            assert "7 unaltered" in said(A_LOG, LINES, keys=keys)
+            assert "7 unaltered" in verification_result(SAMPLE_LOG, SAMPLE_LINES, keys=keys)
 
     def test_one_that_two_of_the_keys_have_signed_is_altered_if_one_of_them_signed_another(self) -> None:
-        by_both = A_LOG.checkpoint + signature(A_LOG.checkpoint.partition("\n\n")[0] + "\n", key=STRANGER)
-        by_one = A_LOG.checkpoint + signature("another", key=STRANGER)
-        assert "7 unaltered" in said(A_LOG, LINES, checkpoint=by_both, keys=[KEY, STRANGER])
-        assert "its signature is wrong" in said(A_LOG, LINES, checkpoint=by_one, keys=[KEY, STRANGER])
+        by_both = SAMPLE_LOG.checkpoint + build_signature_line(
+            SAMPLE_LOG.checkpoint.partition("\n\n")[0] + "\n", key=STRANGER
+        )
+        by_one = SAMPLE_LOG.checkpoint + build_signature_line("another", key=STRANGER)
+        assert "7 unaltered" in verification_result(SAMPLE_LOG, SAMPLE_LINES, checkpoint=by_both, keys=[KEY, STRANGER])
+        assert "its signature is wrong" in verification_result(
+            SAMPLE_LOG, SAMPLE_LINES, checkpoint=by_one, keys=[KEY, STRANGER]
+        )
 
     def test_a_good_one_of_other_entries(self) -> None:
-        assert "another root" in said(A_LOG, LINES, checkpoint=note(7, bytes(32)))
+        assert "another root" in verification_result(SAMPLE_LOG, SAMPLE_LINES, checkpoint=sign_checkpoint(7, bytes(32)))
 
     def test_signatures_of_others_count_neither_for_nor_against_it(self) -> None:
-        witnessed = A_LOG.checkpoint + signature("anything", "witness.example", STRANGER)
-        assert "7 unaltered" in said(A_LOG, LINES, checkpoint=witnessed)
+        witnessed = SAMPLE_LOG.checkpoint + build_signature_line("anything", "witness.example", STRANGER)
+        assert "7 unaltered" in verification_result(SAMPLE_LOG, SAMPLE_LINES, checkpoint=witnessed)
 
     def test_one_in_a_record_is_read_as_it_was_signed(self) -> None:
-        record = {"checkpoint": A_LOG.checkpoint, "evidence": A_LOG.evidence([1])}
+        record = {"checkpoint": SAMPLE_LOG.checkpoint, "evidence": SAMPLE_LOG.evidence_for([1])}
         for text in (json.dumps(record), "\n " + json.dumps(record, indent=2, ensure_ascii=False)):
             assert read_record(text.encode()) == (
-                A_LOG.checkpoint.encode(),
+                SAMPLE_LOG.checkpoint.encode(),
                 read_evidence(json.dumps(record["evidence"]).encode()),
             )
 
@@ -302,7 +335,7 @@ class TestWhatIsWrongWithACheckpoint:
             read_checkpoint(read_record(b'{"checkpoint": "\\ud800"}')[0], base64.b64decode(PUBLIC_KEY))
 
     def test_newlines_that_a_shell_added_do_no_harm(self) -> None:
-        assert "7 unaltered" in said(A_LOG, LINES, checkpoint=A_LOG.checkpoint + "\n")
+        assert "7 unaltered" in verification_result(SAMPLE_LOG, SAMPLE_LINES, checkpoint=SAMPLE_LOG.checkpoint + "\n")
 
     @pytest.mark.parametrize(
         "text",
@@ -310,11 +343,11 @@ class TestWhatIsWrongWithACheckpoint:
             b"",
             b"\n\n",
             b"\xff",
-            A_LOG.checkpoint.replace("\n", "\r\n").encode(),
-            A_LOG.checkpoint.replace("\n7\n", "\n07\n").encode(),
-            A_LOG.checkpoint.replace("— ", "- ").encode(),
-            A_LOG.checkpoint.partition("\n\n")[0].encode(),
-            json.dumps(A_LOG.checkpoint).encode(),
+            SAMPLE_LOG.checkpoint.replace("\n", "\r\n").encode(),
+            SAMPLE_LOG.checkpoint.replace("\n7\n", "\n07\n").encode(),
+            SAMPLE_LOG.checkpoint.replace("— ", "- ").encode(),
+            SAMPLE_LOG.checkpoint.partition("\n\n")[0].encode(),
+            json.dumps(SAMPLE_LOG.checkpoint).encode(),
         ],
     )
     def test_what_is_no_checkpoint_is_refused(self, text: bytes) -> None:

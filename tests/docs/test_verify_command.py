@@ -16,19 +16,19 @@ from chalicelib.features.audit.exports.logic.entry_formats import file_header
 from chalicelib.features.audit.exports.logic.verify import Broken, MerkleTree, main, read_lines
 from local.paths import ROOT
 from tests.harness import exports, logs
-from tests.harness.api import Api
+from tests.harness.api import ApiClient
 from tests.harness.clock import Clock
 from tests.harness.offline import (
-    A_LOG,
-    LINES,
     ORIGIN,
     PUBLIC_KEY,
-    exported,
-    line,
-    note,
-    said,
+    SAMPLE_LINES,
+    SAMPLE_LOG,
+    build_exported_log,
+    build_line,
+    sign_checkpoint,
+    verification_result,
 )
-from tests.harness.organizations import Founded
+from tests.harness.organizations import CreatedOrganization
 from tests.harness.workers import Workers
 
 Captured = pytest.CaptureFixture[str]
@@ -36,34 +36,34 @@ Captured = pytest.CaptureFixture[str]
 
 class TestFiles:
     def test_gzip_of_several_members_is_read_as_one(self, tmp_path: Path) -> None:
-        (tmp_path / "export").write_bytes(b"".join(gzip.compress(line) for line in LINES))
-        assert [*read_lines(tmp_path / "export")] == LINES
+        (tmp_path / "export").write_bytes(b"".join(gzip.compress(line) for line in SAMPLE_LINES))
+        assert [*read_lines(tmp_path / "export")] == SAMPLE_LINES
 
     def test_plain_lines_are_read_as_they_are(self, tmp_path: Path) -> None:
-        (tmp_path / "export").write_bytes(b"".join(LINES))
-        assert [*read_lines(tmp_path / "export")] == LINES
+        (tmp_path / "export").write_bytes(b"".join(SAMPLE_LINES))
+        assert [*read_lines(tmp_path / "export")] == SAMPLE_LINES
 
     def test_a_file_that_was_cut_off_says_where(self, tmp_path: Path) -> None:
-        packed = b"".join(gzip.compress(line) for line in LINES)
+        packed = b"".join(gzip.compress(line) for line in SAMPLE_LINES)
         (tmp_path / "export").write_bytes(packed[:-1])
         with pytest.raises(Broken, match="The file was cut off: its compressed data ends behind line 7"):
             [*read_lines(tmp_path / "export")]
         (tmp_path / "export").write_bytes(packed[:-100])
-        assert said(A_LOG, read_lines(tmp_path / "export")).startswith("The file was cut off: ")
+        assert verification_result(SAMPLE_LOG, read_lines(tmp_path / "export")).startswith("The file was cut off: ")
 
     @pytest.mark.parametrize("trailing", [b"\x1f\x8b\x00garbage", b"garbage"])
     def test_a_damaged_file_says_where(self, tmp_path: Path, trailing: bytes) -> None:
-        (tmp_path / "export").write_bytes(gzip.compress(b"".join(LINES)) + trailing)
+        (tmp_path / "export").write_bytes(gzip.compress(b"".join(SAMPLE_LINES)) + trailing)
         with pytest.raises(Broken, match="The file is damaged: its compressed data is wrong behind line 7"):
             [*read_lines(tmp_path / "export")]
 
     def test_any_flipped_bit_of_a_packed_file_is_found_or_changes_nothing(self, tmp_path: Path) -> None:
-        log, outcomes = exported([1]), set[str]()
+        log, outcomes = build_exported_log([1]), set[str]()
         packed = gzip.compress(log.lines[0], mtime=0)
         for at in range(len(packed)):
             (tmp_path / "export").write_bytes(packed[:at] + bytes([packed[at] ^ 1]) + packed[at + 1 :])
-            outcomes.add(said(log, read_lines(tmp_path / "export")))
-        assert {outcome for outcome in outcomes if "proven" in outcome} == {said(log, log.lines)}
+            outcomes.add(verification_result(log, read_lines(tmp_path / "export")))
+        assert {outcome for outcome in outcomes if "proven" in outcome} == {verification_result(log, log.lines)}
         assert len(outcomes) > 3
 
     def test_memory_does_not_grow_with_the_export(self) -> None:
@@ -71,10 +71,10 @@ class TestFiles:
         leaf, tree = sha256(b"\0" + text).digest(), MerkleTree()
         for _ in range(size):
             tree.append(leaf)
-        checkpoint = note(size, tree.root())
+        checkpoint = sign_checkpoint(size, tree.root())
         tracemalloc.start()
-        lines = (line(text, sequence, leaf, size) for sequence in range(1, size + 1))
-        whole = said(A_LOG, lines, checkpoint=checkpoint)
+        lines = (build_line(text, sequence, leaf, size) for sequence in range(1, size + 1))
+        whole = verification_result(SAMPLE_LOG, lines, checkpoint=checkpoint)
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         assert f"{size} unaltered" in whole
@@ -86,14 +86,14 @@ class TestTheCommand:
     def folder(self, tmp_path: Path) -> Path:
         """A folder with an export of a part, all that proves it, and the script."""
         part = [2, 3, 6]
-        (tmp_path / "export.ndjson.gz").write_bytes(gzip.compress(b"".join(A_LOG.part(part))))
-        (tmp_path / "cut.ndjson").write_bytes(LINES[1])
-        (tmp_path / "checkpoint").write_text(A_LOG.checkpoint)
-        record = {"checkpoint": A_LOG.checkpoint, "format": "ndjson", "evidence": A_LOG.evidence(part)}
+        (tmp_path / "export.ndjson.gz").write_bytes(gzip.compress(b"".join(SAMPLE_LOG.lines_of(part))))
+        (tmp_path / "cut.ndjson").write_bytes(SAMPLE_LINES[1])
+        (tmp_path / "checkpoint").write_text(SAMPLE_LOG.checkpoint)
+        record = {"checkpoint": SAMPLE_LOG.checkpoint, "format": "ndjson", "evidence": SAMPLE_LOG.evidence_for(part)}
         (tmp_path / "record.json").write_text(json.dumps(record))
         (tmp_path / "csv.json").write_text(json.dumps({"format": "csv", "evidence": None}))
         (tmp_path / "queued.json").write_text(json.dumps({"checkpoint": None, "evidence": None}))
-        (tmp_path / "report.json").write_text(json.dumps({"valid": True, "checkpoint": A_LOG.checkpoint}))
+        (tmp_path / "report.json").write_text(json.dumps({"valid": True, "checkpoint": SAMPLE_LOG.checkpoint}))
         (tmp_path / "export.csv").write_bytes(file_header("csv"))
         shutil.copy(verify.__file__, tmp_path / "verify.py")
         return tmp_path
@@ -190,18 +190,18 @@ class TestTheCommand:
 
 class TestTheServicesOwnExports:
     @pytest.fixture
-    def kept(self, api: Api, organization: Founded, workers: Workers, tmp_path: Path) -> list[str]:
+    def kept(self, api: ApiClient, organization: CreatedOrganization, workers: Workers, tmp_path: Path) -> list[str]:
         """The words by which an export is held against a checkpoint that was kept."""
         workers.deliver()
-        (tmp_path / "checkpoint").write_text(logs.verify(api, organization)["checkpoint"])
+        (tmp_path / "checkpoint").write_text(logs.verify_integrity(api, organization)["checkpoint"])
         key = api.get("/status").json["auditPublicKey"]
         return [str(tmp_path / "export"), "--checkpoint", str(tmp_path / "checkpoint"), "--public-key", key]
 
     def test_an_export_in_one_answer_is_proven_up_to_the_checkpoint(
-        self, api: Api, organization: Founded, kept: list[str], capsys: Captured
+        self, api: ApiClient, organization: CreatedOrganization, kept: list[str], capsys: Captured
     ) -> None:
-        size = logs.verify(api, organization)["treeSize"]
-        api.patch(organization.path, as_=organization.owner, json={"name": "Later, and not in the tree yet"})
+        size = logs.verify_integrity(api, organization)["treeSize"]
+        api.patch(organization.path, caller=organization.owner, json={"name": "Later, and not in the tree yet"})
         export_to(kept[0], api, organization)
         ended, said = run(kept, capsys)
         assert ended == 0
@@ -209,12 +209,12 @@ class TestTheServicesOwnExports:
         assert said.endswith(f" {size} unaltered, 0 erased; 1 younger than the checkpoint, not proven.\n")
 
     def test_a_part_exported_in_the_background_is_proven_by_its_record(
-        self, api: Api, organization: Founded, workers: Workers, kept: list[str], capsys: Captured
+        self, api: ApiClient, organization: CreatedOrganization, workers: Workers, kept: list[str], capsys: Captured
     ) -> None:
-        record = exports.completed(api, workers, organization, filters={"type": "organization.member.*"})
+        record = exports.create_completed_export(api, workers, organization, filters={"type": "organization.member.*"})
         record_file = Path(kept[0]).with_name("record.json")
         record_file.write_text(json.dumps(record))
-        Path(kept[0]).write_bytes(exports.fetched(record))
+        Path(kept[0]).write_bytes(exports.download_file(record))
         Path(kept[2]).write_text(record["checkpoint"])
         assert run(kept, capsys)[0] == 1
         ended, said = run([*kept, "--evidence", str(record_file)], capsys)
@@ -224,14 +224,22 @@ class TestTheServicesOwnExports:
         assert said.endswith(f" {record['entryCount']} unaltered, 0 erased.\n")
 
     def test_erased_entries_are_proven_by_a_checkpoint_from_before(
-        self, api: Api, organization: Founded, workers: Workers, clock: Clock, kept: list[str], capsys: Captured
+        self,
+        api: ApiClient,
+        organization: CreatedOrganization,
+        workers: Workers,
+        clock: Clock,
+        kept: list[str],
+        capsys: Captured,
     ) -> None:
-        *_, member = api.items(f"{organization.path}/members", as_=organization.owner)
-        erasure = api.post(f"{organization.path}/erasures", as_=organization.owner, json={"userId": member["userId"]})
-        workers.settle()
+        *_, member = api.get_items(f"{organization.path}/members", caller=organization.owner)
+        erasure = api.post(
+            f"{organization.path}/erasures", caller=organization.owner, json={"userId": member["userId"]}
+        )
+        workers.run_until_idle()
         clock.shift(minutes=2)
-        workers.settle()
-        erased = api.get(erasure.location, as_=organization.owner).json["erasedEntries"]
+        workers.run_until_idle()
+        erased = api.get(erasure.location, caller=organization.owner).json["erasedEntries"]
         assert erased > 0
         export_to(kept[0], api, organization)
         ended, said = run(kept, capsys)
@@ -239,9 +247,9 @@ class TestTheServicesOwnExports:
         assert f" unaltered, {erased} erased; " in said
 
 
-def export_to(file: str, api: Api, organization: Founded) -> None:
+def export_to(file: str, api: ApiClient, organization: CreatedOrganization) -> None:
     """Write an export of a whole log, in one answer, into a file."""
-    export = api.get(f"{organization.path}/audit-log/export", as_=organization.owner)
+    export = api.get(f"{organization.path}/audit-log/export", caller=organization.owner)
     Path(file).write_text(export.text, encoding="utf-8", newline="")
 
 

@@ -5,55 +5,55 @@ from contextlib import ExitStack
 
 import pytest
 
-from tests.emulator.people import Caller
-from tests.emulator.process import Processes
-from tests.emulator.stage import Stage
+from tests.emulator.people import ApiClient
+from tests.emulator.process import KillableProcesses
+from tests.emulator.stage import LocalStage
 
-Calling = Callable[[str], Caller]
-Joining = Callable[[str, Caller, str], None]
+ClientFactory = Callable[[str], ApiClient]
+AddMember = Callable[[str, ApiClient, str], None]
 
 
 @pytest.fixture(scope="session")
-def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalStage]:
     """The running service. It must terminate cleanly at the end."""
-    stage = Stage(tmp_path_factory.mktemp("stage")).start()
+    stage = LocalStage(tmp_path_factory.mktemp("stage")).start()
     yield stage
-    assert stage.terminate() == 0, stage.said
-    assert stage.processes_left() == {}
+    assert stage.terminate() == 0, stage.output
+    assert stage.remaining_processes() == {}
 
 
 @pytest.fixture
-def calling(stage: Stage) -> Iterator[Calling]:
+def create_client(stage: LocalStage) -> Iterator[ClientFactory]:
     """A function that creates a caller with a name, for one test."""
     with ExitStack() as callers:
-        yield lambda name: callers.enter_context(Caller(stage, name))
+        yield lambda name: callers.enter_context(ApiClient(stage, name))
 
 
 @pytest.fixture(scope="module")
-def calling_all_along(stage: Stage) -> Iterator[Calling]:
+def create_module_client(stage: LocalStage) -> Iterator[ClientFactory]:
     """A function that creates a caller with a name, for all tests of a module."""
     with ExitStack() as callers:
-        yield lambda name: callers.enter_context(Caller(stage, name))
+        yield lambda name: callers.enter_context(ApiClient(stage, name))
 
 
 @pytest.fixture(scope="session")
-def processes(stage: Stage) -> Iterator[Processes]:
+def processes(stage: LocalStage) -> Iterator[KillableProcesses]:
     """Processes with a separate table, which no other process sweeps."""
-    with Processes(stage, "crashes") as processes:
+    with KillableProcesses(stage, "crashes") as processes:
         yield processes
 
 
 @pytest.fixture(scope="session")
-def _inside(stage: Stage) -> Iterator[Processes]:
-    with Processes(stage, "atrium") as inside:
+def _stage_processes(stage: LocalStage) -> Iterator[KillableProcesses]:
+    with KillableProcesses(stage, "atrium") as inside:
         yield inside
 
 
 @pytest.fixture(scope="session")
-def joining(_inside: Processes) -> Joining:
+def add_member(_stage_processes: KillableProcesses) -> AddMember:
     """A function that adds a member to an organization, as an accepted invitation does."""
 
-    def join(organization: str, caller: Caller, role: str) -> None:
-        _inside.do("join", organization=organization, token=caller.token, role=role)
+    def join(organization: str, caller: ApiClient, role: str) -> None:
+        _stage_processes.run_step("join", organization=organization, token=caller.token, role=role)
 
     return join

@@ -28,7 +28,7 @@ from chalicelib.kernel.storage import item_json, table
 from chalicelib.kernel.storage.entity import Item
 from local.server import event_source_emulator
 from local.server.provisioning import provision
-from tests.harness.stored_records import join
+from tests.harness.stored_records import create_membership
 
 _HTTP = Client(app.app).http
 _CONTEXT = LambdaContext("mortal", 512, 60_000)
@@ -101,7 +101,7 @@ def _request(method: str, path: str, token: str, body: object = None, key: str |
 
 def _join(organization: str, token: str, role: str) -> str:
     """Make a user a member, as an accepted invitation does, and return the user's id."""
-    return join(organization, verify_token(token), role).user_id
+    return create_membership(organization, verify_token(token), role).user_id
 
 
 def _append_entries(log: str, batch_size: int) -> Any:

@@ -6,39 +6,39 @@ It uses none of the service's own code: `tests/harness/rfc6962.py` computes the 
 import time
 from typing import Any, Final
 
-from tests.emulator.people import Caller
+from tests.emulator.people import ApiClient
 from tests.harness import rfc6962
 
-Entry = dict[str, Any]
+LogEntry = dict[str, Any]
 
 _TIMEOUT_SECONDS: Final = 40
 _POLL_SECONDS: Final = 0.1
 
 
-def whole_log(reader: Caller, organization: str) -> list[Entry]:
+def read_verified_log(reader: ApiClient, organization: str) -> list[LogEntry]:
     """Wait until all entries of a log are appended, verify them, and return them in order. `reader` is an admin."""
-    report = settled(reader, organization)
-    entries = sorted(entries_of(reader, organization), key=lambda entry: entry["sequence"] or 0)
+    report = wait_until_appended(reader, organization)
+    entries = sorted(list_entries(reader, organization), key=lambda entry: entry["sequence"] or 0)
     assert [entry["sequence"] for entry in entries] == list(range(1, report["treeSize"] + 1))
     leaves = [rfc6962.leaf_hash(entry) for entry in entries]
     assert [entry["integrity"]["leafHash"] for entry in entries] == [leaf.hex() for leaf in leaves]
     assert len({entry["id"] for entry in entries}) == len(entries)
-    assert report["rootHash"] == rfc6962.root(leaves).hex()
-    rfc6962.check_note(report["checkpoint"], organization, leaves, reader.get("/status").json()["auditPublicKey"])
+    assert report["rootHash"] == rfc6962.tree_root(leaves).hex()
+    rfc6962.check_checkpoint(report["checkpoint"], organization, leaves, reader.get("/status").json()["auditPublicKey"])
     return entries
 
 
-def settled(reader: Caller, organization: str) -> Any:
+def wait_until_appended(reader: ApiClient, organization: str) -> Any:
     """Return the integrity report of a log once it has no pending entries."""
     deadline = time.monotonic() + _TIMEOUT_SECONDS
-    while (report := verified(reader, organization))["pendingEntries"]:
+    while (report := read_integrity_report(reader, organization))["pendingEntries"]:
         assert time.monotonic() < deadline, report
         time.sleep(_POLL_SECONDS)
     assert report["checkedEntries"] == report["treeSize"]
     return report
 
 
-def verified(reader: Caller, organization: str) -> Any:
+def read_integrity_report(reader: ApiClient, organization: str) -> Any:
     """Return the integrity report of a log that fits in one page, and assert that it is valid."""
     report = reader.get(f"/organizations/{organization}/audit-log/verify-integrity").json()
     assert report["valid"], report
@@ -46,12 +46,12 @@ def verified(reader: Caller, organization: str) -> Any:
     return report
 
 
-def entries_of(reader: Caller, organization: str, **filters: str) -> list[Entry]:
+def list_entries(reader: ApiClient, organization: str, **filters: str) -> list[LogEntry]:
     """Return all entries of a log, the newest first."""
-    return items_of(reader, f"/organizations/{organization}/audit-log", **filters)
+    return list_items(reader, f"/organizations/{organization}/audit-log", **filters)
 
 
-def items_of(reader: Caller, path: str, **filters: str) -> list[dict[str, Any]]:
+def list_items(reader: ApiClient, path: str, **filters: str) -> list[dict[str, Any]]:
     """Return all items of a list from all its pages."""
     items: list[dict[str, Any]] = []
     query = {"limit": "100", **filters}

@@ -21,7 +21,7 @@ _TLS: Final = ssl.create_default_context()
 _TIMEOUT_SECONDS: Final = 120
 
 
-class Place(Protocol):
+class RunningService(Protocol):
     """A running service: its URL, the headers that it needs, and the folder with its issuer's key."""
 
     @property
@@ -37,14 +37,14 @@ class Place(Protocol):
         """The folder that contains the folder `issuer`."""
 
 
-class Caller(httpx.Client):
+class ApiClient(httpx.Client):
     """A client with the credential of a new user. Users of the same name are different users."""
 
-    def __init__(self, place: Place, name: str, token: str | None = None) -> None:
+    def __init__(self, place: RunningService, name: str, token: str | None = None) -> None:
         """Use the given token, or one that the service's issuer signs."""
         self.person = Person(name, sub=uuid4())
-        self.id = str(self.person.sub)
-        self.token = token or signed(place, self.person)
+        self.user_id = str(self.person.sub)
+        self.token = token or sign_token(place, self.person)
         super().__init__(
             base_url=place.url,
             headers={**place.headers, "Authorization": f"Bearer {self.token}"},
@@ -54,13 +54,13 @@ class Caller(httpx.Client):
             limits=httpx.Limits(max_connections=None, max_keepalive_connections=None),
         )
 
-    def makes_organization(self, name: str = "Analytical Engines", **fields: Any) -> str:
+    def create_organization(self, name: str = "Analytical Engines", **fields: Any) -> str:
         """Create an organization and return its id."""
         response = self.post("/organizations", json={"name": name, **fields})
         assert response.status_code == 201, response.text
         return str(UUID(response.json()["id"]))
 
-    def invites(self, organization: str, other: "Caller", role: str) -> None:
+    def invite_and_accept(self, organization: str, other: "ApiClient", role: str) -> None:
         """Invite another caller to an organization and let them accept."""
         body = {"email": str(other.person.claims()["email"]), "role": role}
         invitation = self.post(f"/organizations/{organization}/invite", json=body)
@@ -69,16 +69,16 @@ class Caller(httpx.Client):
         assert acceptance.json()["status"] == "accepted", acceptance.text
 
 
-def signed(place: Place, person: Person, *, kid: str | None = None, **claims: Any) -> str:
+def sign_token(service: RunningService, person: Person, *, kid: str | None = None, **claims: Any) -> str:
     """Return a token of the service's issuer. It is valid for an hour unless the claims say otherwise."""
-    folder, now = place.state / "issuer", int(time.time())
+    folder, now = service.state / "issuer", int(time.time())
     key_id = json.loads((folder / "jwks.json").read_text())["keys"][0]["kid"]
     default_claims = {"iss": ISSUER, "aud": AUDIENCE, "iat": now, "exp": now + 3600, **person.claims()}
     key = (folder / "private.pem").read_text()
     return jwt.encode(default_claims | claims, key, "ES256", headers={"kid": kid or key_id})
 
 
-def at_once(*actions: Callable[[], T]) -> Sequence[T]:
+def run_concurrently(*actions: Callable[[], T]) -> Sequence[T]:
     """Run actions concurrently in threads that start together, and return their results in order."""
     barrier = Barrier(len(actions))
 

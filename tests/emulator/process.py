@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final, Self
 
 from local.paths import ROOT
-from tests.emulator.stage import Stage, environment
+from tests.emulator.stage import LocalStage, process_environment
 
 KILLED_EXIT_CODE: Final = -9
 
@@ -37,17 +37,19 @@ class StepResults:
         return [KillPoint(n, after_response) for n in range(1, len(self.calls) + 1) for after_response in (False, True)]
 
 
-def step(kind: str, **arguments: Any) -> Step:
+def create_step(kind: str, **arguments: Any) -> Step:
     """Return a step: its kind, as in `killable_process.py`, and its arguments."""
     return kind, arguments
 
 
-class Processes:
+class KillableProcesses:
     """Runs each task in a new process, against the emulator of a stage and a table of its own."""
 
-    def __init__(self, stage: Stage, prefix: str) -> None:
+    def __init__(self, stage: LocalStage, prefix: str) -> None:
         self._log: Path = stage.state / f"{prefix}.log"
-        item_without_volatile = environment(stage.state, SETTINGS_FILE=str(stage.settings_file), LOG_LEVEL="ERROR")
+        item_without_volatile = process_environment(
+            stage.state, SETTINGS_FILE=str(stage.settings_file), LOG_LEVEL="ERROR"
+        )
         with self._log.open("wb") as log:
             self._parent = subprocess.Popen(
                 [sys.executable, "-m", "tests.emulator.killable_process", prefix],
@@ -70,9 +72,9 @@ class Processes:
     def _log_tail(self) -> str:
         return self._log.read_text()[-4000:]
 
-    def do(self, kind: str, *, ahead: float = 0, **arguments: Any) -> Any:
+    def run_step(self, kind: str, *, ahead: float = 0, **arguments: Any) -> Any:
         """Run one step in a new process and return its result. `ahead` is how many seconds its clock is ahead."""
-        return self.run(step(kind, **arguments), ahead=ahead).results[0]
+        return self.run_steps(create_step(kind, **arguments), ahead=ahead).results[0]
 
     def run_in_parent(self, *steps: Step) -> list[Any]:
         """Run steps in the parent, so that the processes forked later have already run them."""
@@ -80,7 +82,7 @@ class Processes:
         assert "results" in reply, self._log_tail
         return StepResults(**reply).results
 
-    def run(self, *steps: Step, ahead: float = 0) -> StepResults:
+    def run_steps(self, *steps: Step, ahead: float = 0) -> StepResults:
         """Run steps in one new process."""
         reply = self._send_task(steps, ahead)
         assert "results" in reply, self._log_tail

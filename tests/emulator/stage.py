@@ -29,20 +29,20 @@ MAKE: Final = (
 )
 
 
-def environment(state: Path, **more: str) -> dict[str, str]:
+def process_environment(state: Path, **more: str) -> dict[str, str]:
     """Return the environment of the stage's processes. It inherits only variables that no setting reads."""
     inherited = {name: os.environ[name] for name in _INHERITED_VARIABLES if name in os.environ}
     return {**inherited, "LOCAL_STATE": str(state), "PYTHONUNBUFFERED": "1", **more}
 
 
 @dataclass
-class Stage:
+class LocalStage:
     """A local stage with its own port and state folder. `told` adds environment variables."""
 
     state: Path
     port: int = field(default_factory=free_port)
-    told: Mapping[str, str] = field(default_factory=dict)
-    ready_after: float = 0.0
+    environment_overrides: Mapping[str, str] = field(default_factory=dict)
+    ready_after_seconds: float = 0.0
     _process: "subprocess.Popen[bytes] | None" = None
 
     @property
@@ -61,12 +61,12 @@ class Stage:
         return self.state / str(self.port) / "settings.json"
 
     @property
-    def endpoint(self) -> str:
+    def emulator_url(self) -> str:
         """The URL of the emulator."""
         return str(json.loads(self.settings_file.read_text())["aws_endpoint_url"])
 
     @property
-    def said(self) -> str:
+    def output(self) -> str:
         """The output of the last run."""
         return self._output.read_text()
 
@@ -74,60 +74,60 @@ class Stage:
     def _output(self) -> Path:
         return self.state / f"{self.port}.out"
 
-    def make(self, *words: str) -> "Stage":
+    def start_with_make(self, *words: str) -> "LocalStage":
         """Start the stage by `make run` and wait until it is ready."""
         return self._start([*MAKE, f"PORT={self.port}", *words])
 
-    def start(self, *words: str) -> "Stage":
+    def start(self, *words: str) -> "LocalStage":
         """Start the stage without make and wait until it is ready."""
         return self._start([sys.executable, "-m", "local", "run", f"--port={self.port}", *words])
 
-    def _start(self, command: Sequence[str]) -> "Stage":
+    def _start(self, command: Sequence[str]) -> "LocalStage":
         started_at = time.monotonic()
         self.state.mkdir(parents=True, exist_ok=True)
         with self._output.open("wb") as output:
             self._process = subprocess.Popen(
                 command,
                 cwd=ROOT,
-                env=environment(self.state, **self.told),
+                env=process_environment(self.state, **self.environment_overrides),
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
-        while "Atrium is ready" not in self.said:
-            assert self._process.poll() is None, f"the stage exited with {self._process.returncode}:\n{self.said}"
-            assert time.monotonic() - started_at < READY_SECONDS, f"the stage is not ready:\n{self.said}"
+        while "Atrium is ready" not in self.output:
+            assert self._process.poll() is None, f"the stage exited with {self._process.returncode}:\n{self.output}"
+            assert time.monotonic() - started_at < READY_SECONDS, f"the stage is not ready:\n{self.output}"
             time.sleep(_POLL_SECONDS)
-        self.ready_after = time.monotonic() - started_at
+        self.ready_after_seconds = time.monotonic() - started_at
         return self
 
     def interrupt(self) -> int:
         """Interrupt make and all its processes, as Ctrl-C does, and return the exit code."""
         assert self._process is not None
         os.killpg(self._process.pid, signal.SIGINT)
-        return self.ended()
+        return self.wait_for_exit()
 
     def terminate(self) -> int:
         """Send SIGTERM to the started process, as a supervisor does, and return the exit code."""
         assert self._process is not None
         self._process.terminate()
-        return self.ended()
+        return self.wait_for_exit()
 
     def kill(self) -> None:
         """Kill the started process, so that it cannot stop the others itself."""
         assert self._process is not None
         self._process.kill()
-        self.ended()
+        self.wait_for_exit()
 
-    def ended(self) -> int:
+    def wait_for_exit(self) -> int:
         """Wait until the started process exits, and return the exit code."""
         assert self._process is not None
         code = self._process.wait(STOP_SECONDS)
         self._process = None
         return code
 
-    def processes(self) -> dict[int, str]:
+    def list_processes(self) -> dict[int, str]:
         """Return the commands of the stage's running processes by process id."""
         processes = {}
         for folder in Path("/proc").glob("[0-9]*"):
@@ -139,9 +139,9 @@ class Stage:
                 processes[int(folder.name)] = command.replace(b"\0", b" ").decode().strip()
         return processes
 
-    def processes_left(self, seconds: float = 0) -> dict[int, str]:
+    def remaining_processes(self, seconds: float = 0) -> dict[int, str]:
         """Return the processes that are still running after a number of seconds at most."""
         deadline = time.monotonic() + seconds
-        while (remaining := self.processes()) and time.monotonic() < deadline:
+        while (remaining := self.list_processes()) and time.monotonic() < deadline:
             time.sleep(_POLL_SECONDS)
         return remaining

@@ -4,8 +4,8 @@ from typing import Final
 
 import pytest
 
-from tests.emulator.process import KillPoint, Processes, step
-from tests.emulator.stage import Stage
+from tests.emulator.process import KillableProcesses, KillPoint, create_step
+from tests.emulator.stage import LocalStage
 from tests.emulator.world import Mutation, Scenario
 
 pytestmark = [pytest.mark.emulator, pytest.mark.xdist_group("emulator")]
@@ -51,18 +51,18 @@ CREATION: Final = Mutation(
 )
 
 
-def _create_scenario(stage: Stage, processes: Processes, mutation: Mutation) -> Scenario:
+def _create_scenario(stage: LocalStage, processes: KillableProcesses, mutation: Mutation) -> Scenario:
     scenario = Scenario(stage, processes)
     return scenario if mutation is CREATION else scenario.with_organization(*mutation.prerequisites)
 
 
 @pytest.mark.parametrize("mutation", [CREATION, *MUTATIONS], ids=str)
 def test_process_killed_at_any_call_commits_all_or_nothing(
-    mutation: Mutation, stage: Stage, processes: Processes
+    mutation: Mutation, stage: LocalStage, processes: KillableProcesses
 ) -> None:
     scenario = _create_scenario(stage, processes, mutation)
-    result = processes.run(scenario.request(mutation))
-    processes.do("deliver")
+    result = processes.run_steps(scenario.request(mutation))
+    processes.run_step("deliver")
     expected_items = scenario.normalize(scenario.read_items())
     assert result.results[0]["status"] < 300, result.results
     assert result.calls[-2:] == ["TransactWriteItems", "SendMessage"]
@@ -84,5 +84,5 @@ def test_process_killed_at_any_call_commits_all_or_nothing(
 
 def _repeat_request(scenario: Scenario, mutation: Mutation) -> None:
     """Repeat the request, as a client does that got no response."""
-    answer, _ = scenario.processes.run(scenario.request(mutation), step("deliver")).results
+    answer, _ = scenario.processes.run_steps(scenario.request(mutation), create_step("deliver")).results
     assert answer["status"] < 300 or answer["body"]["code"] in ("not_found", "insufficient_role"), answer

@@ -10,11 +10,11 @@ from typing import Any, Final
 
 import pytest
 
-from tests.emulator.people import at_once
-from tests.emulator.process import KillPoint, Processes, Step, step
-from tests.emulator.stage import Stage
+from tests.emulator.people import run_concurrently
+from tests.emulator.process import KillableProcesses, KillPoint, Step, create_step
+from tests.emulator.stage import LocalStage
 from tests.emulator.world import RECOVERY_SECONDS, Scenario
-from tests.harness.rfc6962 import root
+from tests.harness.rfc6962 import tree_root
 
 pytestmark = [pytest.mark.emulator, pytest.mark.xdist_group("emulator")]
 
@@ -25,23 +25,23 @@ _HOUR: Final = 60 * 60
 _MONTH: Final = 31 * 24 * _HOUR
 
 
-def _create_scenario_with_pending_entries(stage: Stage, processes: Processes, entries: int) -> Scenario:
+def _create_scenario_with_pending_entries(stage: LocalStage, processes: KillableProcesses, entries: int) -> Scenario:
     """Return a scenario with a number of pending log entries whose messages were lost."""
     scenario = Scenario(stage, processes).with_organization()
     path = "/organizations/<organization>"
     processes.run_in_parent(
-        *(scenario.request_by_ada("PATCH", path, companyName=f"{n}") for n in range(entries)), step("lose")
+        *(scenario.request_by_ada("PATCH", path, companyName=f"{n}") for n in range(entries)), create_step("lose")
     )
     return scenario
 
 
 def _append(scenario: Scenario) -> Step:
-    return step("append", log=scenario.names["organization"], batch_size=2)
+    return create_step("append", log=scenario.names["organization"], batch_size=2)
 
 
-def test_ledger_worker_killed_at_any_call_is_recovered(stage: Stage, processes: Processes) -> None:
+def test_ledger_worker_killed_at_any_call_is_recovered(stage: LocalStage, processes: KillableProcesses) -> None:
     scenario = _create_scenario_with_pending_entries(stage, processes, 3)
-    result = processes.run(_append(scenario))
+    result = processes.run_steps(_append(scenario))
     expected_items = scenario.normalize(scenario.read_items())
     appending = ["Query", "TransactWriteItems", "Query", "TransactWriteItems", "Query"]
     assert result.calls == [*appending, "BatchGetItem", "Query", "TransactWriteItems"]
@@ -52,34 +52,36 @@ def test_ledger_worker_killed_at_any_call_is_recovered(stage: Stage, processes: 
         assert scenario.normalize(scenario.read_items()) == expected_items, kill_point
 
 
-def test_sweep_killed_at_any_call_is_recovered(stage: Stage, processes: Processes) -> None:
+def test_sweep_killed_at_any_call_is_recovered(stage: LocalStage, processes: KillableProcesses) -> None:
     scenario = _create_scenario_with_pending_entries(stage, processes, 1)
-    result = processes.run(step("sweep"), ahead=RECOVERY_SECONDS)
+    result = processes.run_steps(create_step("sweep"), ahead=RECOVERY_SECONDS)
     assert (result.calls.count("TransactWriteItems"), result.calls.count("SendMessage")) == (1, 1)
-    processes.do("deliver")
+    processes.run_step("deliver")
     expected_items = scenario.normalize(scenario.read_items())
     for kill_point in result.kill_points:
         scenario = _create_scenario_with_pending_entries(stage, processes, 1)
-        processes.run_until_killed(kill_point, step("sweep"), ahead=RECOVERY_SECONDS)
+        processes.run_until_killed(kill_point, create_step("sweep"), ahead=RECOVERY_SECONDS)
         scenario.recover(ahead=RECOVERY_SECONDS + _LEASE_SECONDS + 1)
         assert scenario.normalize(scenario.read_items()) == expected_items, kill_point
 
 
-def test_duplicated_and_reordered_messages_change_nothing(stage: Stage, processes: Processes) -> None:
+def test_duplicated_and_reordered_messages_change_nothing(stage: LocalStage, processes: KillableProcesses) -> None:
     worlds = [_create_scenario_with_pending_entries(stage, processes, 3) for _ in range(2)]
     one, two = (_append(scenario) for scenario in worlds)
-    processes.run(two, one)
+    processes.run_steps(two, one)
     appended = [scenario.read_items() for scenario in worlds]
     assert [_sequences(items) for items in appended] == [[1, 2, 3, 4, 5]] * 2
-    processes.run(one, one, two, one, two)
+    processes.run_steps(one, one, two, one, two)
     assert [scenario.read_items() for scenario in worlds] == appended
 
 
-def test_two_workers_append_concurrently_to_one_log(stage: Stage, processes: Processes) -> None:
-    with Processes(stage, "crashes") as others:
+def test_two_workers_append_concurrently_to_one_log(stage: LocalStage, processes: KillableProcesses) -> None:
+    with KillableProcesses(stage, "crashes") as others:
         for _ in range(3):
             scenario = _create_scenario_with_pending_entries(stage, processes, 28)
-            at_once(partial(processes.run, _append(scenario)), partial(others.run, _append(scenario)))
+            run_concurrently(
+                partial(processes.run_steps, _append(scenario)), partial(others.run_steps, _append(scenario))
+            )
             scenario.recover()
             assert _sequences(scenario.read_items()) == list(range(1, 31))
 
@@ -100,16 +102,16 @@ class QueueTask:
 def _delete_organization(scenario: Scenario) -> Mapping[str, str]:
     path = "/organizations/<organization>"
     keys = [scenario.request_by_ada("POST", f"{path}/api-keys", name=f"Key {n}") for n in range(8)]
-    scenario.processes.run_in_parent(*keys, scenario.request_by_ada("DELETE", path), step("deliver"))
+    scenario.processes.run_in_parent(*keys, scenario.request_by_ada("DELETE", path), create_step("deliver"))
     return {"pk": f"O#{scenario.names['organization']}", "sk": "#"}
 
 
 def _create_expiring_key(scenario: Scenario) -> Mapping[str, str]:
     path = "/organizations/<organization>/api-keys"
     body = {"name": "Short-lived", "expiresAt": scenario.timestamp_in(_HOUR)}
-    created = scenario.processes.run_in_parent(scenario.request_by_ada("POST", path, **body), step("deliver"))[0][
-        "body"
-    ]
+    created = scenario.processes.run_in_parent(scenario.request_by_ada("POST", path, **body), create_step("deliver"))[
+        0
+    ]["body"]
     return {"pk": f"O#{scenario.names['organization']}", "sk": f"K#{created['id']}"}
 
 
@@ -121,10 +123,12 @@ def _create_expiring_key(scenario: Scenario) -> Mapping[str, str]:
     ],
     ids=lambda queue_task: queue_task.task,
 )
-def test_task_worker_killed_at_any_call_is_recovered(queue_task: QueueTask, stage: Stage, processes: Processes) -> None:
+def test_task_worker_killed_at_any_call_is_recovered(
+    queue_task: QueueTask, stage: LocalStage, processes: KillableProcesses
+) -> None:
     scenario, task = _create_scenario_with_task(stage, processes, queue_task)
-    result = processes.run(task, ahead=queue_task.delay_seconds)
-    processes.do("deliver")
+    result = processes.run_steps(task, ahead=queue_task.delay_seconds)
+    processes.run_step("deliver")
     expected_items = scenario.normalize(scenario.read_items())
     claimed = KillPoint(result.calls.index("TransactWriteItems") + 1, after_response=True)
 
@@ -135,14 +139,18 @@ def test_task_worker_killed_at_any_call_is_recovered(queue_task: QueueTask, stag
         if kill_point < claimed:
             assert scenario.read_items() == before, kill_point
         else:
-            processes.run(task, step("sweep"), step("deliver"), ahead=queue_task.delay_seconds + RECOVERY_SECONDS)
+            processes.run_steps(
+                task, create_step("sweep"), create_step("deliver"), ahead=queue_task.delay_seconds + RECOVERY_SECONDS
+            )
             assert scenario.normalize(scenario.read_items()) == expected_items, kill_point
             scenario, task = _create_scenario_with_task(stage, processes, queue_task)
 
 
-def _create_scenario_with_task(stage: Stage, processes: Processes, queue_task: QueueTask) -> tuple[Scenario, Step]:
+def _create_scenario_with_task(
+    stage: LocalStage, processes: KillableProcesses, queue_task: QueueTask
+) -> tuple[Scenario, Step]:
     scenario = Scenario(stage, processes).with_organization("key")
-    return scenario, step("work", message={"task": queue_task.task, **queue_task.prepare(scenario)})
+    return scenario, create_step("work", message={"task": queue_task.task, **queue_task.prepare(scenario)})
 
 
 def test_no_item_is_orphaned_after_all_kills(all_items: ItemsByKey) -> None:
@@ -180,9 +188,9 @@ def test_logs_match_their_signed_heads_after_all_kills(all_items: ItemsByKey) ->
         assert leaves == [sha256(b"\x00" + bytes.fromhex(entry["body"])).digest() for entry in entries]
         origin, size, signed_root, *_ = all_items[f"Q#{log}", "!"]["note"].split("\n")
         assert (origin, size) == (f"atrium/{log}", str(len(entries)))
-        assert b64decode(signed_root) == root(leaves)
+        assert b64decode(signed_root) == tree_root(leaves)
 
 
 @pytest.fixture(scope="module")
-def all_items(processes: Processes) -> ItemsByKey:
-    return {(item["pk"], item["sk"]): item for item in processes.do("everything")}
+def all_items(processes: KillableProcesses) -> ItemsByKey:
+    return {(item["pk"], item["sk"]): item for item in processes.run_step("everything")}

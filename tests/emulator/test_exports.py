@@ -11,30 +11,30 @@ import httpx
 import pytest
 
 from chalicelib.features.audit.exports.logic.verify import read_checkpoint, read_evidence, verify
-from tests.emulator.conftest import Calling
-from tests.emulator.outside import settled
-from tests.emulator.people import Caller
-from tests.harness.waiting import until
+from tests.emulator.conftest import ClientFactory
+from tests.emulator.outside import wait_until_appended
+from tests.emulator.people import ApiClient
+from tests.harness.waiting import wait_until
 
 pytestmark = [pytest.mark.emulator, pytest.mark.xdist_group("emulator")]
 
 
-def export_until_completed(caller: Caller, organization: str, **body: Any) -> dict[str, Any]:
+def export_until_completed(caller: ApiClient, organization: str, **body: Any) -> dict[str, Any]:
     """Create an export and return it once it is completed."""
     response = caller.post(f"/organizations/{organization}/audit-log/export-async", json=body)
     assert response.status_code == 202, response.text
     export_url = response.url.join(response.headers["Location"])
-    until(lambda: caller.get(export_url).json()["status"] == "completed", seconds=60)
+    wait_until(lambda: caller.get(export_url).json()["status"] == "completed", timeout_seconds=60)
     record: dict[str, Any] = caller.get(export_url).json()
     return record
 
 
-def test_export_is_downloaded_and_verified_offline(calling: Calling) -> None:
-    ada = calling("ada")
-    organization = ada.makes_organization()
+def test_export_is_downloaded_and_verified_offline(create_client: ClientFactory) -> None:
+    ada = create_client("ada")
+    organization = ada.create_organization()
     for n in range(5):
         ada.patch(f"/organizations/{organization}", json={"companyAddress": f"{n}" * 3000})
-    settled(ada, organization)
+    wait_until_appended(ada, organization)
     record = export_until_completed(ada, organization, filters={"type": "organization.updated"})
     download = httpx.get(record["downloadUrl"], trust_env=False)
     assert download.status_code == 200
@@ -48,9 +48,9 @@ def test_export_is_downloaded_and_verified_offline(calling: Calling) -> None:
     assert "5 of" in verify(lines, head, read_evidence(json.dumps(record).encode()))
 
 
-def test_altered_download_urls_are_rejected_and_each_read_creates_a_new_url(calling: Calling) -> None:
-    ada = calling("ada")
-    organization = ada.makes_organization()
+def test_altered_download_urls_are_rejected_and_each_read_creates_a_new_url(create_client: ClientFactory) -> None:
+    ada = create_client("ada")
+    organization = ada.create_organization()
     record = export_until_completed(ada, organization, format="csv")
     download_url = record["downloadUrl"]
     for altered_url in (

@@ -10,9 +10,9 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from tests.emulator.conftest import Calling, Joining
-from tests.emulator.outside import Entry, entries_of, items_of, settled, whole_log
-from tests.emulator.people import Caller, at_once
+from tests.emulator.conftest import AddMember, ClientFactory
+from tests.emulator.outside import LogEntry, list_entries, list_items, read_verified_log, wait_until_appended
+from tests.emulator.people import ApiClient, run_concurrently
 
 pytestmark = [pytest.mark.emulator, pytest.mark.xdist_group("emulator")]
 
@@ -24,13 +24,13 @@ Send = Callable[[], httpx.Response]
 class ConcurrentRequests:
     """The responses to 200 concurrent requests to one organization, and its log afterwards."""
 
-    owner: Caller
+    owner: ApiClient
     path: str
     updates: Sequence[httpx.Response]
     roles: Sequence[httpx.Response]
     keys: Sequence[httpx.Response]
     repeated_creations: Sequence[httpx.Response]
-    log: Sequence[Entry]
+    log: Sequence[LogEntry]
 
     @property
     def responses(self) -> Sequence[httpx.Response]:
@@ -38,24 +38,24 @@ class ConcurrentRequests:
         return [*self.updates, *self.roles, *self.keys, *self.repeated_creations]
 
 
-def _updates(owner: Caller, path: str) -> list[Send]:
+def _updates(owner: ApiClient, path: str) -> list[Send]:
     fields = ("companyName", "companyId", "companyAddress", "companyLegalName")
     return [partial(owner.patch, path, json={fields[n % 4]: f"Writer {n}"}) for n in range(40)]
 
 
-def _role_changes(owner: Caller, path: str, members: Sequence[Caller]) -> list[Send]:
+def _role_changes(owner: ApiClient, path: str, members: Sequence[ApiClient]) -> list[Send]:
     return [
-        partial(owner.patch, f"{path}/members/{member.id}", json={"role": role})
+        partial(owner.patch, f"{path}/members/{member.user_id}", json={"role": role})
         for member in members
         for role in ("editor", "admin")
     ]
 
 
-def _key_creations(owner: Caller, path: str) -> list[Send]:
+def _key_creations(owner: ApiClient, path: str) -> list[Send]:
     return [partial(owner.post, f"{path}/api-keys", json={"name": f"Key {n}"}) for n in range(110)]
 
 
-def _repeated_creations(owner: Caller, path: str) -> list[Send]:
+def _repeated_creations(owner: ApiClient, path: str) -> list[Send]:
     idempotency_headers = {"Idempotency-Key": str(uuid4())}
     return [
         partial(owner.post, f"{path}/api-keys", json={"name": "Once"}, headers=idempotency_headers) for _ in range(10)
@@ -63,22 +63,24 @@ def _repeated_creations(owner: Caller, path: str) -> list[Send]:
 
 
 @pytest.fixture(scope="module")
-def concurrent_requests(calling_all_along: Calling, joining: Joining) -> ConcurrentRequests:
-    owner = calling_all_along("owner")
-    organization = owner.makes_organization()
+def concurrent_requests(create_module_client: ClientFactory, add_member: AddMember) -> ConcurrentRequests:
+    owner = create_module_client("owner")
+    organization = owner.create_organization()
     path = f"/organizations/{organization}"
-    members = [calling_all_along(f"member {n}") for n in range(20)]
+    members = [create_module_client(f"member {n}") for n in range(20)]
     for member in members:
-        joining(organization, member, "member")
+        add_member(organization, member, "member")
     groups = [
         _updates(owner, path),
         _role_changes(owner, path, members),
         _key_creations(owner, path),
         _repeated_creations(owner, path),
     ]
-    responses = iter(at_once(*(send for group in groups for send in group)))
+    responses = iter(run_concurrently(*(send for group in groups for send in group)))
     updates, roles, keys, repeated_creations = ([next(responses) for _ in group] for group in groups)
-    return ConcurrentRequests(owner, path, updates, roles, keys, repeated_creations, whole_log(owner, organization))
+    return ConcurrentRequests(
+        owner, path, updates, roles, keys, repeated_creations, read_verified_log(owner, organization)
+    )
 
 
 def _first_executions(responses: Sequence[httpx.Response]) -> list[httpx.Response]:
@@ -126,9 +128,9 @@ def test_each_member_has_the_last_role_in_the_log(concurrent_requests: Concurren
     assert len(entries) == len(_first_executions(concurrent_requests.roles))
     entries.sort(key=lambda entry: entry["data"]["version"])
     last = {entry["target"]["id"]: entry["data"]["role"] for entry in entries}
-    members = items_of(concurrent_requests.owner, f"{concurrent_requests.path}/members")
+    members = list_items(concurrent_requests.owner, f"{concurrent_requests.path}/members")
     assert last == {
-        member["id"]: member["role"] for member in members if member["userId"] != concurrent_requests.owner.id
+        member["id"]: member["role"] for member in members if member["userId"] != concurrent_requests.owner.user_id
     }
 
 
@@ -138,7 +140,7 @@ def test_created_keys_are_all_active_and_within_the_limit(concurrent_requests: C
         for response in [*concurrent_requests.keys, *concurrent_requests.repeated_creations]
         if response.is_success
     }
-    listed = items_of(concurrent_requests.owner, f"{concurrent_requests.path}/api-keys")
+    listed = list_items(concurrent_requests.owner, f"{concurrent_requests.path}/api-keys")
     assert returned_ids == {key["id"] for key in listed if key["status"] == "active"}
     assert len(returned_ids) == MAX_KEYS < len(concurrent_requests.keys)
 
@@ -157,73 +159,77 @@ def _code(response: httpx.Response) -> str:
     return str(response.status_code if response.is_success else response.json()["code"])
 
 
-def test_one_of_two_concurrent_transfers_wins(calling: Calling, joining: Joining) -> None:
-    ada, mary, grace = calling("ada"), calling("mary"), calling("grace")
-    organization = ada.makes_organization()
-    path, owners = f"/organizations/{organization}", {ada.id: ada, mary.id: mary, grace.id: grace}
+def test_one_of_two_concurrent_transfers_wins(create_client: ClientFactory, add_member: AddMember) -> None:
+    ada, mary, grace = create_client("ada"), create_client("mary"), create_client("grace")
+    organization = ada.create_organization()
+    path, owners = f"/organizations/{organization}", {ada.user_id: ada, mary.user_id: mary, grace.user_id: grace}
     for successor in (mary, grace):
-        joining(organization, successor, "member")
+        add_member(organization, successor, "member")
     for _ in range(5):
         owner = owners[ada.get(path).json()["ownerId"]]
-        others = [successor.id for successor in owners.values() if successor is not owner]
+        others = [successor.user_id for successor in owners.values() if successor is not owner]
         transfer = partial(owner.post, f"{path}/transfer-ownership")
-        responses = at_once(*(partial(transfer, json={"newOwnerId": successor}) for successor in others))
+        responses = run_concurrently(*(partial(transfer, json={"newOwnerId": successor}) for successor in others))
         assert sorted(map(_code, responses)) == ["200", "insufficient_role"]
         (winner,) = (successor for successor, response in zip(others, responses, strict=True) if response.is_success)
         roles = {m["userId"]: m["role"] for m in ada.get(f"{path}/members").json()["items"]}
         assert [user for user, role in roles.items() if role == "owner"] == [winner]
-        assert roles[owner.id] == "admin"
+        assert roles[owner.user_id] == "admin"
         assert ada.get(path).json()["ownerId"] == winner
-    types = Counter(entry["type"] for entry in whole_log(ada, organization))
+    types = Counter(entry["type"] for entry in read_verified_log(ada, organization))
     assert types["organization.ownership_transferred"] == 5
 
 
-def test_member_who_leaves_during_a_transfer_either_leaves_or_owns(calling: Calling, joining: Joining) -> None:
-    ada = calling("ada")
+def test_member_who_leaves_during_a_transfer_either_leaves_or_owns(
+    create_client: ClientFactory, add_member: AddMember
+) -> None:
+    ada = create_client("ada")
     for attempt in range(5):
-        mary, organization = calling(f"mary {attempt}"), ada.makes_organization()
+        mary, organization = create_client(f"mary {attempt}"), ada.create_organization()
         path = f"/organizations/{organization}"
-        joining(organization, mary, "admin")
-        transferred, leaving = at_once(
-            partial(ada.post, f"{path}/transfer-ownership", json={"newOwnerId": mary.id}),
+        add_member(organization, mary, "admin")
+        transferred, leaving = run_concurrently(
+            partial(ada.post, f"{path}/transfer-ownership", json={"newOwnerId": mary.user_id}),
             partial(mary.post, f"{path}/leave"),
         )
         outcome = (_code(transferred), _code(leaving))
         assert outcome in {("200", "owner_must_transfer"), ("validation_failed", "204")}
         roles = {member["userId"]: member["role"] for member in ada.get(f"{path}/members").json()["items"]}
-        expected_roles = {ada.id: "admin", mary.id: "owner"} if transferred.is_success else {ada.id: "owner"}
+        expected_roles = (
+            {ada.user_id: "admin", mary.user_id: "owner"} if transferred.is_success else {ada.user_id: "owner"}
+        )
         assert roles == expected_roles
         assert ada.get(path).json()["ownerId"] in {user for user, role in roles.items() if role == "owner"}
 
 
-def test_one_of_many_concurrent_requests_gets_a_slug(calling: Calling) -> None:
-    ada, slug = calling("ada"), f"wanted-{uuid4().hex[:8]}"
+def test_one_of_many_concurrent_requests_gets_a_slug(create_client: ClientFactory) -> None:
+    ada, slug = create_client("ada"), f"wanted-{uuid4().hex[:8]}"
     body = {"name": "Wanted", "slug": slug}
-    responses = at_once(*[partial(ada.post, "/organizations", json=body) for _ in range(12)])
+    responses = run_concurrently(*[partial(ada.post, "/organizations", json=body) for _ in range(12)])
     assert Counter(map(_code, responses)) == {"201": 1, "slug_taken": 11}
     assert [record["slug"] for record in ada.get("/organizations").json()["items"]] == [slug]
 
     other = f"wanted-{uuid4().hex[:8]}"
-    paths = [f"/organizations/{ada.makes_organization()}" for _ in range(6)]
-    responses = at_once(*(partial(ada.patch, path, json={"slug": other}) for path in paths))
+    paths = [f"/organizations/{ada.create_organization()}" for _ in range(6)]
+    responses = run_concurrently(*(partial(ada.patch, path, json={"slug": other}) for path in paths))
     assert Counter(map(_code, responses)) == {"200": 1, "slug_taken": 5}
     (winner,) = (response.json()["id"] for response in responses if response.is_success)
     assert ada.get(f"/organizations/by-slug/{other}").json()["id"] == winner
     for path in paths:
-        changed = [entry["type"] for entry in whole_log(ada, path.rpartition("/")[2])]
+        changed = [entry["type"] for entry in read_verified_log(ada, path.rpartition("/")[2])]
         assert changed == ["organization.created", *(["organization.updated"] if path.endswith(winner) else [])]
 
 
-def test_concurrently_created_organizations_of_one_name_get_distinct_slugs(calling: Calling) -> None:
-    ada, name = calling("ada"), f"Twins {uuid4().hex[:8]}"
-    responses = at_once(*[partial(ada.post, "/organizations", json={"name": name}) for _ in range(8)])
+def test_concurrently_created_organizations_of_one_name_get_distinct_slugs(create_client: ClientFactory) -> None:
+    ada, name = create_client("ada"), f"Twins {uuid4().hex[:8]}"
+    responses = run_concurrently(*[partial(ada.post, "/organizations", json={"name": name}) for _ in range(8)])
     assert Counter(map(_code, responses)) == {"201": 8}
     assert len({response.json()["slug"] for response in responses}) == 8
 
 
-def test_concurrent_organization_creations_with_one_idempotency_key_create_one(calling: Calling) -> None:
-    ada, idempotency_headers = calling("ada"), {"Idempotency-Key": str(uuid4())}
-    responses = at_once(
+def test_concurrent_organization_creations_with_one_idempotency_key_create_one(create_client: ClientFactory) -> None:
+    ada, idempotency_headers = create_client("ada"), {"Idempotency-Key": str(uuid4())}
+    responses = run_concurrently(
         *[partial(ada.post, "/organizations", json={"name": "Once"}, headers=idempotency_headers) for _ in range(10)]
     )
     assert {_code(response) for response in responses} <= {"201", "idempotency_in_progress"}
@@ -236,52 +242,52 @@ def test_concurrent_organization_creations_with_one_idempotency_key_create_one(c
     assert record == created[0].json()
 
 
-def test_one_of_many_conditional_updates_of_a_version_succeeds(calling: Calling) -> None:
-    ada = calling("ada")
-    organization = ada.makes_organization()
+def test_one_of_many_conditional_updates_of_a_version_succeeds(create_client: ClientFactory) -> None:
+    ada = create_client("ada")
+    organization = ada.create_organization()
     path = f"/organizations/{organization}"
     precondition = {"If-Match": ada.get(path).headers["ETag"]}
-    responses = at_once(
+    responses = run_concurrently(
         *(partial(ada.patch, path, json={"name": f"Writer {n}"}, headers=precondition) for n in range(10))
     )
     assert Counter(map(_code, responses)) == {"200": 1, "precondition_failed": 9}
     (winner,) = (response.json() for response in responses if response.is_success)
     assert ada.get(path).json() == winner
-    assert len(entries_of(ada, organization, type="organization.updated")) == 1
+    assert len(list_entries(ada, organization, type="organization.updated")) == 1
 
 
-def test_concurrent_revocations_of_one_key_free_one_slot(calling: Calling) -> None:
-    ada = calling("ada")
-    organization = ada.makes_organization()
+def test_concurrent_revocations_of_one_key_free_one_slot(create_client: ClientFactory) -> None:
+    ada = create_client("ada")
+    organization = ada.create_organization()
     path = f"/organizations/{organization}/api-keys"
     create = partial(ada.post, path, json={"name": "Key"})
-    keys = at_once(*[create for _ in range(MAX_KEYS)])
+    keys = run_concurrently(*[create for _ in range(MAX_KEYS)])
     assert {_code(response) for response in keys} == {"201"}
-    revoked = at_once(*[partial(ada.delete, f"{path}/{keys[0].json()['id']}") for _ in range(5)])
+    revoked = run_concurrently(*[partial(ada.delete, f"{path}/{keys[0].json()['id']}") for _ in range(5)])
     assert {_code(response) for response in revoked} == {"204"}
-    assert Counter(map(_code, at_once(*[create for _ in range(5)]))) == {"201": 1, "limit_exceeded": 4}
-    types = Counter(entry["type"] for entry in whole_log(ada, organization))
+    assert Counter(map(_code, run_concurrently(*[create for _ in range(5)]))) == {"201": 1, "limit_exceeded": 4}
+    types = Counter(entry["type"] for entry in read_verified_log(ada, organization))
     assert types["organization.api_key.revoked"] == 1
 
 
-def test_growing_log_is_valid_at_any_time(calling: Calling) -> None:
-    ada = calling("ada")
+def test_growing_log_is_valid_at_any_time(create_client: ClientFactory) -> None:
+    ada = create_client("ada")
     for _ in range(20):
-        organization = ada.makes_organization()
+        organization = ada.create_organization()
         ada.patch(f"/organizations/{organization}", json={"companyName": "Engines Ltd."})
-        assert settled(ada, organization)["treeSize"] == 2
+        assert wait_until_appended(ada, organization)["treeSize"] == 2
 
 
-def test_concurrent_rotations_return_secrets_that_all_work(calling: Calling) -> None:
-    ada = calling("ada")
-    organization = ada.makes_organization()
+def test_concurrent_rotations_return_secrets_that_all_work(create_client: ClientFactory) -> None:
+    ada = create_client("ada")
+    organization = ada.create_organization()
     path = f"/organizations/{organization}"
     key = ada.post(f"{path}/api-keys", json={"name": "Shared"}).json()
     rotate = partial(ada.post, f"{path}/api-keys/{key['id']}/rotate", json={})
-    rotated = at_once(*[rotate for _ in range(4)])
+    rotated = run_concurrently(*[rotate for _ in range(4)])
     assert {_code(response) for response in rotated} == {"200"}
     secrets = {key["key"], *(response.json()["key"] for response in rotated)}
     assert len(secrets) == 5
     for secret in secrets:
         assert ada.get(path, headers={"Authorization": f"Bearer {secret}"}).status_code == 200
-    assert len(whole_log(ada, organization)) == 6
+    assert len(read_verified_log(ada, organization)) == 6

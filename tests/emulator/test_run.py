@@ -15,70 +15,72 @@ import pytest
 from local.paths import ROOT
 from local.server.emulator import answers
 from local.server.run import free_port
-from tests.emulator.outside import whole_log
-from tests.emulator.people import Caller
-from tests.emulator.stage import MAKE, Stage, environment
-from tests.harness.project_copies import copied
+from tests.emulator.outside import read_verified_log
+from tests.emulator.people import ApiClient
+from tests.emulator.stage import MAKE, LocalStage, process_environment
+from tests.harness.project_copies import copy_project
 
 pytestmark = [pytest.mark.emulator, pytest.mark.xdist_group("emulator")]
 
 
 @pytest.fixture
-def own_stage(tmp_path: Path) -> Iterator[Stage]:
+def own_stage(tmp_path: Path) -> Iterator[LocalStage]:
     """A stage for one test, which is killed afterwards."""
-    stage = Stage(tmp_path / "state")
+    stage = LocalStage(tmp_path / "state")
     yield stage
-    for process in stage.processes():
+    for process in stage.list_processes():
         os.kill(process, signal.SIGKILL)
 
 
-def test_stage_is_ready_within_ten_seconds(stage: Stage, record_property: Callable[[str, object], None]) -> None:
-    record_property("seconds until ready", round(stage.ready_after, 2))
-    assert stage.ready_after < 10
+def test_stage_is_ready_within_ten_seconds(stage: LocalStage, record_property: Callable[[str, object], None]) -> None:
+    record_property("seconds until ready", round(stage.ready_after_seconds, 2))
+    assert stage.ready_after_seconds < 10
 
 
-def test_data_survives_ctrl_c_until_a_fresh_start(own_stage: Stage) -> None:
-    own_stage.make()
-    with Caller(own_stage, "ada") as ada:
-        organization = ada.makes_organization()
+def test_data_survives_ctrl_c_until_a_fresh_start(own_stage: LocalStage) -> None:
+    own_stage.start_with_make()
+    with ApiClient(own_stage, "ada") as ada:
+        organization = ada.create_organization()
         path = f"/organizations/{organization}"
         names = [f"Name {n}" for n in range(10)]
         for name in names:
             assert ada.patch(path, json={"name": name}).is_success
         own_stage.interrupt()
-        assert own_stage.processes_left() == {}  # make exits only after all its processes have.
-        assert "the emulator saves its state" in own_stage.said
+        assert own_stage.remaining_processes() == {}  # make exits only after all its processes have.
+        assert "the emulator saves its state" in own_stage.output
 
-        own_stage.make()
+        own_stage.start_with_make()
         assert ada.get(path).json()["name"] == names[-1]
-        log = whole_log(ada, organization)
+        log = read_verified_log(ada, organization)
         assert [entry["data"]["name"] for entry in log[1:]] == names
         own_stage.terminate()
-        assert own_stage.processes_left() == {}
+        assert own_stage.remaining_processes() == {}
 
-        own_stage.make("FRESH=1")
+        own_stage.start_with_make("FRESH=1")
         assert ada.get("/organizations").json()["items"] == []
         assert ada.get(path).status_code == 404
         own_stage.terminate()
-        assert own_stage.processes_left() == {}
+        assert own_stage.remaining_processes() == {}
 
 
-def test_killed_stage_leaves_no_processes(own_stage: Stage) -> None:
+def test_killed_stage_leaves_no_processes(own_stage: LocalStage) -> None:
     own_stage.start()
-    assert len(own_stage.processes()) == 6
+    assert len(own_stage.list_processes()) == 6
     own_stage.kill()
-    assert own_stage.processes_left(seconds=30) == {}
+    assert own_stage.remaining_processes(seconds=30) == {}
 
 
-def test_stage_ends_and_names_a_process_that_died(own_stage: Stage) -> None:
+def test_stage_ends_and_names_a_process_that_died(own_stage: LocalStage) -> None:
     own_stage.start()
     (pump_id,) = (
-        process for process, command in own_stage.processes().items() if "local.server.event_source_emulator" in command
+        process
+        for process, command in own_stage.list_processes().items()
+        if "local.server.event_source_emulator" in command
     )
     os.kill(pump_id, signal.SIGKILL)
-    assert own_stage.ended() == 1
-    assert "The pump ended by itself (exit code -9)" in own_stage.said
-    assert own_stage.processes_left() == {}
+    assert own_stage.wait_for_exit() == 1
+    assert "The pump ended by itself (exit code -9)" in own_stage.output
+    assert own_stage.remaining_processes() == {}
 
 
 @pytest.mark.parametrize(
@@ -87,7 +89,7 @@ def test_stage_ends_and_names_a_process_that_died(own_stage: Stage) -> None:
 )
 def test_invalid_setting_is_named_before_any_process_starts(setting: str, value: str, tmp_path: Path) -> None:
     command = [*MAKE, f"PORT={free_port()}"]
-    environ = environment(tmp_path, **{setting: value})
+    environ = process_environment(tmp_path, **{setting: value})
     result = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, check=False, timeout=30)
     assert result.returncode != 0
     assert setting in result.stderr
@@ -95,25 +97,27 @@ def test_invalid_setting_is_named_before_any_process_starts(setting: str, value:
     assert not list(tmp_path.rglob("*.log"))
 
 
-def test_chalice_local_serves_the_app_against_a_running_emulator(stage: Stage, tmp_path: Path) -> None:
-    copied((".chalice", "app.py", "chalicelib", "infrastructure", "local", "openapi.json"), tmp_path, "deploy*")
-    standalone_stage = Stage(tmp_path / ".local")
-    provision = [sys.executable, "-m", "local", "provision", "--endpoint", stage.endpoint]
-    subprocess.run(provision, cwd=tmp_path, env=environment(standalone_stage.state), capture_output=True, check=True)
+def test_chalice_local_serves_the_app_against_a_running_emulator(stage: LocalStage, tmp_path: Path) -> None:
+    copy_project((".chalice", "app.py", "chalicelib", "infrastructure", "local", "openapi.json"), tmp_path, "deploy*")
+    standalone_stage = LocalStage(tmp_path / ".local")
+    provision = [sys.executable, "-m", "local", "provision", "--endpoint", stage.emulator_url]
+    subprocess.run(
+        provision, cwd=tmp_path, env=process_environment(standalone_stage.state), capture_output=True, check=True
+    )
 
     # Without --no-autoreload a second process would serve, and restart with every change of a file.
     chalice = [str(Path(sys.executable).parent / "chalice"), "local", "--stage", "local", "--no-autoreload"]
-    command, environ = [*chalice, "--port", str(standalone_stage.port)], environment(standalone_stage.state)
+    command, environ = [*chalice, "--port", str(standalone_stage.port)], process_environment(standalone_stage.state)
     with (
         (tmp_path / "chalice.log").open("wb") as log,
         _running_process(command, tmp_path, environ, log),
-        Caller(standalone_stage, "ada") as ada,
+        ApiClient(standalone_stage, "ada") as ada,
     ):
         deadline = time.monotonic() + 30
         while not answers(standalone_stage.port, "/status"):
             assert time.monotonic() < deadline, (tmp_path / "chalice.log").read_text()
             time.sleep(0.05)
-        organization = ada.makes_organization()
+        organization = ada.create_organization()
         assert ada.get("/organizations").json()["items"][0]["id"] == organization
 
 

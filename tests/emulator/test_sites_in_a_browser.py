@@ -6,10 +6,17 @@ from typing import Any, Final
 import pytest
 from selenium.webdriver import Chrome
 
-from tests.emulator.conftest import Calling
-from tests.emulator.people import Caller
-from tests.emulator.stage import Stage
-from tests.harness.browser import chromium, logged, obstacles, picture, show, width_needed
+from tests.emulator.conftest import ClientFactory
+from tests.emulator.people import ApiClient
+from tests.emulator.stage import LocalStage
+from tests.harness.browser import (
+    accessibility_violations,
+    content_width,
+    emulate_display,
+    read_log,
+    save_screenshot,
+    start_chromium,
+)
 
 pytestmark = [pytest.mark.emulator, pytest.mark.xdist_group("emulator")]
 
@@ -25,7 +32,7 @@ BLOCKS: Final = [
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chrome]:
-    with chromium(tmp_path_factory.mktemp("chromium")) as browser:
+    with start_chromium(tmp_path_factory.mktemp("chromium")) as browser:
         yield browser
 
 
@@ -36,9 +43,9 @@ def json_of(response: Any) -> dict[str, Any]:
     return document
 
 
-def create_published_site(editor: Caller) -> tuple[str, str]:
+def create_published_site(editor: ApiClient) -> tuple[str, str]:
     """Create a published site with the theme of a platform, and return its path and its home page's id."""
-    organization = editor.makes_organization()
+    organization = editor.create_organization()
     platform = json_of(editor.post("/platforms", json={"organizationId": organization, "name": "Engines"}))["id"]
     colors = {"primary": "#9d174d", "background": "#fffaf5", "text": "#2b1b17"}
     json_of(editor.patch(f"/platforms/{platform}/theme", json={"colors": colors}))
@@ -62,21 +69,23 @@ def create_published_site(editor: Caller) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1440), ("dark", 360)])
-def test_page_is_accessible(stage: Stage, calling: Calling, browser: Chrome, scheme: str, width: int) -> None:
-    editor = calling("ada")
+def test_page_is_accessible(
+    stage: LocalStage, create_client: ClientFactory, browser: Chrome, scheme: str, width: int
+) -> None:
+    editor = create_client("ada")
     site, home = create_published_site(editor)
-    show(browser, scheme=scheme, width=width)
+    emulate_display(browser, color_scheme=scheme, width=width)
     browser.get("about:blank")
-    logged(browser, "browser")
+    read_log(browser, "browser")
     browser.get(f"{stage.url}{site}/pages/home")
     assert browser.title == "Welcome \u2013 Analytical Engines"
     links = browser.execute_script("return [...document.querySelectorAll('nav a')].map(a => a.getAttribute('href'))")
     assert links == ["/", "/looms", "https://example.com/notes"]
-    assert logged(browser, "browser") == []
-    assert width_needed(browser) <= width
-    assert picture(browser, f"site-{scheme}-{width}").stat().st_size > 10_000
-    assert obstacles(browser) == []
+    assert read_log(browser, "browser") == []
+    assert content_width(browser) <= width
+    assert save_screenshot(browser, f"site-{scheme}-{width}").stat().st_size > 10_000
+    assert accessibility_violations(browser) == []
 
     browser.get(json_of(editor.get(f"{site}/pages/{home}/preview"))["previewUrl"])
     assert browser.find_element("css selector", "aside").text.startswith("Preview.")
-    assert logged(browser, "browser") == []
+    assert read_log(browser, "browser") == []

@@ -8,9 +8,9 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from tests.emulator.conftest import Calling
-from tests.emulator.outside import items_of, whole_log
-from tests.emulator.people import Caller, at_once
+from tests.emulator.conftest import ClientFactory
+from tests.emulator.outside import list_items, read_verified_log
+from tests.emulator.people import ApiClient, run_concurrently
 
 pytestmark = [pytest.mark.emulator, pytest.mark.xdist_group("emulator")]
 
@@ -18,23 +18,23 @@ Json = dict[str, Any]
 
 
 @pytest.fixture
-def ada(calling: Calling) -> Caller:
-    return calling("ada")
+def ada(create_client: ClientFactory) -> ApiClient:
+    return create_client("ada")
 
 
 @pytest.fixture
-def organization(ada: Caller) -> str:
-    return ada.makes_organization()
+def organization(ada: ApiClient) -> str:
+    return ada.create_organization()
 
 
 @pytest.fixture
-def platform(ada: Caller, organization: str) -> str:
+def platform(ada: ApiClient, organization: str) -> str:
     """The id of a platform."""
     response = ada.post("/platforms", json={"organizationId": organization, "name": "Engines"})
     return str(response.json()["id"])
 
 
-def create_node(ada: Caller, platform: str, name: str, parent: str | None = None) -> httpx.Response:
+def create_node(ada: ApiClient, platform: str, name: str, parent: str | None = None) -> httpx.Response:
     return ada.post("/taxonomy-nodes", json={"platformId": platform, "name": name, "parentId": parent})
 
 
@@ -42,9 +42,9 @@ def outcome_code(response: httpx.Response) -> str:
     return str(response.status_code if response.is_success else response.json()["code"])
 
 
-def list_consistent_nodes(ada: Caller, platform: str) -> dict[str, Json]:
+def list_consistent_nodes(ada: ApiClient, platform: str) -> dict[str, Json]:
     """Return all nodes by id, and assert that their paths match their parents and the tree."""
-    listed = {node["id"]: node for node in items_of(ada, f"/platforms/{platform}/taxonomy-nodes")}
+    listed = {node["id"]: node for node in list_items(ada, f"/platforms/{platform}/taxonomy-nodes")}
     for node in listed.values():
         above = listed[node["parentId"]]["path"] + "/" if node["parentId"] else ""
         assert node["path"] == above + node["slug"]
@@ -56,7 +56,7 @@ def list_consistent_nodes(ada: Caller, platform: str) -> dict[str, Json]:
     return listed
 
 
-def test_concurrent_moves_never_form_a_cycle(ada: Caller, organization: str, platform: str) -> None:
+def test_concurrent_moves_never_form_a_cycle(ada: ApiClient, organization: str, platform: str) -> None:
     roots = [create_node(ada, platform, f"Root {n}").json()["id"] for n in range(8)]
     children = [create_node(ada, platform, "Below", root).json()["id"] for root in roots]
     targets = [*children[1:], children[0]]
@@ -64,19 +64,21 @@ def test_concurrent_moves_never_form_a_cycle(ada: Caller, organization: str, pla
         partial(ada.patch, f"/taxonomy-nodes/{root}", json={"parentId": target})
         for root, target in zip(roots, targets, strict=True)
     ]
-    outcomes = Counter(map(outcome_code, at_once(*moves)))
+    outcomes = Counter(map(outcome_code, run_concurrently(*moves)))
     assert outcomes.keys() <= {"200", "cycle", "validation_failed"}  # the last moves may exceed the maximum depth
     assert len(list_consistent_nodes(ada, platform)) == 16
-    types = Counter(entry["type"] for entry in whole_log(ada, organization))
+    types = Counter(entry["type"] for entry in read_verified_log(ada, organization))
     assert types["taxonomy.node.updated"] == outcomes["200"]
 
 
-def test_child_created_while_its_parent_is_deleted_exists_or_is_rejected(ada: Caller, platform: str) -> None:
+def test_child_created_while_its_parent_is_deleted_exists_or_is_rejected(ada: ApiClient, platform: str) -> None:
     for strategy in ({}, {"strategy": "cascade"}, {"strategy": "reparent"}):
         root = create_node(ada, platform, f"Root {len(strategy)} {strategy}").json()["id"]
         parent = create_node(ada, platform, "Parent", root).json()["id"]
         creations = [partial(create_node, ada, platform, f"Child {n}", parent) for n in range(6)]
-        *created, deletion = at_once(*creations, partial(ada.delete, f"/taxonomy-nodes/{parent}", params=strategy))
+        *created, deletion = run_concurrently(
+            *creations, partial(ada.delete, f"/taxonomy-nodes/{parent}", params=strategy)
+        )
         nodes_by_id = list_consistent_nodes(ada, platform)
         is_deleted = deletion.is_success
         assert outcome_code(deletion) in {"204", "not_empty", "conflict"}
@@ -87,9 +89,9 @@ def test_child_created_while_its_parent_is_deleted_exists_or_is_rejected(ada: Ca
                 assert nodes_by_id[response.json()["id"]]["parentId"] == (root if is_deleted else parent)
 
 
-def test_concurrently_created_siblings_are_counted_and_ordered(ada: Caller, platform: str) -> None:
+def test_concurrently_created_siblings_are_counted_and_ordered(ada: ApiClient, platform: str) -> None:
     root = create_node(ada, platform, "Roots").json()["id"]
-    responses = at_once(*[partial(create_node, ada, platform, "Twin", root) for _ in range(8)])
+    responses = run_concurrently(*[partial(create_node, ada, platform, "Twin", root) for _ in range(8)])
     assert Counter(map(outcome_code, responses)) == {"201": 8}
     assert len({response.json()["slug"] for response in responses}) == 8
     assert {response.json()["position"] for response in responses} == set(range(8))
@@ -97,17 +99,17 @@ def test_concurrently_created_siblings_are_counted_and_ordered(ada: Caller, plat
     assert "8 children" in rejected.json()["detail"]
 
 
-def test_concurrent_identical_attachments_create_one(ada: Caller, platform: str) -> None:
+def test_concurrent_identical_attachments_create_one(ada: ApiClient, platform: str) -> None:
     node = create_node(ada, platform, "Looms").json()["id"]
     path, body = f"/taxonomy-nodes/{node}/attachments", {"entityType": "lesson", "entityId": str(uuid4())}
-    responses = at_once(*[partial(ada.post, path, json=body) for _ in range(6)])
+    responses = run_concurrently(*[partial(ada.post, path, json=body) for _ in range(6)])
     assert Counter(map(outcome_code, responses)) == {"201": 1, "200": 5}
-    assert len({response.json()["id"] for response in responses}) == len(items_of(ada, path)) == 1
+    assert len({response.json()["id"] for response in responses}) == len(list_items(ada, path)) == 1
 
 
-def test_system_tags_are_created_once(ada: Caller, platform: str) -> None:
+def test_system_tags_are_created_once(ada: ApiClient, platform: str) -> None:
     path = f"/platforms/{platform}/taxonomy-system-tags"
-    responses = at_once(*[partial(ada.post, path, json={}) for _ in range(4)])
+    responses = run_concurrently(*[partial(ada.post, path, json={}) for _ in range(4)])
     assert {outcome_code(response) for response in responses} <= {"200", "slug_taken"}
     assert sum(response.json()["created"] for response in responses if response.is_success) == 4
     assert len(list_consistent_nodes(ada, platform)) == 4

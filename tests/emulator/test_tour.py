@@ -10,29 +10,31 @@ import httpx
 import pytest
 
 from local.paths import ROOT
-from tests.emulator.conftest import Calling
-from tests.emulator.outside import entries_of, whole_log
-from tests.emulator.people import Caller
-from tests.emulator.stage import Stage, environment
+from tests.emulator.conftest import ClientFactory
+from tests.emulator.outside import list_entries, read_verified_log
+from tests.emulator.people import ApiClient
+from tests.emulator.stage import LocalStage, process_environment
 
 pytestmark = [pytest.mark.emulator, pytest.mark.xdist_group("emulator")]
 
 
-def test_printed_commands_work(stage: Stage) -> None:
-    printed = [line.strip() for line in stage.said.splitlines()]
+def test_printed_commands_work(stage: LocalStage) -> None:
+    printed = [line.strip() for line in stage.output.splitlines()]
     lines = [line for line in printed if line.startswith(("TOKEN=", "ID=", "curl "))]
     assert len(lines) == 4
     script = ["bash", "-euo", "pipefail", "-c", "\n".join([*lines[:3], "echo", lines[3]])]
-    result = subprocess.run(script, cwd=ROOT, env=environment(stage.state), capture_output=True, text=True, check=True)
+    result = subprocess.run(
+        script, cwd=ROOT, env=process_environment(stage.state), capture_output=True, text=True, check=True
+    )
     listed, report = map(json.loads, result.stdout.splitlines())
     assert [organization["name"] for organization in listed["items"]] == ["Demo"]
     assert report["valid"] is True
 
 
-def test_member_is_denied_updates_and_the_log_is_complete(stage: Stage, calling: Calling) -> None:
-    ada, mary, stranger = calling("ada"), calling("mary"), calling("stranger")
-    organization = ada.makes_organization()
-    ada.invites(organization, mary, "member")
+def test_member_is_denied_updates_and_the_log_is_complete(stage: LocalStage, create_client: ClientFactory) -> None:
+    ada, mary, stranger = create_client("ada"), create_client("mary"), create_client("stranger")
+    organization = ada.create_organization()
+    ada.invite_and_accept(organization, mary, "member")
     path = f"/organizations/{organization}"
 
     assert mary.get(path).json()["name"] == "Analytical Engines"
@@ -43,22 +45,22 @@ def test_member_is_denied_updates_and_the_log_is_complete(stage: Stage, calling:
     unauthenticated = httpx.patch(stage.url + path, headers=stage.headers, json={"name": "Nobody's Engines"})
     assert (unauthenticated.status_code, unauthenticated.json()["code"]) == (401, "unauthenticated")
 
-    log = whole_log(ada, organization)
+    log = read_verified_log(ada, organization)
     invitation = ["organization.invitation.created", "organization.invitation.accepted"]
     assert [entry["type"] for entry in log] == ["organization.created", *invitation]
-    assert log[0]["actor"] == {"type": "user", "id": ada.id, "name": "ada"}
+    assert log[0]["actor"] == {"type": "user", "id": ada.user_id, "name": "ada"}
     assert log[0]["data"] == ada.get(path).json()
 
 
 def test_every_mutation_is_logged_within_two_seconds(
-    calling: Calling, record_property: Callable[[str, object], None]
+    create_client: ClientFactory, record_property: Callable[[str, object], None]
 ) -> None:
-    ada, mary, grace = calling("ada"), calling("mary"), calling("grace")
+    ada, mary, grace = create_client("ada"), create_client("mary"), create_client("grace")
     started_at = time.monotonic()
-    organization = ada.makes_organization()
+    organization = ada.create_organization()
     lags = [_seconds_until_appended(ada, organization, "organization.created", started_at)]
-    ada.invites(organization, mary, "member")
-    ada.invites(organization, grace, "member")
+    ada.invite_and_accept(organization, mary, "member")
+    ada.invite_and_accept(organization, grace, "member")
 
     for event, mutate in _mutations(ada, mary, grace, f"/organizations/{organization}"):
         started_at = time.monotonic()
@@ -67,29 +69,31 @@ def test_every_mutation_is_logged_within_two_seconds(
         if event != "organization.deleted":  # The log of a deleted organization is hidden until it is restored.
             lags.append(_seconds_until_appended(ada, organization, event, started_at))
 
-    types = [entry["type"] for entry in whole_log(ada, organization)]
+    types = [entry["type"] for entry in read_verified_log(ada, organization)]
     assert types.count("organization.deleted") == 1
     record_property("median seconds until an entry is in the tree", round(statistics.median(lags), 3))
     assert statistics.median(lags) < 2
     assert max(lags) < 20  # The sweep appends entries whose message was lost.
 
 
-def _mutations(ada: Caller, mary: Caller, grace: Caller, path: str) -> list[tuple[str, Callable[[], httpx.Response]]]:
+def _mutations(
+    ada: ApiClient, mary: ApiClient, grace: ApiClient, path: str
+) -> list[tuple[str, Callable[[], httpx.Response]]]:
     created = ada.post(f"{path}/api-keys", json={"name": "first"}).json()
     return [
         ("organization.updated", lambda: ada.patch(path, json={"companyName": "Engines Ltd."})),
-        ("organization.member.updated", lambda: ada.patch(f"{path}/members/{mary.id}", json={"role": "editor"})),
+        ("organization.member.updated", lambda: ada.patch(f"{path}/members/{mary.user_id}", json={"role": "editor"})),
         ("organization.api_key.created", lambda: ada.post(f"{path}/api-keys", json={"name": "second"})),
         ("organization.api_key.rotated", lambda: ada.post(f"{path}/api-keys/{created['id']}/rotate", json={})),
         ("organization.api_key.revoked", lambda: ada.delete(f"{path}/api-keys/{created['id']}")),
         ("organization.deleted", lambda: ada.delete(path)),
         ("organization.restored", lambda: ada.patch(path, json={"status": "active"})),
-        ("organization.member.removed", lambda: ada.delete(f"{path}/members/{mary.id}")),
+        ("organization.member.removed", lambda: ada.delete(f"{path}/members/{mary.user_id}")),
         ("organization.member.removed", lambda: grace.post(f"{path}/leave")),
     ]
 
 
-def _seconds_until_appended(reader: Caller, organization: str, event: str, started_at: float) -> float:
+def _seconds_until_appended(reader: ApiClient, organization: str, event: str, started_at: float) -> float:
     """Return the time until the newest entry, which has the type, was appended to the tree."""
     while True:
         newest = reader.get(f"/organizations/{organization}/audit-log?limit=1").json()["items"][0]
@@ -100,9 +104,9 @@ def _seconds_until_appended(reader: Caller, organization: str, event: str, start
         time.sleep(0.02)
 
 
-def test_repeated_request_replays_the_first_response(calling: Calling) -> None:
-    ada = calling("ada")
-    organization = ada.makes_organization()
+def test_repeated_request_replays_the_first_response(create_client: ClientFactory) -> None:
+    ada = create_client("ada")
+    organization = ada.create_organization()
     path, idempotency_headers = f"/organizations/{organization}/api-keys", {"Idempotency-Key": "nightly"}
     first = ada.post(path, json={"name": "Nightly"}, headers=idempotency_headers)
     repeated = ada.post(path, json={"name": "Nightly"}, headers=idempotency_headers)
@@ -113,16 +117,16 @@ def test_repeated_request_replays_the_first_response(calling: Calling) -> None:
     assert repeated.headers["Idempotency-Replayed"] == "true"
     other = ada.post(path, json={"name": "Hourly"}, headers=idempotency_headers)
     assert (other.status_code, other.json()["code"]) == (422, "idempotency_key_reused")
-    created = [e for e in whole_log(ada, organization) if e["type"] == "organization.api_key.created"]
+    created = [e for e in read_verified_log(ada, organization) if e["type"] == "organization.api_key.created"]
     assert [entry["target"]["id"] for entry in created] == [first.json()["id"]]
 
 
-def test_api_key_grants_access_until_it_is_revoked(stage: Stage, calling: Calling) -> None:
-    ada = calling("ada")
-    organization, other_organization = ada.makes_organization(), ada.makes_organization()
+def test_api_key_grants_access_until_it_is_revoked(stage: LocalStage, create_client: ClientFactory) -> None:
+    ada = create_client("ada")
+    organization, other_organization = ada.create_organization(), ada.create_organization()
     path = f"/organizations/{organization}"
     key = ada.post(f"{path}/api-keys", json={"name": "Nightly", "scopes": ["read", "api-keys:write"]}).json()
-    with Caller(stage, "program", key["key"]) as program:
+    with ApiClient(stage, "program", key["key"]) as program:
         assert program.get(path).json()["id"] == organization
         assert program.get(f"/organizations/{other_organization}").status_code == 404
         assert program.patch(path, json={"name": "Theirs"}).json()["code"] == "insufficient_scope"
@@ -130,18 +134,18 @@ def test_api_key_grants_access_until_it_is_revoked(stage: Stage, calling: Callin
         assert created.status_code == 201
         rotated = program.post(f"{path}/api-keys/{key['id']}/rotate", json={"graceHours": 0}).json()
         assert program.get(path).json()["code"] == "api_key_revoked"
-    with Caller(stage, "program", rotated["key"]) as program:
+    with ApiClient(stage, "program", rotated["key"]) as program:
         assert program.get(path).is_success
         assert ada.delete(f"{path}/api-keys/{key['id']}").status_code == 204
         assert program.get(path).json()["code"] == "api_key_revoked"
-    actors = [entry["actor"]["type"] for entry in whole_log(ada, organization)]
+    actors = [entry["actor"]["type"] for entry in read_verified_log(ada, organization)]
     assert actors == ["user", "user", "api_key", "api_key", "user"]
 
 
-def test_deleted_organization_is_hidden_until_its_owner_restores_it(calling: Calling) -> None:
-    ada, grace = calling("ada"), calling("grace")
-    organization = ada.makes_organization()
-    ada.invites(organization, grace, "admin")
+def test_deleted_organization_is_hidden_until_its_owner_restores_it(create_client: ClientFactory) -> None:
+    ada, grace = create_client("ada"), create_client("grace")
+    organization = ada.create_organization()
+    ada.invite_and_accept(organization, grace, "admin")
     path = f"/organizations/{organization}"
     before = ada.get(path).json()
 
@@ -156,6 +160,6 @@ def test_deleted_organization_is_hidden_until_its_owner_restores_it(calling: Cal
     restored = ada.patch(path, json={"status": "active"}).json()
     assert restored == before | {"version": before["version"] + 2, "updatedAt": restored["updatedAt"]}
     assert grace.get(path).json() == restored
-    types = [entry["type"] for entry in whole_log(ada, organization)]
+    types = [entry["type"] for entry in read_verified_log(ada, organization)]
     assert types[3:] == ["organization.deleted", "organization.restored"]
-    assert entries_of(ada, organization, type="organization.restored")[0]["data"] == restored
+    assert list_entries(ada, organization, type="organization.restored")[0]["data"] == restored

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from local.paths import ROOT
-from tests.emulator.stage import Stage, environment
+from tests.emulator.stage import LocalStage, process_environment
 
 pytestmark = [pytest.mark.emulator, pytest.mark.xdist_group("emulator")]
 
@@ -49,7 +49,7 @@ def documented_commands(document: str) -> Iterator[DocumentedCommand]:
 
 
 @pytest.fixture
-def project_folder(tmp_path: Path, stage: Stage) -> Path:
+def project_folder(tmp_path: Path, stage: LocalStage) -> Path:
     """A folder with links to the parts of the project that the commands need."""
     for name in LINKED_PATHS:
         (tmp_path / name).symlink_to(ROOT / name)
@@ -57,14 +57,14 @@ def project_folder(tmp_path: Path, stage: Stage) -> Path:
     return tmp_path
 
 
-def run_commands(commands: list[str], project_folder: Path, stage: Stage) -> list[str]:
+def run_commands(commands: list[str], project_folder: Path, stage: LocalStage) -> list[str]:
     """Run commands in a shell and return the output of each."""
     script = "".join(f"{command}\necho; echo '{END_MARKER}'\n" for command in commands)
     result = subprocess.run(
         ["bash", "-u"],
         input=script,
         cwd=project_folder,
-        env=environment(stage.state),
+        env=process_environment(stage.state),
         capture_output=True,
         text=True,
         timeout=180,
@@ -76,7 +76,7 @@ def run_commands(commands: list[str], project_folder: Path, stage: Stage) -> lis
 
 @pytest.mark.parametrize(("document", "min_commands"), [("README.md", 2), ("docs/guides/tour.md", 60)])
 def test_every_command_prints_what_the_document_shows(
-    document: str, min_commands: int, stage: Stage, project_folder: Path
+    document: str, min_commands: int, stage: LocalStage, project_folder: Path
 ) -> None:
     documented = list(documented_commands(document))
     assert len(documented) >= min_commands

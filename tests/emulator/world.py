@@ -10,9 +10,9 @@ from uuid import uuid4
 from chalicelib.kernel.audit_log.mac_chains import shard_of
 from chalicelib.kernel.core.clock import now_ms, timestamp
 from local.server.issuer import Person
-from tests.emulator.people import signed
-from tests.emulator.process import Processes, Step, step
-from tests.emulator.stage import Stage
+from tests.emulator.people import sign_token
+from tests.emulator.process import KillableProcesses, Step, create_step
+from tests.emulator.stage import LocalStage
 
 Contents = list[dict[str, Any]]
 
@@ -62,8 +62,8 @@ class Mutation:
 class Scenario:
     """Two users, Ada and Mary, and an organization of Ada's, unless the test creates it."""
 
-    stage: Stage
-    processes: Processes
+    stage: LocalStage
+    processes: KillableProcesses
     names: dict[str, str] = field(default_factory=dict)
     tokens: dict[str, str] = field(default_factory=dict)
 
@@ -72,7 +72,7 @@ class Scenario:
         self.names["slug"] = f"world-{uuid4().hex}"
         for name in ("ada", "mary"):
             person = Person(name, sub=uuid4())
-            self.names[name], self.tokens[name] = str(person.sub), signed(self.stage, person)
+            self.names[name], self.tokens[name] = str(person.sub), sign_token(self.stage, person)
 
     def with_organization(self, *prerequisites: str) -> "Scenario":
         """Create the organization of Ada's with Mary as a member, and the prerequisites."""
@@ -81,13 +81,13 @@ class Scenario:
         )
         self.names["organization"] = created[0]["body"]["id"]
         path = f"/organizations/{self.names['organization']}"
-        join = step("join", organization=self.names["organization"], token=self.tokens["mary"], role="member")
+        join = create_step("join", organization=self.names["organization"], token=self.tokens["mary"], role="member")
         prerequisite_steps = {
             "key": self.request_by_ada("POST", f"{path}/api-keys", name="First"),
             "deleted": self.request_by_ada("DELETE", path),
         }
         _, *results, _ = self.processes.run_in_parent(
-            join, *(prerequisite_steps[need] for need in prerequisites), step("deliver")
+            join, *(prerequisite_steps[need] for need in prerequisites), create_step("deliver")
         )
         if "key" in prerequisites:
             self.names["key"] = results[prerequisites.index("key")]["body"]["id"]
@@ -95,14 +95,16 @@ class Scenario:
 
     def request_by_ada(self, method: str, path: str, **body: str) -> Step:
         """Return a step that sends a request of Ada's."""
-        return step("request", method=method, path=self._fill_names(path), token=self.tokens["ada"], body=body or None)
+        return create_step(
+            "request", method=method, path=self._fill_names(path), token=self.tokens["ada"], body=body or None
+        )
 
     def request(self, mutation: Mutation) -> Step:
         """Return a step that sends the mutation, with an Idempotency-Key if it is a POST."""
         body = json.loads(self._fill_names(json.dumps(mutation.body)))
         path, token = self._fill_names(mutation.path), self.tokens[mutation.caller]
         key = _IDEMPOTENCY_KEY if mutation.method == "POST" else None
-        return step("request", method=mutation.method, path=path, token=token, body=body, key=key)
+        return create_step("request", method=mutation.method, path=path, token=token, body=body, key=key)
 
     def _fill_names(self, text: str) -> str:
         return re.sub(r"<(\w+)>", lambda found: self.names[found[1]], text)
@@ -113,14 +115,14 @@ class Scenario:
 
     def recover(self, ahead: float = RECOVERY_SECONDS) -> None:
         """Run the sweep and the ledger's worker in a new process whose clock is ahead."""
-        self.processes.run(step("sweep"), step("deliver"), ahead=ahead)
+        self.processes.run_steps(create_step("sweep"), create_step("deliver"), ahead=ahead)
 
     def read_items(self) -> Contents:
         """Return all items of the organization and of its users' requests."""
         slugs, people = [self.names["slug"], f"{self.names['slug']}-new"], [self.names[name] for name in self.tokens]
         organization_ids = [self.names[name] for name in ("organization",) if name in self.names]
         arguments = {"slugs": slugs, "people": people, "key": _IDEMPOTENCY_KEY, "organization_ids": organization_ids}
-        items: Contents = self.processes.run_in_parent(step("contents", **arguments))[0]
+        items: Contents = self.processes.run_in_parent(create_step("contents", **arguments))[0]
         for organization in (item for item in items if item.get("kind") == "organization"):
             self.names["organization"] = organization["id"]
         return sorted(items, key=lambda item: (item["pk"], item["sk"]))

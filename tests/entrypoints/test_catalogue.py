@@ -5,12 +5,12 @@ import re
 from chalicelib.entrypoints import catalogue
 from chalicelib.kernel.storage.entity import KINDS
 from local.paths import ROOT
-from tests.harness.fresh_process import fresh
+from tests.harness.fresh_process import run_in_fresh_process
 
 
 def test_a_process_finds_every_kind_of_record_although_nothing_has_imported_it() -> None:
     # A caller's membership decides whether a webhook changes, and no module of the webhooks imports the members.
-    known = fresh("""
+    known = run_in_fresh_process("""
 import json
 from chalicelib.entrypoints import catalogue
 from chalicelib.kernel.storage.entity import KINDS
@@ -25,7 +25,7 @@ print(json.dumps(sorted(kind.kind for kind in all_record_types())))
 
 
 def test_a_worker_knows_every_task() -> None:
-    known = fresh("""
+    known = run_in_fresh_process("""
 import json
 from chalicelib.entrypoints.catalogue import load_tasks
 from chalicelib.kernel.work import tasks

@@ -24,11 +24,11 @@ from chalicelib.entrypoints.catalogue import events, operations
 from chalicelib.features.audit.exports.logic import verify
 from local.paths import ROOT
 from local.server.http_server import Handler, server_of
-from tests.conftest import Configure
+from tests.conftest import SettingsOverride
 from tests.harness import cloud
-from tests.harness.browser import logged, show, width_needed
-from tests.harness.data_keys import NEVER_UNWRAPPED
-from tests.harness.threaded_servers import serving
+from tests.harness.browser import content_width, emulate_display, read_log
+from tests.harness.data_keys import PLACEHOLDER_KEY_SETTINGS
+from tests.harness.threaded_servers import serve_in_thread
 
 STAGE = "/api"
 
@@ -64,9 +64,9 @@ class Gateway(Handler):
 @pytest.fixture(scope="module")
 def served(_aws_in_memory: None) -> Iterator[Served]:
     """The app on a port of this machine, with an AWS in memory."""
-    cloud.clear()
+    cloud.reset()
     server, found = _server()
-    with serving(server.server):
+    with serve_in_thread(server.server):
         yield found
 
 
@@ -89,15 +89,15 @@ def _in_the_stage(request: Request, answer: Callable[[Request], Response]) -> Re
 @pytest.fixture
 def page(served: Served, browser: webdriver.Chrome) -> Iterator[webdriver.Chrome]:
     """The page, loaded, on a desktop that prefers light colours."""
-    show(browser, scheme="light", width=1280)
-    logged(browser, "performance")
-    logged(browser, "browser")
+    emulate_display(browser, color_scheme="light", width=1280)
+    read_log(browser, "performance")
+    read_log(browser, "browser")
     served.asked.clear()
     browser.get("about:blank")
     browser.get(f"{served.url}/docs")
     _wait(browser, ".opblock")
     yield browser
-    assert logged(browser, "browser") == []
+    assert read_log(browser, "browser") == []
 
 
 def _wait(browser: webdriver.Chrome, selector: str) -> WebElement:
@@ -183,7 +183,7 @@ def test_the_page_says_what_it_is(page: webdriver.Chrome) -> None:
 
 
 def test_the_page_asks_no_other_host_and_stays_below_its_stage(page: webdriver.Chrome, served: Served) -> None:
-    messages = [json.loads(entry["message"])["message"] for entry in logged(page, "performance")]
+    messages = [json.loads(entry["message"])["message"] for entry in read_log(page, "performance")]
     asked = [m["params"]["request"]["url"] for m in messages if m["method"] == "Network.requestWillBeSent"]
     elsewhere = [url for url in asked if not url.startswith((f"{served.url}/", "data:", "about:"))]
     assert f"{served.url}/openapi.json" in asked
@@ -195,14 +195,14 @@ def test_nothing_of_the_page_can_ask_another_host(page: webdriver.Chrome, served
     script = "const done = arguments[1]; fetch(arguments[0]).then(() => done('sent'), () => done('refused'))"
     assert page.execute_async_script(script, f"{other}/status") == "refused"
     assert f"{STAGE}/status" not in [path for path, _ in served.asked]
-    complaints = [entry["message"] for entry in logged(page, "browser")]
+    complaints = [entry["message"] for entry in read_log(page, "browser")]
     assert complaints
     assert all("Content Security Policy" in complaint for complaint in complaints)
 
 
 def test_the_page_follows_the_preferred_colours(page: webdriver.Chrome) -> None:
     for scheme, is_light in (("light", True), ("dark", False), ("light", True)):
-        show(page, scheme=scheme, width=1280)
+        emulate_display(page, color_scheme=scheme, width=1280)
         _wait(page, "html:not(.dark-mode)" if is_light else "html.dark-mode")
         assert (_lightness(page, "html", "backgroundColor") > 128) == is_light
         for selector in ("body > header .name", ".opblock-summary-path", ".opblock-summary-description", ".info p"):
@@ -210,16 +210,16 @@ def test_the_page_follows_the_preferred_colours(page: webdriver.Chrome) -> None:
 
 
 def test_a_phone_needs_no_horizontal_scrolling(page: webdriver.Chrome) -> None:
-    show(page, scheme="light", width=390)
-    assert width_needed(page) <= 390
+    emulate_display(page, color_scheme="light", width=390)
+    assert content_width(page) <= 390
     for operation_id in ("create_organization", "verify_audit_integrity", "rotate_api_key"):
         _open(page, operation_id)
-        assert width_needed(page) <= 390, operation_id
+        assert content_width(page) <= 390, operation_id
     _click(page, ".btn.authorize")
     dialog = _wait(page, ".modal-ux").rect
     assert dialog["x"] >= 0
     assert dialog["x"] + dialog["width"] <= 390
-    assert width_needed(page) <= 390
+    assert content_width(page) <= 390
 
 
 def test_an_operation_can_be_tried_out(page: webdriver.Chrome, served: Served) -> None:
@@ -253,7 +253,7 @@ def test_a_credential_goes_with_what_is_tried_out_and_nowhere_else(page: webdriv
     carried = [path for path, headers in served.asked if "authorization" in headers]
     assert [path.partition("?")[0] for path in carried] == [f"{STAGE}/organizations"]
     assert served.asked[-1][1]["authorization"] == "Bearer a-token-of-mine"
-    complaints = logged(page, "browser")
+    complaints = read_log(page, "browser")
     assert [c["message"].rpartition("status of ")[2] for c in complaints] == ["401 (Unauthorized)"]
     page.refresh()
     _wait(page, ".opblock")
@@ -281,13 +281,13 @@ def test_a_slash_at_the_end_makes_no_difference(served: Served, browser: webdriv
     assert browser.current_url == f"{served.url}/docs?from=elsewhere#/organizations/verify_audit_integrity"
     link = _wait(browser, ".info a[href$='verify.py']").get_attribute("href") or ""
     assert link == f"{served.url}/docs/verify.py"
-    assert logged(browser, "browser") == []
+    assert read_log(browser, "browser") == []
 
 
 @pytest.mark.usefixtures("aws")
 @pytest.mark.parametrize("path", ["/docs", "/docs/"])
-def test_without_a_stage_addresses_begin_at_the_root(path: str, configure: Configure) -> None:
-    configure(**NEVER_UNWRAPPED)  # Chalice's client is of the stage `dev`.
+def test_without_a_stage_addresses_begin_at_the_root(path: str, configure: SettingsOverride) -> None:
+    configure(**PLACEHOLDER_KEY_SETTINGS)  # Chalice's client is of the stage `dev`.
     app = runpy.run_path(str(ROOT / "app.py"))["app"]
     addresses = re.findall(rb'(?:href|src)="([^"]*)"', Client(app).http.get(path).body)
     assert {b"/docs", b"/openapi.json", b"/status"} <= set(addresses)

@@ -1,5 +1,5 @@
 """Fixtures: fault injection uses the tenant of the catalogue's suites."""
 
-from tests.catalogue.conftest import _as_documented, begin, people, strangers, world
+from tests.catalogue.conftest import _documented_log_records, external_servers, people, restore_tenant, tenant
 
-__all__ = ["_as_documented", "begin", "people", "strangers", "world"]
+__all__ = ["_documented_log_records", "external_servers", "people", "restore_tenant", "tenant"]

@@ -9,47 +9,47 @@ from chalicelib.kernel.audit_log import ledger
 from chalicelib.kernel.audit_log.ledger import Head, head_key
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.storage import table
-from tests.catalogue.conftest import Begin
+from tests.catalogue.conftest import RestoreTenant
 from tests.catalogue.evidence import Items
-from tests.catalogue.tenant_fixture import World
+from tests.catalogue.tenant_fixture import TenantFixture
 from tests.faults.variants import Variant, call_numbers, with_reduced_variants
 from tests.harness import snapshots
-from tests.harness.anchors import anchor, anchored
-from tests.harness.faults import Died
-from tests.harness.logs import grow
+from tests.harness.anchors import anchored_sizes, run_anchoring
+from tests.harness.faults import ProcessDied
+from tests.harness.logs import add_entries
 
 
-def grow_log(world: World) -> Head:
+def grow_log(world: TenantFixture) -> Head:
     """Append to the organization's log after anchoring all logs, and return the anchored head."""
-    anchor(world.workers)
+    run_anchoring(world.workers)
     head = Head.from_item(table.get(head_key(world.id)))
-    grow(world.api, world.workers, world.organization)
+    add_entries(world.api, world.workers, world.organization)
     return head
 
 
 @with_reduced_variants
 def test_fault_at_any_call_is_recovered(
-    variant: Variant, world: World, begin: Begin, monkeypatch: pytest.MonkeyPatch
+    variant: Variant, tenant: TenantFixture, restore_tenant: RestoreTenant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ledger, "UNANCHORED_SHARDS", 1)  # The queries of all shards are alike.
     for at in call_numbers():
-        previous_head = begin(grow_log)
-        anchors.store_anchor(world.id, previous_head)
-        before = snapshots.stored()
-        with variant.inject(at) as injected, suppress(Died, Problem):
-            world.workers.anchor()
-            world.workers.attempt()
-        if not injected.hit:
+        previous_head = restore_tenant(grow_log)
+        anchors.store_anchor(tenant.id, previous_head)
+        before = snapshots.items_by_key()
+        with variant.inject(at) as injected, suppress(ProcessDied, Problem):
+            tenant.workers.run_hourly_anchoring()
+            tenant.workers.try_deliver()
+        if not injected.failed_call:
             break
-        items_after_fault = snapshots.stored()
-        assert items_after_fault == before or is_anchored_once(items_after_fault, before, world, previous_head)
-        anchor(world.workers)
-        anchor(world.workers)
-        assert is_anchored_once(snapshots.stored(), before, world, previous_head)
+        items_after_fault = snapshots.items_by_key()
+        assert items_after_fault == before or is_anchored_once(items_after_fault, before, tenant, previous_head)
+        run_anchoring(tenant.workers)
+        run_anchoring(tenant.workers)
+        assert is_anchored_once(snapshots.items_by_key(), before, tenant, previous_head)
     assert at > 1, "the fault was never injected"
 
 
-def is_anchored_once(items: Items, before: Items, world: World, previous_head: Head) -> bool:
+def is_anchored_once(items: Items, before: Items, world: TenantFixture, previous_head: Head) -> bool:
     """Return whether the log is anchored once, and its head differs only by the removed mark."""
     key = head_key(world.id)
     attributes = {name: value for name, value in before[key].items() if not name.startswith("index2")}
@@ -57,5 +57,5 @@ def is_anchored_once(items: Items, before: Items, world: World, previous_head: H
     return (
         items == before | {key: attributes}
         and latest_anchor == Head.from_item(items[key])
-        and anchored(world.id) == [previous_head.tree.size + 1, previous_head.tree.size]
+        and anchored_sizes(world.id) == [previous_head.tree.size + 1, previous_head.tree.size]
     )

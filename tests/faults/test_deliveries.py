@@ -7,24 +7,26 @@ import pytest
 from chalicelib.features.notifications.logic.retry_schedule import RETRY_SECONDS
 from chalicelib.kernel.outbound import webhook_client
 from chalicelib.kernel.outbound.webhook_client import post_webhook
-from tests.catalogue.tenant_fixture import World
-from tests.conftest import Configure
+from tests.catalogue.tenant_fixture import TenantFixture
+from tests.conftest import SettingsOverride
 from tests.harness import cloud
 from tests.harness.api import Json
 from tests.harness.clock import Clock
-from tests.harness.faults import Died, Fault, failing
-from tests.harness.organizations import Founded
+from tests.harness.faults import Fault, ProcessDied, inject_fault
+from tests.harness.organizations import CreatedOrganization
 from tests.harness.receiver import Receiver, Reply
-from tests.harness.webhooks import Hook, deliveries, hook, rename, told
+from tests.harness.webhooks import CreatedWebhook, create_webhook, list_deliveries, parse_event, rename_organization
 from tests.harness.workers import Workers
 
 UPDATED = "organization.updated"
 EVENTS = 2
-FAULTS = (Fault.THROTTLED, Fault.UNANSWERED, Fault.DIED_BEFORE, Fault.DIED_AFTER)
+FAULTS = (Fault.THROTTLED, Fault.RESPONSE_LOST, Fault.DIED_BEFORE, Fault.DIED_AFTER)
 
 
 @pytest.fixture
-def webhooks(world: World, configure: Configure, receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> list[Hook]:
+def webhooks(
+    tenant: TenantFixture, configure: SettingsOverride, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> list[CreatedWebhook]:
     """Two webhooks of an organization, whose deliveries are sent to a real receiver."""
     configure(webhook_allow_private="1")
     original_post = webhook_client.post_webhook
@@ -33,41 +35,41 @@ def webhooks(world: World, configure: Configure, receiver: Receiver, monkeypatch
         "post_webhook",
         lambda url, *arguments: (post_webhook if receiver.url in url else original_post)(url, *arguments),
     )
-    urls = [receiver.at("127.0.0.1", f"/{n}") for n in range(2)]
-    webhooks_created = [hook(world.api, world.organization, url, events=[UPDATED]) for url in urls]
-    world.workers.deliver()
+    urls = [receiver.url_at("127.0.0.1", f"/{n}") for n in range(2)]
+    webhooks_created = [create_webhook(tenant.api, tenant.organization, url, events=[UPDATED]) for url in urls]
+    tenant.workers.deliver()
     return webhooks_created
 
 
 def run_workers_with_fault(workers: Workers, fault: Fault, at: int) -> str | None:
     """Run the workers with a fault at one AWS call, and return the name of the call."""
-    with failing(fault, at=at) as injected, suppress(Died):
-        workers.attempt()
-    return injected.hit
+    with inject_fault(fault, first_call=at) as injected, suppress(ProcessDied):
+        workers.try_deliver()
+    return injected.failed_call
 
 
 def run_recovery(workers: Workers, clock: Clock) -> None:
     """Move the clock forward and run the sweep and the workers."""
     for _ in range(2):
         clock.shift(minutes=7)
-        workers.settle()
+        workers.run_until_idle()
 
 
 def received_names(receiver: Receiver, path: str) -> list[str]:
     """Return the distinct names in the events that a path received, in order of arrival."""
-    requests = [told(request)["data"]["name"] for request in receiver.requests if request.path == path]
+    requests = [parse_event(request)["data"]["name"] for request in receiver.requests if request.path == path]
     return list(dict.fromkeys(requests))
 
 
 def received_ids(receiver: Receiver, path: str) -> set[tuple[str, str]]:
     """Return the names that a path received, with the ids of their messages."""
     requests = [request for request in receiver.requests if request.path == path]
-    return {(told(request)["data"]["name"], request.headers["webhook-id"]) for request in requests}
+    return {(parse_event(request)["data"]["name"], request.headers["webhook-id"]) for request in requests}
 
 
-def completed_deliveries(world: World, webhook: Hook) -> list[Json]:
+def completed_deliveries(world: TenantFixture, webhook: CreatedWebhook) -> list[Json]:
     """Return the deliveries of a webhook, and assert that all are finished."""
-    webhook_deliveries = deliveries(world.api, webhook)
+    webhook_deliveries = list_deliveries(world.api, webhook)
     assert {delivery["status"] for delivery in webhook_deliveries} <= {"succeeded", "failed", "skipped"}, (
         webhook_deliveries
     )
@@ -78,7 +80,7 @@ def completed_deliveries(world: World, webhook: Hook) -> list[Json]:
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name.lower())
 class TestFailedWorker:
     def test_loses_no_event_and_keeps_message_ids(
-        self, fault: Fault, world: World, webhooks: list[Hook], receiver: Receiver, clock: Clock
+        self, fault: Fault, tenant: TenantFixture, webhooks: list[CreatedWebhook], receiver: Receiver, clock: Clock
     ) -> None:
         hit: str | None = ""
         at = 0
@@ -87,29 +89,29 @@ class TestFailedWorker:
             receiver.requests.clear()
             expected_names = [f"Name {at} {n}" for n in range(EVENTS)]
             for name in expected_names:
-                rename(world.api, world.organization, name)
-            hit = run_workers_with_fault(world.workers, fault, at)
-            run_recovery(world.workers, clock)
+                rename_organization(tenant.api, tenant.organization, name)
+            hit = run_workers_with_fault(tenant.workers, fault, at)
+            run_recovery(tenant.workers, clock)
             for number, webhook in enumerate(webhooks):
                 assert sorted(received_names(receiver, f"/{number}")) == expected_names, (at, hit)
                 assert len(received_ids(receiver, f"/{number}")) == EVENTS
-                assert len(completed_deliveries(world, webhook)) == EVENTS * at
+                assert len(completed_deliveries(tenant, webhook)) == EVENTS * at
         assert at > EVENTS
 
     def test_gives_up_only_after_the_last_attempt(
-        self, fault: Fault, world: World, webhooks: list[Hook], receiver: Receiver, clock: Clock
+        self, fault: Fault, tenant: TenantFixture, webhooks: list[CreatedWebhook], receiver: Receiver, clock: Clock
     ) -> None:
-        receiver.answers["/0"] = Reply(status=500)
-        organization: Founded = world.organization
-        rename(world.api, organization, "Refused")
-        run_workers_with_fault(world.workers, fault, 6)
+        receiver.replies_by_path["/0"] = Reply(status=500)
+        organization: CreatedOrganization = tenant.organization
+        rename_organization(tenant.api, organization, "Refused")
+        run_workers_with_fault(tenant.workers, fault, 6)
         for seconds in RETRY_SECONDS:
             clock.shift(seconds=1.2 * seconds + 1)
-            world.workers.sweep()
-            run_workers_with_fault(world.workers, fault, 2)
-            run_recovery(world.workers, clock)
-        (delivery,) = completed_deliveries(world, webhooks[0])
+            tenant.workers.run_sweep()
+            run_workers_with_fault(tenant.workers, fault, 2)
+            run_recovery(tenant.workers, clock)
+        (delivery,) = completed_deliveries(tenant, webhooks[0])
         assert delivery["status"] == "failed"
         assert len(delivery["attempts"]) == 10
         assert len(receiver.requests) >= 11
-        assert not [item for item in cloud.stored() if item.get("task") == "deliveries.queue"]
+        assert not [item for item in cloud.all_items() if item.get("task") == "deliveries.queue"]

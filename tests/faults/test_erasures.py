@@ -17,19 +17,24 @@ from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.work import jobs, queues
 from tests.catalogue import evidence
-from tests.catalogue.conftest import Begin
-from tests.catalogue.tenant_fixture import World
+from tests.catalogue.conftest import RestoreTenant
+from tests.catalogue.tenant_fixture import TenantFixture
 from tests.faults.table_shapes import TableSummary, summarize
 from tests.faults.variants import Variant
 from tests.harness import cloud, snapshots
 from tests.harness.api import Json
 from tests.harness.callers import Person
-from tests.harness.clock import Clock, ago
-from tests.harness.erasures import begin_erasure, found_at, left_of
-from tests.harness.faults import Died, Fault, failing, overtaken
-from tests.harness.invitations import invite
-from tests.harness.logs import alter, entry, finding, head, verify
-from tests.harness.organizations import Founded, found, joins, make_key
+from tests.harness.clock import Clock, backdate
+from tests.harness.erasures import create_erasure, get_erasure, keys_of_items_containing
+from tests.harness.faults import Fault, ProcessDied, inject_fault, run_before_call
+from tests.harness.invitations import create_invitation
+from tests.harness.logs import alter_item, entry_item, head_item, verification_failure, verify_integrity
+from tests.harness.organizations import (
+    CreatedOrganization,
+    add_organization_member,
+    create_api_key,
+    create_organization,
+)
 
 VARIANTS: Final = [Variant(fault, is_repeated=False) for fault in (Fault.DIED_BEFORE, Fault.DIED_AFTER, Fault.CONFLICT)]
 FAILED_ERROR: Final = "The erasure could not be finished. Verify the log, then create the erasure again."
@@ -42,7 +47,7 @@ SECOND_SEARCH_ERROR: Final = (
 class ErasureScenario:
     """A pending erasure with its organization, person and path."""
 
-    organization: Founded
+    organization: CreatedOrganization
     person: Person
     path: str
 
@@ -56,30 +61,32 @@ class ErasureScenario:
         """Its stored item."""
         return table.get(self.key) or {}
 
-    def create_another(self, world: World, **person_ids: str) -> "ErasureScenario":
+    def create_another(self, world: TenantFixture, **person_ids: str) -> "ErasureScenario":
         """Create another erasure of the same person."""
-        return replace(self, path=begin_erasure(world.api, self.organization, **person_ids))
+        return replace(self, path=create_erasure(world.api, self.organization, **person_ids))
 
 
-def create_scenario(world: World) -> ErasureScenario:
+def create_scenario(world: TenantFixture) -> ErasureScenario:
     """Create a pending erasure of an admin, whom several records and entries name."""
-    owner, person = world.people.owner, world.people.issuer.person("lise", "Lise Meitner")
-    with ago(minutes=9):
-        organization = found(world.api, owner)
-        joins(organization, person, "admin")
-        invite(world.api, organization, "sophie@example.org", as_=person, message=f"Yours, {person.email}")
-        invite(world.api, organization, person.email.replace("@", "@at."))
-        make_key(world.api, organization, as_=person)
-        world.api.patch(organization.path, as_=person, json={"companyAddress": f"{person.email} {'x' * 3900}"})
-        world.api.patch(organization.path, as_=owner, json={"name": f"Friends of {person.email}"})
-        world.workers.settle()
-    path = begin_erasure(world.api, organization, email=person.email)
-    for queue in cloud.queues():
+    owner, person = world.people.owner, world.people.issuer.create_person("lise", "Lise Meitner")
+    with backdate(minutes=9):
+        organization = create_organization(world.api, owner)
+        add_organization_member(organization, person, "admin")
+        create_invitation(
+            world.api, organization, "sophie@example.org", caller=person, message=f"Yours, {person.email}"
+        )
+        create_invitation(world.api, organization, person.email.replace("@", "@at."))
+        create_api_key(world.api, organization, caller=person)
+        world.api.patch(organization.path, caller=person, json={"companyAddress": f"{person.email} {'x' * 3900}"})
+        world.api.patch(organization.path, caller=owner, json={"name": f"Friends of {person.email}"})
+        world.workers.run_until_idle()
+    path = create_erasure(world.api, organization, email=person.email)
+    for queue in cloud.get_queues():
         queue._messages.clear()  # noqa: SLF001 - run_erasure enqueues the message itself
     return ErasureScenario(organization, person, path)
 
 
-def create_paused_erasure(world: World) -> ErasureScenario:
+def create_paused_erasure(world: TenantFixture) -> ErasureScenario:
     """Create a completed erasure that has to search a second time."""
     erasure = create_scenario(world)
     queues.enqueue(Erasure.task, erasure.key)
@@ -94,32 +101,32 @@ def _in_small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(erasures, "_MAX_ENTRIES_PER_TRANSACTION", 2)
 
 
-def run_erasure(world: World, clock: Clock, erasure: ErasureScenario) -> None:
+def run_erasure(world: TenantFixture, clock: Clock, erasure: ErasureScenario) -> None:
     """Run the erasure and, after its pause, its second search."""
     for minutes in (0, 2):
         clock.shift(minutes=minutes)
-        with suppress(Died, Problem):
+        with suppress(ProcessDied, Problem):
             queues.enqueue(Erasure.task, erasure.key)
-            world.workers.attempt()
+            world.workers.try_deliver()
 
 
-def run_until_done(world: World, clock: Clock, erasure: ErasureScenario) -> Json:
+def run_until_done(world: TenantFixture, clock: Clock, erasure: ErasureScenario) -> Json:
     """Run an erasure without faults until it is finished, and return its item."""
     for _ in range(10):
         if "turn_at" not in erasure.item:
             return erasure.item
         clock.shift(minutes=4)
-        world.workers.sweep()
-        world.workers.attempt()
+        world.workers.run_sweep()
+        world.workers.try_deliver()
     raise AssertionError(erasure.item)
 
 
-def run_until_given_up(world: World, clock: Clock, erasure: ErasureScenario, *, at: int) -> bool:
+def run_until_given_up(world: TenantFixture, clock: Clock, erasure: ErasureScenario, *, at: int) -> bool:
     """Let every Query from the given one on fail until the erasure is given up, and return whether it was."""
-    with failing(Fault.THROTTLED, at=at, times=None, name="dynamodb:Query"):
+    with inject_fault(Fault.THROTTLED, first_call=at, times=None, call_name="dynamodb:Query"):
         for _ in range(jobs.MAX_FAILURES + 3):
             queues.enqueue(Erasure.task, erasure.key)
-            world.workers.attempt()
+            world.workers.try_deliver()
             clock.shift(minutes=4)
     return "error" in erasure.item
 
@@ -133,114 +140,121 @@ _expected_summaries: dict[str, TableSummary] = {}
 
 
 @pytest.fixture
-def expected_summary(world: World, begin: Begin, clock: Clock) -> TableSummary:
+def expected_summary(tenant: TenantFixture, restore_tenant: RestoreTenant, clock: Clock) -> TableSummary:
     """The summary of the table after an erasure without faults."""
     if not _expected_summaries:
-        erasure: ErasureScenario = begin(create_scenario)
-        assert outcome_fields(run_until_done(world, clock, erasure)) == EXPECTED_OUTCOME
-        _expected_summaries["done"] = summarize(snapshots.stored())
+        erasure: ErasureScenario = restore_tenant(create_scenario)
+        assert outcome_fields(run_until_done(tenant, clock, erasure)) == EXPECTED_OUTCOME
+        _expected_summaries["done"] = summarize(snapshots.items_by_key())
     return _expected_summaries["done"]
 
 
 class TestErasure:
     @pytest.mark.parametrize("variant", VARIANTS, ids=str)
     def test_fault_at_any_call_is_recovered_with_correct_counts(
-        self, variant: Variant, world: World, begin: Begin, clock: Clock, expected_summary: TableSummary
+        self,
+        variant: Variant,
+        tenant: TenantFixture,
+        restore_tenant: RestoreTenant,
+        clock: Clock,
+        expected_summary: TableSummary,
     ) -> None:
         for at in count(1):
-            erasure: ErasureScenario = begin(create_scenario)
+            erasure: ErasureScenario = restore_tenant(create_scenario)
             with variant.inject(at) as injected:
-                run_erasure(world, clock, erasure)
-            item = run_until_done(world, clock, erasure)
-            assert (outcome_fields(item), summarize(snapshots.stored())) == (EXPECTED_OUTCOME, expected_summary), (
-                f"{injected.hit}, call {at}"
-            )
-            assert left_of(erasure.person.id, erasure.person.email) == []
-            evidence.assert_proven()
-            if not injected.hit:
+                run_erasure(tenant, clock, erasure)
+            item = run_until_done(tenant, clock, erasure)
+            assert (outcome_fields(item), summarize(snapshots.items_by_key())) == (
+                EXPECTED_OUTCOME,
+                expected_summary,
+            ), f"{injected.failed_call}, call {at}"
+            assert keys_of_items_containing(erasure.person.id, erasure.person.email) == []
+            evidence.assert_logs_are_proven()
+            if not injected.failed_call:
                 break
         assert at > (30 if variant.fault is Fault.DIED_BEFORE else 15)
 
     def test_two_concurrent_workers_finish_it_once(
-        self, world: World, begin: Begin, clock: Clock, expected_summary: TableSummary
+        self, tenant: TenantFixture, restore_tenant: RestoreTenant, clock: Clock, expected_summary: TableSummary
     ) -> None:
         for at in count(1):
-            erasure: ErasureScenario = begin(create_paused_erasure)
+            erasure: ErasureScenario = restore_tenant(create_paused_erasure)
             clock.shift(minutes=2)
 
             def run_other_worker(erasure: ErasureScenario = erasure) -> None:
                 queues.enqueue(Erasure.task, erasure.key)
-                world.workers.attempt()
+                tenant.workers.try_deliver()
 
-            with overtaken(run_other_worker, at=at) as overtaking:
+            with run_before_call(run_other_worker, call_number=at) as overtaking:
                 run_other_worker()
-            item = run_until_done(world, clock, erasure)
-            assert (outcome_fields(item), summarize(snapshots.stored())) == (EXPECTED_OUTCOME, expected_summary), (
-                f"{overtaking.hit}, call {at}"
-            )
-            if not overtaking.hit:
+            item = run_until_done(tenant, clock, erasure)
+            assert (outcome_fields(item), summarize(snapshots.items_by_key())) == (
+                EXPECTED_OUTCOME,
+                expected_summary,
+            ), f"{overtaking.interrupted_call}, call {at}"
+            if not overtaking.interrupted_call:
                 break
         assert at > 10
 
     def test_concurrent_transfer_to_the_erased_person_leaves_one_owner(
-        self, world: World, begin: Begin, clock: Clock
+        self, tenant: TenantFixture, restore_tenant: RestoreTenant, clock: Clock
     ) -> None:
         outcomes = set[str]()
         for at in count(1):
-            erasure: ErasureScenario = begin(create_scenario)
+            erasure: ErasureScenario = restore_tenant(create_scenario)
             organization, person = erasure.organization, erasure.person
 
-            def transfer_ownership(organization: Founded = organization, person: Person = person) -> None:
+            def transfer_ownership(organization: CreatedOrganization = organization, person: Person = person) -> None:
                 path, body = f"{organization.path}/transfer-ownership", {"newOwnerId": person.id}
-                world.api.post(path, as_=organization.owner, json=body)
+                tenant.api.post(path, caller=organization.owner, json=body)
 
-            with overtaken(transfer_ownership, at=at) as overtaking:
-                run_erasure(world, clock, erasure)
-            item = run_until_done(world, clock, erasure)
+            with run_before_call(transfer_ownership, call_number=at) as overtaking:
+                run_erasure(tenant, clock, erasure)
+            item = run_until_done(tenant, clock, erasure)
             outcomes.add(item["status"])
-            members = [i for i in cloud.stored() if i["pk"] == erasure.key[0] and i["sk"].startswith("M#")]
+            members = [i for i in cloud.all_items() if i["pk"] == erasure.key[0] and i["sk"].startswith("M#")]
             (owner,) = (member["user_id"] for member in members if member["role"] == "owner")
             assert owner == (table.get(Organization.make_item_key(id=organization.id)) or {})["owner_id"]
-            assert (owner == person.id) == (item["status"] == "failed"), f"{overtaking.hit}, call {at}"
+            assert (owner == person.id) == (item["status"] == "failed"), f"{overtaking.interrupted_call}, call {at}"
             assert (item["user_ids"], item["emails"]) == ([], [])
-            if not overtaking.hit:
+            if not overtaking.interrupted_call:
                 break
         assert outcomes == {"completed", "failed"}
 
     def test_concurrent_purge_of_the_organization_ends_the_erasure(
-        self, world: World, begin: Begin, clock: Clock
+        self, tenant: TenantFixture, restore_tenant: RestoreTenant, clock: Clock
     ) -> None:
         for at in count(1, 4):
-            erasure: ErasureScenario = begin(create_in_deleted_organization)
+            erasure: ErasureScenario = restore_tenant(create_in_deleted_organization)
             organization_key = Organization.make_item_key(id=erasure.organization.id)
 
             def purge_organization(organization_key: tuple[str, str] = organization_key) -> None:
                 queues.enqueue("organizations.purge", organization_key)
-                world.workers.attempt()
+                tenant.workers.try_deliver()
 
-            with clock.later(days=RESTORABLE_DAYS, minutes=3):
-                with overtaken(purge_organization, at=at) as overtaking:
+            with clock.shift_temporarily(days=RESTORABLE_DAYS, minutes=3):
+                with run_before_call(purge_organization, call_number=at) as overtaking:
                     queues.enqueue(Erasure.task, erasure.key)
                     with suppress(Problem):
-                        world.workers.attempt()
+                        tenant.workers.try_deliver()
                 for _ in range(3):
                     clock.shift(minutes=4)
-                    world.workers.sweep()
-                    world.workers.attempt()
-                assert not [key for key in snapshots.stored() if key[0] == organization_key[0]], (
-                    f"{overtaking.hit}, call {at}"
+                    tenant.workers.run_sweep()
+                    tenant.workers.try_deliver()
+                assert not [key for key in snapshots.items_by_key() if key[0] == organization_key[0]], (
+                    f"{overtaking.interrupted_call}, call {at}"
                 )
-                assert world.workers.attempt().failed == []
-                evidence.assert_proven()
-            if not overtaking.hit:
+                assert tenant.workers.try_deliver().failed_bodies == []
+                evidence.assert_logs_are_proven()
+            if not overtaking.interrupted_call:
                 break
         assert at > 5
 
 
-def create_in_deleted_organization(world: World) -> ErasureScenario:
+def create_in_deleted_organization(world: TenantFixture) -> ErasureScenario:
     """Create a pending erasure in an organization that is deleted."""
     erasure = create_scenario(world)
-    assert world.api.delete(erasure.organization.path, as_=erasure.organization.owner).status == 204
+    assert world.api.delete(erasure.organization.path, caller=erasure.organization.owner).status == 204
     return erasure
 
 
@@ -254,60 +268,62 @@ class TestFailedErasure:
 
     @pytest.mark.parametrize("by", ["email", "userId"])
     def test_next_erasure_after_a_failure_at_any_query_erases_everything(
-        self, world: World, begin: Begin, clock: Clock, by: str
+        self, tenant: TenantFixture, restore_tenant: RestoreTenant, clock: Clock, by: str
     ) -> None:
         outcomes = list[str]()
         for at in count(1):
-            erasure: ErasureScenario = begin(create_scenario)
-            if not run_until_given_up(world, clock, erasure, at=at):
+            erasure: ErasureScenario = restore_tenant(create_scenario)
+            if not run_until_given_up(tenant, clock, erasure, at=at):
                 break
-            record = found_at(world.api, erasure.organization, erasure.path)
+            record = get_erasure(tenant.api, erasure.organization, erasure.path)
             outcomes.append(record["status"])
             assert record["error"] == {"failed": FAILED_ERROR, "completed": SECOND_SEARCH_ERROR}[record["status"]]
             assert (erasure.item["user_ids"], erasure.item["emails"]) == ([], [])
             another_erasure = erasure.create_another(
-                world, **{by: {"email": erasure.person.email, "userId": erasure.person.id}[by]}
+                tenant, **{by: {"email": erasure.person.email, "userId": erasure.person.id}[by]}
             )
-            assert run_until_done(world, clock, another_erasure)["status"] == "completed"
-            assert left_of(erasure.person.id, erasure.person.email) == [], f"Query {at}"
+            assert run_until_done(tenant, clock, another_erasure)["status"] == "completed"
+            assert keys_of_items_containing(erasure.person.id, erasure.person.email) == [], f"Query {at}"
             assert erasure.item["accounts"] == another_erasure.item["accounts"] == []
-            assert found_at(world.api, erasure.organization, erasure.path)["error"] == record["error"]
-            evidence.assert_proven()
+            assert get_erasure(tenant.api, erasure.organization, erasure.path)["error"] == record["error"]
+            evidence.assert_logs_are_proven()
         assert outcomes == sorted(outcomes, reverse=True)
         assert set(outcomes) == {"failed", "completed"}
 
-    def test_stores_the_link_between_id_and_address_without_showing_it(self, world: World, clock: Clock) -> None:
-        erasure = create_scenario(world)
-        fields = set(found_at(world.api, erasure.organization, erasure.path))
-        assert run_until_given_up(world, clock, erasure, at=6)
+    def test_stores_the_link_between_id_and_address_without_showing_it(
+        self, tenant: TenantFixture, clock: Clock
+    ) -> None:
+        erasure = create_scenario(tenant)
+        fields = set(get_erasure(tenant.api, erasure.organization, erasure.path))
+        assert run_until_given_up(tenant, clock, erasure, at=6)
         assert erasure.item["accounts"] == [[erasure.person.id, erasure.person.email]]
-        assert set(found_at(world.api, erasure.organization, erasure.path)) == fields
+        assert set(get_erasure(tenant.api, erasure.organization, erasure.path)) == fields
 
-    def test_next_erasure_ignores_people_that_it_does_not_name(self, world: World, clock: Clock) -> None:
+    def test_next_erasure_ignores_people_that_it_does_not_name(self, tenant: TenantFixture, clock: Clock) -> None:
         """Hedy has Lise's former address. The first erasure means both of them, the second one only Lise."""
-        erasure = create_scenario(world)
-        hedy = world.people.issuer.person("hedy", "Hedy Lamarr", email=erasure.person.email)
+        erasure = create_scenario(tenant)
+        hedy = tenant.people.issuer.create_person("hedy", "Hedy Lamarr", email=erasure.person.email)
         owner, members = erasure.organization.owner, f"{erasure.organization.path}/members"
-        assert world.api.delete(f"{members}/{erasure.person.id}", as_=owner).status == 204
-        with ago(minutes=3):
-            joins(erasure.organization, hedy, "member")
+        assert tenant.api.delete(f"{members}/{erasure.person.id}", caller=owner).status == 204
+        with backdate(minutes=3):
+            add_organization_member(erasure.organization, hedy, "member")
         at = next(
-            at for at in count(1) if self._known_user_ids(world, clock, erasure, at) == {erasure.person.id, hedy.id}
+            at for at in count(1) if self._known_user_ids(tenant, clock, erasure, at) == {erasure.person.id, hedy.id}
         )
         assert at > 1
-        another_erasure = erasure.create_another(world, userId=erasure.person.id)
-        assert run_until_done(world, clock, another_erasure)["status"] == "completed"
-        assert left_of(erasure.person.id, erasure.person.email) == []
-        assert world.api.get(f"{members}/{hedy.id}", as_=owner).status == 200
+        another_erasure = erasure.create_another(tenant, userId=erasure.person.id)
+        assert run_until_done(tenant, clock, another_erasure)["status"] == "completed"
+        assert keys_of_items_containing(erasure.person.id, erasure.person.email) == []
+        assert tenant.api.get(f"{members}/{hedy.id}", caller=owner).status == 200
 
     @staticmethod
-    def _known_user_ids(world: World, clock: Clock, erasure: ErasureScenario, at: int) -> set[str]:
+    def _known_user_ids(world: TenantFixture, clock: Clock, erasure: ErasureScenario, at: int) -> set[str]:
         """Return the user ids that an erasure knows after it was given up."""
-        before = snapshots.taken()
+        before = snapshots.take_snapshot()
         assert run_until_given_up(world, clock, erasure, at=at)
         user_ids = {user_id for user_id, _ in erasure.item["accounts"]}
         if len(user_ids) < 2:
-            snapshots.put_back(before)
+            snapshots.restore_snapshot(before)
         return user_ids
 
 
@@ -315,63 +331,65 @@ class TestDamagedLog:
     """Erasures work around damage in a log, or fail with an error for the owner."""
 
     @pytest.fixture
-    def erasure(self, world: World) -> ErasureScenario:
-        return create_scenario(world)
+    def erasure(self, tenant: TenantFixture) -> ErasureScenario:
+        return create_scenario(tenant)
 
     @pytest.mark.parametrize("sequence", [1, 2, 3, 5])
     def test_gap_does_not_stop_the_erasure(
-        self, world: World, clock: Clock, erasure: ErasureScenario, sequence: int
+        self, tenant: TenantFixture, clock: Clock, erasure: ErasureScenario, sequence: int
     ) -> None:
-        cloud.remove(entry(erasure.organization, sequence))
-        assert run_until_done(world, clock, erasure)["status"] == "completed"
-        assert left_of(erasure.person.id, erasure.person.email) == []
-        assert finding(world.api, erasure.organization) == ("missing", sequence)
+        cloud.delete_item(entry_item(erasure.organization, sequence))
+        assert run_until_done(tenant, clock, erasure)["status"] == "completed"
+        assert keys_of_items_containing(erasure.person.id, erasure.person.email) == []
+        assert verification_failure(tenant.api, erasure.organization) == ("missing", sequence)
 
     @pytest.mark.parametrize(
         "removed_attributes", [["facet1pk"], ["leaf"], ["type", "actor"], ["id"], ["seal"], ["index1pk"]]
     )
     def test_entry_without_an_attribute_is_erased(
-        self, world: World, clock: Clock, erasure: ErasureScenario, removed_attributes: list[str]
+        self, tenant: TenantFixture, clock: Clock, erasure: ErasureScenario, removed_attributes: list[str]
     ) -> None:
-        item = entry(erasure.organization, 3)
-        cloud.put({name: value for name, value in item.items() if name not in removed_attributes})
-        assert run_until_done(world, clock, erasure)["status"] == "completed"
-        assert left_of(erasure.person.id, erasure.person.email) == []
-        assert finding(world.api, erasure.organization)[1] == 3
+        item = entry_item(erasure.organization, 3)
+        cloud.put_item({name: value for name, value in item.items() if name not in removed_attributes})
+        assert run_until_done(tenant, clock, erasure)["status"] == "completed"
+        assert keys_of_items_containing(erasure.person.id, erasure.person.email) == []
+        assert verification_failure(tenant.api, erasure.organization)[1] == 3
 
     def test_missing_pending_entry_does_not_stop_the_erasure(
-        self, world: World, clock: Clock, erasure: ErasureScenario
+        self, tenant: TenantFixture, clock: Clock, erasure: ErasureScenario
     ) -> None:
-        (item,) = (i for i in cloud.stored() if i["pk"] == f"A#{erasure.organization.id}" and "sequence" not in i)
-        cloud.remove(item)
-        assert run_until_done(world, clock, erasure)["status"] == "completed"
-        assert left_of(erasure.person.id, erasure.person.email) == []
-        assert verify(world.api, erasure.organization)["suppressed"] == 1
+        (item,) = (i for i in cloud.all_items() if i["pk"] == f"A#{erasure.organization.id}" and "sequence" not in i)
+        cloud.delete_item(item)
+        assert run_until_done(tenant, clock, erasure)["status"] == "completed"
+        assert keys_of_items_containing(erasure.person.id, erasure.person.email) == []
+        assert verify_integrity(tenant.api, erasure.organization)["suppressed"] == 1
 
     def test_entry_without_a_sequence_does_not_stop_the_erasure(
-        self, world: World, clock: Clock, erasure: ErasureScenario
+        self, tenant: TenantFixture, clock: Clock, erasure: ErasureScenario
     ) -> None:
-        item = entry(erasure.organization, 3)
+        item = entry_item(erasure.organization, 3)
         removed_attributes = ("sequence", "index1pk", "index1sk")
-        cloud.put({name: value for name, value in item.items() if name not in removed_attributes})
-        assert run_until_done(world, clock, erasure)["status"] == "completed"
-        assert left_of(erasure.person.id, erasure.person.email) == []
-        assert finding(world.api, erasure.organization) == ("missing", 3)
+        cloud.put_item({name: value for name, value in item.items() if name not in removed_attributes})
+        assert run_until_done(tenant, clock, erasure)["status"] == "completed"
+        assert keys_of_items_containing(erasure.person.id, erasure.person.email) == []
+        assert verification_failure(tenant.api, erasure.organization) == ("missing", 3)
 
     def test_broken_head_fails_the_erasure_with_an_error_for_the_owner(
-        self, world: World, clock: Clock, erasure: ErasureScenario
+        self, tenant: TenantFixture, clock: Clock, erasure: ErasureScenario
     ) -> None:
-        alter(head(erasure.organization), peaks=b"x")
-        item = run_until_done(world, clock, erasure)
+        alter_item(head_item(erasure.organization), peaks=b"x")
+        item = run_until_done(tenant, clock, erasure)
         assert (item["status"], item["failures"]) == ("failed", jobs.MAX_FAILURES + 1)
-        assert found_at(world.api, erasure.organization, erasure.path)["error"] == FAILED_ERROR
+        assert get_erasure(tenant.api, erasure.organization, erasure.path)["error"] == FAILED_ERROR
 
-    def test_erasure_succeeds_after_a_repair(self, world: World, clock: Clock, erasure: ErasureScenario) -> None:
-        intact_head = head(erasure.organization)
-        alter(intact_head, peaks=b"x")
-        run_until_done(world, clock, erasure)
-        cloud.put(intact_head)
-        another_erasure = erasure.create_another(world, email=erasure.person.email)
-        assert run_until_done(world, clock, another_erasure)["status"] == "completed"
-        assert left_of(erasure.person.id, erasure.person.email) == []
-        evidence.assert_proven()
+    def test_erasure_succeeds_after_a_repair(
+        self, tenant: TenantFixture, clock: Clock, erasure: ErasureScenario
+    ) -> None:
+        intact_head = head_item(erasure.organization)
+        alter_item(intact_head, peaks=b"x")
+        run_until_done(tenant, clock, erasure)
+        cloud.put_item(intact_head)
+        another_erasure = erasure.create_another(tenant, email=erasure.person.email)
+        assert run_until_done(tenant, clock, another_erasure)["status"] == "completed"
+        assert keys_of_items_containing(erasure.person.id, erasure.person.email) == []
+        evidence.assert_logs_are_proven()

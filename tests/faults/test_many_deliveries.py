@@ -7,11 +7,11 @@ import pytest
 
 from chalicelib.kernel.outbound import webhook_client
 from chalicelib.kernel.outbound.webhook_client import post_webhook
-from tests.conftest import Configure
-from tests.harness.api import Api
-from tests.harness.organizations import Founded
-from tests.harness.receiver import HANG, Receiver, Reply, Request
-from tests.harness.webhooks import hook, rename, told
+from tests.conftest import SettingsOverride
+from tests.harness.api import ApiClient
+from tests.harness.organizations import CreatedOrganization
+from tests.harness.receiver import NO_REPLY, ReceivedRequest, Receiver, Reply
+from tests.harness.webhooks import create_webhook, parse_event, rename_organization
 from tests.harness.workers import Workers
 
 EVENTS, WEBHOOKS = 50, 20
@@ -19,28 +19,28 @@ HANGING_PATH, FAILING_PATH = "/0", "/1"
 
 
 def test_working_webhooks_receive_all_events_in_order(
-    api: Api,
-    organization: Founded,
+    api: ApiClient,
+    organization: CreatedOrganization,
     workers: Workers,
     receiver: Receiver,
     monkeypatch: pytest.MonkeyPatch,
-    configure: Configure,
+    configure: SettingsOverride,
 ) -> None:
     configure(webhook_allow_private="1")
     monkeypatch.setattr(webhook_client, "post_webhook", post_webhook)
     monkeypatch.setattr(webhook_client, "TOTAL_SECONDS", 1.0)
-    receiver.answers |= {HANGING_PATH: HANG, FAILING_PATH: Reply(status=500)}
+    receiver.replies_by_path |= {HANGING_PATH: NO_REPLY, FAILING_PATH: Reply(status=500)}
     paths = [f"/{n}" for n in range(WEBHOOKS)]
     for path in paths:
-        hook(api, organization, receiver.at("127.0.0.1", path), events=["organization.updated"])
+        create_webhook(api, organization, receiver.url_at("127.0.0.1", path), events=["organization.updated"])
     for n in range(EVENTS):
-        rename(api, organization, f"Name {n}")
+        rename_organization(api, organization, f"Name {n}")
     workers.deliver()
-    requests_by_path: dict[str, list[Request]] = {path: [] for path in paths}
+    requests_by_path: dict[str, list[ReceivedRequest]] = {path: [] for path in paths}
     for request in receiver.requests:
         requests_by_path[request.path].append(request)
     for path in paths[2:]:
-        assert [told(request)["data"]["name"] for request in requests_by_path[path]] == [
+        assert [parse_event(request)["data"]["name"] for request in requests_by_path[path]] == [
             f"Name {n}" for n in range(EVENTS)
         ]
         assert len({request.headers["webhook-id"] for request in requests_by_path[path]}) == EVENTS

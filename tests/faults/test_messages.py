@@ -12,27 +12,27 @@ from chalicelib.kernel.core.ids import new_id
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.work import queues
 from tests.catalogue import evidence
-from tests.catalogue.conftest import Begin
-from tests.catalogue.tenant_fixture import World
+from tests.catalogue.conftest import RestoreTenant
+from tests.catalogue.tenant_fixture import TenantFixture
 from tests.faults import tasks
 from tests.faults.variants import call_numbers
 from tests.harness import cloud, snapshots
 from tests.harness.clock import Clock
-from tests.harness.faults import Fault, failing, overtaken
-from tests.harness.workers import bodies, waiting
+from tests.harness.faults import Fault, inject_fault, run_before_call
+from tests.harness.workers import get_queue, queued_bodies
 
 EVENTS: Final = "events.fifo"
 
 
-def rename_organizations(world: World, times: int = 1) -> None:
+def rename_organizations(world: TenantFixture, times: int = 1) -> None:
     """Rename both organizations alternately."""
     for n in range(times):
         for tenant in (world.organization, world.rivals):
-            assert world.api.patch(tenant.path, as_=tenant.owner, json={"name": f"Name {n}"}).status == 200
+            assert world.api.patch(tenant.path, caller=tenant.owner, json={"name": f"Name {n}"}).status == 200
 
 
 def discard_messages_of_all_queues() -> None:
-    for queue in cloud.queues():
+    for queue in cloud.get_queues():
         queue._messages.clear()  # noqa: SLF001 - simulates lost messages
 
 
@@ -43,195 +43,205 @@ def send_event(body: str, group: str) -> None:
 
 
 class TestLedgerMessage:
-    def test_duplicate_appends_once(self, world: World) -> None:
-        rename_organizations(world)
-        for log in (world.id, world.rivals.id):
+    def test_duplicate_appends_once(self, tenant: TenantFixture) -> None:
+        rename_organizations(tenant)
+        for log in (tenant.id, tenant.rivals.id):
             queues.notify_ledger(log, new_id(now()))
-        assert len(bodies(EVENTS)) == 4
-        world.workers.deliver()
-        evidence.assert_proven()
+        assert len(queued_bodies(EVENTS)) == 4
+        tenant.workers.deliver()
+        evidence.assert_logs_are_proven()
 
-    def test_late_message_changes_nothing(self, world: World) -> None:
-        rename_organizations(world)
-        world.workers.deliver()
-        before = snapshots.stored()
-        queues.notify_ledger(world.id, new_id(now()))
-        world.workers.deliver()
-        assert world.workers.calls.names == ["dynamodb:Query", "dynamodb:BatchGetItem"]
-        assert snapshots.stored() == before
+    def test_late_message_changes_nothing(self, tenant: TenantFixture) -> None:
+        rename_organizations(tenant)
+        tenant.workers.deliver()
+        before = snapshots.items_by_key()
+        queues.notify_ledger(tenant.id, new_id(now()))
+        tenant.workers.deliver()
+        assert tenant.workers.last_calls.call_names == ["dynamodb:Query", "dynamodb:BatchGetItem"]
+        assert snapshots.items_by_key() == before
 
-    def test_appends_entries_of_lost_messages(self, world: World) -> None:
-        rename_organizations(world, times=3)
+    def test_appends_entries_of_lost_messages(self, tenant: TenantFixture) -> None:
+        rename_organizations(tenant, times=3)
         discard_messages_of_all_queues()
-        queues.notify_ledger(world.id, new_id(now()))
-        queues.notify_ledger(world.rivals.id, new_id(now()))
-        world.workers.deliver()
-        evidence.assert_proven()
+        queues.notify_ledger(tenant.id, new_id(now()))
+        queues.notify_ledger(tenant.rivals.id, new_id(now()))
+        tenant.workers.deliver()
+        evidence.assert_logs_are_proven()
 
-    def test_messages_of_different_organizations_may_be_reordered(self, world: World) -> None:
-        rename_organizations(world, times=2)
-        waiting(EVENTS)._messages.reverse()  # noqa: SLF001
-        world.workers.deliver()
-        evidence.assert_proven()
+    def test_messages_of_different_organizations_may_be_reordered(self, tenant: TenantFixture) -> None:
+        rename_organizations(tenant, times=2)
+        get_queue(EVENTS)._messages.reverse()  # noqa: SLF001
+        tenant.workers.deliver()
+        evidence.assert_logs_are_proven()
 
-    def test_schedule_recovers_a_lost_message(self, world: World, clock: Clock) -> None:
-        rename_organizations(world, times=2)
+    def test_schedule_recovers_a_lost_message(self, tenant: TenantFixture, clock: Clock) -> None:
+        rename_organizations(tenant, times=2)
         discard_messages_of_all_queues()
-        world.workers.sweep()
-        assert bodies(EVENTS) == [], "no entry has been pending for long"
+        tenant.workers.run_sweep()
+        assert queued_bodies(EVENTS) == [], "no entry has been pending for long"
         clock.shift(seconds=11)
-        world.workers.sweep()
-        assert sorted(json.loads(body)["log"] for body in bodies(EVENTS)) == sorted((world.id, world.rivals.id))
-        world.workers.deliver()
-        evidence.assert_proven()
+        tenant.workers.run_sweep()
+        assert sorted(json.loads(body)["log"] for body in queued_bodies(EVENTS)) == sorted(
+            (tenant.id, tenant.rivals.id)
+        )
+        tenant.workers.deliver()
+        evidence.assert_logs_are_proven()
 
-    def test_message_of_an_unknown_log_changes_nothing(self, world: World) -> None:
-        before = snapshots.stored()
+    def test_message_of_an_unknown_log_changes_nothing(self, tenant: TenantFixture) -> None:
+        before = snapshots.items_by_key()
         queues.notify_ledger("01939d3c-0000-7000-8000-0000000000ff", new_id(now()))
-        world.workers.deliver()
-        assert snapshots.stored() == before
+        tenant.workers.deliver()
+        assert snapshots.items_by_key() == before
 
     @pytest.mark.parametrize("body", ["no json", "{}", "[]"])
-    def test_invalid_message_stays_and_does_not_block_others(self, body: str, world: World) -> None:
-        rename_organizations(world)
+    def test_invalid_message_stays_and_does_not_block_others(self, body: str, tenant: TenantFixture) -> None:
+        rename_organizations(tenant)
         send_event(body, group="nonsense")
-        attempt = world.workers.attempt()
-        assert attempt.failed == [body]
-        evidence.assert_proven()
+        attempt = tenant.workers.try_deliver()
+        assert attempt.failed_bodies == [body]
+        evidence.assert_logs_are_proven()
 
 
 class TestLedgerMessageWithTask:
     @staticmethod
-    def _create_export(world: World) -> str:
+    def _create_export(world: TenantFixture) -> str:
         """Create an export and return its path."""
-        response = world.api.post(f"{world.organization.path}/audit-log/export-async", as_=world.people.owner)
+        response = world.api.post(f"{world.organization.path}/audit-log/export-async", caller=world.people.owner)
         assert response.status == 202
         return response.location
 
     @staticmethod
-    def _status(world: World, path: str) -> str:
-        return str(world.api.get(path, as_=world.people.owner).json["status"])
+    def _status(world: TenantFixture, path: str) -> str:
+        return str(world.api.get(path, caller=world.people.owner).json["status"])
 
-    def test_starts_the_task_at_once(self, world: World) -> None:
-        export = self._create_export(world)
-        world.workers.deliver()
-        assert self._status(world, export) == "completed"
+    def test_starts_the_task_at_once(self, tenant: TenantFixture) -> None:
+        export = self._create_export(tenant)
+        tenant.workers.deliver()
+        assert self._status(tenant, export) == "completed"
 
-    def test_schedule_recovers_a_lost_task_message(self, world: World, clock: Clock) -> None:
-        export = self._create_export(world)
+    def test_schedule_recovers_a_lost_task_message(self, tenant: TenantFixture, clock: Clock) -> None:
+        export = self._create_export(tenant)
         discard_messages_of_all_queues()
         clock.shift(seconds=11)
-        world.workers.settle()
-        evidence.assert_proven()
-        assert self._status(world, export) == "completed"
+        tenant.workers.run_until_idle()
+        evidence.assert_logs_are_proven()
+        assert self._status(tenant, export) == "completed"
 
-    def test_entries_are_appended_if_the_task_cannot_be_enqueued(self, world: World) -> None:
-        export = self._create_export(world)
-        with failing(Fault.THROTTLED, name="sqs:SendMessage", times=None):
-            world.workers.deliver()
-        evidence.assert_proven()
-        assert bodies("jobs") == []
-        world.workers.settle()
-        assert self._status(world, export) == "completed"
+    def test_entries_are_appended_if_the_task_cannot_be_enqueued(self, tenant: TenantFixture) -> None:
+        export = self._create_export(tenant)
+        with inject_fault(Fault.THROTTLED, call_name="sqs:SendMessage", times=None):
+            tenant.workers.deliver()
+        evidence.assert_logs_are_proven()
+        assert queued_bodies("jobs") == []
+        tenant.workers.run_until_idle()
+        assert self._status(tenant, export) == "completed"
 
-    def test_duplicates_start_one_export(self, world: World) -> None:
-        export = self._create_export(world)
-        (body,) = bodies(EVENTS)
+    def test_duplicates_start_one_export(self, tenant: TenantFixture) -> None:
+        export = self._create_export(tenant)
+        (body,) = queued_bodies(EVENTS)
         for group in ("first", "second"):
             send_event(body, group)
-        world.workers.deliver()
-        assert self._status(world, export) == "completed"
-        completed = [e for e in evidence.entries() if e.json["type"] == "organization.audit_export.completed"]
+        tenant.workers.deliver()
+        assert self._status(tenant, export) == "completed"
+        completed = [e for e in evidence.load_entries() if e.json["type"] == "organization.audit_export.completed"]
         assert len([e for e in completed if e.json["target"]["id"] == export.rpartition("/")[2]]) == 1
 
 
 class TestScheduleRuns:
-    def test_successive_runs_enqueue_everything_once(self, world: World, clock: Clock) -> None:
-        rename_organizations(world)
+    def test_successive_runs_enqueue_everything_once(self, tenant: TenantFixture, clock: Clock) -> None:
+        rename_organizations(tenant)
         discard_messages_of_all_queues()
         clock.shift(seconds=11)
-        world.workers.sweep()
-        queued = bodies(EVENTS)
-        world.workers.sweep()
-        assert bodies(EVENTS) == queued
+        tenant.workers.run_sweep()
+        queued = queued_bodies(EVENTS)
+        tenant.workers.run_sweep()
+        assert queued_bodies(EVENTS) == queued
 
-    def test_concurrent_runs_enqueue_everything_once(self, world: World, clock: Clock, begin: Begin) -> None:
+    def test_concurrent_runs_enqueue_everything_once(
+        self, tenant: TenantFixture, clock: Clock, restore_tenant: RestoreTenant
+    ) -> None:
         for at in call_numbers():
-            begin(tasks.create_expiring_api_key)
-            with clock.later(days=1, seconds=11):
-                rename_organizations(world)
+            restore_tenant(tasks.create_expiring_api_key)
+            with clock.shift_temporarily(days=1, seconds=11):
+                rename_organizations(tenant)
                 discard_messages_of_all_queues()
                 clock.shift(seconds=11)
-                with overtaken(world.workers.sweep, at=at) as overtaking:
-                    world.workers.sweep()
-            if not overtaking.hit:
+                with run_before_call(tenant.workers.run_sweep, call_number=at) as overtaking:
+                    tenant.workers.run_sweep()
+            if not overtaking.interrupted_call:
                 break
-            assert sorted(json.loads(body)["log"] for body in bodies(EVENTS)) == sorted((world.id, world.rivals.id))
-            assert [json.loads(body)["task"] for body in bodies("jobs")] == ["api_keys.expire"]
+            assert sorted(json.loads(body)["log"] for body in queued_bodies(EVENTS)) == sorted(
+                (tenant.id, tenant.rivals.id)
+            )
+            assert [json.loads(body)["task"] for body in queued_bodies("jobs")] == ["api_keys.expire"]
         assert at > 1
 
-    def test_unfinished_work_is_enqueued_again_after_a_minute(self, world: World, clock: Clock) -> None:
-        rename_organizations(world)
+    def test_unfinished_work_is_enqueued_again_after_a_minute(self, tenant: TenantFixture, clock: Clock) -> None:
+        rename_organizations(tenant)
         discard_messages_of_all_queues()
         clock.shift(seconds=11)
-        world.workers.sweep()
+        tenant.workers.run_sweep()
         discard_messages_of_all_queues()
         clock.shift(seconds=61)
-        world.workers.settle()
-        evidence.assert_proven()
+        tenant.workers.run_until_idle()
+        evidence.assert_logs_are_proven()
 
 
 class TestPurge:
     @staticmethod
-    def _delete_organization(world: World) -> None:
-        assert world.api.delete(world.organization.path, as_=world.people.owner).status == 204
-        world.workers.settle()
+    def _delete_organization(world: TenantFixture) -> None:
+        assert world.api.delete(world.organization.path, caller=world.people.owner).status == 204
+        world.workers.run_until_idle()
 
     @staticmethod
-    def _enqueue_purge(world: World) -> None:
+    def _enqueue_purge(world: TenantFixture) -> None:
         pk, sk = Organization.make_item_key(id=world.id)
         queues.enqueue("organizations.purge", (pk, sk))
 
-    def test_message_after_the_restoration_changes_nothing(self, world: World, clock: Clock) -> None:
-        self._delete_organization(world)
+    def test_message_after_the_restoration_changes_nothing(self, tenant: TenantFixture, clock: Clock) -> None:
+        self._delete_organization(tenant)
         clock.shift(days=RESTORABLE_DAYS - 1)
-        response = world.api.patch(world.organization.path, as_=world.people.owner, json={"status": "active"})
+        response = tenant.api.patch(tenant.organization.path, caller=tenant.people.owner, json={"status": "active"})
         assert response.status == 200
-        world.workers.settle()
+        tenant.workers.run_until_idle()
         clock.shift(days=2)
-        before = snapshots.stored()
-        self._enqueue_purge(world)
-        world.workers.settle()
-        assert snapshots.stored() == before
+        before = snapshots.items_by_key()
+        self._enqueue_purge(tenant)
+        tenant.workers.run_until_idle()
+        assert snapshots.items_by_key() == before
 
-    def test_purge_leaves_other_organizations_unchanged(self, world: World, clock: Clock) -> None:
-        items_of_rivals = {key: item for key, item in snapshots.stored().items() if world.rivals.id in str(item)}
+    def test_purge_leaves_other_organizations_unchanged(self, tenant: TenantFixture, clock: Clock) -> None:
+        items_of_rivals = {key: item for key, item in snapshots.items_by_key().items() if tenant.rivals.id in str(item)}
         assert items_of_rivals
-        self._delete_organization(world)
+        self._delete_organization(tenant)
         clock.shift(days=RESTORABLE_DAYS, minutes=3)
-        self._enqueue_purge(world)
-        world.workers.deliver()
-        assert {key: item for key, item in snapshots.stored().items() if key in items_of_rivals} == items_of_rivals
+        self._enqueue_purge(tenant)
+        tenant.workers.deliver()
+        assert {
+            key: item for key, item in snapshots.items_by_key().items() if key in items_of_rivals
+        } == items_of_rivals
 
 
 class TestKeyExpiry:
-    def test_expiry_of_a_revoked_key_does_not_decrement_the_counter_twice(self, world: World, clock: Clock) -> None:
-        counter_key = f"O#{world.id}", "COUNT#API keys"
-        key = world.key("read", expiresAt=after(now(), days=1))
-        count_before = snapshots.stored()[counter_key]["n"]
-        path = f"{world.organization.path}/api-keys/{key.id}"
-        assert world.api.delete(path, as_=world.people.owner).status == 204
+    def test_expiry_of_a_revoked_key_does_not_decrement_the_counter_twice(
+        self, tenant: TenantFixture, clock: Clock
+    ) -> None:
+        counter_key = f"O#{tenant.id}", "COUNT#API keys"
+        key = tenant.create_api_key("read", expiresAt=after(now(), days=1))
+        count_before = snapshots.items_by_key()[counter_key]["n"]
+        path = f"{tenant.organization.path}/api-keys/{key.id}"
+        assert tenant.api.delete(path, caller=tenant.people.owner).status == 204
         clock.shift(days=1, seconds=1)
-        queues.enqueue("api_keys.expire", (f"O#{world.id}", f"K#{key.id}"))
-        world.workers.settle()
-        assert snapshots.stored()[counter_key]["n"] == count_before - 1
+        queues.enqueue("api_keys.expire", (f"O#{tenant.id}", f"K#{key.id}"))
+        tenant.workers.run_until_idle()
+        assert snapshots.items_by_key()[counter_key]["n"] == count_before - 1
 
 
-def test_unknown_task_stays_and_the_others_run(world: World, clock: Clock) -> None:
-    key = world.key("read", expiresAt=after(now(), days=1))
+def test_unknown_task_stays_and_the_others_run(tenant: TenantFixture, clock: Clock) -> None:
+    key = tenant.create_api_key("read", expiresAt=after(now(), days=1))
     clock.shift(days=1, seconds=1)
     queues.forward({"task": "nothing.known"})
-    queues.enqueue("api_keys.expire", (f"O#{world.id}", f"K#{key.id}"))
-    attempt = world.workers.attempt()
-    assert attempt.failed == ['{"task": "nothing.known"}']
-    assert not snapshots.stored()[f"O#{world.id}", f"K#{key.id}"]["live"]
+    queues.enqueue("api_keys.expire", (f"O#{tenant.id}", f"K#{key.id}"))
+    attempt = tenant.workers.try_deliver()
+    assert attempt.failed_bodies == ['{"task": "nothing.known"}']
+    assert not snapshots.items_by_key()[f"O#{tenant.id}", f"K#{key.id}"]["live"]

@@ -12,15 +12,15 @@ from chalicelib.features.notifications.webhooks.logic.host_rate_limit import slo
 from chalicelib.kernel.execution import pipeline
 from chalicelib.kernel.operations.operation import Operation
 from tests.catalogue import evidence
-from tests.catalogue.conftest import Begin
-from tests.catalogue.examples.registry import example_of, perform
-from tests.catalogue.tenant_fixture import World
+from tests.catalogue.conftest import RestoreTenant
+from tests.catalogue.examples.registry import call_operation, get_example
+from tests.catalogue.tenant_fixture import TenantFixture
 from tests.faults.table_shapes import TableSummary, summarize
 from tests.faults.variants import Variant, call_numbers, with_all_variants
 from tests.harness import snapshots
-from tests.harness.api import Answer
+from tests.harness.api import ApiResponse
 from tests.harness.clock import Clock
-from tests.harness.faults import Died, Fault, Injected, failing
+from tests.harness.faults import Fault, InjectedFault, ProcessDied, inject_fault
 
 for_each_mutation = pytest.mark.parametrize(
     "operation", [operation for operation in operations() if operation.mutates], ids=lambda operation: operation.id
@@ -42,49 +42,51 @@ COUNTER_PREFIXES: Final = (
 IDEMPOTENCY_HEADERS: Final = {"Idempotency-Key": "8e03978e-40d5-43dd-bc93-6894a57f9324"}
 
 
-def execute(operation: Operation, world: World, **headers: str) -> Answer | None:
+def execute(operation: Operation, world: TenantFixture, **headers: str) -> ApiResponse | None:
     """Call the mutation, with an `Idempotency-Key` if no headers are given. Return None if the process died."""
     try:
-        return perform(operation, world, headers=headers or IDEMPOTENCY_HEADERS)
-    except Died:
+        return call_operation(operation, world, headers=headers or IDEMPOTENCY_HEADERS)
+    except ProcessDied:
         return None
 
 
 def stored_items() -> evidence.Items:
     """Return all items but counters that failed requests change as well."""
-    return {key: item for key, item in snapshots.stored().items() if not key[0].startswith(COUNTER_PREFIXES)}
+    return {key: item for key, item in snapshots.items_by_key().items() if not key[0].startswith(COUNTER_PREFIXES)}
 
 
-def run_until_idle(world: World, clock: Clock) -> evidence.Items:
+def run_until_idle(world: TenantFixture, clock: Clock) -> evidence.Items:
     """Run the schedule and the workers until the items no longer change, and return them."""
     items_before, items = None, stored_items()
     while items != items_before:
         clock.shift(minutes=PAUSE_MINUTES)
-        world.workers.settle()
+        world.workers.run_until_idle()
         items_before, items = items, stored_items()
     pending_log_heads = [key for key, item in items.items() if key[0].startswith("Q#") and "duepk" in item]
     assert pending_log_heads == [], "all consumers have read their logs to the end"
     return items
 
 
-def is_transparent(variant: Variant, injected: Injected) -> bool:
+def is_transparent(variant: Variant, injected: InjectedFault) -> bool:
     """Return whether the service hides the fault from the caller by a retry or a later recovery."""
     is_transient = (
         variant.fault in (Fault.RETRIED, Fault.CANCELLED_BY_THROTTLE, Fault.CONFLICT) and not variant.is_repeated
     )
-    return is_transient or injected.hit == "sqs:SendMessage"
+    return is_transient or injected.failed_call == "sqs:SendMessage"
 
 
 _expected_summaries: dict[str, TableSummary] = {}
 
 
 @pytest.fixture
-def expected_summary(operation: Operation, world: World, clock: Clock, begin: Begin) -> TableSummary:
+def expected_summary(
+    operation: Operation, tenant: TenantFixture, clock: Clock, restore_tenant: RestoreTenant
+) -> TableSummary:
     """The summary of the table after the mutation without faults."""
     if operation.id not in _expected_summaries:
-        begin()
-        assert execute(operation, world)
-        _expected_summaries[operation.id] = summarize(run_until_idle(world, clock))
+        restore_tenant()
+        assert execute(operation, tenant)
+        _expected_summaries[operation.id] = summarize(run_until_idle(tenant, clock))
     return _expected_summaries[operation.id]
 
 
@@ -95,8 +97,8 @@ class TestMutation:
         self,
         operation: Operation,
         variant: Variant,
-        world: World,
-        begin: Begin,
+        tenant: TenantFixture,
+        restore_tenant: RestoreTenant,
         clock: Clock,
         expected_summary: TableSummary,
         monkeypatch: pytest.MonkeyPatch,
@@ -104,46 +106,53 @@ class TestMutation:
         if variant.is_repeated:
             monkeypatch.setattr(pipeline, "_MAX_WAIT_SECONDS", 0.05)
         for at in call_numbers():
-            begin()
+            restore_tenant()
             items_before = stored_items()
             with variant.inject(at) as injected:
-                response = execute(operation, world)
-            if not injected.hit:
+                response = execute(operation, tenant)
+            if not injected.failed_call:
                 break
             self._check_response(operation, variant, injected, response)
-            items_after = run_until_idle(world, clock)
-            was_committed = len(evidence.entries(items_after)) > len(evidence.entries(items_before))
+            items_after = run_until_idle(tenant, clock)
+            was_committed = len(evidence.load_entries(items_after)) > len(evidence.load_entries(items_before))
             assert was_committed or response is None or response.status != operation.success
             assert items_after == items_before or summarize(items_after) == expected_summary
-            evidence.assert_proven(items_after)
-            repeated_response = execute(operation, world)
+            evidence.assert_logs_are_proven(items_after)
+            repeated_response = execute(operation, tenant)
             assert repeated_response
-            self._check_repeated_response(operation, world, response, repeated_response, was_committed=was_committed)
-            final_items = run_until_idle(world, clock)
+            self._check_repeated_response(operation, tenant, response, repeated_response, was_committed=was_committed)
+            final_items = run_until_idle(tenant, clock)
             assert summarize(final_items) == expected_summary
-            evidence.assert_proven(final_items)
+            evidence.assert_logs_are_proven(final_items)
         assert at > 1, "the fault was never injected"
 
     @staticmethod
-    def _check_response(operation: Operation, variant: Variant, injected: Injected, response: Answer | None) -> None:
+    def _check_response(
+        operation: Operation, variant: Variant, injected: InjectedFault, response: ApiResponse | None
+    ) -> None:
         """Assert that the response is a success, or a problem that says when to retry."""
         if response is None:
             assert variant.fault in (Fault.DIED_BEFORE, Fault.DIED_AFTER)
         elif response.status != operation.success:
             assert not is_transparent(variant, injected)
             # A conflict in a mere counter is retried as if the table were unavailable.
-            is_conflict = variant.fault is Fault.CONFLICT and injected.hit == "dynamodb:TransactWriteItems"
-            assert response.code == ("409 conflict" if is_conflict else "503 unavailable")
+            is_conflict = variant.fault is Fault.CONFLICT and injected.failed_call == "dynamodb:TransactWriteItems"
+            assert response.status_and_code == ("409 conflict" if is_conflict else "503 unavailable")
             assert int(response.headers["Retry-After"]) >= 1
 
     @staticmethod
     def _check_repeated_response(
-        operation: Operation, world: World, response: Answer | None, repeated_response: Answer, *, was_committed: bool
+        operation: Operation,
+        world: TenantFixture,
+        response: ApiResponse | None,
+        repeated_response: ApiResponse,
+        *,
+        was_committed: bool,
     ) -> None:
         """Assert that a repeated request gets the first response, if the caller is still authorized."""
         if not was_committed:
             assert repeated_response.status == operation.success
-        elif operation.method == "POST" and not example_of(operation, world).parts:
+        elif operation.method == "POST" and not get_example(operation, world).revokes_own_access:
             assert repeated_response.headers["Idempotency-Replayed"] == "true"
             assert repeated_response.status == operation.success
             assert response is None or response.status != operation.success or repeated_response.text == response.text
@@ -152,13 +161,13 @@ class TestMutation:
 
 
 @for_each_mutation
-def test_aws_call_retried_by_the_sdk_has_one_effect(operation: Operation, world: World, clock: Clock) -> None:
-    with failing(Fault.RETRIED, name="dynamodb:TransactWriteItems") as injected:
-        response = execute(operation, world, Accept="*/*")
-    assert injected.hit
+def test_aws_call_retried_by_the_sdk_has_one_effect(operation: Operation, tenant: TenantFixture, clock: Clock) -> None:
+    with inject_fault(Fault.RETRIED, call_name="dynamodb:TransactWriteItems") as injected:
+        response = execute(operation, tenant, Accept="*/*")
+    assert injected.failed_call
     assert response
     assert response.status == operation.success
-    items = run_until_idle(world, clock)
-    requests = [entry.json["context"]["requestId"] for entry in evidence.entries(items)]
+    items = run_until_idle(tenant, clock)
+    requests = [entry.json["context"]["requestId"] for entry in evidence.load_entries(items)]
     assert requests.count(response.request_id) == 1
-    evidence.assert_proven(items)
+    evidence.assert_logs_are_proven(items)

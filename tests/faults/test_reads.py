@@ -6,35 +6,37 @@ import pytest
 
 from chalicelib.entrypoints.catalogue import operations
 from chalicelib.kernel.operations.operation import Operation
-from tests.catalogue.conftest import Begin
-from tests.catalogue.examples.registry import perform
-from tests.catalogue.tenant_fixture import World
+from tests.catalogue.conftest import RestoreTenant
+from tests.catalogue.examples.registry import call_operation
+from tests.catalogue.tenant_fixture import TenantFixture
 from tests.faults.variants import Variant
 from tests.harness.faults import Fault
 
 READS: Final = [operation for operation in operations() if not operation.mutates]
 FAULTS: Final = [
-    Variant(f, is_repeated) for f in (Fault.THROTTLED, Fault.BROKEN, Fault.TIMED_OUT) for is_repeated in (False, True)
+    Variant(f, is_repeated)
+    for f in (Fault.THROTTLED, Fault.INTERNAL_ERROR, Fault.TIMED_OUT)
+    for is_repeated in (False, True)
 ]
 
 
 @pytest.mark.parametrize("variant", FAULTS, ids=str)
 @pytest.mark.parametrize("operation", READS, ids=lambda operation: operation.id)
 def test_read_responds_completely_or_unavailable(
-    operation: Operation, variant: Variant, world: World, begin: Begin
+    operation: Operation, variant: Variant, tenant: TenantFixture, restore_tenant: RestoreTenant
 ) -> None:
-    expected_response = perform(operation, world)
-    call_names = expected_response.calls.names
+    expected_response = call_operation(operation, tenant)
+    call_names = expected_response.calls.call_names
     for at, _ in enumerate(call_names, 1):
-        begin()
+        restore_tenant()
         with variant.inject(at) as injected:
-            response = perform(operation, world)
-        assert injected.hit in call_names  # Concurrent calls have no fixed order.
+            response = call_operation(operation, tenant)
+        assert injected.failed_call in call_names  # Concurrent calls have no fixed order.
         if operation.id == "get_status":  # reports the status of the service
             assert (response.status, response.json["status"]) == (200, "degraded")
-        elif (operation.id, injected.hit) == ("get_sitemap", "dynamodb:TransactWriteItems"):
+        elif (operation.id, injected.failed_call) == ("get_sitemap", "dynamodb:TransactWriteItems"):
             # The sitemap could not be stored: the next request builds it again.
             assert (response.status, response.text) == (200, expected_response.text)
         else:
-            assert response.code == "503 unavailable"
+            assert response.status_and_code == "503 unavailable"
             assert response.headers["Cache-Control"] == "no-store"

@@ -10,8 +10,8 @@ from chalicelib.kernel.storage.entity import KINDS, ItemKey
 from chalicelib.kernel.work import queues
 from chalicelib.kernel.work.tasks import get_task
 from tests.catalogue import evidence
-from tests.catalogue.conftest import Begin
-from tests.catalogue.tenant_fixture import World
+from tests.catalogue.conftest import RestoreTenant
+from tests.catalogue.tenant_fixture import TenantFixture
 from tests.faults import tasks
 from tests.faults.table_shapes import TableSummary, summarize
 from tests.faults.tasks import EXAMPLES, run_until_done
@@ -19,62 +19,67 @@ from tests.faults.variants import call_numbers
 from tests.harness import conformance, snapshots
 from tests.harness.api import Json
 from tests.harness.clock import Clock
-from tests.harness.faults import overtaken
-from tests.harness.logs import differences
+from tests.harness.faults import run_before_call
+from tests.harness.logs import expected_changes
 
-DELAYED_TASKS: Final = sorted(name for name, example in EXAMPLES.items() if example.later)
-for_each_task = pytest.mark.parametrize("name", tasks.names())
+DELAYED_TASKS: Final = sorted(name for name, example in EXAMPLES.items() if example.due_after)
+for_each_task = pytest.mark.parametrize("name", tasks.list_task_names())
 
 _expected_summaries: dict[str, TableSummary] = {}
 
 
 @pytest.fixture
-def record(name: str, begin: Begin) -> ItemKey:
+def record(name: str, restore_tenant: RestoreTenant) -> ItemKey:
     """The key of the task's record, before the task is due."""
     assert name in EXAMPLES, f"give {name} an example in tests/faults/tasks.py"
-    record_key: ItemKey = begin(EXAMPLES[name].given)
+    record_key: ItemKey = restore_tenant(EXAMPLES[name].prepare)
     return record_key
 
 
 @pytest.fixture
-def expected_summary(name: str, record: ItemKey, world: World, clock: Clock, begin: Begin) -> TableSummary:
+def expected_summary(
+    name: str, record: ItemKey, tenant: TenantFixture, clock: Clock, restore_tenant: RestoreTenant
+) -> TableSummary:
     """The summary of the table after the task ran once, when it was due."""
     if name not in _expected_summaries:
-        before = summarize(snapshots.stored())
-        with clock.later(**EXAMPLES[name].later):
+        before = summarize(snapshots.items_by_key())
+        with clock.shift_temporarily(**EXAMPLES[name].due_after):
             queues.enqueue(name, record)
-            world.workers.deliver()
-            _expected_summaries[name] = summarize(run_until_done(world, clock, EXAMPLES[name].tick))
+            tenant.workers.deliver()
+            _expected_summaries[name] = summarize(run_until_done(tenant, clock, EXAMPLES[name].run_schedule))
         assert _expected_summaries[name] != before
-        begin(EXAMPLES[name].given)
+        restore_tenant(EXAMPLES[name].prepare)
     return _expected_summaries[name]
 
 
-def run_task(name: str, record: ItemKey, world: World, clock: Clock) -> None:
+def run_task(name: str, record: ItemKey, world: TenantFixture, clock: Clock) -> None:
     """Run a task when it is due."""
-    with clock.later(**EXAMPLES[name].later):
+    with clock.shift_temporarily(**EXAMPLES[name].due_after):
         queues.enqueue(name, record)
         world.workers.deliver()
-        run_until_done(world, clock, EXAMPLES[name].tick)
+        run_until_done(world, clock, EXAMPLES[name].run_schedule)
 
 
 @for_each_task
 class TestTask:
     def test_duplicate_message_runs_it_once(
-        self, name: str, record: ItemKey, expected_summary: TableSummary, world: World, clock: Clock
+        self, name: str, record: ItemKey, expected_summary: TableSummary, tenant: TenantFixture, clock: Clock
     ) -> None:
-        with clock.later(**EXAMPLES[name].later):
+        with clock.shift_temporarily(**EXAMPLES[name].due_after):
             queues.enqueue(name, record)
             queues.enqueue(name, record)
-            world.workers.deliver()
-            assert summarize(run_until_done(world, clock, EXAMPLES[name].tick, expected_summary)) == expected_summary
-        evidence.assert_proven()
+            tenant.workers.deliver()
+            assert (
+                summarize(run_until_done(tenant, clock, EXAMPLES[name].run_schedule, expected_summary))
+                == expected_summary
+            )
+        evidence.assert_logs_are_proven()
 
     def test_emits_its_declared_events_as_documented(
-        self, name: str, record: ItemKey, world: World, clock: Clock
+        self, name: str, record: ItemKey, tenant: TenantFixture, clock: Clock
     ) -> None:
-        run_task(name, record, world, clock)
-        entries = [e.json for e in evidence.entries() if e.body and e.json["context"]["operationId"] == name]
+        run_task(name, record, tenant, clock)
+        entries = [e.json for e in evidence.load_entries() if e.body and e.json["context"]["operationId"] == name]
         declared_events = get_task(name).emits
         assert bool(entries) == bool(declared_events)
         for entry in entries:
@@ -82,79 +87,94 @@ class TestTask:
             conformance.check_event(entry)
 
     def test_entries_contain_the_changes_since_the_previous_entry(
-        self, name: str, record: ItemKey, world: World, clock: Clock
+        self, name: str, record: ItemKey, tenant: TenantFixture, clock: Clock
     ) -> None:
-        run_task(name, record, world, clock)
+        run_task(name, record, tenant, clock)
         latest_data: dict[str, Json] = {}
-        for entry in (log_entry.json for log_entry in evidence.entries() if log_entry.body):
+        for entry in (log_entry.json for log_entry in evidence.load_entries() if log_entry.body):
             before, now = latest_data.get(entry["target"]["id"]), entry["data"]
             # Deliveries have no entries before they fail.
             if entry["context"]["operationId"] == name and entry["target"]["type"] != WebhookDelivery.kind:
                 assert before
                 changes = sorted(entry["changes"], key=lambda change: str(change["field"]))
                 unlogged = KINDS[entry["target"]["type"]].untracked_fields
-                expected = [change for change in differences(before, now) if change["field"] not in unlogged]
+                expected = [change for change in expected_changes(before, now) if change["field"] not in unlogged]
                 assert changes == expected  # Entries are serialized in alphabetical order.
             latest_data[entry["target"]["id"]] = now
 
     def test_concurrent_workers_run_it_once(
-        self, name: str, record: ItemKey, expected_summary: TableSummary, world: World, clock: Clock, begin: Begin
+        self,
+        name: str,
+        record: ItemKey,
+        expected_summary: TableSummary,
+        tenant: TenantFixture,
+        clock: Clock,
+        restore_tenant: RestoreTenant,
     ) -> None:
         for at in call_numbers():
-            begin(EXAMPLES[name].given)
-            with clock.later(**EXAMPLES[name].later):
+            restore_tenant(EXAMPLES[name].prepare)
+            with clock.shift_temporarily(**EXAMPLES[name].due_after):
                 queues.enqueue(name, record)
                 queues.enqueue(name, record)
-                with overtaken(world.workers.attempt, at=at) as overtaking:
-                    world.workers.attempt()
-                if not overtaking.hit:
+                with run_before_call(tenant.workers.try_deliver, call_number=at) as overtaking:
+                    tenant.workers.try_deliver()
+                if not overtaking.interrupted_call:
                     break
-                items_after = run_until_done(world, clock, EXAMPLES[name].tick, expected_summary)
-            assert summarize(items_after) == expected_summary, f"overtaken before {overtaking.hit}, call {at}"
-            evidence.assert_proven(items_after)
+                items_after = run_until_done(tenant, clock, EXAMPLES[name].run_schedule, expected_summary)
+            assert summarize(items_after) == expected_summary, (
+                f"overtaken before {overtaking.interrupted_call}, call {at}"
+            )
+            evidence.assert_logs_are_proven(items_after)
         assert at > 1
 
     def test_late_message_changes_nothing(
-        self, name: str, record: ItemKey, expected_summary: TableSummary, world: World, clock: Clock
+        self, name: str, record: ItemKey, expected_summary: TableSummary, tenant: TenantFixture, clock: Clock
     ) -> None:
-        with clock.later(**EXAMPLES[name].later):
+        with clock.shift_temporarily(**EXAMPLES[name].due_after):
             queues.enqueue(name, record)
-            world.workers.deliver()
-            items_after = run_until_done(world, clock, EXAMPLES[name].tick, expected_summary)
+            tenant.workers.deliver()
+            items_after = run_until_done(tenant, clock, EXAMPLES[name].run_schedule, expected_summary)
             queues.enqueue(name, record)
-            world.workers.deliver()
-            assert snapshots.stored() == items_after
+            tenant.workers.deliver()
+            assert snapshots.items_by_key() == items_after
 
     def test_schedule_recovers_a_lost_message(
-        self, name: str, expected_summary: TableSummary, world: World, clock: Clock
+        self, name: str, expected_summary: TableSummary, tenant: TenantFixture, clock: Clock
     ) -> None:
-        with clock.later(**EXAMPLES[name].later):
-            EXAMPLES[name].tick(world)
-            world.workers.deliver()
-            assert summarize(run_until_done(world, clock, EXAMPLES[name].tick, expected_summary)) == expected_summary
+        with clock.shift_temporarily(**EXAMPLES[name].due_after):
+            EXAMPLES[name].run_schedule(tenant)
+            tenant.workers.deliver()
+            assert (
+                summarize(run_until_done(tenant, clock, EXAMPLES[name].run_schedule, expected_summary))
+                == expected_summary
+            )
 
-    def test_message_about_a_missing_record_changes_nothing(self, name: str, record: ItemKey, world: World) -> None:
-        before = snapshots.stored()
+    def test_message_about_a_missing_record_changes_nothing(
+        self, name: str, record: ItemKey, tenant: TenantFixture
+    ) -> None:
+        before = snapshots.items_by_key()
         queues.enqueue(name, (f"{record[0]}0", record[1]))
-        world.workers.deliver()
-        assert snapshots.stored() == before
+        tenant.workers.deliver()
+        assert snapshots.items_by_key() == before
 
-    def test_records_of_other_tasks_are_unchanged(self, name: str, world: World, begin: Begin, clock: Clock) -> None:
+    def test_records_of_other_tasks_are_unchanged(
+        self, name: str, tenant: TenantFixture, restore_tenant: RestoreTenant, clock: Clock
+    ) -> None:
         for other in (other for other in EXAMPLES if other != name):
-            key = begin(EXAMPLES[other].given)
-            with clock.later(**EXAMPLES[other].later):
+            key = restore_tenant(EXAMPLES[other].prepare)
+            with clock.shift_temporarily(**EXAMPLES[other].due_after):
                 before = table.get(key)
                 assert before
                 queues.enqueue(name, key)
-                world.workers.attempt()
+                tenant.workers.try_deliver()
                 assert table.get(key) == before, other
 
 
 @pytest.mark.parametrize("name", DELAYED_TASKS)
-def test_early_message_does_not_run_a_task(name: str, world: World, clock: Clock) -> None:
+def test_early_message_does_not_run_a_task(name: str, tenant: TenantFixture, clock: Clock) -> None:
     clock.freeze()
-    record = EXAMPLES[name].given(world)
-    before = snapshots.stored()
+    record = EXAMPLES[name].prepare(tenant)
+    before = snapshots.items_by_key()
     queues.enqueue(name, record)
-    world.workers.deliver()
-    assert snapshots.stored() == before
+    tenant.workers.deliver()
+    assert snapshots.items_by_key() == before

@@ -12,59 +12,59 @@ from chalicelib.kernel.core.ids import new_id
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.work import queues
 from tests.catalogue import evidence
-from tests.catalogue.conftest import Begin
-from tests.catalogue.tenant_fixture import World
+from tests.catalogue.conftest import RestoreTenant
+from tests.catalogue.tenant_fixture import TenantFixture
 from tests.faults import tasks
 from tests.faults.table_shapes import TableSummary, summarize
 from tests.faults.variants import Variant, call_numbers, with_reduced_variants
 from tests.harness import snapshots
 from tests.harness.clock import Clock
-from tests.harness.faults import Died
+from tests.harness.faults import ProcessDied
 
 
-def create_pending_entries(world: World) -> None:
+def create_pending_entries(world: TenantFixture) -> None:
     """Create pending entries in both organizations' logs, without messages to the ledger."""
     for tenant, address_length in ((world.organization, 3000), (world.rivals, 30)):
-        response = world.api.patch(tenant.path, as_=tenant.owner, json={"companyAddress": "x" * address_length})
+        response = world.api.patch(tenant.path, caller=tenant.owner, json={"companyAddress": "x" * address_length})
         assert response.status == 200
 
 
-def create_all_due_work(world: World) -> None:
+def create_all_due_work(world: TenantFixture) -> None:
     """Create pending entries and an expiring API key."""
     tasks.create_expiring_api_key(world)
     create_pending_entries(world)
 
 
-def append(world: World, _prepared: object) -> None:
+def append(world: TenantFixture, _prepared: object) -> None:
     """Deliver messages to the ledger for both organizations."""
     for tenant in (world.organization, world.rivals):
         queues.notify_ledger(tenant.id, new_id(now()))
-    world.workers.attempt()
+    world.workers.try_deliver()
 
 
-def sweep(world: World, _prepared: object) -> None:
+def sweep(world: TenantFixture, _prepared: object) -> None:
     """Run the schedule."""
-    world.workers.sweep()
+    world.workers.run_sweep()
 
 
 @dataclass(frozen=True)
 class WorkExample:
     """Work of the workers: its preparation, the delay until it is due, its start, and the schedule that recovers it."""
 
-    given: Callable[[World], Any]
+    given: Callable[[TenantFixture], Any]
     later: Mapping[str, float]
-    do: Callable[[World, Any], None]
-    tick: tasks.Tick = tasks.sweeping
+    do: Callable[[TenantFixture, Any], None]
+    tick: tasks.RunSchedule = tasks.run_sweep
 
     @classmethod
     def from_task(cls, name: str, example: tasks.TaskExample) -> "WorkExample":
         """Return the work of a task that its message starts."""
 
-        def do(world: World, record: Any) -> None:
-            tasks.start(name, record)
-            world.workers.attempt()
+        def do(world: TenantFixture, record: Any) -> None:
+            tasks.enqueue(name, record)
+            world.workers.try_deliver()
 
-        return cls(example.given, example.later, do, example.tick)
+        return cls(example.prepare, example.due_after, do, example.run_schedule)
 
 
 TASKS_WITH_OWN_TESTS: Final = ("audit_exports.run", "erasures.run")
@@ -88,27 +88,34 @@ _expected_summaries: dict[int, TableSummary] = {}
 @for_each_work_example
 class TestWorker:
     def test_fault_at_any_call_is_recovered_once(
-        self, work_example: WorkExample, variant: Variant, world: World, begin: Begin, clock: Clock
+        self,
+        work_example: WorkExample,
+        variant: Variant,
+        tenant: TenantFixture,
+        restore_tenant: RestoreTenant,
+        clock: Clock,
     ) -> None:
-        expected_summary = self._summary_without_fault(work_example, world, begin, clock)
+        expected_summary = self._summary_without_fault(work_example, tenant, restore_tenant, clock)
         for at in call_numbers():
-            prepared = begin(work_example.given)
-            with clock.later(**work_example.later):
-                with variant.inject(at) as injected, suppress(Died, Problem):
-                    work_example.do(world, prepared)
-                if not injected.hit:
+            prepared = restore_tenant(work_example.given)
+            with clock.shift_temporarily(**work_example.later):
+                with variant.inject(at) as injected, suppress(ProcessDied, Problem):
+                    work_example.do(tenant, prepared)
+                if not injected.failed_call:
                     break
-                items_after = tasks.run_until_done(world, clock, work_example.tick, expected_summary)
+                items_after = tasks.run_until_done(tenant, clock, work_example.tick, expected_summary)
             assert summarize(items_after) == expected_summary
-            evidence.assert_proven(items_after)
+            evidence.assert_logs_are_proven(items_after)
         assert at > 1, "the fault was never injected"
 
     @staticmethod
-    def _summary_without_fault(work_example: WorkExample, world: World, begin: Begin, clock: Clock) -> TableSummary:
+    def _summary_without_fault(
+        work_example: WorkExample, world: TenantFixture, begin: RestoreTenant, clock: Clock
+    ) -> TableSummary:
         if id(work_example) not in _expected_summaries:
             prepared = begin(work_example.given)
-            before = snapshots.stored()
-            with clock.later(**work_example.later):
+            before = snapshots.items_by_key()
+            with clock.shift_temporarily(**work_example.later):
                 work_example.do(world, prepared)
                 items_after = tasks.run_until_done(world, clock, work_example.tick)
             assert summarize(items_after) != summarize(before)

@@ -8,9 +8,9 @@ from typing import Final
 
 import pytest
 
-from tests.harness.faults import Fault, Injected, failing
+from tests.harness.faults import Fault, InjectedFault, inject_fault
 
-FAULTS_AFTER_SUCCESS: Final = (Fault.UNANSWERED, Fault.RETRIED, Fault.DIED_AFTER)
+FAULTS_AFTER_SUCCESS: Final = (Fault.RESPONSE_LOST, Fault.RETRIED, Fault.DIED_AFTER)
 """Faults after the call has taken effect. For reads, they are equivalent to the faults before the call."""
 
 REPEATED_FAULTS: Final = (Fault.THROTTLED, Fault.TIMED_OUT, Fault.CANCELLED_BY_THROTTLE, Fault.CONFLICT)
@@ -23,10 +23,13 @@ class Variant:
     fault: Fault
     is_repeated: bool
 
-    def inject(self, at: int) -> AbstractContextManager[Injected]:
+    def inject(self, at: int) -> AbstractContextManager[InjectedFault]:
         """Inject the fault into the block, at the call with this number."""
-        return failing(
-            self.fault, at=at, times=None if self.is_repeated else 1, reads=self.fault not in FAULTS_AFTER_SUCCESS
+        return inject_fault(
+            self.fault,
+            first_call=at,
+            times=None if self.is_repeated else 1,
+            include_reads=self.fault not in FAULTS_AFTER_SUCCESS,
         )
 
     def __str__(self) -> str:

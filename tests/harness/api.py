@@ -16,12 +16,12 @@ from httpx import Headers
 
 from tests.harness import background_threads, conformance
 from tests.harness.callers import Caller
-from tests.harness.calls import Calls, recorded
+from tests.harness.calls import RecordedCalls, record_calls
 
-STAGE: Final = "/api"
-ADDRESS: Final = "192.0.2.7"
+STAGE_PATH: Final = "/api"
+CLIENT_IP: Final = "192.0.2.7"
 USER_AGENT: Final = "tests/1.0"
-JSON: Final = "application/json"
+JSON_MEDIA_TYPE: Final = "application/json"
 MAX_ENVELOPE_BYTES: Final = 6_291_556
 """The largest response that Lambda accepts. The caller of a larger one gets 502."""
 
@@ -29,7 +29,7 @@ Json = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Answer:
+class ApiResponse:
     """The response to a request. `path`: the path of the request, without query. `calls`: its AWS calls."""
 
     status: int
@@ -37,7 +37,7 @@ class Answer:
     text: str
     path: str
     request_id: str
-    calls: Calls = field(repr=False)
+    calls: RecordedCalls = field(repr=False)
 
     @property
     def json(self) -> Json:
@@ -52,27 +52,27 @@ class Answer:
     @property
     def location(self) -> str:
         """The path of the created record, relative to the stage."""
-        return self.headers["Location"].removeprefix(STAGE)
+        return self.headers["Location"].removeprefix(STAGE_PATH)
 
     @property
-    def code(self) -> str:
+    def status_and_code(self) -> str:
         """The status and the code of the problem: `404 not_found`."""
         return f"{self.status} {self.json['code']}"
 
     @property
-    def said(self) -> tuple[int, dict[str, str], str]:
+    def comparable_content(self) -> tuple[int, dict[str, str], str]:
         """Status, headers and body, without the request id and the mark of a replay."""
         varying = ("x-request-id", "idempotency-replayed")
         return self.status, {name: value for name, value in self.headers.items() if name not in varying}, self.text
 
     @property
-    def refusal(self) -> tuple[int, dict[str, str], Json]:
+    def comparable_problem(self) -> tuple[int, dict[str, str], Json]:
         """Status, headers and body of a problem, without what identifies the request."""
         headers = {name: value for name, value in self.headers.items() if name != "x-request-id"}
         return self.status, headers, {n: v for n, v in self.json.items() if n not in ("instance", "requestId")}
 
     @property
-    def faults(self) -> dict[str, str]:
+    def errors(self) -> dict[str, str]:
         """The validation errors of the request: code by JSON pointer."""
         return {error["pointer"]: error["code"] for error in self.json.get("errors", [])}
 
@@ -82,8 +82,8 @@ def _size(response: Mapping[str, Any]) -> int:
     return len(json.dumps(response))
 
 
-class Api:
-    """A client of the service. `as_`: the caller whose credential a request has, or None for an anonymous request."""
+class ApiClient:
+    """A client of the service. `caller`: whose credential a request has, or None for an anonymous request."""
 
     def __init__(self, app: Any) -> None:
         # Chalice stores the current request in the app. LocalChalice stores one for each thread, so that threads do
@@ -92,23 +92,23 @@ class Api:
         self._app = app
         self._events = LambdaEventConverter(RouteMatcher(list(app.routes)))
 
-    def get(self, path: str, **options: Any) -> Answer:
+    def get(self, path: str, **options: Any) -> ApiResponse:
         """Send a GET request, with the options of `request`."""
         return self.request("GET", path, **options)
 
-    def post(self, path: str, **options: Any) -> Answer:
+    def post(self, path: str, **options: Any) -> ApiResponse:
         """Send a POST request."""
         return self.request("POST", path, **options)
 
-    def patch(self, path: str, **options: Any) -> Answer:
+    def patch(self, path: str, **options: Any) -> ApiResponse:
         """Send a PATCH request."""
         return self.request("PATCH", path, **options)
 
-    def put(self, path: str, **options: Any) -> Answer:
+    def put(self, path: str, **options: Any) -> ApiResponse:
         """Send a PUT request."""
         return self.request("PUT", path, **options)
 
-    def delete(self, path: str, **options: Any) -> Answer:
+    def delete(self, path: str, **options: Any) -> ApiResponse:
         """Send a DELETE request."""
         return self.request("DELETE", path, **options)
 
@@ -117,25 +117,25 @@ class Api:
         method: str,
         path: str,
         *,
-        as_: Caller | str | None = None,
+        caller: Caller | str | None = None,
         json: Any = None,
         body: bytes | None = None,
         query: Mapping[str, Any] | None = None,
         headers: Mapping[str, str] | None = None,
-        ip: str = ADDRESS,
-    ) -> Answer:
+        ip: str = CLIENT_IP,
+    ) -> ApiResponse:
         """Send a request and return its response, after checking that the service documents such a response.
 
         `json` is sent as JSON, `body` unchanged. `query` is appended to the path. `headers` replace the default ones.
         A response of 500 fails the test, because no request may cause one.
         """
         url = path + (f"?{urlencode(query, doseq=True)}" if query else "")
-        event = self._event(method, url, _headers(as_, json, headers), _body(json, body), ip)
-        with recorded() as calls:
+        event = self._event(method, url, _headers(caller, json, headers), _body(json, body), ip)
+        with record_calls() as calls:
             response = self._app(event, LambdaContext("api", 512, 29_000))
-        background_threads.wait()
+        background_threads.join_threads()
         assert _size(response) <= MAX_ENVELOPE_BYTES, "Lambda rejects a response of this size"
-        answer = Answer(
+        answer = ApiResponse(
             status=response["statusCode"],
             headers=Headers({**{n: v[-1] for n, v in response["multiValueHeaders"].items()}, **response["headers"]}),
             text=response["body"],
@@ -144,10 +144,10 @@ class Api:
             calls=calls,
         )
         assert answer.status != 500, f"{method} {url}: {answer.text}"
-        conformance.check(method, event["requestContext"]["resourcePath"], answer)
+        conformance.check_response(method, event["requestContext"]["resourcePath"], answer)
         return answer
 
-    def pages(self, path: str, **options: Any) -> list[Json]:
+    def get_pages(self, path: str, **options: Any) -> list[Json]:
         """Return all pages of a list, by following `nextCursor` until it is null."""
         query = dict(options.pop("query", {}))
         pages = [self.get(path, query=query, **options).json]
@@ -156,17 +156,17 @@ class Api:
             pages.append(self.get(path, query={**query, "cursor": pages[-1]["nextCursor"]}, **options).json)
         return pages
 
-    def items(self, path: str, **options: Any) -> list[Json]:
+    def get_items(self, path: str, **options: Any) -> list[Json]:
         """Return the items of all pages of a list."""
-        return [item for page in self.pages(path, **options) for item in page["items"]]
+        return [item for page in self.get_pages(path, **options) for item in page["items"]]
 
     def _event(self, method: str, url: str, headers: Mapping[str, str], body: bytes, ip: str) -> Json:
         event: Json = self._events.create_lambda_event(method, url, dict(headers), b"")
         path = event["requestContext"]["path"]
         event["requestContext"] |= {
             "requestId": str(uuid4()),
-            "stage": STAGE[1:],
-            "path": STAGE + path,
+            "stage": STAGE_PATH[1:],
+            "path": STAGE_PATH + path,
             "identity": {"sourceIp": ip},
         }
         event["headers"] = dict(headers)
@@ -175,12 +175,12 @@ class Api:
         return event
 
 
-def _headers(as_: Caller | str | None, json_body: Any, extra: Mapping[str, str] | None) -> dict[str, str]:
+def _headers(caller: Caller | str | None, json_body: Any, extra: Mapping[str, str] | None) -> dict[str, str]:
     headers = {"Host": "atrium.example", "User-Agent": USER_AGENT, "Accept": "*/*"}
-    if as_ is not None:
-        headers["Authorization"] = f"Bearer {as_ if isinstance(as_, str) else as_.credential}"
+    if caller is not None:
+        headers["Authorization"] = f"Bearer {caller if isinstance(caller, str) else caller.credential}"
     if json_body is not None:
-        headers["Content-Type"] = JSON
+        headers["Content-Type"] = JSON_MEDIA_TYPE
     return headers | dict(extra or {})
 
 

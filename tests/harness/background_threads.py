@@ -8,7 +8,7 @@ from unittest.mock import patch
 _started_threads: list[Thread] = []
 
 
-class Companion(Thread):
+class TrackedThread(Thread):
     """A thread that is tracked until it has been joined."""
 
     def start(self) -> None:
@@ -17,14 +17,14 @@ class Companion(Thread):
 
 
 @contextmanager
-def remembered() -> Iterator[None]:
+def track_threads() -> Iterator[None]:
     """Track the threads that the service starts within the block."""
-    with patch("chalicelib.kernel.identity.last_used.Thread", Companion):
+    with patch("chalicelib.kernel.identity.last_used.Thread", TrackedThread):
         yield
-    wait()
+    join_threads()
 
 
-def wait() -> None:
+def join_threads() -> None:
     """Wait for all tracked threads."""
     while _started_threads:
         with suppress(IndexError):  # Another thread of the test has joined it.

@@ -12,7 +12,7 @@ from chalicelib.kernel.http.models import Input
 from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.http.validation import validate_body
 
-Stored = dict[str, Any]
+StoredBlock = dict[str, Any]
 
 
 class LeafletCreate(Input):
@@ -21,21 +21,21 @@ class LeafletCreate(Input):
     blocks: Blocks = Field([], examples=[[{"id": "opening", "type": "divider"}]])
 
 
-def kept(*blocks: Any) -> list[Stored]:
+def validate_blocks(*blocks: Any) -> list[StoredBlock]:
     """Return blocks as they are stored after validation. Raises ValidationProblem."""
     body = json.dumps({"blocks": blocks}).encode()
     validated = validate_body(LeafletCreate, Request("POST", "/", {}, {}, {}, body, "id", "127.0.0.1"), None)
-    stored: list[Stored] = validated.fields()["blocks"]
+    stored: list[StoredBlock] = validated.fields()["blocks"]
     return stored
 
 
-def faults(*blocks: Any) -> list[tuple[str, str]]:
+def validation_errors(*blocks: Any) -> list[tuple[str, str]]:
     """Return pointer and code of each validation error. The blocks must have errors."""
     with pytest.raises(ValidationProblem) as raised:
-        kept(*blocks)
+        validate_blocks(*blocks)
     return [(error.pointer, error.code) for error in raised.value.errors]
 
 
-def block(kind: BlockType, name: str = "a", **fields: Any) -> Stored:
+def build_block(block_type: BlockType, block_id: str = "a", **fields: Any) -> StoredBlock:
     """Return a block."""
-    return {"id": name, "type": kind, **fields}
+    return {"id": block_id, "type": block_type, **fields}

@@ -7,7 +7,7 @@ from tests.harness.api import Json
 
 
 @dataclass(frozen=True)
-class Made:
+class CreatedRecord:
     """A record as the response to its creation, or the last read, showed it.
 
     `listed_at`: the path of the collection, with placeholders for attributes of the fields, such as
@@ -16,7 +16,7 @@ class Made:
 
     record: Json
 
-    listed_at: ClassVar[str]
+    collection_path: ClassVar[str]
 
     @property
     def id(self) -> str:
@@ -26,4 +26,4 @@ class Made:
     @property
     def path(self) -> str:
         """The path of the record."""
-        return f"{self.listed_at.format_map(vars(self))}/{self.id}"
+        return f"{self.collection_path.format_map(vars(self))}/{self.id}"

@@ -8,9 +8,9 @@ from chalicelib.entrypoints.catalogue import operations
 from chalicelib.kernel.operations.operation import Operation
 
 
-def by_operation(such: Callable[[Operation], object] = bool) -> pytest.MarkDecorator:
+def parametrize_operations(predicate: Callable[[Operation], object] = bool) -> pytest.MarkDecorator:
     """Run a test for each operation that fulfils a predicate, instead of skipping the others."""
-    return pytest.mark.parametrize("operation", [o for o in operations() if such(o)], ids=lambda o: o.id)
+    return pytest.mark.parametrize("operation", [o for o in operations() if predicate(o)], ids=lambda o: o.id)
 
 
 def changes_a_record(operation: Operation) -> bool:

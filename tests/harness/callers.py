@@ -36,7 +36,7 @@ class Person(Caller):
     name: str
     email: str
 
-    def user(self) -> User:
+    def to_user(self) -> User:
         """Return the user that the service derives from the verified token."""
         return User(self.id, self.username, self.name, self.email, email_verified=True, operator=False)
 
@@ -54,13 +54,13 @@ class Issuer:
         """Return the settings that make the service trust this issuer."""
         return {"AUTH_JWKS": str(self.jwks), "AUTH_ISSUER": ISSUER, "AUTH_AUDIENCE": AUDIENCE}
 
-    def token(self, **claims: Any) -> str:
+    def issue_token(self, **claims: Any) -> str:
         """Return a token that is valid for eight hours. `claims` extend or replace the default ones."""
         now = int(time.time())
         default_claims = {"iss": ISSUER, "aud": AUDIENCE, "iat": now, "exp": now + 8 * _HOUR_SECONDS}
         return jwt.encode({**default_claims, **claims}, self._key, "ES256", headers={"kid": _KEY_ID})
 
-    def person(self, username: str, name: str, **claims: Any) -> Person:
+    def create_person(self, username: str, name: str, **claims: Any) -> Person:
         """Return a person with a token. The username determines the user id."""
         user_id, email = str(uuid5(_USER_ID_NAMESPACE, username)), claims.get("email") or f"{username}@example.com"
         user_claims = {
@@ -70,4 +70,4 @@ class Issuer:
             "email": email,
             "email_verified": True,
         }
-        return Person(user_id, self.token(**{**user_claims, **claims}), username, name, email)
+        return Person(user_id, self.issue_token(**{**user_claims, **claims}), username, name, email)

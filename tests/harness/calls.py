@@ -28,57 +28,57 @@ class Call:
 
     name: str
     parameters: Mapping[str, Any]
-    beside: bool = False
+    is_concurrent: bool = False
 
 
 @dataclass
-class Calls:
+class RecordedCalls:
     """The calls of one request or message, in the order in which they were made.
 
     Parallel calls are sorted, so that their order does not depend on chance.
     """
 
-    made: list[Call] = field(default_factory=list)
+    call_list: list[Call] = field(default_factory=list)
     bytes_read: int = 0
     """The total size of the responses to reads of the table, in bytes."""
 
     @property
-    def names(self) -> list[str]:
+    def call_names(self) -> list[str]:
         """The names of the calls, in order."""
-        return [call.name for call in self.made]
+        return [call.name for call in self.call_list]
 
     @property
-    def reads(self) -> list[str]:
+    def read_names(self) -> list[str]:
         """The names of the calls that read the table, in order."""
-        return [name for name in self.names if name in _READS]
+        return [name for name in self.call_names if name in _READS]
 
-    def of(self, service: str) -> list[str]:
+    def names_of_service(self, service: str) -> list[str]:
         """Return the names of the calls to one service."""
-        return [name for name in self.names if name.startswith(f"{service}:")]
+        return [name for name in self.call_names if name.startswith(f"{service}:")]
 
 
 class Interference(Protocol):
     """What can happen to a call other than its success (`faults.py`)."""
 
-    def before(self, call: Call) -> tuple[AWSResponse, dict[str, Any]] | None:
+    def before_call(self, call: Call) -> tuple[AWSResponse, dict[str, Any]] | None:
         """Raise, return a response in place of that of AWS, or return None to let the call pass."""
 
-    def sent(self, event_name: str, request: AWSPreparedRequest) -> None:
+    def before_send(self, event_name: str, request: AWSPreparedRequest) -> None:
         """Raise before an attempt of the call is sent, or return."""
 
-    def after(self, call: Call) -> None:
+    def after_call(self, call: Call) -> None:
         """Raise although the call succeeded, or return."""
 
 
 # New threads start without these values, except those that the service starts for a request: they get its context.
-_calls: Final[ContextVar[Calls | None]] = ContextVar("calls", default=None)
+_calls: Final[ContextVar[RecordedCalls | None]] = ContextVar("calls", default=None)
 _scanning: Final[ContextVar[bool]] = ContextVar("scanning", default=False)
 _call: Final[ContextVar[Call | None]] = ContextVar("call", default=None)
 _interference: Final[ContextVar[Interference | None]] = ContextVar("interference", default=None)
 _watched_sessions: list[Any] = []
 
 
-def watch() -> None:
+def watch_clients() -> None:
     """Register the hooks with the current AWS session, unless they are registered already."""
     session = aws.session()
     if session in _watched_sessions:
@@ -92,7 +92,7 @@ def watch() -> None:
 
 
 @contextmanager
-def scanning() -> Iterator[None]:
+def allow_scans() -> Iterator[None]:
     """Allow the block to scan the table, which only commands of operators do."""
     token = _scanning.set(True)
     try:
@@ -102,27 +102,29 @@ def scanning() -> Iterator[None]:
 
 
 @contextmanager
-def recorded() -> Iterator[Calls]:
+def record_calls() -> Iterator[RecordedCalls]:
     """Record the calls that the block makes in this context."""
-    calls = Calls()
+    calls = RecordedCalls()
     token = _calls.set(calls)
     try:
         yield calls
     finally:
         _calls.reset(token)
-        calls.made[:] = [
-            call for _, run in groupby(calls.made, lambda call: call.beside) for call in _sorted_if_parallel(run)
+        calls.call_list[:] = [
+            call
+            for _, run in groupby(calls.call_list, lambda call: call.is_concurrent)
+            for call in _sorted_if_parallel(run)
         ]
-        assert not [name for name in calls.names if name.endswith(":Scan")], "no code may scan the table"
+        assert not [name for name in calls.call_names if name.endswith(":Scan")], "no code may scan the table"
 
 
 def _sorted_if_parallel(run: Iterable[Call]) -> list[Call]:
     calls = [*run]
-    return sorted(calls, key=lambda call: json.dumps([call.name, call.parameters])) if calls[0].beside else calls
+    return sorted(calls, key=lambda call: json.dumps([call.name, call.parameters])) if calls[0].is_concurrent else calls
 
 
 @contextmanager
-def interfering(interference: Interference) -> Iterator[None]:
+def interfere_with_calls(interference: Interference) -> Iterator[None]:
     """Apply an interference to the calls that the block makes in this context."""
     token = _interference.set(interference)
     try:
@@ -144,9 +146,9 @@ def _before_call(model: Any, params: Mapping[str, Any], **_: object) -> Any:
     call = Call(f"{service}:{model.name}", parameters, current_thread().name.startswith(MAX_PARALLEL_READS))
     _call.set(call)
     if (calls := _calls.get()) is not None:
-        calls.made.append(call)
+        calls.call_list.append(call)
     interference = _interference.get()
-    return (interference.before(call) if interference else None) or key_size_limits.refusal_of(call)
+    return (interference.before_call(call) if interference else None) or key_size_limits.key_size_error(call)
 
 
 def _after_call(http_response: AWSResponse, **_: object) -> None:
@@ -154,9 +156,9 @@ def _after_call(http_response: AWSResponse, **_: object) -> None:
     if is_real_response and (calls := _calls.get()) is not None and (call := _call.get()) and call.name in _READS:
         calls.bytes_read += len(http_response.content)
     if (interference := _interference.get()) and (call := _call.get()):
-        interference.after(call)
+        interference.after_call(call)
 
 
 def _before_send(event_name: str, request: AWSPreparedRequest, **_: object) -> None:
     if interference := _interference.get():
-        interference.sent(event_name, request)
+        interference.before_send(event_name, request)

@@ -6,66 +6,68 @@ from typing import Any
 
 from chalicelib.features.notifications.channels.entities import ChannelMessage, IntegrationChannel
 from tests.harness import cloud
-from tests.harness.api import Answer, Api, Json
-from tests.harness.builders import Made
-from tests.harness.organizations import Founded
+from tests.harness.api import ApiClient, ApiResponse, Json
+from tests.harness.builders import CreatedRecord
+from tests.harness.organizations import CreatedOrganization
 from tests.harness.receiver import Receiver
 
 
 @dataclass(frozen=True)
-class Room(Made):
+class CreatedChannel(CreatedRecord):
     """An integration channel."""
 
-    organization: Founded
+    organization: CreatedOrganization
 
     listed_at = "{organization.path}/integration-channels"
 
 
-def created_room(api: Api, organization: Founded, url: str | Receiver, **fields: Any) -> Answer:
+def post_channel(api: ApiClient, organization: CreatedOrganization, url: str | Receiver, **fields: Any) -> ApiResponse:
     """Request a channel as the owner of the organization, and return the response."""
-    target = url if isinstance(url, str) else url.at("127.0.0.1", "/services/T0/B0/secret-of-the-room")
+    target = url if isinstance(url, str) else url.url_at("127.0.0.1", "/services/T0/B0/secret-of-the-room")
     body = {"provider": "slack", "name": "#engines", "config": {"webhookUrl": target}, **fields}
-    return api.post(f"{organization.path}/integration-channels", as_=organization.owner, json=body)
+    return api.post(f"{organization.path}/integration-channels", caller=organization.owner, json=body)
 
 
-def room(api: Api, organization: Founded, url: str | Receiver, **fields: Any) -> Room:
+def create_channel(
+    api: ApiClient, organization: CreatedOrganization, url: str | Receiver, **fields: Any
+) -> CreatedChannel:
     """Create a channel as the owner of the organization."""
-    answer = created_room(api, organization, url, **fields)
+    answer = post_channel(api, organization, url, **fields)
     assert answer.status == 201, answer.text
-    return Room(answer.json, organization)
+    return CreatedChannel(answer.json, organization)
 
 
-def shown(api: Api, made: Room) -> Json:
+def get_channel(api: ApiClient, channel: CreatedChannel) -> Json:
     """Read a channel as the owner of its organization."""
-    return api.get(made.path, as_=made.organization.owner).json
+    return api.get(channel.path, caller=channel.organization.owner).json
 
 
-def change(api: Api, made: Room, **fields: Any) -> Answer:
+def update_channel(api: ApiClient, channel: CreatedChannel, **fields: Any) -> ApiResponse:
     """Change a channel as the owner of its organization."""
-    answer = api.patch(made.path, as_=made.organization.owner, json=fields)
+    answer = api.patch(channel.path, caller=channel.organization.owner, json=fields)
     assert answer.status == 200, answer.text
     return answer
 
 
-def trial(api: Api, made: Room) -> Json:
+def send_test_message(api: ApiClient, channel: CreatedChannel) -> Json:
     """Send a test message to a channel as the owner, and return the result."""
-    answer = api.post(f"{made.path}/test", as_=made.organization.owner)
+    answer = api.post(f"{channel.path}/test", caller=channel.organization.owner)
     assert answer.status == 200, answer.text
     return answer.json
 
 
-def messages(made: Room) -> list[ChannelMessage]:
+def stored_messages(channel: CreatedChannel) -> list[ChannelMessage]:
     """Return the stored messages to a channel, in the order of the log."""
-    items = [item for item in cloud.stored() if item.get("kind") == ChannelMessage.kind]
-    found = [ChannelMessage.from_item(item) for item in items if item["channel_id"] == made.id]
+    items = [item for item in cloud.all_items() if item.get("kind") == ChannelMessage.kind]
+    found = [ChannelMessage.from_item(item) for item in items if item["channel_id"] == channel.id]
     return sorted(found, key=lambda message: message.sequence)
 
 
-def stored(made: Room) -> IntegrationChannel:
+def stored_channel(channel: CreatedChannel) -> IntegrationChannel:
     """Return a channel as it is stored."""
-    return next(IntegrationChannel.from_item(item) for item in cloud.stored() if item.get("id") == made.id)
+    return next(IntegrationChannel.from_item(item) for item in cloud.all_items() if item.get("id") == channel.id)
 
 
-def texts(receiver: Receiver) -> list[str]:
+def received_texts(receiver: Receiver) -> list[str]:
     """Return the texts of the messages that a Slack channel received, in order."""
     return [str(json.loads(request.body)["text"]) for request in receiver.requests]

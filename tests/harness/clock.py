@@ -37,16 +37,16 @@ class Clock:
             self._frozen_ns += offset_ns
 
     @contextmanager
-    def later(self, **amounts: float) -> Iterator[None]:
+    def shift_temporarily(self, **amounts: float) -> Iterator[None]:
         """Run the block at a later time, and restore the time of the beginning, even if the block shifts it."""
         shift_ns, frozen_ns = self._shift_ns, self._frozen_ns
         self.shift(**amounts)
         yield
         self._shift_ns, self._frozen_ns = shift_ns, frozen_ns
 
-    def freeze(self, moment: str | None = None) -> str:
+    def freeze(self, timestamp: str | None = None) -> str:
         """Freeze the time, now or at a timestamp (RFC 3339), and return the timestamp in the service's format."""
-        self._frozen_ns = timestamp_ms(moment) * _MS_NS if moment else self._ns()
+        self._frozen_ns = timestamp_ms(timestamp) * _MS_NS if timestamp else self._ns()
         return now()
 
     def _ns(self) -> int:
@@ -54,7 +54,7 @@ class Clock:
 
 
 @contextmanager
-def ago(*, minutes: int) -> Iterator[None]:
+def backdate(*, minutes: int) -> Iterator[None]:
     """Run the block some minutes in the past_time_ns."""
     current_time_ns = time.time_ns
 

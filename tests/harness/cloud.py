@@ -40,7 +40,7 @@ def aws_in_memory() -> Iterator[None]:
     aws = mock_aws()
     aws.start(reset=False)
     try:
-        with atomic_transactions(), fast_moto(), background_threads.remembered():
+        with atomic_transactions(), fast_moto(), background_threads.track_threads():
             if PREFIX not in dynamodb_backends[DEFAULT_ACCOUNT_ID][REGION].tables:
                 _provision()
             yield
@@ -50,16 +50,16 @@ def aws_in_memory() -> Iterator[None]:
 
 def _provision() -> None:
     settings.cache_clear()
-    calls.watch()
+    calls.watch_clients()
     os.environ.update({name.upper(): value for name, value in provision(PREFIX).items()})
 
 
-def clear() -> None:
+def reset() -> None:
     """Empty the table, the queues and the buckets, and reset the caches of the process."""
     settings.cache_clear()
-    calls.watch()
-    table().items.clear()
-    for queue in queues():
+    calls.watch_clients()
+    get_table().items.clear()
+    for queue in get_queues():
         queue._messages.clear()  # noqa: SLF001 - moto's purge allows one call per minute
         queue._pending_messages.clear()  # noqa: SLF001
         queue.deleted_messages.clear()
@@ -77,30 +77,30 @@ def clear() -> None:
     cache.reset_cache()
 
 
-def table(name: str = PREFIX) -> Table:
+def get_table(name: str = PREFIX) -> Table:
     """Return a table as moto's object."""
     model: Table = dynamodb_backends[DEFAULT_ACCOUNT_ID][REGION].tables[name]
     return model
 
 
-def queues() -> list[Queue]:
+def get_queues() -> list[Queue]:
     """Return the queues as moto's objects."""
     return list(sqs_backends[DEFAULT_ACCOUNT_ID][REGION].queues.values())
 
 
-def stored() -> list[Item]:
+def all_items() -> list[Item]:
     """Return all items of the table as plain values."""
-    partitions: Any = table().items.values()
+    partitions: Any = get_table().items.values()
     return [dict(_plain(item)) for partition in partitions for item in partition.values()]
 
 
-def stored_at(pk: str, sk: str) -> Item | None:
+def get_item(pk: str, sk: str) -> Item | None:
     """Return the item with a key as plain values, or None."""
-    item = table().items.get(DynamoType({"S": pk}), {}).get(DynamoType({"S": sk}))
+    item = get_table().items.get(DynamoType({"S": pk}), {}).get(DynamoType({"S": sk}))
     return _plain(item) if item else None
 
 
-def on_the_wire(item: Item) -> dict[str, Any]:
+def to_wire_json(item: Item) -> dict[str, Any]:
     """Return an item in DynamoDB's JSON format."""
     wire: dict[str, Any] = json.loads(json.dumps(to_wire(item), default=lambda data: base64.b64encode(data).decode()))
     return wire
@@ -114,11 +114,11 @@ def _plain(item: Any) -> Item:
     return plain
 
 
-def put(item: Item) -> None:
+def put_item(item: Item) -> None:
     """Write an item into the table, bypassing the service."""
-    table().put_item(to_wire(item))
+    get_table().put_item(to_wire(item))
 
 
-def remove(item: Item) -> None:
+def delete_item(item: Item) -> None:
     """Delete an item from the table, bypassing the service."""
-    table().delete_item(*(DynamoType({"S": item[name]}) for name in ("pk", "sk")))
+    get_table().delete_item(*(DynamoType({"S": item[name]}) for name in ("pk", "sk")))

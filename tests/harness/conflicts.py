@@ -28,7 +28,7 @@ _ERRORS: Final = "com.amazonaws.dynamodb.v20120810#"
 _SINGLE_WRITES: Final = ("PutItem", "UpdateItem", "DeleteItem")
 _sleep: Final = time.sleep  # Tests replace time.sleep to shorten the service's pauses, but not these.
 
-Key = tuple[str, str]
+ItemKey = tuple[str, str]
 Response = tuple[int, dict[str, Any], str]
 
 
@@ -36,29 +36,29 @@ Response = tuple[int, dict[str, Any], str]
 class Conflicts:
     """The items that transactions hold, and the number of rejected writes by item."""
 
-    refusals: Counter[Key] = field(default_factory=Counter)
-    _held: set[Key] = field(default_factory=set)
+    rejections: Counter[ItemKey] = field(default_factory=Counter)
+    _held: set[ItemKey] = field(default_factory=set)
     _lock: Lock = field(default_factory=Lock)
 
     @property
-    def refused(self) -> set[Key]:
+    def rejected_keys(self) -> set[ItemKey]:
         """The keys for which transactions or writes were rejected."""
-        return set(self.refusals)
+        return set(self.rejections)
 
-    def holds(self, key: Key) -> bool:
+    def is_held(self, key: ItemKey) -> bool:
         """Return whether a transaction holds the item with a key."""
         return key in self._held
 
-    def take(self, keys: list[Key], *, to_hold: bool) -> set[Key]:
+    def try_hold(self, keys: list[ItemKey], *, hold: bool) -> set[ItemKey]:
         """Return the keys that are held. If none is and `hold` is set, hold them all."""
         with self._lock:
             if held_keys := self._held & {*keys}:
-                self.refusals.update(held_keys)
-            elif to_hold:
+                self.rejections.update(held_keys)
+            elif hold:
                 self._held.update(keys)
             return held_keys
 
-    def release(self, keys: list[Key]) -> None:
+    def release(self, keys: list[ItemKey]) -> None:
         """Stop holding these keys."""
         with self._lock:
             self._held.difference_update(keys)
@@ -73,13 +73,13 @@ def conflicting_transactions(seconds: float = HOLD_SECONDS) -> Iterator[Conflict
         action, parameters = handler._get_action(), handler.params  # noqa: SLF001 - moto has no public accessor
         if action == "TransactWriteItems":
             return _call_transaction([_key_of(each) for each in parameters["TransactItems"]], handler)
-        if action in _SINGLE_WRITES and conflicts.take([_key_of({action: parameters})], to_hold=False):
+        if action in _SINGLE_WRITES and conflicts.try_hold([_key_of({action: parameters})], hold=False):
             return _error_response("TransactionConflictException")
         response: Response = call_original(handler)
         return response
 
-    def _call_transaction(keys: list[Key], handler: Any) -> Response:
-        if held_keys := conflicts.take(keys, to_hold=True):
+    def _call_transaction(keys: list[ItemKey], handler: Any) -> Response:
+        if held_keys := conflicts.try_hold(keys, hold=True):
             codes = ["TransactionConflict" if key in held_keys else "None" for key in keys]
             return _error_response(
                 "TransactionCanceledException", CancellationReasons=[{"Code": code} for code in codes]
@@ -96,7 +96,7 @@ def conflicting_transactions(seconds: float = HOLD_SECONDS) -> Iterator[Conflict
         yield conflicts
 
 
-def _key_of(action: Mapping[str, Any]) -> Key:
+def _key_of(action: Mapping[str, Any]) -> ItemKey:
     ((_, details),) = action.items()
     key = details.get("Key") or details["Item"]
     return key["pk"]["S"], key["sk"]["S"]

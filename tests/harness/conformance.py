@@ -34,7 +34,7 @@ _STATE_FIELDS: Final = (
 _STATUSES_WITHOUT_BODY: Final = (204, 301, 304)
 
 
-def check(method: str, route: str, answer: Any) -> None:
+def check_response(method: str, route: str, answer: Any) -> None:
     """Assert that a response conforms to the document and the conventions."""
     assert answer.headers["API-Version"] == API_VERSION
     assert answer.headers["X-Request-Id"] == answer.request_id
@@ -51,7 +51,7 @@ def check(method: str, route: str, answer: Any) -> None:
 
 def check_event(entry: Mapping[str, Any]) -> None:
     """Assert that an entry conforms to the documentation of its event, and the documented example to its state."""
-    message = document()["webhooks"][entry["type"]]["post"]["requestBody"]["content"]["application/json"]
+    message = openapi_document()["webhooks"][entry["type"]]["post"]["requestBody"]["content"]["application/json"]
     data = {**message["schema"]["properties"]["data"], "unevaluatedProperties": False}
     errors = _validator_of(data).iter_errors(entry["data"])
     assert [f"{error.json_path}: {error.message}" for error in errors] == [], entry
@@ -106,20 +106,20 @@ def _check_response(method: str, route: str, answer: Any) -> None:
 
 
 @cache
-def document() -> dict[str, Any]:
+def openapi_document() -> dict[str, Any]:
     """Return the OpenAPI document, generated once."""
     return openapi.document()
 
 
 def _operation(method: str, route: str) -> dict[str, Any]:
-    operation: dict[str, Any] = document()["paths"].get(route, {}).get(method.lower(), {})
+    operation: dict[str, Any] = openapi_document()["paths"].get(route, {}).get(method.lower(), {})
     return operation
 
 
 def _resolve(described: Mapping[str, Any]) -> Mapping[str, Any]:
     if "$ref" not in described:
         return described
-    target: Any = document()
+    target: Any = openapi_document()
     for part in described["$ref"].removeprefix("#/").split("/"):
         target = target[part]
     resolved: Mapping[str, Any] = target
@@ -150,5 +150,5 @@ def _validator(component: str) -> Draft202012Validator:
 
 
 def _validator_of(schema: Mapping[str, Any]) -> Draft202012Validator:
-    base = {"$schema": "https://json-schema.org/draft/2020-12/schema", "components": document()["components"]}
+    base = {"$schema": "https://json-schema.org/draft/2020-12/schema", "components": openapi_document()["components"]}
     return Draft202012Validator({**base, **schema}, format_checker=Draft202012Validator.FORMAT_CHECKER)

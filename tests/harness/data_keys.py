@@ -11,13 +11,13 @@ from chalicelib.kernel.crypto.keyrings import KeyPurpose
 
 ALIAS: Final = "alias/atrium"
 
-NEVER_UNWRAPPED: Final = dict.fromkeys((purpose.setting for purpose in KeyPurpose), "kms:d3JhcHBlZA==") | {
+PLACEHOLDER_KEY_SETTINGS: Final = dict.fromkeys((purpose.setting for purpose in KeyPurpose), "kms:d3JhcHBlZA==") | {
     "audit_public_keys": to_base64(bytes(32))
 }
 """Key settings of a deployed stage for tests that use no key."""
 
 
-def wrapped(purpose: KeyPurpose = KeyPurpose.DATA_KEY, **options: Any) -> str:
+def create_wrapped_key(purpose: KeyPurpose = KeyPurpose.DATA_KEY, **options: Any) -> str:
     """Create a key and return it in the format of settings. `options` replace parameters of the call to KMS."""
     kms = aws.client("kms")
     if not any(alias["AliasName"] == ALIAS for alias in kms.list_aliases()["Aliases"]):
@@ -26,13 +26,13 @@ def wrapped(purpose: KeyPurpose = KeyPurpose.DATA_KEY, **options: Any) -> str:
     return f"kms:{to_base64(kms.generate_data_key_without_plaintext(**parameters)['CiphertextBlob'])}"
 
 
-def all_wrapped() -> dict[str, str]:
+def create_wrapped_key_settings() -> dict[str, str]:
     """Create a key for each purpose, and return them and the public key of the signing key as settings."""
-    made = {purpose.setting: wrapped(purpose) for purpose in KeyPurpose}
-    return made | {"audit_public_keys": public_halves(made[KeyPurpose.AUDIT_SIGNING_KEY.setting])}
+    made = {purpose.setting: create_wrapped_key(purpose) for purpose in KeyPurpose}
+    return made | {"audit_public_keys": public_keys_of(made[KeyPurpose.AUDIT_SIGNING_KEY.setting])}
 
 
-def public_halves(signing_keys: str) -> str:
+def public_keys_of(signing_keys: str) -> str:
     """Return the public keys of signing keys, encrypted or not, in the format of settings."""
     return ",".join(to_base64(public_key(_secret(key))) for key in signing_keys.split(","))
 
@@ -45,6 +45,6 @@ def _secret(text: str) -> bytes:
     return plain
 
 
-def forget() -> None:
+def reset_key_cache() -> None:
     """Reset the cache of decrypted keys."""
     keyrings._key.cache_clear()  # noqa: SLF001

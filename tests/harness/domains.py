@@ -5,70 +5,74 @@ from chalicelib.features.platforms.domains.logic.verification import claim_field
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
-from tests.harness.api import Answer, Api, Json
+from tests.harness.api import ApiClient, ApiResponse, Json
 from tests.harness.callers import Person
-from tests.harness.logs import log_of
+from tests.harness.logs import list_entries
 from tests.harness.nameserver import Nameserver
-from tests.harness.organizations import Founded
-from tests.harness.platforms import Running
+from tests.harness.organizations import CreatedOrganization
+from tests.harness.platforms import CreatedPlatform
 
-SHOP = "shop.example.com"
-PROOF = f"_atrium-challenge.{SHOP}"
+SHOP_DOMAIN = "shop.example.com"
+CHALLENGE_NAME = f"_atrium-challenge.{SHOP_DOMAIN}"
 
 
-def path(platform: Running) -> str:
+def custom_domain_path(platform: CreatedPlatform) -> str:
     """Return the path of a platform's custom domain."""
     return f"{platform.path}/custom-domain"
 
 
-def claim(api: Api, platform: Running, domain: str = SHOP, *, as_: Person | None = None) -> Json:
+def claim_domain(
+    api: ApiClient, platform: CreatedPlatform, domain: str = SHOP_DOMAIN, *, caller: Person | None = None
+) -> Json:
     """Claim a domain for a platform, and return the response with the required DNS records."""
-    answer = api.post(path(platform), as_=as_ or platform.owner, json={"domain": domain})
+    answer = api.post(custom_domain_path(platform), caller=caller or platform.owner, json={"domain": domain})
     assert answer.status == 201, answer.text
     return answer.json
 
 
-def verify(api: Api, platform: Running) -> Answer:
+def verify_domain(api: ApiClient, platform: CreatedPlatform) -> ApiResponse:
     """Request the verification of a platform's domain."""
-    return api.post(f"{path(platform)}/verify", as_=platform.owner, json={})
+    return api.post(f"{custom_domain_path(platform)}/verify", caller=platform.owner, json={})
 
 
-def shown(api: Api, platform: Running) -> Json:
+def get_custom_domain(api: ApiClient, platform: CreatedPlatform) -> Json:
     """Read a platform's custom domain."""
-    return api.get(path(platform), as_=platform.owner).json
+    return api.get(custom_domain_path(platform), caller=platform.owner).json
 
 
-def holds(nameserver: Nameserver, claimed: Json) -> None:
+def publish_dns_records(nameserver: Nameserver, claim: Json) -> None:
     """Publish all required DNS records of a claim. An alias has the same addresses as its target."""
-    for record in claimed["records"]:
+    for record in claim["records"]:
         if record["type"] == "ALIAS":
-            nameserver.says(record["expected"], ["192.0.2.7", "2001:db8::7"])
-            nameserver.says(record["name"], ["192.0.2.7", "2001:db8::7"])
+            nameserver.set_replies(record["expected"], ["192.0.2.7", "2001:db8::7"])
+            nameserver.set_replies(record["name"], ["192.0.2.7", "2001:db8::7"])
         else:
-            nameserver.says(record["name"], [record["expected"]], of=record["type"])
+            nameserver.set_replies(record["name"], [record["expected"]], record_type=record["type"])
 
 
-def stored(platform: Running) -> CustomDomain:
+def stored_custom_domain(platform: CreatedPlatform) -> CustomDomain:
     """Return the stored custom domain of a platform."""
     return CustomDomain.from_item(table.get(CustomDomain.make_item_key(platform_id=platform.id)) or {})
 
 
-def came_to(platform: Running, status: str, domain: str = SHOP, **fields: str | None) -> None:
+def set_domain_state(platform: CreatedPlatform, status: str, domain: str = SHOP_DOMAIN, **fields: str | None) -> None:
     """Store a state of a platform's custom domain, bypassing HTTP. No task is scheduled for it."""
     changes = UnitOfWork(now())
     defaults = {"status": status, "pending_since": None, "next_check_at": None}
-    changes.update(stored(platform), **claim_fields(platform.id, domain, changes.now) | defaults | fields)
+    changes.update(stored_custom_domain(platform), **claim_fields(platform.id, domain, changes.now) | defaults | fields)
     changes.commit()
 
 
-def told(api: Api, organization: Founded) -> list[str]:
+def custom_domain_events(api: ApiClient, organization: CreatedOrganization) -> list[str]:
     """Return the events of custom domains in an organization's log, without their prefix, the oldest first."""
-    names = [entry["type"].removeprefix("platform.custom_domain.") for entry in log_of(api, organization)]
+    names = [entry["type"].removeprefix("platform.custom_domain.") for entry in list_entries(api, organization)]
     return [name for name in reversed(names) if "." not in name]
 
 
-def entry_of(api: Api, organization: Founded, platform: Running) -> tuple[object, object, object]:
+def inventory_entry(
+    api: ApiClient, organization: CreatedOrganization, platform: CreatedPlatform
+) -> tuple[object, object, object]:
     """Return a platform's domain, status and time of the last check from the organization's inventory."""
-    items = api.items(f"{organization.path}/domains/inventory", as_=organization.owner)
+    items = api.get_items(f"{organization.path}/domains/inventory", caller=organization.owner)
     (item,) = [item for item in items if item["platformId"] == platform.id]
     return item["customDomain"], item["verificationStatus"], item["lastCheckedAt"]

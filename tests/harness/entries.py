@@ -7,7 +7,7 @@ from chalicelib.kernel.audit_log.mac_chains import Chains
 from chalicelib.kernel.storage.entity import Item
 
 
-def items_of(events: Iterable[Event]) -> list[Item]:
+def build_pending_items(events: Iterable[Event]) -> list[Item]:
     """Return the items that the commits of events write, before the ledger appends the entries."""
     chains: dict[str, Chains] = {}
     items: dict[tuple[str, str], Item] = {}

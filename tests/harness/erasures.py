@@ -4,55 +4,59 @@ import json
 from typing import Any
 
 from tests.harness import snapshots
-from tests.harness.api import Answer, Api, Json
+from tests.harness.api import ApiClient, ApiResponse, Json
 from tests.harness.callers import Caller
 from tests.harness.clock import Clock
-from tests.harness.organizations import Founded
+from tests.harness.organizations import CreatedOrganization
 from tests.harness.workers import Workers
 
 PAUSE_MINUTES = 2
 """Longer than the pauses of an erasure and than the lease of a slice that failed."""
 
 
-def asked_to_erase(api: Api, organization: Founded, *, as_: Caller | None = None, **subject: Any) -> Answer:
+def post_erasure(
+    api: ApiClient, organization: CreatedOrganization, *, caller: Caller | None = None, **subject: Any
+) -> ApiResponse:
     """Request an erasure, by default as the owner, and return the response."""
-    return api.post(f"{organization.path}/erasures", as_=as_ or organization.owner, json=subject)
+    return api.post(f"{organization.path}/erasures", caller=caller or organization.owner, json=subject)
 
 
-def begin_erasure(api: Api, organization: Founded, **subject: Any) -> str:
+def create_erasure(api: ApiClient, organization: CreatedOrganization, **subject: Any) -> str:
     """Create an erasure as the owner, and return its path."""
-    answer = asked_to_erase(api, organization, **subject)
+    answer = post_erasure(api, organization, **subject)
     assert answer.status == 202, answer.text
     return answer.location
 
 
-def found_at(api: Api, organization: Founded, path: str) -> Json:
+def get_erasure(api: ApiClient, organization: CreatedOrganization, path: str) -> Json:
     """Read an erasure as the owner."""
-    answer = api.get(path, as_=organization.owner)
+    answer = api.get(path, caller=organization.owner)
     assert answer.status == 200, answer.text
     return answer.json
 
 
-def finish(workers: Workers, clock: Clock) -> None:
+def finish_erasures(workers: Workers, clock: Clock) -> None:
     """Run the workers until all erasures are finished."""
     for _ in range(2):
-        workers.settle()
+        workers.run_until_idle()
         clock.shift(minutes=PAUSE_MINUTES)
-    workers.settle()
+    workers.run_until_idle()
 
 
-def erased(api: Api, workers: Workers, clock: Clock, organization: Founded, **subject: Any) -> Json:
+def complete_erasure(
+    api: ApiClient, workers: Workers, clock: Clock, organization: CreatedOrganization, **subject: Any
+) -> Json:
     """Create an erasure, complete it and return it."""
-    path = begin_erasure(api, organization, **subject)
-    finish(workers, clock)
-    record = found_at(api, organization, path)
+    path = create_erasure(api, organization, **subject)
+    finish_erasures(workers, clock)
+    record = get_erasure(api, organization, path)
     assert (record["status"], record["error"]) == ("completed", None)
     return record
 
 
-def left_of(*texts: str) -> list[tuple[str, str]]:
+def keys_of_items_containing(*texts: str) -> list[tuple[str, str]]:
     """Return the keys of all items that contain one of the texts, ignoring case and stored idempotent responses."""
-    items = {key: item for key, item in snapshots.stored().items() if not key[0].startswith("I#")}
+    items = {key: item for key, item in snapshots.items_by_key().items() if not key[0].startswith("I#")}
     contents = {key: json.dumps(item, default=_to_json, ensure_ascii=False).lower() for key, item in items.items()}
     return [key for key, content in contents.items() if any(text.lower() in content for text in texts)]
 

@@ -24,55 +24,57 @@ from chalicelib.kernel.core.ids import new_id
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.storage import files, table
 from tests.catalogue.evidence import PUBLIC_KEY
-from tests.harness.api import Answer, Api, Json
-from tests.harness.builders import Made
+from tests.harness.api import ApiClient, ApiResponse, Json
+from tests.harness.builders import CreatedRecord
 from tests.harness.callers import Caller
-from tests.harness.organizations import Founded
+from tests.harness.organizations import CreatedOrganization
 from tests.harness.workers import Workers
 
 
-def asked_to_export(api: Api, organization: Founded, *, as_: Caller | None = None, **body: Any) -> Answer:
+def post_export(
+    api: ApiClient, organization: CreatedOrganization, *, caller: Caller | None = None, **body: Any
+) -> ApiResponse:
     """Request an export in the background, by default as the owner, and return the response."""
-    return api.post(f"{organization.path}/audit-log/export-async", as_=as_ or organization.owner, json=body)
+    return api.post(f"{organization.path}/audit-log/export-async", caller=caller or organization.owner, json=body)
 
 
 @dataclass(frozen=True)
-class Started(Made):
+class CreatedExport(CreatedRecord):
     """An export in the background."""
 
-    organization: Founded
+    organization: CreatedOrganization
 
     listed_at = "{organization.path}/audit-log/export-async"
 
     @property
-    def key(self) -> tuple[str, str]:
+    def item_key(self) -> tuple[str, str]:
         """The key of its item."""
         return f"O#{self.organization.id}", f"X#{self.id}"
 
-    def now(self, api: Api) -> Json:
+    def get(self, api: ApiClient) -> Json:
         """Read the export as the owner of its organization."""
-        answer = api.get(self.path, as_=self.organization.owner)
+        answer = api.get(self.path, caller=self.organization.owner)
         assert answer.status == 200, answer.text
         return answer.json
 
 
-def begin_export(api: Api, organization: Founded, **body: Any) -> Started:
+def create_export(api: ApiClient, organization: CreatedOrganization, **body: Any) -> CreatedExport:
     """Create an export in the background as the owner."""
-    answer = asked_to_export(api, organization, **body)
+    answer = post_export(api, organization, **body)
     assert answer.status == 202, answer.text
-    return Started(answer.json, organization)
+    return CreatedExport(answer.json, organization)
 
 
-def completed(api: Api, workers: Workers, organization: Founded, **body: Any) -> Json:
+def create_completed_export(api: ApiClient, workers: Workers, organization: CreatedOrganization, **body: Any) -> Json:
     """Create an export as the owner, let the workers complete it, and return it."""
-    started = begin_export(api, organization, **body)
+    started = create_export(api, organization, **body)
     workers.deliver()
-    record = started.now(api)
+    record = started.get(api)
     assert record["status"] == "completed", record
     return record
 
 
-def fetched(record: Json) -> bytes:
+def download_file(record: Json) -> bytes:
     """Return the stored file that the download URL of an export names."""
     _, bucket, *name = unquote(urlsplit(record["downloadUrl"]).path).split("/")
     if bucket != settings().exports_bucket:  # The bucket is in the host name.
@@ -80,39 +82,43 @@ def fetched(record: Json) -> bytes:
     return b"".join(files.read_file(settings().exports_bucket, "/".join(name)))
 
 
-def exported(api: Api, organization: Founded, *, as_: Caller | None = None, **query: Any) -> Answer:
+def get_inline_export(
+    api: ApiClient, organization: CreatedOrganization, *, caller: Caller | None = None, **query: Any
+) -> ApiResponse:
     """Request an inline export, by default as the owner, and return the response."""
-    return api.get(f"{organization.path}/audit-log/export", as_=as_ or organization.owner, query=query)
+    return api.get(f"{organization.path}/audit-log/export", caller=caller or organization.owner, query=query)
 
 
-def proven(record: Json) -> str:
+def verify_export_file(record: Json) -> str:
     """Return the result of the offline verifier for an NDJSON export and its record. Raises Broken."""
     head = read_checkpoint(record["checkpoint"].encode(), base64.b64decode(PUBLIC_KEY))
     return verify(
-        gzip.decompress(fetched(record)).splitlines(keepends=True), head, read_evidence(json.dumps(record).encode())
+        gzip.decompress(download_file(record)).splitlines(keepends=True),
+        head,
+        read_evidence(json.dumps(record).encode()),
     )
 
 
-def lines(record: Json) -> list[Json]:
+def read_ndjson_entries(record: Json) -> list[Json]:
     """Return the entries of an NDJSON export."""
-    return [json.loads(line) for line in gzip.decompress(fetched(record)).splitlines()]
+    return [json.loads(line) for line in gzip.decompress(download_file(record)).splitlines()]
 
 
-def rows(text: str) -> list[dict[str, str]]:
+def parse_csv(text: str) -> list[dict[str, str]]:
     """Return the rows of a CSV text, by column name."""
     return list(csv.DictReader(StringIO(text, newline=""), strict=True))
 
 
-def being_made() -> list[str]:
+def unfinished_uploads() -> list[str]:
     """Return the names of files whose uploads are not complete."""
     bucket = s3_backends[DEFAULT_ACCOUNT_ID]["global"].buckets[settings().exports_bucket]
     return [upload.key_name for upload in bucket.multiparts.values()]
 
 
-def fill(log: str, number: int, letters: int = 10) -> None:
+def append_entries(log: str, count: int, characters: int = 10) -> None:
     """Append entries with so many characters of data to a log, bypassing HTTP."""
     timestamp = now()
-    for n in range(number):
+    for n in range(count):
         event = Event(
             id=new_id(timestamp),
             type="organization.updated",
@@ -122,7 +128,7 @@ def fill(log: str, number: int, letters: int = 10) -> None:
             target={"type": "organization", "id": log, "name": f"Name {n}"},
             context={"operationId": "fill", "requestId": None, "ipAddress": None, "userAgent": None},
             changes=[],
-            data={f"field{k}": _random_text(f"{n} {k}", min(letters, 4000)) for k in range(1 + letters // 4000)},
+            data={f"field{k}": _random_text(f"{n} {k}", min(characters, 4000)) for k in range(1 + characters // 4000)},
         )
         table.write_transaction(event.writes(Chains.read(log)))
     ledger.append_pending(log)
@@ -133,7 +139,7 @@ def _random_text(seed: str, length: int) -> str:
     return shake_256(seed.encode()).hexdigest(length // 2)
 
 
-def let_parts_be_small(monkeypatch: pytest.MonkeyPatch, least: int) -> None:
+def set_min_part_bytes(monkeypatch: pytest.MonkeyPatch, min_bytes: int) -> None:
     """Lower the minimum size of a file's parts, in the service and in S3."""
-    monkeypatch.setattr(files, "MIN_PART_BYTES", least)
-    monkeypatch.setattr(moto_s3, "S3_UPLOAD_PART_MIN_SIZE", least)
+    monkeypatch.setattr(files, "MIN_PART_BYTES", min_bytes)
+    monkeypatch.setattr(moto_s3, "S3_UPLOAD_PART_MIN_SIZE", min_bytes)

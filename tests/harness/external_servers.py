@@ -18,16 +18,16 @@ from chalicelib.kernel.outbound import dns, webhook_client
 from chalicelib.kernel.outbound.webhook_client import WebhookResponse
 from local.server.stub_sources import SAMPLES
 
-GONE: Final = "https://gone.example/hooks"
+GONE_URL: Final = "https://gone.example/hooks"
 """The URL of a receiver that answers 410."""
 
 
-def let_them_take_everything(monkeypatch: pytest.MonkeyPatch) -> None:
+def stub_external_servers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Replace all external servers. Each delivery takes 1 ms longer than the one before."""
     durations = count(7)
 
     def post(url: str, *_: Any) -> WebhookResponse:
-        return WebhookResponse(status=410 if url == GONE else 204, error=None, body="", duration_ms=next(durations))
+        return WebhookResponse(status=410 if url == GONE_URL else 204, error=None, body="", duration_ms=next(durations))
 
     monkeypatch.setattr(webhook_client, "post_webhook", post)
     monkeypatch.setattr(dns, "query_dns", lambda *_: [])
@@ -42,7 +42,7 @@ def _sample_response(_source: Source, url: str) -> source_client.SourceResponse:
 
 
 @contextmanager
-def refusing() -> Iterator[None]:
+def reject_deliveries() -> Iterator[None]:
     """Make all receivers response 503 within the block."""
     response = WebhookResponse(status=503, error=None, body="", duration_ms=7)
     with patch.object(webhook_client, "post_webhook", lambda *_: response):
@@ -50,7 +50,7 @@ def refusing() -> Iterator[None]:
 
 
 @contextmanager
-def counted() -> Iterator[list[str]]:
+def record_delivery_urls() -> Iterator[list[str]]:
     """Make all receivers accept within the block, and yield the list of the URLs of deliveries."""
     urls: list[str] = []
 
@@ -63,7 +63,7 @@ def counted() -> Iterator[list[str]]:
 
 
 @contextmanager
-def unreached() -> Iterator[None]:
+def forbid_deliveries() -> Iterator[None]:
     """Fail the test if the block sends a delivery."""
 
     def post(url: str, *_: Any) -> WebhookResponse:
@@ -74,7 +74,7 @@ def unreached() -> Iterator[None]:
 
 
 @contextmanager
-def silent() -> Iterator[None]:
+def time_out_deliveries() -> Iterator[None]:
     """Make all deliveries time out within the block."""
     response = WebhookResponse(
         status=None, error="The server did not respond within 15 s.", body="", duration_ms=15_000, timed_out=True

@@ -16,7 +16,7 @@ from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from botocore.exceptions import ConnectTimeoutError, ReadTimeoutError
 from moto.core.models import botocore_stubber
 
-from tests.harness.calls import Call, interfering
+from tests.harness.calls import Call, interfere_with_calls
 
 _ENDPOINT_URL: Final = "https://dynamodb.us-east-1.amazonaws.com/"
 _RETRY_PAUSE_SECONDS: Final = 0.001
@@ -24,7 +24,7 @@ _sleep: Final = time.sleep
 _counter_lock: Final = Lock()
 
 
-class Died(BaseException):
+class ProcessDied(BaseException):
     """Simulates the end of the process. No code of the service catches it."""
 
 
@@ -34,9 +34,9 @@ class Fault(StrEnum):
     THROTTLED = "refused: too many requests"
     CANCELLED_BY_THROTTLE = "a transaction cancelled because one of its items is throttled"
     CONFLICT = "a transaction cancelled, or a write of one item refused, because another transaction holds the item"
-    BROKEN = "refused: an internal error of AWS"
+    INTERNAL_ERROR = "refused: an internal error of AWS"
     TIMED_OUT = "no answer, and not done"
-    UNANSWERED = "done, and no answer"
+    RESPONSE_LOST = "done, and no answer"
     RETRIED = "done, the answer lost, and done again by the client's own retry"
     DIED_BEFORE = "the process ends before the call"
     DIED_AFTER = "the process ends when the call was done"
@@ -52,32 +52,32 @@ _READS: Final = ("Get", "BatchGet", "Query", "List", "Head")
 
 
 @dataclass
-class Injected:
+class InjectedFault:
     """A fault and the calls that it affects: `times` calls (None: all) from `first_call` on."""
 
     fault: Fault
-    at: int
+    first_call: int
     times: int | None
-    name: str | None
-    reads: bool
-    hit: str | None = None
+    call_name: str | None
+    include_reads: bool
+    failed_call: str | None = None
     """The first call that failed."""
     _seen: int = 0
     _active: bool = False
 
-    def before(self, call: Call) -> tuple[AWSResponse, dict[str, Any]] | None:
+    def before_call(self, call: Call) -> tuple[AWSResponse, dict[str, Any]] | None:
         self._active = is_affected = self._is_affected(call)
         if not is_affected:
             return None
-        self.hit = self.hit or call.name
+        self.failed_call = self.failed_call or call.name
         match self.fault:
             case Fault.DIED_BEFORE:
-                raise Died(call.name)
+                raise ProcessDied(call.name)
             case Fault.TIMED_OUT:
                 raise ConnectTimeoutError(endpoint_url=_ENDPOINT_URL)
             case Fault.THROTTLED:
                 return _error_response(400, "ThrottlingException")
-            case Fault.BROKEN:
+            case Fault.INTERNAL_ERROR:
                 return _error_response(500, "InternalServerError")
             case Fault.CANCELLED_BY_THROTTLE:
                 return _cancellation(call, "ThrottlingError")
@@ -85,19 +85,19 @@ class Injected:
                 return _conflict(call)
         return None
 
-    def sent(self, event_name: str, request: AWSPreparedRequest) -> None:
+    def before_send(self, event_name: str, request: AWSPreparedRequest) -> None:
         if self._active and self.fault is Fault.RETRIED:
             self._active = False
             botocore_stubber(event_name, request)
             raise ReadTimeoutError(endpoint_url=_ENDPOINT_URL)
 
-    def after(self, call: Call) -> None:
+    def after_call(self, call: Call) -> None:
         if not self._active:
             return
         self._active = False
         if self.fault is Fault.DIED_AFTER:
-            raise Died(call.name)
-        if self.fault is Fault.UNANSWERED:
+            raise ProcessDied(call.name)
+        if self.fault is Fault.RESPONSE_LOST:
             raise ReadTimeoutError(endpoint_url=_ENDPOINT_URL)
 
     def _is_affected(self, call: Call) -> bool:
@@ -106,59 +106,64 @@ class Injected:
         with _counter_lock:  # Calls can run in parallel.
             self._seen += 1
             seen = self._seen
-        return seen >= self.at and (self.times is None or seen < self.at + self.times)
+        return seen >= self.first_call and (self.times is None or seen < self.first_call + self.times)
 
     def _is_counted(self, call: Call) -> bool:
         if call.name not in _APPLICABLE_CALLS.get(self.fault, (call.name,)):
             return False
-        if self.name and call.name != self.name:
+        if self.call_name and call.name != self.call_name:
             return False
-        return self.reads or not call.name.partition(":")[2].startswith(_READS)
+        return self.include_reads or not call.name.partition(":")[2].startswith(_READS)
 
 
 @contextmanager
-def failing(
-    fault: Fault, *, at: int = 1, times: int | None = 1, name: str | None = None, reads: bool = True
-) -> Iterator[Injected]:
+def inject_fault(
+    fault: Fault,
+    *,
+    first_call: int = 1,
+    times: int | None = 1,
+    call_name: str | None = None,
+    include_reads: bool = True,
+) -> Iterator[InjectedFault]:
     """Inject a fault into calls that the block makes in this context. Pauses before retries are short meanwhile.
 
     `call_name`, such as `dynamodb:Query`, restricts the calls that are counted, and so does `include_reads=False`. A
     fault that applies only to some calls counts only those.
     """
-    injected = Injected(fault, at, times, name, reads)
-    with patch.object(time, "sleep", lambda _: _sleep(_RETRY_PAUSE_SECONDS)), interfering(injected):
+    injected = InjectedFault(fault, first_call, times, call_name, include_reads)
+    with patch.object(time, "sleep", lambda _: _sleep(_RETRY_PAUSE_SECONDS)), interfere_with_calls(injected):
         yield injected
 
 
 @dataclass
-class Overtaking:
+class InterposedAction:
     """An action that runs before a call, given by its number, and the name of that call."""
 
-    what: Callable[[], object]
-    at: int
-    hit: str | None = None
+    action: Callable[[], object]
+    call_number: int
+    interrupted_call: str | None = None
     _seen: int = 0
 
-    def before(self, call: Call) -> None:
+    def before_call(self, call: Call) -> None:
         with _counter_lock:
             self._seen += 1
             seen = self._seen
-        if seen == self.at:
-            self.hit = call.name
-            self.what()
+        if seen == self.call_number:
+            self.interrupted_call = call.name
+            self.action()
 
-    def sent(self, event_name: str, request: AWSPreparedRequest) -> None:
+    def before_send(self, event_name: str, request: AWSPreparedRequest) -> None:
         """Do nothing."""
 
-    def after(self, call: Call) -> None:
+    def after_call(self, call: Call) -> None:
         """Do nothing."""
 
 
 @contextmanager
-def overtaken(what: Callable[[], object], *, at: int) -> Iterator[Overtaking]:
+def run_before_call(action: Callable[[], object], *, call_number: int) -> Iterator[InterposedAction]:
     """Run an action before the call of the block with a number, counted from 1 in this context."""
-    overtaking = Overtaking(what, at)
-    with interfering(overtaking):
+    overtaking = InterposedAction(action, call_number)
+    with interfere_with_calls(overtaking):
         yield overtaking
 
 

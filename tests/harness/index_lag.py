@@ -16,7 +16,7 @@ from moto.dynamodb.models import DynamoDBBackend
 from moto.dynamodb.models.dynamo_type import DynamoType
 from moto.dynamodb.models.table import Table
 
-from tests.harness.cloud import table as table_in_memory
+from tests.harness.cloud import get_table as table_in_memory
 
 LAGS: Final = (0, 1.2, 2.5, 60)
 """The lags, in seconds, that tests use for each index read on which a decision depends."""
@@ -40,15 +40,15 @@ class _Change:
 
 
 @dataclass
-class Lag:
+class IndexLag:
     """The lag of the indexes. `seconds` may be changed at any time. `queries`: the number of index queries."""
 
     seconds: float
     queries: int = 0
     changes: deque[_Change] = field(default_factory=deque)
-    known: dict[_Key, Any] = field(default_factory=dict)
+    current_items: dict[_Key, Any] = field(default_factory=dict)
 
-    def note(self) -> None:
+    def record_write(self) -> None:
         """Record the changes of a write."""
         for key, before in self._refresh_items().items():
             self.changes.append(_Change(time.time_ns(), key, before))
@@ -58,20 +58,20 @@ class Lag:
         self._refresh_items()
         self.changes.clear()
 
-    def look(self) -> None:
+    def absorb_external_writes(self) -> None:
         """Make writes that bypassed the service visible in the indexes, at every time."""
         if changed := self._refresh_items():
             self.changes = deque(change for change in self.changes if change.key not in changed)
 
     def _refresh_items(self) -> dict[_Key, Any]:
         """Update the known items from the table, and return the former items of all changed keys."""
-        known, self.known = self.known, _items_by_key()
-        changed = {key: item for key, item in known.items() if self.known.get(key) is not item}
-        return changed | dict.fromkeys(self.known.keys() - known.keys())
+        known, self.current_items = self.current_items, _items_by_key()
+        changed = {key: item for key, item in known.items() if self.current_items.get(key) is not item}
+        return changed | dict.fromkeys(self.current_items.keys() - known.keys())
 
-    def seen(self) -> list[Any]:
+    def visible_items(self) -> list[Any]:
         """Return the items that are visible in the indexes."""
-        items, visible_until_ns = dict(self.known), time.time_ns() - self.seconds * _SECOND_NS
+        items, visible_until_ns = dict(self.current_items), time.time_ns() - self.seconds * _SECOND_NS
         for change in reversed(self.changes):
             if change.made_at_ns <= visible_until_ns:
                 break
@@ -83,18 +83,18 @@ class Lag:
 
 
 @contextmanager
-def lagging(seconds: float) -> Iterator[Lag]:
+def lag_indexes(seconds: float) -> Iterator[IndexLag]:
     """Make all indexes lag behind the writes of the block."""
-    lag = Lag(seconds)
-    lag.known = _items_by_key()
+    lag = IndexLag(seconds)
+    lag.current_items = _items_by_key()
     query = Table.query
 
     def lagging_query(table: Table, hash_key: Any, *args: Any, **options: Any) -> Any:
         if not args[_INDEX_NAME_POSITION] or not lag.seconds:
             return query(table, hash_key, *args, **options)
-        lag.look()
+        lag.absorb_external_writes()
         lag.queries += 1
-        with _with_items(table, lag.seen()):
+        with _with_items(table, lag.visible_items()):
             return query(table, hash_key, *args, **options)
 
     with ExitStack() as patches:
@@ -104,13 +104,13 @@ def lagging(seconds: float) -> Iterator[Lag]:
         yield lag
 
 
-def _recording(lag: Lag, write: Callable[..., Any]) -> Callable[..., Any]:
+def _recording(lag: IndexLag, write: Callable[..., Any]) -> Callable[..., Any]:
     def recorded_write(backend: DynamoDBBackend, *args: Any, **options: Any) -> Any:
-        lag.look()
+        lag.absorb_external_writes()
         try:
             return write(backend, *args, **options)
         finally:
-            lag.note()
+            lag.record_write()
 
     return recorded_write
 

@@ -9,34 +9,34 @@ from time import sleep
 from typing import Any, Self
 
 
-class Issuer(ThreadingHTTPServer):
+class KeyServer(ThreadingHTTPServer):
     """A server that publishes `content` and records the paths of requests."""
 
     daemon_threads = True
 
     def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Answer)
+        super().__init__(("127.0.0.1", 0), KeyRequestHandler)
         self.url = f"http://127.0.0.1:{self.server_port}/keys?of=users"
-        self.asked: list[str] = []
+        self.requested_paths: list[str] = []
         self.status = 200
         self.headers: dict[str, str] = {}
         self.content = b""
-        self.go_on = Event()
-        self.go_on.set()
+        self.may_respond = Event()
+        self.may_respond.set()
 
     def publish(self, *keys: Any) -> None:
         """Publish a key set with exactly these keys."""
         self.content = json.dumps({"keys": keys}).encode()
 
 
-class Answer(BaseHTTPRequestHandler):
+class KeyRequestHandler(BaseHTTPRequestHandler):
     """Responds with the published content, after waiting for permission."""
 
-    server: Issuer
+    server: KeyServer
 
     def do_GET(self) -> None:
-        self.server.asked.append(self.path)
-        self.server.go_on.wait(5)
+        self.server.requested_paths.append(self.path)
+        self.server.may_respond.wait(5)
         self.send_response(self.server.status)
         for name, value in {"Content-Length": str(len(self.server.content)), **self.server.headers}.items():
             self.send_header(name, value)
@@ -47,7 +47,7 @@ class Answer(BaseHTTPRequestHandler):
         """Log nothing."""
 
 
-class Trickle:
+class TricklingKeyServer:
     """A server that sends one part of its response byte by byte without an end, until the client disconnects."""
 
     def __init__(self, part: str) -> None:
@@ -55,7 +55,7 @@ class Trickle:
         self._head = head.encode()
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}/keys"
-        self.was_left = Event()
+        self.client_disconnected = Event()
         self._thread = Thread(target=self._serve)
 
     def __enter__(self) -> Self:
@@ -74,4 +74,4 @@ class Trickle:
                 client.sendall(b"x")
                 sleep(0.02)
             return
-        self.was_left.set()
+        self.client_disconnected.set()

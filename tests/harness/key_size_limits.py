@@ -14,7 +14,7 @@ _MAX_BYTES: Final = {"p": 2048, "s": 1024}
 _COMPARISON: Final = re.compile(r"(#\w+)(?: = |, | BETWEEN )(:\w+)")
 
 
-def refusal_of(call: "Call") -> tuple[AWSResponse, dict[str, Any]] | None:
+def key_size_error(call: "Call") -> tuple[AWSResponse, dict[str, Any]] | None:
     """Return DynamoDB's error response to a call with an invalid key, or None if all keys are valid."""
     if not call.name.startswith("dynamodb:"):
         return None

@@ -4,16 +4,16 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any, Final
 
-from tests.harness.api import Answer, Api, Json
-from tests.harness.builders import Made
+from tests.harness.api import ApiClient, ApiResponse, Json
+from tests.harness.builders import CreatedRecord
 from tests.harness.callers import Person
 
-ADDRESS: Final = "charles@example.org"
+EMAIL_ADDRESS: Final = "charles@example.org"
 _hosts: Final = count(1)
 
 
 @dataclass(frozen=True)
-class Inquiry(Made):
+class CreatedLead(CreatedRecord):
     """A lead as its sender sees it."""
 
     @property
@@ -22,7 +22,7 @@ class Inquiry(Made):
         return f"/public/leads/{self.id}"
 
     @property
-    def lead_path(self) -> str:
+    def operator_path(self) -> str:
         """The path of the lead for operators."""
         return f"/marketing-leads/{self.id}"
 
@@ -37,39 +37,39 @@ class Inquiry(Made):
         return {"Lead-Token": self.token}
 
 
-def asked_to_send(api: Api, email: str = ADDRESS, *, ip: str = "", **fields: Any) -> Answer:
+def post_lead(api: ApiClient, email: str = EMAIL_ADDRESS, *, ip: str = "", **fields: Any) -> ApiResponse:
     """Send a lead, by default from a new IP address each time, and return the response."""
     number = next(_hosts)
     body = {"contactName": "Charles Babbage", "contactEmail": email, **fields}
     return api.post("/public/leads", json=body, ip=ip or f"198.51.{number // 250 % 250}.{number % 250}")
 
 
-def send(api: Api, email: str = ADDRESS, **fields: Any) -> Inquiry:
+def create_lead(api: ApiClient, email: str = EMAIL_ADDRESS, **fields: Any) -> CreatedLead:
     """Create a lead."""
-    answer = asked_to_send(api, email, **fields)
+    answer = post_lead(api, email, **fields)
     assert answer.status == 201, answer.text
-    return Inquiry(answer.json)
+    return CreatedLead(answer.json)
 
 
-def seen(api: Api, inquiry: Inquiry) -> Json:
+def get_public_lead(api: ApiClient, lead: CreatedLead) -> Json:
     """Read a lead as its sender."""
-    answer = api.get(inquiry.path, headers=inquiry.headers)
+    answer = api.get(lead.path, headers=lead.headers)
     assert answer.status == 200, answer.text
     return answer.json
 
 
-def lead_of(api: Api, inquiry: Inquiry, operator: Person) -> Json:
+def get_lead(api: ApiClient, lead: CreatedLead, operator: Person) -> Json:
     """Read a lead as an operator."""
-    answer = api.get(inquiry.lead_path, as_=operator)
+    answer = api.get(lead.operator_path, caller=operator)
     assert answer.status == 200, answer.text
     return answer.json
 
 
-def turn(api: Api, inquiry: Inquiry, status: str) -> Answer:
+def patch_public_lead_status(api: ApiClient, lead: CreatedLead, status: str) -> ApiResponse:
     """Request another status as the sender."""
-    return api.patch(f"{inquiry.path}/status", headers=inquiry.headers, json={"status": status})
+    return api.patch(f"{lead.path}/status", headers=lead.headers, json={"status": status})
 
 
-def judge(api: Api, inquiry: Inquiry, operator: Person, status: str, **fields: Any) -> Answer:
+def patch_lead_status(api: ApiClient, lead: CreatedLead, operator: Person, status: str, **fields: Any) -> ApiResponse:
     """Request another status as an operator."""
-    return api.patch(f"{inquiry.lead_path}/status", as_=operator, json={"status": status, **fields})
+    return api.patch(f"{lead.operator_path}/status", caller=operator, json={"status": status, **fields})

@@ -6,9 +6,9 @@ from functools import cache
 from typing import Final
 
 from local.paths import ROOT
-from tests.harness.log_lines import UNSPEAKABLE, Json
+from tests.harness.log_lines import SECRET_PATTERN, Json
 
-DOCUMENT: Final = ROOT / "docs/operations/logs.md"
+LOGS_DOCUMENT: Final = ROOT / "docs/operations/logs.md"
 _TYPES: Final[Mapping[str, type | tuple[type, ...]]] = {
     "text": str,
     "number": (int, float),
@@ -31,9 +31,9 @@ _SECTIONS: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 @cache
-def documented() -> Mapping[str, Mapping[str, str]]:
+def documented_fields() -> Mapping[str, Mapping[str, str]]:
     """Return the type of each field, by section."""
-    (_, fields, _) = re.split(r"^## (?:Fields|Examples)$", DOCUMENT.read_text(), flags=re.MULTILINE)
+    (_, fields, _) = re.split(r"^## (?:Fields|Examples)$", LOGS_DOCUMENT.read_text(), flags=re.MULTILINE)
     sections = re.split(r"^### (.+)$", fields, flags=re.MULTILINE)[1:]
     return {
         title: dict(re.findall(r"^\| `(\w+)` \| (\w+) \|", text, re.MULTILINE))
@@ -41,16 +41,16 @@ def documented() -> Mapping[str, Mapping[str, str]]:
     }
 
 
-def faults_of(record: Json) -> list[str]:
+def log_record_errors(record: Json) -> list[str]:
     """Return the undocumented fields and the secrets in a log record."""
     sections = _SECTIONS.get(record["message"], ("Every line", "Others"))
-    known = {name: kind for section in sections for name, kind in documented()[section].items()}
+    known = {name: kind for section in sections for name, kind in documented_fields()[section].items()}
     unknown = [
         f"{record['message']}: {name} = {value!r}"
         for name, value in record.items()
         if not _is_documented(known, name, value)
     ]
-    return [*unknown, *(f"{found} in {record}" for found in UNSPEAKABLE.findall(str(record)))]
+    return [*unknown, *(f"{found} in {record}" for found in SECRET_PATTERN.findall(str(record)))]
 
 
 def _is_documented(known: Mapping[str, str], name: str, value: object) -> bool:

@@ -11,7 +11,7 @@ from chalicelib.kernel.core.logs import logger
 
 Json = dict[str, Any]
 
-UNSPEAKABLE: Final = re.compile(
+SECRET_PATTERN: Final = re.compile(
     r"Bearer |whsec_|\beyJ|PRIVATE KEY|Authorization|[\w.+-]+@[\w-]+\.[a-z]{2,}|token=", re.IGNORECASE
 )
 """What no log record may contain: credentials, secrets, e-mail addresses and links with tokens."""
@@ -27,7 +27,7 @@ class _CapturingHandler(logging.Handler):
 
 
 @contextmanager
-def written() -> Iterator[list[Json]]:
+def capture_log_records() -> Iterator[list[Json]]:
     """Yield a list to which every log record of the block is appended."""
     records: list[Json] = []
     handler, service = _CapturingHandler(records), logging.getLogger(logger().name)
@@ -38,7 +38,7 @@ def written() -> Iterator[list[Json]]:
         service.removeHandler(handler)
 
 
-def measures(log_record: Json, *dimensions: str) -> Json:
+def embedded_metrics(log_record: Json, *dimensions: str) -> Json:
     """Return the values of the metrics with these dimensions in a log record (CloudWatch Embedded Metric Format)."""
     directives = log_record["_aws"]["CloudWatchMetrics"]
     matching = [

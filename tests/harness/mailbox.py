@@ -15,12 +15,12 @@ _IDENTITY: Final = "atrium.example"
 
 
 @dataclass(frozen=True)
-class Received:
+class ReceivedEmail:
     """An e-mail with its recipients, sender and headers."""
 
-    to: list[str]
+    recipients: list[str]
     sender: str
-    letter: Email
+    email: Email
     headers: dict[str, str]
 
 
@@ -28,33 +28,33 @@ class Received:
 class Mailbox:
     """All e-mails in the order of sending. SES accepts only `SENDER` as their sender."""
 
-    received: list[Received] = field(default_factory=list)
+    received_emails: list[ReceivedEmail] = field(default_factory=list)
 
-    def open(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def start_recording(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Start recording. moto itself does not keep the text of e-mails, only the HTML."""
         send_original = SESV2Response.send_email
 
         def send_and_record(sesv2: SESV2Response) -> str:
             answer = send_original(sesv2)
-            self.received.append(_parse(json.loads(sesv2.body)))
+            self.received_emails.append(_parse(json.loads(sesv2.body)))
             return answer
 
         monkeypatch.setattr(SESV2Response, "send_email", send_and_record)
         client("sesv2").create_email_identity(EmailIdentity=_IDENTITY)
 
     @property
-    def letters(self) -> list[Email]:
+    def emails(self) -> list[Email]:
         """The e-mails without recipients, sender and headers."""
-        return [received.letter for received in self.received]
+        return [received.email for received in self.received_emails]
 
 
-def _parse(parameters: Any) -> Received:
+def _parse(parameters: Any) -> ReceivedEmail:
     simple = parameters["Content"]["Simple"]
     subject, text, html = simple["Subject"], simple["Body"]["Text"], simple["Body"]["Html"]
     assert {part["Charset"] for part in (subject, text, html)} == {"UTF-8"}
-    return Received(
-        to=parameters["Destination"]["ToAddresses"],
+    return ReceivedEmail(
+        recipients=parameters["Destination"]["ToAddresses"],
         sender=parameters["FromEmailAddress"],
-        letter=Email(subject["Data"], text["Data"], html["Data"]),
+        email=Email(subject["Data"], text["Data"], html["Data"]),
         headers={header["Name"]: header["Value"] for header in simple["Headers"]},
     )

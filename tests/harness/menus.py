@@ -2,45 +2,52 @@
 
 from typing import Any
 
-from tests.harness.api import Answer, Api, Json
+from tests.harness.api import ApiClient, ApiResponse, Json
 from tests.harness.callers import Caller
-from tests.harness.sites import Leaf, Published
+from tests.harness.sites import CreatedPage, CreatedSite
 
 
-def to_page(page: Leaf, label: str | None = None, *below: Json) -> Json:
+def page_item(page: CreatedPage, label: str | None = None, *children: Json) -> Json:
     """Return a menu item for a page."""
     label = label or page.record["title"]
-    return {"id": f"to-{page.id}", "label": label, "type": "page", "pageId": page.id, "children": [*below]}
+    return {"id": f"to-{page.id}", "label": label, "type": "page", "pageId": page.id, "children": [*children]}
 
 
-def to_url(url: str, label: str = "Elsewhere", *below: Json) -> Json:
+def url_item(url: str, label: str = "Elsewhere", *children: Json) -> Json:
     """Return a menu item for a URL."""
-    return {"id": f"to-{label.lower()}", "label": label, "type": "url", "url": url, "children": [*below]}
+    return {"id": f"to-{label.lower()}", "label": label, "type": "url", "url": url, "children": [*children]}
 
 
-def group(label: str, *below: Json) -> Json:
+def group_item(label: str, *children: Json) -> Json:
     """Return a menu item that only has children."""
-    return {"id": label.lower(), "label": label, "type": "group", "children": [*below]}
+    return {"id": label.lower(), "label": label, "type": "group", "children": [*children]}
 
 
-def asked_to_put(
-    api: Api, site: Published, *items: Json, menu: str = "main", as_: Caller | None = None, **options: Any
-) -> Answer:
+def send_menu(
+    api: ApiClient,
+    site: CreatedSite,
+    *items: Json,
+    navigation_id: str = "main",
+    caller: Caller | None = None,
+    **options: Any,
+) -> ApiResponse:
     """Request a menu, by default as the owner of the site, and return the response."""
     body = {"name": options.pop("name", "Main menu"), "items": [*items]}
-    return api.put(f"{site.path}/navigation/{menu}", as_=as_ or site.owner, json=body, **options)
+    return api.put(f"{site.path}/navigation/{navigation_id}", caller=caller or site.owner, json=body, **options)
 
 
-def put_menu(api: Api, site: Published, *items: Json, menu: str = "main", **options: Any) -> Json:
+def put_menu(api: ApiClient, site: CreatedSite, *items: Json, navigation_id: str = "main", **options: Any) -> Json:
     """Create or replace a menu, and return it."""
-    answer = asked_to_put(api, site, *items, menu=menu, **options)
+    answer = send_menu(api, site, *items, navigation_id=navigation_id, **options)
     assert answer.status == 200, answer.text
     return answer.json
 
 
-def seen(api: Api, site: Published, *, as_: Caller | None = None, menu: str = "main") -> dict[str, Any]:
+def get_menu_targets(
+    api: ApiClient, site: CreatedSite, *, caller: Caller | None = None, navigation_id: str = "main"
+) -> dict[str, Any]:
     """Return the targets of a menu's items by label, with those of their children, as a caller sees them."""
-    answer = api.get(f"{site.path}/navigation/{menu}", as_=as_)
+    answer = api.get(f"{site.path}/navigation/{navigation_id}", caller=caller)
     assert answer.status == 200, answer.text
     return _targets(answer.json["items"])
 

@@ -43,7 +43,7 @@ def import_rest_api(self: Any, api_doc: dict[str, Any], *args: Any, **options: A
 
 
 @contextmanager
-def serving() -> Iterator[str]:
+def run_moto_server() -> Iterator[str]:
     """Run the server within the block, and yield its URL."""
     command = [sys.executable, "-m", __name__]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as server:

@@ -21,8 +21,8 @@ from dns.rcode import Rcode
 
 from local.server import dns_server
 
-Failure = Literal["NXDOMAIN", "SERVFAIL", "REFUSED", "SILENCE"]
-Turn = Sequence[str] | Failure
+DnsFailure = Literal["NXDOMAIN", "SERVFAIL", "REFUSED", "SILENCE"]
+DnsReply = Sequence[str] | DnsFailure
 """The reply to a query: the values of the records, or a failure."""
 
 _ADDRESS_RECORD_TYPES: Final = {4: "A", 6: "AAAA"}
@@ -33,21 +33,21 @@ class Nameserver(dns_server.Nameserver):
 
     def __init__(self) -> None:
         super().__init__(self._answer)
-        self.delay = 0.0
+        self.delay_seconds = 0.0
         self.questions: list[tuple[str, str]] = []
-        self._replies: dict[tuple[str, str], tuple[Turn, ...]] = {}
+        self._replies: dict[tuple[str, str], tuple[DnsReply, ...]] = {}
         self._query_counts: Counter[tuple[str, str]] = Counter()
         self._lock = Lock()
 
-    def says(self, name: str, *replies: Turn, of: str | None = None) -> None:
+    def set_replies(self, name: str, *replies: DnsReply, record_type: str | None = None) -> None:
         """Set the replies to consecutive queries for a name. The last one is repeated.
 
         Each record type has its own replies. By default these are the replies for A and AAAA.
         """
-        for record_type in [of] if of else _ADDRESS_RECORD_TYPES.values():
-            self._replies[name, record_type] = replies
+        for each in [record_type] if record_type else _ADDRESS_RECORD_TYPES.values():
+            self._replies[name, each] = replies
 
-    def forgets(self, name: str) -> None:
+    def remove_name(self, name: str) -> None:
         """Remove a name."""
         self._replies = {key: replies for key, replies in self._replies.items() if key[0] != name}
 
@@ -56,14 +56,14 @@ class Nameserver(dns_server.Nameserver):
         reply = self._next_reply(name, record_type)
         if reply == "SILENCE":
             return None
-        sleep(self.delay)
+        sleep(self.delay_seconds)
         if isinstance(reply, str):
             response = make_response(question, recursion_available=True)
             response.set_rcode(Rcode[reply])
             return response
         return dns_server.answered(question, self._zone(name, record_type, reply).get)
 
-    def _next_reply(self, name: str, record_type: str) -> Turn | None:
+    def _next_reply(self, name: str, record_type: str) -> DnsReply | None:
         """Return the reply to the next query for a name, or None if it has none, and record the query."""
         with self._lock:
             self.questions.append((name, record_type))

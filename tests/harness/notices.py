@@ -16,7 +16,7 @@ from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.operations.route_groups import RouteGroup
 from chalicelib.kernel.storage.entity import KINDS, Entity, system_log
 from tests.harness import callers
-from tests.harness.stored_records import beginning
+from tests.harness.stored_records import new_record_fields
 
 
 class NoticeOut(RecordOutput):
@@ -59,12 +59,12 @@ def revise_notice(ctx: Context, notice: Notice, body: NoticePatch) -> NoticeOut:
     return NoticeOut.of(ctx.changes.update(notice, **body.fields()))
 
 
-def post(operator: callers.Person, text: str = "Closed on Sunday") -> str:
+def create_notice(operator: callers.Person, text: str = "Closed on Sunday") -> str:
     """Post a notice as an operator, and return its id."""
     return str(_execute(post_notice, operator, {"text": text})["id"])
 
 
-def revise(operator: callers.Person, notice_id: str, text: str) -> None:
+def update_notice(operator: callers.Person, notice_id: str, text: str) -> None:
     """Change the text of a notice as an operator."""
     _execute(revise_notice, operator, {"text": text}, notice_id=notice_id)
 
@@ -77,10 +77,10 @@ def _execute(operation: Operation, operator: callers.Person, body: Any, **parame
     return json.loads(execute(operation, request).body)
 
 
-def posting() -> Event:
+def build_notice_event() -> Event:
     """Return the event of a notice that is not stored."""
     timestamp = now()
-    notice_id = str(beginning(timestamp)["id"])
+    notice_id = str(new_record_fields(timestamp)["id"])
     return Event(
         id=new_id(timestamp),
         type="notice.posted",

@@ -16,8 +16,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from chalicelib.features.audit.exports.logic.verify import Broken, read_checkpoint, read_evidence, verify
 from tests.harness import rfc6962
 
-LOG: Final = "01939d3c-0000-7000-8000-00000000000a"
-ORIGIN: Final = f"atrium/{LOG}"
+LOG_ID: Final = "01939d3c-0000-7000-8000-00000000000a"
+ORIGIN: Final = f"atrium/{LOG_ID}"
 KEY: Final = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 PUBLIC_KEY: Final = base64.b64encode(KEY.public_key().public_bytes_raw()).decode()
 
@@ -29,45 +29,51 @@ _TREE_SIZE: Final = re.compile(rb'"treeSize":([0-9]+)\}\}\n$')
 
 
 @dataclass(frozen=True)
-class Exported:
+class ExportedLog:
     """A log: the texts of its entries, their leaf hashes, and the sizes of the signed trees that first contained them.
 
     The signatures of erased entries are listed by sequence.
     """
 
-    texts: Sequence[bytes]
-    leaves: Sequence[bytes]
+    entry_texts: Sequence[bytes]
+    leaf_hashes: Sequence[bytes]
     tree_sizes: Sequence[int]
-    erasures: Mapping[int, str]
+    erasure_signatures: Mapping[int, str]
 
     @property
     def size(self) -> int:
         """The number of entries."""
-        return len(self.leaves)
+        return len(self.leaf_hashes)
 
     @cached_property
     def lines(self) -> list[bytes]:
         """The lines of the complete export."""
-        return self.lines_in(range(1, self.size + 1))
+        return self.lines_in_order(range(1, self.size + 1))
 
     @cached_property
     def checkpoint(self) -> str:
         """The signed checkpoint of the log."""
-        return note(self.size, rfc6962.root(self.leaves))
+        return sign_checkpoint(self.size, rfc6962.tree_root(self.leaf_hashes))
 
-    def lines_in(self, order: Iterable[int]) -> list[bytes]:
+    def lines_in_order(self, order: Iterable[int]) -> list[bytes]:
         """Return an export in which the entries have another order, each with its own leaf hash."""
         positions = zip(order, range(1, self.size + 1), self.tree_sizes, strict=True)
         return [
-            line(self.texts[original - 1], sequence, self.leaves[original - 1], size, self.erasures.get(original))
+            build_line(
+                self.entry_texts[original - 1],
+                sequence,
+                self.leaf_hashes[original - 1],
+                size,
+                self.erasure_signatures.get(original),
+            )
             for original, sequence, size in positions
         ]
 
-    def part(self, sequences: Collection[int]) -> list[bytes]:
+    def lines_of(self, sequences: Collection[int]) -> list[bytes]:
         """Return the lines of the entries with these sequences."""
         return [line for sequence, line in enumerate(self.lines, 1) if sequence in sequences]
 
-    def evidence(self, sequences: Collection[int]) -> list[Json]:
+    def evidence_for(self, sequences: Collection[int]) -> list[Json]:
         """Return the evidence for an export of the entries with these sequences."""
         runs = [
             [*run] for is_included, run in groupby(range(1, self.size + 1), sequences.__contains__) if not is_included
@@ -75,28 +81,34 @@ class Exported:
         return [{"from": run[0], "to": run[-1], "hashes": self._subtrees(run[0], run[-1])} for run in runs]
 
     def _subtrees(self, first: int, last: int) -> list[str]:
-        return [root.hex() for root in rfc6962.subtrees(self.leaves, first - 1, last)]
+        return [root.hex() for root in rfc6962.subtree_roots(self.leaf_hashes, first - 1, last)]
 
 
-def exported(heads: Sequence[int], erased: Collection[int] = (), log: str = LOG) -> Exported:
+def build_exported_log(
+    tree_sizes: Sequence[int], erased_sequences: Collection[int] = (), log_id: str = LOG_ID
+) -> ExportedLog:
     """Return a log whose ledger signed trees of these sizes, in this order."""
-    sequences = range(1, heads[-1] + 1)
-    bodies = [leaf_data(sequence) for sequence in sequences]
-    texts = [_erased_text(n, log) if n in erased else body for n, body in zip(sequences, bodies, strict=True)]
+    sequences = range(1, tree_sizes[-1] + 1)
+    bodies = [build_leaf_data(sequence) for sequence in sequences]
+    texts = [
+        _erased_text(n, log_id) if n in erased_sequences else body for n, body in zip(sequences, bodies, strict=True)
+    ]
     leaves = [sha256(b"\x00" + body).digest() for body in bodies]
-    sizes = [min(head for head in heads if head >= sequence) for sequence in sequences]
-    return Exported(texts, leaves, sizes, {n: erasure(n, sizes[n - 1], leaves[n - 1], log) for n in erased})
+    sizes = [min(head for head in tree_sizes if head >= sequence) for sequence in sequences]
+    return ExportedLog(
+        texts, leaves, sizes, {n: sign_erasure(n, sizes[n - 1], leaves[n - 1], log_id) for n in erased_sequences}
+    )
 
 
-def leaf_data(sequence: int) -> bytes:
+def build_leaf_data(sequence: int) -> bytes:
     """Return the canonical JSON of an entry, with values that look like the end of a line."""
     entry: Json = {
         "id": _id(sequence),
         "type": "organization.updated",
         "occurredAt": _TIME,
-        "organizationId": LOG,
-        "actor": {"type": "user", "id": LOG, "name": 'Zoë,"sequence":1,"integrity":null,"erased":true}'},
-        "target": {"type": "organization", "id": LOG, "name": f"Engine {sequence}\u2028"},
+        "organizationId": LOG_ID,
+        "actor": {"type": "user", "id": LOG_ID, "name": 'Zoë,"sequence":1,"integrity":null,"erased":true}'},
+        "target": {"type": "organization", "id": LOG_ID, "name": f"Engine {sequence}\u2028"},
         "context": {"operationId": "update_organization", "requestId": None, "ipAddress": None, "userAgent": "\r\n"},
         "changes": [{"field": "sequence", "from": sequence, "to": {"integrity": None}}],
         "data": {"erased": True, "integrity": {"leafHash": "0" * 64, "treeSize": 1}, "sequence": sequence},
@@ -104,17 +116,17 @@ def leaf_data(sequence: int) -> bytes:
     return rfc8785.dumps(entry)
 
 
-def line(text: bytes, sequence: int, leaf: bytes, tree_size: int, signed: str | None = None) -> bytes:
+def build_line(text: bytes, sequence: int, leaf: bytes, tree_size: int, erasure_signature: str | None = None) -> bytes:
     """Return a line of an export: the entry, its position in the log, and the signature of its erasure."""
-    erased = f',"erasureSignature":"{signed}"' if signed else ""
+    erased = f',"erasureSignature":"{erasure_signature}"' if erasure_signature else ""
     position = f',"sequence":{sequence},"integrity":{{"leafHash":"{leaf.hex()}","treeSize":{tree_size}{erased}}}}}\n'
     return text[:-1] + position.encode()
 
 
-def erasure(sequence: int, tree_size: int, leaf: bytes, log: str = LOG, key: Ed25519PrivateKey = KEY) -> str:
+def sign_erasure(sequence: int, tree_size: int, leaf: bytes, log_id: str = LOG_ID, key: Ed25519PrivateKey = KEY) -> str:
     """Return the signature of the remaining fields of an erased entry."""
     signed_fields: list[Any] = [
-        log,
+        log_id,
         sequence,
         tree_size,
         _id(sequence),
@@ -127,7 +139,7 @@ def erasure(sequence: int, tree_size: int, leaf: bytes, log: str = LOG, key: Ed2
     return base64.b64encode(key_id + key.sign(b"atrium erased entry\n" + rfc8785.dumps(signed_fields))).decode()
 
 
-def waiting(text: bytes) -> bytes:
+def build_pending_line(text: bytes) -> bytes:
     """Return the line of an entry that has no sequence yet."""
     return text[:-1] + b',"sequence":null,"integrity":null}\n'
 
@@ -144,26 +156,26 @@ def _erased_text(sequence: int, log: str) -> bytes:
     ).encode()
 
 
-def unproven(text: bytes) -> range:
+def unproven_range(text: bytes) -> range:
     """Return the range of a line that is not verified: the tree size, unless the entry was erased."""
     tree_size = _TREE_SIZE.search(text)
     return range(*tree_size.span(1)) if tree_size else range(0)
 
 
-def note(size: int, root: bytes, origin: str = ORIGIN, key: Ed25519PrivateKey = KEY) -> str:
+def sign_checkpoint(size: int, root: bytes, origin: str = ORIGIN, key: Ed25519PrivateKey = KEY) -> str:
     """Return a checkpoint signed with a key."""
     text = f"{origin}\n{size}\n{base64.b64encode(root).decode()}\n"
-    return f"{text}\n{signature(text, origin, key)}"
+    return f"{text}\n{build_signature_line(text, origin, key)}"
 
 
-def signature(text: str, name: str = ORIGIN, key: Ed25519PrivateKey = KEY) -> str:
+def build_signature_line(text: str, name: str = ORIGIN, key: Ed25519PrivateKey = KEY) -> str:
     """Return the signature line of a signed note."""
     key_id = sha256(f"{name}\n\x01".encode() + key.public_key().public_bytes_raw()).digest()[:4]
     return f"— {name} {base64.b64encode(key_id + key.sign(text.encode())).decode()}\n"
 
 
-def found(
-    log: Exported,
+def verify_export(
+    log: ExportedLog,
     export: Iterable[bytes],
     evidence: Any = (),
     checkpoint: str = "",
@@ -175,8 +187,8 @@ def found(
     return verify(export, head, read_evidence(json.dumps(evidence).encode()))
 
 
-def said(
-    log: Exported,
+def verification_result(
+    log: ExportedLog,
     export: Iterable[bytes],
     evidence: Any = (),
     checkpoint: str = "",
@@ -184,12 +196,12 @@ def said(
 ) -> str:
     """Return what the offline verifier proves, or the message of its error."""
     try:
-        return found(log, export, evidence, checkpoint, keys)
+        return verify_export(log, export, evidence, checkpoint, keys)
     except Broken as broken:
         return str(broken)
 
 
-A_LOG: Final = exported([2, 3, 7])
+SAMPLE_LOG: Final = build_exported_log([2, 3, 7])
 """A log of seven entries for tests with no special requirements."""
 
-LINES: Final = A_LOG.lines
+SAMPLE_LINES: Final = SAMPLE_LOG.lines

@@ -27,23 +27,23 @@ class Element:
 
     tag: str
     attributes: dict[str, str] = field(default_factory=dict)
-    inner: list["Element | str"] = field(default_factory=list)
+    children: list["Element | str"] = field(default_factory=list)
 
     @property
-    def words(self) -> str:
+    def text(self) -> str:
         """Its text content."""
-        return "".join(part if isinstance(part, str) else part.words for part in self.inner)
+        return "".join(part if isinstance(part, str) else part.text for part in self.children)
 
-    def all(self, *tags: str) -> list["Element"]:
+    def find_all(self, *tags: str) -> list["Element"]:
         """Return its descendants with one of the tags, or all descendants, in document order."""
-        children = [part for part in self.inner if isinstance(part, Element)]
-        elements = [element for part in children for element in (part, *part.all())]
+        children = [part for part in self.children if isinstance(part, Element)]
+        elements = [element for part in children for element in (part, *part.find_all())]
         return [element for element in elements if not tags or element.tag in tags]
 
-    def one(self, tag: str, **attributes: str) -> "Element":
+    def find_one(self, tag: str, **attributes: str) -> "Element":
         """Return its only descendant with a tag and attributes."""
         expected = {name.strip("_").replace("_", "-"): value for name, value in attributes.items()}
-        (element,) = [e for e in self.all(tag) if expected.items() <= e.attributes.items()]
+        (element,) = [e for e in self.find_all(tag) if expected.items() <= e.attributes.items()]
         return element
 
 
@@ -56,7 +56,7 @@ class _Parser(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         element = Element(tag, {name: value or "" for name, value in attrs})
         assert len(element.attributes) == len(attrs), f"{tag} has an attribute twice"
-        self.open[-1].inner.append(element)
+        self.open[-1].children.append(element)
         if tag not in _VOID_ELEMENTS:
             self.open.append(element)
 
@@ -64,7 +64,7 @@ class _Parser(HTMLParser):
         assert self.open.pop().tag == tag, f"{tag} overlaps another element"
 
     def handle_data(self, data: str) -> None:
-        self.open[-1].inner.append(data)
+        self.open[-1].children.append(data)
 
     def handle_comment(self, data: str) -> None:
         raise AssertionError(f"a comment: {data}")
@@ -76,7 +76,7 @@ class _Parser(HTMLParser):
         raise AssertionError(f"an instruction: {data}")
 
 
-def elements(document: str) -> Element:
+def parse_html(document: str) -> Element:
     """Return the root of a document, whose elements must be properly nested."""
     parser = _Parser()
     parser.feed(document)
@@ -85,39 +85,39 @@ def elements(document: str) -> Element:
     return parser.root
 
 
-def view(*blocks: dict[str, Any], **fields: Any) -> View:
+def build_view(*blocks: dict[str, Any], **fields: Any) -> View:
     """Return the view of a page with blocks. `fields` replace the defaults of the other fields."""
     view_fields = {"lang": "en", "title": "Looms", "site_name": "The Mill", **fields}
     rendering = Rendering(blocks, without_first=repeats_title(blocks, view_fields["title"]))
     return View(**view_fields, blocks=Blocks("1", lambda: rendering.html))
 
 
-def rendered(*blocks: dict[str, Any], **fields: Any) -> Element:
+def render_blocks(*blocks: dict[str, Any], **fields: Any) -> Element:
     """Render a page with blocks, check that it is harmless, and return its elements."""
-    return harmless(render_document(view(*blocks, **fields), {}))
+    return parse_harmless_document(render_document(build_view(*blocks, **fields), {}))
 
 
-def theme(**fields: Any) -> dict[str, Any]:
+def build_theme(**fields: Any) -> dict[str, Any]:
     """Return a theme as a platform stores it. `fields` replace the defaults."""
     return {**ThemePatch().fields(), **fields}
 
 
-def harmless(document: RawResponse) -> Element:
+def parse_harmless_document(document: RawResponse) -> Element:
     """Return the elements of a document, after checking that elements, attributes and URLs are harmless."""
-    root = elements(document.text)
-    body = root.one("body")
-    assert {e.tag for e in body.all()} <= ELEMENTS
-    assert {e.tag for e in root.all()} - _DOCUMENT_ELEMENTS <= ELEMENTS
-    for element in body.all():
+    root = parse_html(document.text)
+    body = root.find_one("body")
+    assert {e.tag for e in body.find_all()} <= ELEMENTS
+    assert {e.tag for e in root.find_all()} - _DOCUMENT_ELEMENTS <= ELEMENTS
+    for element in body.find_all():
         allowed = ATTRIBUTES["*"] | ATTRIBUTES.get(element.tag, frozenset())
         assert element.attributes.keys() <= allowed | _SANITISER_ATTRIBUTES.get(element.tag, set()), element
-    for element in root.all():
+    for element in root.find_all():
         assert not [name for name in element.attributes if name.startswith("on") or name in ("style", "http-equiv")]
         for name in ("href", "src"):
             url = re.sub(r"[\x00-\x20]", "", element.attributes.get(name, "")).lower()
             scheme = _SCHEME.match(url)
             assert not scheme or scheme[0] in ("http", "https", "mailto") or url == "data:,", element
-    style = root.one("style").words
+    style = root.find_one("style").text
     policy = document.headers["Content-Security-Policy"]
     assert f"style-src 'sha256-{b64encode(sha256(style.encode()).digest()).decode()}';" in policy
     assert policy.startswith("default-src 'none';")

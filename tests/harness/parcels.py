@@ -1,7 +1,7 @@
 """A sample entity that uses every feature of entities. It is not registered as a kind of the service."""
 
 from dataclasses import field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.http.models import RecordOutput
@@ -9,9 +9,9 @@ from chalicelib.kernel.storage.entity import KINDS, Collection, Entity, Item, Qu
 from chalicelib.kernel.storage.unique_values import FormerName, Unique
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from chalicelib.kernel.work.outbox import commit
-from tests.harness.stored_records import beginning, by_itself
+from tests.harness.stored_records import new_record_fields, system_origin
 
-MOST = 3
+MAX_PARCELS = 3
 
 
 class ParcelOut(RecordOutput):
@@ -29,7 +29,7 @@ class Parcel(Entity):
     by_label = Unique(
         "parcel-label", "{label}", error_code="slug_taken", field="label", former_values_field="former_labels"
     )
-    quota = Quota("parcels", "P#{organization_id}", MOST, lambda parcel: parcel.sent)
+    quota = Quota("parcels", "P#{organization_id}", MAX_PARCELS, lambda parcel: parcel.sent)
     output_model: ClassVar[type[ParcelOut]] = ParcelOut
 
     organization_id: str
@@ -54,25 +54,26 @@ class Parcel(Entity):
 
 del KINDS["parcel"]
 
-LOG = "01939d3c-0000-7000-8000-00000000000a"
+LOG_ID = "01939d3c-0000-7000-8000-00000000000a"
 
 
-def parcel(label: str = "a", **fields: object) -> Parcel:
+def build_parcel(label: str = "a", **fields: object) -> Parcel:
     """Return a parcel that is not stored."""
-    return Parcel(**beginning(now()), **{"organization_id": LOG, "name": f"Parcel {label}", "label": label, **fields})  # type: ignore[arg-type]
+    values: dict[str, Any] = {"organization_id": LOG_ID, "name": f"Parcel {label}", "label": label, **fields}
+    return Parcel(**new_record_fields(now()), **values)
 
 
-def stored(label: str = "a", **fields: object) -> Parcel:
+def create_parcel(label: str = "a", **fields: object) -> Parcel:
     """Store a parcel without a log entry, and return it."""
     changes = UnitOfWork(now())
-    created = changes.create(parcel(label, **fields))
+    created = changes.create(build_parcel(label, **fields))
     changes.commit()
     return created
 
 
-def mutate(label: str, log: str = LOG) -> Parcel:
+def create_logged_parcel(label: str, log_id: str = LOG_ID) -> Parcel:
     """Store a parcel with a log entry, as a request does, and return it."""
     changes = UnitOfWork(now())
-    created = changes.create(parcel(label, organization_id=log, sent=False))
-    commit(changes, "parcel.created", by_itself("parcel.created"))
+    created = changes.create(build_parcel(label, organization_id=log_id, sent=False))
+    commit(changes, "parcel.created", system_origin("parcel.created"))
     return created

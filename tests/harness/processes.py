@@ -10,7 +10,7 @@ from chalicelib.kernel.identity import auth
 from chalicelib.kernel.rate_limits import request_quota
 
 
-class Process:
+class SimulatedProcess:
     """A process that starts without counters."""
 
     def __init__(self, counters: dict[str, OrderedDict[str, Any]] | None = None) -> None:
@@ -18,7 +18,7 @@ class Process:
         self._accepted_keys: OrderedDict[tuple[str, str], None] = OrderedDict()
 
     @classmethod
-    def here(cls) -> "Process":
+    def from_current_process(cls) -> "SimulatedProcess":
         """Return the current process."""
         return cls(request_quota._counters)  # noqa: SLF001 - processes differ only in this state
 
@@ -32,11 +32,11 @@ class Process:
             yield
 
     @property
-    def principals(self) -> int:
+    def principal_count(self) -> int:
         """The number of principals with a counter."""
         return len(self._counters.get(request_quota.REQUESTS, ()))
 
     @property
-    def unused(self) -> int:
+    def unused_reservations(self) -> int:
         """The number of reserved requests that it has not allowed yet."""
         return sum(counter.remaining for counters in self._counters.values() for counter in counters.values())

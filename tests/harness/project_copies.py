@@ -9,7 +9,7 @@ from pathlib import Path
 from local.paths import ROOT
 
 
-def copied(names: Iterable[str], folder: Path, *excluded: str) -> Path:
+def copy_project(names: Iterable[str], folder: Path, *excluded: str) -> Path:
     """Copy files and folders of the project into a folder, except names that match a pattern, and return it."""
     ignore = shutil.ignore_patterns("__pycache__", *excluded)
     for name in names:
@@ -20,7 +20,7 @@ def copied(names: Iterable[str], folder: Path, *excluded: str) -> Path:
     return folder
 
 
-def run(command: Sequence[str], folder: Path, **environment: str) -> str:
+def run_in_copy(command: Sequence[str], folder: Path, **environment: str) -> str:
     """Run a program in a copy, check that it succeeds, and return its output."""
     # Lines that run in the copy must not count towards the project's coverage.
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_")}

@@ -20,19 +20,19 @@ from threading import Event, Lock, Thread
 from types import TracebackType
 from typing import Any, Self
 
-FOREVER = 3600.0
+FOREVER_SECONDS = 3600.0
 """A delay longer than any timeout. It ends when the receiver stops."""
 
 
 @dataclass(frozen=True)
-class Request:
+class ReceivedRequest:
     """A request, and the time of its arrival in seconds since 1970."""
 
     method: str
     path: str
     headers: Message
     body: bytes
-    at: float
+    received_at: float
 
 
 @dataclass(frozen=True)
@@ -46,15 +46,15 @@ class Reply:
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes | Iterable[bytes] = b""
-    delay: float = 0
-    pause: float = 0
-    raw: bytes | None = None
-    closes: bool = False
+    delay_seconds: float = 0
+    byte_delay_seconds: float = 0
+    raw_response: bytes | None = None
+    closes_connection: bool = False
 
     def parts(self) -> Iterator[bytes]:
         """Yield the parts of the response."""
-        if self.raw is not None:
-            yield self.raw
+        if self.raw_response is not None:
+            yield self.raw_response
             return
         headers = {"Content-Length": str(len(self.body))} if isinstance(self.body, bytes) else {}
         headers |= self.headers
@@ -63,7 +63,7 @@ class Reply:
         yield from [self.body] if isinstance(self.body, bytes) else self.body
 
 
-HANG = Reply(delay=FOREVER)
+NO_REPLY = Reply(delay_seconds=FOREVER_SECONDS)
 """A reply that is never sent."""
 
 
@@ -87,39 +87,39 @@ class Receiver(ThreadingTCPServer):
         if tls:
             tls.sni_callback = lambda _connection, name, _context: self.server_names.append(name)
         self.port: int = self.server_address[1]
-        self.answer: Reply | Callable[[Request], Reply] = Reply()
-        self.answers: dict[str, Reply | Callable[[Request], Reply]] = {}
-        self.requests: list[Request] = []
-        self.reads = True
-        self.connections = 0
-        self.sent = 0
-        self.ended = Event()
+        self.default_reply: Reply | Callable[[ReceivedRequest], Reply] = Reply()
+        self.replies_by_path: dict[str, Reply | Callable[[ReceivedRequest], Reply]] = {}
+        self.requests: list[ReceivedRequest] = []
+        self.reads_bodies = True
+        self.connection_count = 0
+        self.sent_bytes = 0
+        self.stop_event = Event()
         self._open_connections: set[socket.socket] = set()
         self._lock = Lock()
 
     @property
     def url(self) -> str:
         """The URL of the server with the path `/`."""
-        return self.at(str(self.server_address[0]))
+        return self.url_at(str(self.server_address[0]))
 
-    def at(self, host: str, path: str = "/") -> str:
+    def url_at(self, host: str, path: str = "/") -> str:
         """Return the URL of the server with another host name."""
         url_host = f"[{host}]" if ":" in host else host
         return f"{'https' if self.tls else 'http'}://{url_host}:{self.port}{path}"
 
     @property
-    def open_connections(self) -> int:
+    def open_connection_count(self) -> int:
         """The number of open connections."""
         with self._lock:
             return len(self._open_connections)
 
-    def reply_to(self, request: Request) -> Reply:
+    def reply_to(self, request: ReceivedRequest) -> Reply:
         """Record a request and return the reply to it."""
         self.requests.append(request)
-        configured = self.answers.get(request.path, self.answer)
+        configured = self.replies_by_path.get(request.path, self.default_reply)
         return configured if isinstance(configured, Reply) else configured(request)
 
-    def drop(self) -> None:
+    def close_connections(self) -> None:
         """Close all open connections, as a server with a keep-alive timeout does."""
         with self._lock:
             for connection in self._open_connections:
@@ -131,7 +131,7 @@ class Receiver(ThreadingTCPServer):
         if self.tls:
             connection = self.tls.wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
         with self._lock:
-            self.connections += 1
+            self.connection_count += 1
             self._open_connections.add(connection)
         return connection, address
 
@@ -152,10 +152,10 @@ class Receiver(ThreadingTCPServer):
     def __exit__(
         self, exception_type: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.ended.set()
+        self.stop_event.set()
         self.shutdown()
         self._thread.join()
-        self.drop()
+        self.close_connections()
         self.server_close()
 
 
@@ -172,22 +172,22 @@ class _ConnectionHandler(BaseHTTPRequestHandler):
         super().setup()
 
     def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers.get("Content-Length", 0))) if self.server.reads else b""
-        reply = self.server.reply_to(Request(self.command, self.path, self.headers, body, time.time()))
-        self.server.ended.wait(reply.delay)
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0))) if self.server.reads_bodies else b""
+        reply = self.server.reply_to(ReceivedRequest(self.command, self.path, self.headers, body, time.time()))
+        self.server.stop_event.wait(reply.delay_seconds)
         for part in reply.parts():
-            self._send(part, reply.pause)
-        self.close_connection = self.close_connection or reply.closes
+            self._send(part, reply.byte_delay_seconds)
+        self.close_connection = self.close_connection or reply.closes_connection
 
     def do_GET(self) -> None:
         self.do_POST()
 
     def _send(self, part: bytes, pause: float) -> None:
         for piece in [part[i : i + 1] for i in range(len(part))] if pause else [part]:
-            if self.server.ended.wait(pause):
+            if self.server.stop_event.wait(pause):
                 raise ConnectionError
             self.wfile.write(piece)
-            self.server.sent += len(piece)
+            self.server.sent_bytes += len(piece)
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name in http.server
         """Log nothing."""

@@ -3,17 +3,17 @@
 from dataclasses import dataclass
 from typing import Any
 
-from tests.harness.api import Answer, Api, Json
-from tests.harness.builders import Made
+from tests.harness.api import ApiClient, ApiResponse, Json
+from tests.harness.builders import CreatedRecord
 from tests.harness.callers import Caller
-from tests.harness.sites import Published
+from tests.harness.sites import CreatedSite
 
 
 @dataclass(frozen=True)
-class Signpost(Made):
+class CreatedRedirect(CreatedRecord):
     """A redirect of a site."""
 
-    site: Published
+    site: CreatedSite
 
     @property
     def path(self) -> str:
@@ -21,44 +21,52 @@ class Signpost(Made):
         return f"{self.site.path}/redirects/{self.id}"
 
 
-def asked_to_redirect(
-    api: Api, site: Published, from_path: str, to_path: str | None = None, *, as_: Caller | None = None, **fields: Any
-) -> Answer:
+def post_redirect(
+    api: ApiClient,
+    site: CreatedSite,
+    from_path: str,
+    to_path: str | None = None,
+    *,
+    caller: Caller | None = None,
+    **fields: Any,
+) -> ApiResponse:
     """Request a redirect, by default as the owner of the site, and return the response."""
     body = {"fromPath": from_path, **({} if to_path is None else {"toPath": to_path}), **fields}
-    return api.post(f"{site.path}/redirects", as_=as_ or site.owner, json=body)
+    return api.post(f"{site.path}/redirects", caller=caller or site.owner, json=body)
 
 
-def redirect(api: Api, site: Published, from_path: str, to_path: str | None = None, **fields: Any) -> Signpost:
+def create_redirect(
+    api: ApiClient, site: CreatedSite, from_path: str, to_path: str | None = None, **fields: Any
+) -> CreatedRedirect:
     """Create a redirect."""
-    answer = asked_to_redirect(api, site, from_path, to_path, **fields)
+    answer = post_redirect(api, site, from_path, to_path, **fields)
     assert answer.status == 201, answer.text
-    return Signpost(answer.json, site)
+    return CreatedRedirect(answer.json, site)
 
 
-def redirects_of(api: Api, site: Published) -> list[Json]:
+def list_redirects(api: ApiClient, site: CreatedSite) -> list[Json]:
     """List the redirects of a site."""
-    return api.items(f"{site.path}/redirects", as_=site.owner)
+    return api.get_items(f"{site.path}/redirects", caller=site.owner)
 
 
-def left_behind(api: Api, site: Published, from_path: str) -> Signpost:
+def get_page_redirect(api: ApiClient, site: CreatedSite, from_path: str) -> CreatedRedirect:
     """Return the redirect from the former path of a page."""
-    (record,) = (record for record in redirects_of(api, site) if record["fromPath"] == from_path)
+    (record,) = (record for record in list_redirects(api, site) if record["fromPath"] == from_path)
     assert record["origin"] == "page"
-    return Signpost(record, site)
+    return CreatedRedirect(record, site)
 
 
-def altered(api: Api, signpost: Signpost, **fields: Any) -> Answer:
+def patch_redirect(api: ApiClient, redirect: CreatedRedirect, **fields: Any) -> ApiResponse:
     """Request a change of a redirect."""
-    return api.patch(signpost.path, as_=signpost.site.owner, json=fields)
+    return api.patch(redirect.path, caller=redirect.site.owner, json=fields)
 
 
-def removed(api: Api, signpost: Signpost) -> Answer:
+def delete_redirect(api: ApiClient, redirect: CreatedRedirect) -> ApiResponse:
     """Request the deletion of a redirect."""
-    return api.delete(signpost.path, as_=signpost.site.owner)
+    return api.delete(redirect.path, caller=redirect.site.owner)
 
 
-def comes_to(api: Api, site: Published, path: str) -> str | tuple[int, str] | None:
+def resolve_visit(api: ApiClient, site: CreatedSite, path: str) -> str | tuple[int, str] | None:
     """Return what a path of a site resolves to: the title of a page, a status code and a location, or None."""
     answer = api.get("/sites/resolve", query={"host": site.record["host"], "path": path})
     assert answer.status == 200, answer.text

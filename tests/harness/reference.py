@@ -18,56 +18,59 @@ from chalicelib.features.reference.models.dataset_file import (
 )
 from tests.harness import cloud
 
-SETS: Final = ("countries", "currencies", "languages", "timezones", "cities")
+DATASET_NAMES: Final = ("countries", "currencies", "languages", "timezones", "cities")
 _SMALL_DATASET_RECORDS: Final = 20
 
 
 @cache
-def file() -> Dataset:
+def deployed_dataset() -> Dataset:
     """Return the dataset file that is deployed."""
     return read_dataset(dataset_path(LATEST_VERSION))
 
 
 @cache
-def columns(name: str) -> Mapping[str, list[str]]:
+def deployed_columns(name: str) -> Mapping[str, list[str]]:
     """Return the columns of a deployed dataset."""
-    return decompress_columns(file().sets[name])
+    return decompress_columns(deployed_dataset().sets[name])
 
 
-def rows(name: str) -> list[dict[str, str]]:
+def deployed_records(name: str) -> list[dict[str, str]]:
     """Return the records of a deployed dataset."""
-    return [dict(zip(columns(name), row, strict=True)) for row in zip(*columns(name).values(), strict=True)]
+    return [
+        dict(zip(deployed_columns(name), row, strict=True))
+        for row in zip(*deployed_columns(name).values(), strict=True)
+    ]
 
 
 @cache
-def few() -> list[dict[str, Any]]:
+def small_dataset_items() -> list[dict[str, Any]]:
     """Return the items of a version with only the first records of each dataset."""
     sets: dict[str, bytes] = {}
-    for name in SETS:
+    for name in DATASET_NAMES:
         sets[name] = compress_columns(
-            {column: values[:_SMALL_DATASET_RECORDS] for column, values in columns(name).items()}
+            {column: values[:_SMALL_DATASET_RECORDS] for column, values in deployed_columns(name).items()}
         )
         positions = {"aa": " ".join(map(str, range(_SMALL_DATASET_RECORDS)))}
         sets[search_names_set(name)] = compress_columns({"key": [*positions], "records": [*positions.values()]})
-    small_dataset = Dataset(file().heading, sets)
+    small_dataset = Dataset(deployed_dataset().heading, sets)
     parts = [ReferencePart.create(LATEST_VERSION, *part) for part in small_dataset.parts()]
     return [record.item() for record in (*parts, ReferenceData.from_dataset(small_dataset))]
 
 
-def load_few() -> None:
+def load_small_dataset() -> None:
     """Load the first records of each dataset into the table."""
-    for item in few():
-        cloud.put(item)
+    for item in small_dataset_items():
+        cloud.put_item(item)
 
 
 _full_cache: Final[list[memory.DatasetCache]] = []
 
 
-def know_all() -> None:
+def load_full_dataset() -> None:
     """Load the complete reference data into the cache of the process, from the table only at the first call."""
     if not _full_cache:
         assert [outcome.state for outcome in apply_pending()] == ["applied"]
         _full_cache.append(memory.current_dataset())
-        for name in SETS:
+        for name in DATASET_NAMES:
             memory.current_dataset().get_set(name)
     memory._cached[:] = _full_cache  # noqa: SLF001 - the cache has no setter

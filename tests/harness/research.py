@@ -13,7 +13,7 @@ OUTPUT_ID: Final = "01939d3c-0000-7000-8000-00000000a002"
 JOB_ID: Final = "01939d3c-0000-7000-8000-00000000a003"
 
 
-def standing(starter: Person) -> list[Entity]:
+def build_research_records(starter: Person) -> list[Entity]:
     """Return an artefact of DBLP, its public output, and the job that reconciled them."""
     timestamp = now()
     common_fields: dict[str, Any] = {"created_at": timestamp, "updated_at": timestamp}

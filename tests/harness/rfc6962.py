@@ -21,23 +21,23 @@ def leaf_hash(entry: Mapping[str, Any]) -> bytes:
     return sha256(b"\x00" + leaf_data(entry)).digest()
 
 
-def root(leaves: Sequence[bytes]) -> bytes:
+def tree_root(leaves: Sequence[bytes]) -> bytes:
     """Return the root hash of a tree, split at the largest power of two below the number of leaves (section 2.1)."""
     if len(leaves) <= 1:
         return leaves[0] if leaves else sha256().digest()
     split = 1 << (len(leaves) - 1).bit_length() - 1
-    return sha256(b"\x01" + root(leaves[:split]) + root(leaves[split:])).digest()
+    return sha256(b"\x01" + tree_root(leaves[:split]) + tree_root(leaves[split:])).digest()
 
 
-def subtrees(leaves: Sequence[bytes], begin: int, end: int) -> list[bytes]:
+def subtree_roots(leaves: Sequence[bytes], begin: int, end: int) -> list[bytes]:
     """Return the roots of the largest perfect subtrees that together contain a range of leaves, in order."""
     if begin == end:
         return []
     size = max(size for n in range(end.bit_length()) if begin % (size := 1 << n) == 0 and begin + size <= end)
-    return [root(leaves[begin : begin + size]), *subtrees(leaves, begin + size, end)]
+    return [tree_root(leaves[begin : begin + size]), *subtree_roots(leaves, begin + size, end)]
 
 
-def check_note(note: str, organization: str, leaves: Sequence[bytes], public_key: str) -> list[str]:
+def check_checkpoint(note: str, organization: str, leaves: Sequence[bytes], public_key: str) -> list[str]:
     """Assert that a checkpoint (C2SP tlog-checkpoint) is of a tree and signed by a key, given in base64.
 
     Return its extension lines.
@@ -45,7 +45,7 @@ def check_note(note: str, organization: str, leaves: Sequence[bytes], public_key
     origin, key = f"atrium/{organization}", base64.b64decode(public_key)
     text, _, signatures = note.partition("\n\n")
     lines = text.split("\n")
-    assert lines[:3] == [origin, str(len(leaves)), base64.b64encode(root(leaves)).decode()]
+    assert lines[:3] == [origin, str(len(leaves)), base64.b64encode(tree_root(leaves)).decode()]
     dash, name, encoded = signatures.rstrip("\n").split(" ")
     assert (dash, name) == ("—", origin)
     signature = base64.b64decode(encoded)

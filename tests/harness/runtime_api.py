@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Any, Final, Self
 from uuid import uuid4
 
-from tests.harness.threaded_servers import serving
+from tests.harness.threaded_servers import serve_in_thread
 
 ACCOUNT: Final = "123456789012"
 REGION: Final = "us-east-1"
@@ -79,7 +79,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Log nothing. pytest shows failures."""
 
 
-class Function:
+class LambdaFunction:
     """A function as Lambda runs it: `handler` of the unpacked package in `task`, run by an installation of Python."""
 
     def __init__(self, python: Path, task: Path, handler: str, settings: Mapping[str, str], log: Path) -> None:
@@ -88,7 +88,7 @@ class Function:
         self._log = log
         self._command = [str(python), "-m", "awslambdaric", handler]
         self._task = task
-        self._serving = serving(self._api)
+        self._serving = serve_in_thread(self._api)
         self._environment = {
             **settings,
             "AWS_LAMBDA_RUNTIME_API": f"127.0.0.1:{self._api.server_address[1]}",
@@ -129,22 +129,22 @@ class Function:
         """Invoke the function with an event, check that it succeeds, and return its response."""
         request_id = str(uuid4())
         self._api.invocations.put((request_id, json.dumps(event).encode()))
-        outcome = self.outcome()
-        assert (outcome.kind, outcome.request_id) == ("response", request_id), f"{outcome}\n{self.said}"
+        outcome = self.next_outcome()
+        assert (outcome.kind, outcome.request_id) == ("response", request_id), f"{outcome}\n{self.log_text}"
         return outcome.value
 
-    def outcome(self) -> Outcome:
+    def next_outcome(self) -> Outcome:
         """Wait for the next result, up to the timeout of the function."""
         try:
             return self._api.outcomes.get(timeout=_TIMEOUT_SECONDS)
         except Empty:
-            raise AssertionError(f"The function sent no result. Its log: {self.said}") from None
+            raise AssertionError(f"The function sent no result. Its log: {self.log_text}") from None
 
     @property
-    def said(self) -> str:
+    def log_text(self) -> str:
         """The text of its log."""
         return self._log.read_text()
 
-    def lines(self) -> list[dict[str, Any]]:
+    def read_log_records(self) -> list[dict[str, Any]]:
         """Return the structured records of its log."""
-        return [json.loads(line) for line in self.said.splitlines() if line.startswith("{")]
+        return [json.loads(line) for line in self.log_text.splitlines() if line.startswith("{")]

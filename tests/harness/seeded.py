@@ -10,7 +10,7 @@ from local.seed.callers import Json, Service
 from local.seed.content.company import OWNER
 from local.seed.leads import operator
 from local.seed.organization import named
-from tests.harness.api import STAGE, Api
+from tests.harness.api import STAGE_PATH, ApiClient
 
 _IN_ORGANIZATION: Final = (
     "members",
@@ -29,29 +29,29 @@ _VARYING_FIELDS: Final = ("version", "hint")
 _VARYING_VALUES: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|\d{4}-\d\d-\d\dT[\d:.]+Z")
 """Values that differ between equal records: ids and times."""
 
-There = dict[str, list[Json]]
+Records = dict[str, list[Json]]
 
 
-class InMemory(httpx.BaseTransport):
+class InMemoryTransport(httpx.BaseTransport):
     """A transport of httpx that calls the service in memory.
 
     `fail_at_change`: the number of the changing request, counted from 1, at which the seed is interrupted: before the
     service receives it or, with `fail_after_response`, after the service has processed it.
     """
 
-    def __init__(self, api: Api, *, ends: int | None = None, answered: bool = False) -> None:
+    def __init__(self, api: ApiClient, *, ends: int | None = None, answered: bool = False) -> None:
         self._api, self._ends, self._answered = api, ends, answered
-        self.changes = 0
+        self.change_count = 0
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """Return the response of the service, or raise ConnectError."""
-        self.changes += request.method != "GET"
-        is_interrupted = request.method != "GET" and self.changes == self._ends
+        self.change_count += request.method != "GET"
+        is_interrupted = request.method != "GET" and self.change_count == self._ends
         if is_interrupted and not self._answered:
             raise httpx.ConnectError("the seed was interrupted")
         answer = self._api.request(
             request.method,
-            request.url.raw_path.decode().removeprefix(STAGE),
+            request.url.raw_path.decode().removeprefix(STAGE_PATH),
             body=request.read(),
             headers=dict(request.headers),
         )
@@ -60,10 +60,10 @@ class InMemory(httpx.BaseTransport):
         return httpx.Response(answer.status, headers=answer.headers, content=answer.text.encode(), request=request)
 
 
-def all_there(service: Service) -> There:
+def read_all_records(service: Service) -> Records:
     """Return all records of a seed as the owner sees them, by collection, with the log of the organization."""
     owner = service.called_by(named(OWNER))
-    records: There = {
+    records: Records = {
         "organizations": owner.items("/organizations"),
         "leads": operator(service).items("/marketing-leads"),
     }
@@ -91,11 +91,11 @@ def all_there(service: Service) -> There:
     return records
 
 
-def said(there: There) -> dict[str, list[str]]:
+def comparable_records(records: Records) -> dict[str, list[str]]:
     """Return the records without ids, times, the log and revoked records, so that those of two seeds are equal."""
     return {
         collection: sorted(_without_varying(record) for record in listed if record.get("status") != "revoked")
-        for collection, listed in there.items()
+        for collection, listed in records.items()
         if collection != "organizations/audit-log"
     }
 

@@ -7,37 +7,37 @@ from xml.etree import ElementTree as ET
 from xmlschema import XMLSchema
 
 from local.paths import ROOT
-from tests.harness.api import Answer, Api
-from tests.harness.sites import Published
+from tests.harness.api import ApiClient, ApiResponse
+from tests.harness.sites import CreatedSite
 
 NAMESPACE: Final = "{http://www.sitemaps.org/schemas/sitemap/0.9}"
 
 
 @cache
-def schema(name: str) -> XMLSchema:
+def load_schema(name: str) -> XMLSchema:
     """Load a schema of the protocol: `sitemap` or `siteindex`."""
     return XMLSchema(ROOT / "tests" / "harness" / "schemas" / f"{name}.xsd")
 
 
-def ask(api: Api, site: Published, **query: int) -> Answer:
+def get_sitemap(api: ApiClient, site: CreatedSite, **query: int) -> ApiResponse:
     """Request the sitemap of a site anonymously."""
     return api.get(f"{site.path}/sitemap.xml", query=query)
 
 
-def listed(answer: Answer) -> dict[str, str]:
+def sitemap_urls(answer: ApiResponse) -> dict[str, str]:
     """Return the URLs of a sitemap with their times of modification, in order."""
     return _parse(answer, "urlset", "sitemap") if "<url>" in answer.text else {}
 
 
-def parts(answer: Answer) -> dict[str, str]:
+def sitemap_index_urls(answer: ApiResponse) -> dict[str, str]:
     """Return the URLs of the sitemaps in an index, with their times of modification."""
     return _parse(answer, "sitemapindex", "siteindex")
 
 
-def _parse(answer: Answer, root_tag: str, schema_name: str) -> dict[str, str]:
+def _parse(answer: ApiResponse, root_tag: str, schema_name: str) -> dict[str, str]:
     assert answer.status == 200, answer.text
     assert answer.headers["Content-Type"] == "application/xml"
-    schema(schema_name).validate(answer.text)
+    load_schema(schema_name).validate(answer.text)
     root = ET.fromstring(answer.text)  # noqa: S314 - a response of the service
     assert root.tag == NAMESPACE + root_tag
     entries = [{part.tag.removeprefix(NAMESPACE): str(part.text) for part in entry} for entry in root]

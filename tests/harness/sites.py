@@ -3,14 +3,14 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tests.harness.api import Answer, Api, Json
-from tests.harness.builders import Made
+from tests.harness.api import ApiClient, ApiResponse, Json
+from tests.harness.builders import CreatedRecord
 from tests.harness.callers import Person
-from tests.harness.organizations import Founded
+from tests.harness.organizations import CreatedOrganization
 
 
 @dataclass(frozen=True)
-class Published(Made):
+class CreatedSite(CreatedRecord):
     """A site."""
 
     owner: Person
@@ -19,10 +19,10 @@ class Published(Made):
 
 
 @dataclass(frozen=True)
-class Leaf(Made):
+class CreatedPage(CreatedRecord):
     """A page of a site."""
 
-    site: Published
+    site: CreatedSite
 
     @property
     def path(self) -> str:
@@ -35,46 +35,52 @@ class Leaf(Made):
         return str(self.record["draftRevisionId"])
 
 
-def make_site(api: Api, organization: Founded, *, published: bool = True, **fields: Any) -> Published:
+def create_site(
+    api: ApiClient, organization: CreatedOrganization, *, publish: bool = True, **fields: Any
+) -> CreatedSite:
     """Create a site as the owner of an organization, and publish it by default."""
     owner = organization.owner
-    answer = api.post(f"{organization.path}/sites", as_=owner, json={"name": "Engines", **fields})
+    answer = api.post(f"{organization.path}/sites", caller=owner, json={"name": "Engines", **fields})
     assert answer.status == 201, answer.text
-    site = Published(answer.json, owner)
-    if published:
-        answer = api.patch(site.path, as_=owner, json={"status": "published"})
+    site = CreatedSite(answer.json, owner)
+    if publish:
+        answer = api.patch(site.path, caller=owner, json={"status": "published"})
         assert answer.status == 200, answer.text
     return replace(site, record=answer.json)
 
 
-def write_page(api: Api, site: Published, title: str, *, below: Leaf | None = None, **fields: Any) -> Leaf:
+def create_draft_page(
+    api: ApiClient, site: CreatedSite, title: str, *, parent: CreatedPage | None = None, **fields: Any
+) -> CreatedPage:
     """Create a draft page as the owner of a site."""
-    body = {"title": title, "parentId": below and below.id, **fields}
-    answer = api.post(f"{site.path}/pages", as_=site.owner, json=body)
+    body = {"title": title, "parentId": parent and parent.id, **fields}
+    answer = api.post(f"{site.path}/pages", caller=site.owner, json=body)
     assert answer.status == 201, answer.text
-    return Leaf(answer.json, site)
+    return CreatedPage(answer.json, site)
 
 
-def publish_page(api: Api, page: Leaf, **body: Any) -> Json:
+def publish_page(api: ApiClient, page: CreatedPage, **body: Any) -> Json:
     """Publish the draft or an earlier revision of a page, and return the page."""
-    answer = api.post(f"{page.path}/publish", as_=page.site.owner, json=body)
+    answer = api.post(f"{page.path}/publish", caller=page.site.owner, json=body)
     assert answer.status == 200, answer.text
     return answer.json
 
 
-def page_of(api: Api, site: Published, title: str, *, below: Leaf | None = None, **fields: Any) -> Leaf:
+def create_published_page(
+    api: ApiClient, site: CreatedSite, title: str, *, parent: CreatedPage | None = None, **fields: Any
+) -> CreatedPage:
     """Create a page as the owner of a site, and publish it."""
-    page = write_page(api, site, title, below=below, **fields)
+    page = create_draft_page(api, site, title, parent=parent, **fields)
     return replace(page, record=publish_page(api, page))
 
 
-def edit(api: Api, page: Leaf, **fields: Any) -> Json:
+def update_page(api: ApiClient, page: CreatedPage, **fields: Any) -> Json:
     """Change a page as the owner of its site, and return it."""
-    answer = api.patch(page.path, as_=page.site.owner, json=fields)
+    answer = api.patch(page.path, caller=page.site.owner, json=fields)
     assert answer.status == 200, answer.text
     return answer.json
 
 
-def visit(api: Api, site: Published, path: str, *, as_: Any = None, **query: Any) -> Answer:
+def get_page_by_path(api: ApiClient, site: CreatedSite, path: str, *, caller: Any = None, **query: Any) -> ApiResponse:
     """Request the page at a path, by default anonymously, and return the response."""
-    return api.get(f"{site.path}/pages/by-path", as_=as_, query={"path": path, **query})
+    return api.get(f"{site.path}/pages/by-path", caller=caller, query={"path": path, **query})

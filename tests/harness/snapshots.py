@@ -14,16 +14,16 @@ T = TypeVar("T")
 _results: Final[dict[tuple[object, ...], tuple[Any, Snapshot]]] = {}
 
 
-def taken() -> Snapshot:
+def take_snapshot() -> Snapshot:
     """Return a snapshot of the table."""
-    items: Any = cloud.table().items
+    items: Any = cloud.get_table().items
     return _copy_partitions(items)
 
 
-def put_back(snapshot: Snapshot) -> None:
+def restore_snapshot(snapshot: Snapshot) -> None:
     """Restore the table from a snapshot, empty the queues, and reset the caches of the process."""
-    cloud.clear()
-    items: Any = cloud.table().items
+    cloud.reset()
+    items: Any = cloud.get_table().items
     items.update(_copy_partitions(snapshot))
 
 
@@ -31,21 +31,21 @@ def _copy_partitions(items: Snapshot) -> Snapshot:
     return {pk: dict(partition) for pk, partition in items.items()}
 
 
-def once(name: tuple[object, ...], make: Callable[[], T]) -> T:
+def create_or_restore(key: tuple[object, ...], create: Callable[[], T]) -> T:
     """Call a function the first time, later restore the table as it was after that call. Return its result."""
-    if name not in _results:
-        _results[name] = (make(), taken())
-    cached, snapshot = _results[name]
-    put_back(snapshot)
+    if key not in _results:
+        _results[key] = (create(), take_snapshot())
+    cached, snapshot = _results[key]
+    restore_snapshot(snapshot)
     result: T = cached
     return result
 
 
-def stored_beside_budgets() -> dict[tuple[str, str], cloud.Item]:
+def items_without_rate_limits() -> dict[tuple[str, str], cloud.Item]:
     """Return the items of the table by key, without the counters of rate limits."""
-    return {key: item for key, item in stored().items() if not key[0].startswith("Y#")}
+    return {key: item for key, item in items_by_key().items() if not key[0].startswith("Y#")}
 
 
-def stored() -> dict[tuple[str, str], cloud.Item]:
+def items_by_key() -> dict[tuple[str, str], cloud.Item]:
     """Return the items of the table by key."""
-    return {(item["pk"], item["sk"]): item for item in cloud.stored()}
+    return {(item["pk"], item["sk"]): item for item in cloud.all_items()}

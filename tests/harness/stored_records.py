@@ -12,20 +12,22 @@ from chalicelib.kernel.work import outbox
 from chalicelib.kernel.work.outbox import Origin
 
 
-def beginning(moment: str) -> dict[str, Any]:
+def new_record_fields(timestamp: str) -> dict[str, Any]:
     """Return the fields that all new records have."""
-    return {"id": new_id(moment), "created_at": moment, "updated_at": moment}
+    return {"id": new_id(timestamp), "created_at": timestamp, "updated_at": timestamp}
 
 
-def by_itself(*events: str) -> Origin:
+def system_origin(*event_types: str) -> Origin:
     """Return the origin of changes by a task that emits these events."""
-    return Origin({"type": "system", "id": None, "name": None}, "tests", events)
+    return Origin({"type": "system", "id": None, "name": None}, "tests", event_types)
 
 
-def join(organization_id: str, user: User, role: Role | str) -> Member:
+def create_membership(organization_id: str, user: User, role: Role | str) -> Member:
     """Add a user to an organization as an accepted invitation does: membership and entry in one transaction."""
     changes = UnitOfWork(now())
-    member = changes.create(Member.create_for_organization(beginning(changes.now), organization_id, user, Role(role)))
+    member = changes.create(
+        Member.create_for_organization(new_record_fields(changes.now), organization_id, user, Role(role))
+    )
     event = "organization.invitation.accepted"
     outbox.commit(changes, event, Origin(user.actor, "accept_invitation", (event,)))
     return member

@@ -4,92 +4,101 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
-from tests.harness.api import Answer, Api
-from tests.harness.builders import Made
+from tests.harness.api import ApiClient, ApiResponse
+from tests.harness.builders import CreatedRecord
 from tests.harness.callers import Caller
-from tests.harness.platforms import Running
+from tests.harness.platforms import CreatedPlatform
 
 
 @dataclass(frozen=True)
-class Node(Made):
+class CreatedNode(CreatedRecord):
     """A taxonomy node."""
 
-    platform: Running
+    platform: CreatedPlatform
 
     listed_at = "/taxonomy-nodes"
 
 
 @dataclass(frozen=True)
-class Attached(Made):
+class CreatedAttachment(CreatedRecord):
     """A taxonomy attachment."""
 
-    node: Node
+    node: CreatedNode
 
     listed_at = "{node.path}/attachments"
 
 
-def asked_to_plant(
-    api: Api,
-    platform: Running,
+def post_node(
+    api: ApiClient,
+    platform: CreatedPlatform,
     name: str = "Looms",
-    below: Node | None = None,
+    parent: CreatedNode | None = None,
     *,
-    as_: Caller | None = None,
+    caller: Caller | None = None,
     **fields: Any,
-) -> Answer:
+) -> ApiResponse:
     """Request a node, by default a root and as the owner of the platform, and return the response."""
-    body = {"platformId": platform.id, "name": name, **({"parentId": below.id} if below else {}), **fields}
-    return api.post("/taxonomy-nodes", as_=as_ or platform.owner, json=body)
+    body = {"platformId": platform.id, "name": name, **({"parentId": parent.id} if parent else {}), **fields}
+    return api.post("/taxonomy-nodes", caller=caller or platform.owner, json=body)
 
 
-def plant(api: Api, platform: Running, name: str = "Looms", below: Node | None = None, **options: Any) -> Node:
+def create_node(
+    api: ApiClient, platform: CreatedPlatform, name: str = "Looms", parent: CreatedNode | None = None, **options: Any
+) -> CreatedNode:
     """Create a node."""
-    answer = asked_to_plant(api, platform, name, below, **options)
+    answer = post_node(api, platform, name, parent, **options)
     assert answer.status == 201, answer.text
-    return Node(answer.json, platform)
+    return CreatedNode(answer.json, platform)
 
 
-def plant_line(api: Api, platform: Running, *names: str) -> list[Node]:
+def create_node_chain(api: ApiClient, platform: CreatedPlatform, *names: str) -> list[CreatedNode]:
     """Create a chain of nodes, in which each is the parent of the next."""
-    nodes: list[Node] = []
+    nodes: list[CreatedNode] = []
     for name in names:
-        nodes.append(plant(api, platform, name, nodes[-1] if nodes else None))
+        nodes.append(create_node(api, platform, name, nodes[-1] if nodes else None))
     return nodes
 
 
-def move(api: Api, node: Node, below: Node | None, **fields: Any) -> Answer:
+def move_node(api: ApiClient, node: CreatedNode, parent: CreatedNode | None, **fields: Any) -> ApiResponse:
     """Request the move of a node."""
-    body = {"parentId": below.id if below else None, **fields}
-    return api.patch(node.path, as_=node.platform.owner, json=body)
+    body = {"parentId": parent.id if parent else None, **fields}
+    return api.patch(node.path, caller=node.platform.owner, json=body)
 
 
-def fell(api: Api, node: Node, strategy: str | None = None) -> Answer:
+def delete_node(api: ApiClient, node: CreatedNode, strategy: str | None = None) -> ApiResponse:
     """Request the deletion of a node."""
-    return api.delete(node.path, as_=node.platform.owner, query={"strategy": strategy} if strategy else None)
+    return api.delete(node.path, caller=node.platform.owner, query={"strategy": strategy} if strategy else None)
 
 
-def paths(api: Api, platform: Running, **query: Any) -> list[str]:
+def list_node_paths(api: ApiClient, platform: CreatedPlatform, **query: Any) -> list[str]:
     """List the paths of a platform's nodes."""
-    listed = api.items(f"{platform.path}/taxonomy-nodes", as_=platform.owner, query=query)
+    listed = api.get_items(f"{platform.path}/taxonomy-nodes", caller=platform.owner, query=query)
     return [node["path"] for node in listed]
 
 
-def resolve(api: Api, platform: Running, path: str | None = None, **query: Any) -> Answer:
+def resolve_node(api: ApiClient, platform: CreatedPlatform, path: str | None = None, **query: Any) -> ApiResponse:
     """Request the node that a path or the parameters of a query resolve to."""
     query = {**query, **({"path": path} if path is not None else {})}
-    return api.get(f"{platform.path}/taxonomy-resolve", as_=platform.owner, query=query)
+    return api.get(f"{platform.path}/taxonomy-resolve", caller=platform.owner, query=query)
 
 
-def put_on(
-    api: Api, node: Node, entity_type: str = "lesson", entity_id: str | None = None, *, as_: Caller | None = None
-) -> Answer:
+def post_attachment(
+    api: ApiClient,
+    node: CreatedNode,
+    entity_type: str = "lesson",
+    entity_id: str | None = None,
+    *,
+    caller: Caller | None = None,
+) -> ApiResponse:
     """Request an attachment of a node, by default to a new entity, and return the response."""
     body = {"entityType": entity_type, "entityId": entity_id or str(uuid4())}
-    return api.post(f"{node.path}/attachments", as_=as_ or node.platform.owner, json=body)
+    return api.post(f"{node.path}/attachments", caller=caller or node.platform.owner, json=body)
 
 
-def attach(api: Api, node: Node, entity_type: str = "lesson", entity_id: str | None = None) -> Attached:
+def create_attachment(
+    api: ApiClient, node: CreatedNode, entity_type: str = "lesson", entity_id: str | None = None
+) -> CreatedAttachment:
     """Attach a node to an entity."""
-    answer = put_on(api, node, entity_type, entity_id)
+    answer = post_attachment(api, node, entity_type, entity_id)
     assert answer.status == 201, answer.text
-    return Attached(answer.json, node)
+    return CreatedAttachment(answer.json, node)

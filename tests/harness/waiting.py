@@ -4,9 +4,9 @@ import time
 from collections.abc import Callable
 
 
-def until(reached: Callable[[], bool], seconds: float = 10, *, every: float = 0.01) -> None:
+def wait_until(condition: Callable[[], bool], timeout_seconds: float = 10, *, interval_seconds: float = 0.01) -> None:
     """Wait until a condition is true. Raises AssertionError after the timeout."""
-    deadline = time.monotonic() + seconds
-    while not reached():
+    deadline = time.monotonic() + timeout_seconds
+    while not condition():
         assert time.monotonic() < deadline
-        time.sleep(every)
+        time.sleep(interval_seconds)

@@ -4,17 +4,17 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from tests.harness.api import Answer, Api, Json
-from tests.harness.builders import Made
-from tests.harness.organizations import Founded
-from tests.harness.receiver import Receiver, Request
+from tests.harness.api import ApiClient, ApiResponse, Json
+from tests.harness.builders import CreatedRecord
+from tests.harness.organizations import CreatedOrganization
+from tests.harness.receiver import ReceivedRequest, Receiver
 
 
 @dataclass(frozen=True)
-class Hook(Made):
+class CreatedWebhook(CreatedRecord):
     """A webhook."""
 
-    organization: Founded
+    organization: CreatedOrganization
 
     listed_at = "{organization.path}/webhooks"
 
@@ -24,48 +24,50 @@ class Hook(Made):
         return str(self.record["secret"])
 
 
-def hook(api: Api, organization: Founded, url: str | Receiver, **fields: Any) -> Hook:
+def create_webhook(
+    api: ApiClient, organization: CreatedOrganization, url: str | Receiver, **fields: Any
+) -> CreatedWebhook:
     """Create a webhook as the owner of an organization."""
     target = url if isinstance(url, str) else url.url
-    answer = api.post(f"{organization.path}/webhooks", as_=organization.owner, json={"url": target, **fields})
+    answer = api.post(f"{organization.path}/webhooks", caller=organization.owner, json={"url": target, **fields})
     assert answer.status == 201, answer.text
-    return Hook(answer.json, organization)
+    return CreatedWebhook(answer.json, organization)
 
 
-def shown(api: Api, made: Hook) -> Json:
+def get_webhook(api: ApiClient, webhook: CreatedWebhook) -> Json:
     """Read a webhook as the owner of its organization."""
-    return api.get(made.path, as_=made.organization.owner).json
+    return api.get(webhook.path, caller=webhook.organization.owner).json
 
 
-def change(api: Api, made: Hook, **fields: Any) -> Answer:
+def update_webhook(api: ApiClient, webhook: CreatedWebhook, **fields: Any) -> ApiResponse:
     """Change a webhook as the owner of its organization."""
-    answer = api.patch(made.path, as_=made.organization.owner, json=fields)
+    answer = api.patch(webhook.path, caller=webhook.organization.owner, json=fields)
     assert answer.status == 200, answer.text
     return answer
 
 
-def deliveries(api: Api, made: Hook, **query: object) -> list[Json]:
+def list_deliveries(api: ApiClient, webhook: CreatedWebhook, **query: object) -> list[Json]:
     """List the deliveries to a webhook, the oldest first."""
-    return api.items(f"{made.path}/deliveries", as_=made.organization.owner, query=query)[::-1]
+    return api.get_items(f"{webhook.path}/deliveries", caller=webhook.organization.owner, query=query)[::-1]
 
 
-def delivery(api: Api, made: Hook, event_type: str) -> Json:
+def get_delivery(api: ApiClient, webhook: CreatedWebhook, event_type: str) -> Json:
     """Return the only delivery of an event type."""
-    (match,) = [each for each in deliveries(api, made) if each["eventType"] == event_type]
+    (match,) = [each for each in list_deliveries(api, webhook) if each["eventType"] == event_type]
     return match
 
 
-def rename(api: Api, organization: Founded, name: str) -> None:
+def rename_organization(api: ApiClient, organization: CreatedOrganization, name: str) -> None:
     """Rename an organization, which emits `organization.updated`."""
-    assert api.patch(organization.path, as_=organization.owner, json={"name": name}).status == 200
+    assert api.patch(organization.path, caller=organization.owner, json={"name": name}).status == 200
 
 
-def types(receiver: Receiver) -> list[str]:
+def received_event_types(receiver: Receiver) -> list[str]:
     """Return the types of the events that a receiver got, in order."""
-    return [told(request)["type"] for request in receiver.requests]
+    return [parse_event(request)["type"] for request in receiver.requests]
 
 
-def told(request: Request) -> Json:
+def parse_event(request: ReceivedRequest) -> Json:
     """Return the event in the body of a request."""
     body: Json = json.loads(request.body)
     return body

@@ -11,8 +11,8 @@ from moto.sqs.models import Queue
 
 from chalicelib.kernel.core.clock import now, now_ms
 from infrastructure.resources import QUEUES, queue_name
-from tests.harness.calls import Calls, recorded
-from tests.harness.cloud import PREFIX, queues, stored
+from tests.harness.calls import RecordedCalls, record_calls
+from tests.harness.cloud import PREFIX, all_items, get_queues
 
 Json = dict[str, Any]
 
@@ -30,11 +30,11 @@ _SCHEDULED_EVENT: Final[Json] = {
 
 
 @dataclass
-class Delivered:
+class DeliveryResult:
     """The bodies of the messages that were processed, and of those that failed and stay in their queues."""
 
-    done: list[str] = field(default_factory=list)
-    failed: list[str] = field(default_factory=list)
+    processed_bodies: list[str] = field(default_factory=list)
+    failed_bodies: list[str] = field(default_factory=list)
 
 
 class Workers:
@@ -43,25 +43,25 @@ class Workers:
     def __init__(self, app: Chalice) -> None:
         self._app = app
         self._in_process = set[str]()
-        self.calls = Calls()
+        self.last_calls = RecordedCalls()
         """The AWS calls of the last batch or scheduled event."""
 
-    def deliver(self, *, delayed: bool = False) -> list[str]:
+    def deliver(self, *, include_delayed: bool = False) -> list[str]:
         """Deliver all queued messages, also those that they queue, and return their bodies. None may fail.
 
         Messages whose delay is not over are delivered only with `include_delayed`.
         """
-        delivered = self.attempt(delayed=delayed)
-        assert delivered.failed == []
-        return delivered.done
+        delivered = self.try_deliver(include_delayed=include_delayed)
+        assert delivered.failed_bodies == []
+        return delivered.processed_bodies
 
-    def attempt(self, *, delayed: bool = False) -> Delivered:
+    def try_deliver(self, *, include_delayed: bool = False) -> DeliveryResult:
         """Deliver all queued messages once. Messages that fail stay in their queues for the next call.
 
         A nested call acts as another worker: it does not receive messages that the outer call is processing.
         """
-        delivered, failed = Delivered(), set[str]()
-        while batch := next(self._batches(failed | self._in_process, delayed=delayed), None):
+        delivered, failed = DeliveryResult(), set[str]()
+        while batch := next(self._batches(failed | self._in_process, delayed=include_delayed), None):
             source, queue, messages = batch
             with self._processing(messages):
                 answer = self._call(source.name, {"Records": [_to_sqs_record(queue, message) for message in messages]})
@@ -69,34 +69,34 @@ class Workers:
             failed |= failed_ids
             for message in messages:
                 if message.id in failed_ids:
-                    delivered.failed.append(message.body)
+                    delivered.failed_bodies.append(message.body)
                 else:
-                    delivered.done.append(message.body)
+                    delivered.processed_bodies.append(message.body)
                     queue._messages.remove(message)  # noqa: SLF001
         return delivered
 
-    def sweep(self) -> None:
+    def run_sweep(self) -> None:
         """Run the schedule of the sweep once."""
         self._call("sweep", _SCHEDULED_EVENT)
 
-    def anchor(self) -> None:
+    def run_hourly_anchoring(self) -> None:
         """Run the hourly schedule of the anchors once."""
         self._call("anchor", _SCHEDULED_EVENT)
 
-    def migrate(self) -> list[Json]:
+    def run_migrations(self) -> list[Json]:
         """Call the function that applies migrations, as a deployment does, and return its response."""
         answer: list[Json] = self._call("migrate", {})
         return answer
 
-    def settle(self) -> None:
+    def run_until_idle(self) -> None:
         """Deliver all messages, then sweep and deliver again if tasks are due."""
         self.deliver()
         if _is_anything_due():
-            self.sweep()
+            self.run_sweep()
             self.deliver()
 
     def _call(self, handler: str, event: Json) -> Any:
-        with recorded() as self.calls:
+        with record_calls() as self.last_calls:
             return self._app.handler_map[handler](event, LambdaContext(handler, 512, 60_000))
 
     @contextmanager
@@ -111,7 +111,7 @@ class Workers:
     def _batches(self, hidden: set[str], *, delayed: bool) -> Iterator[tuple[SQSEventConfig, Queue, list[Any]]]:
         for source in self._app.event_sources:
             if isinstance(source, SQSEventConfig):
-                queue = waiting(str(source.queue))
+                queue = get_queue(str(source.queue))
                 blocked_groups = {message.group_id for message in queue._messages if message.id in hidden} - {None}  # noqa: SLF001
                 ready = [m for m in queue._messages if delayed or m.delayed_until <= now_ms()]  # noqa: SLF001
                 available = [m for m in ready if m.id not in hidden and m.group_id not in blocked_groups]
@@ -121,18 +121,18 @@ class Workers:
 
 def _is_anything_due() -> bool:
     latest_due_key = f"{now()}~"
-    return any(item.get("duesk", "~") <= latest_due_key for item in stored())
+    return any(item.get("duesk", "~") <= latest_due_key for item in all_items())
 
 
-def waiting(name: str) -> Queue:
+def get_queue(name: str) -> Queue:
     """Return moto's object of a queue by its short name (`jobs`) or its full_name name."""
     full_name = queue_name(PREFIX, name) if name in QUEUES else name
-    return next(queue for queue in queues() if queue.name == full_name)
+    return next(queue for queue in get_queues() if queue.name == full_name)
 
 
-def bodies(name: str) -> list[str]:
+def queued_bodies(name: str) -> list[str]:
     """Return the bodies of the messages in a queue."""
-    return [message.body for message in waiting(name)._messages]  # noqa: SLF001
+    return [message.body for message in get_queue(name)._messages]  # noqa: SLF001
 
 
 def _to_sqs_record(queue: Queue, message: Any) -> Json:

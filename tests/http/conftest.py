@@ -7,63 +7,63 @@ import pytest
 from chalicelib.features.audit.log.logic import entry_queries as logs
 from chalicelib.features.audit.log.logic import log_verification
 from chalicelib.kernel.outbound import webhook_client
-from tests.conftest import Configure
-from tests.harness.api import Api, Json
+from tests.conftest import SettingsOverride
+from tests.harness.api import ApiClient, Json
 from tests.harness.callers import Issuer, Person
-from tests.harness.domains import claim, holds, verify
-from tests.harness.invitations import Invited, invite
+from tests.harness.domains import claim_domain, publish_dns_records, verify_domain
+from tests.harness.invitations import CreatedInvitation, create_invitation
 from tests.harness.nameserver import Nameserver
-from tests.harness.organizations import Founded, found
-from tests.harness.platforms import Room, Running, make_space, run_platform, takes_part
+from tests.harness.organizations import CreatedOrganization, create_organization
+from tests.harness.platforms import CreatedPlatform, CreatedSpace, add_platform_member, create_platform, create_space
 from tests.harness.receiver import Receiver
-from tests.harness.scenes import scene
-from tests.harness.sites import Leaf, Published, make_site, page_of
-from tests.harness.sources import Library, World, sources
-from tests.harness.webhooks import Hook, hook
+from tests.harness.scenes import cached_scenario
+from tests.harness.sites import CreatedPage, CreatedSite, create_published_page, create_site
+from tests.harness.sources import FakeSources, ResearchClient, serve_fake_sources
+from tests.harness.webhooks import CreatedWebhook, create_webhook
 from tests.harness.workers import Workers
 
 
 @pytest.fixture
-def platform(api: Api, organization: Founded) -> Running:
+def platform(api: ApiClient, organization: CreatedOrganization) -> CreatedPlatform:
     """A draft platform of Ada's organization."""
-    return run_platform(api, organization)
+    return create_platform(api, organization)
 
 
 @pytest.fixture
-def looms(api: Api, platform: Running) -> Room:
+def space(api: ApiClient, platform: CreatedPlatform) -> CreatedSpace:
     """An open space of the platform."""
-    return make_space(api, platform)
+    return create_space(api, platform)
 
 
 @pytest.fixture
-def site(api: Api, organization: Founded) -> Published:
+def site(api: ApiClient, organization: CreatedOrganization) -> CreatedSite:
     """A site of Ada's organization, published and empty."""
-    return make_site(api, organization)
+    return create_site(api, organization)
 
 
 @pytest.fixture
-def home(api: Api, site: Published) -> Leaf:
+def home_page(api: ApiClient, site: CreatedSite) -> CreatedPage:
     """The published home page of the site."""
-    return page_of(api, site, "Welcome")
+    return create_published_page(api, site, "Welcome")
 
 
 @pytest.fixture
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+def no_index_retries(monkeypatch: pytest.MonkeyPatch) -> None:
     """Disable the retries for lagging indexes, because indexes in memory do not lag."""
     monkeypatch.setattr(logs, "_INDEX_RETRY_SECONDS", (0.0,))
     monkeypatch.setattr(log_verification, "_RECHECK_SECONDS", (0.0,))
 
 
 @pytest.fixture
-def ten(api: Api, ada: Person, workers: Workers) -> Founded:
+def organization_with_ten_entries(api: ApiClient, ada: Person, workers: Workers) -> CreatedOrganization:
     """An organization whose log holds ten entries, appended in several batches."""
-    return scene("ten", lambda: _create_organization_with_ten_entries(api, ada, workers))
+    return cached_scenario("ten", lambda: _create_organization_with_ten_entries(api, ada, workers))
 
 
-def _create_organization_with_ten_entries(api: Api, owner: Person, workers: Workers) -> Founded:
-    organization = found(api, owner)
+def _create_organization_with_ten_entries(api: ApiClient, owner: Person, workers: Workers) -> CreatedOrganization:
+    organization = create_organization(api, owner)
     for n in range(9):
-        api.patch(organization.path, as_=owner, json={"name": f"Name {n}"})
+        api.patch(organization.path, caller=owner, json={"name": f"Name {n}"})
         if n % 4 == 0:
             workers.deliver()
     workers.deliver()
@@ -71,63 +71,65 @@ def _create_organization_with_ten_entries(api: Api, owner: Person, workers: Work
 
 
 @pytest.fixture
-def private_targets(configure: Configure) -> None:
+def private_targets_allowed(configure: SettingsOverride) -> None:
     """Allow webhooks to private IP addresses."""
     configure(webhook_allow_private="1")
 
 
 @pytest.fixture
-def brisk(monkeypatch: pytest.MonkeyPatch) -> None:
+def short_webhook_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
     """Shorten the timeout of webhooks."""
     monkeypatch.setattr(webhook_client, "TOTAL_SECONDS", 0.3)
 
 
 @pytest.fixture
-def made(api: Api, organization: Founded, workers: Workers, receiver: Receiver) -> Hook:
+def webhook(api: ApiClient, organization: CreatedOrganization, workers: Workers, receiver: Receiver) -> CreatedWebhook:
     """A webhook that subscribes to changes of its organization."""
-    webhook = hook(api, organization, receiver, events=["organization.updated"])
+    webhook = create_webhook(api, organization, receiver, events=["organization.updated"])
     workers.deliver()
     return webhook
 
 
 @pytest.fixture
-def elsewhere(api: Api, organization: Founded) -> Running:
+def other_platform(api: ApiClient, organization: CreatedOrganization) -> CreatedPlatform:
     """Another platform of Ada's organization."""
-    return run_platform(api, organization, name="Looms")
+    return create_platform(api, organization, name="Looms")
 
 
 @pytest.fixture
-def claimed(api: Api, platform: Running) -> Json:
+def claimed_domain(api: ApiClient, platform: CreatedPlatform) -> Json:
     """The response to the claim of a custom domain for the platform."""
-    return claim(api, platform)
+    return claim_domain(api, platform)
 
 
 @pytest.fixture
-def verified(api: Api, platform: Running, claimed: Json, nameserver: Nameserver) -> Running:
+def verified_platform(
+    api: ApiClient, platform: CreatedPlatform, claimed_domain: Json, nameserver: Nameserver
+) -> CreatedPlatform:
     """The platform with a verified custom domain."""
-    holds(nameserver, claimed)
-    assert verify(api, platform).json["status"] == "verified"
+    publish_dns_records(nameserver, claimed_domain)
+    assert verify_domain(api, platform).json["status"] == "verified"
     return platform
 
 
 @pytest.fixture
-def emmy(issuer: Issuer, platform: Running) -> Person:
+def emmy(issuer: Issuer, platform: CreatedPlatform) -> Person:
     """An admin of the platform, who is not a member of the organization."""
-    emmy = issuer.person("emmy", "Emmy Noether")
-    takes_part(platform, emmy, "admin")
+    emmy = issuer.create_person("emmy", "Emmy Noether")
+    add_platform_member(platform, emmy, "admin")
     return emmy
 
 
 @pytest.fixture
-def invited(api: Api, platform: Running, emmy: Person, stranger: Person) -> Invited:
+def invitation(api: ApiClient, platform: CreatedPlatform, emmy: Person, stranger: Person) -> CreatedInvitation:
     """An invitation from Emmy to Sophie, with the role of an editor of the platform."""
-    return invite(api, platform, stranger, as_=emmy, role="editor")
+    return create_invitation(api, platform, stranger, caller=emmy, role="editor")
 
 
 @pytest.fixture
-def world(configure: Configure) -> Iterator[World]:
+def research_sources(configure: SettingsOverride) -> Iterator[FakeSources]:
     """Stand-ins for ORCID, OpenAlex and DBLP, which the service is configured to use."""
-    with sources() as fake_sources:
+    with serve_fake_sources() as fake_sources:
         base_url = fake_sources.receiver.url.rstrip("/")
         configure(
             orcid_base_url=base_url,
@@ -142,6 +144,6 @@ def world(configure: Configure) -> Iterator[World]:
 
 
 @pytest.fixture
-def library(api: Api, workers: Workers, ada: Person) -> Library:
+def research_client(api: ApiClient, workers: Workers, ada: Person) -> ResearchClient:
     """A client of the research operations, for Ada's own library."""
-    return Library(api, workers, ada)
+    return ResearchClient(api, workers, ada)

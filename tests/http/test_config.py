@@ -3,18 +3,24 @@
 import pytest
 
 from chalicelib.features.platforms.modules.models.module_catalogue import MODULE_CATALOGUE
-from tests.conftest import Configure
-from tests.harness.api import Api, Json
+from tests.conftest import SettingsOverride
+from tests.harness.api import ApiClient, Json
 from tests.harness.callers import Caller, Person
-from tests.harness.domains import came_to, shown
-from tests.harness.organizations import Founded, found, make_key
-from tests.harness.platforms import Running, make_space, publish, run_platform, takes_part
+from tests.harness.domains import get_custom_domain, set_domain_state
+from tests.harness.organizations import CreatedOrganization, create_api_key, create_organization
+from tests.harness.platforms import (
+    CreatedPlatform,
+    add_platform_member,
+    create_platform,
+    create_space,
+    publish_platform,
+)
 
 
 @pytest.fixture
-def platform(api: Api, organization: Founded) -> Running:
+def platform(api: ApiClient, organization: CreatedOrganization) -> CreatedPlatform:
     """A published platform of Ada's organization, in which every part of the config has content."""
-    platform = run_platform(api, organization, published=True)
+    platform = create_platform(api, organization, publish=True)
     bodies: Json = {
         "theme": {"mode": "dark"},
         "navigation": {"items": [{"id": "start", "label": "Start", "type": "url", "target": "/"}]},
@@ -33,20 +39,22 @@ def platform(api: Api, organization: Founded) -> Running:
         },
     }
     for part, body in bodies.items():
-        assert api.patch(f"{platform.path}/{part}", as_=organization.owner, json=body).status == 200
+        assert api.patch(f"{platform.path}/{part}", caller=organization.owner, json=body).status == 200
     return platform
 
 
-def get_config(api: Api, platform: Running, as_: Caller | None = None) -> Json:
-    response = api.get(f"{platform.path}/config", as_=as_)
+def get_config(api: ApiClient, platform: CreatedPlatform, caller: Caller | None = None) -> Json:
+    response = api.get(f"{platform.path}/config", caller=caller)
     assert response.status == 200, response.text
     return response.json
 
 
 class TestGetPlatformConfig:
-    def test_the_config_has_all_parts_of_the_platform(self, api: Api, platform: Running, mary: Person) -> None:
-        came_to(platform, "verified")
-        document, record = get_config(api, platform, mary), api.get(platform.path, as_=mary).json
+    def test_the_config_has_all_parts_of_the_platform(
+        self, api: ApiClient, platform: CreatedPlatform, mary: Person
+    ) -> None:
+        set_domain_state(platform, "verified")
+        document, record = get_config(api, platform, mary), api.get(platform.path, caller=mary).json
         assert list(document) == [
             "platform",
             "theme",
@@ -74,10 +82,10 @@ class TestGetPlatformConfig:
             "name": "Events",
             "dependsOn": [],
         }
-        assert document["projectBlocks"] == api.get(f"{platform.path}/project-blocks", as_=mary).json["items"]
+        assert document["projectBlocks"] == api.get(f"{platform.path}/project-blocks", caller=mary).json["items"]
         records = [
             {name: record[name] for name in ("purpose", "type", "name", "expected")}
-            for record in shown(api, platform)["records"]
+            for record in get_custom_domain(api, platform)["records"]
         ]
         assert [record["purpose"] for record in records] == ["ownership", "routing"]
         assert document["customDomain"] == {
@@ -87,13 +95,13 @@ class TestGetPlatformConfig:
             "records": records,
         }
 
-    def test_the_config_takes_two_round_trips(self, api: Api, platform: Running, mary: Person) -> None:
-        api.get(platform.path, as_=mary)
-        response = api.get(f"{platform.path}/config", as_=mary)
-        assert response.calls.names == ["dynamodb:BatchGetItem", "dynamodb:Query"]
+    def test_the_config_takes_two_round_trips(self, api: ApiClient, platform: CreatedPlatform, mary: Person) -> None:
+        api.get(platform.path, caller=mary)
+        response = api.get(f"{platform.path}/config", caller=mary)
+        assert response.calls.call_names == ["dynamodb:BatchGetItem", "dynamodb:Query"]
 
     def test_the_version_grows_with_every_change_of_the_config(
-        self, api: Api, platform: Running, organization: Founded
+        self, api: ApiClient, platform: CreatedPlatform, organization: CreatedOrganization
     ) -> None:
         ada, versions, etags = organization.owner, [0], [""]
         changes: list[tuple[str, Json]] = [
@@ -104,19 +112,21 @@ class TestGetPlatformConfig:
             ("/project-blocks", {"projectBlocks": []}),
         ]
         for path, body in changes:
-            assert api.patch(f"{platform.path}{path}", as_=ada, json=body).status == 200
-            response = api.get(f"{platform.path}/config", as_=ada)
+            assert api.patch(f"{platform.path}{path}", caller=ada, json=body).status == 200
+            response = api.get(f"{platform.path}/config", caller=ada)
             versions.append(response.json["version"])
             etags.append(response.etag)
-        came_to(platform, "pending")
+        set_domain_state(platform, "pending")
         versions.append(get_config(api, platform, ada)["version"])
         assert versions == sorted(set(versions))
         assert len(set(etags)) == len(etags)
 
 
 class TestPublicConfig:
-    def test_the_public_config_omits_internal_fields(self, api: Api, platform: Running, mary: Person) -> None:
-        came_to(platform, "verified")
+    def test_the_public_config_omits_internal_fields(
+        self, api: ApiClient, platform: CreatedPlatform, mary: Person
+    ) -> None:
+        set_domain_state(platform, "verified")
         member_config, public_config = get_config(api, platform, mary), get_config(api, platform)
         assert public_config["customDomain"] == {"domain": "shop.example.com", "status": "verified"}
         settings = {module["moduleId"]: module["settings"] for module in public_config["modules"]}
@@ -127,61 +137,67 @@ class TestPublicConfig:
         assert "of off" not in str(public_config)
 
     @pytest.mark.parametrize("status", ["pending", "failed", "lapsed"])
-    def test_the_public_config_omits_an_unverified_domain(self, api: Api, platform: Running, status: str) -> None:
-        came_to(platform, status)
+    def test_the_public_config_omits_an_unverified_domain(
+        self, api: ApiClient, platform: CreatedPlatform, status: str
+    ) -> None:
+        set_domain_state(platform, status)
         assert get_config(api, platform)["customDomain"] is None
 
     def test_callers_without_a_membership_get_the_public_config(
-        self, api: Api, platform: Running, stranger: Person, operator: Person
+        self, api: ApiClient, platform: CreatedPlatform, stranger: Person, operator: Person
     ) -> None:
-        key = make_key(api, found(api, stranger, name="Rivals"), "admin")
+        key = create_api_key(api, create_organization(api, stranger, name="Rivals"), "admin")
         public = get_config(api, platform)
         assert [get_config(api, platform, caller) for caller in (stranger, operator, key)] == [public] * 3
-        takes_part(platform, stranger)
+        add_platform_member(platform, stranger)
         assert get_config(api, platform, stranger) != public
 
     def test_the_config_of_a_draft_is_not_found(
-        self, api: Api, platform: Running, stranger: Person, mary: Person
+        self, api: ApiClient, platform: CreatedPlatform, stranger: Person, mary: Person
     ) -> None:
-        api.patch(f"{platform.path}/publish", as_=platform.owner, json={"published": False})
-        rejected = [api.get(f"{platform.path}/config", as_=caller) for caller in (None, stranger)]
+        api.patch(f"{platform.path}/publish", caller=platform.owner, json={"published": False})
+        rejected = [api.get(f"{platform.path}/config", caller=caller) for caller in (None, stranger)]
         missing = api.get("/platforms/01939d3c-0000-7000-8000-0000000000ff/config")
-        assert [response.refusal for response in rejected] == [missing.refusal] * 2
-        assert missing.code == "404 not_found"
+        assert [response.comparable_problem for response in rejected] == [missing.comparable_problem] * 2
+        assert missing.status_and_code == "404 not_found"
         assert get_config(api, platform, mary)["platform"]["status"] == "draft"
 
     def test_the_public_config_omits_a_private_home_space(
-        self, api: Api, platform: Running, organization: Founded, mary: Person
+        self, api: ApiClient, platform: CreatedPlatform, organization: CreatedOrganization, mary: Person
     ) -> None:
-        space = make_space(api, platform)
-        api.patch(f"{platform.path}/home", as_=organization.owner, json={"spaceId": space.id})
+        space = create_space(api, platform)
+        api.patch(f"{platform.path}/home", caller=organization.owner, json={"spaceId": space.id})
         assert get_config(api, platform)["home"]["spaceId"] == space.id
-        api.patch(space.path, as_=organization.owner, json={"visibility": "private"})
+        api.patch(space.path, caller=organization.owner, json={"visibility": "private"})
         assert get_config(api, platform)["home"] == {**get_config(api, platform, mary)["home"], "spaceId": None}
-        api.delete(space.path, as_=organization.owner)
+        api.delete(space.path, caller=organization.owner)
         assert get_config(api, platform)["home"]["spaceId"] is None
 
 
 class TestCaching:
-    def test_caches_may_store_the_public_config(self, api: Api, platform: Running, stranger: Person) -> None:
+    def test_caches_may_store_the_public_config(
+        self, api: ApiClient, platform: CreatedPlatform, stranger: Person
+    ) -> None:
         response = api.get(f"{platform.path}/config")
         assert response.headers["Cache-Control"] == "public, max-age=60"
         assert response.headers["Vary"] == "Authorization"
         not_modified = api.get(f"{platform.path}/config", headers={"If-None-Match": response.etag})
         assert (not_modified.status, not_modified.text, not_modified.etag) == (304, "", response.etag)
         assert not_modified.headers["Cache-Control"] == "public, max-age=60"
-        authenticated = api.get(f"{platform.path}/config", as_=stranger)
+        authenticated = api.get(f"{platform.path}/config", caller=stranger)
         assert authenticated.headers["Cache-Control"] == "private, no-cache"
         assert authenticated.headers["Vary"] == "Authorization"
 
-    def test_vary_lists_authorization_and_origin(self, api: Api, platform: Running, configure: Configure) -> None:
+    def test_vary_lists_authorization_and_origin(
+        self, api: ApiClient, platform: CreatedPlatform, configure: SettingsOverride
+    ) -> None:
         configure(cors_origins="https://app.example")
         response = api.get(f"{platform.path}/config", headers={"Origin": "https://app.example"})
         assert response.headers["Vary"] == "Authorization, Origin"
 
     def test_the_etag_of_the_public_config_does_not_match_the_members_config(
-        self, api: Api, platform: Running, mary: Person
+        self, api: ApiClient, platform: CreatedPlatform, mary: Person
     ) -> None:
-        publish(api, platform)
+        publish_platform(api, platform)
         public_etag = api.get(f"{platform.path}/config").etag
-        assert api.get(f"{platform.path}/config", as_=mary, headers={"If-None-Match": public_etag}).status == 200
+        assert api.get(f"{platform.path}/config", caller=mary, headers={"If-None-Match": public_etag}).status == 200

@@ -2,21 +2,21 @@ from collections.abc import Sequence
 
 import pytest
 
-from tests.harness.api import Api, Json
+from tests.harness.api import ApiClient, Json
 from tests.harness.callers import Person
-from tests.harness.domains import came_to, claim, path
-from tests.harness.organizations import Founded, found, make_key
-from tests.harness.platforms import run_platform
+from tests.harness.domains import claim_domain, custom_domain_path, set_domain_state
+from tests.harness.organizations import CreatedOrganization, create_api_key, create_organization
+from tests.harness.platforms import create_platform
 
 CHECKED = "2026-11-20T09:30:00.000Z"
 
 
-def create_platforms(api: Api, organization: Founded, count: int = 1) -> list[str]:
+def create_platforms(api: ApiClient, organization: CreatedOrganization, count: int = 1) -> list[str]:
     """Create platforms and return their ids, in the order of their creation."""
-    return [run_platform(api, organization).id for _ in range(count)]
+    return [create_platform(api, organization).id for _ in range(count)]
 
 
-def inventory_path(organization: Founded) -> str:
+def inventory_path(organization: CreatedOrganization) -> str:
     return f"{organization.path}/domains/inventory"
 
 
@@ -26,16 +26,16 @@ def platform_ids(items: Sequence[Json]) -> list[str]:
 
 class TestListDomainInventory:
     def test_an_organization_without_platforms_has_an_empty_inventory(
-        self, api: Api, organization: Founded, mary: Person
+        self, api: ApiClient, organization: CreatedOrganization, mary: Person
     ) -> None:
-        assert api.get(inventory_path(organization), as_=mary).json == {"items": [], "nextCursor": None}
+        assert api.get(inventory_path(organization), caller=mary).json == {"items": [], "nextCursor": None}
 
     def test_an_item_has_exactly_the_fields_of_the_contract(
-        self, api: Api, organization: Founded, mary: Person
+        self, api: ApiClient, organization: CreatedOrganization, mary: Person
     ) -> None:
-        platform = run_platform(api, organization, slug="engines", name="Analytical Engines")
-        came_to(platform, "verified", "engines.example.com", verified_at=CHECKED, last_checked_at=CHECKED)
-        assert api.get(inventory_path(organization), as_=mary).json["items"] == [
+        platform = create_platform(api, organization, slug="engines", name="Analytical Engines")
+        set_domain_state(platform, "verified", "engines.example.com", verified_at=CHECKED, last_checked_at=CHECKED)
+        assert api.get(inventory_path(organization), caller=mary).json["items"] == [
             {
                 "platformId": platform.id,
                 "platformSlug": "engines",
@@ -48,118 +48,135 @@ class TestListDomainInventory:
             }
         ]
 
-    def test_the_inventory_follows_changes_of_platforms_and_domains(self, api: Api, organization: Founded) -> None:
-        platform, owner = run_platform(api, organization, slug="engines"), organization.owner
-        claim(api, platform, "engines.example.com")
-        api.patch(platform.path, as_=owner, json={"name": "Looms", "slug": "looms"})
-        (entry,) = api.items(inventory_path(organization), as_=owner)
+    def test_the_inventory_follows_changes_of_platforms_and_domains(
+        self, api: ApiClient, organization: CreatedOrganization
+    ) -> None:
+        platform, owner = create_platform(api, organization, slug="engines"), organization.owner
+        claim_domain(api, platform, "engines.example.com")
+        api.patch(platform.path, caller=owner, json={"name": "Looms", "slug": "looms"})
+        (entry,) = api.get_items(inventory_path(organization), caller=owner)
         names = [entry[name] for name in ("platformSlug", "platformName", "subdomain")]
         assert names == ["looms", "Looms", "looms"]
         assert (entry["customDomain"], entry["verificationStatus"]) == ("engines.example.com", "pending")
-        api.delete(path(platform), as_=owner)
-        (entry,) = api.items(inventory_path(organization), as_=owner)
+        api.delete(custom_domain_path(platform), caller=owner)
+        (entry,) = api.get_items(inventory_path(organization), caller=owner)
         assert (entry["customDomain"], entry["verificationStatus"]) == (None, "none")
-        api.delete(platform.path, as_=owner)
-        assert api.items(inventory_path(organization), as_=owner) == []
+        api.delete(platform.path, caller=owner)
+        assert api.get_items(inventory_path(organization), caller=owner) == []
 
-    def test_a_platform_without_a_domain_is_listed(self, api: Api, organization: Founded, mary: Person) -> None:
+    def test_a_platform_without_a_domain_is_listed(
+        self, api: ApiClient, organization: CreatedOrganization, mary: Person
+    ) -> None:
         create_platforms(api, organization)
-        (item,) = api.items(inventory_path(organization), as_=mary)
+        (item,) = api.get_items(inventory_path(organization), caller=mary)
         empty_fields = ("customDomain", "verificationStatus", "verifiedAt", "lastCheckedAt")
         assert [item[name] for name in empty_fields] == [None, "none", None, None]
 
     def test_platforms_are_listed_in_the_order_of_their_creation(
-        self, api: Api, organization: Founded, mary: Person
+        self, api: ApiClient, organization: CreatedOrganization, mary: Person
     ) -> None:
-        created_ids = [run_platform(api, organization, name=name).id for name in "caebd"]
-        assert platform_ids(api.items(inventory_path(organization), as_=mary)) == created_ids
+        created_ids = [create_platform(api, organization, name=name).id for name in "caebd"]
+        assert platform_ids(api.get_items(inventory_path(organization), caller=mary)) == created_ids
 
     @pytest.mark.parametrize(("limit", "sizes"), [(1, [1] * 5), (2, [2, 2, 1]), (3, [3, 2]), (100, [5])])
     def test_pagination_yields_each_platform_once(
-        self, api: Api, organization: Founded, mary: Person, limit: int, sizes: list[int]
+        self, api: ApiClient, organization: CreatedOrganization, mary: Person, limit: int, sizes: list[int]
     ) -> None:
         created_ids = create_platforms(api, organization, 5)
-        pages = api.pages(inventory_path(organization), as_=mary, query={"limit": limit})
+        pages = api.get_pages(inventory_path(organization), caller=mary, query={"limit": limit})
         assert platform_ids([item for page in pages for item in page["items"]]) == created_ids
         assert [len(page["items"]) for page in pages if page["items"]] == sizes
 
-    def test_only_platforms_are_listed(self, api: Api, organization: Founded, ada: Person) -> None:
-        make_key(api, organization)
+    def test_only_platforms_are_listed(self, api: ApiClient, organization: CreatedOrganization, ada: Person) -> None:
+        create_api_key(api, organization)
         created_ids = create_platforms(api, organization)
-        assert platform_ids(api.items(inventory_path(organization), as_=ada)) == created_ids
+        assert platform_ids(api.get_items(inventory_path(organization), caller=ada)) == created_ids
 
-    def test_an_organization_sees_only_its_own_platforms(self, api: Api, organization: Founded, ada: Person) -> None:
-        other_organization = found(api, ada)
-        came_to(run_platform(api, other_organization), "verified")
-        assert api.items(inventory_path(organization), as_=ada) == []
-        assert api.items(inventory_path(organization), as_=ada, query={"verificationStatus": "verified"}) == []
+    def test_an_organization_sees_only_its_own_platforms(
+        self, api: ApiClient, organization: CreatedOrganization, ada: Person
+    ) -> None:
+        other_organization = create_organization(api, ada)
+        set_domain_state(create_platform(api, other_organization), "verified")
+        assert api.get_items(inventory_path(organization), caller=ada) == []
+        assert api.get_items(inventory_path(organization), caller=ada, query={"verificationStatus": "verified"}) == []
 
     def test_only_members_see_the_inventory(
-        self, api: Api, organization: Founded, mary: Person, stranger: Person
+        self, api: ApiClient, organization: CreatedOrganization, mary: Person, stranger: Person
     ) -> None:
-        assert api.get(inventory_path(organization), as_=mary).status == 200
-        assert api.get(inventory_path(organization), as_=stranger).code == "404 not_found"
-        assert api.get(inventory_path(organization)).code == "401 unauthenticated"
+        assert api.get(inventory_path(organization), caller=mary).status == 200
+        assert api.get(inventory_path(organization), caller=stranger).status_and_code == "404 not_found"
+        assert api.get(inventory_path(organization)).status_and_code == "401 unauthenticated"
 
-    def test_a_key_needs_a_domains_scope_or_a_general_one(self, api: Api, organization: Founded) -> None:
+    def test_a_key_needs_a_domains_scope_or_a_general_one(
+        self, api: ApiClient, organization: CreatedOrganization
+    ) -> None:
         for scope in ("domains:read", "domains:write", "read"):
-            assert api.get(inventory_path(organization), as_=make_key(api, organization, scope)).status == 200
-        platforms_key = make_key(api, organization, "platforms:read")
-        assert api.get(inventory_path(organization), as_=platforms_key).code == "403 insufficient_scope"
+            assert api.get(inventory_path(organization), caller=create_api_key(api, organization, scope)).status == 200
+        platforms_key = create_api_key(api, organization, "platforms:read")
+        assert api.get(inventory_path(organization), caller=platforms_key).status_and_code == "403 insufficient_scope"
 
 
 class TestFilterByVerificationStatus:
     @pytest.fixture
-    def platforms(self, api: Api, organization: Founded) -> dict[str, list[str]]:
+    def platforms(self, api: ApiClient, organization: CreatedOrganization) -> dict[str, list[str]]:
         """The ids of two platforms for each status, in the order of their creation."""
         ids_by_status: dict[str, list[str]] = {}
         for status in ["none", "pending", "verified", "failed", "lapsed"] * 2:
-            platform = run_platform(api, organization)
+            platform = create_platform(api, organization)
             if status != "none":
-                came_to(platform, status, f"{status}{len(ids_by_status.get(status, ()))}.example.com")
+                set_domain_state(platform, status, f"{status}{len(ids_by_status.get(status, ()))}.example.com")
             ids_by_status.setdefault(status, []).append(platform.id)
         return ids_by_status
 
     @pytest.mark.parametrize("status", ["none", "pending", "verified", "failed", "lapsed"])
     def test_the_filter_lists_the_platforms_of_one_status(
-        self, api: Api, organization: Founded, mary: Person, platforms: dict[str, list[str]], status: str
+        self,
+        api: ApiClient,
+        organization: CreatedOrganization,
+        mary: Person,
+        platforms: dict[str, list[str]],
+        status: str,
     ) -> None:
-        items = api.items(inventory_path(organization), as_=mary, query={"verificationStatus": status})
+        items = api.get_items(inventory_path(organization), caller=mary, query={"verificationStatus": status})
         assert platform_ids(items) == platforms[status]
         assert {item["verificationStatus"] for item in items} == {status}
         domains = [None] * 2 if status == "none" else [f"{status}{n}.example.com" for n in range(2)]
         assert [item["customDomain"] for item in items] == domains
 
     def test_a_filtered_list_is_paginated(
-        self, api: Api, organization: Founded, mary: Person, platforms: dict[str, list[str]]
+        self, api: ApiClient, organization: CreatedOrganization, mary: Person, platforms: dict[str, list[str]]
     ) -> None:
         query = {"verificationStatus": "pending", "limit": 1}
-        pages = api.pages(inventory_path(organization), as_=mary, query=query)
+        pages = api.get_pages(inventory_path(organization), caller=mary, query=query)
         listed = [platform_ids(page["items"]) for page in pages if page["items"]]
         assert listed == [[platform_id] for platform_id in platforms["pending"]]
 
     @pytest.mark.usefixtures("platforms")
-    def test_a_cursor_is_valid_only_for_its_status(self, api: Api, organization: Founded, mary: Person) -> None:
+    def test_a_cursor_is_valid_only_for_its_status(
+        self, api: ApiClient, organization: CreatedOrganization, mary: Person
+    ) -> None:
         query = {"verificationStatus": "pending", "limit": 1}
-        cursor = api.get(inventory_path(organization), as_=mary, query=query).json["nextCursor"]
+        cursor = api.get(inventory_path(organization), caller=mary, query=query).json["nextCursor"]
         for other_query in ({}, {"verificationStatus": "verified"}):
-            response = api.get(inventory_path(organization), as_=mary, query={**other_query, "cursor": cursor})
-            assert response.code == "400 invalid_cursor"
+            response = api.get(inventory_path(organization), caller=mary, query={**other_query, "cursor": cursor})
+            assert response.status_and_code == "400 invalid_cursor"
 
     @pytest.mark.usefixtures("platforms")
     def test_a_page_takes_one_query_with_the_limit_of_the_page(
-        self, api: Api, organization: Founded, mary: Person
+        self, api: ApiClient, organization: CreatedOrganization, mary: Person
     ) -> None:
         for query, index in (({"limit": 1}, None), ({"limit": 1, "verificationStatus": "lapsed"}, "facet1")):
             (query_parameters,) = (
                 call.parameters
-                for call in api.get(inventory_path(organization), as_=mary, query=query).calls.made
+                for call in api.get(inventory_path(organization), caller=mary, query=query).calls.call_list
                 if call.name == "dynamodb:Query"
             )
             assert (query_parameters["Limit"], query_parameters.get("IndexName")) == (1, index)
 
     @pytest.mark.parametrize("status", ["", "Verified", "unknown", "verified,failed"])
-    def test_other_statuses_are_rejected(self, api: Api, organization: Founded, mary: Person, status: str) -> None:
-        response = api.get(inventory_path(organization), as_=mary, query={"verificationStatus": status})
-        assert response.code == "422 validation_failed"
-        assert set(response.faults) == {"query/verificationStatus"}
+    def test_other_statuses_are_rejected(
+        self, api: ApiClient, organization: CreatedOrganization, mary: Person, status: str
+    ) -> None:
+        response = api.get(inventory_path(organization), caller=mary, query={"verificationStatus": status})
+        assert response.status_and_code == "422 validation_failed"
+        assert set(response.errors) == {"query/verificationStatus"}

@@ -7,16 +7,16 @@ from jsonschema import Draft202012Validator
 from chalicelib.entrypoints import openapi
 from chalicelib.entrypoints.catalogue import events
 from chalicelib.features.notifications.models.event_types import EVENT_TYPES
-from tests.harness.api import Api
+from tests.harness.api import ApiClient
 from tests.harness.callers import Person
-from tests.harness.logs import log_of
-from tests.harness.organizations import Founded
+from tests.harness.logs import list_entries
+from tests.harness.organizations import CreatedOrganization
 
 
 @pytest.fixture
-def listed_event_types(api: Api) -> dict[str, dict[str, Any]]:
+def listed_event_types(api: ApiClient) -> dict[str, dict[str, Any]]:
     """The event types of the public list, by name."""
-    return {item["type"]: item for item in api.items("/event-types")}
+    return {item["type"]: item for item in api.get_items("/event-types")}
 
 
 def test_every_event_type_is_listed_with_its_description(listed_event_types: dict[str, dict[str, Any]]) -> None:
@@ -50,19 +50,19 @@ def test_the_list_equals_the_webhooks_of_the_openapi_document(listed_event_types
 
 
 def test_a_real_event_matches_its_schema(
-    api: Api, organization: Founded, ada: Person, listed_event_types: dict[str, dict[str, Any]]
+    api: ApiClient, organization: CreatedOrganization, ada: Person, listed_event_types: dict[str, dict[str, Any]]
 ) -> None:
-    api.patch(organization.path, as_=ada, json={"name": "Looms"})
-    (entry,) = log_of(api, organization, type="organization.updated")
+    api.patch(organization.path, caller=ada, json={"name": "Looms"})
+    (entry,) = list_entries(api, organization, type="organization.updated")
     schema = listed_event_types["organization.updated"]["schema"]
     assert list(Draft202012Validator(schema).iter_errors(entry["data"])) == []
     assert list(Draft202012Validator(schema).iter_errors({**entry["data"], "status": "lost"}))
 
 
-def test_a_cursor_is_valid_from_another_network_and_for_a_user(api: Api, ada: Person) -> None:
+def test_a_cursor_is_valid_from_another_network_and_for_a_user(api: ApiClient, ada: Person) -> None:
     first = api.get("/event-types", query={"limit": 100}).json
     rest = {"limit": 100, "cursor": first["nextCursor"]}
     second = api.get("/event-types", query=rest, ip="198.51.100.9").json
     assert [item["type"] for item in [*first["items"], *second["items"]]] == events()
     assert second["nextCursor"] is None
-    assert api.get("/event-types", query=rest, as_=ada).json == second
+    assert api.get("/event-types", query=rest, caller=ada).json == second

@@ -10,12 +10,12 @@ from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.unique_values import MAX_FORMER_NAMES
 from chalicelib.kernel.transactions.unique_items import guard_key
 from tests.harness import cloud
-from tests.harness.api import Answer, Api, Json
+from tests.harness.api import ApiClient, ApiResponse, Json
 from tests.harness.callers import Person
 from tests.harness.clock import Clock
-from tests.harness.organizations import Founded, found
-from tests.harness.platforms import Running, make_space, run_platform
-from tests.harness.sites import make_site
+from tests.harness.organizations import CreatedOrganization, create_organization
+from tests.harness.platforms import CreatedPlatform, create_platform, create_space
+from tests.harness.sites import create_site
 from tests.harness.workers import Workers
 
 TAKEN: Final = "409 slug_taken"
@@ -25,13 +25,13 @@ TAKEN: Final = "409 slug_taken"
 class SluggedType:
     """A type of record with a slug: where it is created, and with which further fields."""
 
-    api: Api
+    api: ApiClient
     owner: Person
     listed_at: str
     body: Json
 
-    def request_creation(self, slug: str) -> Answer:
-        return self.api.post(self.listed_at, as_=self.owner, json={"name": "Looms", "slug": slug, **self.body})
+    def request_creation(self, slug: str) -> ApiResponse:
+        return self.api.post(self.listed_at, caller=self.owner, json={"name": "Looms", "slug": slug, **self.body})
 
     def create(self, slug: str) -> str:
         response = self.request_creation(slug)
@@ -40,25 +40,27 @@ class SluggedType:
 
     def rename(self, path: str, *slugs: str) -> None:
         for slug in slugs:
-            response = self.api.patch(path, as_=self.owner, json={"slug": slug})
+            response = self.api.patch(path, caller=self.owner, json={"slug": slug})
             assert response.status == 200, response.text
 
     def is_free(self, slug: str) -> bool:
         response = self.request_creation(slug)
         if response.status != 201:
-            assert response.code == TAKEN
+            assert response.status_and_code == TAKEN
             return False
-        assert self.api.delete(response.location, as_=self.owner).status in (202, 204)
+        assert self.api.delete(response.location, caller=self.owner).status in (202, 204)
         return True
 
 
 @pytest.fixture(params=["organizations", "platforms", "sites", "spaces"])
-def slugged_type(request: pytest.FixtureRequest, api: Api, organization: Founded, ada: Person) -> SluggedType:
+def slugged_type(
+    request: pytest.FixtureRequest, api: ApiClient, organization: CreatedOrganization, ada: Person
+) -> SluggedType:
     """Each type of record that has a slug."""
     if request.param == "sites":
         return SluggedType(api, ada, f"{organization.path}/sites", {})
     if request.param == "spaces":
-        return SluggedType(api, ada, "/spaces", {"platformId": run_platform(api, organization).id})
+        return SluggedType(api, ada, "/spaces", {"platformId": create_platform(api, organization).id})
     body: Json = {"organizationId": organization.id} if request.param == "platforms" else {}
     return SluggedType(api, ada, f"/{request.param}", body)
 
@@ -74,16 +76,16 @@ class TestRename:
     def test_a_former_slug_is_reserved_for_ninety_days(self, slugged_type: SluggedType, clock: Clock) -> None:
         slugged_type.rename(slugged_type.create("name-0"), "name-1")
         clock.shift(days=89)
-        assert slugged_type.request_creation("name-0").code == TAKEN
+        assert slugged_type.request_creation("name-0").status_and_code == TAKEN
         clock.shift(days=2)
         assert slugged_type.request_creation("name-0").status == 201
 
     def test_renaming_back_and_forth_does_not_lengthen_the_list(self, slugged_type: SluggedType) -> None:
         path = slugged_type.create("name-0")
         slugged_type.rename(path, *["name-1", "name-0"] * 4, "name-2", "name-3", "name-4")
-        assert all(slugged_type.request_creation(f"name-{number}").code == TAKEN for number in range(5))
+        assert all(slugged_type.request_creation(f"name-{number}").status_and_code == TAKEN for number in range(5))
         slugged_type.rename(path, "name-1")
-        assert slugged_type.api.get(path, as_=slugged_type.owner).json["slug"] == "name-1"
+        assert slugged_type.api.get(path, caller=slugged_type.owner).json["slug"] == "name-1"
 
     def test_a_former_slug_that_another_record_took_is_not_freed(self, slugged_type: SluggedType, clock: Clock) -> None:
         path = slugged_type.create("name-0")
@@ -91,18 +93,18 @@ class TestRename:
         clock.shift(days=91)
         path_of_other = slugged_type.create("name-0")
         slugged_type.rename(path, *(f"name-{number}" for number in range(2, 9)))
-        assert slugged_type.request_creation("name-0").code == TAKEN
-        assert slugged_type.api.get(path_of_other, as_=slugged_type.owner).json["slug"] == "name-0"
+        assert slugged_type.request_creation("name-0").status_and_code == TAKEN
+        assert slugged_type.api.get(path_of_other, caller=slugged_type.owner).json["slug"] == "name-0"
 
     def test_records_without_stored_former_slugs_reserve_later_ones(self, slugged_type: SluggedType) -> None:
         path = slugged_type.create("name-0")
-        for item in cloud.stored():
+        for item in cloud.all_items():
             if item.get("slug") == "name-0":
                 assert item.pop("former_slugs") == []
-                cloud.put(item)
+                cloud.put_item(item)
         slugged_type.rename(path, *(f"name-{number}" for number in range(1, 8)))
         assert slugged_type.request_creation("name-0").status == 201
-        assert slugged_type.request_creation("name-2").code == TAKEN
+        assert slugged_type.request_creation("name-2").status_and_code == TAKEN
 
 
 class TestDelete:
@@ -111,46 +113,46 @@ class TestDelete:
     ) -> None:
         path = slugged_type.create("name-0")
         slugged_type.rename(path, "name-1")
-        assert slugged_type.api.delete(path, as_=slugged_type.owner).status in (202, 204)
+        assert slugged_type.api.delete(path, caller=slugged_type.owner).status in (202, 204)
         if slugged_type.listed_at == "/organizations":
             clock.shift(days=31)
-        workers.settle()
-        assert slugged_type.request_creation("name-0").code == TAKEN
+        workers.run_until_idle()
+        assert slugged_type.request_creation("name-0").status_and_code == TAKEN
         assert slugged_type.request_creation("name-1").status == 201
 
     @pytest.mark.parametrize("unpublished", [False, True])
     def test_the_host_of_a_published_site_stays_reserved(
-        self, api: Api, organization: Founded, stranger: Person, clock: Clock, *, unpublished: bool
+        self, api: ApiClient, organization: CreatedOrganization, stranger: Person, clock: Clock, *, unpublished: bool
     ) -> None:
-        site = make_site(api, organization, slug="looms")
+        site = create_site(api, organization, slug="looms")
         if unpublished:
-            assert api.patch(site.path, as_=site.owner, json={"status": "draft"}).status == 200
+            assert api.patch(site.path, caller=site.owner, json={"status": "draft"}).status == 200
         host = site.record["host"]
         self.assert_names_stay_reserved(
-            api, f"{found(api, stranger).path}/sites", {}, site.path, site.owner, stranger, clock
+            api, f"{create_organization(api, stranger).path}/sites", {}, site.path, site.owner, stranger, clock
         )
-        assert api.get("/sites/resolve", query={"host": host}).code == "404 not_found"
+        assert api.get("/sites/resolve", query={"host": host}).status_and_code == "404 not_found"
 
     @pytest.mark.parametrize("unpublished", [False, True])
     def test_the_subdomain_of_a_published_platform_stays_reserved(
-        self, api: Api, organization: Founded, stranger: Person, clock: Clock, *, unpublished: bool
+        self, api: ApiClient, organization: CreatedOrganization, stranger: Person, clock: Clock, *, unpublished: bool
     ) -> None:
-        platform = run_platform(api, organization, published=True, slug="looms")
+        platform = create_platform(api, organization, publish=True, slug="looms")
         if unpublished:
             path = f"{platform.path}/publish"
-            assert api.patch(path, as_=platform.owner, json={"published": False}).status == 200
-        body = {"organizationId": found(api, stranger).id}
+            assert api.patch(path, caller=platform.owner, json={"published": False}).status == 200
+        body = {"organizationId": create_organization(api, stranger).id}
         self.assert_names_stay_reserved(api, "/platforms", body, platform.path, platform.owner, stranger, clock)
 
     def assert_names_stay_reserved(
-        self, api: Api, listed_at: str, body: Json, path: str, owner: Person, stranger: Person, clock: Clock
+        self, api: ApiClient, listed_at: str, body: Json, path: str, owner: Person, stranger: Person, clock: Clock
     ) -> None:
         type_of_stranger = SluggedType(api, stranger, listed_at, body)
         type_of_owner = SluggedType(api, owner, "", {})
         type_of_owner.rename(path, *(f"looms-{number}" for number in range(6)))
         assert type_of_stranger.is_free("looms")
         assert not type_of_stranger.is_free("looms-0")
-        assert api.delete(path, as_=owner).status == 204
+        assert api.delete(path, caller=owner).status == 204
         assert type_of_stranger.is_free("looms-0")  # The current slug is now one of the last five.
         for number in range(1, 6):
             assert not type_of_stranger.is_free(f"looms-{number}")
@@ -158,21 +160,21 @@ class TestDelete:
         assert type_of_stranger.is_free("looms-5")
 
 
-def test_a_former_slug_of_a_space_resolves(api: Api, platform: Running) -> None:
-    space = make_space(api, platform, slug="looms")
-    api.patch(space.path, as_=platform.owner, json={"slug": "mills"})
+def test_a_former_slug_of_a_space_resolves(api: ApiClient, platform: CreatedPlatform) -> None:
+    space = create_space(api, platform, slug="looms")
+    api.patch(space.path, caller=platform.owner, json={"slug": "mills"})
     config = f"{platform.path}/resolve-config"
     for slug in ("looms", "mills"):
-        matched = api.post(config, as_=platform.owner, json={"path": f"/spaces/{slug}"}).json["matched"]
+        matched = api.post(config, caller=platform.owner, json={"path": f"/spaces/{slug}"}).json["matched"]
         assert matched["space"]["id"] == space.id
 
 
-def test_the_number_of_writes_does_not_grow_with_the_renames(api: Api, organization: Founded) -> None:
-    site = make_site(api, organization)
+def test_the_number_of_writes_does_not_grow_with_the_renames(api: ApiClient, organization: CreatedOrganization) -> None:
+    site = create_site(api, organization)
     write_counts = set()
     for number in range(12):
-        response = api.patch(site.path, as_=site.owner, json={"slug": f"name-{number}"})
-        (write,) = [call for call in response.calls.made if call.name == "dynamodb:TransactWriteItems"]
+        response = api.patch(site.path, caller=site.owner, json={"slug": f"name-{number}"})
+        (write,) = [call for call in response.calls.call_list if call.name == "dynamodb:TransactWriteItems"]
         write_counts.add(len(write.parameters["TransactItems"]))
     assert max(write_counts) - min(write_counts) <= 1
     guards = [table.get(guard_key(Site.by_slug, {"slug": f"name-{number}"})) for number in range(12)]

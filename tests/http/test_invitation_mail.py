@@ -12,16 +12,26 @@ from botocore.stub import Stubber
 from chalicelib.kernel.core.aws import client
 from chalicelib.kernel.core.clock import now, now_ms, timestamp_ms
 from chalicelib.kernel.work import queues
-from tests.conftest import Configure
+from tests.conftest import SettingsOverride
 from tests.harness import cloud
-from tests.harness.api import Api
+from tests.harness.api import ApiClient
 from tests.harness.callers import Issuer, Person
 from tests.harness.clock import Clock
-from tests.harness.faults import Fault, failing
-from tests.harness.invitations import SOPHIE, Invited, accepts, decides, declines, invite, opens, resend, token_of
-from tests.harness.logs import log_of
+from tests.harness.faults import Fault, inject_fault
+from tests.harness.invitations import (
+    SOPHIE_EMAIL,
+    CreatedInvitation,
+    accept_invitation,
+    create_invitation,
+    decide_on_invitation,
+    decline_invitation,
+    open_invitation,
+    resend_invitation,
+    token_from_link,
+)
+from tests.harness.logs import list_entries
 from tests.harness.mailbox import SENDER, Mailbox
-from tests.harness.organizations import Founded, found, make_key
+from tests.harness.organizations import CreatedOrganization, create_api_key, create_organization
 from tests.harness.workers import Workers
 
 MINUTE_SECONDS, HOUR_SECONDS = 60, 3_600
@@ -29,7 +39,7 @@ MINUTE_SECONDS, HOUR_SECONDS = 60, 3_600
 
 def stored_mails() -> list[cloud.Item]:
     """Return the stored mails that are not sent yet."""
-    return [item for item in cloud.stored() if item.get("kind") == "organization.invitation_mail"]
+    return [item for item in cloud.all_items() if item.get("kind") == "organization.invitation_mail"]
 
 
 def find_link(text: str) -> str:
@@ -43,16 +53,22 @@ def logged_mail_errors(caplog: pytest.LogCaptureFixture) -> list[str]:
 
 class TestMailContent:
     def test_the_mail_names_the_inviter_the_organization_the_role_and_the_expiry(
-        self, api: Api, organization: Founded, grace: Person, workers: Workers, mailbox: Mailbox, clock: Clock
+        self,
+        api: ApiClient,
+        organization: CreatedOrganization,
+        grace: Person,
+        workers: Workers,
+        mailbox: Mailbox,
+        clock: Clock,
     ) -> None:
         clock.shift(days=1)  # Mails of a new organization omit the texts of its members.
         clock.freeze(now())
         fields = {"role": "editor", "message": "Come and join us.\nWe start on Monday."}
-        invite(api, organization, SOPHIE, as_=grace, **fields)
+        create_invitation(api, organization, SOPHIE_EMAIL, caller=grace, **fields)
         workers.deliver()
-        (received,) = mailbox.received
-        assert (received.to, received.sender) == ([SOPHIE], SENDER)
-        letter = received.letter
+        (received,) = mailbox.received_emails
+        assert (received.recipients, received.sender) == ([SOPHIE_EMAIL], SENDER)
+        letter = received.email
         assert letter.subject == "Grace Hopper invites you to Analytical Engines"
         assert "Grace Hopper invites you to join Analytical Engines in the role of editor." in letter.text
         assert "> Come and join us.\n> We start on Monday.\n" in letter.text
@@ -61,50 +77,55 @@ class TestMailContent:
         assert "Come and join us.<br>\nWe start on Monday." in letter.html
 
     def test_the_link_is_the_accept_url_of_the_invitation(
-        self, api: Api, organization: Founded, stranger: Person, workers: Workers, mailbox: Mailbox
+        self, api: ApiClient, organization: CreatedOrganization, stranger: Person, workers: Workers, mailbox: Mailbox
     ) -> None:
-        invitation = invite(api, organization, stranger)
+        invitation = create_invitation(api, organization, stranger)
         workers.deliver()
-        (letter,) = mailbox.letters
+        (letter,) = mailbox.emails
         link = find_link(letter.text)
         assert link == invitation.record["acceptUrl"]
         assert letter.html.count(f'href="{link}"') == 2
-        assert decides(api, token_of(link), stranger).json["membership"]["userId"] == stranger.id
+        assert decide_on_invitation(api, token_from_link(link), stranger).json["membership"]["userId"] == stranger.id
 
     def test_the_link_starts_with_the_configured_url(
-        self, api: Api, organization: Founded, workers: Workers, mailbox: Mailbox, configure: Configure
+        self,
+        api: ApiClient,
+        organization: CreatedOrganization,
+        workers: Workers,
+        mailbox: Mailbox,
+        configure: SettingsOverride,
     ) -> None:
         configure(invitation_url="https://app.example.com/join?lang=en")
-        invite(api, organization, SOPHIE)
+        create_invitation(api, organization, SOPHIE_EMAIL)
         workers.deliver()
-        assert find_link(mailbox.letters[0].text).startswith("https://app.example.com/join?lang=en&token=")
-        assert "https://app.example.com/join?lang=en&amp;token=" in mailbox.letters[0].html
+        assert find_link(mailbox.emails[0].text).startswith("https://app.example.com/join?lang=en&token=")
+        assert "https://app.example.com/join?lang=en&amp;token=" in mailbox.emails[0].html
 
     def test_the_mail_of_an_api_key_names_no_inviter(
-        self, api: Api, organization: Founded, workers: Workers, mailbox: Mailbox
+        self, api: ApiClient, organization: CreatedOrganization, workers: Workers, mailbox: Mailbox
     ) -> None:
-        invite(api, organization, SOPHIE, as_=make_key(api, organization, "admin"))
+        create_invitation(api, organization, SOPHIE_EMAIL, caller=create_api_key(api, organization, "admin"))
         workers.deliver()
-        assert mailbox.letters[0].subject == "You are invited to Analytical Engines"
+        assert mailbox.emails[0].subject == "You are invited to Analytical Engines"
 
     def test_the_mail_of_an_inviter_without_a_name_does_not_show_their_address(
-        self, api: Api, issuer: Issuer, workers: Workers, mailbox: Mailbox
+        self, api: ApiClient, issuer: Issuer, workers: Workers, mailbox: Mailbox
     ) -> None:
-        nameless = issuer.person("nameless", "", preferred_username=None)
-        invitation = invite(api, found(api, nameless), SOPHIE)
-        assert opens(api, invitation).json["inviterName"] is None
+        nameless = issuer.create_person("nameless", "", preferred_username=None)
+        invitation = create_invitation(api, create_organization(api, nameless), SOPHIE_EMAIL)
+        assert open_invitation(api, invitation).json["inviterName"] is None
         workers.deliver()
-        assert mailbox.letters[0].subject == "You are invited to Analytical Engines"
-        assert nameless.email not in mailbox.letters[0].text + mailbox.letters[0].html
+        assert mailbox.emails[0].subject == "You are invited to Analytical Engines"
+        assert nameless.email not in mailbox.emails[0].text + mailbox.emails[0].html
 
     def test_names_and_messages_are_escaped(
-        self, api: Api, ada: Person, workers: Workers, mailbox: Mailbox, clock: Clock
+        self, api: ApiClient, ada: Person, workers: Workers, mailbox: Mailbox, clock: Clock
     ) -> None:
-        organization = found(api, ada, name="<img src=x> {{ 7 * 7 }} \u202eevil")
+        organization = create_organization(api, ada, name="<img src=x> {{ 7 * 7 }} \u202eevil")
         clock.shift(days=1)
-        invite(api, organization, SOPHIE, message="</blockquote>\r\n<script>alert(1)</script>")
+        create_invitation(api, organization, SOPHIE_EMAIL, message="</blockquote>\r\n<script>alert(1)</script>")
         workers.deliver()
-        (letter,) = mailbox.letters
+        (letter,) = mailbox.emails
         assert letter.subject == "Ada Lovelace invites you to <img src=x> {{ 7 * 7 }} evil"
         assert "> </blockquote>\n> <script>alert(1)</script>\n" in letter.text
         assert "<img" not in letter.html
@@ -114,92 +135,104 @@ class TestMailContent:
 class TestSending:
     def test_without_a_sender_no_mail_is_sent_and_the_link_works(
         self,
-        api: Api,
-        organization: Founded,
+        api: ApiClient,
+        organization: CreatedOrganization,
         stranger: Person,
         workers: Workers,
         mailbox: Mailbox,
-        configure: Configure,
+        configure: SettingsOverride,
     ) -> None:
         configure(mail_from="")
-        invitation = invite(api, organization, stranger)
+        invitation = create_invitation(api, organization, stranger)
         assert stored_mails() == []
-        workers.settle()
-        assert mailbox.letters == []
-        accepts(api, invitation, stranger)
+        workers.run_until_idle()
+        assert mailbox.emails == []
+        accept_invitation(api, invitation, stranger)
 
-    def test_the_request_sends_only_one_queue_message(self, api: Api, organization: Founded, mailbox: Mailbox) -> None:
-        response = api.post(f"{organization.path}/invite", as_=organization.owner, json={"email": SOPHIE})
-        assert response.calls.of("sqs") == ["sqs:SendMessage"]
-        assert response.calls.of("sesv2") == []
-        assert mailbox.letters == []
+    def test_the_request_sends_only_one_queue_message(
+        self, api: ApiClient, organization: CreatedOrganization, mailbox: Mailbox
+    ) -> None:
+        response = api.post(f"{organization.path}/invite", caller=organization.owner, json={"email": SOPHIE_EMAIL})
+        assert response.calls.names_of_service("sqs") == ["sqs:SendMessage"]
+        assert response.calls.names_of_service("sesv2") == []
+        assert mailbox.emails == []
 
     def test_repeated_queue_messages_send_one_mail(
-        self, api: Api, organization: Founded, workers: Workers, mailbox: Mailbox, clock: Clock
+        self, api: ApiClient, organization: CreatedOrganization, workers: Workers, mailbox: Mailbox, clock: Clock
     ) -> None:
-        invite(api, organization, SOPHIE)
+        create_invitation(api, organization, SOPHIE_EMAIL)
         (mail,) = stored_mails()
         for _ in range(3):
             queues.enqueue("invitations.mail", (mail["pk"], mail["sk"]))
         workers.deliver()
         queues.enqueue("invitations.mail", (mail["pk"], mail["sk"]))
         clock.shift(hours=1)
-        workers.settle()
-        assert len(mailbox.letters) == 1
+        workers.run_until_idle()
+        assert len(mailbox.emails) == 1
         assert stored_mails() == []
 
     def test_the_sweep_replaces_a_lost_message(
-        self, api: Api, organization: Founded, workers: Workers, mailbox: Mailbox, clock: Clock
+        self, api: ApiClient, organization: CreatedOrganization, workers: Workers, mailbox: Mailbox, clock: Clock
     ) -> None:
-        with failing(Fault.TIMED_OUT, name="sqs:SendMessage", times=None):
-            invite(api, organization, SOPHIE)
+        with inject_fault(Fault.TIMED_OUT, call_name="sqs:SendMessage", times=None):
+            create_invitation(api, organization, SOPHIE_EMAIL)
         workers.deliver()
-        assert mailbox.letters == []
+        assert mailbox.emails == []
         clock.shift(minutes=1)
-        workers.settle()
-        assert len(mailbox.letters) == 1
+        workers.run_until_idle()
+        assert len(mailbox.emails) == 1
 
     def test_a_resent_mail_has_a_new_link(
-        self, api: Api, organization: Founded, stranger: Person, workers: Workers, mailbox: Mailbox, clock: Clock
+        self,
+        api: ApiClient,
+        organization: CreatedOrganization,
+        stranger: Person,
+        workers: Workers,
+        mailbox: Mailbox,
+        clock: Clock,
     ) -> None:
-        invitation = invite(api, organization, stranger)
+        invitation = create_invitation(api, organization, stranger)
         workers.deliver()
         clock.shift(minutes=1)
-        resend(api, organization, invitation)
+        resend_invitation(api, organization, invitation)
         workers.deliver()
-        first, second = (token_of(find_link(letter.text)) for letter in mailbox.letters)
-        assert opens(api, first, stranger).code == "410 invitation_revoked"
-        assert opens(api, second, stranger).status == 200
+        first, second = (token_from_link(find_link(letter.text)) for letter in mailbox.emails)
+        assert open_invitation(api, first, stranger).status_and_code == "410 invitation_revoked"
+        assert open_invitation(api, second, stranger).status == 200
 
     def test_an_invitation_resent_before_its_mail_sends_one_mail_with_the_latest_link(
-        self, api: Api, organization: Founded, workers: Workers, mailbox: Mailbox, clock: Clock
+        self, api: ApiClient, organization: CreatedOrganization, workers: Workers, mailbox: Mailbox, clock: Clock
     ) -> None:
-        invitation = invite(api, organization, SOPHIE)
+        invitation = create_invitation(api, organization, SOPHIE_EMAIL)
         clock.shift(minutes=1)
-        latest = resend(api, organization, invitation)
-        workers.settle()
-        assert [find_link(letter.text) for letter in mailbox.letters] == [latest.record["acceptUrl"]]
+        latest = resend_invitation(api, organization, invitation)
+        workers.run_until_idle()
+        assert [find_link(letter.text) for letter in mailbox.emails] == [latest.record["acceptUrl"]]
         assert stored_mails() == []
 
 
-def revoke(api: Api, organization: Founded, invitation: Invited, _invited_person: Person) -> None:
+def revoke(
+    api: ApiClient, organization: CreatedOrganization, invitation: CreatedInvitation, _invited_person: Person
+) -> None:
     """Revoke the invitation."""
-    assert api.delete(invitation.path, as_=organization.owner).status == 204
+    assert api.delete(invitation.path, caller=organization.owner).status == 204
 
 
-def accept(api: Api, _organization: Founded, invitation: Invited, person: Person) -> None:
+def accept(api: ApiClient, _organization: CreatedOrganization, invitation: CreatedInvitation, person: Person) -> None:
     """Accept the invitation by the link that the inviter passed on."""
-    accepts(api, invitation, person)
+    accept_invitation(api, invitation, person)
 
 
-def decline(api: Api, _organization: Founded, invitation: Invited, person: Person) -> None:
+def decline(api: ApiClient, _organization: CreatedOrganization, invitation: CreatedInvitation, person: Person) -> None:
     """Decline the invitation."""
-    declines(api, invitation, person)
+    decline_invitation(api, invitation, person)
 
 
-def delete_organization(api: Api, organization: Founded, _invitation: Invited, _person: Person) -> None:
+def delete_organization(
+    api: ApiClient, organization: CreatedOrganization, _invitation: CreatedInvitation, _person: Person
+) -> None:
     """Delete the organization."""
-    assert api.delete(organization.path, as_=organization.owner).status == 204
+    assert api.delete(organization.path, caller=organization.owner).status == 204
 
 
 class TestEndedInvitation:
@@ -207,50 +240,50 @@ class TestEndedInvitation:
     def test_an_ended_invitation_sends_no_mail(
         self,
         end: Callable[..., None],
-        api: Api,
-        organization: Founded,
+        api: ApiClient,
+        organization: CreatedOrganization,
         stranger: Person,
         workers: Workers,
         mailbox: Mailbox,
     ) -> None:
-        end(api, organization, invite(api, organization, stranger), stranger)
-        workers.settle()
-        assert mailbox.letters == []
+        end(api, organization, create_invitation(api, organization, stranger), stranger)
+        workers.run_until_idle()
+        assert mailbox.emails == []
         assert stored_mails() == []
 
     def test_an_expired_invitation_sends_no_mail(
-        self, api: Api, organization: Founded, workers: Workers, mailbox: Mailbox, clock: Clock
+        self, api: ApiClient, organization: CreatedOrganization, workers: Workers, mailbox: Mailbox, clock: Clock
     ) -> None:
-        invite(api, organization, SOPHIE)
+        create_invitation(api, organization, SOPHIE_EMAIL)
         clock.shift(days=7)
-        workers.settle()
-        assert mailbox.letters == []
+        workers.run_until_idle()
+        assert mailbox.emails == []
         assert stored_mails() == []
 
     def test_an_invitation_of_a_former_member_sends_no_mail(
-        self, api: Api, organization: Founded, grace: Person, workers: Workers, mailbox: Mailbox
+        self, api: ApiClient, organization: CreatedOrganization, grace: Person, workers: Workers, mailbox: Mailbox
     ) -> None:
-        invite(api, organization, SOPHIE, as_=grace)
-        assert api.delete(f"{organization.path}/members/{grace.id}", as_=organization.owner).status == 204
-        workers.settle()
-        assert mailbox.letters == []
+        create_invitation(api, organization, SOPHIE_EMAIL, caller=grace)
+        assert api.delete(f"{organization.path}/members/{grace.id}", caller=organization.owner).status == 204
+        workers.run_until_idle()
+        assert mailbox.emails == []
         assert stored_mails() == []
 
 
 class TestMailServiceFailures:
     def test_sending_is_retried_with_growing_delays_until_the_invitation_expires(
-        self, api: Api, organization: Founded, workers: Workers, mailbox: Mailbox, clock: Clock
+        self, api: ApiClient, organization: CreatedOrganization, workers: Workers, mailbox: Mailbox, clock: Clock
     ) -> None:
         clock.freeze()
-        invite(api, organization, SOPHIE)
+        create_invitation(api, organization, SOPHIE_EMAIL)
         delays_seconds = []
-        with failing(Fault.THROTTLED, name="sesv2:SendEmail", times=None):
+        with inject_fault(Fault.THROTTLED, call_name="sesv2:SendEmail", times=None):
             workers.deliver()
             while unsent := stored_mails():
                 delays_seconds.append((timestamp_ms(unsent[0]["turn_at"]) - now_ms()) / 1000)
                 clock.shift(seconds=delays_seconds[-1])
-                workers.settle()
-        assert mailbox.letters == []
+                workers.run_until_idle()
+        assert mailbox.emails == []
         expected = [
             MINUTE_SECONDS,
             5 * MINUTE_SECONDS,
@@ -263,76 +296,82 @@ class TestMailServiceFailures:
         assert 24 <= len(delays_seconds) <= 40
 
     def test_the_mail_is_sent_once_after_a_recovery(
-        self, api: Api, organization: Founded, workers: Workers, mailbox: Mailbox, clock: Clock
+        self, api: ApiClient, organization: CreatedOrganization, workers: Workers, mailbox: Mailbox, clock: Clock
     ) -> None:
-        invite(api, organization, SOPHIE)
-        with failing(Fault.BROKEN, name="sesv2:SendEmail", times=3):
+        create_invitation(api, organization, SOPHIE_EMAIL)
+        with inject_fault(Fault.INTERNAL_ERROR, call_name="sesv2:SendEmail", times=3):
             workers.deliver()
             for _ in range(2):
                 clock.shift(hours=1)
-                workers.settle()
-        assert mailbox.letters == []
+                workers.run_until_idle()
+        assert mailbox.emails == []
         for _ in range(3):
             clock.shift(hours=3)
-            workers.settle()
-        assert len(mailbox.letters) == 1
+            workers.run_until_idle()
+        assert len(mailbox.emails) == 1
         assert stored_mails() == []
 
     def test_a_paused_account_is_retried(
         self,
-        api: Api,
-        organization: Founded,
+        api: ApiClient,
+        organization: CreatedOrganization,
         workers: Workers,
         mailbox: Mailbox,
         clock: Clock,
         caplog: pytest.LogCaptureFixture,
     ) -> None:
-        invite(api, organization, SOPHIE)
+        create_invitation(api, organization, SOPHIE_EMAIL)
         with Stubber(client("sesv2")) as stubbed:
             stubbed.add_client_error("send_email", "SendingPausedException", "Sending is paused.")
             workers.deliver()
         assert logged_mail_errors(caplog) == ["SendingPausedException: Sending is paused."]
         clock.shift(minutes=2)
-        workers.settle()
-        assert len(mailbox.letters) == 1
+        workers.run_until_idle()
+        assert len(mailbox.emails) == 1
 
     def test_a_rejected_mail_is_logged_without_the_address_and_not_retried(
         self,
-        api: Api,
-        organization: Founded,
+        api: ApiClient,
+        organization: CreatedOrganization,
         workers: Workers,
         mailbox: Mailbox,
         clock: Clock,
         caplog: pytest.LogCaptureFixture,
     ) -> None:
-        invitation = invite(api, organization, SOPHIE)
+        invitation = create_invitation(api, organization, SOPHIE_EMAIL)
         with Stubber(client("sesv2")) as stubbed:
-            stubbed.add_client_error("send_email", "MessageRejected", f"No such address: {SOPHIE}")
+            stubbed.add_client_error("send_email", "MessageRejected", f"No such address: {SOPHIE_EMAIL}")
             workers.deliver()
         assert logged_mail_errors(caplog) == ["given up: MessageRejected: No such address: …"]
-        assert SOPHIE not in repr([vars(record) for record in caplog.records])
+        assert SOPHIE_EMAIL not in repr([vars(record) for record in caplog.records])
         assert stored_mails() == []
         clock.shift(days=1)
-        workers.settle()
-        assert mailbox.letters == []
-        assert api.get(invitation.path, as_=organization.owner).json["status"] == "pending"
+        workers.run_until_idle()
+        assert mailbox.emails == []
+        assert api.get(invitation.path, caller=organization.owner).json["status"] == "pending"
 
 
 def test_only_the_mail_contains_the_token(
-    api: Api, organization: Founded, workers: Workers, mailbox: Mailbox, caplog: pytest.LogCaptureFixture
+    api: ApiClient,
+    organization: CreatedOrganization,
+    workers: Workers,
+    mailbox: Mailbox,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
-    invitation = invite(api, organization, SOPHIE)
-    stored: list[Any] = [*cloud.stored()]
-    queued = [message.body for queue in cloud.queues() for message in queue._messages]  # noqa: SLF001
-    workers.settle()
-    searched_text = json.dumps([stored, cloud.stored(), queued, log_of(api, organization)], default=str)
-    assert invitation.token in mailbox.letters[0].text
+    invitation = create_invitation(api, organization, SOPHIE_EMAIL)
+    stored: list[Any] = [*cloud.all_items()]
+    queued = [message.body for queue in cloud.get_queues() for message in queue._messages]  # noqa: SLF001
+    workers.run_until_idle()
+    searched_text = json.dumps([stored, cloud.all_items(), queued, list_entries(api, organization)], default=str)
+    assert invitation.token in mailbox.emails[0].text
     assert invitation.token not in searched_text + repr([vars(record) for record in caplog.records])
 
 
-def test_sending_a_mail_is_not_logged(api: Api, organization: Founded, workers: Workers, mailbox: Mailbox) -> None:
-    invite(api, organization, SOPHIE)
-    before = len(log_of(api, organization))
-    workers.settle()
-    assert mailbox.letters
-    assert len(log_of(api, organization)) == before
+def test_sending_a_mail_is_not_logged(
+    api: ApiClient, organization: CreatedOrganization, workers: Workers, mailbox: Mailbox
+) -> None:
+    create_invitation(api, organization, SOPHIE_EMAIL)
+    before = len(list_entries(api, organization))
+    workers.run_until_idle()
+    assert mailbox.emails
+    assert len(list_entries(api, organization)) == before

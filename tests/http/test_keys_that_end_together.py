@@ -10,65 +10,74 @@ from chalicelib.features.tenancy.api_keys.logic import key_revocation
 from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
-from tests.harness.api import Api, Json
+from tests.harness.api import ApiClient, Json
 from tests.harness.callers import Caller, Person
 from tests.harness.clock import Clock
-from tests.harness.invitations import before_the_next_write
-from tests.harness.logs import log_of
-from tests.harness.organizations import Founded, created_key, make_key
+from tests.harness.invitations import run_before_next_transaction
+from tests.harness.logs import list_entries
+from tests.harness.organizations import CreatedOrganization, create_api_key, post_api_key
 from tests.harness.workers import Workers
 
 SOON, LATER = "2027-01-01T00:00:00.000Z", "2028-01-01T00:00:00.000Z"
 NETWORK = "192.0.2.0/24"
 
 
-def get_key(api: Api, organization: Founded, key: Caller) -> Json:
-    return dict(api.get(f"{organization.keys}/{key.id}", as_=organization.owner).json)
+def get_key(api: ApiClient, organization: CreatedOrganization, key: Caller) -> Json:
+    return dict(api.get(f"{organization.api_keys_path}/{key.id}", caller=organization.owner).json)
 
 
-def is_valid(api: Api, organization: Founded, key: Caller) -> bool:
-    answer = api.get(organization.path, as_=key)
-    assert answer.status == 200 or answer.code in ("401 api_key_revoked", "403 insufficient_scope")
+def is_valid(api: ApiClient, organization: CreatedOrganization, key: Caller) -> bool:
+    answer = api.get(organization.path, caller=key)
+    assert answer.status == 200 or answer.status_and_code in ("401 api_key_revoked", "403 insufficient_scope")
     return answer.status != 401
 
 
-def get_revocation_reason(api: Api, organization: Founded, key: Caller) -> tuple[str, str | None] | None:
+def get_revocation_reason(
+    api: ApiClient, organization: CreatedOrganization, key: Caller
+) -> tuple[str, str | None] | None:
     record = get_key(api, organization, key)
     assert (record["status"] == "revoked") == (not is_valid(api, organization, key))
     return record["revokedBecause"] and (record["revokedBecause"]["reason"], record["revokedBecause"]["id"])
 
 
 def set_role(
-    api: Api, organization: Founded, person: Person, role: str, as_: Caller | None = None, **query: str
+    api: ApiClient,
+    organization: CreatedOrganization,
+    person: Person,
+    role: str,
+    caller: Caller | None = None,
+    **query: str,
 ) -> Any:
     path = f"{organization.path}/members/{person.id}"
-    return api.patch(path, as_=as_ or organization.owner, json={"role": role}, query=query)
+    return api.patch(path, caller=caller or organization.owner, json={"role": role}, query=query)
 
 
-def remove_member(api: Api, organization: Founded, person: Person, as_: Caller | None = None, **query: str) -> Any:
-    return api.delete(f"{organization.path}/members/{person.id}", as_=as_ or organization.owner, query=query)
+def remove_member(
+    api: ApiClient, organization: CreatedOrganization, person: Person, caller: Caller | None = None, **query: str
+) -> Any:
+    return api.delete(f"{organization.path}/members/{person.id}", caller=caller or organization.owner, query=query)
 
 
-def get_last_entry(api: Api, organization: Founded) -> Json:
-    return dict(log_of(api, organization)[0])
+def get_last_entry(api: ApiClient, organization: CreatedOrganization) -> Json:
+    return dict(list_entries(api, organization)[0])
 
 
 class TestKeysMadeByAKey:
     @pytest.fixture
-    def bounded_key(self, api: Api, organization: Founded) -> Caller:
+    def bounded_key(self, api: ApiClient, organization: CreatedOrganization) -> Caller:
         """A key that expires soon and works from few networks."""
-        return make_key(api, organization, "api-keys:write", "read", expiresAt=SOON, allowedIps=[NETWORK])
+        return create_api_key(api, organization, "api-keys:write", "read", expiresAt=SOON, allowedIps=[NETWORK])
 
     def test_a_key_inherits_the_bounds_of_its_creator_unless_it_has_narrower_ones(
-        self, api: Api, organization: Founded, bounded_key: Caller
+        self, api: ApiClient, organization: CreatedOrganization, bounded_key: Caller
     ) -> None:
         default_fields: list[Json] = [{}, {"expiresAt": None, "allowedIps": []}]
         for fields in default_fields:
-            key_record = created_key(api, organization, "read", as_=bounded_key, **fields).json
+            key_record = post_api_key(api, organization, "read", caller=bounded_key, **fields).json
             assert (key_record["expiresAt"], key_record["allowedIps"]) == (SOON, [NETWORK])
         earlier_expiry, subnetworks = "2026-12-24T00:00:00.000Z", ["192.0.2.0/25", "192.0.2.200/32"]
-        key_record = created_key(
-            api, organization, "read", as_=bounded_key, expiresAt=earlier_expiry, allowedIps=subnetworks
+        key_record = post_api_key(
+            api, organization, "read", caller=bounded_key, expiresAt=earlier_expiry, allowedIps=subnetworks
         ).json
         assert (key_record["expiresAt"], key_record["allowedIps"]) == (earlier_expiry, subnetworks)
 
@@ -83,39 +92,57 @@ class TestKeysMadeByAKey:
         ],
     )
     def test_a_key_cannot_exceed_the_bounds_of_its_creator(
-        self, api: Api, organization: Founded, bounded_key: Caller, fields: Json, pointer: str, bound: str
+        self,
+        api: ApiClient,
+        organization: CreatedOrganization,
+        bounded_key: Caller,
+        fields: Json,
+        pointer: str,
+        bound: str,
     ) -> None:
-        answer = created_key(api, organization, "read", as_=bounded_key, **fields)
-        assert answer.code == "403 forbidden"
-        assert list(answer.faults) == [pointer]
+        answer = post_api_key(api, organization, "read", caller=bounded_key, **fields)
+        assert answer.status_and_code == "403 forbidden"
+        assert list(answer.errors) == [pointer]
         assert bound in answer.json["detail"]
 
-    def test_a_network_can_span_adjacent_networks_of_the_creator(self, api: Api, organization: Founded) -> None:
-        split_key = make_key(api, organization, "admin", allowedIps=["192.0.2.0/25", "192.0.2.128/25"])
-        assert created_key(api, organization, "read", as_=split_key, allowedIps=[NETWORK]).status == 201
+    def test_a_network_can_span_adjacent_networks_of_the_creator(
+        self, api: ApiClient, organization: CreatedOrganization
+    ) -> None:
+        split_key = create_api_key(api, organization, "admin", allowedIps=["192.0.2.0/25", "192.0.2.128/25"])
+        assert post_api_key(api, organization, "read", caller=split_key, allowedIps=[NETWORK]).status == 201
 
     def test_a_key_cannot_rotate_keys_with_wider_bounds(
-        self, api: Api, organization: Founded, bounded_key: Caller
+        self, api: ApiClient, organization: CreatedOrganization, bounded_key: Caller
     ) -> None:
         unbounded_key, expiring_key = (
-            make_key(api, organization, "read"),
-            make_key(api, organization, "read", expiresAt=SOON),
+            create_api_key(api, organization, "read"),
+            create_api_key(api, organization, "read", expiresAt=SOON),
         )
-        narrower_key = make_key(api, organization, "read", expiresAt=SOON, allowedIps=["192.0.2.7"])
+        narrower_key = create_api_key(api, organization, "read", expiresAt=SOON, allowedIps=["192.0.2.7"])
         for key, status in ((unbounded_key, 403), (expiring_key, 403), (narrower_key, 200), (bounded_key, 200)):
-            answer = api.post(f"{organization.keys}/{key.id}/rotate", as_=bounded_key, json={"graceHours": 24})
+            answer = api.post(
+                f"{organization.api_keys_path}/{key.id}/rotate", caller=bounded_key, json={"graceHours": 24}
+            )
             assert answer.status == status
         assert is_valid(api, organization, bounded_key)
 
 
 class TestRevokedKeys:
-    def test_revoking_a_key_revokes_all_keys_that_it_made_or_rotated(self, api: Api, organization: Founded) -> None:
-        parent = make_key(api, organization, "admin")
-        child = make_key(api, organization, "admin", as_=parent)
-        grandchild, other = make_key(api, organization, "read", as_=child), make_key(api, organization, "read")
-        rotated_key, unaffected_key = make_key(api, organization, "read"), make_key(api, organization, "read")
-        assert api.post(f"{organization.keys}/{rotated_key.id}/rotate", as_=child, json={}).status == 200
-        assert api.delete(f"{organization.keys}/{parent.id}", as_=organization.owner).status == 204
+    def test_revoking_a_key_revokes_all_keys_that_it_made_or_rotated(
+        self, api: ApiClient, organization: CreatedOrganization
+    ) -> None:
+        parent = create_api_key(api, organization, "admin")
+        child = create_api_key(api, organization, "admin", caller=parent)
+        grandchild, other = (
+            create_api_key(api, organization, "read", caller=child),
+            create_api_key(api, organization, "read"),
+        )
+        rotated_key, unaffected_key = (
+            create_api_key(api, organization, "read"),
+            create_api_key(api, organization, "read"),
+        )
+        assert api.post(f"{organization.api_keys_path}/{rotated_key.id}/rotate", caller=child, json={}).status == 200
+        assert api.delete(f"{organization.api_keys_path}/{parent.id}", caller=organization.owner).status == 204
         entry = get_last_entry(api, organization)
         assert (entry["type"], entry["target"]["id"]) == ("organization.api_key.revoked", parent.id)
         revoked_keys = [child, grandchild, rotated_key]
@@ -131,43 +158,47 @@ class TestRevokedKeys:
         assert [is_valid(api, organization, key) for key in (parent, other, unaffected_key)] == [False, True, True]
         assert get_key(api, organization, parent)["revokedKeys"] is None
 
-    def test_revoking_a_key_without_children_takes_one_read(self, api: Api, organization: Founded) -> None:
-        key = make_key(api, organization, "admin")
-        api.get(organization.path, as_=organization.owner)
-        answer = api.delete(f"{organization.keys}/{key.id}", as_=organization.owner)
-        assert len(answer.calls.reads) == 1
+    def test_revoking_a_key_without_children_takes_one_read(
+        self, api: ApiClient, organization: CreatedOrganization
+    ) -> None:
+        key = create_api_key(api, organization, "admin")
+        api.get(organization.path, caller=organization.owner)
+        answer = api.delete(f"{organization.api_keys_path}/{key.id}", caller=organization.owner)
+        assert len(answer.calls.read_names) == 1
 
     def test_no_key_is_made_by_a_key_during_its_revocation(
-        self, api: Api, organization: Founded, monkeypatch: pytest.MonkeyPatch
+        self, api: ApiClient, organization: CreatedOrganization, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        parent, path = make_key(api, organization, "admin"), f"{organization.keys}/"
-        child = make_key(api, organization, "admin", as_=parent)
-        before_the_next_write(monkeypatch, lambda: api.delete(path + parent.id, as_=organization.owner))
-        assert created_key(api, organization, "read", as_=parent).code == "401 api_key_revoked"
-        other = make_key(api, organization, "admin")
+        parent, path = create_api_key(api, organization, "admin"), f"{organization.api_keys_path}/"
+        child = create_api_key(api, organization, "admin", caller=parent)
+        run_before_next_transaction(monkeypatch, lambda: api.delete(path + parent.id, caller=organization.owner))
+        assert post_api_key(api, organization, "read", caller=parent).status_and_code == "401 api_key_revoked"
+        other = create_api_key(api, organization, "admin")
         new_keys: list[Caller] = []
-        before_the_next_write(monkeypatch, lambda: new_keys.append(make_key(api, organization, "read", as_=other)))
-        assert api.delete(path + other.id, as_=organization.owner).status == 204
+        run_before_next_transaction(
+            monkeypatch, lambda: new_keys.append(create_api_key(api, organization, "read", caller=other))
+        )
+        assert api.delete(path + other.id, caller=organization.owner).status == 204
         assert [is_valid(api, organization, key) for key in (child, *new_keys)] == [False, False]
 
 
 class TestKeysOfAMember:
     @pytest.fixture
-    def keys(self, api: Api, organization: Founded, grace: Person) -> dict[str, Caller]:
+    def keys(self, api: ApiClient, organization: CreatedOrganization, grace: Person) -> dict[str, Caller]:
         """Grace's keys as an admin by scope, and `child`, which the first of them made."""
         scopes = ("admin", "write", "read", "members:read")
-        keys = {scope: make_key(api, organization, scope, as_=grace) for scope in scopes}
-        return {**keys, "child": make_key(api, organization, "read", as_=keys["admin"])}
+        keys = {scope: create_api_key(api, organization, scope, caller=grace) for scope in scopes}
+        return {**keys, "child": create_api_key(api, organization, "read", caller=keys["admin"])}
 
     @pytest.mark.parametrize("departure", ["removed", "left"])
     def test_keys_are_revoked_when_their_creator_is_no_longer_a_member(
-        self, api: Api, organization: Founded, grace: Person, keys: dict[str, Caller], departure: str
+        self, api: ApiClient, organization: CreatedOrganization, grace: Person, keys: dict[str, Caller], departure: str
     ) -> None:
-        others = make_key(api, organization, "read")
+        others = create_api_key(api, organization, "read")
         if departure == "removed":
             assert remove_member(api, organization, grace).status == 204
         else:
-            assert api.post(f"{organization.path}/leave", as_=grace).status == 204
+            assert api.post(f"{organization.path}/leave", caller=grace).status == 204
         entry = get_last_entry(api, organization)
         assert entry["type"] == "organization.member.removed"
         assert [key["id"] for key in entry["data"]["revokedKeys"]] == [key.id for key in keys.values()]
@@ -184,8 +215,8 @@ class TestKeysOfAMember:
     )
     def test_keys_beyond_the_creators_new_role_are_revoked(
         self,
-        api: Api,
-        organization: Founded,
+        api: ApiClient,
+        organization: CreatedOrganization,
         grace: Person,
         keys: dict[str, Caller],
         new_role: str,
@@ -208,51 +239,61 @@ class TestKeysOfAMember:
             ]
 
     def test_keys_kept_by_another_admin_are_revoked_with_that_admin(
-        self, api: Api, organization: Founded, grace: Person, edith: Person, keys: dict[str, Caller]
+        self, api: ApiClient, organization: CreatedOrganization, grace: Person, edith: Person, keys: dict[str, Caller]
     ) -> None:
         assert set_role(api, organization, edith, "admin").status == 200
-        assert remove_member(api, organization, grace, as_=edith, keys="keep").status == 204
+        assert remove_member(api, organization, grace, caller=edith, keys="keep").status == 204
         assert get_last_entry(api, organization)["data"]["revokedKeys"] is None
         assert all(is_valid(api, organization, key) for key in keys.values())
         assert remove_member(api, organization, edith).status == 204
         assert not any(is_valid(api, organization, key) for key in keys.values())
 
     def test_neither_the_member_nor_a_key_can_keep_them(
-        self, api: Api, organization: Founded, grace: Person, keys: dict[str, Caller]
+        self, api: ApiClient, organization: CreatedOrganization, grace: Person, keys: dict[str, Caller]
     ) -> None:
-        key = make_key(api, organization, "admin")
+        key = create_api_key(api, organization, "admin")
         responses = [
-            set_role(api, organization, grace, "editor", as_=grace, keys="keep"),
-            remove_member(api, organization, grace, as_=grace, keys="keep"),
-            remove_member(api, organization, grace, as_=key, keys="keep"),
+            set_role(api, organization, grace, "editor", caller=grace, keys="keep"),
+            remove_member(api, organization, grace, caller=grace, keys="keep"),
+            remove_member(api, organization, grace, caller=key, keys="keep"),
         ]
         assert [answer.code for answer in responses] == ["403 forbidden"] * 3
         assert remove_member(api, organization, grace, keys="perhaps").faults == {"query/keys": "not_one_of"}
-        assert api.post(f"{organization.path}/leave", as_=grace, query={"keys": "keep"}).status == 204
+        assert api.post(f"{organization.path}/leave", caller=grace, query={"keys": "keep"}).status == 204
         assert not any(is_valid(api, organization, key) for key in keys.values())
 
     def test_keys_are_revoked_with_the_member_who_rotated_them(
-        self, api: Api, organization: Founded, grace: Person
+        self, api: ApiClient, organization: CreatedOrganization, grace: Person
     ) -> None:
-        key = make_key(api, organization, "read")
-        assert api.post(f"{organization.keys}/{key.id}/rotate", as_=grace, json={"graceHours": 0}).status == 200
+        key = create_api_key(api, organization, "read")
+        assert (
+            api.post(f"{organization.api_keys_path}/{key.id}/rotate", caller=grace, json={"graceHours": 0}).status
+            == 200
+        )
         assert remove_member(api, organization, grace).status == 204
         assert get_revocation_reason(api, organization, replace(key)) == ("member_removed", grace.id)
 
     def test_no_key_is_made_during_the_removal_of_its_creator(
-        self, api: Api, organization: Founded, grace: Person, monkeypatch: pytest.MonkeyPatch
+        self, api: ApiClient, organization: CreatedOrganization, grace: Person, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        new_keys: list[Caller] = [make_key(api, organization, "read", as_=grace)]
-        before_the_next_write(monkeypatch, lambda: new_keys.append(make_key(api, organization, "read", as_=grace)))
+        new_keys: list[Caller] = [create_api_key(api, organization, "read", caller=grace)]
+        run_before_next_transaction(
+            monkeypatch, lambda: new_keys.append(create_api_key(api, organization, "read", caller=grace))
+        )
         assert remove_member(api, organization, grace).status == 204
         assert [is_valid(api, organization, key) for key in new_keys] == [False, False]
 
     def test_keys_are_revoked_by_the_erasure_of_their_creator(
-        self, api: Api, organization: Founded, grace: Person, keys: dict[str, Caller], workers: Workers
+        self,
+        api: ApiClient,
+        organization: CreatedOrganization,
+        grace: Person,
+        keys: dict[str, Caller],
+        workers: Workers,
     ) -> None:
-        erased = api.post(f"{organization.path}/erasures", as_=organization.owner, json={"userId": grace.id})
+        erased = api.post(f"{organization.path}/erasures", caller=organization.owner, json={"userId": grace.id})
         assert erased.status == 202
-        workers.settle()
+        workers.run_until_idle()
         assert get_revocation_reason(api, organization, keys["write"]) == ("person_erased", None)
         assert not any(is_valid(api, organization, key) for key in keys.values())
         item_keys = [ApiKey.make_item_key(organization_id=organization.id, id=key.id) for key in keys.values()]
@@ -261,60 +302,75 @@ class TestKeysOfAMember:
 
 class TestMoreKeysThanATransactionHolds:
     def test_keys_are_rejected_at_once_and_revoked_by_a_task(
-        self, api: Api, organization: Founded, grace: Person, workers: Workers, monkeypatch: pytest.MonkeyPatch
+        self,
+        api: ApiClient,
+        organization: CreatedOrganization,
+        grace: Person,
+        workers: Workers,
+        monkeypatch: pytest.MonkeyPatch,
     ) -> None:
         monkeypatch.setattr(key_revocation, "MAX_KEYS_PER_TRANSACTION", 3)
-        keys = [make_key(api, organization, "read", as_=grace) for _ in range(5)]
-        parent = make_key(api, organization, "admin")
-        children = [make_key(api, organization, "read", as_=parent) for _ in range(5)]
+        keys = [create_api_key(api, organization, "read", caller=grace) for _ in range(5)]
+        parent = create_api_key(api, organization, "admin")
+        children = [create_api_key(api, organization, "read", caller=parent) for _ in range(5)]
         assert remove_member(api, organization, grace).status == 204
         assert [key["id"] for key in get_last_entry(api, organization)["data"]["revokedKeys"]] == [
             key.id for key in keys
         ]
-        assert api.delete(f"{organization.keys}/{parent.id}", as_=organization.owner).status == 204
+        assert api.delete(f"{organization.api_keys_path}/{parent.id}", caller=organization.owner).status == 204
         assert not any(is_valid(api, organization, key) for key in [*keys, *children])
-        assert api.post(organization.keys, as_=keys[-1], json={"name": "x"}).code == "401 api_key_revoked"
-        workers.settle()
+        assert (
+            api.post(organization.api_keys_path, caller=keys[-1], json={"name": "x"}).status_and_code
+            == "401 api_key_revoked"
+        )
+        workers.run_until_idle()
         assert [get_revocation_reason(api, organization, key) for key in keys] == [("member_removed", grace.id)] * 5
         assert [get_revocation_reason(api, organization, key) for key in children] == [
             ("parent_revoked", parent.id)
         ] * 5
         assert table.get((f"O#{organization.id}", "ENDING-KEYS")) is None
-        assert api.items(f"{organization.path}/audit-log", as_=organization.owner, query={"targetId": keys[4].id})
+        assert api.get_items(
+            f"{organization.path}/audit-log", caller=organization.owner, query={"targetId": keys[4].id}
+        )
 
     def test_a_hundred_keys_with_invitations_fit_into_one_transaction(
-        self, api: Api, organization: Founded, grace: Person, workers: Workers
+        self, api: ApiClient, organization: CreatedOrganization, grace: Person, workers: Workers
     ) -> None:
-        keys = [make_key(api, organization, "read", as_=grace) for _ in range(60)]
+        keys = [create_api_key(api, organization, "read", caller=grace) for _ in range(60)]
         for number in range(30):
             body = {"email": f"guest-{number}@example.org"}
-            assert api.post(f"{organization.path}/invite", as_=grace, json=body).status == 201
+            assert api.post(f"{organization.path}/invite", caller=grace, json=body).status == 201
         assert remove_member(api, organization, grace).status == 204
         assert not any(is_valid(api, organization, key) for key in keys)
-        workers.settle()
+        workers.run_until_idle()
         assert {get_key(api, organization, key)["status"] for key in keys} == {"revoked"}
 
 
 class TestKeysWithoutGrantors:
     def test_older_keys_keep_their_rights_until_they_are_rotated(
-        self, api: Api, organization: Founded, grace: Person
+        self, api: ApiClient, organization: CreatedOrganization, grace: Person
     ) -> None:
-        older_key, rotated_key = (make_key(api, organization, "admin", as_=grace) for _ in range(2))
+        older_key, rotated_key = (create_api_key(api, organization, "admin", caller=grace) for _ in range(2))
         for key in (older_key, rotated_key):
             record = ApiKey.from_item(table.get(ApiKey.make_item_key(organization_id=organization.id, id=key.id)) or {})
             changes = UnitOfWork(now())
             changes.update_untracked(record, grantor_ids=None)
             changes.commit()
-        child = make_key(api, organization, "read", as_=older_key)
-        assert api.post(f"{organization.keys}/{rotated_key.id}/rotate", as_=organization.owner, json={}).status == 200
+        child = create_api_key(api, organization, "read", caller=older_key)
+        assert (
+            api.post(f"{organization.api_keys_path}/{rotated_key.id}/rotate", caller=organization.owner, json={}).status
+            == 200
+        )
         assert remove_member(api, organization, grace).status == 204
         assert [is_valid(api, organization, key) for key in (older_key, child, rotated_key)] == [True, True, False]
-        assert api.delete(f"{organization.keys}/{older_key.id}", as_=organization.owner).status == 204
+        assert api.delete(f"{organization.api_keys_path}/{older_key.id}", caller=organization.owner).status == 204
         assert get_revocation_reason(api, organization, child) == ("parent_revoked", older_key.id)
 
 
-def test_the_children_of_an_expired_key_expire_with_it(api: Api, organization: Founded, clock: Clock) -> None:
-    parent = make_key(api, organization, "admin", expiresAt=after(now(), seconds=20))
-    child = make_key(api, organization, "read", as_=parent)
+def test_the_children_of_an_expired_key_expire_with_it(
+    api: ApiClient, organization: CreatedOrganization, clock: Clock
+) -> None:
+    parent = create_api_key(api, organization, "admin", expiresAt=after(now(), seconds=20))
+    child = create_api_key(api, organization, "read", caller=parent)
     clock.shift(seconds=21)
-    assert api.get(organization.path, as_=child).code == "401 api_key_expired"
+    assert api.get(organization.path, caller=child).status_and_code == "401 api_key_expired"

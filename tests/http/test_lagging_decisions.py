@@ -5,159 +5,191 @@ from collections.abc import Iterator
 import pytest
 
 from tests.harness import cloud
-from tests.harness.api import Api
+from tests.harness.api import ApiClient
 from tests.harness.callers import Person
-from tests.harness.index_lag import LAGS, Lag, lagging
-from tests.harness.invitations import asked_to_invite, invite, listed
-from tests.harness.organizations import Founded, joins
-from tests.harness.platforms import Running, comes_in, make_space, run_platform, takes_part
-from tests.harness.sites import edit, make_site, page_of
-from tests.harness.taxonomy import fell, paths, plant, plant_line
+from tests.harness.index_lag import LAGS, IndexLag, lag_indexes
+from tests.harness.invitations import create_invitation, list_invitation_ids, post_invitation
+from tests.harness.organizations import CreatedOrganization, add_organization_member
+from tests.harness.platforms import (
+    CreatedPlatform,
+    add_platform_member,
+    add_space_member,
+    create_platform,
+    create_space,
+)
+from tests.harness.sites import create_published_page, create_site, update_page
+from tests.harness.taxonomy import create_node, create_node_chain, delete_node, list_node_paths
 
 
 @pytest.fixture(params=LAGS, autouse=True)
-def lag(request: pytest.FixtureRequest, organization: Founded) -> Iterator[Lag]:
+def lag(request: pytest.FixtureRequest, organization: CreatedOrganization) -> Iterator[IndexLag]:
     """Indexes that lag behind every change after the organization's creation."""
     assert organization.id
-    with lagging(request.param) as lag:
+    with lag_indexes(request.param) as lag:
         yield lag
 
 
 class TestMembers:
-    def test_a_new_member_already_counts_as_a_member(self, api: Api, organization: Founded, stranger: Person) -> None:
-        joins(organization, stranger, "member")
-        assert asked_to_invite(api, organization, stranger).code == "409 already_member"
+    def test_a_new_member_already_counts_as_a_member(
+        self, api: ApiClient, organization: CreatedOrganization, stranger: Person
+    ) -> None:
+        add_organization_member(organization, stranger, "member")
+        assert post_invitation(api, organization, stranger).status_and_code == "409 already_member"
 
     def test_a_member_who_has_just_left_can_be_invited_again(
-        self, api: Api, organization: Founded, mary: Person
+        self, api: ApiClient, organization: CreatedOrganization, mary: Person
     ) -> None:
-        assert api.post(f"{organization.path}/leave", as_=mary).status == 204
-        assert asked_to_invite(api, organization, mary).status == 201
+        assert api.post(f"{organization.path}/leave", caller=mary).status == 204
+        assert post_invitation(api, organization, mary).status == 201
 
     def test_a_new_member_of_a_platform_already_counts_as_a_member(
-        self, api: Api, organization: Founded, stranger: Person
+        self, api: ApiClient, organization: CreatedOrganization, stranger: Person
     ) -> None:
-        platform = run_platform(api, organization)
-        takes_part(platform, stranger)
-        assert asked_to_invite(api, platform, stranger).code == "409 already_member"
+        platform = create_platform(api, organization)
+        add_platform_member(platform, stranger)
+        assert post_invitation(api, platform, stranger).status_and_code == "409 already_member"
 
-    def test_a_removed_member_sees_no_platforms(self, api: Api, organization: Founded, mary: Person) -> None:
-        platform = run_platform(api, organization, published=True)
-        make_space(api, platform, visibility="private")
-        assert api.delete(f"{organization.path}/members/{mary.id}", as_=organization.owner).status == 204
-        assert api.items("/platforms", as_=mary) == []
+    def test_a_removed_member_sees_no_platforms(
+        self, api: ApiClient, organization: CreatedOrganization, mary: Person
+    ) -> None:
+        platform = create_platform(api, organization, publish=True)
+        create_space(api, platform, visibility="private")
+        assert api.delete(f"{organization.path}/members/{mary.id}", caller=organization.owner).status == 204
+        assert api.get_items("/platforms", caller=mary) == []
 
     def test_a_member_removed_from_a_private_space_does_not_see_it(
-        self, api: Api, organization: Founded, stranger: Person, lag: Lag
+        self, api: ApiClient, organization: CreatedOrganization, stranger: Person, lag: IndexLag
     ) -> None:
-        platform = run_platform(api, organization, published=True)
-        takes_part(platform, stranger)
-        private_space = make_space(api, platform, visibility="private")
-        comes_in(private_space, stranger)
+        platform = create_platform(api, organization, publish=True)
+        add_platform_member(platform, stranger)
+        private_space = create_space(api, platform, visibility="private")
+        add_space_member(private_space, stranger)
         lag.catch_up()
         path = "/spaces"
-        assert len(api.items(f"{platform.path}{path}", as_=stranger)) == 1
-        assert api.delete(f"{private_space.path}/members/{stranger.id}", as_=organization.owner).status == 204
-        assert api.items(f"{platform.path}{path}", as_=stranger) == []
+        assert len(api.get_items(f"{platform.path}{path}", caller=stranger)) == 1
+        assert api.delete(f"{private_space.path}/members/{stranger.id}", caller=organization.owner).status == 204
+        assert api.get_items(f"{platform.path}{path}", caller=stranger) == []
 
     def test_leaving_right_after_a_role_change_ends_all_memberships(
-        self, api: Api, organization: Founded, mary: Person
+        self, api: ApiClient, organization: CreatedOrganization, mary: Person
     ) -> None:
-        platforms = [run_platform(api, organization) for _ in range(2)]
+        platforms = [create_platform(api, organization) for _ in range(2)]
         for platform in platforms:
-            takes_part(platform, mary)
-        assert api.post(f"{platforms[0].path}/leave", as_=mary).status == 204
-        response = api.patch(f"{platforms[1].path}/members/{mary.id}", as_=organization.owner, json={"role": "editor"})
+            add_platform_member(platform, mary)
+        assert api.post(f"{platforms[0].path}/leave", caller=mary).status == 204
+        response = api.patch(
+            f"{platforms[1].path}/members/{mary.id}", caller=organization.owner, json={"role": "editor"}
+        )
         assert response.status == 200
-        assert api.post(f"{organization.path}/leave", as_=mary).status == 204
-        assert [api.get(platform.path, as_=mary).status for platform in platforms] == [404, 404]
+        assert api.post(f"{organization.path}/leave", caller=mary).status == 204
+        assert [api.get(platform.path, caller=mary).status for platform in platforms] == [404, 404]
 
 
 class TestInvitations:
     @pytest.fixture
-    def platform(self, api: Api, organization: Founded, lag: Lag) -> Running:
+    def platform(self, api: ApiClient, organization: CreatedOrganization, lag: IndexLag) -> CreatedPlatform:
         """A platform with an invitation that indexes contain."""
-        platform = run_platform(api, organization)
-        invite(api, platform, "friend@example.com")
+        platform = create_platform(api, organization)
+        create_invitation(api, platform, "friend@example.com")
         lag.catch_up()
         return platform
 
     def test_a_platforms_new_admin_sees_its_invitations(
-        self, api: Api, organization: Founded, platform: Running, stranger: Person
+        self, api: ApiClient, organization: CreatedOrganization, platform: CreatedPlatform, stranger: Person
     ) -> None:
-        takes_part(platform, stranger, "admin")
-        assert len(listed(api, organization, stranger)) == 1
+        add_platform_member(platform, stranger, "admin")
+        assert len(list_invitation_ids(api, organization, stranger)) == 1
 
     def test_a_platforms_former_admin_sees_no_invitations(
-        self, api: Api, organization: Founded, platform: Running, stranger: Person, lag: Lag
+        self,
+        api: ApiClient,
+        organization: CreatedOrganization,
+        platform: CreatedPlatform,
+        stranger: Person,
+        lag: IndexLag,
     ) -> None:
-        takes_part(platform, stranger, "admin")
+        add_platform_member(platform, stranger, "admin")
         lag.catch_up()
-        assert api.post(f"{platform.path}/leave", as_=stranger).status == 204
-        assert api.get(f"{organization.path}/invitations", as_=stranger).code == "404 not_found"
+        assert api.post(f"{platform.path}/leave", caller=stranger).status == 204
+        assert api.get(f"{organization.path}/invitations", caller=stranger).status_and_code == "404 not_found"
 
     def test_an_admin_without_a_membership_row_of_the_organization_sees_the_invitations(
-        self, api: Api, organization: Founded, platform: Running, stranger: Person, lag: Lag
+        self,
+        api: ApiClient,
+        organization: CreatedOrganization,
+        platform: CreatedPlatform,
+        stranger: Person,
+        lag: IndexLag,
     ) -> None:
-        takes_part(platform, stranger, "admin")
-        (row,) = [item for item in cloud.stored() if item["sk"].startswith(f"B#{stranger.id}#")]
-        cloud.remove(row)  # Like a membership stored before such rows existed.
+        add_platform_member(platform, stranger, "admin")
+        (row,) = [item for item in cloud.all_items() if item["sk"].startswith(f"B#{stranger.id}#")]
+        cloud.delete_item(row)  # Like a membership stored before such rows existed.
         lag.catch_up()
-        assert len(listed(api, organization, stranger)) == 1
+        assert len(list_invitation_ids(api, organization, stranger)) == 1
 
     def test_a_list_shows_the_current_status_of_each_invitation(
-        self, api: Api, organization: Founded, platform: Running, stranger: Person
+        self, api: ApiClient, organization: CreatedOrganization, platform: CreatedPlatform, stranger: Person
     ) -> None:
-        takes_part(platform, stranger, "admin")
-        (invitation_id,) = listed(api, organization, stranger)
+        add_platform_member(platform, stranger, "admin")
+        (invitation_id,) = list_invitation_ids(api, organization, stranger)
         path = f"{organization.path}/invitations"
-        assert api.delete(f"{path}/{invitation_id}", as_=organization.owner).status == 204
-        assert [item["status"] for item in api.items(path, as_=stranger)] == ["revoked"]
+        assert api.delete(f"{path}/{invitation_id}", caller=organization.owner).status == 204
+        assert [item["status"] for item in api.get_items(path, caller=stranger)] == ["revoked"]
 
 
 class TestSpaces:
     def test_a_space_that_became_private_is_hidden_from_others(
-        self, api: Api, organization: Founded, mary: Person, lag: Lag
+        self, api: ApiClient, organization: CreatedOrganization, mary: Person, lag: IndexLag
     ) -> None:
-        platform = run_platform(api, organization)
-        space = make_space(api, platform)
+        platform = create_platform(api, organization)
+        space = create_space(api, platform)
         lag.catch_up()
-        assert [item["id"] for item in api.items(f"{platform.path}/spaces", as_=mary)] == [space.id]
-        response = api.patch(space.path, as_=organization.owner, json={"visibility": "private"})
+        assert [item["id"] for item in api.get_items(f"{platform.path}/spaces", caller=mary)] == [space.id]
+        response = api.patch(space.path, caller=organization.owner, json={"visibility": "private"})
         assert response.status == 200
-        assert api.items(f"{platform.path}/spaces", as_=mary) == []
+        assert api.get_items(f"{platform.path}/spaces", caller=mary) == []
 
-    def test_a_deleted_space_is_not_listed(self, api: Api, organization: Founded, mary: Person, lag: Lag) -> None:
-        platform = run_platform(api, organization)
-        space = make_space(api, platform)
+    def test_a_deleted_space_is_not_listed(
+        self, api: ApiClient, organization: CreatedOrganization, mary: Person, lag: IndexLag
+    ) -> None:
+        platform = create_platform(api, organization)
+        space = create_space(api, platform)
         lag.catch_up()
-        assert api.delete(space.path, as_=organization.owner).status == 204
-        assert api.items(f"{platform.path}/spaces", as_=mary) == []
+        assert api.delete(space.path, caller=organization.owner).status == 204
+        assert api.get_items(f"{platform.path}/spaces", caller=mary) == []
 
 
 class TestTrees:
-    def test_children_added_just_now_move_up(self, api: Api, organization: Founded, lag: Lag) -> None:
-        platform = run_platform(api, organization)
-        top, *_ = plant_line(api, platform, "Machines", "Looms")
-        plant(api, platform, "Engines", below=top)
-        assert fell(api, top, "reparent").status == 204
+    def test_children_added_just_now_move_up(
+        self, api: ApiClient, organization: CreatedOrganization, lag: IndexLag
+    ) -> None:
+        platform = create_platform(api, organization)
+        top, *_ = create_node_chain(api, platform, "Machines", "Looms")
+        create_node(api, platform, "Engines", parent=top)
+        assert delete_node(api, top, "reparent").status == 204
         lag.seconds = 0
-        assert sorted(paths(api, platform)) == ["engines", "looms"]
+        assert sorted(list_node_paths(api, platform)) == ["engines", "looms"]
 
-    def test_a_page_with_new_children_becomes_the_home_page(self, api: Api, organization: Founded) -> None:
-        site = make_site(api, organization)
-        page_of(api, site, "Welcome")
-        machines = page_of(api, site, "Machines")
-        page_of(api, site, "Looms", below=machines)
-        edit(api, machines, isHome=True)
+    def test_a_page_with_new_children_becomes_the_home_page(
+        self, api: ApiClient, organization: CreatedOrganization
+    ) -> None:
+        site = create_site(api, organization)
+        create_published_page(api, site, "Welcome")
+        machines = create_published_page(api, site, "Machines")
+        create_published_page(api, site, "Looms", parent=machines)
+        update_page(api, machines, isHome=True)
 
-    def test_a_childs_new_slug_conflicts_with_a_page_of_the_same_slug(self, api: Api, organization: Founded) -> None:
-        site = make_site(api, organization)
-        page_of(api, site, "Welcome")
-        machines = page_of(api, site, "Machines")
-        looms = page_of(api, site, "Looms", below=machines)
-        page_of(api, site, "Engines")
-        edit(api, looms, slug="engines")
-        current = api.get(machines.path, as_=site.owner)
-        response = api.patch(machines.path, as_=site.owner, json={"isHome": True}, headers={"If-Match": current.etag})
-        assert response.code == "409 slug_taken"
+    def test_a_childs_new_slug_conflicts_with_a_page_of_the_same_slug(
+        self, api: ApiClient, organization: CreatedOrganization
+    ) -> None:
+        site = create_site(api, organization)
+        create_published_page(api, site, "Welcome")
+        machines = create_published_page(api, site, "Machines")
+        looms = create_published_page(api, site, "Looms", parent=machines)
+        create_published_page(api, site, "Engines")
+        update_page(api, looms, slug="engines")
+        current = api.get(machines.path, caller=site.owner)
+        response = api.patch(
+            machines.path, caller=site.owner, json={"isHome": True}, headers={"If-Match": current.etag}
+        )
+        assert response.status_and_code == "409 slug_taken"

@@ -3,11 +3,11 @@
 import pytest
 
 from chalicelib.kernel.storage import table
-from tests.harness.api import Answer, Api
+from tests.harness.api import ApiClient, ApiResponse
 from tests.harness.callers import Person
-from tests.harness.organizations import Founded
-from tests.harness.platforms import Room, Running
-from tests.harness.taxonomy import attach, fell, plant, plant_line
+from tests.harness.organizations import CreatedOrganization
+from tests.harness.platforms import CreatedPlatform, CreatedSpace
+from tests.harness.taxonomy import create_attachment, create_node, create_node_chain, delete_node
 
 RESERVED_ACTIONS = 2
 """Actions left free for writes that the kernel may add to every change."""
@@ -16,76 +16,83 @@ LONG_TEXT = "y" * 4000
 """Makes an entry so long that its body is stored as an item of its own."""
 
 
-def largest_transaction(answer: Answer) -> int:
+def largest_transaction(answer: ApiResponse) -> int:
     """Return the number of actions in a request's largest transaction."""
     assert answer.status < 300, answer.text
-    sizes = [len(c.parameters["TransactItems"]) for c in answer.calls.made if c.name == "dynamodb:TransactWriteItems"]
+    sizes = [
+        len(c.parameters["TransactItems"]) for c in answer.calls.call_list if c.name == "dynamodb:TransactWriteItems"
+    ]
     return max(sizes)
 
 
-def assert_fits(answer: Answer, minimum: int) -> None:
+def assert_fits(answer: ApiResponse, minimum: int) -> None:
     assert minimum <= largest_transaction(answer) <= table.MAX_TRANSACT_ITEMS - RESERVED_ACTIONS
 
 
-def test_all_children_of_a_node_move_up(api: Api, platform: Running) -> None:
-    _, looms = plant_line(api, platform, "Machines", "Looms")
+def test_all_children_of_a_node_move_up(api: ApiClient, platform: CreatedPlatform) -> None:
+    _, looms = create_node_chain(api, platform, "Machines", "Looms")
     for n in range(25):
-        plant(api, platform, f"Child {n}", looms)
-    attach(api, looms)
-    assert api.patch(looms.path, as_=platform.owner, json={"description": LONG_TEXT}).status == 200
-    assert_fits(fell(api, looms, "reparent"), 80)
+        create_node(api, platform, f"Child {n}", looms)
+    create_attachment(api, looms)
+    assert api.patch(looms.path, caller=platform.owner, json={"description": LONG_TEXT}).status == 200
+    assert_fits(delete_node(api, looms, "reparent"), 80)
 
 
 @pytest.mark.parametrize(
     ("path", "field", "name"),
     [("capabilities", "capabilities", "capabilityKey"), ("module-overrides", "overrides", "moduleId")],
 )
-def test_a_full_record_set_is_replaced(api: Api, looms: Room, ada: Person, path: str, field: str, name: str) -> None:
-    def replace_set(prefix: str) -> Answer:
+def test_a_full_record_set_is_replaced(
+    api: ApiClient, space: CreatedSpace, ada: Person, path: str, field: str, name: str
+) -> None:
+    def replace_set(prefix: str) -> ApiResponse:
         required_fields = {"enabled": True} if name == "moduleId" else {}
         members = [{name: f"{prefix}-{n}", **required_fields} for n in range(40)]
-        return api.put(f"{looms.path}/{path}", as_=ada, json={field: members})
+        return api.put(f"{space.path}/{path}", caller=ada, json={field: members})
 
     assert replace_set("old").status == 200
     assert_fits(replace_set("new"), 80)
 
 
-def test_all_project_blocks_are_replaced(api: Api, platform: Running) -> None:
-    def replace_blocks(prefix: str) -> Answer:
+def test_all_project_blocks_are_replaced(api: ApiClient, platform: CreatedPlatform) -> None:
+    def replace_blocks(prefix: str) -> ApiResponse:
         blocks = [{"projectBlockId": f"{prefix}-{n}", "title": LONG_TEXT[:200]} for n in range(40)]
-        return api.patch(f"{platform.path}/project-blocks", as_=platform.owner, json={"projectBlocks": blocks})
+        return api.patch(f"{platform.path}/project-blocks", caller=platform.owner, json={"projectBlocks": blocks})
 
     assert replace_blocks("old").status == 200
     assert_fits(replace_blocks("new"), 80)
 
 
-def test_the_maximum_number_of_modules_is_changed(api: Api, platform: Running) -> None:
+def test_the_maximum_number_of_modules_is_changed(api: ApiClient, platform: CreatedPlatform) -> None:
     modules = [{"moduleId": f"own-{n}", "enabled": True, "settings": {"text": LONG_TEXT[:500]}} for n in range(40)]
-    assert_fits(api.patch(f"{platform.path}/modules", as_=platform.owner, json={"modules": modules}), 40)
+    assert_fits(api.patch(f"{platform.path}/modules", caller=platform.owner, json={"modules": modules}), 40)
 
 
-def test_the_maximum_number_of_system_tags_is_created(api: Api, platform: Running) -> None:
+def test_the_maximum_number_of_system_tags_is_created(api: ApiClient, platform: CreatedPlatform) -> None:
     idempotency = {"Idempotency-Key": "once"}
     tags = [f"tag-{n}" for n in range(15)]
     path = f"{platform.path}/taxonomy-system-tags"
-    assert_fits(api.post(path, as_=platform.owner, json={"tags": tags}, headers=idempotency), 45)
+    assert_fits(api.post(path, caller=platform.owner, json={"tags": tags}, headers=idempotency), 45)
 
 
 @pytest.mark.parametrize("keys", [0, 35])
 def test_a_member_is_removed_with_all_their_invitations_and_keys(
-    api: Api, organization: Founded, grace: Person, keys: int
+    api: ApiClient, organization: CreatedOrganization, grace: Person, keys: int
 ) -> None:
     for n in range(45):
         body = {"email": f"person-{n}@example.org"}
-        assert api.post(f"{organization.path}/invite", as_=grace, json=body).status == 201
+        assert api.post(f"{organization.path}/invite", caller=grace, json=body).status == 201
     for n in range(keys):
-        assert api.post(organization.keys, as_=grace, json={"name": f"Key {n}", "scopes": ["admin"]}).status == 201
-    assert_fits(api.delete(f"{organization.path}/members/{grace.id}", as_=organization.owner), 80)
+        assert (
+            api.post(organization.api_keys_path, caller=grace, json={"name": f"Key {n}", "scopes": ["admin"]}).status
+            == 201
+        )
+    assert_fits(api.delete(f"{organization.path}/members/{grace.id}", caller=organization.owner), 80)
 
 
-def test_a_key_with_many_secrets_is_rotated(api: Api, organization: Founded) -> None:
-    key = api.post(organization.keys, as_=organization.owner, json={"name": "Often rotated"}).location
+def test_a_key_with_many_secrets_is_rotated(api: ApiClient, organization: CreatedOrganization) -> None:
+    key = api.post(organization.api_keys_path, caller=organization.owner, json={"name": "Often rotated"}).location
     for _ in range(4):
-        assert api.post(f"{key}/rotate", as_=organization.owner).status == 200
+        assert api.post(f"{key}/rotate", caller=organization.owner).status == 200
     idempotency = {"Idempotency-Key": "once"}
-    assert_fits(api.post(f"{key}/rotate", as_=organization.owner, json={"graceHours": 0}, headers=idempotency), 8)
+    assert_fits(api.post(f"{key}/rotate", caller=organization.owner, json={"graceHours": 0}, headers=idempotency), 8)

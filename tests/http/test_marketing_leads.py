@@ -4,26 +4,26 @@ import pytest
 
 from tests.catalogue.examples.leads import put_leads
 from tests.harness import snapshots
-from tests.harness.api import Api, Json
+from tests.harness.api import ApiClient, Json
 from tests.harness.callers import Person
 from tests.harness.clock import Clock
-from tests.harness.leads import Inquiry, asked_to_send, judge, lead_of, send
-from tests.harness.scenes import scene
+from tests.harness.leads import CreatedLead, create_lead, get_lead, patch_lead_status, post_lead
+from tests.harness.scenes import cached_scenario
 
 LEADS = "/marketing-leads"
 CONTACT = {"contactName": "Mary Shelley", "contactEmail": "Mary@Example.org"}
 
 
-def create_lead(api: Api, operator: Person, **fields: object) -> Json:
-    answer = api.post(LEADS, as_=operator, json={**CONTACT, **fields})
+def create_operator_lead(api: ApiClient, operator: Person, **fields: object) -> Json:
+    answer = api.post(LEADS, caller=operator, json={**CONTACT, **fields})
     assert answer.status == 201, answer.text
     return answer.json
 
 
 class TestCreateMarketingLead:
-    def test_a_lead_is_complete_and_names_the_operator(self, api: Api, operator: Person, clock: Clock) -> None:
+    def test_a_lead_is_complete_and_names_the_operator(self, api: ApiClient, operator: Person, clock: Clock) -> None:
         timestamp = clock.freeze("2027-03-21T09:00:00.000Z")
-        lead = create_lead(api, operator, message="By phone.", source="fair")
+        lead = create_operator_lead(api, operator, message="By phone.", source="fair")
         assert lead == {
             "id": lead["id"],
             "createdAt": timestamp,
@@ -51,37 +51,43 @@ class TestCreateMarketingLead:
                 }
             ],
         }
-        assert api.get(f"{LEADS}/{lead['id']}", as_=operator).json == lead
+        assert api.get(f"{LEADS}/{lead['id']}", caller=operator).json == lead
 
-    def test_a_second_lead_of_the_same_address_is_not_merged(self, api: Api, operator: Person) -> None:
-        first, second = create_lead(api, operator), create_lead(api, operator)
+    def test_a_second_lead_of_the_same_address_is_not_merged(self, api: ApiClient, operator: Person) -> None:
+        first, second = create_operator_lead(api, operator), create_operator_lead(api, operator)
         assert first["id"] != second["id"]
         assert len(second["submissions"]) == 1
 
-    def test_an_operators_lead_has_no_honeypot_field(self, api: Api, operator: Person) -> None:
-        assert api.post(LEADS, as_=operator, json={**CONTACT, "website": ""}).faults == {"/website": "unknown_field"}
+    def test_an_operators_lead_has_no_honeypot_field(self, api: ApiClient, operator: Person) -> None:
+        assert api.post(LEADS, caller=operator, json={**CONTACT, "website": ""}).errors == {"/website": "unknown_field"}
 
-    def test_an_operators_lead_cannot_be_read_with_a_token(self, api: Api, operator: Person) -> None:
-        lead, other = create_lead(api, operator), send(api)
-        assert api.get(f"/public/leads/{lead['id']}", headers=other.headers).code == "404 not_found"
+    def test_an_operators_lead_cannot_be_read_with_a_token(self, api: ApiClient, operator: Person) -> None:
+        lead, other = create_operator_lead(api, operator), create_lead(api)
+        assert api.get(f"/public/leads/{lead['id']}", headers=other.headers).status_and_code == "404 not_found"
 
 
 class TestListMarketingLeads:
     @pytest.fixture
-    def leads(self, api: Api, operator: Person) -> list[Inquiry]:
+    def leads(self, api: ApiClient, operator: Person) -> list[CreatedLead]:
         """Twelve leads of three email addresses, a day apart. One lead of each address was contacted."""
-        return scene("some leads", lambda: _create_leads(api, operator))
+        return cached_scenario("some leads", lambda: _create_leads(api, operator))
 
-    def test_the_newest_leads_are_listed_first(self, api: Api, operator: Person, leads: list[Inquiry]) -> None:
+    def test_the_newest_leads_are_listed_first(
+        self, api: ApiClient, operator: Person, leads: list[CreatedLead]
+    ) -> None:
         for limit in (1, 5, 100):
-            listed = api.items(LEADS, as_=operator, query={"limit": limit})
+            listed = api.get_items(LEADS, caller=operator, query={"limit": limit})
             assert [lead["id"] for lead in listed] == [lead.id for lead in reversed(leads)]
-        assert listed[0] == lead_of(api, leads[-1], operator)
+        assert listed[0] == get_lead(api, leads[-1], operator)
 
-    def test_leads_are_filtered_by_status_and_address(self, api: Api, operator: Person, leads: list[Inquiry]) -> None:
+    def test_leads_are_filtered_by_status_and_address(
+        self, api: ApiClient, operator: Person, leads: list[CreatedLead]
+    ) -> None:
         def list_indexes(**query: str) -> list[int]:
             ids = [lead.id for lead in leads]
-            return [ids.index(lead["id"]) for lead in api.items(LEADS, as_=operator, query={"limit": 2, **query})]
+            return [
+                ids.index(lead["id"]) for lead in api.get_items(LEADS, caller=operator, query={"limit": 2, **query})
+            ]
 
         assert list_indexes(status="contacted") == [2, 1, 0]
         assert list_indexes(email=" P1@example.ORG") == [10, 7, 4, 1]
@@ -89,66 +95,70 @@ class TestListMarketingLeads:
         assert list_indexes(email="p1@example.org", status="spam") == []
         assert list_indexes(email="nobody@example.org") == []
 
-    def test_every_status_and_no_other_is_accepted_as_a_filter(self, api: Api, operator: Person) -> None:
-        assert api.get(LEADS, as_=operator, query={"status": "lost"}).faults == {"query/status": "not_one_of"}
-        for item in api.items(f"{LEADS}/statuses", as_=operator):
-            assert api.get(LEADS, as_=operator, query={"status": item["status"]}).status == 200
+    def test_every_status_and_no_other_is_accepted_as_a_filter(self, api: ApiClient, operator: Person) -> None:
+        assert api.get(LEADS, caller=operator, query={"status": "lost"}).errors == {"query/status": "not_one_of"}
+        for item in api.get_items(f"{LEADS}/statuses", caller=operator):
+            assert api.get(LEADS, caller=operator, query={"status": item["status"]}).status == 200
 
-    def test_a_cursor_is_valid_only_for_its_filters(self, api: Api, operator: Person, leads: list[Inquiry]) -> None:
+    def test_a_cursor_is_valid_only_for_its_filters(
+        self, api: ApiClient, operator: Person, leads: list[CreatedLead]
+    ) -> None:
         assert leads
-        cursor = api.get(LEADS, as_=operator, query={"limit": 1}).json["nextCursor"]
-        response = api.get(LEADS, as_=operator, query={"limit": 1, "cursor": cursor, "status": "new"})
-        assert response.code == "400 invalid_cursor"
+        cursor = api.get(LEADS, caller=operator, query={"limit": 1}).json["nextCursor"]
+        response = api.get(LEADS, caller=operator, query={"limit": 1, "cursor": cursor, "status": "new"})
+        assert response.status_and_code == "400 invalid_cursor"
 
     def test_the_number_of_reads_does_not_depend_on_the_number_of_leads(
-        self, api: Api, operator: Person, leads: list[Inquiry]
+        self, api: ApiClient, operator: Person, leads: list[CreatedLead]
     ) -> None:
         assert leads
         put_leads(400)
         for query, partitions in (({}, 8), ({"status": "new"}, 1), ({"email": "p1@example.org"}, 1)):
-            answer = api.get(LEADS, as_=operator, query={"limit": 3, **query})
+            answer = api.get(LEADS, caller=operator, query={"limit": 3, **query})
             assert len(answer.json["items"]) == 3
-            assert answer.calls.names == ["dynamodb:Query"] * partitions
-            assert {call.parameters["Limit"] for call in answer.calls.made} == {3}
-            assert not any("FilterExpression" in call.parameters for call in answer.calls.made)
+            assert answer.calls.call_names == ["dynamodb:Query"] * partitions
+            assert {call.parameters["Limit"] for call in answer.calls.call_list} == {3}
+            assert not any("FilterExpression" in call.parameters for call in answer.calls.call_list)
 
-    def test_new_leads_are_spread_evenly_across_partitions(self, operator: Person, api: Api) -> None:
+    def test_new_leads_are_spread_evenly_across_partitions(self, operator: Person, api: ApiClient) -> None:
         put_leads(400)
-        assert api.get(LEADS, as_=operator).status == 200
-        shards = [item["index1pk"] for item in snapshots.stored().values() if item.get("kind") == "lead"]
+        assert api.get(LEADS, caller=operator).status == 200
+        shards = [item["index1pk"] for item in snapshots.items_by_key().values() if item.get("kind") == "lead"]
         counts = [shards.count(shard) for shard in sorted(set(shards))]
         assert len(counts) == 8
         assert max(counts) < 2 * min(counts) + 20
 
 
-def _create_leads(api: Api, operator: Person) -> list[Inquiry]:
+def _create_leads(api: ApiClient, operator: Person) -> list[CreatedLead]:
     leads = []
     for number in range(12):
         with pytest.MonkeyPatch.context() as monkeypatch:
             Clock(monkeypatch).shift(days=number - 20)
-            leads.append(send(api, f"p{number % 3}@example.org", message=f"Number {number}"))
+            leads.append(create_lead(api, f"p{number % 3}@example.org", message=f"Number {number}"))
     for lead in leads[:3]:
-        assert judge(api, lead, operator, "contacted").status == 200
+        assert patch_lead_status(api, lead, operator, "contacted").status == 200
     return leads
 
 
 class TestGetMarketingLead:
-    def test_only_operators_read_a_lead(self, api: Api, operator: Person, ada: Person) -> None:
-        lead = send(api)
-        assert api.get(lead.lead_path, as_=ada).code == "403 forbidden"
-        assert api.get(lead.lead_path, headers=lead.headers).code == "401 unauthenticated"
-        assert api.get(f"{LEADS}/{operator.id}", as_=operator).code == "404 not_found"
+    def test_only_operators_read_a_lead(self, api: ApiClient, operator: Person, ada: Person) -> None:
+        lead = create_lead(api)
+        assert api.get(lead.operator_path, caller=ada).status_and_code == "403 forbidden"
+        assert api.get(lead.operator_path, headers=lead.headers).status_and_code == "401 unauthenticated"
+        assert api.get(f"{LEADS}/{operator.id}", caller=operator).status_and_code == "404 not_found"
 
-    def test_reading_a_lead_takes_one_read(self, api: Api, operator: Person) -> None:
-        assert api.get(send(api).lead_path, as_=operator).calls.names == ["dynamodb:BatchGetItem"]
+    def test_reading_a_lead_takes_one_read(self, api: ApiClient, operator: Person) -> None:
+        assert api.get(create_lead(api).operator_path, caller=operator).calls.call_names == ["dynamodb:BatchGetItem"]
 
 
 class TestChangeMarketingLeadStatus:
-    def test_a_change_names_the_operator_and_stores_the_note(self, api: Api, operator: Person, clock: Clock) -> None:
+    def test_a_change_names_the_operator_and_stores_the_note(
+        self, api: ApiClient, operator: Person, clock: Clock
+    ) -> None:
         clock.freeze("2027-03-21T09:00:00.000Z")
-        lead = send(api)
+        lead = create_lead(api)
         clock.shift(minutes=5)
-        response = judge(api, lead, operator, "contacted", note=" Wants an offer. ")
+        response = patch_lead_status(api, lead, operator, "contacted", note=" Wants an offer. ")
         timestamp = "2027-03-21T09:05:00.000Z"
         assert (response.json["status"], response.json["updatedAt"], response.json["version"]) == (
             "contacted",
@@ -157,70 +167,70 @@ class TestChangeMarketingLeadStatus:
         )
         assert response.json["history"][-1] == {"status": "contacted", "at": timestamp, "by": operator.id}
         assert response.json["notes"] == [{"text": "Wants an offer.", "at": timestamp, "by": operator.id}]
-        (entry, *_) = api.items("/system/audit-log", as_=operator)
+        (entry, *_) = api.get_items("/system/audit-log", caller=operator)
         assert (entry["type"], entry["actor"]["type"]) == ("lead.status_changed", "operator")
         assert entry["data"] == response.json
 
-    def test_an_invalid_transition_is_rejected_with_the_valid_ones(self, api: Api, operator: Person) -> None:
-        lead = send(api)
-        response = judge(api, lead, operator, "converted", note="Too soon.")
-        assert response.code == "409 invalid_transition"
+    def test_an_invalid_transition_is_rejected_with_the_valid_ones(self, api: ApiClient, operator: Person) -> None:
+        lead = create_lead(api)
+        response = patch_lead_status(api, lead, operator, "converted", note="Too soon.")
+        assert response.status_and_code == "409 invalid_transition"
         for status in ("contacted", "unqualified", "spam", "withdrawn"):
             assert f"'{status}'" in response.json["detail"]
-        assert lead_of(api, lead, operator)["notes"] == []
+        assert get_lead(api, lead, operator)["notes"] == []
 
-    def test_a_converted_lead_has_no_next_status(self, api: Api, operator: Person) -> None:
-        lead = send(api)
+    def test_a_converted_lead_has_no_next_status(self, api: ApiClient, operator: Person) -> None:
+        lead = create_lead(api)
         for status in ("contacted", "qualified", "converted"):
-            assert judge(api, lead, operator, status).status == 200
-        response = judge(api, lead, operator, "new")
+            assert patch_lead_status(api, lead, operator, status).status == 200
+        response = patch_lead_status(api, lead, operator, "new")
         assert response.json["detail"].startswith("The status is 'converted' and can't become 'new'.")
         assert response.json["detail"].endswith("Possible next statuses: none.")
 
-    def test_the_current_status_is_no_change_but_a_note_is(self, api: Api, operator: Person) -> None:
-        lead = send(api)
-        before = snapshots.stored()
+    def test_the_current_status_is_no_change_but_a_note_is(self, api: ApiClient, operator: Person) -> None:
+        lead = create_lead(api)
+        before = snapshots.items_by_key()
         for body in ({"status": "new"}, {}, {"note": None}, {"note": "  "}):
-            answer = api.patch(f"{lead.lead_path}/status", as_=operator, json=body)
+            answer = api.patch(f"{lead.operator_path}/status", caller=operator, json=body)
             assert (answer.status, answer.json["version"]) == (200, 1)
-        assert snapshots.stored() == before
-        response = judge(api, lead, operator, "new", note="Called twice.").json
+        assert snapshots.items_by_key() == before
+        response = patch_lead_status(api, lead, operator, "new", note="Called twice.").json
         assert [note["text"] for note in response["notes"]] == ["Called twice."]
         assert len(response["history"]) == 1
-        (entry, *_) = api.items("/system/audit-log", as_=operator)
+        (entry, *_) = api.get_items("/system/audit-log", caller=operator)
         assert [change["field"] for change in entry["changes"]] == ["notes"]
 
-    def test_if_match_rejects_a_changed_lead(self, api: Api, operator: Person) -> None:
-        lead = send(api)
-        etag = api.get(lead.lead_path, as_=operator).etag
-        judge(api, lead, operator, "contacted")
+    def test_if_match_rejects_a_changed_lead(self, api: ApiClient, operator: Person) -> None:
+        lead = create_lead(api)
+        etag = api.get(lead.operator_path, caller=operator).etag
+        patch_lead_status(api, lead, operator, "contacted")
         body, headers = {"status": "qualified"}, {"If-Match": etag}
-        response = api.patch(f"{lead.lead_path}/status", as_=operator, json=body, headers=headers)
-        assert response.code == "412 precondition_failed"
+        response = api.patch(f"{lead.operator_path}/status", caller=operator, json=body, headers=headers)
+        assert response.status_and_code == "412 precondition_failed"
 
-    def test_an_unknown_status_is_rejected(self, api: Api, operator: Person) -> None:
-        lead = send(api)
-        assert judge(api, lead, operator, "lost").faults == {"/status": "not_one_of"}
-        assert api.patch(f"{lead.lead_path}/status", as_=operator, json={"status": None}).faults == {
+    def test_an_unknown_status_is_rejected(self, api: ApiClient, operator: Person) -> None:
+        lead = create_lead(api)
+        assert patch_lead_status(api, lead, operator, "lost").errors == {"/status": "not_one_of"}
+        assert api.patch(f"{lead.operator_path}/status", caller=operator, json={"status": None}).errors == {
             "/status": "required"
         }
 
-    def test_notes_are_limited_by_the_size_of_the_record(self, api: Api, operator: Person) -> None:
-        lead = send(api)
-        answers = [judge(api, lead, operator, "new", note="x" * 4000) for _ in range(36)]
+    def test_notes_are_limited_by_the_size_of_the_record(self, api: ApiClient, operator: Person) -> None:
+        lead = create_lead(api)
+        answers = [patch_lead_status(api, lead, operator, "new", note="x" * 4000) for _ in range(36)]
         stored_count = [answer.status for answer in answers].count(200)
         assert 28 < stored_count < 36
-        assert {answer.code for answer in answers if answer.status != 200} == {"409 limit_exceeded"}
-        assert len(lead_of(api, lead, operator)["notes"]) == stored_count
-        assert judge(api, lead, operator, "contacted").status == 200
+        assert {answer.status_and_code for answer in answers if answer.status != 200} == {"409 limit_exceeded"}
+        assert len(get_lead(api, lead, operator)["notes"]) == stored_count
+        assert patch_lead_status(api, lead, operator, "contacted").status == 200
 
 
-def test_a_submitted_lead_is_in_the_operators_log(api: Api, operator: Person) -> None:
-    answer = asked_to_send(api, message="How many columns?")
-    (entry,) = api.items("/system/audit-log", as_=operator)
+def test_a_submitted_lead_is_in_the_operators_log(api: ApiClient, operator: Person) -> None:
+    answer = post_lead(api, message="How many columns?")
+    (entry,) = api.get_items("/system/audit-log", caller=operator)
     assert (entry["type"], entry["organizationId"]) == ("lead.created", None)
     assert entry["actor"] == {"type": "anonymous", "id": None, "name": None}
     assert entry["context"]["operationId"] == "create_public_lead"
-    assert entry["data"] == lead_of(api, Inquiry(answer.json), operator)
+    assert entry["data"] == get_lead(api, CreatedLead(answer.json), operator)
     assert entry["changes"] == []
     assert answer.json["leadToken"] not in str(entry)

@@ -6,11 +6,20 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from tests.harness import snapshots
-from tests.harness.api import Api, Json
+from tests.harness.api import ApiClient, Json
 from tests.harness.callers import Person
 from tests.harness.clock import Clock
-from tests.harness.invitations import before_the_next_write
-from tests.harness.leads import ADDRESS, Inquiry, asked_to_send, judge, lead_of, seen, send, turn
+from tests.harness.invitations import run_before_next_transaction
+from tests.harness.leads import (
+    EMAIL_ADDRESS,
+    CreatedLead,
+    create_lead,
+    get_lead,
+    get_public_lead,
+    patch_lead_status,
+    patch_public_lead_status,
+    post_lead,
+)
 
 RunBeforeWrite = Callable[[Callable[[], object]], None]
 
@@ -18,11 +27,11 @@ RunBeforeWrite = Callable[[Callable[[], object]], None]
 @pytest.fixture
 def run_before_write(monkeypatch: pytest.MonkeyPatch) -> RunBeforeWrite:
     """Run a function before the next write."""
-    return lambda function: before_the_next_write(monkeypatch, function)
+    return lambda function: run_before_next_transaction(monkeypatch, function)
 
 
-def list_leads(api: Api, operator: Person, **query: object) -> list[Json]:
-    return api.items("/marketing-leads", as_=operator, query=query)
+def list_leads(api: ApiClient, operator: Person, **query: object) -> list[Json]:
+    return api.get_items("/marketing-leads", caller=operator, query=query)
 
 
 def statuses_of(record: Json) -> list[str]:
@@ -31,14 +40,16 @@ def statuses_of(record: Json) -> list[str]:
 
 class TestRepeatedSubmissions:
     def test_submissions_of_one_address_are_one_lead_with_the_fields_of_the_first(
-        self, api: Api, operator: Person, clock: Clock
+        self, api: ApiClient, operator: Person, clock: Clock
     ) -> None:
         clock.freeze()
-        first = send(api, message="How many columns?", companyName="Engines Ltd", consent={"textVersion": "1"})
+        first = create_lead(api, message="How many columns?", companyName="Engines Ltd", consent={"textVersion": "1"})
         clock.shift(hours=23)
-        second = send(api, ADDRESS.upper(), contactName="C. Babbage", message="How many wheels?", source="fair")
+        second = create_lead(
+            api, EMAIL_ADDRESS.upper(), contactName="C. Babbage", message="How many wheels?", source="fair"
+        )
         (lead,) = list_leads(api, operator)
-        assert lead == lead_of(api, first, operator)
+        assert lead == get_lead(api, first, operator)
         assert {name: lead[name] for name in ("contactName", "companyName", "message", "source")} == {
             "contactName": first.record["contactName"],
             "companyName": "Engines Ltd",
@@ -53,61 +64,63 @@ class TestRepeatedSubmissions:
             (second.id, "How many wheels?"),
         ]
 
-    def test_each_sender_sees_only_their_own_submission(self, api: Api, operator: Person) -> None:
-        first = send(api, message="My secret.", companyName="Engines Ltd")
-        judge(api, first, operator, "contacted", note="A secret of ours.")
-        second = send(api, contactName="Somebody Else")
-        lead = seen(api, second)
+    def test_each_sender_sees_only_their_own_submission(self, api: ApiClient, operator: Person) -> None:
+        first = create_lead(api, message="My secret.", companyName="Engines Ltd")
+        patch_lead_status(api, first, operator, "contacted", note="A secret of ours.")
+        second = create_lead(api, contactName="Somebody Else")
+        lead = get_public_lead(api, second)
         assert lead == {**second.record, "leadToken": None}
         assert (lead["companyName"], lead["message"], lead["version"]) == (None, None, 1)
         assert statuses_of(lead) == ["new"]
-        assert statuses_of(seen(api, first)) == ["new", "contacted"]
+        assert statuses_of(get_public_lead(api, first)) == ["new", "contacted"]
         assert first.id not in str(second.record)
-        assert api.get(first.path, headers=second.headers).code == "404 not_found"
-        assert [submission["id"] for submission in api.items("/public/leads", headers=second.headers)] == [second.id]
+        assert api.get(first.path, headers=second.headers).status_and_code == "404 not_found"
+        assert [submission["id"] for submission in api.get_items("/public/leads", headers=second.headers)] == [
+            second.id
+        ]
 
-    def test_both_senders_see_later_status_changes(self, api: Api, operator: Person) -> None:
-        first, second = send(api), send(api)
-        judge(api, first, operator, "contacted")
-        judge(api, first, operator, "qualified")
+    def test_both_senders_see_later_status_changes(self, api: ApiClient, operator: Person) -> None:
+        first, second = create_lead(api), create_lead(api)
+        patch_lead_status(api, first, operator, "contacted")
+        patch_lead_status(api, first, operator, "qualified")
         for sender in (first, second):
-            assert statuses_of(seen(api, sender)) == ["new", "contacted", "qualified"]
-            assert all(set(entry) == {"status", "at"} for entry in seen(api, sender)["history"])
+            assert statuses_of(get_public_lead(api, sender)) == ["new", "contacted", "qualified"]
+            assert all(set(entry) == {"status", "at"} for entry in get_public_lead(api, sender)["history"])
 
-    def test_operators_find_the_lead_by_the_id_of_a_merged_submission(self, api: Api, operator: Person) -> None:
-        first, second = send(api), send(api)
-        lead = lead_of(api, first, operator)
-        assert lead_of(api, second, operator) == lead
-        etag = api.get(second.lead_path, as_=operator).etag
+    def test_operators_find_the_lead_by_the_id_of_a_merged_submission(self, api: ApiClient, operator: Person) -> None:
+        first, second = create_lead(api), create_lead(api)
+        lead = get_lead(api, first, operator)
+        assert get_lead(api, second, operator) == lead
+        etag = api.get(second.operator_path, caller=operator).etag
         body, headers = {"status": "contacted"}, {"If-Match": etag}
-        response = api.patch(f"{second.lead_path}/status", as_=operator, json=body, headers=headers)
+        response = api.patch(f"{second.operator_path}/status", caller=operator, json=body, headers=headers)
         assert (response.json["id"], response.json["status"]) == (first.id, "contacted")
-        assert len(response.calls.reads) == 3  # The submission, its lead, and the chains of the log.
+        assert len(response.calls.read_names) == 3  # The submission, its lead, and the chains of the log.
 
-    def test_a_merged_submission_is_logged_as_a_change_of_the_lead(self, api: Api, operator: Person) -> None:
-        first = send(api, message="How many columns?")
-        send(api, message="How many wheels?")
-        newest, oldest = api.items("/system/audit-log", as_=operator)
+    def test_a_merged_submission_is_logged_as_a_change_of_the_lead(self, api: ApiClient, operator: Person) -> None:
+        first = create_lead(api, message="How many columns?")
+        create_lead(api, message="How many wheels?")
+        newest, oldest = api.get_items("/system/audit-log", caller=operator)
         assert (newest["type"], oldest["type"]) == ("lead.created", "lead.created")
         assert newest["target"]["id"] == oldest["target"]["id"] == first.id
-        assert newest["data"] == lead_of(api, first, operator)
+        assert newest["data"] == get_lead(api, first, operator)
         assert [change["field"] for change in newest["changes"]] == ["submissions"]
 
-    def test_merging_takes_two_reads_and_a_transaction(self, api: Api) -> None:
-        send(api)
-        assert asked_to_send(api).calls.names == [
+    def test_merging_takes_two_reads_and_a_transaction(self, api: ApiClient) -> None:
+        create_lead(api)
+        assert post_lead(api).calls.call_names == [
             "dynamodb:BatchGetItem",
             "dynamodb:BatchGetItem",
             "dynamodb:TransactWriteItems",
             "sqs:SendMessage",
         ]
 
-    def test_a_new_submission_does_not_end_a_withdrawal(self, api: Api, operator: Person) -> None:
-        first = send(api, message="Call me.", consent={"textVersion": "1"})
-        turn(api, first, "withdrawn")
-        second = send(api, contactName="Somebody Else", message="Call me all the same.")
+    def test_a_new_submission_does_not_end_a_withdrawal(self, api: ApiClient, operator: Person) -> None:
+        first = create_lead(api, message="Call me.", consent={"textVersion": "1"})
+        patch_public_lead_status(api, first, "withdrawn")
+        second = create_lead(api, contactName="Somebody Else", message="Call me all the same.")
         for status in ("withdrawn", "new"):
-            turn(api, second, status)
+            patch_public_lead_status(api, second, status)
         (lead,) = list_leads(api, operator)
         assert (lead["contactName"], lead["message"]) == (first.record["contactName"], "Call me.")
         assert [(submission["id"], submission["status"]) for submission in lead["submissions"]] == [
@@ -115,152 +128,158 @@ class TestRepeatedSubmissions:
             (second.id, "new"),
         ]
         assert statuses_of(lead) == ["new", "withdrawn"]
-        assert statuses_of(seen(api, first)) == ["new", "withdrawn"]
-        assert statuses_of(turn(api, first, "new").json) == ["new", "withdrawn", "new"]
-        assert statuses_of(lead_of(api, first, operator)) == ["new", "withdrawn", "new"]
+        assert statuses_of(get_public_lead(api, first)) == ["new", "withdrawn"]
+        assert statuses_of(patch_public_lead_status(api, first, "new").json) == ["new", "withdrawn", "new"]
+        assert statuses_of(get_lead(api, first, operator)) == ["new", "withdrawn", "new"]
 
     def test_withdrawn_submissions_stay_withdrawn_when_an_operator_reopens_the_lead(
-        self, api: Api, operator: Person
+        self, api: ApiClient, operator: Person
     ) -> None:
-        first = send(api)
-        turn(api, first, "withdrawn")
-        second = send(api)
-        judge(api, first, operator, "new")
-        lead = lead_of(api, first, operator)
+        first = create_lead(api)
+        patch_public_lead_status(api, first, "withdrawn")
+        second = create_lead(api)
+        patch_lead_status(api, first, operator, "new")
+        lead = get_lead(api, first, operator)
         assert (lead["status"], [submission["status"] for submission in lead["submissions"]]) == (
             "new",
             ["withdrawn", "new"],
         )
-        assert seen(api, second)["status"] == "new"
+        assert get_public_lead(api, second)["status"] == "new"
 
 
 class TestSeparateLeads:
-    def test_a_new_lead_begins_after_a_day_without_submissions(self, api: Api, operator: Person, clock: Clock) -> None:
+    def test_a_new_lead_begins_after_a_day_without_submissions(
+        self, api: ApiClient, operator: Person, clock: Clock
+    ) -> None:
         clock.freeze()
-        first = send(api)
+        first = create_lead(api)
         clock.shift(hours=23, minutes=59)
-        second = send(api)
+        second = create_lead(api)
         clock.shift(hours=23, minutes=59)
-        third = send(api)
+        third = create_lead(api)
         clock.shift(hours=24)
-        fourth = send(api)
+        fourth = create_lead(api)
         newest, oldest = list_leads(api, operator)
         assert [submission["id"] for submission in oldest["submissions"]] == [first.id, second.id, third.id]
         assert newest["id"] == fourth.id
 
-    def test_a_new_lead_begins_after_the_maximum_number_of_submissions(self, api: Api, operator: Person) -> None:
-        leads = [send(api, message=f"Number {number}") for number in range(21)]
+    def test_a_new_lead_begins_after_the_maximum_number_of_submissions(self, api: ApiClient, operator: Person) -> None:
+        leads = [create_lead(api, message=f"Number {number}") for number in range(21)]
         newest, oldest = list_leads(api, operator)
         assert [submission["id"] for submission in oldest["submissions"]] == [lead.id for lead in leads[:20]]
         assert [submission["id"] for submission in newest["submissions"]] == [leads[20].id]
 
-    def test_a_new_lead_begins_where_the_messages_are_too_long(self, api: Api, operator: Person) -> None:
+    def test_a_new_lead_begins_where_the_messages_are_too_long(self, api: ApiClient, operator: Person) -> None:
         for _ in range(9):
-            send(api, message="x" * 4000)
+            create_lead(api, message="x" * 4000)
         assert [len(lead["submissions"]) for lead in list_leads(api, operator)] == [2, 7]
 
-    def test_submissions_are_merged_into_an_operators_newer_lead(self, api: Api, operator: Person) -> None:
-        first = send(api)
-        body = {"contactName": "Charles", "contactEmail": ADDRESS, "companyName": "By phone"}
-        operator_lead = api.post("/marketing-leads", as_=operator, json=body).json
-        assert lead_of(api, first, operator)["companyName"] is None
-        second = send(api)
-        lead = lead_of(api, second, operator)
+    def test_submissions_are_merged_into_an_operators_newer_lead(self, api: ApiClient, operator: Person) -> None:
+        first = create_lead(api)
+        body = {"contactName": "Charles", "contactEmail": EMAIL_ADDRESS, "companyName": "By phone"}
+        operator_lead = api.post("/marketing-leads", caller=operator, json=body).json
+        assert get_lead(api, first, operator)["companyName"] is None
+        second = create_lead(api)
+        lead = get_lead(api, second, operator)
         assert (lead["id"], lead["companyName"]) == (operator_lead["id"], "By phone")
-        assert statuses_of(turn(api, second, "withdrawn").json) == ["new", "withdrawn"]
-        assert lead_of(api, second, operator)["status"] == "new"  # The operator's own submission is not withdrawn.
+        assert statuses_of(patch_public_lead_status(api, second, "withdrawn").json) == ["new", "withdrawn"]
+        assert get_lead(api, second, operator)["status"] == "new"  # The operator's own submission is not withdrawn.
 
-    def test_a_new_lead_leaves_an_older_one_unchanged(self, api: Api, operator: Person, clock: Clock) -> None:
-        first = send(api)
-        turn(api, first, "withdrawn")
+    def test_a_new_lead_leaves_an_older_one_unchanged(self, api: ApiClient, operator: Person, clock: Clock) -> None:
+        first = create_lead(api)
+        patch_public_lead_status(api, first, "withdrawn")
         clock.shift(hours=25)
-        before = lead_of(api, first, operator)
-        send(api)
-        assert lead_of(api, first, operator) == before
+        before = get_lead(api, first, operator)
+        create_lead(api)
+        assert get_lead(api, first, operator) == before
 
 
 class TestWithdrawals:
-    def test_withdrawing_one_of_two_submissions_keeps_the_status_of_the_lead(self, api: Api, operator: Person) -> None:
-        first, second = send(api), send(api)
-        assert turn(api, second, "withdrawn").json["status"] == "withdrawn"
-        lead = lead_of(api, first, operator)
+    def test_withdrawing_one_of_two_submissions_keeps_the_status_of_the_lead(
+        self, api: ApiClient, operator: Person
+    ) -> None:
+        first, second = create_lead(api), create_lead(api)
+        assert patch_public_lead_status(api, second, "withdrawn").json["status"] == "withdrawn"
+        lead = get_lead(api, first, operator)
         assert (lead["status"], statuses_of(lead)) == ("new", ["new"])
         assert [submission["status"] for submission in lead["submissions"]] == ["new", "withdrawn"]
-        assert seen(api, first)["status"] == "new"
-        (entry, *_) = api.items("/system/audit-log", as_=operator)
+        assert get_public_lead(api, first)["status"] == "new"
+        (entry, *_) = api.get_items("/system/audit-log", caller=operator)
         assert (entry["type"], [change["field"] for change in entry["changes"]]) == (
             "lead.status_changed",
             ["submissions"],
         )
 
     def test_withdrawing_all_submissions_withdraws_the_lead_until_all_are_reopened(
-        self, api: Api, operator: Person
+        self, api: ApiClient, operator: Person
     ) -> None:
-        first, second = send(api), send(api)
+        first, second = create_lead(api), create_lead(api)
         for sender in (second, first):
-            turn(api, sender, "withdrawn")
-        assert statuses_of(lead_of(api, first, operator)) == ["new", "withdrawn"]
-        assert statuses_of(turn(api, second, "new").json) == ["new", "withdrawn", "new"]
-        assert statuses_of(lead_of(api, first, operator)) == ["new", "withdrawn"]
-        assert seen(api, first)["status"] == "withdrawn"
-        turn(api, first, "new")
-        assert statuses_of(lead_of(api, first, operator)) == ["new", "withdrawn", "new"]
+            patch_public_lead_status(api, sender, "withdrawn")
+        assert statuses_of(get_lead(api, first, operator)) == ["new", "withdrawn"]
+        assert statuses_of(patch_public_lead_status(api, second, "new").json) == ["new", "withdrawn", "new"]
+        assert statuses_of(get_lead(api, first, operator)) == ["new", "withdrawn"]
+        assert get_public_lead(api, first)["status"] == "withdrawn"
+        patch_public_lead_status(api, first, "new")
+        assert statuses_of(get_lead(api, first, operator)) == ["new", "withdrawn", "new"]
 
-    def test_a_withdrawn_submission_stays_withdrawn_when_the_lead_changes(self, api: Api, operator: Person) -> None:
-        first, second = send(api), send(api)
-        turn(api, second, "withdrawn")
-        judge(api, first, operator, "contacted")
-        assert statuses_of(seen(api, second)) == ["new", "withdrawn"]
-        assert statuses_of(turn(api, second, "new").json) == ["new", "withdrawn", "new"]
-        assert lead_of(api, first, operator)["status"] == "contacted"
+    def test_a_withdrawn_submission_stays_withdrawn_when_the_lead_changes(
+        self, api: ApiClient, operator: Person
+    ) -> None:
+        first, second = create_lead(api), create_lead(api)
+        patch_public_lead_status(api, second, "withdrawn")
+        patch_lead_status(api, first, operator, "contacted")
+        assert statuses_of(get_public_lead(api, second)) == ["new", "withdrawn"]
+        assert statuses_of(patch_public_lead_status(api, second, "new").json) == ["new", "withdrawn", "new"]
+        assert get_lead(api, first, operator)["status"] == "contacted"
 
-    def test_an_operators_withdrawal_applies_to_every_submission(self, api: Api, operator: Person) -> None:
-        first, second = send(api), send(api)
-        judge(api, first, operator, "withdrawn")
-        assert {seen(api, sender)["status"] for sender in (first, second)} == {"withdrawn"}
-        judge(api, first, operator, "new")
-        assert {seen(api, sender)["status"] for sender in (first, second)} == {"new"}
+    def test_an_operators_withdrawal_applies_to_every_submission(self, api: ApiClient, operator: Person) -> None:
+        first, second = create_lead(api), create_lead(api)
+        patch_lead_status(api, first, operator, "withdrawn")
+        assert {get_public_lead(api, sender)["status"] for sender in (first, second)} == {"withdrawn"}
+        patch_lead_status(api, first, operator, "new")
+        assert {get_public_lead(api, sender)["status"] for sender in (first, second)} == {"new"}
 
     def test_another_sender_with_the_same_address_cannot_withdraw_the_owners_submission(
-        self, api: Api, operator: Person
+        self, api: ApiClient, operator: Person
     ) -> None:
-        owner = send(api, message="Call me.")
-        judge(api, owner, operator, "contacted")
-        before = seen(api, owner)
-        impostor = send(api, contactName="Nobody", message="Forget it.")
+        owner = create_lead(api, message="Call me.")
+        patch_lead_status(api, owner, operator, "contacted")
+        before = get_public_lead(api, owner)
+        impostor = create_lead(api, contactName="Nobody", message="Forget it.")
         for status in ("withdrawn", "new", "withdrawn"):
-            assert turn(api, impostor, status).status == 200
-        assert seen(api, owner) == before
-        lead = lead_of(api, owner, operator)
+            assert patch_public_lead_status(api, impostor, status).status == 200
+        assert get_public_lead(api, owner) == before
+        lead = get_lead(api, owner, operator)
         assert (lead["status"], lead["submissions"][0]["message"]) == ("contacted", "Call me.")
 
 
 class TestConcurrency:
     def test_two_concurrent_submissions_are_one_lead(
-        self, api: Api, operator: Person, run_before_write: RunBeforeWrite
+        self, api: ApiClient, operator: Person, run_before_write: RunBeforeWrite
     ) -> None:
-        leads: list[Inquiry] = []
-        run_before_write(lambda: leads.append(send(api, message="First.")))
-        leads.append(send(api, message="Second."))
+        leads: list[CreatedLead] = []
+        run_before_write(lambda: leads.append(create_lead(api, message="First.")))
+        leads.append(create_lead(api, message="Second."))
         (lead,) = list_leads(api, operator)
         assert [submission["id"] for submission in lead["submissions"]] == [lead.id for lead in leads]
 
-    def test_many_concurrent_submissions_are_one_lead(self, api: Api, operator: Person) -> None:
+    def test_many_concurrent_submissions_are_one_lead(self, api: ApiClient, operator: Person) -> None:
         with ThreadPoolExecutor(6) as threads:
-            answers = list(threads.map(lambda n: asked_to_send(api, message=f"Number {n}"), range(12)))
+            answers = list(threads.map(lambda n: post_lead(api, message=f"Number {n}"), range(12)))
         ids = {answer.json["id"] for answer in answers if answer.status == 201}
-        assert {answer.code for answer in answers if answer.status != 201} <= {"409 conflict"}
+        assert {answer.status_and_code for answer in answers if answer.status != 201} <= {"409 conflict"}
         assert len(ids) >= 6
         (lead,) = list_leads(api, operator)
         assert {submission["id"] for submission in lead["submissions"]} == ids
-        assert len(api.items("/system/audit-log", as_=operator)) == len(ids)
+        assert len(api.get_items("/system/audit-log", caller=operator)) == len(ids)
 
     def test_a_withdrawal_during_a_submission_is_retained(
-        self, api: Api, operator: Person, run_before_write: RunBeforeWrite
+        self, api: ApiClient, operator: Person, run_before_write: RunBeforeWrite
     ) -> None:
-        first = send(api)
-        run_before_write(lambda: turn(api, first, "withdrawn"))
-        second = send(api)
+        first = create_lead(api)
+        run_before_write(lambda: patch_public_lead_status(api, first, "withdrawn"))
+        second = create_lead(api)
         (lead,) = list_leads(api, operator)
         assert [(submission["id"], submission["status"]) for submission in lead["submissions"]] == [
             (first.id, "withdrawn"),
@@ -269,11 +288,11 @@ class TestConcurrency:
         assert statuses_of(lead) == ["new", "withdrawn"]
 
     def test_a_submission_during_a_withdrawal_is_not_withdrawn(
-        self, api: Api, operator: Person, run_before_write: RunBeforeWrite
+        self, api: ApiClient, operator: Person, run_before_write: RunBeforeWrite
     ) -> None:
-        first = send(api)
-        run_before_write(lambda: send(api))
-        assert turn(api, first, "withdrawn").json["status"] == "withdrawn"
+        first = create_lead(api)
+        run_before_write(lambda: create_lead(api))
+        assert patch_public_lead_status(api, first, "withdrawn").json["status"] == "withdrawn"
         (lead,) = list_leads(api, operator)
         assert (lead["status"], [submission["status"] for submission in lead["submissions"]]) == (
             "new",
@@ -281,23 +300,23 @@ class TestConcurrency:
         )
 
     def test_concurrent_changes_by_an_operator_and_a_sender_are_serialized(
-        self, api: Api, operator: Person, run_before_write: RunBeforeWrite
+        self, api: ApiClient, operator: Person, run_before_write: RunBeforeWrite
     ) -> None:
-        first = send(api)
-        run_before_write(lambda: judge(api, first, operator, "spam"))
-        assert turn(api, first, "withdrawn").code == "409 invalid_transition"
-        second = send(api, "grace@example.com")
-        run_before_write(lambda: turn(api, second, "withdrawn"))
-        assert judge(api, second, operator, "contacted").code == "409 invalid_transition"
+        first = create_lead(api)
+        run_before_write(lambda: patch_lead_status(api, first, operator, "spam"))
+        assert patch_public_lead_status(api, first, "withdrawn").status_and_code == "409 invalid_transition"
+        second = create_lead(api, "grace@example.com")
+        run_before_write(lambda: patch_public_lead_status(api, second, "withdrawn"))
+        assert patch_lead_status(api, second, operator, "contacted").status_and_code == "409 invalid_transition"
 
     def test_reopening_during_a_submission_creates_one_guard(
-        self, api: Api, operator: Person, run_before_write: RunBeforeWrite
+        self, api: ApiClient, operator: Person, run_before_write: RunBeforeWrite
     ) -> None:
-        first = send(api)
-        turn(api, first, "withdrawn")
-        run_before_write(lambda: turn(api, first, "new"))
-        second = send(api)
+        first = create_lead(api)
+        patch_public_lead_status(api, first, "withdrawn")
+        run_before_write(lambda: patch_public_lead_status(api, first, "new"))
+        second = create_lead(api)
         (lead,) = list_leads(api, operator)
         assert [submission["id"] for submission in lead["submissions"]] == [first.id, second.id]
-        guards = [item for item in snapshots.stored().values() if item["pk"].startswith("U#lead-email#")]
+        guards = [item for item in snapshots.items_by_key().values() if item["pk"].startswith("U#lead-email#")]
         assert [guard["ref"] for guard in guards] == [first.id]

@@ -17,10 +17,10 @@ from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.writes import Write
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from tests.harness import cloud
-from tests.harness.api import Api
+from tests.harness.api import ApiClient
 from tests.harness.callers import Person
 from tests.harness.clock import Clock
-from tests.harness.reference import file
+from tests.harness.reference import deployed_dataset
 from tests.harness.workers import Workers
 
 pytestmark = pytest.mark.usefixtures("aws")
@@ -73,7 +73,7 @@ def migrations(monkeypatch: pytest.MonkeyPatch) -> FakeMigrations:
 
 def written_steps() -> list[str]:
     """Return the names of the steps that are in the table."""
-    return sorted(item["sk"] for item in cloud.stored() if item["pk"] == "X")
+    return sorted(item["sk"] for item in cloud.all_items() if item["pk"] == "X")
 
 
 def raise_error(error: BaseException) -> Callable[[], object]:
@@ -151,7 +151,7 @@ class TestRunner:
         migrations.before_step["a/0"] = raise_error(ValueError("the password is 1234"))
         (outcome,) = apply_pending(migrations.all_migrations)
         assert "ValueError" in str(outcome.error)
-        assert "1234" not in f"{outcome}{cloud.stored()}"
+        assert "1234" not in f"{outcome}{cloud.all_items()}"
 
     def test_a_step_with_a_conflict_is_retried(self, migrations: FakeMigrations) -> None:
         attempts = []
@@ -204,7 +204,7 @@ class TestConcurrentRunners:
         def overtake() -> None:
             clock.shift(minutes=3)
             assert [outcome.state for outcome in apply_pending(migrations.all_migrations)][-1] == "applied"
-            cloud.remove({"pk": "X", "sk": step_name})
+            cloud.delete_item({"pk": "X", "sk": step_name})
 
         migrations.before_step[step_name] = overtake
         assert migrations.run()[-1] == ("", "held")
@@ -228,13 +228,13 @@ class TestConcurrentRunners:
         assert migrations.executed == ALL_STEPS
 
 
-def get_health(api: Api) -> dict[str, Any]:
+def get_health(api: ApiClient) -> dict[str, Any]:
     answer: dict[str, Any] = api.get("/system/migrations/health").json
     return answer
 
 
 class TestMigrationsHealth:
-    def test_pending_and_failed_migrations_are_counted(self, api: Api, migrations: FakeMigrations) -> None:
+    def test_pending_and_failed_migrations_are_counted(self, api: ApiClient, migrations: FakeMigrations) -> None:
         assert get_health(api) == {"healthy": False, "pending": 2, "failed": 0}
         migrations.before_step["a/1"] = raise_error(ValueError())
         migrations.run()
@@ -247,13 +247,13 @@ class TestMigrationsHealth:
 
 class TestMigrationsStatus:
     def test_the_state_of_every_migration_is_listed(
-        self, api: Api, migrations: FakeMigrations, operator: Person, clock: Clock
+        self, api: ApiClient, migrations: FakeMigrations, operator: Person, clock: Clock
     ) -> None:
         timestamp = clock.freeze()
         migrations.before_step["b/1"] = raise_error(ValueError())
         migrations.run()
         migrations.add("c")
-        items = api.items("/system/migrations/status", as_=operator)
+        items = api.get_items("/system/migrations/status", caller=operator)
         assert [(item["id"], item["state"], item["appliedAt"]) for item in items] == [
             ("a", "applied", timestamp),
             ("b", "failed", None),
@@ -265,24 +265,24 @@ class TestMigrationsStatus:
         assert {(item["description"], item["checksum"]) for item in items} == {(f"Do {n}.", "1" * 64) for n in "abc"}
 
     def test_a_changed_migration_is_listed_with_advice(
-        self, api: Api, migrations: FakeMigrations, operator: Person
+        self, api: ApiClient, migrations: FakeMigrations, operator: Person
     ) -> None:
         migrations.run()
         migrations.all_migrations[0] = Migration("a", "Do a.", "2" * 64, migrations.all_migrations[0].module)
-        item = api.items("/system/migrations/status", as_=operator)[0]
+        item = api.get_items("/system/migrations/status", caller=operator)[0]
         assert (item["state"], item["checksum"]) == ("failed", "2" * 64)
         assert "new migration" in item["error"]
 
     def test_migrations_of_another_release_are_listed(
-        self, api: Api, migrations: FakeMigrations, operator: Person
+        self, api: ApiClient, migrations: FakeMigrations, operator: Person
     ) -> None:
         migrations.run()
         newer = migrations.all_migrations.pop()
-        assert [item["id"] for item in api.items("/system/migrations/status", as_=operator)] == ["a", newer.id]
+        assert [item["id"] for item in api.get_items("/system/migrations/status", caller=operator)] == ["a", newer.id]
         assert get_health(api)["healthy"] is True
 
-    def test_only_operators_read_the_status(self, api: Api, ada: Person) -> None:
-        assert api.get("/system/migrations/status", as_=ada).code == "403 forbidden"
+    def test_only_operators_read_the_status(self, api: ApiClient, ada: Person) -> None:
+        assert api.get("/system/migrations/status", caller=ada).status_and_code == "403 forbidden"
 
 
 RENAMED_CHECKSUMS = {"0001-reference-data": "9b87083c8b86e52c7eb783ea8f2c9ee17e6fc9154c671e4c1701658ea2ed9dcc"}
@@ -300,16 +300,16 @@ class TestMigrationsOfTheService:
         assert ids == sorted(set(ids))
         assert [migration_id[:4] for migration_id in ids] == [f"{number:04}" for number in range(1, len(ids) + 1)]
 
-    def test_one_call_after_a_deployment_applies_all(self, api: Api, workers: Workers, operator: Person) -> None:
+    def test_one_call_after_a_deployment_applies_all(self, api: ApiClient, workers: Workers, operator: Person) -> None:
         assert get_health(api)["pending"] == len(MIGRATIONS)
-        outcomes = workers.migrate()
+        outcomes = workers.run_migrations()
         assert [(outcome["id"], outcome["state"]) for outcome in outcomes] == [(m.id, "applied") for m in MIGRATIONS]
         assert get_health(api) == {"healthy": True, "pending": 0, "failed": 0}
-        assert workers.migrate() == []
-        assert api.items("/system/migrations/status", as_=operator)[0]["id"] == MIGRATIONS[0].id
+        assert workers.run_migrations() == []
+        assert api.get_items("/system/migrations/status", caller=operator)[0]["id"] == MIGRATIONS[0].id
 
-    def test_the_newest_deployed_reference_data_is_loaded(self, api: Api, workers: Workers) -> None:
-        workers.migrate()
-        parts = [item for item in cloud.stored() if item["pk"].startswith("DATA")]
-        assert len(parts) == len(file().parts()) + 1 <= 60
+    def test_the_newest_deployed_reference_data_is_loaded(self, api: ApiClient, workers: Workers) -> None:
+        workers.run_migrations()
+        parts = [item for item in cloud.all_items() if item["pk"].startswith("DATA")]
+        assert len(parts) == len(deployed_dataset().parts()) + 1 <= 60
         assert api.get("/reference/cities", query={"q": "mun"}).json["dataVersion"] == LATEST_VERSION

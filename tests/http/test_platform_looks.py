@@ -4,48 +4,61 @@ from typing import Any
 
 import pytest
 
-from tests.harness.api import Api, Json
+from tests.harness.api import ApiClient, Json
 from tests.harness.callers import Person
 from tests.harness.clock import Clock
-from tests.harness.logs import log_of
-from tests.harness.organizations import Founded
-from tests.harness.platforms import Running, comes_in, make_space, publish, run_platform, takes_part
+from tests.harness.logs import list_entries
+from tests.harness.organizations import CreatedOrganization
+from tests.harness.platforms import (
+    CreatedPlatform,
+    add_platform_member,
+    add_space_member,
+    create_platform,
+    create_space,
+    publish_platform,
+)
 
 
 class TestPublishPlatform:
-    def test_an_empty_body_publishes_the_platform(self, api: Api, platform: Running, clock: Clock) -> None:
+    def test_an_empty_body_publishes_the_platform(
+        self, api: ApiClient, platform: CreatedPlatform, clock: Clock
+    ) -> None:
         timestamp = clock.freeze()
-        answer = api.patch(f"{platform.path}/publish", as_=platform.owner, json={})
+        answer = api.patch(f"{platform.path}/publish", caller=platform.owner, json={})
         assert (answer.json["status"], answer.json["publishedAt"]) == ("published", timestamp)
 
-    def test_publishing_twice_changes_nothing(self, api: Api, organization: Founded, platform: Running) -> None:
-        first = api.patch(f"{platform.path}/publish", as_=platform.owner, json={})
-        repeated = api.patch(f"{platform.path}/publish", as_=platform.owner, json={"published": True})
+    def test_publishing_twice_changes_nothing(
+        self, api: ApiClient, organization: CreatedOrganization, platform: CreatedPlatform
+    ) -> None:
+        first = api.patch(f"{platform.path}/publish", caller=platform.owner, json={})
+        repeated = api.patch(f"{platform.path}/publish", caller=platform.owner, json={"published": True})
         assert repeated.json == first.json
-        types = [entry["type"] for entry in log_of(api, organization)]
+        types = [entry["type"] for entry in list_entries(api, organization)]
         assert types.count("platform.published") == 1
 
     def test_a_published_platform_can_become_a_draft_again(
-        self, api: Api, organization: Founded, platform: Running
+        self, api: ApiClient, organization: CreatedOrganization, platform: CreatedPlatform
     ) -> None:
-        api.patch(f"{platform.path}/publish", as_=platform.owner, json={})
-        answer = api.patch(f"{platform.path}/publish", as_=platform.owner, json={"published": False})
+        api.patch(f"{platform.path}/publish", caller=platform.owner, json={})
+        answer = api.patch(f"{platform.path}/publish", caller=platform.owner, json={"published": False})
         assert (answer.json["status"], answer.json["publishedAt"]) == ("draft", None)
-        assert log_of(api, organization)[0]["type"] == "platform.unpublished"
+        assert list_entries(api, organization)[0]["type"] == "platform.unpublished"
 
-    def test_editors_cannot_publish_a_platform(self, api: Api, platform: Running, edith: Person) -> None:
-        takes_part(platform, edith, "editor")
-        answer = api.patch(f"{platform.path}/publish", as_=edith, json={})
-        assert answer.code == "403 insufficient_role"
+    def test_editors_cannot_publish_a_platform(self, api: ApiClient, platform: CreatedPlatform, edith: Person) -> None:
+        add_platform_member(platform, edith, "editor")
+        answer = api.patch(f"{platform.path}/publish", caller=edith, json={})
+        assert answer.status_and_code == "403 insufficient_role"
 
 
 class TestUpdatePlatformTheme:
-    def test_the_theme_is_merged_and_the_platform_is_returned(self, api: Api, platform: Running, edith: Person) -> None:
-        takes_part(platform, edith, "editor")
+    def test_the_theme_is_merged_and_the_platform_is_returned(
+        self, api: ApiClient, platform: CreatedPlatform, edith: Person
+    ) -> None:
+        add_platform_member(platform, edith, "editor")
         path = f"{platform.path}/theme"
         first = {"mode": "dark", "colors": {"text": "#FFF", "brand": "#1a1a1a"}, "logoUrl": "https://example.com/l.svg"}
-        api.patch(path, as_=edith, json=first)
-        answer = api.patch(path, as_=edith, json={"colors": {"brand": None, "ink": "#00000080"}, "mode": None})
+        api.patch(path, caller=edith, json=first)
+        answer = api.patch(path, caller=edith, json={"colors": {"brand": None, "ink": "#00000080"}, "mode": None})
         assert answer.json["theme"] == {
             "mode": None,
             "colors": {"text": "#fff", "ink": "#00000080"},
@@ -54,16 +67,18 @@ class TestUpdatePlatformTheme:
             "faviconUrl": None,
             "tokens": {},
         }
-        assert api.get(platform.path, as_=edith).json == answer.json
+        assert api.get(platform.path, caller=edith).json == answer.json
 
-    def test_colours_with_low_contrast_are_stored_with_a_warning(self, api: Api, platform: Running) -> None:
+    def test_colours_with_low_contrast_are_stored_with_a_warning(
+        self, api: ApiClient, platform: CreatedPlatform
+    ) -> None:
         body = {"colors": {"text": "#999999", "background": "#ffffff", "onPrimary": "#ffffff", "primary": "#0000aa"}}
-        answer = api.patch(f"{platform.path}/theme", as_=platform.owner, json=body)
+        answer = api.patch(f"{platform.path}/theme", caller=platform.owner, json=body)
         (warning,) = answer.json["warnings"]
         assert answer.json["theme"]["colors"] == body["colors"]
         assert (warning["pointer"], warning["code"]) == ("/colors/text", "low_contrast")
         assert "2.84:1" in warning["detail"]
-        improved = api.patch(f"{platform.path}/theme", as_=platform.owner, json={"colors": {"text": "#595959"}})
+        improved = api.patch(f"{platform.path}/theme", caller=platform.owner, json={"colors": {"text": "#595959"}})
         assert improved.json["warnings"] == []
 
     @pytest.mark.parametrize(
@@ -81,10 +96,10 @@ class TestUpdatePlatformTheme:
         ],
     )
     def test_an_invalid_theme_is_rejected(
-        self, api: Api, platform: Running, body: Json, faults: dict[str, str]
+        self, api: ApiClient, platform: CreatedPlatform, body: Json, faults: dict[str, str]
     ) -> None:
-        answer = api.patch(f"{platform.path}/theme", as_=platform.owner, json=body)
-        assert (answer.code, answer.faults) == ("422 validation_failed", faults)
+        answer = api.patch(f"{platform.path}/theme", caller=platform.owner, json=body)
+        assert (answer.status_and_code, answer.errors) == ("422 validation_failed", faults)
 
 
 def build_item(item_id: str, *children: Json, **fields: Any) -> Json:
@@ -93,18 +108,18 @@ def build_item(item_id: str, *children: Json, **fields: Any) -> Json:
 
 
 class TestUpdatePlatformNavigation:
-    def test_the_items_are_replaced(self, api: Api, platform: Running) -> None:
+    def test_the_items_are_replaced(self, api: ApiClient, platform: CreatedPlatform) -> None:
         path = f"{platform.path}/navigation"
         items = [
             build_item("a", build_item("b", build_item("c", type="url", target="/start"))),
             build_item("d", type="page", target="about"),
         ]
-        answer = api.patch(path, as_=platform.owner, json={"items": items})
+        answer = api.patch(path, caller=platform.owner, json={"items": items})
         assert answer.json["navigation"] == {"items": items}
         default_item = {"id": "x", "label": "X", "type": "module", "target": "feed"}
-        answer = api.patch(path, as_=platform.owner, json={"items": [default_item]})
+        answer = api.patch(path, caller=platform.owner, json={"items": [default_item]})
         assert answer.json["navigation"] == {"items": [default_item | {"children": []}]}
-        assert api.patch(path, as_=platform.owner, json={"items": None}).json["navigation"] == {"items": []}
+        assert api.patch(path, caller=platform.owner, json={"items": None}).json["navigation"] == {"items": []}
 
     @pytest.mark.parametrize(
         ("items", "faults"),
@@ -126,67 +141,67 @@ class TestUpdatePlatformNavigation:
         ],
     )
     def test_invalid_items_are_rejected(
-        self, api: Api, platform: Running, items: list[Json], faults: dict[str, str]
+        self, api: ApiClient, platform: CreatedPlatform, items: list[Json], faults: dict[str, str]
     ) -> None:
-        answer = api.patch(f"{platform.path}/navigation", as_=platform.owner, json={"items": items})
-        assert (answer.code, answer.faults) == ("422 validation_failed", faults)
+        answer = api.patch(f"{platform.path}/navigation", caller=platform.owner, json={"items": items})
+        assert (answer.status_and_code, answer.errors) == ("422 validation_failed", faults)
 
     @pytest.mark.parametrize("target", ["/", "/a/b?c#d", "https://example.com", "mailto:a@example.com", "#top"])
-    def test_a_valid_url_is_accepted(self, api: Api, platform: Running, target: str) -> None:
+    def test_a_valid_url_is_accepted(self, api: ApiClient, platform: CreatedPlatform, target: str) -> None:
         items = [build_item("a", type="url", target=target)]
-        assert api.patch(f"{platform.path}/navigation", as_=platform.owner, json={"items": items}).status == 200
+        assert api.patch(f"{platform.path}/navigation", caller=platform.owner, json={"items": items}).status == 200
 
 
 class TestUpdatePlatformHome:
-    def test_the_home_is_merged_and_its_blocks_are_replaced(self, api: Api, platform: Running) -> None:
+    def test_the_home_is_merged_and_its_blocks_are_replaced(self, api: ApiClient, platform: CreatedPlatform) -> None:
         path, block = f"{platform.path}/home", {"id": "hello", "type": "hero", "settings": {"title": "Hi"}}
-        api.patch(path, as_=platform.owner, json={"layout": "wide", "blocks": [block]})
-        space = make_space(api, platform)
-        answer = api.patch(path, as_=platform.owner, json={"spaceId": space.id})
+        api.patch(path, caller=platform.owner, json={"layout": "wide", "blocks": [block]})
+        space = create_space(api, platform)
+        answer = api.patch(path, caller=platform.owner, json={"spaceId": space.id})
         assert answer.json["home"] == {"layout": "wide", "blocks": [block], "spaceId": space.id, "siteId": None}
         blocks = [{"id": "b", "type": "list"}]
-        answer = api.patch(path, as_=platform.owner, json={"blocks": blocks, "layout": None})
+        answer = api.patch(path, caller=platform.owner, json={"blocks": blocks, "layout": None})
         assert answer.json["home"]["blocks"] == [{**blocks[0], "settings": {}}]
         assert answer.json["home"]["layout"] is None
 
-    def test_a_repeated_block_id_is_rejected(self, api: Api, platform: Running) -> None:
+    def test_a_repeated_block_id_is_rejected(self, api: ApiClient, platform: CreatedPlatform) -> None:
         blocks = [{"id": "a", "type": "hero"}, {"id": "a", "type": "list"}]
-        answer = api.patch(f"{platform.path}/home", as_=platform.owner, json={"blocks": blocks})
-        assert answer.faults == {"/blocks/1/id": "repeated"}
+        answer = api.patch(f"{platform.path}/home", caller=platform.owner, json={"blocks": blocks})
+        assert answer.errors == {"/blocks/1/id": "repeated"}
 
-    def test_a_home_has_at_most_64_kib(self, api: Api, platform: Running) -> None:
+    def test_a_home_has_at_most_64_kib(self, api: ApiClient, platform: CreatedPlatform) -> None:
         blocks = [{"id": str(n), "type": "text", "settings": {"text": "x" * 20_000}} for n in range(4)]
-        answer = api.patch(f"{platform.path}/home", as_=platform.owner, json={"blocks": blocks})
-        assert (answer.code, answer.faults) == ("422 validation_failed", {"": "too_large"})
-        answer = api.patch(f"{platform.path}/home", as_=platform.owner, json={"blocks": blocks[:3]})
+        answer = api.patch(f"{platform.path}/home", caller=platform.owner, json={"blocks": blocks})
+        assert (answer.status_and_code, answer.errors) == ("422 validation_failed", {"": "too_large"})
+        answer = api.patch(f"{platform.path}/home", caller=platform.owner, json={"blocks": blocks[:3]})
         assert answer.status == 200
 
     def test_the_home_space_is_one_of_the_platform_and_only_visible_to_those_who_see_it(
-        self, api: Api, organization: Founded, platform: Running, edith: Person, mary: Person
+        self, api: ApiClient, organization: CreatedOrganization, platform: CreatedPlatform, edith: Person, mary: Person
     ) -> None:
-        takes_part(platform, edith, "editor")
-        private_space = make_space(api, platform, visibility="private")
-        foreign_space = make_space(api, run_platform(api, organization))
+        add_platform_member(platform, edith, "editor")
+        private_space = create_space(api, platform, visibility="private")
+        foreign_space = create_space(api, create_platform(api, organization))
         home_path = f"{platform.path}/home"
         for caller, space_id in (
             (platform.owner, foreign_space.id),
             (platform.owner, platform.id),
             (edith, private_space.id),
         ):
-            assert api.patch(home_path, as_=caller, json={"spaceId": space_id}).faults == {"/spaceId": "unknown"}
+            assert api.patch(home_path, caller=caller, json={"spaceId": space_id}).errors == {"/spaceId": "unknown"}
         assert (
-            api.patch(home_path, as_=platform.owner, json={"spaceId": private_space.id}).json["home"]["spaceId"]
+            api.patch(home_path, caller=platform.owner, json={"spaceId": private_space.id}).json["home"]["spaceId"]
             == private_space.id
         )
-        publish(api, platform)
+        publish_platform(api, platform)
         for path in (platform.path, f"{platform.path}/config"):
             for caller in (edith, mary):
-                assert api.get(path, as_=caller).json["home"]["spaceId"] is None
-            assert api.get(path, as_=platform.owner).json["home"]["spaceId"] == private_space.id
-        home = api.patch(home_path, as_=edith, json={"layout": "wide"}).json["home"]
+                assert api.get(path, caller=caller).json["home"]["spaceId"] is None
+            assert api.get(path, caller=platform.owner).json["home"]["spaceId"] == private_space.id
+        home = api.patch(home_path, caller=edith, json={"layout": "wide"}).json["home"]
         assert (home["layout"], home["spaceId"]) == ("wide", None)
-        comes_in(private_space, mary)
-        assert api.get(platform.path, as_=mary).json["home"]["spaceId"] == private_space.id
+        add_space_member(private_space, mary)
+        assert api.get(platform.path, caller=mary).json["home"]["spaceId"] == private_space.id
 
 
 @pytest.mark.parametrize(
@@ -201,7 +216,7 @@ class TestUpdatePlatformHome:
     ],
 )
 def test_setting_the_defaults_of_a_new_platform_changes_nothing(
-    api: Api, platform: Running, part: str, body: Json
+    api: ApiClient, platform: CreatedPlatform, part: str, body: Json
 ) -> None:
-    answer = api.patch(f"{platform.path}/{part}", as_=platform.owner, json=body)
+    answer = api.patch(f"{platform.path}/{part}", caller=platform.owner, json=body)
     assert (answer.status, answer.json) == (200, platform.record)

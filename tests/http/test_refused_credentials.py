@@ -6,12 +6,12 @@ import pytest
 
 from chalicelib.kernel.identity import auth
 from chalicelib.kernel.rate_limits import request_quota
-from tests.conftest import Configure
-from tests.harness.api import ADDRESS, Answer, Api
+from tests.conftest import SettingsOverride
+from tests.harness.api import CLIENT_IP, ApiClient, ApiResponse
 from tests.harness.callers import Person
 from tests.harness.clock import Clock
-from tests.harness.organizations import Founded, make_key
-from tests.harness.processes import Process
+from tests.harness.organizations import CreatedOrganization, create_api_key
+from tests.harness.processes import SimulatedProcess
 
 OTHER_ADDRESS: Final = "198.51.100.9"
 PATH: Final = "/organizations"
@@ -23,29 +23,33 @@ NETWORK_LIMIT: Final = 100
 
 
 @pytest.fixture(autouse=True)
-def _rate_limits(configure: Configure, clock: Clock) -> None:
+def _rate_limits(configure: SettingsOverride, clock: Clock) -> None:
     configure(requests_per_minute=str(PRINCIPAL_LIMIT), network_requests_per_minute=str(NETWORK_LIMIT))
     clock.freeze()
 
 
-def remaining_requests(answer: Answer) -> int:
+def remaining_requests(answer: ApiResponse) -> int:
     return int(answer.headers["RateLimit"].split(";r=")[1].split(";")[0])
 
 
-def send_requests(api: Api, secret: str | None, count: int = 1, ip: str = ADDRESS) -> list[Answer]:
-    return [api.get(PATH, as_=secret, ip=ip) for _ in range(count)]
+def send_requests(api: ApiClient, secret: str | None, count: int = 1, ip: str = CLIENT_IP) -> list[ApiResponse]:
+    return [api.get(PATH, caller=secret, ip=ip) for _ in range(count)]
 
 
 @pytest.fixture
-def secrets(api: Api, organization: Founded) -> tuple[str, str]:
+def secrets(api: ApiClient, organization: CreatedOrganization) -> tuple[str, str]:
     """The former secret of a key, and its current one."""
-    response = api.post(f"{organization.path}/api-keys", as_=organization.owner, json={"name": "K", "scopes": ["read"]})
-    current_secret = api.post(f"{response.location}/rotate", as_=organization.owner, json={"graceHours": 0})
+    response = api.post(
+        f"{organization.path}/api-keys", caller=organization.owner, json={"name": "K", "scopes": ["read"]}
+    )
+    current_secret = api.post(f"{response.location}/rotate", caller=organization.owner, json={"graceHours": 0})
     return response.json["key"], current_secret.json["key"]
 
 
 class TestHolder:
-    def test_requests_with_a_rotated_secret_do_not_count_for_the_key(self, api: Api, secrets: tuple[str, str]) -> None:
+    def test_requests_with_a_rotated_secret_do_not_count_for_the_key(
+        self, api: ApiClient, secrets: tuple[str, str]
+    ) -> None:
         former_secret, current_secret = secrets
         responses = send_requests(api, former_secret, 40)
         assert {answer.status for answer in responses} == {401, 429}
@@ -54,23 +58,25 @@ class TestHolder:
             PRINCIPAL_LIMIT - 1
         )
 
-    def test_requests_from_a_disallowed_network_do_not_count_for_the_key(self, api: Api, organization: Founded) -> None:
-        key = make_key(api, organization, "read", allowedIps=[f"{ADDRESS}/32"])
+    def test_requests_from_a_disallowed_network_do_not_count_for_the_key(
+        self, api: ApiClient, organization: CreatedOrganization
+    ) -> None:
+        key = create_api_key(api, organization, "read", allowedIps=[f"{CLIENT_IP}/32"])
         assert {answer.status for answer in send_requests(api, key.credential, 40, ip=OTHER_ADDRESS)} == {403, 429}
         assert remaining_requests(send_requests(api, key.credential)[0]) == PRINCIPAL_LIMIT - 1
 
     @pytest.mark.parametrize("process_is_new", [True, False])
     def test_requests_with_a_recently_rotated_secret_are_refunded(
-        self, api: Api, organization: Founded, *, process_is_new: bool
+        self, api: ApiClient, organization: CreatedOrganization, *, process_is_new: bool
     ) -> None:
         response = api.post(
-            f"{organization.path}/api-keys", as_=organization.owner, json={"name": "K", "scopes": ["read"]}
+            f"{organization.path}/api-keys", caller=organization.owner, json={"name": "K", "scopes": ["read"]}
         )
         former_secret = response.json["key"]
         assert remaining_requests(send_requests(api, former_secret)[0]) == PRINCIPAL_LIMIT - 1
-        current_secret = api.post(f"{response.location}/rotate", as_=organization.owner, json={"graceHours": 0}).json[
-            "key"
-        ]
+        current_secret = api.post(
+            f"{response.location}/rotate", caller=organization.owner, json={"graceHours": 0}
+        ).json["key"]
         if process_is_new:
             auth._accepted_keys.clear()  # noqa: SLF001 - a process that has not met the secret
         responses = send_requests(api, former_secret, 15)
@@ -78,63 +84,65 @@ class TestHolder:
         assert not [answer for answer in responses if "RateLimit" in answer.headers]
         assert remaining_requests(send_requests(api, current_secret)[0]) == PRINCIPAL_LIMIT - 2
 
-    def test_rejections_in_several_processes_do_not_count_for_the_key(self, api: Api, secrets: tuple[str, str]) -> None:
+    def test_rejections_in_several_processes_do_not_count_for_the_key(
+        self, api: ApiClient, secrets: tuple[str, str]
+    ) -> None:
         former_secret, current_secret = secrets
-        for process in [Process() for _ in range(3)]:
+        for process in [SimulatedProcess() for _ in range(3)]:
             with process():
                 send_requests(api, former_secret, 30)
-        with Process()():
+        with SimulatedProcess()():
             assert remaining_requests(send_requests(api, current_secret)[0]) == PRINCIPAL_LIMIT - 1
 
     def test_a_valid_key_is_accepted_while_its_network_sends_rejected_requests(
-        self, api: Api, organization: Founded, secrets: tuple[str, str]
+        self, api: ApiClient, organization: CreatedOrganization, secrets: tuple[str, str]
     ) -> None:
-        key = make_key(api, organization, "read")
+        key = create_api_key(api, organization, "read")
         assert send_requests(api, key.credential)[0].status == 200
         send_requests(api, secrets[0], 60)
         assert [answer.status for answer in send_requests(api, key.credential, 5)] == [200] * 5
 
     def test_rejections_by_operations_for_users_do_not_count_for_the_key(
-        self, api: Api, secrets: tuple[str, str]
+        self, api: ApiClient, secrets: tuple[str, str]
     ) -> None:
         former_secret, current_secret = secrets
-        assert {api.post(PATH, as_=former_secret, json={"name": "E"}).status for _ in range(20)} == {401}
-        answer = api.post(PATH, as_=current_secret, json={"name": "E"})
+        assert {api.post(PATH, caller=former_secret, json={"name": "E"}).status for _ in range(20)} == {401}
+        answer = api.post(PATH, caller=current_secret, json={"name": "E"})
         assert (answer.status, remaining_requests(answer)) == (403, PRINCIPAL_LIMIT - 1)
 
 
 class TestFlood:
-    def test_one_rejected_secret_is_limited_without_reads(self, api: Api, secrets: tuple[str, str]) -> None:
+    def test_one_rejected_secret_is_limited_without_reads(self, api: ApiClient, secrets: tuple[str, str]) -> None:
         answers = send_requests(api, secrets[0], 60)
         per_secret_limit = NETWORK_LIMIT // 5
         assert [answer.status for answer in answers] == [401] * per_secret_limit + [429] * (60 - per_secret_limit)
-        assert {tuple(answer.calls.names) for answer in answers[per_secret_limit:]} == {()}
+        assert {tuple(answer.calls.call_names) for answer in answers[per_secret_limit:]} == {()}
         assert answers[-1].headers["RateLimit-Policy"] == f'"refused-credential";q={per_secret_limit};w=60'
         assert int(answers[-1].headers["Retry-After"]) >= 1
 
-    def test_unknown_secrets_are_limited_by_network_without_reads(self, api: Api) -> None:
+    def test_unknown_secrets_are_limited_by_network_without_reads(self, api: ApiClient) -> None:
         answers = [send_requests(api, secret)[0] for secret in generate_keys(NETWORK_LIMIT + 20)]
         assert [answer.status for answer in answers] == [401] * NETWORK_LIMIT + [429] * 20
-        assert {tuple(answer.calls.names) for answer in answers[NETWORK_LIMIT:]} == {()}
-        write_count = sum(answer.calls.names.count("dynamodb:UpdateItem") for answer in answers)
+        assert {tuple(answer.calls.call_names) for answer in answers[NETWORK_LIMIT:]} == {()}
+        write_count = sum(answer.calls.call_names.count("dynamodb:UpdateItem") for answer in answers)
         assert write_count <= NETWORK_LIMIT / request_quota.BATCH_SIZE
 
-    def test_other_networks_are_not_limited(self, api: Api, secrets: tuple[str, str]) -> None:
+    def test_other_networks_are_not_limited(self, api: ApiClient, secrets: tuple[str, str]) -> None:
         send_requests(api, secrets[0], 60)
         assert send_requests(api, secrets[0], ip=OTHER_ADDRESS)[0].status == 401
 
-    def test_the_limit_ends_after_a_minute(self, api: Api, secrets: tuple[str, str], clock: Clock) -> None:
+    def test_the_limit_ends_after_a_minute(self, api: ApiClient, secrets: tuple[str, str], clock: Clock) -> None:
         responses = send_requests(api, secrets[0], 60)[-1]
         clock.shift(seconds=int(responses.headers["Retry-After"]))
         assert send_requests(api, secrets[0])[0].status == 401
 
-    def test_invalid_tokens_count_for_the_network(self, api: Api) -> None:
+    def test_invalid_tokens_count_for_the_network(self, api: ApiClient) -> None:
         answers = send_requests(api, "nonsense", NETWORK_LIMIT + 5)
         assert [answer.status for answer in answers] == [401] * NETWORK_LIMIT + [429] * 5
 
-    def test_users_of_a_limited_network_are_accepted(self, api: Api, ada: Person) -> None:
+    def test_users_of_a_limited_network_are_accepted(self, api: ApiClient, ada: Person) -> None:
         send_requests(api, "nonsense", NETWORK_LIMIT + 5)
-        assert api.get(PATH, as_=ada).status == 200
+        assert api.get(PATH, caller=ada).status == 200
 
 
 def generate_keys(count: int) -> list[str]:

@@ -16,15 +16,22 @@ from chalicelib.kernel.core.clock import after, now, timestamp_ms
 from chalicelib.kernel.core.ids import new_id
 from chalicelib.kernel.work import jobs
 from tests.harness import cloud
-from tests.harness.api import Answer, Api, Json
+from tests.harness.api import ApiClient, ApiResponse, Json
 from tests.harness.callers import Person
 from tests.harness.clock import Clock
-from tests.harness.faults import Fault, failing
-from tests.harness.logs import log_of
-from tests.harness.organizations import Founded, found
+from tests.harness.faults import Fault, inject_fault
+from tests.harness.logs import list_entries
+from tests.harness.organizations import CreatedOrganization, create_organization
 from tests.harness.receiver import Receiver, Reply
-from tests.harness.webhooks import Hook, change, deliveries, hook, rename, told
-from tests.harness.workers import Workers, bodies
+from tests.harness.webhooks import (
+    CreatedWebhook,
+    create_webhook,
+    list_deliveries,
+    parse_event,
+    rename_organization,
+    update_webhook,
+)
+from tests.harness.workers import Workers, queued_bodies
 
 URL = "https://hooks.example.com/atrium"
 UPDATED = "organization.updated"
@@ -32,26 +39,28 @@ REPLAYED = "organization.webhook.replayed"
 LONG_AGO = "2020-01-01T00:00:00Z"
 
 
-def request_replay(api: Api, webhook: Hook, **body: Any) -> Answer:
+def request_replay(api: ApiClient, webhook: CreatedWebhook, **body: Any) -> ApiResponse:
     """Ask for a replay of deliveries as the owner, and return the answer."""
-    return api.post(f"{webhook.path}/replay", as_=webhook.organization.owner, json={"from": LONG_AGO, **body})
+    return api.post(f"{webhook.path}/replay", caller=webhook.organization.owner, json={"from": LONG_AGO, **body})
 
 
-def start_replay(api: Api, webhook: Hook, **body: Any) -> Json:
+def start_replay(api: ApiClient, webhook: CreatedWebhook, **body: Any) -> Json:
     """Start a replay as the owner, and return it."""
     answer = request_replay(api, webhook, **body)
     assert answer.status == 202, answer.text
     return answer.json
 
 
-def get_finished_replay(api: Api, webhook: Hook, replay: Json) -> Json:
+def get_finished_replay(api: ApiClient, webhook: CreatedWebhook, replay: Json) -> Json:
     """Return a replay in its current form, after checking that it is over."""
-    record = api.get(f"{webhook.path}/replays/{replay['id']}", as_=webhook.organization.owner).json
+    record = api.get(f"{webhook.path}/replays/{replay['id']}", caller=webhook.organization.owner).json
     assert record["status"] in ("completed", "failed"), record
     return record
 
 
-def store_deliveries(webhook: Hook, statuses: Iterable[DeliveryStatus], first_at: str | None = None) -> list[str]:
+def store_deliveries(
+    webhook: CreatedWebhook, statuses: Iterable[DeliveryStatus], first_at: str | None = None
+) -> list[str]:
     """Store deliveries to a webhook, one millisecond apart, by default from a second ago; return their ids."""
     ids: list[str] = []
     for status in statuses:
@@ -66,78 +75,91 @@ def store_deliveries(webhook: Hook, statuses: Iterable[DeliveryStatus], first_at
             now=occurred_at,
             attempt_at=None,
         )
-        cloud.put(delivery.replace(status=status).item())
+        cloud.put_item(delivery.replace(status=status).item())
         ids.append(delivery.id)
     return ids
 
 
-def list_pending_ids(api: Api, webhook: Hook) -> list[str]:
+def list_pending_ids(api: ApiClient, webhook: CreatedWebhook) -> list[str]:
     """Return the ids of the pending deliveries, the oldest first."""
-    return [delivery["id"] for delivery in deliveries(api, webhook, status="pending")]
+    return [delivery["id"] for delivery in list_deliveries(api, webhook, status="pending")]
 
 
 def run_replay_without_sending(workers: Workers) -> None:
     """Run the replay itself as far as it can go, without sending its deliveries."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("chalicelib.kernel.work.queues.enqueue_deliveries", lambda _messages: None)
-        workers.attempt()
+        workers.try_deliver()
 
 
 @pytest.fixture
-def idle_webhook(api: Api, organization: Founded, workers: Workers) -> Hook:
+def idle_webhook(api: ApiClient, organization: CreatedOrganization, workers: Workers) -> CreatedWebhook:
     """Return a webhook that subscribes to none of the events that occur here."""
-    webhook = hook(api, organization, URL, events=["organization.purged"])
+    webhook = create_webhook(api, organization, URL, events=["organization.purged"])
     workers.deliver()
     return webhook
 
 
-@pytest.mark.usefixtures("private_targets")
+@pytest.mark.usefixtures("private_targets_allowed")
 class TestMissedEvents:
     def test_are_sent_in_order_and_the_replay_counts_them(
-        self, api: Api, organization: Founded, made: Hook, workers: Workers, receiver: Receiver
+        self,
+        api: ApiClient,
+        organization: CreatedOrganization,
+        webhook: CreatedWebhook,
+        workers: Workers,
+        receiver: Receiver,
     ) -> None:
-        rename(api, organization, "Heard")
+        rename_organization(api, organization, "Heard")
         workers.deliver()
-        change(api, made, enabled=False)
+        update_webhook(api, webhook, enabled=False)
         for n in range(60):
-            rename(api, organization, f"Missed {n}")
+            rename_organization(api, organization, f"Missed {n}")
         workers.deliver()
-        change(api, made, enabled=True)
-        answer = request_replay(api, made)
+        update_webhook(api, webhook, enabled=True)
+        answer = request_replay(api, webhook)
         assert answer.status == 202
         replay = answer.json
-        assert answer.location == f"{made.path}/replays/{replay['id']}"
-        assert (replay["status"], replay["requeued"], replay["webhookId"]) == ("queued", 60, made.id)
+        assert answer.location == f"{webhook.path}/replays/{replay['id']}"
+        assert (replay["status"], replay["requeued"], replay["webhookId"]) == ("queued", 60, webhook.id)
         assert (replay["from"], replay["deliveryStatus"]) == ("2020-01-01T00:00:00.000Z", None)
         assert replay["createdAt"] == replay["to"]
         workers.deliver()
-        record = get_finished_replay(api, made, replay)
+        record = get_finished_replay(api, webhook, replay)
         assert (record["status"], record["requeued"], record["error"]) == ("completed", 60, None)
-        names = [told(request)["data"]["name"] for request in receiver.requests]
+        names = [parse_event(request)["data"]["name"] for request in receiver.requests]
         assert names == ["Heard", *(f"Missed {n}" for n in range(60))]
-        assert {delivery["status"] for delivery in deliveries(api, made)} == {"succeeded"}
+        assert {delivery["status"] for delivery in list_deliveries(api, webhook)} == {"succeeded"}
 
     def test_are_retried_when_they_fail_again(
-        self, api: Api, organization: Founded, made: Hook, workers: Workers, receiver: Receiver, clock: Clock
+        self,
+        api: ApiClient,
+        organization: CreatedOrganization,
+        webhook: CreatedWebhook,
+        workers: Workers,
+        receiver: Receiver,
+        clock: Clock,
     ) -> None:
-        change(api, made, enabled=False)
-        rename(api, organization, "Missed")
+        update_webhook(api, webhook, enabled=False)
+        rename_organization(api, organization, "Missed")
         workers.deliver()
-        change(api, made, enabled=True)
-        receiver.answer = Reply(status=500)
-        start_replay(api, made)
+        update_webhook(api, webhook, enabled=True)
+        receiver.default_reply = Reply(status=500)
+        start_replay(api, webhook)
         workers.deliver()
-        assert [delivery["status"] for delivery in deliveries(api, made)] == ["pending"]
-        receiver.answer = Reply()
+        assert [delivery["status"] for delivery in list_deliveries(api, webhook)] == ["pending"]
+        receiver.default_reply = Reply()
         clock.shift(seconds=10)
-        workers.settle()
-        assert [delivery["status"] for delivery in deliveries(api, made)] == ["succeeded"]
+        workers.run_until_idle()
+        assert [delivery["status"] for delivery in list_deliveries(api, webhook)] == ["succeeded"]
 
 
 class TestSelection:
     STATUSES: tuple[DeliveryStatus, ...] = ("succeeded", "failed", "skipped", "failed")
 
-    def test_defaults_to_failed_and_skipped_deliveries(self, api: Api, idle_webhook: Hook, workers: Workers) -> None:
+    def test_defaults_to_failed_and_skipped_deliveries(
+        self, api: ApiClient, idle_webhook: CreatedWebhook, workers: Workers
+    ) -> None:
         delivery_ids = store_deliveries(idle_webhook, self.STATUSES)
         assert start_replay(api, idle_webhook)["requeued"] == 3
         run_replay_without_sending(workers)
@@ -145,7 +167,7 @@ class TestSelection:
 
     @pytest.mark.parametrize(("status", "expected_indexes"), [("failed", [1, 3]), ("skipped", [2]), ("succeeded", [0])])
     def test_filters_by_status(
-        self, api: Api, idle_webhook: Hook, workers: Workers, status: str, expected_indexes: list[int]
+        self, api: ApiClient, idle_webhook: CreatedWebhook, workers: Workers, status: str, expected_indexes: list[int]
     ) -> None:
         delivery_ids = store_deliveries(idle_webhook, self.STATUSES)
         replay = start_replay(api, idle_webhook, status=status)
@@ -155,7 +177,7 @@ class TestSelection:
         assert get_finished_replay(api, idle_webhook, replay)["requeued"] == len(expected_indexes)
 
     def test_includes_both_ends_of_the_time_range(
-        self, api: Api, idle_webhook: Hook, workers: Workers, clock: Clock
+        self, api: ApiClient, idle_webhook: CreatedWebhook, workers: Workers, clock: Clock
     ) -> None:
         delivery_ids, timestamps = [], []
         clock.freeze()
@@ -169,7 +191,7 @@ class TestSelection:
         assert list_pending_ids(api, idle_webhook) == delivery_ids[1:4]
 
     def test_excludes_pending_and_later_deliveries(
-        self, api: Api, idle_webhook: Hook, workers: Workers, clock: Clock
+        self, api: ApiClient, idle_webhook: CreatedWebhook, workers: Workers, clock: Clock
     ) -> None:
         clock.freeze()
         store_deliveries(idle_webhook, ["pending", "succeeded"])
@@ -180,7 +202,7 @@ class TestSelection:
         assert (replay["requeued"], get_finished_replay(api, idle_webhook, replay)["requeued"]) == (0, 0)
 
     def test_excludes_deliveries_past_their_retention(
-        self, api: Api, idle_webhook: Hook, workers: Workers, clock: Clock
+        self, api: ApiClient, idle_webhook: CreatedWebhook, workers: Workers, clock: Clock
     ) -> None:
         store_deliveries(idle_webhook, ["failed"])
         clock.shift(days=RETENTION_DAYS, seconds=1)
@@ -189,13 +211,13 @@ class TestSelection:
         assert get_finished_replay(api, idle_webhook, replay)["requeued"] == 0
 
     def test_excludes_deliveries_of_other_webhooks(
-        self, api: Api, organization: Founded, idle_webhook: Hook, workers: Workers
+        self, api: ApiClient, organization: CreatedOrganization, idle_webhook: CreatedWebhook, workers: Workers
     ) -> None:
-        other = hook(api, organization, URL, events=["organization.purged"])
+        other = create_webhook(api, organization, URL, events=["organization.purged"])
         store_deliveries(other, ["failed"])
         assert start_replay(api, idle_webhook)["requeued"] == 0
         run_replay_without_sending(workers)
-        assert [delivery["status"] for delivery in deliveries(api, other)] == ["failed"]
+        assert [delivery["status"] for delivery in list_deliveries(api, other)] == ["failed"]
 
 
 class TestReplayRequest:
@@ -211,40 +233,49 @@ class TestReplayRequest:
         ],
     )
     def test_an_invalid_body_is_rejected(
-        self, api: Api, idle_webhook: Hook, body: Json, expected_errors: dict[str, str]
+        self, api: ApiClient, idle_webhook: CreatedWebhook, body: Json, expected_errors: dict[str, str]
     ) -> None:
         answer = request_replay(api, idle_webhook, **body)
-        assert answer.code == "422 validation_failed"
-        assert answer.faults == expected_errors
+        assert answer.status_and_code == "422 validation_failed"
+        assert answer.errors == expected_errors
 
-    def test_for_an_inactive_webhook_is_rejected_with_the_remedy(self, api: Api, idle_webhook: Hook) -> None:
-        change(api, idle_webhook, enabled=False)
+    def test_for_an_inactive_webhook_is_rejected_with_the_remedy(
+        self, api: ApiClient, idle_webhook: CreatedWebhook
+    ) -> None:
+        update_webhook(api, idle_webhook, enabled=False)
         answer = request_replay(api, idle_webhook)
-        assert answer.code == "409 invalid_transition"
+        assert answer.status_and_code == "409 invalid_transition"
         assert '{"enabled": true}' in answer.json["detail"]
 
-    def test_writes_an_entry_about_the_replay(self, api: Api, organization: Founded, idle_webhook: Hook) -> None:
+    def test_writes_an_entry_about_the_replay(
+        self, api: ApiClient, organization: CreatedOrganization, idle_webhook: CreatedWebhook
+    ) -> None:
         replay = start_replay(api, idle_webhook, status="failed")
-        (entry,) = log_of(api, organization, type=REPLAYED)
+        (entry,) = list_entries(api, organization, type=REPLAYED)
         assert entry["target"] == {"type": "organization.webhook.replay", "id": replay["id"], "name": replay["id"]}
         assert (entry["data"], entry["changes"]) == (replay, [])
 
     def test_does_not_find_a_replay_of_another_webhook(
-        self, api: Api, organization: Founded, idle_webhook: Hook, ada: Person
+        self, api: ApiClient, organization: CreatedOrganization, idle_webhook: CreatedWebhook, ada: Person
     ) -> None:
         replay = start_replay(api, idle_webhook)
-        for other in (hook(api, organization, URL), hook(api, found(api, ada), URL)):
-            assert api.get(f"{other.path}/replays/{replay['id']}", as_=ada).code == "404 not_found"
+        for other in (create_webhook(api, organization, URL), create_webhook(api, create_organization(api, ada), URL)):
+            assert api.get(f"{other.path}/replays/{replay['id']}", caller=ada).status_and_code == "404 not_found"
 
     def test_is_rejected_while_too_many_replays_run(
-        self, api: Api, organization: Founded, idle_webhook: Hook, workers: Workers, monkeypatch: pytest.MonkeyPatch
+        self,
+        api: ApiClient,
+        organization: CreatedOrganization,
+        idle_webhook: CreatedWebhook,
+        workers: Workers,
+        monkeypatch: pytest.MonkeyPatch,
     ) -> None:
         assert Replay.quota.limit == 10
         monkeypatch.setattr(Replay, "quota", replace(Replay.quota, limit=2))
-        other = hook(api, organization, URL)
+        other = create_webhook(api, organization, URL)
         for webhook in (idle_webhook, other):
             start_replay(api, webhook)
-        assert request_replay(api, idle_webhook).code == "409 limit_exceeded"
+        assert request_replay(api, idle_webhook).status_and_code == "409 limit_exceeded"
         workers.deliver()
         assert request_replay(api, idle_webhook).status == 202
 
@@ -256,7 +287,7 @@ class TestInterruptions:
         monkeypatch.setattr(tasks, "_PAGE_SIZE", 3)
 
     def test_a_long_replay_continues_in_slices(
-        self, api: Api, idle_webhook: Hook, workers: Workers, monkeypatch: pytest.MonkeyPatch
+        self, api: ApiClient, idle_webhook: CreatedWebhook, workers: Workers, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(jobs, "_SLICE_SECONDS", 0)
         delivery_ids = store_deliveries(idle_webhook, ["failed", "succeeded"] * 8)
@@ -268,24 +299,26 @@ class TestInterruptions:
         assert list_pending_ids(api, idle_webhook) == delivery_ids[::2]
 
     def test_an_interrupted_replay_requeues_no_delivery_twice(
-        self, api: Api, idle_webhook: Hook, workers: Workers, clock: Clock
+        self, api: ApiClient, idle_webhook: CreatedWebhook, workers: Workers, clock: Clock
     ) -> None:
         delivery_ids = store_deliveries(idle_webhook, ["failed"] * 7)
         replay = start_replay(api, idle_webhook)
-        with failing(Fault.TIMED_OUT, name="dynamodb:TransactWriteItems", at=6, times=None) as injected_fault:
+        with inject_fault(
+            Fault.TIMED_OUT, call_name="dynamodb:TransactWriteItems", first_call=6, times=None
+        ) as injected_fault:
             run_replay_without_sending(workers)
-        assert injected_fault.hit
+        assert injected_fault.failed_call
         assert 0 < len(list_pending_ids(api, idle_webhook)) < 7
         clock.shift(minutes=4)
-        workers.sweep()
+        workers.run_sweep()
         run_replay_without_sending(workers)
         record = get_finished_replay(api, idle_webhook, replay)
         assert (record["status"], record["requeued"]) == ("completed", 7)
         assert list_pending_ids(api, idle_webhook) == delivery_ids
-        assert {delivery["version"] for delivery in deliveries(api, idle_webhook)} == {2}
+        assert {delivery["version"] for delivery in list_deliveries(api, idle_webhook)} == {2}
 
     def test_deliveries_that_change_during_the_replay_are_not_requeued(
-        self, api: Api, idle_webhook: Hook, workers: Workers, monkeypatch: pytest.MonkeyPatch
+        self, api: ApiClient, idle_webhook: CreatedWebhook, workers: Workers, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         delivery_ids = store_deliveries(idle_webhook, ["failed"] * 4)
         replay, requeue = start_replay(api, idle_webhook), tasks._requeue_unchecked  # noqa: SLF001
@@ -293,27 +326,27 @@ class TestInterruptions:
         def retry_first_then_requeue(replay: Replay, batch: Any, position: Any) -> Replay:
             monkeypatch.setattr(tasks, "_requeue_unchecked", requeue)
             path = f"{idle_webhook.path}/deliveries/{delivery_ids[0]}/retry"
-            assert api.post(path, as_=idle_webhook.organization.owner).status == 202
+            assert api.post(path, caller=idle_webhook.organization.owner).status == 202
             return requeue(replay, batch, position)
 
         monkeypatch.setattr(tasks, "_requeue_unchecked", retry_first_then_requeue)
         run_replay_without_sending(workers)
         assert get_finished_replay(api, idle_webhook, replay)["requeued"] == 3
         assert {
-            delivery["version"] for delivery in deliveries(api, idle_webhook) if delivery["id"] != delivery_ids[0]
+            delivery["version"] for delivery in list_deliveries(api, idle_webhook) if delivery["id"] != delivery_ids[0]
         } == {2}
 
     def test_the_sweep_redrives_deliveries_whose_messages_were_lost(
-        self, api: Api, idle_webhook: Hook, workers: Workers, clock: Clock
+        self, api: ApiClient, idle_webhook: CreatedWebhook, workers: Workers, clock: Clock
     ) -> None:
         store_deliveries(idle_webhook, ["failed"] * 3)
         replay = start_replay(api, idle_webhook)
-        with failing(Fault.TIMED_OUT, name="sqs:SendMessageBatch", times=None):
+        with inject_fault(Fault.TIMED_OUT, call_name="sqs:SendMessageBatch", times=None):
             workers.deliver()
         assert get_finished_replay(api, idle_webhook, replay)["requeued"] == 3
-        assert bodies("deliveries.fifo") == []
+        assert queued_bodies("deliveries.fifo") == []
         clock.shift(minutes=6)
-        workers.settle()
+        workers.run_until_idle()
         assert list_pending_ids(api, idle_webhook) == []
 
     @pytest.mark.parametrize(
@@ -324,38 +357,43 @@ class TestInterruptions:
         ],
     )
     def test_fails_when_the_webhook_is_disabled_or_deleted(
-        self, api: Api, idle_webhook: Hook, workers: Workers, changes: Json | None, reason: str
+        self, api: ApiClient, idle_webhook: CreatedWebhook, workers: Workers, changes: Json | None, reason: str
     ) -> None:
         store_deliveries(idle_webhook, ["failed"] * 3)
         replay = start_replay(api, idle_webhook)
         if changes:
-            change(api, idle_webhook, **changes)
+            update_webhook(api, idle_webhook, **changes)
         else:
-            assert api.delete(idle_webhook.path, as_=idle_webhook.organization.owner).status == 204
+            assert api.delete(idle_webhook.path, caller=idle_webhook.organization.owner).status == 204
         workers.deliver()
         record = get_finished_replay(api, idle_webhook, replay)
         assert (record["status"], record["error"], record["requeued"]) == ("failed", reason, 0)
 
     def test_a_replay_that_keeps_failing_is_abandoned(
-        self, api: Api, idle_webhook: Hook, workers: Workers, clock: Clock, monkeypatch: pytest.MonkeyPatch
+        self,
+        api: ApiClient,
+        idle_webhook: CreatedWebhook,
+        workers: Workers,
+        clock: Clock,
+        monkeypatch: pytest.MonkeyPatch,
     ) -> None:
         store_deliveries(idle_webhook, ["failed"])
         replay = start_replay(api, idle_webhook)
         with monkeypatch.context() as patch:
             patch.setattr(tasks, "_advance", _fail)
             for _ in range(jobs.MAX_FAILURES):
-                workers.attempt()
+                workers.try_deliver()
                 clock.shift(minutes=4)
-                workers.sweep()
-        workers.attempt()
+                workers.run_sweep()
+        workers.try_deliver()
         record = get_finished_replay(api, idle_webhook, replay)
         assert (record["status"], record["requeued"]) == ("failed", 0)
         assert "start it again" in record["error"]
 
-    def test_expires_with_the_deliveries(self, api: Api, idle_webhook: Hook, workers: Workers) -> None:
+    def test_expires_with_the_deliveries(self, api: ApiClient, idle_webhook: CreatedWebhook, workers: Workers) -> None:
         replay = start_replay(api, idle_webhook)
         workers.deliver()
-        (item,) = [item for item in cloud.stored() if item.get("id") == replay["id"]]
+        (item,) = [item for item in cloud.all_items() if item.get("id") == replay["id"]]
         assert item["ttl"] == _seconds(after(replay["createdAt"], days=RETENTION_DAYS))
 
 

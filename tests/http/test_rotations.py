@@ -15,50 +15,50 @@ from chalicelib.kernel.crypto.encryption import DecryptionError, decrypt, encryp
 from chalicelib.kernel.crypto.keyrings import KeyPurpose
 from local.tools.reencrypt import NotResealed, reseal
 from local.tools.renew_seals import renew_seals
-from tests.conftest import Configure
+from tests.conftest import SettingsOverride
 from tests.harness import logs, webhooks
-from tests.harness.api import Api
+from tests.harness.api import ApiClient
 from tests.harness.callers import Issuer, Person
-from tests.harness.calls import scanning
-from tests.harness.channels import room, trial
+from tests.harness.calls import allow_scans
+from tests.harness.channels import create_channel, send_test_message
 from tests.harness.clock import Clock
-from tests.harness.data_keys import forget, wrapped
-from tests.harness.erasures import erased
-from tests.harness.invitations import invite, opens
-from tests.harness.leads import seen, send
+from tests.harness.data_keys import create_wrapped_key, reset_key_cache
+from tests.harness.erasures import complete_erasure
+from tests.harness.invitations import create_invitation, open_invitation
+from tests.harness.leads import create_lead, get_public_lead
 from tests.harness.mailbox import Mailbox
-from tests.harness.organizations import Founded, joins
+from tests.harness.organizations import CreatedOrganization, add_organization_member
 from tests.harness.receiver import Receiver
-from tests.harness.sites import Published, write_page
+from tests.harness.sites import CreatedSite, create_draft_page
 from tests.harness.workers import Workers
 
 Settings = dict[str, str]
 Restart = Callable[[Settings], None]
 
-pytestmark = pytest.mark.usefixtures("private_targets")
+pytestmark = pytest.mark.usefixtures("private_targets_allowed")
 
 
 @pytest.fixture(autouse=True)
 def _scanning() -> Iterator[None]:
     """Allow scans, by which the re-encryption command finds records."""
-    with scanning():
+    with allow_scans():
         yield
 
 
 @pytest.fixture
-def restart(configure: Configure) -> Restart:
+def restart(configure: SettingsOverride) -> Restart:
     """Return a function that restarts this process with new settings."""
 
     def restart_with(overrides: Settings) -> None:
         configure(**({"audit_former_public_keys": ""} | overrides))
-        forget()
+        reset_key_cache()
 
     return restart_with
 
 
 def build_rotation_steps(purpose: KeyPurpose) -> list[Settings]:
     """Return the settings of a stage before a rotation and after its steps `begin`, `switch` and `finish`."""
-    old, new = wrapped(purpose), wrapped(purpose)
+    old, new = create_wrapped_key(purpose), create_wrapped_key(purpose)
     steps = [{purpose.setting: keys} for keys in (old, f"{old},{new}", f"{new},{old}", new)]
     if purpose is KeyPurpose.AUDIT_SIGNING_KEY:
         steps[-1]["audit_former_public_keys"] = public_key_of(old)
@@ -80,41 +80,47 @@ def pair_steps(steps: list[Settings]) -> Iterator[tuple[Settings, Settings]]:
 
 
 def test_cursors_and_tokens_stay_valid_during_a_rotation(
-    api: Api, ada: Person, organization: Founded, site: Published, restart: Restart, mailbox: Mailbox, workers: Workers
+    api: ApiClient,
+    ada: Person,
+    organization: CreatedOrganization,
+    site: CreatedSite,
+    restart: Restart,
+    mailbox: Mailbox,
+    workers: Workers,
 ) -> None:
-    page = write_page(api, site, "Looms", blocks=[])
+    page = create_draft_page(api, site, "Looms", blocks=[])
     for number, (writer, reader) in enumerate(pair_steps(build_rotation_steps(KeyPurpose.TOKEN_KEY))):
         restart(writer)
         list_path, query = f"{organization.path}/audit-log", {"limit": 1}
-        cursor = api.get(list_path, as_=ada, query=query).json["nextCursor"]
-        inquiry = send(api, f"lead{number}@example.org")
-        preview_token = api.get(f"{page.path}/preview", as_=ada).json["token"]
-        invitation = invite(api, organization, f"guest{number}@example.org")
+        cursor = api.get(list_path, caller=ada, query=query).json["nextCursor"]
+        inquiry = create_lead(api, f"lead{number}@example.org")
+        preview_token = api.get(f"{page.path}/preview", caller=ada).json["token"]
+        invitation = create_invitation(api, organization, f"guest{number}@example.org")
         restart(reader)
-        assert api.get(list_path, as_=ada, query={**query, "cursor": cursor}).json["items"]
-        assert seen(api, inquiry)["id"] == inquiry.id
+        assert api.get(list_path, caller=ada, query={**query, "cursor": cursor}).json["items"]
+        assert get_public_lead(api, inquiry)["id"] == inquiry.id
         assert api.get(f"{page.path}/preview-public", query={"token": preview_token}).status == 200
-        assert opens(api, invitation).status == 200
-        workers.settle()  # Another process than the invitation's creator renders the e-mail.
-        assert invitation.token in mailbox.letters[-1].text
-    assert len(mailbox.letters) == 6
+        assert open_invitation(api, invitation).status == 200
+        workers.run_until_idle()  # Another process than the invitation's creator renders the e-mail.
+        assert invitation.token in mailbox.emails[-1].text
+    assert len(mailbox.emails) == 6
 
 
 def test_an_email_whose_link_cannot_be_signed_any_more_is_not_sent(
-    api: Api, organization: Founded, restart: Restart, mailbox: Mailbox, workers: Workers
+    api: ApiClient, organization: CreatedOrganization, restart: Restart, mailbox: Mailbox, workers: Workers
 ) -> None:
     settings_before, *_, settings_after = build_rotation_steps(KeyPurpose.TOKEN_KEY)
     restart(settings_before)
-    invite(api, organization, "guest@example.org")
+    create_invitation(api, organization, "guest@example.org")
     restart(settings_after)
-    workers.settle()
-    assert mailbox.letters == []
+    workers.run_until_idle()
+    assert mailbox.emails == []
 
 
 def test_encrypted_values_stay_readable_during_a_rotation(
-    api: Api,
+    api: ApiClient,
     ada: Person,
-    organization: Founded,
+    organization: CreatedOrganization,
     restart: Restart,
     receiver: Receiver,
     workers: Workers,
@@ -132,30 +138,30 @@ def test_encrypted_values_stay_readable_during_a_rotation(
             reseal(None)
             assert "0 webhooks and channels were sealed anew" in capsys.readouterr().out
         restart(writer)
-        options: dict[str, Any] = {"as_": ada, "headers": {"Idempotency-Key": f"key-{number}"}}
+        options: dict[str, Any] = {"caller": ada, "headers": {"Idempotency-Key": f"key-{number}"}}
         path = f"{organization.path}/api-keys"
         answer = api.post(path, json={"name": "Export"}, **options)
-        webhook = webhooks.hook(api, organization, receiver)
-        rotation = api.post(f"{webhook.path}/rotate-secret", as_=ada, json={"graceHours": 100})
+        webhook = webhooks.create_webhook(api, organization, receiver)
+        rotation = api.post(f"{webhook.path}/rotate-secret", caller=ada, json={"graceHours": 100})
         assert rotation.status == 200
-        webhooks_and_channels.append((webhook, room(api, organization, receiver, provider="webhook")))
+        webhooks_and_channels.append((webhook, create_channel(api, organization, receiver, provider="webhook")))
         restart(reader)
         assert api.post(path, json={"name": "Export"}, **options).json == answer.json
         for webhook, channel in webhooks_and_channels:
             clock.shift(minutes=1)  # An organization tests 10 webhooks and channels a minute.
-            assert api.post(f"{webhook.path}/test", as_=ada).json["delivered"]
-            assert trial(api, channel)["delivered"]
+            assert api.post(f"{webhook.path}/test", caller=ada).json["delivered"]
+            assert send_test_message(api, channel)["delivered"]
             assert len(receiver.requests[-2].headers["webhook-signature"].split()) == 2
 
 
 def test_values_not_reencrypted_are_lost_with_their_key_and_reported(
-    api: Api, organization: Founded, restart: Restart, receiver: Receiver, workers: Workers
+    api: ApiClient, organization: CreatedOrganization, restart: Restart, receiver: Receiver, workers: Workers
 ) -> None:
     old_settings, _, both_settings, new_settings = build_rotation_steps(KeyPurpose.DATA_KEY)
     restart(old_settings)
     ciphertext = encrypt(b"secret", "a place")
-    webhook = webhooks.hook(api, organization, receiver)
-    workers.settle()
+    webhook = webhooks.create_webhook(api, organization, receiver)
+    workers.run_until_idle()
     restart(new_settings)
     with pytest.raises(DecryptionError, match="another key"):
         decrypt(ciphertext, "a place")
@@ -165,12 +171,12 @@ def test_values_not_reencrypted_are_lost_with_their_key_and_reported(
     assert decrypt(ciphertext, "a place") == b"secret"
     reseal(None)
     restart(new_settings)
-    assert api.post(f"{webhook.path}/test", as_=organization.owner).json["delivered"]
+    assert api.post(f"{webhook.path}/test", caller=organization.owner).json["delivered"]
 
 
 def test_logs_and_erasures_verify_during_a_rotation(
-    api: Api,
-    organization: Founded,
+    api: ApiClient,
+    organization: CreatedOrganization,
     restart: Restart,
     workers: Workers,
     clock: Clock,
@@ -179,21 +185,21 @@ def test_logs_and_erasures_verify_during_a_rotation(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     checkpoints = [""]
-    people = [issuer.person(f"guest{number}", "Gerty Cori") for number in range(6)]
+    people = [issuer.create_person(f"guest{number}", "Gerty Cori") for number in range(6)]
     for number, (writer, reader) in enumerate(pair_steps(build_rotation_steps(KeyPurpose.AUDIT_SIGNING_KEY))):
         restart(writer)
-        joins(organization, people[number], "member")
+        add_organization_member(organization, people[number], "member")
         workers.deliver()
-        logs.grow(api, workers, organization)
+        logs.add_entries(api, workers, organization)
         if number % 2:
-            erased(api, workers, clock, organization, userId=people[number].id)
-        checkpoints.append(logs.verify(api, organization)["checkpoint"])
+            complete_erasure(api, workers, clock, organization, userId=people[number].id)
+        checkpoints.append(logs.verify_integrity(api, organization)["checkpoint"])
         for process in (reader, writer):
             restart(process)
             for checkpoint in checkpoints:
                 parameters = {"checkpoint": to_base64url(checkpoint.encode())} if checkpoint else {}
-                assert logs.finding(api, organization, **parameters) == (None, None)
-            export = api.get(f"{organization.path}/audit-log/export", as_=organization.owner)
+                assert logs.verification_failure(api, organization, **parameters) == (None, None)
+            export = api.get(f"{organization.path}/audit-log/export", caller=organization.owner)
             (tmp_path / "export").write_text(export.text, encoding="utf-8", newline="")
             (tmp_path / "checkpoint").write_text(checkpoints[-1])
             keys = [
@@ -204,7 +210,11 @@ def test_logs_and_erasures_verify_during_a_rotation(
 
 
 def test_altered_entries_are_detected_during_a_rotation_of_the_seal_key(
-    api: Api, organization: Founded, restart: Restart, workers: Workers, capsys: pytest.CaptureFixture[str]
+    api: ApiClient,
+    organization: CreatedOrganization,
+    restart: Restart,
+    workers: Workers,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     steps = build_rotation_steps(KeyPurpose.SEAL_KEY)
     restart(steps[0])
@@ -215,10 +225,10 @@ def test_altered_entries_are_detected_during_a_rotation_of_the_seal_key(
             renew_seals(None)
             assert "seals were made anew.\nNothing is left" in capsys.readouterr().out
         restart(writer)
-        logs.grow(api, workers, organization)
+        logs.add_entries(api, workers, organization)
         for process in (reader, writer):
             restart(process)
-            assert logs.finding(api, organization) == (None, None)
-    first = logs.entry(organization, 1)
-    logs.alter(first, tree_size=first["tree_size"] + 1)
-    assert logs.finding(api, organization) == ("modified", 1)
+            assert logs.verification_failure(api, organization) == (None, None)
+    first = logs.entry_item(organization, 1)
+    logs.alter_item(first, tree_size=first["tree_size"] + 1)
+    assert logs.verification_failure(api, organization) == ("modified", 1)

@@ -4,36 +4,36 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.harness.api import Answer, Api
+from tests.harness.api import ApiClient, ApiResponse
 from tests.harness.callers import Person
-from tests.harness.invitations import before_the_next_write
-from tests.harness.logs import log_of
-from tests.harness.organizations import Founded
-from tests.harness.platforms import Room
+from tests.harness.invitations import run_before_next_transaction
+from tests.harness.logs import list_entries
+from tests.harness.organizations import CreatedOrganization
+from tests.harness.platforms import CreatedSpace
 
-Request = Callable[[], Answer]
+Request = Callable[[], ApiResponse]
 
 
 @pytest.fixture
-def capabilities_path(api: Api, looms: Room, ada: Person) -> str:
+def capabilities_path(api: ApiClient, space: CreatedSpace, ada: Person) -> str:
     """Return the path of the capabilities of a space that has two of them."""
-    path = f"{looms.path}/capabilities"
-    api.put(path, as_=ada, json={"capabilities": [{"capabilityKey": "chat"}, {"capabilityKey": "polls"}]})
+    path = f"{space.path}/capabilities"
+    api.put(path, caller=ada, json={"capabilities": [{"capabilityKey": "chat"}, {"capabilityKey": "polls"}]})
     return path
 
 
-def list_keys(api: Api, path: str, as_: Person) -> set[str]:
-    return {item["capabilityKey"] for item in api.get(path, as_=as_).json["items"]}
+def list_keys(api: ApiClient, path: str, caller: Person) -> set[str]:
+    return {item["capabilityKey"] for item in api.get(path, caller=caller).json["items"]}
 
 
 @pytest.fixture
-def requests_by_name(api: Api, capabilities_path: str, ada: Person) -> dict[str, Request]:
+def requests_by_name(api: ApiClient, capabilities_path: str, ada: Person) -> dict[str, Request]:
     """Return the requests that the tests combine."""
 
-    def put_capabilities(*capability_keys: str) -> Answer:
+    def put_capabilities(*capability_keys: str) -> ApiResponse:
         return api.put(
             capabilities_path,
-            as_=ada,
+            caller=ada,
             json={"capabilities": [{"capabilityKey": capability_key} for capability_key in capability_keys]},
         )
 
@@ -41,8 +41,8 @@ def requests_by_name(api: Api, capabilities_path: str, ada: Person) -> dict[str,
         "put maps": lambda: put_capabilities("maps"),
         "put chat": lambda: put_capabilities("chat"),
         "put none": put_capabilities,
-        "add maps": lambda: api.post(capabilities_path, as_=ada, json={"capabilityKey": "maps"}),
-        "remove chat": lambda: api.delete(f"{capabilities_path}/chat", as_=ada),
+        "add maps": lambda: api.post(capabilities_path, caller=ada, json={"capabilityKey": "maps"}),
+        "remove chat": lambda: api.delete(f"{capabilities_path}/chat", caller=ada),
     }
 
 
@@ -58,8 +58,8 @@ def requests_by_name(api: Api, capabilities_path: str, ada: Person) -> dict[str,
     ],
 )
 def test_the_second_request_is_retried_on_the_result_of_the_first(
-    api: Api,
-    organization: Founded,
+    api: ApiClient,
+    organization: CreatedOrganization,
     capabilities_path: str,
     requests_by_name: dict[str, Request],
     first: str,
@@ -67,10 +67,10 @@ def test_the_second_request_is_retried_on_the_result_of_the_first(
     expected_keys: set[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    before_the_next_write(monkeypatch, requests_by_name[first])
+    run_before_next_transaction(monkeypatch, requests_by_name[first])
     assert requests_by_name[second]().status in (200, 201)
     assert list_keys(api, capabilities_path, organization.owner) == expected_keys
-    later, earlier = (entry for entry in log_of(api, organization)[:2])
+    later, earlier = (entry for entry in list_entries(api, organization)[:2])
     if earlier["type"] == later["type"]:
         first_result = [item["capabilityKey"] for item in earlier["data"]["items"]]
         assert later["changes"][0]["from"] == first_result
@@ -81,8 +81,8 @@ def test_the_second_request_is_retried_on_the_result_of_the_first(
     [("add maps", "add maps", "409 already_exists"), ("put none", "remove chat", "404 not_found")],
 )
 def test_the_second_request_fails_if_the_first_makes_it_invalid(
-    api: Api,
-    organization: Founded,
+    api: ApiClient,
+    organization: CreatedOrganization,
     capabilities_path: str,
     requests_by_name: dict[str, Request],
     first: str,
@@ -90,8 +90,8 @@ def test_the_second_request_fails_if_the_first_makes_it_invalid(
     code: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    before_the_next_write(monkeypatch, requests_by_name[first])
-    assert requests_by_name[second]().code == code
+    run_before_next_transaction(monkeypatch, requests_by_name[first])
+    assert requests_by_name[second]().status_and_code == code
     assert (
         list_keys(api, capabilities_path, organization.owner)
         == {"add maps": {"chat", "polls", "maps"}, "put none": set()}[first]
@@ -99,27 +99,27 @@ def test_the_second_request_fails_if_the_first_makes_it_invalid(
 
 
 def test_changes_of_different_modules_both_succeed(
-    api: Api, looms: Room, ada: Person, monkeypatch: pytest.MonkeyPatch
+    api: ApiClient, space: CreatedSpace, ada: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = f"{looms.platform.path}/modules"
+    path = f"{space.platform.path}/modules"
 
-    def disable(module_id: str) -> Answer:
-        return api.patch(path, as_=ada, json={"modules": [{"moduleId": module_id, "enabled": False}]})
+    def disable(module_id: str) -> ApiResponse:
+        return api.patch(path, caller=ada, json={"modules": [{"moduleId": module_id, "enabled": False}]})
 
-    before_the_next_write(monkeypatch, lambda: disable("feed"))
+    run_before_next_transaction(monkeypatch, lambda: disable("feed"))
     assert disable("jobs").status == 200
-    modules = api.get(path, as_=ada).json["items"]
+    modules = api.get(path, caller=ada).json["items"]
     assert [module["moduleId"] for module in modules if not module["enabled"]] == ["feed", "jobs"]
 
 
 def test_changes_of_settings_of_one_module_both_succeed(
-    api: Api, looms: Room, ada: Person, monkeypatch: pytest.MonkeyPatch
+    api: ApiClient, space: CreatedSpace, ada: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = f"{looms.platform.path}/modules"
+    path = f"{space.platform.path}/modules"
 
-    def update_setting(name: str) -> Answer:
-        return api.patch(path, as_=ada, json={"modules": [{"moduleId": "feed", "settings": {name: 1}}]})
+    def update_setting(name: str) -> ApiResponse:
+        return api.patch(path, caller=ada, json={"modules": [{"moduleId": "feed", "settings": {name: 1}}]})
 
-    before_the_next_write(monkeypatch, lambda: update_setting("a"))
+    run_before_next_transaction(monkeypatch, lambda: update_setting("a"))
     (feed,) = (module for module in update_setting("b").json["items"] if module["moduleId"] == "feed")
     assert feed["settings"] == {"a": 1, "b": 1}

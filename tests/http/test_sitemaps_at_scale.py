@@ -7,26 +7,26 @@ import pytest
 
 from chalicelib.features.sites.entities.sites import PUBLISHED_TREE, page_tree
 from tests.harness import cloud
-from tests.harness.api import Api
-from tests.harness.organizations import Founded
-from tests.harness.sitemaps import ask, listed, parts
-from tests.harness.sites import Leaf, Published, make_site, page_of
+from tests.harness.api import ApiClient
+from tests.harness.organizations import CreatedOrganization
+from tests.harness.sitemaps import get_sitemap, sitemap_index_urls, sitemap_urls
+from tests.harness.sites import CreatedPage, CreatedSite, create_published_page, create_site
 
 MAX_PAGES = 10_000
 
 
 @pytest.fixture
-def site(api: Api, organization: Founded) -> Published:
+def site(api: ApiClient, organization: CreatedOrganization) -> CreatedSite:
     """Return a site with a home page, a page below it, and enough pages below that to fill more than one sitemap."""
-    site = make_site(api, organization)
-    page_of(api, site, "Welcome")
-    branch = page_of(api, site, "Branch")
+    site = create_site(api, organization)
+    create_published_page(api, site, "Welcome")
+    branch = create_published_page(api, site, "Branch")
     for number in range(MAX_PAGES - 1):
-        cloud.put(build_tree_item(site, branch, number))
+        cloud.put_item(build_tree_item(site, branch, number))
     return site
 
 
-def build_tree_item(site: Published, parent: Leaf, number: int) -> dict[str, Any]:
+def build_tree_item(site: CreatedSite, parent: CreatedPage, number: int) -> dict[str, Any]:
     """Return the tree item of a page that is published below another."""
     page_id = f"01939d3c-0000-7000-8000-{number:012d}"
     pk, sk = page_tree(site.id, PUBLISHED_TREE).node_key(page_id)
@@ -45,23 +45,23 @@ def build_tree_item(site: Published, parent: Leaf, number: int) -> dict[str, Any
     }
 
 
-def test_reads_one_query_per_megabyte_of_tree_items_and_no_page(api: Api, site: Published) -> None:
-    index = ask(api, site)
+def test_reads_one_query_per_megabyte_of_tree_items_and_no_page(api: ApiClient, site: CreatedSite) -> None:
+    index = get_sitemap(api, site)
     tree_size = sum(
-        item_size(item) for item in cloud.stored() if item["pk"] == page_tree(site.id, PUBLISHED_TREE).partition
+        item_size(item) for item in cloud.all_items() if item["pk"] == page_tree(site.id, PUBLISHED_TREE).partition
     )
-    assert index.calls.names[0] == "dynamodb:BatchGetItem"
-    queries = [name for name in index.calls.names if name == "dynamodb:Query"]
-    assert {*index.calls.names[1:]} == {"dynamodb:Query", "dynamodb:TransactWriteItems"}
+    assert index.calls.call_names[0] == "dynamodb:BatchGetItem"
+    queries = [name for name in index.calls.call_names if name == "dynamodb:Query"]
+    assert {*index.calls.call_names[1:]} == {"dynamodb:Query", "dynamodb:TransactWriteItems"}
     assert len(queries) <= ceil(tree_size / 1_000_000) + 1
-    assert len(parts(index)) == 2
-    first, second = (ask(api, site, page=number) for number in (1, 2))
+    assert len(sitemap_index_urls(index)) == 2
+    first, second = (get_sitemap(api, site, page=number) for number in (1, 2))
     assert first.text.count("<url>") == MAX_PAGES
-    assert [*listed(second)] == [f"https://{site.record['host']}/branch/leaf-{MAX_PAGES - 2:05d}"]
-    stored_index = ask(api, site)
+    assert [*sitemap_urls(second)] == [f"https://{site.record['host']}/branch/leaf-{MAX_PAGES - 2:05d}"]
+    stored_index = get_sitemap(api, site)
     assert stored_index.text == index.text
     for answer in (first, second, stored_index):
-        assert {*answer.calls.names} == {"dynamodb:BatchGetItem"}
+        assert {*answer.calls.call_names} == {"dynamodb:BatchGetItem"}
         assert answer.calls.bytes_read < 64_000  # The tree items have several megabytes.
 
 

@@ -12,11 +12,20 @@ from chalicelib.features.sites.pages.entities.pages import Page
 from chalicelib.features.sites.pages.entities.slug_index import SlugIndexWriter
 from chalicelib.kernel.core.clock import now
 from tests.harness import cloud
-from tests.harness.api import Answer, Api
-from tests.harness.organizations import Founded, found
-from tests.harness.scenes import scene
-from tests.harness.sites import Leaf, Published, edit, make_site, page_of, publish_page, visit, write_page
-from tests.harness.stored_records import beginning
+from tests.harness.api import ApiClient, ApiResponse
+from tests.harness.organizations import CreatedOrganization, create_organization
+from tests.harness.scenes import cached_scenario
+from tests.harness.sites import (
+    CreatedPage,
+    CreatedSite,
+    create_draft_page,
+    create_published_page,
+    create_site,
+    get_page_by_path,
+    publish_page,
+    update_page,
+)
+from tests.harness.stored_records import new_record_fields
 
 MAX_PAGES = 10_000
 PAST = "2020-01-01T00:00:00.000Z"
@@ -26,31 +35,34 @@ PAST = "2020-01-01T00:00:00.000Z"
 class LargeSite:
     """A site with a chain of nested pages, and many children of the second of them."""
 
-    site: Published
-    ancestors: list[Leaf]
-    other_page: Leaf
+    site: CreatedSite
+    ancestors: list[CreatedPage]
+    other_page: CreatedPage
 
 
 @pytest.fixture(params=[10, MAX_PAGES])
-def large_site(request: pytest.FixtureRequest, api: Api, organization: Founded) -> LargeSite:
+def large_site(request: pytest.FixtureRequest, api: ApiClient, organization: CreatedOrganization) -> LargeSite:
     """Return a site of the given number of pages."""
     number: int = request.param
-    cloud.clear()
-    return scene(f"a site of {number} pages", lambda: _create_large_site(api, found(api, organization.owner), number))
+    cloud.reset()
+    return cached_scenario(
+        f"a site of {number} pages",
+        lambda: _create_large_site(api, create_organization(api, organization.owner), number),
+    )
 
 
-def _create_large_site(api: Api, organization: Founded, number: int) -> LargeSite:
-    site = make_site(api, organization)
-    page_of(api, site, "Welcome")
-    ancestors = [page_of(api, site, "Shelf")]
+def _create_large_site(api: ApiClient, organization: CreatedOrganization, number: int) -> LargeSite:
+    site = create_site(api, organization)
+    create_published_page(api, site, "Welcome")
+    ancestors = [create_published_page(api, site, "Shelf")]
     for title in ("Row", "Book", "Leaf"):
-        ancestors.append(page_of(api, site, title, below=ancestors[-1]))
-    large_site = LargeSite(site, ancestors, page_of(api, site, "Attic"))
+        ancestors.append(create_published_page(api, site, title, parent=ancestors[-1]))
+    large_site = LargeSite(site, ancestors, create_published_page(api, site, "Attic"))
     for n in range(number - 6):
         _store_page(large_site, n)
     key = Page.make_item_key(site_id=site.id, id=ancestors[1].id)
-    (row,) = (item for item in cloud.stored() if (item["pk"], item["sk"]) == key)
-    cloud.put({**row, "child_count": number - 5, "live_count": number - 5})
+    (row,) = (item for item in cloud.all_items() if (item["pk"], item["sk"]) == key)
+    cloud.put_item({**row, "child_count": number - 5, "live_count": number - 5})
     return large_site
 
 
@@ -64,7 +76,7 @@ def _store_page(large_site: LargeSite, number: int) -> None:
         "tree_version": 1,
     }
     page = Page(
-        **beginning(timestamp),
+        **new_record_fields(timestamp),
         **position,
         **{f"published_{name}": value for name, value in position.items()},
         title=f"Book {number}",
@@ -83,34 +95,40 @@ def _store_page(large_site: LargeSite, number: int) -> None:
         writer = SlugIndexWriter(tree, {})
         writer.add(tree_position)
         ((index_key, index_values),) = ((write.key, write.values) for write in writer.writes())
-        cloud.put({"pk": index_key[0], "sk": index_key[1], page.id: next(iter((index_values or {}).values()))})
+        cloud.put_item({"pk": index_key[0], "sk": index_key[1], page.id: next(iter((index_values or {}).values()))})
     for item in (page.item(), *page.derived_items):
-        cloud.put(item)
+        cloud.put_item(item)
 
 
-def _rename_parent(api: Api, large_site: LargeSite) -> Answer:
-    return api.patch(large_site.ancestors[1].path, as_=large_site.site.owner, json={"slug": "renamed"})
+def _rename_parent(api: ApiClient, large_site: LargeSite) -> ApiResponse:
+    return api.patch(large_site.ancestors[1].path, caller=large_site.site.owner, json={"slug": "renamed"})
 
 
-def _move_parent(api: Api, large_site: LargeSite) -> Answer:
+def _move_parent(api: ApiClient, large_site: LargeSite) -> ApiResponse:
     _rename_parent(api, large_site)
-    return api.post(f"{large_site.ancestors[1].path}/publish", as_=large_site.site.owner)
+    return api.post(f"{large_site.ancestors[1].path}/publish", caller=large_site.site.owner)
 
 
-def _resolve_twice(api: Api, large_site: LargeSite) -> Answer:
+def _resolve_twice(api: ApiClient, large_site: LargeSite) -> ApiResponse:
     host = large_site.site.record["host"]
     api.get("/sites/resolve", query={"host": host})
     return api.get("/sites/resolve", query={"host": host, "path": "/shelf/row/book/leaf"})
 
 
-SCENARIOS: dict[str, tuple[Callable[[Api, LargeSite], Answer], int, int]] = {
-    "visit": (lambda api, large_site: visit(api, large_site.site, "/shelf/row/book/leaf"), 2, 0),
+SCENARIOS: dict[str, tuple[Callable[[ApiClient, LargeSite], ApiResponse], int, int]] = {
+    "visit": (lambda api, large_site: get_page_by_path(api, large_site.site, "/shelf/row/book/leaf"), 2, 0),
     "visit the home": (lambda api, large_site: api.get(f"{large_site.site.path}/pages/home"), 2, 0),
     "resolve": (_resolve_twice, 2, 0),
-    "visit a missing page": (lambda api, large_site: visit(api, large_site.site, "/shelf/row/nothing/leaf"), 1, 0),
-    "get": (lambda api, large_site: api.get(large_site.ancestors[3].path, as_=large_site.site.owner), 2, 0),
+    "visit a missing page": (
+        lambda api, large_site: get_page_by_path(api, large_site.site, "/shelf/row/nothing/leaf"),
+        1,
+        0,
+    ),
+    "get": (lambda api, large_site: api.get(large_site.ancestors[3].path, caller=large_site.site.owner), 2, 0),
     "list": (
-        lambda api, large_site: api.get(f"{large_site.site.path}/pages", as_=large_site.site.owner, query={"limit": 3}),
+        lambda api, large_site: api.get(
+            f"{large_site.site.path}/pages", caller=large_site.site.owner, query={"limit": 3}
+        ),
         3,
         0,
     ),
@@ -118,7 +136,7 @@ SCENARIOS: dict[str, tuple[Callable[[Api, LargeSite], Answer], int, int]] = {
     "publish a page with many descendants at another path": (_move_parent, 3, 18),
     "delete a page with many descendants": (
         lambda api, large_site: api.delete(
-            large_site.ancestors[1].path, as_=large_site.site.owner, query={"strategy": "cascade"}
+            large_site.ancestors[1].path, caller=large_site.site.owner, query={"strategy": "cascade"}
         ),
         2,
         18,
@@ -127,14 +145,15 @@ SCENARIOS: dict[str, tuple[Callable[[Api, LargeSite], Answer], int, int]] = {
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
-def test_aws_calls_do_not_depend_on_the_number_of_pages(api: Api, large_site: LargeSite, name: str) -> None:
+def test_aws_calls_do_not_depend_on_the_number_of_pages(api: ApiClient, large_site: LargeSite, name: str) -> None:
     send_request, max_reads, max_writes = SCENARIOS[name]
-    visit(api, large_site.site, "/")  # The process caches the site's ancestors.
+    get_page_by_path(api, large_site.site, "/")  # The process caches the site's ancestors.
     answer = send_request(api, large_site)
     assert (answer.status == 404) if name == "visit a missing page" else (answer.status in (200, 204)), answer.text
-    assert len(answer.calls.reads) <= max_reads
+    assert len(answer.calls.read_names) <= max_reads
     assert (
-        sum(len(call.parameters["TransactItems"]) for call in answer.calls.made if "Write" in call.name) <= max_writes
+        sum(len(call.parameters["TransactItems"]) for call in answer.calls.call_list if "Write" in call.name)
+        <= max_writes
     )
 
 
@@ -143,19 +162,23 @@ class TestPagesWithTheSameSlug:
     def _two_pages_per_slug(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(slug_index, "MAX_PAGES_PER_SLUG", 2)
 
-    @pytest.mark.usefixtures("home")
-    def test_more_pages_than_a_slug_index_item_lists_are_found_like_others(self, api: Api, site: Published) -> None:
-        products = [page_of(api, site, f"Product {n}", slug=f"product-{n}") for n in range(4)]
-        reviews = [page_of(api, site, "Reviews", below=parent) for parent in products]
+    @pytest.mark.usefixtures("home_page")
+    def test_more_pages_than_a_slug_index_item_lists_are_found_like_others(
+        self, api: ApiClient, site: CreatedSite
+    ) -> None:
+        products = [create_published_page(api, site, f"Product {n}", slug=f"product-{n}") for n in range(4)]
+        reviews = [create_published_page(api, site, "Reviews", parent=parent) for parent in products]
         for product, page in zip(products, reviews, strict=True):
-            answer = visit(api, site, f"{product.record['path']}/reviews")
+            answer = get_page_by_path(api, site, f"{product.record['path']}/reviews")
             assert answer.json["id"] == page.id
-            assert len(answer.calls.reads) <= 4
-            assert visit(api, site, page.record["path"], as_=site.owner, draft="true").json["id"] == page.id
-        edit(api, reviews[0], slug="opinions")
+            assert len(answer.calls.read_names) <= 4
+            assert (
+                get_page_by_path(api, site, page.record["path"], caller=site.owner, draft="true").json["id"] == page.id
+            )
+        update_page(api, reviews[0], slug="opinions")
         publish_page(api, reviews[0])
-        assert visit(api, site, "/product-0/reviews").location.endswith("%2Fproduct-0%2Fopinions")
-        edit(api, reviews[1], unpublishAt=PAST)
-        assert visit(api, site, "/product-1/reviews").status == 404
-        assert visit(api, site, "/product-2/reviews").json["id"] == reviews[2].id
-        assert write_page(api, site, "Reviews", below=products[0]).record["path"] == "/product-0/reviews"
+        assert get_page_by_path(api, site, "/product-0/reviews").location.endswith("%2Fproduct-0%2Fopinions")
+        update_page(api, reviews[1], unpublishAt=PAST)
+        assert get_page_by_path(api, site, "/product-1/reviews").status == 404
+        assert get_page_by_path(api, site, "/product-2/reviews").json["id"] == reviews[2].id
+        assert create_draft_page(api, site, "Reviews", parent=products[0]).record["path"] == "/product-0/reviews"

@@ -9,12 +9,12 @@ import pytest
 from chalicelib.features.taxonomy.entities.nodes import ALL_NODES_LIST, TaxonomyNode
 from chalicelib.kernel.core.clock import now
 from tests.harness import cloud
-from tests.harness.api import Answer, Api
-from tests.harness.organizations import Founded, found
-from tests.harness.platforms import Running, run_platform
-from tests.harness.scenes import scene
-from tests.harness.stored_records import beginning
-from tests.harness.taxonomy import Node, asked_to_plant, fell, move, plant_line, resolve
+from tests.harness.api import ApiClient, ApiResponse
+from tests.harness.organizations import CreatedOrganization, create_organization
+from tests.harness.platforms import CreatedPlatform, create_platform
+from tests.harness.scenes import cached_scenario
+from tests.harness.stored_records import new_record_fields
+from tests.harness.taxonomy import CreatedNode, create_node_chain, delete_node, move_node, post_node, resolve_node
 
 MAX_NODES = 10_000
 
@@ -23,25 +23,26 @@ MAX_NODES = 10_000
 class LargeTaxonomy:
     """A taxonomy with two chains of nodes, and many children of the second node of the first."""
 
-    platform: Running
-    branch: list[Node]
-    other: list[Node]
+    platform: CreatedPlatform
+    branch: list[CreatedNode]
+    other: list[CreatedNode]
 
 
 @pytest.fixture(params=[10, MAX_NODES])
-def large_taxonomy(request: pytest.FixtureRequest, api: Api, organization: Founded) -> LargeTaxonomy:
+def large_taxonomy(request: pytest.FixtureRequest, api: ApiClient, organization: CreatedOrganization) -> LargeTaxonomy:
     """Return a taxonomy of the given number of nodes."""
     number: int = request.param
-    cloud.clear()
-    return scene(
-        f"a taxonomy of {number} nodes", lambda: _create_large_taxonomy(api, found(api, organization.owner), number)
+    cloud.reset()
+    return cached_scenario(
+        f"a taxonomy of {number} nodes",
+        lambda: _create_large_taxonomy(api, create_organization(api, organization.owner), number),
     )
 
 
-def _create_large_taxonomy(api: Api, organization: Founded, number: int) -> LargeTaxonomy:
-    platform = run_platform(api, organization)
-    branch = plant_line(api, platform, "Branch", "Twig", "Bud", "Leaf")
-    other = plant_line(api, platform, "Other", "Below")
+def _create_large_taxonomy(api: ApiClient, organization: CreatedOrganization, number: int) -> LargeTaxonomy:
+    platform = create_platform(api, organization)
+    branch = create_node_chain(api, platform, "Branch", "Twig", "Bud", "Leaf")
+    other = create_node_chain(api, platform, "Other", "Below")
     twig, timestamp = branch[1], now()
     position_fields: dict[str, Any] = {
         "ancestor_ids": [branch[0].id, twig.id],
@@ -52,7 +53,7 @@ def _create_large_taxonomy(api: Api, organization: Founded, number: int) -> Larg
     for n in range(number - 6):
         name = f"Leaf number {n}"
         node = TaxonomyNode(
-            **beginning(timestamp),
+            **new_record_fields(timestamp),
             **container_fields,
             **position_fields,
             name=name,
@@ -60,30 +61,36 @@ def _create_large_taxonomy(api: Api, organization: Founded, number: int) -> Larg
             position=n + 1,
             listed=ALL_NODES_LIST,
         )
-        cloud.put(node.item())
-    (count,) = (item for item in cloud.stored() if item["sk"] == "COUNT#taxonomy nodes")
-    cloud.put({**count, "n": number})
+        cloud.put_item(node.item())
+    (count,) = (item for item in cloud.all_items() if item["sk"] == "COUNT#taxonomy nodes")
+    cloud.put_item({**count, "n": number})
     return LargeTaxonomy(platform, branch, other)
 
 
-def _list_nodes(api: Api, large_taxonomy: LargeTaxonomy, **query: Any) -> Answer:
+def _list_nodes(api: ApiClient, large_taxonomy: LargeTaxonomy, **query: Any) -> ApiResponse:
     return api.get(
-        f"{large_taxonomy.platform.path}/taxonomy-nodes", as_=large_taxonomy.platform.owner, query={**query, "limit": 4}
+        f"{large_taxonomy.platform.path}/taxonomy-nodes",
+        caller=large_taxonomy.platform.owner,
+        query={**query, "limit": 4},
     )
 
 
-def _rename_parent(api: Api, large_taxonomy: LargeTaxonomy) -> Answer:
-    return api.patch(large_taxonomy.branch[1].path, as_=large_taxonomy.platform.owner, json={"slug": "renamed"})
+def _rename_parent(api: ApiClient, large_taxonomy: LargeTaxonomy) -> ApiResponse:
+    return api.patch(large_taxonomy.branch[1].path, caller=large_taxonomy.platform.owner, json={"slug": "renamed"})
 
 
-SCENARIOS: dict[str, tuple[Callable[[Api, LargeTaxonomy], Answer], int, int]] = {
+SCENARIOS: dict[str, tuple[Callable[[ApiClient, LargeTaxonomy], ApiResponse], int, int]] = {
     "get": (
-        lambda api, large_taxonomy: api.get(large_taxonomy.branch[3].path, as_=large_taxonomy.platform.owner),
+        lambda api, large_taxonomy: api.get(large_taxonomy.branch[3].path, caller=large_taxonomy.platform.owner),
         2,
         0,
     ),
-    "resolve a path": (lambda api, large_taxonomy: resolve(api, large_taxonomy.platform, "branch/twig/bud/leaf"), 2, 0),
-    "resolve a slug": (lambda api, large_taxonomy: resolve(api, large_taxonomy.platform, slug="leaf"), 3, 0),
+    "resolve a path": (
+        lambda api, large_taxonomy: resolve_node(api, large_taxonomy.platform, "branch/twig/bud/leaf"),
+        2,
+        0,
+    ),
+    "resolve a slug": (lambda api, large_taxonomy: resolve_node(api, large_taxonomy.platform, slug="leaf"), 3, 0),
     "list": (_list_nodes, 2, 0),
     "list some": (
         lambda api, large_taxonomy: _list_nodes(api, large_taxonomy, parentId=large_taxonomy.branch[1].id),
@@ -92,13 +99,13 @@ SCENARIOS: dict[str, tuple[Callable[[Api, LargeTaxonomy], Answer], int, int]] = 
     ),
     "list by name": (lambda api, large_taxonomy: _list_nodes(api, large_taxonomy, q="leaf"), 3, 0),
     "move a node with many descendants": (
-        lambda api, large_taxonomy: move(api, large_taxonomy.branch[1], large_taxonomy.other[1]),
+        lambda api, large_taxonomy: move_node(api, large_taxonomy.branch[1], large_taxonomy.other[1]),
         2,
         13,
     ),
     "rename a node with many descendants": (_rename_parent, 2, 12),
     "delete a node with many descendants": (
-        lambda api, large_taxonomy: fell(api, large_taxonomy.branch[1], "cascade"),
+        lambda api, large_taxonomy: delete_node(api, large_taxonomy.branch[1], "cascade"),
         2,
         8,
     ),
@@ -107,30 +114,35 @@ SCENARIOS: dict[str, tuple[Callable[[Api, LargeTaxonomy], Answer], int, int]] = 
 
 
 @pytest.mark.parametrize("name", list(SCENARIOS))
-def test_aws_calls_do_not_depend_on_the_number_of_nodes(api: Api, large_taxonomy: LargeTaxonomy, name: str) -> None:
+def test_aws_calls_do_not_depend_on_the_number_of_nodes(
+    api: ApiClient, large_taxonomy: LargeTaxonomy, name: str
+) -> None:
     send_request, reads, writes = SCENARIOS[name]
     # Fill the ancestor cache of this process.
     for record in (large_taxonomy.platform, large_taxonomy.branch[1], large_taxonomy.branch[3]):
-        api.get(record.path, as_=large_taxonomy.platform.owner)
+        api.get(record.path, caller=large_taxonomy.platform.owner)
     answer = send_request(api, large_taxonomy)
     assert answer.status < 300, answer.text
-    transactions = [call for call in answer.calls.made if call.name == "dynamodb:TransactWriteItems"]
+    transactions = [call for call in answer.calls.call_list if call.name == "dynamodb:TransactWriteItems"]
     write_counts = [len(call.parameters["TransactItems"]) for call in transactions]
-    assert (len(answer.calls.of("dynamodb")) - len(write_counts), write_counts) == (reads, [writes] if writes else [])
+    assert (len(answer.calls.names_of_service("dynamodb")) - len(write_counts), write_counts) == (
+        reads,
+        [writes] if writes else [],
+    )
 
 
 class TestFullTaxonomy:
     @pytest.fixture
-    def full_taxonomy(self, api: Api, organization: Founded) -> LargeTaxonomy:
+    def full_taxonomy(self, api: ApiClient, organization: CreatedOrganization) -> LargeTaxonomy:
         """Return a taxonomy with the maximum number of nodes."""
-        cloud.clear()
-        return scene(
+        cloud.reset()
+        return cached_scenario(
             f"a taxonomy of {MAX_NODES} nodes",
-            lambda: _create_large_taxonomy(api, found(api, organization.owner), MAX_NODES),
+            lambda: _create_large_taxonomy(api, create_organization(api, organization.owner), MAX_NODES),
         )
 
-    def test_is_returned_as_a_tree(self, api: Api, full_taxonomy: LargeTaxonomy) -> None:
-        answer = api.get(f"{full_taxonomy.platform.path}/taxonomy-tree", as_=full_taxonomy.platform.owner)
+    def test_is_returned_as_a_tree(self, api: ApiClient, full_taxonomy: LargeTaxonomy) -> None:
+        answer = api.get(f"{full_taxonomy.platform.path}/taxonomy-tree", caller=full_taxonomy.platform.owner)
         branch, other = answer.json["items"]
         assert [branch["slug"], other["slug"]] == ["branch", "other"]
         leaves = branch["children"][0]["children"]
@@ -141,11 +153,11 @@ class TestFullTaxonomy:
         ]
         assert len(leaves) == MAX_NODES - 5
         assert len(answer.text) < 5_000_000
-        queries = [call for call in answer.calls.made if call.name == "dynamodb:Query"]
+        queries = [call for call in answer.calls.call_list if call.name == "dynamodb:Query"]
         assert 5 < len(queries) < 15
 
-    def test_rejects_another_node(self, api: Api, full_taxonomy: LargeTaxonomy) -> None:
-        answer = asked_to_plant(api, full_taxonomy.platform, "One more")
-        assert answer.code == "409 limit_exceeded"
-        assert fell(api, full_taxonomy.branch[3]).status == 204
-        assert asked_to_plant(api, full_taxonomy.platform, "One more").status == 201
+    def test_rejects_another_node(self, api: ApiClient, full_taxonomy: LargeTaxonomy) -> None:
+        answer = post_node(api, full_taxonomy.platform, "One more")
+        assert answer.status_and_code == "409 limit_exceeded"
+        assert delete_node(api, full_taxonomy.branch[3]).status == 204
+        assert post_node(api, full_taxonomy.platform, "One more").status == 201

@@ -4,38 +4,38 @@ from typing import Any
 
 import pytest
 
-from tests.harness.api import Api, Json
+from tests.harness.api import ApiClient, Json
 from tests.harness.callers import Person
-from tests.harness.organizations import Founded
-from tests.harness.platforms import Running, run_platform
-from tests.harness.taxonomy import Node, move, paths, plant
+from tests.harness.organizations import CreatedOrganization
+from tests.harness.platforms import CreatedPlatform, create_platform
+from tests.harness.taxonomy import CreatedNode, create_node, list_node_paths, move_node
 
 UNKNOWN_ID = "01939d3c-0000-7000-8000-00000000000a"
 
 
 @pytest.fixture
-def nodes(api: Api, platform: Running) -> dict[str, Node]:
+def nodes(api: ApiClient, platform: CreatedPlatform) -> dict[str, CreatedNode]:
     """Return two root nodes and children of one of them, by slug; the system tags exist too."""
-    machines = plant(api, platform, "Machines", position=1)
+    machines = create_node(api, platform, "Machines", position=1)
     nodes = [
         machines,
-        plant(api, platform, "Motoren", machines, position=2),
-        plant(api, platform, "Móbiles", machines, position=1),
-        plant(api, platform, "Animals", position=0),
+        create_node(api, platform, "Motoren", machines, position=2),
+        create_node(api, platform, "Móbiles", machines, position=1),
+        create_node(api, platform, "Animals", position=0),
     ]
-    assert api.post(f"{platform.path}/taxonomy-system-tags", as_=platform.owner, json={}).status == 200
+    assert api.post(f"{platform.path}/taxonomy-system-tags", caller=platform.owner, json={}).status == 200
     return {node.record["slug"]: node for node in nodes}
 
 
 class TestListPlatformTaxonomyNodes:
     @pytest.mark.usefixtures("nodes")
-    def test_are_ordered_by_position_on_every_level(self, api: Api, platform: Running) -> None:
+    def test_are_ordered_by_position_on_every_level(self, api: ApiClient, platform: CreatedPlatform) -> None:
         tags = ["featured", "pinned", "official", "archived"]
-        assert paths(api, platform) == ["animals", "machines", "machines/mobiles", "machines/motoren", *tags]
+        assert list_node_paths(api, platform) == ["animals", "machines", "machines/mobiles", "machines/motoren", *tags]
 
     @pytest.mark.parametrize("limit", [1, 2, 3, 100])
     def test_filters_apply_together_and_on_every_page(
-        self, api: Api, platform: Running, nodes: dict[str, Node], limit: int
+        self, api: ApiClient, platform: CreatedPlatform, nodes: dict[str, CreatedNode], limit: int
     ) -> None:
         machines = nodes["machines"].id
         mobiles, motoren, tags = "machines/mobiles", "machines/motoren", ["featured", "pinned", "official", "archived"]
@@ -56,30 +56,41 @@ class TestListPlatformTaxonomyNodes:
             ({"parentId": UNKNOWN_ID}, []),
         ]
         for query, expected_paths in expected:
-            assert paths(api, platform, limit=limit, **query) == expected_paths, query
+            assert list_node_paths(api, platform, limit=limit, **query) == expected_paths, query
 
-    def test_contain_current_nodes(self, api: Api, platform: Running, nodes: dict[str, Node], mary: Person) -> None:
-        move(api, nodes["machines"], nodes["animals"])
-        nodes_listed = api.items(f"{platform.path}/taxonomy-nodes", as_=mary, query={"limit": 2, "kind": "term"})
-        assert nodes_listed == [api.get(f"/taxonomy-nodes/{node['id']}", as_=mary).json for node in nodes_listed]
+    def test_contain_current_nodes(
+        self, api: ApiClient, platform: CreatedPlatform, nodes: dict[str, CreatedNode], mary: Person
+    ) -> None:
+        move_node(api, nodes["machines"], nodes["animals"])
+        nodes_listed = api.get_items(f"{platform.path}/taxonomy-nodes", caller=mary, query={"limit": 2, "kind": "term"})
+        assert nodes_listed == [api.get(f"/taxonomy-nodes/{node['id']}", caller=mary).json for node in nodes_listed]
         assert {node["path"] for node in nodes_listed} >= {"animals/machines/motoren"}
 
-    def test_search_finds_the_current_name(self, api: Api, platform: Running, nodes: dict[str, Node]) -> None:
-        api.patch(nodes["motoren"].path, as_=platform.owner, json={"name": "Engines"})
-        assert (paths(api, platform, q="mot"), paths(api, platform, q="eng")) == ([], ["machines/motoren"])
+    def test_search_finds_the_current_name(
+        self, api: ApiClient, platform: CreatedPlatform, nodes: dict[str, CreatedNode]
+    ) -> None:
+        api.patch(nodes["motoren"].path, caller=platform.owner, json={"name": "Engines"})
+        assert (list_node_paths(api, platform, q="mot"), list_node_paths(api, platform, q="eng")) == (
+            [],
+            ["machines/motoren"],
+        )
 
     def test_take_one_query_and_one_read_of_ancestors(
-        self, api: Api, platform: Running, nodes: dict[str, Node]
+        self, api: ApiClient, platform: CreatedPlatform, nodes: dict[str, CreatedNode]
     ) -> None:
         for query in ({}, {"parentId": nodes["machines"].id}, {"q": "mo"}, {"kind": "system"}):
-            calls = api.get(f"{platform.path}/taxonomy-nodes", as_=platform.owner, query=query).calls.of("dynamodb")
+            calls = api.get(
+                f"{platform.path}/taxonomy-nodes", caller=platform.owner, query=query
+            ).calls.names_of_service("dynamodb")
             assert calls[:2] == ["dynamodb:BatchGetItem", "dynamodb:Query"]
             assert calls[2:] in ([], ["dynamodb:BatchGetItem"])
 
-    def test_of_another_platform_are_empty(self, api: Api, organization: Founded, nodes: dict[str, Node]) -> None:
-        other = run_platform(api, organization)
+    def test_of_another_platform_are_empty(
+        self, api: ApiClient, organization: CreatedOrganization, nodes: dict[str, CreatedNode]
+    ) -> None:
+        other = create_platform(api, organization)
         for query in ({}, {"parentId": nodes["machines"].id}, {"q": "m"}, {"kind": "system"}):
-            assert paths(api, other, **query) == []
+            assert list_node_paths(api, other, **query) == []
 
 
 def nested_slugs(branches: list[Json]) -> list[Any]:
@@ -88,11 +99,11 @@ def nested_slugs(branches: list[Json]) -> list[Any]:
 
 
 class TestGetTaxonomyTree:
-    def get_tree(self, api: Api, platform: Running, **query: Any) -> Json:
-        return api.get(f"{platform.path}/taxonomy-tree", as_=platform.owner, query=query).json
+    def get_tree(self, api: ApiClient, platform: CreatedPlatform, **query: Any) -> Json:
+        return api.get(f"{platform.path}/taxonomy-tree", caller=platform.owner, query=query).json
 
     def test_contains_all_nodes_below_their_parents_by_position(
-        self, api: Api, platform: Running, nodes: dict[str, Node]
+        self, api: ApiClient, platform: CreatedPlatform, nodes: dict[str, CreatedNode]
     ) -> None:
         tree = self.get_tree(api, platform)
         assert nested_slugs(tree["items"]) == [
@@ -107,8 +118,10 @@ class TestGetTaxonomyTree:
         motoren = tree["items"][1]["children"][1]
         assert motoren == {**nodes["motoren"].record, "children": []}
 
-    def test_is_limited_by_depth(self, api: Api, platform: Running, nodes: dict[str, Node]) -> None:
-        plant(api, platform, "Diesel", nodes["motoren"])
+    def test_is_limited_by_depth(
+        self, api: ApiClient, platform: CreatedPlatform, nodes: dict[str, CreatedNode]
+    ) -> None:
+        create_node(api, platform, "Diesel", nodes["motoren"])
         assert all(not root["children"] for root in self.get_tree(api, platform, depth=1)["items"])
         assert nested_slugs(self.get_tree(api, platform, depth=2)["items"])[1] == ["machines", ["mobiles"], ["motoren"]]
         assert nested_slugs(self.get_tree(api, platform, depth=10)["items"])[1] == [
@@ -117,22 +130,26 @@ class TestGetTaxonomyTree:
             ["motoren", ["diesel"]],
         ]
         for depth in (0, 11, "x"):
-            answer = api.get(f"{platform.path}/taxonomy-tree", as_=platform.owner, query={"depth": depth})
-            assert list(answer.faults) == ["query/depth"]
+            answer = api.get(f"{platform.path}/taxonomy-tree", caller=platform.owner, query={"depth": depth})
+            assert list(answer.errors) == ["query/depth"]
 
-    def test_starts_at_a_given_node(self, api: Api, platform: Running, nodes: dict[str, Node]) -> None:
-        plant(api, platform, "Diesel", nodes["motoren"])
+    def test_starts_at_a_given_node(
+        self, api: ApiClient, platform: CreatedPlatform, nodes: dict[str, CreatedNode]
+    ) -> None:
+        create_node(api, platform, "Diesel", nodes["motoren"])
         (branch,) = self.get_tree(api, platform, rootId=nodes["motoren"].id)["items"]
         assert (branch["path"], branch["depth"]) == ("machines/motoren", 2)
         assert [child["path"] for child in branch["children"]] == ["machines/motoren/diesel"]
         (branch,) = self.get_tree(api, platform, rootId=nodes["motoren"].id, depth=1)["items"]
         assert branch["children"] == []
 
-    def test_rejects_an_unknown_root(self, api: Api, organization: Founded, platform: Running) -> None:
-        foreign_node = plant(api, run_platform(api, organization), "Foreign")
+    def test_rejects_an_unknown_root(
+        self, api: ApiClient, organization: CreatedOrganization, platform: CreatedPlatform
+    ) -> None:
+        foreign_node = create_node(api, create_platform(api, organization), "Foreign")
         for root_id in (UNKNOWN_ID, foreign_node.id):
-            answer = api.get(f"{platform.path}/taxonomy-tree", as_=platform.owner, query={"rootId": root_id})
-            assert answer.code == "404 not_found"
+            answer = api.get(f"{platform.path}/taxonomy-tree", caller=platform.owner, query={"rootId": root_id})
+            assert answer.status_and_code == "404 not_found"
 
-    def test_without_nodes_is_empty(self, api: Api, platform: Running) -> None:
+    def test_without_nodes_is_empty(self, api: ApiClient, platform: CreatedPlatform) -> None:
         assert self.get_tree(api, platform) == {"items": [], "nextCursor": None}

@@ -12,12 +12,12 @@ from chalicelib.features.tenancy.email_suppressions.logic import UNSUBSCRIBE_PAT
 from chalicelib.kernel.identity import email_hashes
 from chalicelib.kernel.identity.email_hashes import HASH_KEY_ITEM_KEY, hash_email
 from tests.harness import snapshots
-from tests.harness.api import Answer, Api
+from tests.harness.api import ApiClient, ApiResponse
 from tests.harness.callers import Person
-from tests.harness.invitations import accepts, invite
+from tests.harness.invitations import accept_invitation, create_invitation
 from tests.harness.mailbox import Mailbox
-from tests.harness.organizations import Founded, found
-from tests.harness.platforms import run_platform
+from tests.harness.organizations import CreatedOrganization, create_organization
+from tests.harness.platforms import create_platform
 from tests.harness.workers import Workers
 
 EMAIL_ADDRESS: Final = "sophie@example.org"
@@ -32,12 +32,12 @@ def create_token(email_address: str = EMAIL_ADDRESS) -> str:
 
 
 def unsubscribe(
-    api: Api,
+    api: ApiClient,
     unsubscribe_token: str,
     body: bytes = ONE_CLICK_BODY,
     content_type: str = FORM_HEADERS["Content-Type"],
     **headers: str,
-) -> Answer:
+) -> ApiResponse:
     return api.post(
         UNSUBSCRIBE_PATH,
         query={"token": unsubscribe_token},
@@ -46,43 +46,43 @@ def unsubscribe(
     )
 
 
-def get_page(api: Api, unsubscribe_token: str, **headers: str) -> Answer:
+def get_page(api: ApiClient, unsubscribe_token: str, **headers: str) -> ApiResponse:
     return api.get(UNSUBSCRIBE_PATH, query={"token": unsubscribe_token}, headers=headers)
 
 
-def is_unsubscribed(api: Api, unsubscribe_token: str) -> bool:
+def is_unsubscribed(api: ApiClient, unsubscribe_token: str) -> bool:
     return bool(get_page(api, unsubscribe_token).json["unsubscribed"])
 
 
 class TestInvitationEmail:
     @pytest.mark.parametrize("container_type", ["organization", "platform"])
     def test_contains_headers_and_a_link_for_unsubscribing(
-        self, api: Api, organization: Founded, mailbox: Mailbox, workers: Workers, container_type: str
+        self, api: ApiClient, organization: CreatedOrganization, mailbox: Mailbox, workers: Workers, container_type: str
     ) -> None:
-        container = organization if container_type == "organization" else run_platform(api, organization)
-        invite(api, container, EMAIL_ADDRESS, as_=organization.owner)
+        container = organization if container_type == "organization" else create_platform(api, organization)
+        create_invitation(api, container, EMAIL_ADDRESS, caller=organization.owner)
         workers.deliver()
-        (email,) = mailbox.received
+        (email,) = mailbox.received_emails
         assert email.headers["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
         (url,) = re.fullmatch(r"<(http\S+)>", email.headers["List-Unsubscribe"]).groups()  # type: ignore[union-attr]
-        assert url in email.letter.text
-        assert f'href="{url}"' in email.letter.html
+        assert url in email.email.text
+        assert f'href="{url}"' in email.email.html
         assert EMAIL_ADDRESS not in url
         parts = urlsplit(url)
         assert parts.path == UNSUBSCRIBE_PATH
         unsubscribe_token = parts.query.removeprefix("token=")
         assert unsubscribe(api, unsubscribe_token).json == {"unsubscribed": True}
-        invite(api, found(api, organization.owner), EMAIL_ADDRESS)
+        create_invitation(api, create_organization(api, organization.owner), EMAIL_ADDRESS)
         workers.deliver()
-        assert len(mailbox.received) == 1
+        assert len(mailbox.received_emails) == 1
 
     def test_is_not_sent_if_the_recipient_unsubscribes_while_it_is_pending(
-        self, api: Api, organization: Founded, mailbox: Mailbox, workers: Workers
+        self, api: ApiClient, organization: CreatedOrganization, mailbox: Mailbox, workers: Workers
     ) -> None:
-        invite(api, organization, EMAIL_ADDRESS)
+        create_invitation(api, organization, EMAIL_ADDRESS)
         unsubscribe(api, create_token())
         workers.deliver()
-        assert mailbox.received == []
+        assert mailbox.received_emails == []
 
 
 class TestOneClick:
@@ -96,7 +96,7 @@ class TestOneClick:
             ("application/json", b""),
         ],
     )
-    def test_unsubscribes_without_a_credential(self, api: Api, content_type: str, body: bytes) -> None:
+    def test_unsubscribes_without_a_credential(self, api: ApiClient, content_type: str, body: bytes) -> None:
         assert not is_unsubscribed(api, create_token())
         answer = unsubscribe(api, create_token(), body, content_type)
         assert (answer.status, answer.json) == (200, {"unsubscribed": True})
@@ -114,46 +114,49 @@ class TestOneClick:
             ("text/plain", ONE_CLICK_BODY, "415 unsupported_media_type"),
         ],
     )
-    def test_rejects_another_body(self, api: Api, content_type: str, body: bytes, code: str) -> None:
-        assert unsubscribe(api, create_token(), body, content_type).code == code
+    def test_rejects_another_body(self, api: ApiClient, content_type: str, body: bytes, code: str) -> None:
+        assert unsubscribe(api, create_token(), body, content_type).status_and_code == code
         assert not is_unsubscribed(api, create_token())
 
-    def test_is_idempotent_and_writes_one_entry(self, api: Api, operator: Person) -> None:
+    def test_is_idempotent_and_writes_one_entry(self, api: ApiClient, operator: Person) -> None:
         answers = [unsubscribe(api, create_token()) for _ in range(3)]
         assert [answer.json for answer in answers] == [{"unsubscribed": True}] * 3
-        entries = api.items("/system/audit-log", as_=operator, query={"type": "mail.suppression.created"})
+        entries = api.get_items("/system/audit-log", caller=operator, query={"type": "mail.suppression.created"})
         assert len(entries) == 1
         assert EMAIL_ADDRESS not in json.dumps(entries)
         assert hash_email(EMAIL_ADDRESS).hex() not in json.dumps(entries)
 
-    def test_stores_no_email_address(self, api: Api) -> None:
+    def test_stores_no_email_address(self, api: ApiClient) -> None:
         unsubscribe(api, create_token())
-        assert "sophie" not in str(snapshots.stored()).lower()
+        assert "sophie" not in str(snapshots.items_by_key()).lower()
 
     @pytest.mark.parametrize("unsubscribe_token", ["", "x", "A" * 100])
-    def test_an_unknown_token_is_not_found(self, api: Api, unsubscribe_token: str) -> None:
-        items_before = snapshots.stored()
-        assert unsubscribe(api, unsubscribe_token).code == "404 not_found"
-        assert get_page(api, unsubscribe_token).code == "404 not_found"
-        assert snapshots.stored() == items_before
+    def test_an_unknown_token_is_not_found(self, api: ApiClient, unsubscribe_token: str) -> None:
+        items_before = snapshots.items_by_key()
+        assert unsubscribe(api, unsubscribe_token).status_and_code == "404 not_found"
+        assert get_page(api, unsubscribe_token).status_and_code == "404 not_found"
+        assert snapshots.items_by_key() == items_before
 
-    def test_rejects_a_token_of_another_kind(self, api: Api, organization: Founded) -> None:
-        assert unsubscribe(api, invite(api, organization, EMAIL_ADDRESS).token).code == "404 not_found"
+    def test_rejects_a_token_of_another_kind(self, api: ApiClient, organization: CreatedOrganization) -> None:
+        assert (
+            unsubscribe(api, create_invitation(api, organization, EMAIL_ADDRESS).token).status_and_code
+            == "404 not_found"
+        )
 
-    def test_does_not_affect_other_addresses(self, api: Api) -> None:
+    def test_does_not_affect_other_addresses(self, api: ApiClient) -> None:
         unsubscribe(api, create_token())
         assert not is_unsubscribed(api, create_token("somebody@example.org"))
 
 
 class TestOpeningTheLink:
-    def test_changes_nothing(self, api: Api) -> None:
-        items_before = snapshots.stored()
+    def test_changes_nothing(self, api: ApiClient) -> None:
+        items_before = snapshots.items_by_key()
         for headers in ({}, HTML_HEADERS):
             assert get_page(api, create_token(), **headers).status == 200
-        assert snapshots.stored() == items_before
+        assert snapshots.items_by_key() == items_before
         assert not is_unsubscribed(api, create_token())
 
-    def test_shows_a_page_with_a_working_button(self, api: Api) -> None:
+    def test_shows_a_page_with_a_working_button(self, api: ApiClient) -> None:
         page = get_page(api, create_token(), Accept=HTML_HEADERS["Accept"])
         assert page.headers["Content-Type"].startswith("text/html")
         assert '<form method="post">' in page.text
@@ -167,14 +170,14 @@ class TestOpeningTheLink:
 
 class TestUnsubscribedPerson:
     def test_is_invited_without_an_email_and_can_accept(
-        self, api: Api, organization: Founded, stranger: Person, mailbox: Mailbox, workers: Workers
+        self, api: ApiClient, organization: CreatedOrganization, stranger: Person, mailbox: Mailbox, workers: Workers
     ) -> None:
         unsubscribe(api, create_token(str(stranger.email)))
-        invitation = invite(api, organization, stranger)
+        invitation = create_invitation(api, organization, stranger)
         assert (invitation.record["sentAt"], invitation.record["mailWithheld"]) == (None, True)
         workers.deliver()
-        assert mailbox.received == []
-        assert accepts(api, invitation, stranger)["status"] == "accepted"
+        assert mailbox.received_emails == []
+        assert accept_invitation(api, invitation, stranger)["status"] == "accepted"
 
 
 class TestHashKey:
@@ -184,13 +187,13 @@ class TestHashKey:
         email_hashes.reset()
         assert hash_email(EMAIL_ADDRESS) == first
         assert hash_email(EMAIL_ADDRESS) != hash_email("somebody@example.org")
-        (item,) = snapshots.stored().values()
+        (item,) = snapshots.items_by_key().values()
         assert (item["pk"], item["sk"]) == HASH_KEY_ITEM_KEY
         assert email_hashes._known[HASH_KEY_ITEM_KEY] not in bytes(item["sealed"])  # noqa: SLF001 - what must not be read there
 
     def test_survives_a_rotation_of_its_data_key(
         self,
-        api: Api,  # noqa: ARG002 - an empty table
+        api: ApiClient,  # noqa: ARG002 - an empty table
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
         from base64 import b64encode
@@ -212,8 +215,10 @@ class TestHashKey:
         settings.cache_clear()
 
 
-def test_email_headers_are_well_formed(api: Api, organization: Founded, mailbox: Mailbox, workers: Workers) -> None:
-    invite(api, organization, EMAIL_ADDRESS)
+def test_email_headers_are_well_formed(
+    api: ApiClient, organization: CreatedOrganization, mailbox: Mailbox, workers: Workers
+) -> None:
+    create_invitation(api, organization, EMAIL_ADDRESS)
     workers.deliver()
-    headers = "".join(f"{name}: {value}\r\n" for name, value in mailbox.received[0].headers.items())
+    headers = "".join(f"{name}: {value}\r\n" for name, value in mailbox.received_emails[0].headers.items())
     assert {"List-Unsubscribe", "List-Unsubscribe-Post"} <= {*message_from_string(headers + "\r\n").keys()}

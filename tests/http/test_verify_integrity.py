@@ -12,24 +12,34 @@ from chalicelib.kernel.core.encoding import to_base64url
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Partition
 from tests.harness import cloud, rfc6962
-from tests.harness.api import Api
+from tests.harness.api import ApiClient
 from tests.harness.callers import Person
-from tests.harness.logs import alter, entry, finding, head, leaf_of, signed, verify
-from tests.harness.organizations import Founded, found, make_key
+from tests.harness.logs import (
+    alter_item,
+    entry_item,
+    hash_leaf,
+    head_item,
+    sign_checkpoint,
+    verification_failure,
+    verify_integrity,
+)
+from tests.harness.organizations import CreatedOrganization, create_api_key, create_organization
 from tests.harness.workers import Workers
 
-pytestmark = pytest.mark.usefixtures("impatient")
+pytestmark = pytest.mark.usefixtures("no_index_retries")
 
 
 class TestIntactLogs:
-    def test_are_valid_and_the_root_is_reproducible(self, api: Api, ten: Founded, ada: Person) -> None:
-        report = verify(api, ten)
-        entries = api.items(f"{ten.path}/audit-log", as_=ada)
+    def test_are_valid_and_the_root_is_reproducible(
+        self, api: ApiClient, organization_with_ten_entries: CreatedOrganization, ada: Person
+    ) -> None:
+        report = verify_integrity(api, organization_with_ten_entries)
+        entries = api.get_items(f"{organization_with_ten_entries.path}/audit-log", caller=ada)
         leaves = [rfc6962.leaf_hash(entry) for entry in reversed(entries)]
         assert report == {
             "valid": True,
             "treeSize": 10,
-            "rootHash": rfc6962.root(leaves).hex(),
+            "rootHash": rfc6962.tree_root(leaves).hex(),
             "checkpoint": report["checkpoint"],
             "pendingEntries": 0,
             "checkedEntries": 10,
@@ -38,20 +48,24 @@ class TestIntactLogs:
             "suppressed": 0,
             "nextCursor": None,
         }
-        rfc6962.check_note(report["checkpoint"], ten.id, leaves, api.get("/status").json["auditPublicKey"])
+        rfc6962.check_checkpoint(
+            report["checkpoint"], organization_with_ten_entries.id, leaves, api.get("/status").json["auditPublicKey"]
+        )
 
-    def test_pending_entries_are_counted_and_valid(self, api: Api, ten: Founded, ada: Person) -> None:
+    def test_pending_entries_are_counted_and_valid(
+        self, api: ApiClient, organization_with_ten_entries: CreatedOrganization, ada: Person
+    ) -> None:
         for n in range(3):
-            api.patch(ten.path, as_=ada, json={"name": f"Waiting {n}"})
-        report = verify(api, ten)
+            api.patch(organization_with_ten_entries.path, caller=ada, json={"name": f"Waiting {n}"})
+        report = verify_integrity(api, organization_with_ten_entries)
         assert (report["valid"], report["treeSize"], report["pendingEntries"]) == (True, 10, 3)
 
-    def test_a_log_without_sequenced_entries_is_valid_and_empty(self, api: Api, ada: Person) -> None:
-        report = verify(api, found(api, ada))
+    def test_a_log_without_sequenced_entries_is_valid_and_empty(self, api: ApiClient, ada: Person) -> None:
+        report = verify_integrity(api, create_organization(api, ada))
         assert report == {
             "valid": True,
             "treeSize": 0,
-            "rootHash": rfc6962.root([]).hex(),
+            "rootHash": rfc6962.tree_root([]).hex(),
             "checkpoint": None,
             "pendingEntries": 1,
             "checkedEntries": 0,
@@ -62,29 +76,34 @@ class TestIntactLogs:
         }
 
     @pytest.mark.parametrize("size", [1, 2, 3, 7, 8, 50])
-    def test_logs_of_any_size_are_proven(self, api: Api, ada: Person, workers: Workers, size: int) -> None:
-        organization = found(api, ada)
+    def test_logs_of_any_size_are_proven(self, api: ApiClient, ada: Person, workers: Workers, size: int) -> None:
+        organization = create_organization(api, ada)
         for n in range(size - 1):
-            api.patch(organization.path, as_=ada, json={"name": f"Name {n}"})
+            api.patch(organization.path, caller=ada, json={"name": f"Name {n}"})
         workers.deliver()
-        report = verify(api, organization)
+        report = verify_integrity(api, organization)
         leaves = [
-            rfc6962.leaf_hash(log_entry) for log_entry in reversed(api.items(f"{organization.path}/audit-log", as_=ada))
+            rfc6962.leaf_hash(log_entry)
+            for log_entry in reversed(api.get_items(f"{organization.path}/audit-log", caller=ada))
         ]
-        assert (report["valid"], report["treeSize"], report["rootHash"]) == (True, size, rfc6962.root(leaves).hex())
+        assert (report["valid"], report["treeSize"], report["rootHash"]) == (
+            True,
+            size,
+            rfc6962.tree_root(leaves).hex(),
+        )
 
-    def test_long_entries_are_proven(self, api: Api, ada: Person, workers: Workers) -> None:
-        organization = found(api, ada, companyAddress="a" * 3900)
-        api.patch(organization.path, as_=ada, json={"companyAddress": "b" * 3900})
+    def test_long_entries_are_proven(self, api: ApiClient, ada: Person, workers: Workers) -> None:
+        organization = create_organization(api, ada, companyAddress="a" * 3900)
+        api.patch(organization.path, caller=ada, json={"companyAddress": "b" * 3900})
         workers.deliver()
-        assert finding(api, organization) == (None, None)
+        assert verification_failure(api, organization) == (None, None)
 
     def test_an_entry_erased_while_the_index_lags_is_not_missing(
-        self, api: Api, ada: Person, workers: Workers, monkeypatch: pytest.MonkeyPatch
+        self, api: ApiClient, ada: Person, workers: Workers, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        organization = found(api, ada, companyAddress="a" * 3900)
+        organization = create_organization(api, ada, companyAddress="a" * 3900)
         workers.deliver()
-        query, stale = table.query, entry(organization, 1)
+        query, stale = table.query, entry_item(organization, 1)
         assert "body" not in stale
 
         lagging_partitions: list[str] = []
@@ -98,147 +117,189 @@ class TestIntactLogs:
 
         table.write_transaction(redaction.redact_entry(organization.id, stale, is_authentic=True))
         monkeypatch.setattr(table, "query", query_lagging_index)
-        assert finding(api, organization) == (None, None)
+        assert verification_failure(api, organization) == (None, None)
         assert lagging_partitions
 
     def test_requires_an_admin_or_a_key_with_the_scope(
-        self, api: Api, organization: Founded, grace: Person, edith: Person, stranger: Person
+        self, api: ApiClient, organization: CreatedOrganization, grace: Person, edith: Person, stranger: Person
     ) -> None:
         path = f"{organization.path}/audit-log/verify-integrity"
-        assert api.get(path, as_=grace).status == 200
-        assert api.get(path, as_=make_key(api, organization, "audit-log:read")).status == 200
-        assert api.get(path, as_=edith).code == "403 insufficient_role"
-        assert api.get(path, as_=stranger).code == "404 not_found"
+        assert api.get(path, caller=grace).status == 200
+        assert api.get(path, caller=create_api_key(api, organization, "audit-log:read")).status == 200
+        assert api.get(path, caller=edith).status_and_code == "403 insufficient_role"
+        assert api.get(path, caller=stranger).status_and_code == "404 not_found"
 
 
 class TestTampering:
     @pytest.mark.parametrize("sequence", [1, 5, 10])
-    def test_an_altered_body_is_detected(self, api: Api, ten: Founded, sequence: int) -> None:
-        item = entry(ten, sequence)
-        alter(item, body=item["body"].replace(b"Ada Lovelace", b"Eve Lovelace"))
-        assert finding(api, ten) == ("modified", sequence)
+    def test_an_altered_body_is_detected(
+        self, api: ApiClient, organization_with_ten_entries: CreatedOrganization, sequence: int
+    ) -> None:
+        item = entry_item(organization_with_ten_entries, sequence)
+        alter_item(item, body=item["body"].replace(b"Ada Lovelace", b"Eve Lovelace"))
+        assert verification_failure(api, organization_with_ten_entries) == ("modified", sequence)
 
     @pytest.mark.parametrize("sequence", [1, 5, 10])
-    def test_an_altered_body_with_a_matching_hash_is_detected(self, api: Api, ten: Founded, sequence: int) -> None:
-        item = entry(ten, sequence)
+    def test_an_altered_body_with_a_matching_hash_is_detected(
+        self, api: ApiClient, organization_with_ten_entries: CreatedOrganization, sequence: int
+    ) -> None:
+        item = entry_item(organization_with_ten_entries, sequence)
         body = item["body"].replace(b"Ada Lovelace", b"Eve Lovelace")
-        alter(item, body=body, leaf=leaf_of(body))
-        assert finding(api, ten) == ("modified", sequence)
+        alter_item(item, body=body, leaf=hash_leaf(body))
+        assert verification_failure(api, organization_with_ten_entries) == ("modified", sequence)
 
-    def test_an_altered_hash_or_seal_is_detected(self, api: Api, ten: Founded) -> None:
-        alter(entry(ten, 7), seal=bytes(24))
-        assert finding(api, ten) == ("modified", 7)
-        alter(entry(ten, 4), leaf=bytes(32))
-        assert finding(api, ten) == ("modified", 4)
+    def test_an_altered_hash_or_seal_is_detected(
+        self, api: ApiClient, organization_with_ten_entries: CreatedOrganization
+    ) -> None:
+        alter_item(entry_item(organization_with_ten_entries, 7), seal=bytes(24))
+        assert verification_failure(api, organization_with_ten_entries) == ("modified", 7)
+        alter_item(entry_item(organization_with_ten_entries, 4), leaf=bytes(32))
+        assert verification_failure(api, organization_with_ten_entries) == ("modified", 4)
 
-    def test_the_first_of_several_alterations_is_reported(self, api: Api, ten: Founded) -> None:
+    def test_the_first_of_several_alterations_is_reported(
+        self, api: ApiClient, organization_with_ten_entries: CreatedOrganization
+    ) -> None:
         for sequence in (9, 3, 6):
-            item = entry(ten, sequence)
-            alter(item, body=item["body"] + b" ")
-        assert finding(api, ten) == ("modified", 3)
+            item = entry_item(organization_with_ten_entries, sequence)
+            alter_item(item, body=item["body"] + b" ")
+        assert verification_failure(api, organization_with_ten_entries) == ("modified", 3)
 
     @pytest.mark.parametrize("sequence", [1, 5, 9])
-    def test_a_removed_entry_is_missing(self, api: Api, ten: Founded, sequence: int) -> None:
-        cloud.remove(entry(ten, sequence))
-        assert finding(api, ten) == ("missing", sequence)
+    def test_a_removed_entry_is_missing(
+        self, api: ApiClient, organization_with_ten_entries: CreatedOrganization, sequence: int
+    ) -> None:
+        cloud.delete_item(entry_item(organization_with_ten_entries, sequence))
+        assert verification_failure(api, organization_with_ten_entries) == ("missing", sequence)
 
-    def test_an_entry_without_sequence_is_missing(self, api: Api, ten: Founded) -> None:
-        item = entry(ten, 5)
-        cloud.put(
+    def test_an_entry_without_sequence_is_missing(
+        self, api: ApiClient, organization_with_ten_entries: CreatedOrganization
+    ) -> None:
+        item = entry_item(organization_with_ten_entries, 5)
+        cloud.put_item(
             {
                 attribute: value
                 for attribute, value in item.items()
                 if not attribute.startswith(("index1", "sequence", "seal"))
             }
         )
-        assert finding(api, ten) == ("missing", 5)
+        assert verification_failure(api, organization_with_ten_entries) == ("missing", 5)
 
-    def test_a_lagging_index_is_queried_again(self, api: Api, ten: Founded, monkeypatch: pytest.MonkeyPatch) -> None:
-        item = entry(ten, 10)
-        cloud.put({attribute: value for attribute, value in item.items() if not attribute.startswith("index1")})
+    def test_a_lagging_index_is_queried_again(
+        self, api: ApiClient, organization_with_ten_entries: CreatedOrganization, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        item = entry_item(organization_with_ten_entries, 10)
+        cloud.put_item({attribute: value for attribute, value in item.items() if not attribute.startswith("index1")})
         delays = []
 
         def restore_item(seconds: float) -> None:
             delays.append(seconds)
-            cloud.put(item)
+            cloud.put_item(item)
 
         monkeypatch.setattr(logs, "_INDEX_RETRY_SECONDS", (0.2, 0.5))
         monkeypatch.setattr(time, "sleep", restore_item)
-        assert finding(api, ten) == (None, None)
+        assert verification_failure(api, organization_with_ten_entries) == (None, None)
         assert delays == [0.2]
 
     @pytest.mark.parametrize("remaining_count", [0, 1, 5, 9])
-    def test_a_shortened_log_is_truncated(self, api: Api, ten: Founded, remaining_count: int) -> None:
+    def test_a_shortened_log_is_truncated(
+        self, api: ApiClient, organization_with_ten_entries: CreatedOrganization, remaining_count: int
+    ) -> None:
         for sequence in range(remaining_count + 1, 11):
-            cloud.remove(entry(ten, sequence))
-        assert finding(api, ten) == ("truncated", remaining_count + 1)
+            cloud.delete_item(entry_item(organization_with_ten_entries, sequence))
+        assert verification_failure(api, organization_with_ten_entries) == ("truncated", remaining_count + 1)
 
-    def test_a_log_removed_with_its_head_is_truncated(self, api: Api, ten: Founded) -> None:
-        for item in cloud.stored():
-            if item["pk"] in (f"A#{ten.id}", f"Q#{ten.id}"):
-                cloud.remove(item)
-        assert finding(api, ten) == ("truncated", 1)
+    def test_a_log_removed_with_its_head_is_truncated(
+        self, api: ApiClient, organization_with_ten_entries: CreatedOrganization
+    ) -> None:
+        for item in cloud.all_items():
+            if item["pk"] in (f"A#{organization_with_ten_entries.id}", f"Q#{organization_with_ten_entries.id}"):
+                cloud.delete_item(item)
+        assert verification_failure(api, organization_with_ten_entries) == ("truncated", 1)
 
     @pytest.mark.parametrize(("sequence", "other_sequence"), [(2, 3), (1, 10), (5, 9)])
     def test_two_exchanged_entries_are_reordered(
-        self, api: Api, ten: Founded, sequence: int, other_sequence: int
+        self, api: ApiClient, organization_with_ten_entries: CreatedOrganization, sequence: int, other_sequence: int
     ) -> None:
-        first, second = entry(ten, sequence), entry(ten, other_sequence)
+        first, second = (
+            entry_item(organization_with_ten_entries, sequence),
+            entry_item(organization_with_ten_entries, other_sequence),
+        )
         sequence_attributes = ("sequence", "index1sk")
-        alter(first, **{attribute: second[attribute] for attribute in sequence_attributes})
-        alter(second, **{attribute: first[attribute] for attribute in sequence_attributes})
-        assert finding(api, ten) == ("reordered", sequence)
+        alter_item(first, **{attribute: second[attribute] for attribute in sequence_attributes})
+        alter_item(second, **{attribute: first[attribute] for attribute in sequence_attributes})
+        assert verification_failure(api, organization_with_ten_entries) == ("reordered", sequence)
 
-    def test_two_exchanged_bodies_are_detected(self, api: Api, ten: Founded) -> None:
-        first, second = entry(ten, 2), entry(ten, 3)
-        alter(first, body=second["body"], leaf=second["leaf"])
-        alter(second, body=first["body"], leaf=first["leaf"])
-        assert finding(api, ten)[1] == 2
+    def test_two_exchanged_bodies_are_detected(
+        self, api: ApiClient, organization_with_ten_entries: CreatedOrganization
+    ) -> None:
+        first, second = entry_item(organization_with_ten_entries, 2), entry_item(organization_with_ten_entries, 3)
+        alter_item(first, body=second["body"], leaf=second["leaf"])
+        alter_item(second, body=first["body"], leaf=first["leaf"])
+        assert verification_failure(api, organization_with_ten_entries)[1] == 2
 
-    def test_an_entry_of_another_log_is_detected(self, api: Api, ten: Founded, ada: Person, workers: Workers) -> None:
-        other_organization = found(api, ada)
+    def test_an_entry_of_another_log_is_detected(
+        self, api: ApiClient, organization_with_ten_entries: CreatedOrganization, ada: Person, workers: Workers
+    ) -> None:
+        other_organization = create_organization(api, ada)
         workers.deliver()
-        foreign_entry = entry(other_organization, 1)
-        alter(entry(ten, 1), body=foreign_entry["body"], leaf=foreign_entry["leaf"], seal=foreign_entry["seal"])
-        assert finding(api, ten) == ("modified", 1)
+        foreign_entry = entry_item(other_organization, 1)
+        alter_item(
+            entry_item(organization_with_ten_entries, 1),
+            body=foreign_entry["body"],
+            leaf=foreign_entry["leaf"],
+            seal=foreign_entry["seal"],
+        )
+        assert verification_failure(api, organization_with_ten_entries) == ("modified", 1)
 
-    def test_an_inserted_entry_is_detected(self, api: Api, ten: Founded) -> None:
-        item = entry(ten, 5)
+    def test_an_inserted_entry_is_detected(
+        self, api: ApiClient, organization_with_ten_entries: CreatedOrganization
+    ) -> None:
+        item = entry_item(organization_with_ten_entries, 5)
         for sk in (item["sk"][:-1] + "~", "1" + item["sk"][1:]):
             forged_entry = {**item, "sk": sk, "id": sk, "body": item["body"] + b" "}
-            cloud.put(forged_entry)
-            assert finding(api, ten) == ("modified", 5)
-            cloud.remove(forged_entry)
-        assert finding(api, ten) == (None, None)
+            cloud.put_item(forged_entry)
+            assert verification_failure(api, organization_with_ten_entries) == ("modified", 5)
+            cloud.delete_item(forged_entry)
+        assert verification_failure(api, organization_with_ten_entries) == (None, None)
 
-    def test_appended_entries_are_detected(self, api: Api, ten: Founded) -> None:
-        item = entry(ten, 10)
+    def test_appended_entries_are_detected(
+        self, api: ApiClient, organization_with_ten_entries: CreatedOrganization
+    ) -> None:
+        item = entry_item(organization_with_ten_entries, 10)
         sk = "f" + item["sk"][1:]
-        cloud.put({**item, "sk": sk, "id": sk, "sequence": 11, "index1sk": ledger.sequence_key(ten.id, 11)[1]})
-        assert finding(api, ten)[0] is not None
+        cloud.put_item(
+            {
+                **item,
+                "sk": sk,
+                "id": sk,
+                "sequence": 11,
+                "index1sk": ledger.sequence_key(organization_with_ten_entries.id, 11)[1],
+            }
+        )
+        assert verification_failure(api, organization_with_ten_entries)[0] is not None
 
     @pytest.mark.parametrize(("is_removed", "failure"), [(True, "missing"), (False, "modified")])
     def test_a_long_entry_includes_its_separate_body(
-        self, api: Api, ada: Person, workers: Workers, *, is_removed: bool, failure: str
+        self, api: ApiClient, ada: Person, workers: Workers, *, is_removed: bool, failure: str
     ) -> None:
-        organization = found(api, ada)
-        api.patch(organization.path, as_=ada, json={"companyAddress": "a" * 3900})
+        organization = create_organization(api, ada)
+        api.patch(organization.path, caller=ada, json={"companyAddress": "a" * 3900})
         workers.deliver()
-        (body_item,) = [item for item in cloud.stored() if item["pk"] == f"B#{organization.id}"]
+        (body_item,) = [item for item in cloud.all_items() if item["pk"] == f"B#{organization.id}"]
         if is_removed:
-            cloud.remove(body_item)
+            cloud.delete_item(body_item)
         else:
-            alter(body_item, body=body_item["body"].replace(b"aaa", b"bbb"))
-        assert finding(api, organization) == (failure, 2)
+            alter_item(body_item, body=body_item["body"].replace(b"aaa", b"bbb"))
+        assert verification_failure(api, organization) == (failure, 2)
 
     def test_an_altered_log_remains_readable_and_writable(
-        self, api: Api, ten: Founded, ada: Person, workers: Workers
+        self, api: ApiClient, organization_with_ten_entries: CreatedOrganization, ada: Person, workers: Workers
     ) -> None:
-        cloud.remove(entry(ten, 5))
-        assert api.patch(ten.path, as_=ada, json={"name": "After"}).status == 200
+        cloud.delete_item(entry_item(organization_with_ten_entries, 5))
+        assert api.patch(organization_with_ten_entries.path, caller=ada, json={"name": "After"}).status == 200
         workers.deliver()
-        assert finding(api, ten) == ("missing", 5)
-        assert len(api.items(f"{ten.path}/audit-log", as_=ada)) == 10
+        assert verification_failure(api, organization_with_ten_entries) == ("missing", 5)
+        assert len(api.get_items(f"{organization_with_ten_entries.path}/audit-log", caller=ada)) == 10
 
 
 class TestHeads:
@@ -254,43 +315,54 @@ class TestHeads:
         ],
     )
     def test_an_altered_checkpoint_is_a_bad_signature(
-        self, api: Api, ten: Founded, alter_note: Callable[[str], str]
+        self, api: ApiClient, organization_with_ten_entries: CreatedOrganization, alter_note: Callable[[str], str]
     ) -> None:
-        item = head(ten)
-        alter(item, note=alter_note(item["note"]))
-        assert finding(api, ten)[0] == "bad_signature"
+        item = head_item(organization_with_ten_entries)
+        alter_item(item, note=alter_note(item["note"]))
+        assert verification_failure(api, organization_with_ten_entries)[0] == "bad_signature"
 
     def test_the_checkpoint_of_another_log_is_a_bad_signature(
-        self, api: Api, ten: Founded, ada: Person, workers: Workers
+        self, api: ApiClient, organization_with_ten_entries: CreatedOrganization, ada: Person, workers: Workers
     ) -> None:
-        other_organization = found(api, ada)
+        other_organization = create_organization(api, ada)
         for n in range(9):
-            api.patch(other_organization.path, as_=ada, json={"name": f"Name {n}"})
+            api.patch(other_organization.path, caller=ada, json={"name": f"Name {n}"})
         workers.deliver()
-        alter(head(ten), note=head(other_organization)["note"])
-        assert finding(api, ten)[0] == "bad_signature"
+        alter_item(head_item(organization_with_ten_entries), note=head_item(other_organization)["note"])
+        assert verification_failure(api, organization_with_ten_entries)[0] == "bad_signature"
 
-    def test_a_head_that_contradicts_its_checkpoint_is_detected(self, api: Api, ten: Founded) -> None:
-        item = head(ten)
-        alter(item, size=9)
-        assert finding(api, ten)[0] is not None
-        alter(item, peaks=bytes(len(item["peaks"])))
-        assert finding(api, ten)[0] is not None
+    def test_a_head_that_contradicts_its_checkpoint_is_detected(
+        self, api: ApiClient, organization_with_ten_entries: CreatedOrganization
+    ) -> None:
+        item = head_item(organization_with_ten_entries)
+        alter_item(item, size=9)
+        assert verification_failure(api, organization_with_ten_entries)[0] is not None
+        alter_item(item, peaks=bytes(len(item["peaks"])))
+        assert verification_failure(api, organization_with_ten_entries)[0] is not None
 
-    def test_a_restored_older_head_is_detected(self, api: Api, ten: Founded, ada: Person, workers: Workers) -> None:
-        older_head = head(ten)
-        api.patch(ten.path, as_=ada, json={"name": "Later"})
+    def test_a_restored_older_head_is_detected(
+        self, api: ApiClient, organization_with_ten_entries: CreatedOrganization, ada: Person, workers: Workers
+    ) -> None:
+        older_head = head_item(organization_with_ten_entries)
+        api.patch(organization_with_ten_entries.path, caller=ada, json={"name": "Later"})
         workers.deliver()
-        cloud.put(older_head)
-        assert finding(api, ten)[0] is not None
+        cloud.put_item(older_head)
+        assert verification_failure(api, organization_with_ten_entries)[0] is not None
 
-    def test_a_signed_head_of_another_tree_is_forked(self, api: Api, ten: Founded) -> None:
-        note = signed(ten, 10, bytes(32))
-        alter(head(ten), note=note)
-        assert finding(api, ten)[0] == "forked"
+    def test_a_signed_head_of_another_tree_is_forked(
+        self, api: ApiClient, organization_with_ten_entries: CreatedOrganization
+    ) -> None:
+        note = sign_checkpoint(organization_with_ten_entries, 10, bytes(32))
+        alter_item(head_item(organization_with_ten_entries), note=note)
+        assert verification_failure(api, organization_with_ten_entries)[0] == "forked"
 
     def test_a_head_signed_with_a_retired_key_is_valid_while_the_key_is_listed(
-        self, api: Api, ten: Founded, ada: Person, workers: Workers, configure: Callable[..., None]
+        self,
+        api: ApiClient,
+        organization_with_ten_entries: CreatedOrganization,
+        ada: Person,
+        workers: Workers,
+        configure: Callable[..., None],
     ) -> None:
         retired_key = api.get("/status").json["auditPublicKey"]
         key = base64.b64encode(bytes(32)).decode()
@@ -298,9 +370,12 @@ class TestHeads:
         status = api.get("/status").json
         assert status["auditPublicKey"] != retired_key
         assert status["auditPublicKeys"] == [status["auditPublicKey"], retired_key]
-        checkpoint = to_base64url(head(ten)["note"].encode())
-        api.patch(ten.path, as_=ada, json={"name": "Later"})
+        checkpoint = to_base64url(head_item(organization_with_ten_entries)["note"].encode())
+        api.patch(organization_with_ten_entries.path, caller=ada, json={"name": "Later"})
         workers.deliver()
-        assert verify(api, ten, checkpoint=checkpoint)["failure"] != "bad_signature"
+        assert verify_integrity(api, organization_with_ten_entries, checkpoint=checkpoint)["failure"] != "bad_signature"
         configure(audit_former_public_keys="")
-        assert finding(api, ten, checkpoint=checkpoint) == ("bad_signature", None)
+        assert verification_failure(api, organization_with_ten_entries, checkpoint=checkpoint) == (
+            "bad_signature",
+            None,
+        )

@@ -4,38 +4,38 @@ from typing import Any
 
 import pytest
 
-from tests.harness.api import Api, Json
+from tests.harness.api import ApiClient, Json
 from tests.harness.callers import Caller, Person
-from tests.harness.organizations import Founded, make_key
-from tests.harness.platforms import Room, Running, make_space, run_platform, takes_part
-from tests.harness.sites import make_site, page_of, write_page
+from tests.harness.organizations import CreatedOrganization, create_api_key
+from tests.harness.platforms import CreatedPlatform, CreatedSpace, add_platform_member, create_platform, create_space
+from tests.harness.sites import create_draft_page, create_published_page, create_site
 
 
 @pytest.fixture
-def platform(api: Api, organization: Founded) -> Running:
+def platform(api: ApiClient, organization: CreatedOrganization) -> CreatedPlatform:
     """Return a published platform of Ada's organization."""
-    return run_platform(api, organization, published=True)
+    return create_platform(api, organization, publish=True)
 
 
 @pytest.fixture
-def secret_space(api: Api, platform: Running) -> Room:
+def secret_space(api: ApiClient, platform: CreatedPlatform) -> CreatedSpace:
     """Return a private space of the platform."""
-    return make_space(api, platform, name="Secret", slug="secret", visibility="private")
+    return create_space(api, platform, name="Secret", slug="secret", visibility="private")
 
 
-def set_navigation(api: Api, platform: Running, *items: Json, as_: Caller | None = None) -> Json:
+def set_navigation(api: ApiClient, platform: CreatedPlatform, *items: Json, caller: Caller | None = None) -> Json:
     """Replace the items of the navigation, and return the platform as the caller sees it."""
     body = {"items": [{"id": f"i{n}", "label": f"Label {n}", **item} for n, item in enumerate(items)]}
-    answer = api.patch(f"{platform.path}/navigation", as_=as_ or platform.owner, json=body)
+    answer = api.patch(f"{platform.path}/navigation", caller=caller or platform.owner, json=body)
     assert answer.status == 200, answer.text
     return dict(answer.json)
 
 
-def get_documents(api: Api, platform: Running, as_: Caller | None) -> list[Json]:
+def get_documents(api: ApiClient, platform: CreatedPlatform, caller: Caller | None) -> list[Json]:
     """Return the documents with the navigation that a caller can read."""
-    config = api.get(f"{platform.path}/config", as_=as_)
-    resolved = api.post(f"{platform.path}/resolve-config", as_=as_, json={"path": "/secret", "spaceId": None})
-    record = api.get(platform.path, as_=as_)
+    config = api.get(f"{platform.path}/config", caller=caller)
+    resolved = api.post(f"{platform.path}/resolve-config", caller=caller, json={"path": "/secret", "spaceId": None})
+    record = api.get(platform.path, caller=caller)
     return [answer.json for answer in (config, resolved, record) if answer.status == 200]
 
 
@@ -45,9 +45,9 @@ def get_labels(document: Any) -> list[str]:
 
 class TestPrivateSpace:
     def test_is_hidden_from_non_members_however_it_is_referenced(
-        self, api: Api, platform: Running, secret_space: Room, mary: Person, stranger: Person
+        self, api: ApiClient, platform: CreatedPlatform, secret_space: CreatedSpace, mary: Person, stranger: Person
     ) -> None:
-        takes_part(platform, stranger)
+        add_platform_member(platform, stranger)
         set_navigation(
             api,
             platform,
@@ -68,11 +68,19 @@ class TestPrivateSpace:
                 assert secret_space.id not in str(document)
 
     def test_is_visible_to_its_members_admins_and_editors_of_the_navigation(
-        self, api: Api, platform: Running, secret_space: Room, stranger: Person, operator: Person, grace: Person
+        self,
+        api: ApiClient,
+        platform: CreatedPlatform,
+        secret_space: CreatedSpace,
+        stranger: Person,
+        operator: Person,
+        grace: Person,
     ) -> None:
-        takes_part(platform, operator, "editor")
-        takes_part(platform, stranger)
-        addition = api.patch(f"{secret_space.path}/members/{stranger.id}", as_=platform.owner, json={"role": "member"})
+        add_platform_member(platform, operator, "editor")
+        add_platform_member(platform, stranger)
+        addition = api.patch(
+            f"{secret_space.path}/members/{stranger.id}", caller=platform.owner, json={"role": "member"}
+        )
         assert addition.status == 200
         set_navigation(api, platform, {"type": "space", "target": "secret"})
         for caller in (platform.owner, grace, stranger):
@@ -80,11 +88,11 @@ class TestPrivateSpace:
         config, resolved, record = get_documents(api, platform, operator)
         assert (get_labels(config), get_labels(resolved), get_labels(record)) == ([], [], ["Label 0"])
         assert get_labels(
-            set_navigation(api, platform, {"type": "space", "target": secret_space.id}, as_=operator)
+            set_navigation(api, platform, {"type": "space", "target": secret_space.id}, caller=operator)
         ) == ["Label 0"]
 
     def test_is_visible_to_keys_that_see_it_or_change_the_navigation(
-        self, api: Api, organization: Founded, platform: Running, secret_space: Room
+        self, api: ApiClient, organization: CreatedOrganization, platform: CreatedPlatform, secret_space: CreatedSpace
     ) -> None:
         set_navigation(api, platform, {"type": "space", "target": secret_space.id})
         visibility_by_scopes = {
@@ -94,14 +102,16 @@ class TestPrivateSpace:
             ("admin",): True,
         }
         for scopes, is_visible in visibility_by_scopes.items():
-            key = make_key(api, organization, *scopes)
-            assert get_labels(api.get(f"{platform.path}/config", as_=key).json) == (["Label 0"] if is_visible else [])
+            key = create_api_key(api, organization, *scopes)
+            assert get_labels(api.get(f"{platform.path}/config", caller=key).json) == (
+                ["Label 0"] if is_visible else []
+            )
         for scope in ("write", "platforms:write"):
-            key = make_key(api, organization, scope)
-            assert get_labels(api.get(platform.path, as_=key).json) == ["Label 0"]
+            key = create_api_key(api, organization, scope)
+            assert get_labels(api.get(platform.path, caller=key).json) == ["Label 0"]
 
     def test_is_hidden_at_once_when_it_becomes_private_or_is_renamed(
-        self, api: Api, platform: Running, secret_space: Room
+        self, api: ApiClient, platform: CreatedPlatform, secret_space: CreatedSpace
     ) -> None:
         owner = platform.owner
         set_navigation(api, platform, {"type": "url", "target": "/secret"}, {"type": "url", "target": "/open"})
@@ -110,17 +120,21 @@ class TestPrivateSpace:
             return get_labels(api.get(f"{platform.path}/config").json)
 
         assert list_labels() == ["Label 1"]
-        assert api.patch(secret_space.path, as_=owner, json={"slug": "open"}).status == 200
+        assert api.patch(secret_space.path, caller=owner, json={"slug": "open"}).status == 200
         assert list_labels() == []  # Its former slug still refers to it.
-        assert api.patch(secret_space.path, as_=owner, json={"visibility": "open"}).status == 200
+        assert api.patch(secret_space.path, caller=owner, json={"visibility": "open"}).status == 200
         assert list_labels() == ["Label 0", "Label 1"]
-        assert api.patch(secret_space.path, as_=owner, json={"visibility": "private", "slug": "secret"}).status == 200
+        assert (
+            api.patch(secret_space.path, caller=owner, json={"visibility": "private", "slug": "secret"}).status == 200
+        )
         assert list_labels() == []
 
     def test_deleted_or_unknown_spaces_are_omitted_and_other_targets_are_not(
-        self, api: Api, platform: Running, secret_space: Room, organization: Founded
+        self, api: ApiClient, platform: CreatedPlatform, secret_space: CreatedSpace, organization: CreatedOrganization
     ) -> None:
-        other_space = make_space(api, run_platform(api, organization, name="Mills"), name="Rooms", visibility="private")
+        other_space = create_space(
+            api, create_platform(api, organization, name="Mills"), name="Rooms", visibility="private"
+        )
         set_navigation(
             api,
             platform,
@@ -133,14 +147,14 @@ class TestPrivateSpace:
             {"type": "url", "target": "https://a.example/secret"},
             {"type": "url", "target": "mailto:secret@example.com"},
         )
-        api.delete(secret_space.path, as_=platform.owner)
+        api.delete(secret_space.path, caller=platform.owner)
         config = api.get(f"{platform.path}/config").json
         assert get_labels(config) == ["Label 3", "Label 4", "Label 5", "Label 6", "Label 7"]
 
-    def test_takes_one_parallel_read_once_it_is_cached(self, api: Api, platform: Running) -> None:
-        make_space(api, platform, slug="secret", visibility="private")
+    def test_takes_one_parallel_read_once_it_is_cached(self, api: ApiClient, platform: CreatedPlatform) -> None:
+        create_space(api, platform, slug="secret", visibility="private")
         set_navigation(api, platform, {"type": "space", "target": "secret"}, {"type": "page", "target": "/about"})
-        first, second = (api.get(f"{platform.path}/config").calls.names for _ in range(2))
+        first, second = (api.get(f"{platform.path}/config").calls.call_names for _ in range(2))
         assert sorted(second) == ["dynamodb:BatchGetItem", "dynamodb:BatchGetItem", "dynamodb:Query"]
         assert len(first) == 1 + len(second)
 
@@ -148,13 +162,20 @@ class TestPrivateSpace:
 class TestDrafts:
     @pytest.mark.parametrize("is_published", [False, True])
     def test_a_draft_site_is_the_home_only_for_its_organization(
-        self, api: Api, organization: Founded, platform: Running, stranger: Person, mary: Person, *, is_published: bool
+        self,
+        api: ApiClient,
+        organization: CreatedOrganization,
+        platform: CreatedPlatform,
+        stranger: Person,
+        mary: Person,
+        *,
+        is_published: bool,
     ) -> None:
-        takes_part(platform, stranger)
-        site = make_site(api, organization, published=is_published)
+        add_platform_member(platform, stranger)
+        site = create_site(api, organization, publish=is_published)
         body = {"siteId": site.id}
-        assert api.patch(f"{platform.path}/home", as_=platform.owner, json=body).status == 200
-        organization_callers: list[Caller] = [platform.owner, mary, make_key(api, organization, "read")]
+        assert api.patch(f"{platform.path}/home", caller=platform.owner, json=body).status == 200
+        organization_callers: list[Caller] = [platform.owner, mary, create_api_key(api, organization, "read")]
         site_ids = [
             document["home"]["siteId"]
             for caller in organization_callers
@@ -165,25 +186,36 @@ class TestDrafts:
         assert {document["home"]["siteId"] for document in public_documents} == {site.id if is_published else None}
 
     def test_draft_pages_are_in_the_navigation_only_for_the_organization(
-        self, api: Api, organization: Founded, platform: Running, stranger: Person, mary: Person
+        self,
+        api: ApiClient,
+        organization: CreatedOrganization,
+        platform: CreatedPlatform,
+        stranger: Person,
+        mary: Person,
     ) -> None:
-        takes_part(platform, stranger)
-        site, draft_site = make_site(api, organization), make_site(api, organization, published=False, name="Hidden")
-        pages = [page_of(api, site, "News"), write_page(api, site, "Draft"), page_of(api, draft_site, "Hidden")]
+        add_platform_member(platform, stranger)
+        site, draft_site = create_site(api, organization), create_site(api, organization, publish=False, name="Hidden")
+        pages = [
+            create_published_page(api, site, "News"),
+            create_draft_page(api, site, "Draft"),
+            create_published_page(api, draft_site, "Hidden"),
+        ]
         set_navigation(api, platform, *({"type": "page", "target": page.id} for page in pages))
         assert [get_labels(document) for document in get_documents(api, platform, mary)] == [
             ["Label 0", "Label 1", "Label 2"]
         ] * 3
         for document in [*get_documents(api, platform, None), *get_documents(api, platform, stranger)]:
             assert get_labels(document) == ["Label 0"]
-        assert api.patch(site.path, as_=organization.owner, json={"status": "draft"}).status == 200
+        assert api.patch(site.path, caller=organization.owner, json={"status": "draft"}).status == 200
         assert get_labels(api.get(f"{platform.path}/config").json) == []
 
 
-def test_a_disabled_project_block_is_visible_only_to_members(api: Api, platform: Running, mary: Person) -> None:
+def test_a_disabled_project_block_is_visible_only_to_members(
+    api: ApiClient, platform: CreatedPlatform, mary: Person
+) -> None:
     blocks = [{"projectBlockId": "off", "title": "Secret", "enabled": False}, {"projectBlockId": "on", "title": "Open"}]
     body = {"projectBlocks": blocks}
-    assert api.patch(f"{platform.path}/project-blocks", as_=platform.owner, json=body).status == 200
+    assert api.patch(f"{platform.path}/project-blocks", caller=platform.owner, json=body).status == 200
     public_documents, member_documents = get_documents(api, platform, None), get_documents(api, platform, mary)[:2]
     assert [[block["title"] for block in document["projectBlocks"]] for document in public_documents] == [["Open"]] * 2
     assert [[block["title"] for block in document["projectBlocks"]] for document in member_documents] == [

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from infrastructure.package import build
-from tests.catalogue.conftest import people, strangers
+from tests.catalogue.conftest import external_servers, people
 
-__all__ = ["people", "strangers"]
+__all__ = ["external_servers", "people"]
 
 
 @pytest.fixture(scope="session")
-def packaged(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+def build_package(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     """A function that builds the package for a version of Python. Tests that use it belong to the group `package`."""
     folder = tmp_path_factory.mktemp("packages")
     return cache(lambda version: build(version, folder))

@@ -90,7 +90,7 @@ class Cloud:
     def chalice(self, command: str) -> None:
         """Let Chalice's own command work on the stage."""
         words = [str(Path(sys.executable).with_name("chalice")), command, "--stage", "prod"]
-        project_copies.run(words, self.project, **self.account | {"AWS_DEFAULT_REGION": PROD.region})
+        project_copies.run_in_copy(words, self.project, **self.account | {"AWS_DEFAULT_REGION": PROD.region})
 
     def migrates(self, answer: object) -> None:
         said = {"results": [json.dumps(answer)], "region": PROD.region}

@@ -17,7 +17,7 @@ from infrastructure import cloudformation, deploy
 from infrastructure.account import Refused
 from infrastructure.discovery import jwks_of
 from infrastructure.names import Stage
-from tests.harness.certificates import Authority
+from tests.harness.certificates import CertificateAuthority
 
 TEMPLATE = json.dumps({"Parameters": {"Stage": {"Type": "String"}, "AlarmEmail": {"Type": "String"}}, "Resources": {}})
 PARAMETERS = [{"ParameterKey": "Stage", "ParameterValue": "prod"}]
@@ -39,10 +39,10 @@ def issuer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[st
         def log_message(self, *_: object) -> None:
             """Say nothing."""
 
-    authority = Authority()
+    authority = CertificateAuthority()
     authority.trust(tmp_path, monkeypatch)
     with ThreadingHTTPServer(("127.0.0.1", 0), Issuer) as server:
-        server.socket = authority.server("127.0.0.1").wrap_socket(server.socket, server_side=True)
+        server.socket = authority.create_server_context("127.0.0.1").wrap_socket(server.socket, server_side=True)
         threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
         yield f"https://127.0.0.1:{server.server_port}/tenant", document
         server.shutdown()

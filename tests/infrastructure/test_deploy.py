@@ -39,8 +39,10 @@ pytestmark = pytest.mark.xdist_group("deploy")
 @pytest.fixture(scope="module")
 def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cloud]:
     """An account with nothing in it."""
-    project = project_copies.copied(PROJECT, tmp_path_factory.mktemp("project"), "deployments", "deployed", "policies")
-    with moto_server.serving() as endpoint:
+    project = project_copies.copy_project(
+        PROJECT, tmp_path_factory.mktemp("project"), "deployments", "deployed", "policies"
+    )
+    with moto_server.run_moto_server() as endpoint:
         yield Cloud(project, endpoint)
 
 
@@ -130,7 +132,9 @@ def test_bootstrap_writes_the_stage_and_a_second_run_changes_nothing_and_needs_n
 def test_bootstrap_writes_the_same_again_into_a_fresh_checkout(
     bootstrapped: Cloud, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    fresh = project_copies.copied(PROJECT, tmp_path_factory.mktemp("fresh"), "deployments", "deployed", "policies")
+    fresh = project_copies.copy_project(
+        PROJECT, tmp_path_factory.mktemp("fresh"), "deployments", "deployed", "policies"
+    )
     other = Cloud(fresh, bootstrapped.endpoint)
     other.printed("bootstrap", "--stage", "prod", *GIVEN)
     found = [
@@ -147,7 +151,9 @@ def test_bootstrap_writes_the_same_again_into_a_fresh_checkout(
 def test_bootstrap_keeps_what_somebody_wrote_there_and_may_be_told_of_another_table_and_bucket(
     bootstrapped: Cloud, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    project = project_copies.copied(PROJECT, tmp_path_factory.mktemp("restored"), "deployments", "deployed", "policies")
+    project = project_copies.copy_project(
+        PROJECT, tmp_path_factory.mktemp("restored"), "deployments", "deployed", "policies"
+    )
     file, other = project / ".chalice/config.json", Cloud(project, bootstrapped.endpoint)
     config = other.config()
     config["stages"]["prod"]["environment_variables"] |= {"LOG_LEVEL": "WARNING"}
@@ -364,7 +370,7 @@ def test_delete_takes_what_was_deployed_and_leaves_what_holds_data(deployed: Clo
 
 
 def test_chalices_own_commands_deploy_deploy_again_and_delete_what_the_projects_go_on_with(deployed: Cloud) -> None:
-    project_copies.copied(("app.py", "chalicelib", "openapi.json"), deployed.project)
+    project_copies.copy_project(("app.py", "chalicelib", "openapi.json"), deployed.project)
     (deployed.project / "requirements.txt").touch()  # The libraries come over the network.
     deployed.chalice("deploy")
     made = deployed.made()

@@ -20,15 +20,15 @@ from infrastructure.secrets import SECRETS, create, public_keys, read
 from local.__main__ import main as local
 from local.paths import ROOT
 from local.tools import redrive as redriving
-from tests.conftest import Configure
+from tests.conftest import SettingsOverride
 from tests.harness import webhooks
-from tests.harness.anchors import anchor
-from tests.harness.api import Api
+from tests.harness.anchors import run_anchoring
+from tests.harness.api import ApiClient
 from tests.harness.callers import Person
-from tests.harness.calls import scanning
-from tests.harness.channels import room
-from tests.harness.data_keys import forget
-from tests.harness.organizations import Founded, found
+from tests.harness.calls import allow_scans
+from tests.harness.channels import create_channel
+from tests.harness.data_keys import reset_key_cache
+from tests.harness.organizations import CreatedOrganization, create_organization
 from tests.harness.receiver import Receiver
 from tests.harness.workers import Workers
 from tests.infrastructure.permissions import ACTIONS, WRITES
@@ -68,12 +68,12 @@ def asked(monkeypatch: pytest.MonkeyPatch, _aws: None) -> Iterator[Asked]:
         return original(client, name, given)
 
     monkeypatch.setattr(BaseClient, "_make_api_call", call)
-    with scanning():
+    with allow_scans():
         yield noted
 
 
 @pytest.fixture
-def _stage(configure: Configure, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _stage(configure: SettingsOverride, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The stage `dev` with its secrets, and the service on it."""
     kms = aws.client("kms")
     kms.create_alias(AliasName=STAGE.key_alias, TargetKeyId=kms.create_key()["KeyMetadata"]["KeyId"])
@@ -93,22 +93,22 @@ def _stage(configure: Configure, monkeypatch: pytest.MonkeyPatch) -> Iterator[No
     account.client("ssm").delete_parameters(Names=[*names, STAGE.parameter("audit-former-public-keys")])
 
 
-def deploy(configure: Configure) -> None:
+def deploy(configure: SettingsOverride) -> None:
     """Let the service go by the secrets as they are now."""
     secrets = read(STAGE)
     configure(**secrets, AUDIT_PUBLIC_KEYS=public_keys(secrets["AUDIT_SIGNING_KEY"]), webhook_allow_private="1")
-    forget()
+    reset_key_cache()
 
 
 @pytest.fixture
-def busy(_stage: None, api: Api, ada: Person, workers: Workers, receiver: Receiver) -> Founded:
+def busy(_stage: None, api: ApiClient, ada: Person, workers: Workers, receiver: Receiver) -> CreatedOrganization:
     """An organization with a webhook and a channel, whose log was anchored, beside one that waits for that."""
-    organization = found(api, ada)
-    webhooks.hook(api, organization, receiver)
-    room(api, organization, receiver)
+    organization = create_organization(api, ada)
+    webhooks.create_webhook(api, organization, receiver)
+    create_channel(api, organization, receiver)
     workers.deliver()
-    anchor(workers)
-    found(api, ada, name="Waits for its first anchor")
+    run_anchoring(workers)
+    create_organization(api, ada, name="Waits for its first anchor")
     workers.deliver()
     return organization
 
@@ -132,7 +132,7 @@ def test_of_a_rotation(secret: str, asked: Asked) -> None:
 
 @pytest.mark.usefixtures("busy")
 def test_of_sealing_anew_also_where_somebody_else_writes(
-    asked: Asked, configure: Configure, monkeypatch: pytest.MonkeyPatch
+    asked: Asked, configure: SettingsOverride, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rotate(asked, "data-key", "begin")
     rotate(asked, "data-key", "switch")
@@ -152,7 +152,7 @@ def test_of_sealing_anew_also_where_somebody_else_writes(
 
 
 @pytest.mark.usefixtures("busy")
-def test_of_renewing_seals(asked: Asked, configure: Configure) -> None:
+def test_of_renewing_seals(asked: Asked, configure: SettingsOverride) -> None:
     rotate(asked, "seal-key", "begin")
     assert local(["renew-seals", "--stage", "dev"]) == 1  # The settings don't list that key yet.
     rotate(asked, "seal-key", "switch")
@@ -165,21 +165,21 @@ def test_of_renewing_seals(asked: Asked, configure: Configure) -> None:
 
 @pytest.mark.usefixtures("busy")
 def test_once_seals_are_renewed_those_of_the_signing_key_are_to_count_no_more(
-    configure: Configure, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    configure: SettingsOverride, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     setting, over = "SIGNING_KEY_SEALS_UNTIL", "2026-11-20T09:30:00.000Z"
     monkeypatch.setattr(configuration, "FILE", tmp_path / "config.json")
     configuration.FILE.write_text(json.dumps({"stages": {"dev": {"environment_variables": {setting: over}}}}))
     configure(signing_key_seals_until=over)
-    with scanning():
+    with allow_scans():
         assert local(["renew-seals", "--stage", "dev"]) == 0
     assert configuration.variables("dev") == {setting: ""}
     assert "count no more: now `make deploy STAGE=dev`" in capsys.readouterr().out
 
 
-def test_of_verifying(busy: Founded, api: Api, asked: Asked) -> None:
-    webhooks.rename(api, busy, "Waits for the ledger")
-    forget()
+def test_of_verifying(busy: CreatedOrganization, api: ApiClient, asked: Asked) -> None:
+    webhooks.rename_organization(api, busy, "Waits for the ledger")
+    reset_key_cache()
     asked.clear()
     assert local(["verify", "--stage", "dev"]) == 0
     assert asked == listed("verify")
@@ -195,7 +195,7 @@ def test_of_anchoring_anew(asked: Asked) -> None:
 
 
 def test_of_looking_at_dead_letters_and_sending_them(
-    busy: Founded, asked: Asked, monkeypatch: pytest.MonkeyPatch
+    busy: CreatedOrganization, asked: Asked, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(redriving, "_WAIT_SECONDS", 0)
     redriving.sqs.cache_clear()

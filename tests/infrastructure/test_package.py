@@ -41,8 +41,8 @@ print(json.dumps({m.__name__: type(m.__loader__).__name__ for m in ours}))
 
 
 @pytest.fixture(scope="module")
-def package(packaged: Callable[[str], Path]) -> Path:
-    return packaged(running())
+def package(build_package: Callable[[str], Path]) -> Path:
+    return build_package(running())
 
 
 @pytest.fixture(scope="module")
@@ -58,12 +58,14 @@ def test_it_is_small(package: Path) -> None:
 
 
 def test_two_builds_in_two_folders_are_one_digest(package: Path, tmp_path: Path) -> None:
-    project = project_copies.copied(
+    project = project_copies.copy_project(
         ("chalicelib", "infrastructure", "app.py", "openapi.json", "requirements.txt"),
         tmp_path / "a project in another folder",
     )
     command = [sys.executable, "-m", "infrastructure", "package"]
-    printed = project_copies.run(command, project, SOURCE_DATE_EPOCH="1000000000", PYTHONHASHSEED="7", TZ="Asia/Tokyo")
+    printed = project_copies.run_in_copy(
+        command, project, SOURCE_DATE_EPOCH="1000000000", PYTHONHASHSEED="7", TZ="Asia/Tokyo"
+    )
     other = project / "build" / "package" / package.name
     digest = hashlib.sha256(package.read_bytes()).hexdigest()
     assert other.read_bytes() == package.read_bytes()
@@ -137,7 +139,7 @@ def test_all_of_it_can_be_imported_and_nothing_is_compiled_then(package: Path, t
         zipped.extractall(tmp_path / "task")
     before = set(tmp_path.rglob("*"))
     command = [sys.executable, "-W", "error", "-c", IMPORT_ALL, str(tmp_path / "task")]
-    loaders = json.loads(project_copies.run(command, tmp_path))
+    loaders = json.loads(project_copies.run_in_copy(command, tmp_path))
     assert {name for name, loader in loaders.items() if loader == "SourceFileLoader"} == {"app"}
     assert len([name for name in loaders if name.startswith("chalicelib.")]) > 200
     written = {path.name.partition(".")[0] for path in set(tmp_path.rglob("*")) - before}
@@ -157,9 +159,11 @@ def test_what_is_of_machine_code_runs_on_amazon_linux_2(files: dict[str, bytes])
 
 def test_chalice_takes_it_byte_for_byte(package: Path, tmp_path: Path) -> None:
     project = stage_project("dev", tmp_path / "dev", package)
-    configured_stages.configure(project)
+    configured_stages.configure_stage(project)
     chalice = str(Path(sys.executable).with_name("chalice"))
-    said = project_copies.run([chalice, "package", "--stage", "dev", "out"], project, AWS_DEFAULT_REGION="eu-central-1")
+    said = project_copies.run_in_copy(
+        [chalice, "package", "--stage", "dev", "out"], project, AWS_DEFAULT_REGION="eu-central-1"
+    )
     assert "Reusing existing deployment package." in said
     assert (project / "out" / "deployment.zip").read_bytes() == package.read_bytes()
 

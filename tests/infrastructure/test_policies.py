@@ -28,25 +28,25 @@ from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.work import jobs, queues
 from infrastructure.models import CALLS
 from infrastructure.policies import GRANTS
-from tests.catalogue.examples.registry import perform
-from tests.catalogue.tenant_fixture import People, World
-from tests.conftest import Configure
+from tests.catalogue.examples.registry import call_operation
+from tests.catalogue.tenant_fixture import People, TenantFixture
+from tests.conftest import SettingsOverride
 from tests.faults import tasks
 from tests.harness import cloud, snapshots
-from tests.harness.anchors import anchor, anchored
-from tests.harness.api import Answer, Api
+from tests.harness.anchors import anchored_sizes, run_anchoring
+from tests.harness.api import ApiClient, ApiResponse
 from tests.harness.calls import Call
 from tests.harness.clock import Clock
-from tests.harness.data_keys import all_wrapped, forget
-from tests.harness.exports import completed, lines
-from tests.harness.invitations import invite
-from tests.harness.logs import grow
+from tests.harness.data_keys import create_wrapped_key_settings, reset_key_cache
+from tests.harness.exports import create_completed_export, read_ndjson_entries
+from tests.harness.invitations import create_invitation
+from tests.harness.logs import add_entries
 from tests.harness.mailbox import Mailbox
-from tests.harness.organizations import make_key
-from tests.harness.receiver import HANG, Receiver, Reply, Request
-from tests.harness.webhooks import change, delivery, hook, rename, shown
-from tests.harness.workers import Workers, waiting
-from tests.http.test_forged_entries import forge
+from tests.harness.organizations import create_api_key
+from tests.harness.receiver import NO_REPLY, ReceivedRequest, Receiver, Reply
+from tests.harness.webhooks import create_webhook, get_delivery, get_webhook, rename_organization, update_webhook
+from tests.harness.workers import Workers, get_queue
+from tests.http.test_forged_entries import forge_entry
 from tests.infrastructure.permissions import (
     ASKED,
     MADE,
@@ -64,14 +64,14 @@ UPDATED = "organization.updated"
 GONE = "gone@example.org"
 
 
-class WatchedApi(Api):
+class WatchedApi(ApiClient):
     """The API, in a process that has just begun, of which is noted what it asks of AWS."""
 
-    def request(self, method: str, path: str, **words: Any) -> Answer:
+    def request(self, method: str, path: str, **words: Any) -> ApiResponse:
         """Send a request and return its answer."""
-        forget()
+        reset_key_cache()
         answer = super().request(method, path, **words)
-        note("api_handler", answer.calls.made)
+        note("api_handler", answer.calls.call_list)
         return answer
 
 
@@ -87,11 +87,11 @@ class WatchedWorkers(Workers):
         self.late = set[str]()
 
     def _call(self, handler: str, event: dict[str, Any]) -> Any:
-        forget()
+        reset_key_cache()
         with patch.object(entrypoint, "_BATCH_MS", -1 if handler in self.late else entrypoint._BATCH_MS):  # noqa: SLF001
             answer = super()._call(handler, event)
         self.late.discard(handler)
-        note(handler, self.calls.made)
+        note(handler, self.last_calls.call_list)
         return answer
 
     def _batches(self, hidden: set[str], *, delayed: bool) -> Iterator[tuple[SQSEventConfig, Any, list[Any]]]:
@@ -99,7 +99,7 @@ class WatchedWorkers(Workers):
 
 
 @pytest.fixture
-def api(_aws: None) -> Api:
+def api(_aws: None) -> ApiClient:
     """The service at its HTTP boundary, watched."""
     return WatchedApi(app)
 
@@ -113,135 +113,139 @@ def workers(_aws: None) -> WatchedWorkers:
 @pytest.fixture(scope="module")
 def secrets(_aws_in_memory: None) -> Mapping[str, str]:
     """A secret of each purpose, by its setting: wrapped, as on a deployed stage."""
-    return all_wrapped()
+    return create_wrapped_key_settings()
 
 
 @pytest.fixture
-def world(api: Api, workers: WatchedWorkers, people: People, configure: Configure, secrets: Mapping[str, str]) -> World:
+def world(
+    api: ApiClient, workers: WatchedWorkers, people: People, configure: SettingsOverride, secrets: Mapping[str, str]
+) -> TenantFixture:
     """What the examples are about, made with these secrets."""
     configure(**secrets, webhook_allow_private="1")
-    made = snapshots.once(("world", *secrets.values()), lambda: World.made(api, workers, people))
+    made = snapshots.create_or_restore(("world", *secrets.values()), lambda: TenantFixture.create(api, workers, people))
     return replace(made, api=api, workers=workers)
 
 
-def test_the_api_may_do_what_its_operations_do(world: World) -> None:
-    snapshot = snapshots.taken()
+def test_the_api_may_do_what_its_operations_do(world: TenantFixture) -> None:
+    snapshot = snapshots.take_snapshot()
     for operation in operations():
-        snapshots.put_back(snapshot)
+        snapshots.restore_snapshot(snapshot)
         once = {"Idempotency-Key": operation.id} if operation.method == "POST" else None
-        perform(operation, world, headers=once)
-    world.api.get(world.organization.path, as_=world.api_key)
+        call_operation(operation, world, headers=once)
+    world.api.get(world.organization.path, caller=world.api_key)
     log = f"{world.organization.path}/audit-log"
-    assert world.api.items(log, as_=world.people.owner, query={"type": "organization.created"})
+    assert world.api.get_items(log, caller=world.people.owner, query={"type": "organization.created"})
     assert refused() == {}
 
 
-def test_the_api_may_count_requests(world: World, configure: Configure) -> None:
+def test_the_api_may_count_requests(world: TenantFixture, configure: SettingsOverride) -> None:
     configure(requests_per_minute="600")
     for _ in range(20):
-        world.api.get(world.organization.path, as_=world.people.owner)
+        world.api.get(world.organization.path, caller=world.people.owner)
     assert "dynamodb:UpdateItem" in MADE
     assert refused() == {}
 
 
 def test_the_workers_may_do_what_they_do_from_the_first_entry_to_the_purge(
-    world: World, workers: WatchedWorkers, clock: Clock
+    world: TenantFixture, workers: WatchedWorkers, clock: Clock
 ) -> None:
-    make_key(world.api, world.organization, expiresAt="2099-01-01T00:00:00Z")
+    create_api_key(world.api, world.organization, expiresAt="2099-01-01T00:00:00Z")
     clock.shift(days=366 * 80)
-    workers.settle()
+    workers.run_until_idle()
     clock.shift(days=-366 * 80)
-    world.api.delete(world.organization.path, as_=world.people.owner)
+    world.api.delete(world.organization.path, caller=world.people.owner)
     clock.shift(days=31)
-    workers.settle()
-    assert world.organization.id not in {item.get("id") for item in snapshots.stored().values()}
+    workers.run_until_idle()
+    assert world.organization.id not in {item.get("id") for item in snapshots.items_by_key().values()}
     assert refused() == {}
 
 
-@pytest.mark.usefixtures("mailbox", "strangers")
-@pytest.mark.parametrize("name", tasks.names())
-def test_the_workers_may_do_every_task(name: str, world: World, workers: WatchedWorkers, clock: Clock) -> None:
-    record = tasks.EXAMPLES[name].given(world)
-    clock.shift(**tasks.EXAMPLES[name].later)
-    before = snapshots.stored()
+@pytest.mark.usefixtures("mailbox", "external_servers")
+@pytest.mark.parametrize("name", tasks.list_task_names())
+def test_the_workers_may_do_every_task(name: str, world: TenantFixture, workers: WatchedWorkers, clock: Clock) -> None:
+    record = tasks.EXAMPLES[name].prepare(world)
+    clock.shift(**tasks.EXAMPLES[name].due_after)
+    before = snapshots.items_by_key()
     queues.enqueue(name, record)
     assert len(workers.deliver()) >= 1
-    assert snapshots.stored() != before
+    assert snapshots.items_by_key() != before
     assert refused() == {}
 
 
-def test_the_workers_may_send_mail(world: World, workers: WatchedWorkers, mailbox: Mailbox) -> None:
-    invite(world.api, world.organization, "sophie@example.org")
-    workers.settle()
-    assert len(mailbox.letters) == 1
+def test_the_workers_may_send_mail(world: TenantFixture, workers: WatchedWorkers, mailbox: Mailbox) -> None:
+    create_invitation(world.api, world.organization, "sophie@example.org")
+    workers.run_until_idle()
+    assert len(mailbox.emails) == 1
     assert refused() == {}
 
 
-def test_the_api_may_make_the_key_that_hashes_addresses_and_commit_a_long_entry(world: World) -> None:
+def test_the_api_may_make_the_key_that_hashes_addresses_and_commit_a_long_entry(world: TenantFixture) -> None:
     email_hashes.reset()
-    invite(world.api, world.organization, "sophie@example.org")
+    create_invitation(world.api, world.organization, "sophie@example.org")
     change = {"name": "Engines", "companyAddress": "x" * 3000}
-    assert world.api.patch(world.organization.path, as_=world.people.owner, json=change).status == 200
-    assert {"ADDRESS-HASH-KEY", f"B#{world.id}"} <= {item["pk"] for item in cloud.stored()}
+    assert world.api.patch(world.organization.path, caller=world.people.owner, json=change).status == 200
+    assert {"ADDRESS-HASH-KEY", f"B#{world.id}"} <= {item["pk"] for item in cloud.all_items()}
     assert refused() == {}
 
 
-@pytest.mark.usefixtures("mailbox", "strangers")
+@pytest.mark.usefixtures("mailbox", "external_servers")
 @pytest.mark.parametrize("name", ["domains.check", "pages.turn", "purges.purge", "research.work"])
-def test_the_sweep_may_claim_what_is_due(name: str, world: World, workers: WatchedWorkers, clock: Clock) -> None:
-    pk, sk = tasks.EXAMPLES[name].given(world)
+def test_the_sweep_may_claim_what_is_due(
+    name: str, world: TenantFixture, workers: WatchedWorkers, clock: Clock
+) -> None:
+    pk, sk = tasks.EXAMPLES[name].prepare(world)
     clock.shift(days=400)
-    before = cloud.stored_at(pk, sk) or {}
-    workers.sweep()
-    assert (cloud.stored_at(pk, sk) or {})["duesk"] > before["duesk"]
+    before = cloud.get_item(pk, sk) or {}
+    workers.run_sweep()
+    assert (cloud.get_item(pk, sk) or {})["duesk"] > before["duesk"]
     assert refused() == {}
 
 
 @pytest.mark.usefixtures("mailbox")
 def test_the_workers_may_deliver_to_webhooks_well_slow_and_gone(
-    world: World, workers: WatchedWorkers, receiver: Receiver, clock: Clock, monkeypatch: pytest.MonkeyPatch
+    world: TenantFixture, workers: WatchedWorkers, receiver: Receiver, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(webhook_client, "TOTAL_SECONDS", 0.3)
-    made = hook(world.api, world.organization, receiver)
-    for answer in (Reply(), Reply(status=500), HANG, Reply(), Reply(status=410)):
-        receiver.answer = answer
-        rename(world.api, world.organization, f"Name {len(receiver.requests)}")
+    made = create_webhook(world.api, world.organization, receiver)
+    for answer in (Reply(), Reply(status=500), NO_REPLY, Reply(), Reply(status=410)):
+        receiver.default_reply = answer
+        rename_organization(world.api, world.organization, f"Name {len(receiver.requests)}")
         for _ in range(2):
-            workers.settle()
+            workers.run_until_idle()
             clock.shift(minutes=10)
-    assert shown(world.api, made)["status"] == "disabled"
+    assert get_webhook(world.api, made)["status"] == "disabled"
     assert refused() == {}
 
 
 def test_the_workers_may_give_a_delivery_up(
-    world: World, workers: WatchedWorkers, receiver: Receiver, clock: Clock
+    world: TenantFixture, workers: WatchedWorkers, receiver: Receiver, clock: Clock
 ) -> None:
-    receiver.answer = Reply(status=500)
-    made = hook(world.api, world.organization, receiver, events=[UPDATED])
-    rename(world.api, world.organization, "Engines")
+    receiver.default_reply = Reply(status=500)
+    made = create_webhook(world.api, world.organization, receiver, events=[UPDATED])
+    rename_organization(world.api, world.organization, "Engines")
     for pause in (*RETRY_SECONDS, 0):
-        workers.settle()
+        workers.run_until_idle()
         clock.shift(seconds=round(pause * (1 + JITTER_FRACTION)) + 1)
-    assert delivery(world.api, made, UPDATED)["status"] == "failed"
+    assert get_delivery(world.api, made, UPDATED)["status"] == "failed"
     assert refused() == {}
 
 
 def test_the_workers_may_go_on_with_a_webhook_that_is_changed_while_it_is_sent_to(
-    world: World, workers: WatchedWorkers, receiver: Receiver, clock: Clock
+    world: TenantFixture, workers: WatchedWorkers, receiver: Receiver, clock: Clock
 ) -> None:
-    made = hook(world.api, world.organization, receiver, events=[UPDATED])
+    made = create_webhook(world.api, world.organization, receiver, events=[UPDATED])
 
-    def meanwhile(_: Request) -> Reply:
-        change(world.api, made, description=f"Changed {len(receiver.requests)}")
+    def meanwhile(_: ReceivedRequest) -> Reply:
+        update_webhook(world.api, made, description=f"Changed {len(receiver.requests)}")
         return Reply()
 
-    receiver.answer = meanwhile
+    receiver.default_reply = meanwhile
     workers.late = {"deliveries", "deliveries_slow"}
     for name in ("While nothing is known of it", "While it is well"):
-        rename(world.api, world.organization, name)
+        rename_organization(world.api, world.organization, name)
         workers.deliver()
         clock.shift(minutes=6)
-        workers.settle()
+        workers.run_until_idle()
     assert workers.late == set()
     assert len(receiver.requests) == 2
     assert refused() == {}
@@ -249,55 +253,57 @@ def test_the_workers_may_go_on_with_a_webhook_that_is_changed_while_it_is_sent_t
 
 @pytest.mark.parametrize("handler", ["deliveries", "deliveries_slow"])
 def test_the_workers_may_drop_what_waits_for_a_webhook_that_is_gone(
-    handler: str, world: World, workers: WatchedWorkers, receiver: Receiver
+    handler: str, world: TenantFixture, workers: WatchedWorkers, receiver: Receiver
 ) -> None:
-    made = hook(world.api, world.organization, receiver, events=[UPDATED])
+    made = create_webhook(world.api, world.organization, receiver, events=[UPDATED])
     workers.held = {handler}
-    rename(world.api, world.organization, "Unheard")
+    rename_organization(world.api, world.organization, "Unheard")
     workers.deliver()
-    world.api.delete(made.path, as_=world.people.owner)
+    world.api.delete(made.path, caller=world.people.owner)
     workers.held = {"jobs"}
     workers.deliver()
     assert receiver.requests == []
     assert refused() == {}
 
 
-def test_the_sweep_may_wake_a_log_whose_message_was_lost(world: World, workers: WatchedWorkers, clock: Clock) -> None:
-    rename(world.api, world.organization, "Engines")
-    waiting("events.fifo")._messages.clear()  # noqa: SLF001
+def test_the_sweep_may_wake_a_log_whose_message_was_lost(
+    world: TenantFixture, workers: WatchedWorkers, clock: Clock
+) -> None:
+    rename_organization(world.api, world.organization, "Engines")
+    get_queue("events.fifo")._messages.clear()  # noqa: SLF001
     clock.shift(minutes=1)
-    workers.sweep()
+    workers.run_sweep()
     assert len(workers.deliver()) >= 1
     assert refused() == {}
 
 
 def test_the_workers_may_anchor_and_the_api_may_look_at_what_they_anchored(
-    world: World, workers: WatchedWorkers
+    world: TenantFixture, workers: WatchedWorkers
 ) -> None:
-    workers.settle()
+    workers.run_until_idle()
     for _ in range(2):
-        anchor(workers)
-        grow(world.api, workers, world.organization)
-    anchor(workers)
-    assert len(anchored(world.id)) == 3
-    world.api.get(f"{world.organization.path}/audit-log/verify-integrity", as_=world.people.owner)
+        run_anchoring(workers)
+        add_entries(world.api, workers, world.organization)
+    run_anchoring(workers)
+    assert len(anchored_sizes(world.id)) == 3
+    world.api.get(f"{world.organization.path}/audit-log/verify-integrity", caller=world.people.owner)
     assert refused() == {}
 
 
 @pytest.mark.parametrize("appending", ["events", "jobs"])
 def test_the_workers_may_set_aside_what_nobody_has_committed(
-    appending: str, world: World, workers: WatchedWorkers
+    appending: str, world: TenantFixture, workers: WatchedWorkers
 ) -> None:
     workers.held = {"events"} if appending == "jobs" else set()
-    rename(world.api, world.organization, "Taken away")
-    (gone,) = [item for item in cloud.stored() if item["pk"] == f"A#{world.id}" and "sequence" not in item]
-    cloud.remove(gone)
-    forge(world.organization)
+    rename_organization(world.api, world.organization, "Taken away")
+    (gone,) = [item for item in cloud.all_items() if item["pk"] == f"A#{world.id}" and "sequence" not in item]
+    cloud.delete_item(gone)
+    forge_entry(world.organization)
     if appending == "jobs":
-        asked = world.api.post(f"{world.organization.path}/erasures", as_=world.people.owner, json={"email": GONE})
+        asked = world.api.post(f"{world.organization.path}/erasures", caller=world.people.owner, json={"email": GONE})
         assert asked.status == 202
-    workers.settle()  # The sweep queues the erasure where no log's worker does.
-    reasons = {item["reason"] for item in cloud.stored() if item["pk"] == f"QUARANTINE#{world.id}"}
+    workers.run_until_idle()  # The sweep queues the erasure where no log's worker does.
+    reasons = {item["reason"] for item in cloud.all_items() if item["pk"] == f"QUARANTINE#{world.id}"}
     assert reasons == {"not_authentic", "no_entry"}
     assert refused() == {}
 
@@ -312,27 +318,27 @@ def test_the_function_that_migrates_may_do_so_also_beside_others_who_write(
         raise ConcurrentModification
 
     monkeypatch.setattr(load_reference_data, "step", contended)
-    assert [outcome["state"] for outcome in workers.migrate()] == ["applied"]
+    assert [outcome["state"] for outcome in workers.run_migrations()] == ["applied"]
     assert refused() == {}
 
 
 def test_the_workers_may_make_exports_that_the_api_hands_out_and_let_them_go(
-    world: World, workers: WatchedWorkers, clock: Clock, monkeypatch: pytest.MonkeyPatch
+    world: TenantFixture, workers: WatchedWorkers, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
         async_export, "CHECKPOINT_INTERVAL_SECONDS", -1
     )  # What is not enough for a part is put beside the file.
     monkeypatch.setattr(jobs, "_SLICE_SECONDS", -1)
-    made = completed(world.api, workers, world.organization)
-    assert len(lines(made)) == made["entryCount"]
+    made = create_completed_export(world.api, workers, world.organization)
+    assert len(read_ndjson_entries(made)) == made["entryCount"]
     address = urlsplit(made["downloadUrl"])
     # Who follows the address may do what the function may that has signed it, and no more.
     bucket, key = str(address.hostname).partition(".")[0], unquote(address.path[1:])
     note("api_handler", [Call("s3:GetObject", {"Bucket": bucket, "Key": key})])
     files.start_upload(settings().exports_bucket, f"{world.id}/of-a-worker-that-died", "application/gzip")
-    world.api.delete(world.organization.path, as_=world.people.owner)
+    world.api.delete(world.organization.path, caller=world.people.owner)
     clock.shift(days=31)
-    workers.settle()
+    workers.run_until_idle()
     assert refused() == {}
 
 

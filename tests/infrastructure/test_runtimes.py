@@ -23,7 +23,7 @@ from infrastructure.package import LAMBDA_PYTHONS, interpreter, running
 from local.server.provisioning import provision
 from tests.harness import data_keys, moto_server
 from tests.harness.callers import Issuer, Person
-from tests.harness.runtime_api import ACCOUNT, REGION, Function
+from tests.harness.runtime_api import ACCOUNT, REGION, LambdaFunction
 
 pytestmark = pytest.mark.xdist_group("package")
 REQUIREMENTS = Path(__file__).with_name("requirements-runtime.txt")
@@ -38,16 +38,16 @@ class Runtime:
     settings: Mapping[str, str]
     logs: Path
 
-    def function(self, name: str, **settings: str) -> Function:
+    def function(self, name: str, **settings: str) -> LambdaFunction:
         """Return a function of the app, to be started."""
         log = self.logs / f"{name}.log"
-        return Function(self.python, self.task, f"app.{name}", {**self.settings, **settings}, log)
+        return LambdaFunction(self.python, self.task, f"app.{name}", {**self.settings, **settings}, log)
 
 
 @pytest.fixture(scope="module")
 def cloud() -> Iterator[str]:
     """Return where AWS is."""
-    with moto_server.serving() as endpoint:
+    with moto_server.run_moto_server() as endpoint:
         yield endpoint
 
 
@@ -57,7 +57,10 @@ def deployed(cloud: str, issuer: Issuer) -> Mapping[str, str]:
     told = {"AWS_ENDPOINT_URL": cloud, "STAGE": "local"}
     with patch.dict(os.environ, told):
         _forget()
-        made = {name.upper(): value for name, value in {**provision("atrium-prod"), **data_keys.all_wrapped()}.items()}
+        made = {
+            name.upper(): value
+            for name, value in {**provision("atrium-prod"), **data_keys.create_wrapped_key_settings()}.items()
+        }
     _forget()
     return {
         **made,
@@ -79,7 +82,7 @@ def _forget() -> None:
 def runtime(
     request: pytest.FixtureRequest,
     deployed: Mapping[str, str],
-    packaged: Callable[[str], Path],
+    build_package: Callable[[str], Path],
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Runtime:
     """A version of Python with what Lambda has beside the package, and nothing of this environment."""
@@ -104,7 +107,7 @@ def runtime(
         "--requirement",
         str(REQUIREMENTS),
     )
-    with ZipFile(packaged(version)) as package:
+    with ZipFile(build_package(version)) as package:
         package.extractall(folder / "task")
     return Runtime(own, folder / "task", deployed, folder)
 
@@ -168,7 +171,7 @@ def test_the_package_serves_requests_appends_to_the_log_and_sweeps(
         path = made["headers"]["Location"].removeprefix("/api")
         read = api.invoke(_request("GET", path, ada))
         assert (read["statusCode"], json.loads(read["body"])["name"]) == (200, "Engines")
-        first, second = api.lines()
+        first, second = api.read_log_records()
         assert (first["operation"], first["status"]) == ("create_organization", 201)
         assert first["awsCalls"] >= 2
         assert (second["operation"], second["status"]) == ("get_organization", 200)
@@ -182,7 +185,7 @@ def test_the_package_serves_requests_appends_to_the_log_and_sweeps(
 
     with runtime.function("sweep") as sweep:
         assert isinstance(sweep.invoke(_TICK), int)
-        assert sweep.lines()
+        assert sweep.read_log_records()
 
     with runtime.function("app") as api:
         log = api.invoke(_request("GET", f"{path}/audit-log", ada))
@@ -191,7 +194,7 @@ def test_the_package_serves_requests_appends_to_the_log_and_sweeps(
 
 def test_a_wrong_setting_ends_the_start_with_its_name(runtime: Runtime) -> None:
     with runtime.function("anchor", AUTH_ISSUER="") as function:
-        outcome = function.outcome()
+        outcome = function.next_outcome()
     assert outcome.kind == "error"
     assert outcome.value["errorType"] == "SettingsError"
     assert "AUTH_ISSUER: must be set on a deployed stage" in outcome.value["errorMessage"]

@@ -28,8 +28,8 @@ from infrastructure.secrets import (
     rotate,
 )
 from local.tools.reencrypt import NotResealed, reseal
-from tests.conftest import Configure
-from tests.harness.calls import recorded, scanning
+from tests.conftest import SettingsOverride
+from tests.harness.calls import allow_scans, record_calls
 
 pytestmark = pytest.mark.usefixtures("aws")
 
@@ -202,13 +202,13 @@ def test_what_another_hand_has_changed_is_left_alone(stage: Stage) -> None:
     create(stage)
     name = stage.parameter("data-key")
     account.client("ssm").put_parameter(Name=name, Value="kms:AAAA,kms:BBBB", Type="String", Overwrite=True)
-    with recorded() as calls, pytest.raises(Refused, match=f"{name} was not changed by this command"):
+    with record_calls() as calls, pytest.raises(Refused, match=f"{name} was not changed by this command"):
         rotate(stage, "data-key", "begin")
-    assert calls.names == []
+    assert calls.call_names == []
 
 
 def test_the_commands_lead_to_another_data_key(
-    stage: Stage, configure: Configure, capsys: pytest.CaptureFixture[str]
+    stage: Stage, configure: SettingsOverride, capsys: pytest.CaptureFixture[str]
 ) -> None:
     create(stage)
 
@@ -224,7 +224,7 @@ def test_the_commands_lead_to_another_data_key(
         with pytest.raises(NotResealed, match=r"config\.json has other keys. Run `make bootstrap STAGE=dev`"):
             reseal("dev")
         configure(data_key=read(stage)["DATA_KEY"])
-        with scanning():
+        with allow_scans():
             reseal("dev")
         assert rotated("finish") == 0
     said = capsys.readouterr()

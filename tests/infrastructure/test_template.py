@@ -28,12 +28,14 @@ PROJECT = ("app.py", "chalicelib", "openapi.json", ".chalice", "infrastructure")
 @pytest.fixture(scope="module")
 def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder that `chalice package` wrote for the stage `dev`, once that was configured."""
-    project = project_copies.copied(PROJECT, tmp_path_factory.mktemp("project"), "deployed", "deployments", "venv")
-    configured_stages.configure(project)
+    project = project_copies.copy_project(
+        PROJECT, tmp_path_factory.mktemp("project"), "deployed", "deployments", "venv"
+    )
+    configured_stages.configure_stage(project)
     (project / "requirements.txt").touch()  # The libraries change the archive only, and come over the network.
     chalice = str(Path(sys.executable).with_name("chalice"))
     command = [chalice, "package", "--stage", "dev", "--merge-template", "infrastructure/template.json", "out"]
-    project_copies.run(command, project, AWS_DEFAULT_REGION="eu-central-1")
+    project_copies.run_in_copy(command, project, AWS_DEFAULT_REGION="eu-central-1")
     return project / "out"
 
 
@@ -70,7 +72,7 @@ def transformed(package: Path) -> Mapping[str, Any]:
 
 def test_the_template_has_no_fault_that_cfn_lint_finds(package: Path) -> None:
     lint = str(Path(sys.executable).with_name("cfn-lint"))
-    project_copies.run([lint, "--regions", STAGE.region, "--template", "sam.json"], package)
+    project_copies.run_in_copy([lint, "--regions", STAGE.region, "--template", "sam.json"], package)
 
 
 def test_aws_sam_makes_the_functions_by_the_names_that_the_stack_watches(transformed: Mapping[str, Any]) -> None:

@@ -15,13 +15,13 @@ from chalicelib.kernel.identity.jwt import verify_token
 ISSUER, AUDIENCE = "https://issuer.example", "atrium-clients"
 SUBJECT = "4C1A2B5E-0000-4000-8000-00000000000A"
 
-PRIVATE: dict[str, Any] = {
+PRIVATE_KEYS: dict[str, Any] = {
     "RS256": rsa.generate_private_key(65537, 2048),
     "ES256": ec.generate_private_key(ec.SECP256R1()),
     "EdDSA": ed25519.Ed25519PrivateKey.generate(),
 }
-GOOD_HEADER = {"alg": "ES256", "kid": "ES256"}
-STRANGERS = ec.generate_private_key(ec.SECP256R1())
+VALID_HEADER = {"alg": "ES256", "kid": "ES256"}
+UNTRUSTED_KEY = ec.generate_private_key(ec.SECP256R1())
 
 
 def public_jwk(key: Any, algorithm: str, kid: str) -> dict[str, Any]:
@@ -30,32 +30,32 @@ def public_jwk(key: Any, algorithm: str, kid: str) -> dict[str, Any]:
     return {**jwk, "kid": kid, "use": "sig", "alg": algorithm}
 
 
-KEY_SET = {"keys": [public_jwk(key, algorithm, kid=algorithm) for algorithm, key in PRIVATE.items()]}
+KEY_SET = {"keys": [public_jwk(key, algorithm, kid=algorithm) for algorithm, key in PRIVATE_KEYS.items()]}
 
 
-def claims(**changes: Any) -> dict[str, Any]:
+def build_claims(**changes: Any) -> dict[str, Any]:
     """Return the claims of a valid token with changes. A claim changed to `...` is omitted."""
     now = int(time.time())
     all_claims = {"iss": ISSUER, "aud": AUDIENCE, "sub": SUBJECT, "iat": now, "exp": now + 300} | changes
     return {name: value for name, value in all_claims.items() if value is not ...}
 
 
-def assembled(header: Any, payload: Any, signature: bytes) -> str:
+def assemble_token(header: Any, payload: Any, signature: bytes) -> str:
     """Return a token in compact form that a library would not create. Parts that are not bytes are encoded as JSON."""
     parts = (part if isinstance(part, bytes) else json.dumps(part).encode() for part in (header, payload, signature))
     return ".".join(map(to_base64url, parts))
 
 
-def signed(header: dict[str, Any], payload: Any, key: Any = PRIVATE["ES256"], algorithm: str = "ES256") -> str:
+def sign_token(header: dict[str, Any], payload: Any, key: Any = PRIVATE_KEYS["ES256"], algorithm: str = "ES256") -> str:
     """Return a token with a correct signature by this key and algorithm, for any header and payload."""
-    signing_input = assembled(header, payload, b"").removesuffix(".")
+    signing_input = assemble_token(header, payload, b"").removesuffix(".")
     signature = jwt.get_algorithm_by_name(algorithm).sign(signing_input.encode(), key)
     return f"{signing_input}.{to_base64url(signature)}"
 
 
-def token(**changes: Any) -> str:
+def build_token(**changes: Any) -> str:
     """Return a valid token of the trusted issuer with changed claims."""
-    return signed(GOOD_HEADER, claims(**changes))
+    return sign_token(VALID_HEADER, build_claims(**changes))
 
 
 def is_accepted(text: str) -> bool:
@@ -63,7 +63,7 @@ def is_accepted(text: str) -> bool:
     return verify_token(text).id == SUBJECT.lower()
 
 
-def refusal(text: str) -> Problem:
+def rejection(text: str) -> Problem:
     """Return the problem that a token causes, after a check that the problem does not repeat parts of the token."""
     with pytest.raises(Problem) as raised:
         verify_token(text)
@@ -73,6 +73,6 @@ def refusal(text: str) -> Problem:
     return problem
 
 
-def is_unauthenticated(text: str) -> bool:
+def is_rejected(text: str) -> bool:
     """Return whether a token is rejected for another reason than its expiry."""
-    return refusal(text).code == "unauthenticated"
+    return rejection(text).code == "unauthenticated"

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from chalicelib.kernel.outbound import dns
 from chalicelib.kernel.outbound import ip_addresses as module
 from chalicelib.kernel.outbound.ip_addresses import HostNotResolved, is_local_name, is_public, resolve_host
-from tests.conftest import Configure
-from tests.harness.nameserver import Failure, Nameserver
+from tests.conftest import SettingsOverride
+from tests.harness.nameserver import DnsFailure, Nameserver
 
 SPECIAL: Final = (
     # The whole IANA IPv4 Special-Purpose Address Registry
@@ -128,19 +128,19 @@ def resolve(host: str, seconds: float = 3) -> list[str]:
 
 
 def test_a_name_has_addresses_of_both_families(nameserver: Nameserver) -> None:
-    nameserver.says("hooks.example", ["2001:4860::1", "192.0.2.1", "192.0.2.2"])
+    nameserver.set_replies("hooks.example", ["2001:4860::1", "192.0.2.1", "192.0.2.2"])
     assert sorted(resolve("hooks.example")[:2]) == ["192.0.2.1", "192.0.2.2"]
     assert resolve("hooks.example")[2:] == ["2001:4860::1"]
 
 
 def test_each_family_is_queried_once_and_no_other_name_is_queried(nameserver: Nameserver) -> None:
-    nameserver.says("hooks.example", ["192.0.2.1"])
+    nameserver.set_replies("hooks.example", ["192.0.2.1"])
     resolve("hooks.example")
     assert nameserver.questions == [("hooks.example", "A"), ("hooks.example", "AAAA")]
 
 
 def test_a_repeated_resolution_queries_again(nameserver: Nameserver) -> None:
-    nameserver.says("rebinding.example", ["192.0.2.1"], ["127.0.0.1"])
+    nameserver.set_replies("rebinding.example", ["192.0.2.1"], ["127.0.0.1"])
     assert [resolve("rebinding.example") for _ in range(3)] == [["192.0.2.1"], ["127.0.0.1"], ["127.0.0.1"]]
 
 
@@ -163,28 +163,28 @@ def test_similar_names_are_not_local(host: str) -> None:
 
 
 @pytest.mark.parametrize("failure", ["NXDOMAIN", "SERVFAIL", "REFUSED"])
-def test_a_failed_query_raises_host_not_resolved(failure: Failure, nameserver: Nameserver) -> None:
-    nameserver.says("broken.example", failure)
+def test_a_failed_query_raises_host_not_resolved(failure: DnsFailure, nameserver: Nameserver) -> None:
+    nameserver.set_replies("broken.example", failure)
     with pytest.raises(HostNotResolved, match=r"^The name cannot be resolved\.$") as raised:
         resolve("broken.example")
     assert not raised.value.timed_out
 
 
 def test_a_name_without_addresses_cannot_be_resolved(nameserver: Nameserver) -> None:
-    nameserver.says("empty.example", [])
+    nameserver.set_replies("empty.example", [])
     with pytest.raises(HostNotResolved, match="cannot be resolved"):
         resolve("empty.example")
 
 
 @pytest.mark.parametrize("host", ["", ".", "a..example", "a" * 64 + ".example", "a." * 200 + "example", "ä.example"])
 def test_an_invalid_name_cannot_be_resolved(host: str, nameserver: Nameserver) -> None:
-    nameserver.says("a.example", ["192.0.2.1"])
+    nameserver.set_replies("a.example", ["192.0.2.1"])
     with pytest.raises(HostNotResolved, match="cannot be resolved"):
         resolve(host)
 
 
 def test_silent_servers_are_awaited_until_the_deadline(nameserver: Nameserver) -> None:
-    nameserver.says("silent.example", "SILENCE")
+    nameserver.set_replies("silent.example", "SILENCE")
     started_at = monotonic()
     with pytest.raises(HostNotResolved, match="did not respond in time") as raised:
         resolve("silent.example", seconds=0.3)
@@ -196,8 +196,8 @@ def test_silence_for_ipv6_delays_the_result_only_briefly(
     nameserver: Nameserver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "_SECOND_QUERY_SECONDS", 0.2)
-    nameserver.says("half.example", ["192.0.2.1"], of="A")
-    nameserver.says("half.example", "SILENCE", of="AAAA")
+    nameserver.set_replies("half.example", ["192.0.2.1"], record_type="A")
+    nameserver.set_replies("half.example", "SILENCE", record_type="AAAA")
     started_at = monotonic()
     assert resolve("half.example") == ["192.0.2.1"]
     assert monotonic() - started_at < 2
@@ -207,43 +207,43 @@ def test_a_slow_server_is_awaited_until_there_is_an_address(
     nameserver: Nameserver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "_SECOND_QUERY_SECONDS", 0.1)
-    nameserver.says("slow.example", ["192.0.2.1", "2001:4860::1"])
-    nameserver.delay = 0.3
+    nameserver.set_replies("slow.example", ["192.0.2.1", "2001:4860::1"])
+    nameserver.delay_seconds = 0.3
     assert resolve("slow.example") == ["192.0.2.1"]
 
 
 def test_a_lost_query_is_repeated(nameserver: Nameserver, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dns, "_ATTEMPT_SECONDS", 0.1)
-    nameserver.says("lost.example", "SILENCE", ["192.0.2.1"], of="A")
-    nameserver.says("lost.example", [], of="AAAA")
+    nameserver.set_replies("lost.example", "SILENCE", ["192.0.2.1"], record_type="A")
+    nameserver.set_replies("lost.example", [], record_type="AAAA")
     started_at = monotonic()
     assert resolve("lost.example") == ["192.0.2.1"]
     assert monotonic() - started_at < 2
 
 
 def test_addresses_of_one_family_are_sufficient(nameserver: Nameserver) -> None:
-    nameserver.says("six.example", "SERVFAIL", of="A")
-    nameserver.says("six.example", ["2001:4860::1"], of="AAAA")
+    nameserver.set_replies("six.example", "SERVFAIL", record_type="A")
+    nameserver.set_replies("six.example", ["2001:4860::1"], record_type="AAAA")
     assert resolve("six.example") == ["2001:4860::1"]
 
 
-def test_the_next_server_is_queried_after_a_failure(configure: Configure) -> None:
+def test_the_next_server_is_queried_after_a_failure(configure: SettingsOverride) -> None:
     with Nameserver() as working_server, Nameserver() as failing_server:
-        working_server.says("hooks.example", ["192.0.2.1"])
-        failing_server.says("hooks.example", "SERVFAIL")
+        working_server.set_replies("hooks.example", ["192.0.2.1"])
+        failing_server.set_replies("hooks.example", "SERVFAIL")
         configure(dns_nameservers=f"{failing_server.address}, {working_server.address}")
         assert resolve("hooks.example") == ["192.0.2.1"]
 
 
 def test_the_systems_servers_are_queried_without_a_setting(
-    nameserver: Nameserver, configure: Configure, monkeypatch: pytest.MonkeyPatch
+    nameserver: Nameserver, configure: SettingsOverride, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     address, _, port = nameserver.address.partition(":")
     system_nameservers = [Do53Nameserver(address, int(port))]
     monkeypatch.setattr(
         Resolver, "read_resolv_conf", lambda resolver, _file: setattr(resolver, "nameservers", system_nameservers)
     )
-    nameserver.says("hooks.example", ["192.0.2.1"], ["192.0.2.2"], ["192.0.2.3"])
+    nameserver.set_replies("hooks.example", ["192.0.2.1"], ["192.0.2.2"], ["192.0.2.3"])
     for setting, expected in [(nameserver.address, "192.0.2.1"), ("", "192.0.2.2"), (nameserver.address, "192.0.2.3")]:
         configure(dns_nameservers=setting)
         assert resolve("hooks.example") == [expected]

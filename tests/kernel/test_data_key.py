@@ -6,78 +6,80 @@ from chalicelib.kernel.core.encoding import from_base64, to_base64
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.core.settings import SettingsError
 from chalicelib.kernel.crypto.encryption import DecryptionError, decrypt, encrypt
-from tests.conftest import Configure
-from tests.harness.api import Api
+from tests.conftest import SettingsOverride
+from tests.harness.api import ApiClient
 from tests.harness.callers import Person
-from tests.harness.calls import recorded
-from tests.harness.data_keys import wrapped
-from tests.harness.faults import Fault, failing
-from tests.harness.organizations import Founded
+from tests.harness.calls import record_calls
+from tests.harness.data_keys import create_wrapped_key
+from tests.harness.faults import Fault, inject_fault
+from tests.harness.organizations import CreatedOrganization
 
 PURPOSE = "webhook:an-id"
 
 pytestmark = pytest.mark.usefixtures("aws")
 
 
-def test_decryption_restores_the_data_and_calls_the_key_service_once_per_process(configure: Configure) -> None:
-    configure(data_key=wrapped())
-    with recorded() as calls:
+def test_decryption_restores_the_data_and_calls_the_key_service_once_per_process(configure: SettingsOverride) -> None:
+    configure(data_key=create_wrapped_key())
+    with record_calls() as calls:
         assert decrypt(encrypt(b"secret", PURPOSE), PURPOSE) == b"secret"
         assert decrypt(encrypt(b"another", PURPOSE), PURPOSE) == b"another"
-    assert calls.names == ["kms:Decrypt"]
+    assert calls.call_names == ["kms:Decrypt"]
 
 
-def test_another_data_key_cannot_decrypt(configure: Configure) -> None:
-    configure(data_key=wrapped())
+def test_another_data_key_cannot_decrypt(configure: SettingsOverride) -> None:
+    configure(data_key=create_wrapped_key())
     ciphertext = encrypt(b"secret", PURPOSE)
-    configure(data_key=wrapped())
+    configure(data_key=create_wrapped_key())
     with pytest.raises(DecryptionError, match="another key"):
         decrypt(ciphertext, PURPOSE)
 
 
 @pytest.mark.parametrize("context", [{}, {"service": "atrium"}, {"service": "another", "purpose": "data-key"}])
-def test_a_key_wrapped_in_another_encryption_context_is_rejected(context: dict[str, str], configure: Configure) -> None:
-    configure(data_key=wrapped(EncryptionContext=context))
+def test_a_key_wrapped_in_another_encryption_context_is_rejected(
+    context: dict[str, str], configure: SettingsOverride
+) -> None:
+    configure(data_key=create_wrapped_key(EncryptionContext=context))
     with pytest.raises(Exception, match="InvalidCiphertextException"):
         encrypt(b"secret", PURPOSE)
 
 
-def test_an_altered_data_key_is_rejected(configure: Configure) -> None:
-    ciphertext = bytearray(from_base64(wrapped().removeprefix("kms:")))
+def test_an_altered_data_key_is_rejected(configure: SettingsOverride) -> None:
+    ciphertext = bytearray(from_base64(create_wrapped_key().removeprefix("kms:")))
     ciphertext[-1] ^= 1
     configure(data_key=f"kms:{to_base64(bytes(ciphertext))}")
     with pytest.raises(Exception, match="InvalidCiphertextException"):
         encrypt(b"secret", PURPOSE)
 
 
-def test_a_data_key_of_another_length_is_rejected_with_the_settings_name(configure: Configure) -> None:
-    configure(data_key=wrapped(KeySpec="AES_128"))
+def test_a_data_key_of_another_length_is_rejected_with_the_settings_name(configure: SettingsOverride) -> None:
+    configure(data_key=create_wrapped_key(KeySpec="AES_128"))
     with pytest.raises(SettingsError, match="DATA_KEY: what AWS KMS has wrapped is not 32 bytes long"):
         encrypt(b"secret", PURPOSE)
 
 
-@pytest.mark.parametrize("fault", [Fault.THROTTLED, Fault.BROKEN, Fault.TIMED_OUT, Fault.UNANSWERED])
-def test_a_failing_key_service_is_unavailable_and_called_again_later(fault: Fault, configure: Configure) -> None:
-    configure(data_key=wrapped())
+@pytest.mark.parametrize("fault", [Fault.THROTTLED, Fault.INTERNAL_ERROR, Fault.TIMED_OUT, Fault.RESPONSE_LOST])
+def test_a_failing_key_service_is_unavailable_and_called_again_later(fault: Fault, configure: SettingsOverride) -> None:
+    configure(data_key=create_wrapped_key())
     with (
-        failing(fault, name="kms:Decrypt", times=None) as injected,
+        inject_fault(fault, call_name="kms:Decrypt", times=None) as injected,
         pytest.raises(Problem, match="key service") as raised,
     ):
         encrypt(b"secret", PURPOSE)
-    assert injected.hit
+    assert injected.failed_call
     assert (raised.value.code, raised.value.headers) == ("unavailable", {"Retry-After": "1"})
     assert decrypt(encrypt(b"secret", PURPOSE), PURPOSE) == b"secret"
 
 
 def test_an_operation_that_encrypts_has_no_effect_without_the_key_service(
-    api: Api, ada: Person, organization: Founded, configure: Configure
+    api: ApiClient, ada: Person, organization: CreatedOrganization, configure: SettingsOverride
 ) -> None:
-    configure(data_key=wrapped())
+    configure(data_key=create_wrapped_key())
     path, body = f"{organization.path}/api-keys", {"name": "Nightly export"}
     headers = {"Idempotency-Key": "f3a7e1b4-1e6b-4d0c-8b4b-3b8f3a0a1f5a"}
-    with failing(Fault.THROTTLED, name="kms:Decrypt", times=None):
-        assert api.post(path, json=body, as_=ada, headers=headers).code == "503 unavailable"
-    assert api.get(path, as_=ada).json["items"] == []
-    created = api.post(path, json=body, as_=ada, headers=headers)
+    with inject_fault(Fault.THROTTLED, call_name="kms:Decrypt", times=None):
+        assert api.post(path, json=body, caller=ada, headers=headers).status_and_code == "503 unavailable"
+    assert api.get(path, caller=ada).json["items"] == []
+    created = api.post(path, json=body, caller=ada, headers=headers)
     assert created.status == 201
-    assert api.post(path, json=body, as_=ada, headers=headers).json == created.json
+    assert api.post(path, json=body, caller=ada, headers=headers).json == created.json

@@ -14,7 +14,7 @@ from chalicelib.features.platforms.models.domain_names import (
     normalize_domain_name,
     registrable_domain,
 )
-from tests.conftest import Configure
+from tests.conftest import SettingsOverride
 
 LABELS = st.from_regex(r"[a-z]([a-z0-9]{0,20}[a-z0-9])?", fullmatch=True)
 DOMAINS = st.lists(LABELS, min_size=1, max_size=4).map(lambda labels: ".".join([*labels, "example.com"]))
@@ -117,7 +117,7 @@ def test_a_name_outside_the_public_dns_is_rejected(name: str) -> None:
 @pytest.mark.parametrize(
     "reserved", ["atrium.example", "engines.atrium.example", "a.b.atrium.example", "api.example.net"]
 )
-def test_the_services_own_names_are_rejected(reserved: str, configure: Configure) -> None:
+def test_the_services_own_names_are_rejected(reserved: str, configure: SettingsOverride) -> None:
     configure(platforms_domain="Atrium.Example.", public_url="https://api.example.net:8443/v1")
     with pytest.raises(ValueError, match="belongs to the service"):
         normalize_domain_name(reserved)

@@ -12,11 +12,11 @@ from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import SCHEDULE_SHARDS, Item, ItemKey, ScheduledTask, schedule_attributes
 from chalicelib.kernel.storage.writes import Write
 from chalicelib.kernel.work import queues, scheduler
-from tests.harness.calls import recorded
+from tests.harness.calls import record_calls
 from tests.harness.clock import Clock
-from tests.harness.faults import Fault, failing
-from tests.harness.parcels import LOG, mutate, stored
-from tests.harness.workers import bodies
+from tests.harness.faults import Fault, inject_fault
+from tests.harness.parcels import LOG_ID, create_logged_parcel, create_parcel
+from tests.harness.workers import queued_bodies
 
 pytestmark = pytest.mark.usefixtures("aws")
 
@@ -24,61 +24,64 @@ pytestmark = pytest.mark.usefixtures("aws")
 class TestEnqueueDue:
     def test_only_due_tasks_are_queued(self, clock: Clock) -> None:
         timestamp = clock.freeze()
-        due_parcel = stored("a", due_at=timestamp)
-        stored("b", due_at=after(timestamp, seconds=1))
+        due_parcel = create_parcel("a", due_at=timestamp)
+        create_parcel("b", due_at=after(timestamp, seconds=1))
         assert scheduler.enqueue_due() == 1
         pk, sk = due_parcel.item_key
-        assert bodies("jobs") == [f'{{"task": "parcels.send", "pk": "{pk}", "sk": "{sk}"}}']
+        assert queued_bodies("jobs") == [f'{{"task": "parcels.send", "pk": "{pk}", "sk": "{sk}"}}']
 
     def test_a_task_is_queued_again_after_its_lease(self, clock: Clock) -> None:
-        stored("a", due_at=now())
+        create_parcel("a", due_at=now())
         assert [scheduler.enqueue_due() for _ in range(3)] == [1, 0, 0]
         clock.shift(seconds=61)
         assert scheduler.enqueue_due() == 1
 
     def test_concurrent_sweeps_queue_a_task_once(self) -> None:
         for n in range(20):
-            stored(str(n), due_at=now(), sent=False)
+            create_parcel(str(n), due_at=now(), sent=False)
         with ThreadPoolExecutor(4) as threads:
             queued = [threads.submit(scheduler.enqueue_due) for _ in range(4)]
             assert sum(sweep.result() for sweep in queued) == 20
-        assert len(set(bodies("jobs"))) == len(bodies("jobs")) == 20
+        assert len(set(queued_bodies("jobs"))) == len(queued_bodies("jobs")) == 20
 
     def test_pending_entries_without_a_message_notify_their_log_once(self, clock: Clock) -> None:
-        other = LOG.replace("a", "b")
-        with failing(Fault.TIMED_OUT, name="sqs:SendMessage", times=None):
+        other = LOG_ID.replace("a", "b")
+        with inject_fault(Fault.TIMED_OUT, call_name="sqs:SendMessage", times=None):
             for n in range(5):
-                mutate(str(n))
-            mutate("other", log=other)
-        assert bodies("events.fifo") == []
+                create_logged_parcel(str(n))
+            create_logged_parcel("other", log_id=other)
+        assert queued_bodies("events.fifo") == []
         assert scheduler.enqueue_due() == 0
         clock.shift(seconds=11)
         assert scheduler.enqueue_due() == 2
-        assert sorted(bodies("events.fifo")) == [f'{{"log": "{LOG}"}}', f'{{"log": "{other}"}}']
+        assert sorted(queued_bodies("events.fifo")) == [f'{{"log": "{LOG_ID}"}}', f'{{"log": "{other}"}}']
 
     def test_an_appended_entry_is_due_until_it_is_consumed(self, clock: Clock) -> None:
-        mutate("a")
-        append_pending(LOG)
+        create_logged_parcel("a")
+        append_pending(LOG_ID)
         clock.shift(seconds=11)
         assert scheduler.enqueue_due() == 1
-        assert bodies("events.fifo")[-1] == f'{{"log": "{LOG}"}}'
-        table.write_transaction([ConsumerOffset().advance(LOG, ConsumerOffset(1), 1)])
+        assert queued_bodies("events.fifo")[-1] == f'{{"log": "{LOG_ID}"}}'
+        table.write_transaction([ConsumerOffset().advance(LOG_ID, ConsumerOffset(1), 1)])
         clock.shift(seconds=61)
         assert scheduler.enqueue_due() == 0
         assert scheduler.oldest_pending() == scheduler.Backlog(None, None)
 
     def test_an_unresponsive_queue_loses_nothing(self, clock: Clock) -> None:
-        stored("a", due_at=now())
-        with failing(Fault.TIMED_OUT, name="sqs:SendMessage", times=None), pytest.raises(Problem, match="unavailable"):
+        create_parcel("a", due_at=now())
+        with (
+            inject_fault(Fault.TIMED_OUT, call_name="sqs:SendMessage", times=None),
+            pytest.raises(Problem, match="unavailable"),
+        ):
             scheduler.enqueue_due()
-        assert bodies("jobs") == []
+        assert queued_bodies("jobs") == []
         clock.shift(seconds=61)
         assert scheduler.enqueue_due() == 1
 
     def test_a_record_that_changed_concurrently_is_left_to_the_next_sweep(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        stored("a", due_at=now())
+        create_parcel("a", due_at=now())
 
         def move(scheduled_task: ScheduledTask, key: ItemKey) -> Item:
             later = schedule_attributes(ScheduledTask("parcels.send", after(now(), hours=1)), key)["duesk"]
@@ -89,14 +92,14 @@ class TestEnqueueDue:
 
         monkeypatch.setattr("chalicelib.kernel.work.scheduler.schedule_attributes", move)
         assert scheduler.enqueue_due() == 0
-        assert bodies("jobs") == []
+        assert queued_bodies("jobs") == []
 
     def test_due_tasks_are_read_in_pages(self) -> None:
         for n in range(105):
-            stored(str(n), due_at=now(), sent=False, organization_id=LOG)
-        with recorded() as calls:
+            create_parcel(str(n), due_at=now(), sent=False, organization_id=LOG_ID)
+        with record_calls() as calls:
             assert scheduler.enqueue_due() == 105
-        assert calls.names.count("dynamodb:Query") == SCHEDULE_SHARDS + 1
+        assert calls.call_names.count("dynamodb:Query") == SCHEDULE_SHARDS + 1
 
 
 class TestBacklog:
@@ -104,23 +107,25 @@ class TestBacklog:
         timestamp = clock.freeze()
         assert scheduler.oldest_pending() == scheduler.Backlog(None, None)
         for n, seconds in enumerate((-5, -60, -20, 60)):
-            stored(str(n), due_at=after(timestamp, seconds=seconds), sent=False, organization_id=f"{LOG[:-1]}{n}")
+            create_parcel(
+                str(n), due_at=after(timestamp, seconds=seconds), sent=False, organization_id=f"{LOG_ID[:-1]}{n}"
+            )
         assert scheduler.oldest_pending() == scheduler.Backlog(after(timestamp, seconds=-60), None)
 
     def test_it_returns_the_oldest_pending_entry_after_sweeps(self, clock: Clock) -> None:
         timestamp = clock.freeze()
-        mutate("a")
+        create_logged_parcel("a")
         for later in ("b", "c", "d"):
             clock.shift(seconds=61)
             scheduler.enqueue_due()
-            mutate(later)
+            create_logged_parcel(later)
         assert scheduler.oldest_pending() == scheduler.Backlog(None, timestamp)
-        append_pending(LOG)
+        append_pending(LOG_ID)
         assert scheduler.oldest_pending() == scheduler.Backlog(None, None)
 
 
 class TestQueues:
     def test_each_log_has_a_message_group_and_no_message_is_deduplicated(self) -> None:
-        queues.notify_ledger(LOG, "1")
-        queues.notify_ledger(LOG, "2")
-        assert bodies("events.fifo") == [f'{{"log": "{LOG}"}}'] * 2
+        queues.notify_ledger(LOG_ID, "1")
+        queues.notify_ledger(LOG_ID, "2")
+        assert queued_bodies("events.fifo") == [f'{{"log": "{LOG_ID}"}}'] * 2

@@ -10,8 +10,8 @@ from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.storage import files
 from tests.harness import exports
-from tests.harness.exports import being_made
-from tests.harness.faults import Fault, failing
+from tests.harness.exports import unfinished_uploads
+from tests.harness.faults import Fault, inject_fault
 
 pytestmark = pytest.mark.usefixtures("aws")
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("aws")
 @pytest.fixture
 def bucket(monkeypatch: pytest.MonkeyPatch) -> str:
     """Return the name of a bucket that accepts small parts."""
-    exports.let_parts_be_small(monkeypatch, 3)
+    exports.set_min_part_bytes(monkeypatch, 3)
     return settings().exports_bucket
 
 
@@ -116,9 +116,9 @@ class TestReading:
             read_content(bucket, "nothing")
 
     def test_a_presigned_url_expires_and_needs_no_call(self, bucket: str) -> None:
-        with failing(Fault.BROKEN, times=None) as injected:
+        with inject_fault(Fault.INTERNAL_ERROR, times=None) as injected:
             url = files.presign_url(bucket, "a/file", name="report.gz", seconds=60)
-        assert injected.hit is None
+        assert injected.failed_call is None
         assert "/a/file?" in url
         assert "X-Amz-Expires=60&" in url
         assert "filename%3D%22report.gz%22" in url
@@ -145,7 +145,7 @@ class TestDeletePrefix:
         files.start_upload(bucket, "a/1", "text/plain")
         files.delete_prefix(bucket, "a/")
         assert list_keys(bucket) == ["ab/3", "b/4"]
-        assert sorted(being_made()) == ["ab/3", "b/4"]
+        assert sorted(unfinished_uploads()) == ["ab/3", "b/4"]
 
     def test_it_succeeds_without_files(self, bucket: str) -> None:
         files.delete_prefix(bucket, "nothing")
@@ -153,7 +153,7 @@ class TestDeletePrefix:
 
 
 class TestUnresponsiveFileStore:
-    @pytest.mark.parametrize("fault", [Fault.THROTTLED, Fault.BROKEN, Fault.TIMED_OUT, Fault.UNANSWERED])
+    @pytest.mark.parametrize("fault", [Fault.THROTTLED, Fault.INTERNAL_ERROR, Fault.TIMED_OUT, Fault.RESPONSE_LOST])
     @pytest.mark.parametrize(
         "operation",
         [
@@ -170,7 +170,7 @@ class TestUnresponsiveFileStore:
         self, bucket: str, operation: Callable[[str], object], fault: Fault
     ) -> None:
         files.write_file(bucket, "there", b"there")
-        with failing(fault, times=None), pytest.raises(Problem) as problem:
+        with inject_fault(fault, times=None), pytest.raises(Problem) as problem:
             operation(bucket)
         assert problem.value.code == "unavailable"
         assert "file store" in problem.value.detail

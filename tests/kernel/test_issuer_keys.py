@@ -16,7 +16,7 @@ from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.identity import jwks
 from chalicelib.kernel.identity.jwks import MAX_BYTES, IssuerKeys
 from tests.harness.clock import Clock
-from tests.harness.key_servers import Issuer, Trickle
+from tests.harness.key_servers import KeyServer, TricklingKeyServer
 
 
 def build_jwk(kid: str | None, key: Any = None, algorithm: str = "ES256", **members: Any) -> dict[str, Any]:
@@ -35,19 +35,19 @@ def wait_until(condition: Callable[[], bool]) -> None:
 
 
 @pytest.fixture
-def issuer() -> Iterator[Issuer]:
-    with Issuer() as server:
+def issuer() -> Iterator[KeyServer]:
+    with KeyServer() as server:
         thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         server.publish(build_jwk("first"))
         yield server
-        server.go_on.set()
+        server.may_respond.set()
         server.shutdown()
         thread.join()
 
 
 @pytest.fixture
-def keys(issuer: Issuer, clock: Clock) -> IssuerKeys:
+def keys(issuer: KeyServer, clock: Clock) -> IssuerKeys:
     clock.freeze()
     return IssuerKeys(issuer.url)
 
@@ -67,12 +67,12 @@ def is_unavailable(keys: IssuerKeys) -> bool:
 # When the keys are fetched
 
 
-def test_the_keys_are_fetched_once(keys: IssuerKeys, issuer: Issuer) -> None:
+def test_the_keys_are_fetched_once(keys: IssuerKeys, issuer: KeyServer) -> None:
     assert all(has_key(keys, "first") for _ in range(10))
-    assert issuer.asked == ["/keys?of=users"]
+    assert issuer.requested_paths == ["/keys?of=users"]
 
 
-def test_the_keys_are_fetched_again_after_ten_minutes(keys: IssuerKeys, issuer: Issuer, clock: Clock) -> None:
+def test_the_keys_are_fetched_again_after_ten_minutes(keys: IssuerKeys, issuer: KeyServer, clock: Clock) -> None:
     assert has_key(keys, "first")
     issuer.publish(build_jwk("second"))
     clock.shift(seconds=599)
@@ -82,106 +82,106 @@ def test_the_keys_are_fetched_again_after_ten_minutes(keys: IssuerKeys, issuer: 
     assert has_key(keys, "second")
 
 
-def test_an_unknown_key_id_causes_an_immediate_fetch(keys: IssuerKeys, issuer: Issuer) -> None:
+def test_an_unknown_key_id_causes_an_immediate_fetch(keys: IssuerKeys, issuer: KeyServer) -> None:
     assert has_key(keys, "first")
     issuer.publish(build_jwk("first"), build_jwk("second"))
     assert has_key(keys, "second")
-    assert len(issuer.asked) == 2
+    assert len(issuer.requested_paths) == 2
 
 
-def test_several_rotations_within_a_minute_are_all_noticed(keys: IssuerKeys, issuer: Issuer) -> None:
+def test_several_rotations_within_a_minute_are_all_noticed(keys: IssuerKeys, issuer: KeyServer) -> None:
     for kid in ("first", "second", "third", "fourth", "fifth", "sixth"):
         issuer.publish(build_jwk(kid))
         assert has_key(keys, kid)
-    assert len(issuer.asked) == 6
+    assert len(issuer.requested_paths) == 6
 
 
 def test_unknown_key_ids_cause_at_most_five_fetches_in_five_minutes(
-    keys: IssuerKeys, issuer: Issuer, clock: Clock
+    keys: IssuerKeys, issuer: KeyServer, clock: Clock
 ) -> None:
     assert has_key(keys, "first")
     assert not any(has_key(keys, f"unknown-{n}") for n in range(20))
     clock.shift(seconds=299)
     assert not has_key(keys, "unknown")
-    assert len(issuer.asked) == 6
+    assert len(issuer.requested_paths) == 6
     clock.shift(seconds=1)
     assert not any(has_key(keys, f"unknown-{n}") for n in range(20))
-    assert len(issuer.asked) == 11
+    assert len(issuer.requested_paths) == 11
 
 
-def test_forged_key_ids_never_make_the_service_unavailable(keys: IssuerKeys, issuer: Issuer) -> None:
+def test_forged_key_ids_never_make_the_service_unavailable(keys: IssuerKeys, issuer: KeyServer) -> None:
     assert has_key(keys, "first")
     issuer.status = 500
     assert not any(has_key(keys, f"unknown-{n}") for n in range(20))
-    assert len(issuer.asked) == 6
+    assert len(issuer.requested_paths) == 6
     assert has_key(keys, "first")
 
 
-def test_concurrent_lookups_of_unknown_keys_share_one_fetch(keys: IssuerKeys, issuer: Issuer) -> None:
+def test_concurrent_lookups_of_unknown_keys_share_one_fetch(keys: IssuerKeys, issuer: KeyServer) -> None:
     assert has_key(keys, "first")
-    issuer.go_on.clear()
+    issuer.may_respond.clear()
     with ThreadPoolExecutor(8) as threads:
         lookups = [threads.submit(has_key, keys, f"unknown-{n}") for n in range(8)]
-        wait_until(lambda: len(issuer.asked) == 2)
+        wait_until(lambda: len(issuer.requested_paths) == 2)
         sleep(0.1)
-        issuer.go_on.set()
+        issuer.may_respond.set()
         assert not any(lookup.result() for lookup in lookups)
-    assert len(issuer.asked) == 2
+    assert len(issuer.requested_paths) == 2
 
 
-def test_a_known_key_for_another_algorithm_causes_no_fetch(keys: IssuerKeys, issuer: Issuer) -> None:
+def test_a_known_key_for_another_algorithm_causes_no_fetch(keys: IssuerKeys, issuer: KeyServer) -> None:
     assert not has_key(keys, "first", "RS256")
     assert not has_key(keys, None, "RS256")
-    assert len(issuer.asked) == 1
+    assert len(issuer.requested_paths) == 1
 
 
-def test_concurrent_first_lookups_share_one_fetch(keys: IssuerKeys, issuer: Issuer) -> None:
-    issuer.go_on.clear()
+def test_concurrent_first_lookups_share_one_fetch(keys: IssuerKeys, issuer: KeyServer) -> None:
+    issuer.may_respond.clear()
     with ThreadPoolExecutor(8) as threads:
         lookups = [threads.submit(has_key, keys, "first") for _ in range(8)]
-        issuer.go_on.set()
+        issuer.may_respond.set()
         assert all(lookup.result() for lookup in lookups)
-    assert len(issuer.asked) == 1
+    assert len(issuer.requested_paths) == 1
 
 
-def test_a_lookup_of_an_unknown_key_does_not_block_others(keys: IssuerKeys, issuer: Issuer) -> None:
+def test_a_lookup_of_an_unknown_key_does_not_block_others(keys: IssuerKeys, issuer: KeyServer) -> None:
     assert has_key(keys, "first")
-    issuer.go_on.clear()
+    issuer.may_respond.clear()
     with ThreadPoolExecutor(1) as thread:
         search = thread.submit(has_key, keys, "unknown")
         assert has_key(keys, "first")
         assert not search.done()
-        issuer.go_on.set()
+        issuer.may_respond.set()
         assert not search.result()
 
 
 # Failures of the issuer
 
 
-def test_without_any_keys_the_service_is_unavailable(keys: IssuerKeys, issuer: Issuer, clock: Clock) -> None:
+def test_without_any_keys_the_service_is_unavailable(keys: IssuerKeys, issuer: KeyServer, clock: Clock) -> None:
     issuer.status = 500
     assert is_unavailable(keys)
     assert is_unavailable(keys)
-    assert len(issuer.asked) == 1
+    assert len(issuer.requested_paths) == 1
     issuer.status = 200
     clock.shift(seconds=1)
     assert has_key(keys, "first")
 
 
-def test_cached_keys_stay_valid(keys: IssuerKeys, issuer: Issuer, clock: Clock) -> None:
+def test_cached_keys_stay_valid(keys: IssuerKeys, issuer: KeyServer, clock: Clock) -> None:
     assert has_key(keys, "first")
     issuer.status = 503
     clock.shift(seconds=600)
     assert all(has_key(keys, "first") for _ in range(10))
     clock.shift(seconds=59)
     assert has_key(keys, "first")
-    assert len(issuer.asked) == 2
+    assert len(issuer.requested_paths) == 2
     clock.shift(seconds=1)
     assert has_key(keys, "first")
-    assert len(issuer.asked) == 3
+    assert len(issuer.requested_paths) == 3
 
 
-def test_a_failed_fetch_keeps_the_cached_keys(keys: IssuerKeys, issuer: Issuer) -> None:
+def test_a_failed_fetch_keeps_the_cached_keys(keys: IssuerKeys, issuer: KeyServer) -> None:
     assert has_key(keys, "first")
     issuer.status = 503
     assert not has_key(keys, "second")
@@ -189,16 +189,16 @@ def test_a_failed_fetch_keeps_the_cached_keys(keys: IssuerKeys, issuer: Issuer) 
 
 
 def test_a_refused_connection_is_unavailable() -> None:
-    with Issuer() as server:
+    with KeyServer() as server:
         url = server.url
     assert is_unavailable(IssuerKeys(url))
 
 
 def test_an_unresponsive_issuer_is_unavailable_after_the_timeout(
-    keys: IssuerKeys, issuer: Issuer, monkeypatch: pytest.MonkeyPatch
+    keys: IssuerKeys, issuer: KeyServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(jwks, "TIMEOUT_SECONDS", 0.1)
-    issuer.go_on.clear()
+    issuer.may_respond.clear()
     started_at = monotonic()
     assert is_unavailable(keys)
     assert monotonic() - started_at < 2
@@ -207,45 +207,45 @@ def test_an_unresponsive_issuer_is_unavailable_after_the_timeout(
 @pytest.mark.parametrize("part", ["status", "headers", "body"])
 def test_a_slow_issuer_is_unavailable_after_the_timeout(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jwks, "TIMEOUT_SECONDS", 0.4)
-    with Trickle(part) as server:
+    with TricklingKeyServer(part) as server:
         started_at = monotonic()
         assert is_unavailable(IssuerKeys(server.url))
         assert monotonic() - started_at < 2
         # The thread that read the response has also ended.
-        assert server.was_left.wait(2)
+        assert server.client_disconnected.wait(2)
 
 
 def test_an_unresponsive_issuer_does_not_block_callers_with_cached_keys(
-    keys: IssuerKeys, issuer: Issuer, clock: Clock
+    keys: IssuerKeys, issuer: KeyServer, clock: Clock
 ) -> None:
     assert has_key(keys, "first")
     clock.shift(seconds=600)
-    issuer.go_on.clear()
+    issuer.may_respond.clear()
     with ThreadPoolExecutor(1) as thread:
         refresh = thread.submit(has_key, keys, "first")
-        wait_until(lambda: len(issuer.asked) == 2)
+        wait_until(lambda: len(issuer.requested_paths) == 2)
         assert has_key(keys, "first")
         assert not refresh.done()
-        issuer.go_on.set()
+        issuer.may_respond.set()
         assert refresh.result()
 
 
-def test_an_endless_response_is_cut_off(keys: IssuerKeys, issuer: Issuer) -> None:
+def test_an_endless_response_is_cut_off(keys: IssuerKeys, issuer: KeyServer) -> None:
     issuer.content += b" " * MAX_BYTES
     assert is_unavailable(keys)
 
 
-def test_a_truncated_response_is_a_failure(keys: IssuerKeys, issuer: Issuer) -> None:
+def test_a_truncated_response_is_a_failure(keys: IssuerKeys, issuer: KeyServer) -> None:
     issuer.headers["Content-Length"] = str(len(issuer.content))
     issuer.content = issuer.content[:-1]
     assert is_unavailable(keys)
 
 
-def test_redirects_are_not_followed(keys: IssuerKeys, issuer: Issuer) -> None:
+def test_redirects_are_not_followed(keys: IssuerKeys, issuer: KeyServer) -> None:
     location = issuer.url
     issuer.status, issuer.headers = 302, {"Location": location}
     assert is_unavailable(keys)
-    assert len(issuer.asked) == 1
+    assert len(issuer.requested_paths) == 1
 
 
 @pytest.mark.parametrize(
@@ -265,7 +265,7 @@ def test_redirects_are_not_followed(keys: IssuerKeys, issuer: Issuer) -> None:
         b"[" * 100_000,
     ],
 )
-def test_an_invalid_key_set_is_a_failure(content: bytes, keys: IssuerKeys, issuer: Issuer) -> None:
+def test_an_invalid_key_set_is_a_failure(content: bytes, keys: IssuerKeys, issuer: KeyServer) -> None:
     issuer.content = content
     assert is_unavailable(keys)
 
@@ -282,19 +282,19 @@ def test_an_invalid_key_set_is_a_failure(content: bytes, keys: IssuerKeys, issue
     ],
 )
 def test_a_key_without_an_algorithm_has_that_of_its_type(
-    key: Any, algorithm: str, keys: IssuerKeys, issuer: Issuer
+    key: Any, algorithm: str, keys: IssuerKeys, issuer: KeyServer
 ) -> None:
     issuer.publish(build_jwk("bare", key, algorithm))
     assert [a for a in ("RS256", "ES256", "EdDSA") if has_key(keys, "bare", a)] == [algorithm]
 
 
 @pytest.mark.parametrize("alg", ["EdDSA", "Ed25519", None])
-def test_an_ed25519_key_has_both_names_of_its_algorithm(alg: str | None, keys: IssuerKeys, issuer: Issuer) -> None:
+def test_an_ed25519_key_has_both_names_of_its_algorithm(alg: str | None, keys: IssuerKeys, issuer: KeyServer) -> None:
     issuer.publish(build_jwk("ed", ed25519.Ed25519PrivateKey.generate(), "EdDSA", **({"alg": alg} if alg else {})))
     assert [a for a in jwks.ALGORITHMS if has_key(keys, "ed", a)] == ["EdDSA", "Ed25519"]
 
 
-def test_a_private_key_in_the_key_set_becomes_a_public_key(keys: IssuerKeys, issuer: Issuer) -> None:
+def test_a_private_key_in_the_key_set_becomes_a_public_key(keys: IssuerKeys, issuer: KeyServer) -> None:
     private_key = rsa.generate_private_key(65537, 2048)
     issuer.publish({**jwt.get_algorithm_by_name("RS256").to_jwk(private_key, as_dict=True), "kid": "first"})
     key = keys.find("first", "RS256")
@@ -331,18 +331,18 @@ UNUSABLE_KEYS = [
 
 
 @pytest.mark.parametrize("unusable_key", UNUSABLE_KEYS)
-def test_an_unusable_key_does_not_affect_the_others(unusable_key: object, keys: IssuerKeys, issuer: Issuer) -> None:
+def test_an_unusable_key_does_not_affect_the_others(unusable_key: object, keys: IssuerKeys, issuer: KeyServer) -> None:
     issuer.publish(unusable_key, build_jwk("first"))
     assert has_key(keys, "first")
     assert not any(has_key(keys, "useless", algorithm) for algorithm in ("RS256", "ES256", "EdDSA"))
 
 
-def test_a_key_set_of_unusable_keys_is_a_failure(keys: IssuerKeys, issuer: Issuer) -> None:
+def test_a_key_set_of_unusable_keys_is_a_failure(keys: IssuerKeys, issuer: KeyServer) -> None:
     issuer.publish(*UNUSABLE_KEYS)
     assert is_unavailable(keys)
 
 
-def test_a_token_without_a_key_id_requires_a_single_key(keys: IssuerKeys, issuer: Issuer, clock: Clock) -> None:
+def test_a_token_without_a_key_id_requires_a_single_key(keys: IssuerKeys, issuer: KeyServer, clock: Clock) -> None:
     issuer.publish(build_jwk(None), build_jwk("okp", ed25519.Ed25519PrivateKey.generate(), "EdDSA"))
     assert has_key(keys, None)
     assert has_key(keys, None, "EdDSA")

@@ -16,14 +16,14 @@ from chalicelib.kernel.storage.entity import KINDS
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from chalicelib.kernel.work import jobs, outbox, scheduler
 from chalicelib.kernel.work.jobs import LEASE_SECONDS, Job
-from tests.conftest import Configure
+from tests.conftest import SettingsOverride
 from tests.harness import cloud
 from tests.harness.clock import Clock
-from tests.harness.faults import Fault, failing
-from tests.harness.parcels import LOG, parcel
-from tests.harness.parcels import stored as stored_parcel
-from tests.harness.stored_records import beginning, by_itself
-from tests.harness.workers import Workers, bodies
+from tests.harness.faults import Fault, inject_fault
+from tests.harness.parcels import LOG_ID, build_parcel
+from tests.harness.parcels import create_parcel as stored_parcel
+from tests.harness.stored_records import new_record_fields, system_origin
+from tests.harness.workers import Workers, queued_bodies
 
 pytestmark = pytest.mark.usefixtures("aws")
 
@@ -39,7 +39,7 @@ class Engine(Job):
     pk, sk = "E#{organization_id}", "{id}"
     output_model: ClassVar[type[EngineOut]] = EngineOut
 
-    organization_id: str = LOG
+    organization_id: str = LOG_ID
     wheels: int = 0
 
 
@@ -55,7 +55,9 @@ del KINDS["engine"], KINDS["carriage"]
 def create_engine(lease_until: str | None = "now") -> Engine:
     """Store an engine whose job can be claimed from a time on."""
     changes = UnitOfWork(now())
-    engine = changes.create(Engine(**beginning(now()), lease_until=now() if lease_until == "now" else lease_until))
+    engine = changes.create(
+        Engine(**new_record_fields(now()), lease_until=now() if lease_until == "now" else lease_until)
+    )
     changes.commit()
     return engine
 
@@ -111,7 +113,7 @@ class TestClaim:
     def test_a_finished_or_deleted_job_cannot_be_claimed(self) -> None:
         engine = create_engine(None)
         assert jobs.claim(Engine, job_message(engine)) is None
-        cloud.remove(dict(zip(("pk", "sk"), engine.item_key, strict=True)))
+        cloud.delete_item(dict(zip(("pk", "sk"), engine.item_key, strict=True)))
         assert jobs.claim(Engine, job_message(engine)) is None
 
     def test_a_job_of_another_kind_cannot_be_claimed(self) -> None:
@@ -148,19 +150,19 @@ class TestCheckpoint:
         clock.shift(seconds=LEASE_SECONDS)
         current = jobs.checkpoint(claim(outdated), wheels=2)
         changes = UnitOfWork(now())
-        changes.create(parcel("a"))
+        changes.create(build_parcel("a"))
         for store in (jobs.checkpoint, jobs.finish, jobs.release):
             with pytest.raises(ConcurrentModification):
                 store(outdated, wheels=1)
         with pytest.raises(ConcurrentModification):
             jobs.checkpoint(outdated, changes, wheels=1)
         assert load(outdated) == current
-        assert [item["pk"] for item in cloud.stored()] == [current.item_key[0]]
-        assert bodies("jobs") == []
+        assert [item["pk"] for item in cloud.all_items()] == [current.item_key[0]]
+        assert queued_bodies("jobs") == []
 
     def test_other_changes_are_written_with_the_checkpoint(self) -> None:
         changes = UnitOfWork(now())
-        created = changes.create(parcel("a"))
+        created = changes.create(build_parcel("a"))
         engine = jobs.checkpoint(claim(create_engine()), changes, wheels=1)
         assert load(engine).wheels == 1
         assert table.get(created.item_key)
@@ -180,24 +182,24 @@ class TestCheckpoint:
 class TestRelease:
     def test_the_next_slice_starts_at_once_by_a_message(self) -> None:
         engine = jobs.release(claim(create_engine()), wheels=4)
-        assert [json.loads(body) for body in bodies("jobs")] == [job_message(engine)]
+        assert [json.loads(body) for body in queued_bodies("jobs")] == [job_message(engine)]
         engine = claim(engine)
         assert (engine.wheels, engine.failures) == (4, 1)
 
     def test_a_delayed_slice_is_started_by_the_sweep(self, clock: Clock) -> None:
         clock.freeze()
         engine = jobs.release(claim(create_engine()), seconds=600)
-        assert bodies("jobs") == []
+        assert queued_bodies("jobs") == []
         clock.shift(seconds=599)
         assert scheduler.enqueue_due() == 0
         assert jobs.claim(Engine, job_message(engine)) is None
         clock.shift(seconds=1)
         assert scheduler.enqueue_due() == 1
-        assert [json.loads(body) for body in bodies("jobs")] == [job_message(engine)]
+        assert [json.loads(body) for body in queued_bodies("jobs")] == [job_message(engine)]
 
     def test_the_sweep_starts_a_slice_whose_message_was_not_sent(self) -> None:
         engine = claim(create_engine())
-        throttled = failing(Fault.THROTTLED, name="sqs:SendMessage", times=None)
+        throttled = inject_fault(Fault.THROTTLED, call_name="sqs:SendMessage", times=None)
         with throttled, pytest.raises(Problem, match="unavailable"):
             jobs.release(engine, wheels=1)
         assert scheduler.enqueue_due() == 1
@@ -233,7 +235,7 @@ class TestFinish:
 
     def test_other_changes_are_written_with_the_end_of_the_job(self) -> None:
         changes = UnitOfWork(now())
-        created = changes.create(parcel("a"))
+        created = changes.create(build_parcel("a"))
         jobs.finish(claim(create_engine()), changes)
         assert table.get(created.item_key)
 
@@ -242,7 +244,7 @@ class TestSweep:
     def test_a_job_without_a_message_is_queued(self) -> None:
         engine = create_engine()
         assert scheduler.enqueue_due() == 1
-        assert [json.loads(body) for body in bodies("jobs")] == [job_message(engine)]
+        assert [json.loads(body) for body in queued_bodies("jobs")] == [job_message(engine)]
 
     def test_a_leased_job_is_queued_only_after_its_lease(self, clock: Clock) -> None:
         clock.freeze()
@@ -266,46 +268,48 @@ class TestEnqueueAfterCommit:
     @staticmethod
     def _create_engine() -> Engine:
         changes = UnitOfWork(now())
-        engine = changes.create(Engine(**beginning(now()), lease_until=now()))
+        engine = changes.create(Engine(**new_record_fields(now()), lease_until=now()))
         changes.enqueue_after_commit(Engine.task, engine)
-        outbox.commit(changes, "engine.ordered", by_itself("engine.ordered"))
+        outbox.commit(changes, "engine.ordered", system_origin("engine.ordered"))
         return engine
 
     def test_one_message_notifies_the_ledger_and_starts_the_job(self) -> None:
         engine = self._create_engine()
-        assert [json.loads(body) for body in bodies("events.fifo")] == [{"log": LOG, "then": [job_message(engine)]}]
-        assert bodies("jobs") == []
+        assert [json.loads(body) for body in queued_bodies("events.fifo")] == [
+            {"log": LOG_ID, "then": [job_message(engine)]}
+        ]
+        assert queued_bodies("jobs") == []
 
     def test_the_ledgers_worker_forwards_the_jobs_message(self, workers: Workers) -> None:
         engine = self._create_engine()
-        assert workers.attempt().failed == [json.dumps(job_message(engine))], (
+        assert workers.try_deliver().failed_bodies == [json.dumps(job_message(engine))], (
             "the service has no task that builds engines"
         )
-        assert bodies("events.fifo") == []
+        assert queued_bodies("events.fifo") == []
 
     def test_the_sweep_finds_a_job_whose_message_the_ledgers_worker_cannot_forward(self, workers: Workers) -> None:
         engine = self._create_engine()
-        with failing(Fault.THROTTLED, name="sqs:SendMessage", times=None):
-            assert workers.attempt().failed == []
-        assert bodies("jobs") == []
+        with inject_fault(Fault.THROTTLED, call_name="sqs:SendMessage", times=None):
+            assert workers.try_deliver().failed_bodies == []
+        assert queued_bodies("jobs") == []
         assert scheduler.enqueue_due() == 1
-        assert [json.loads(body) for body in bodies("jobs")] == [job_message(engine)]
+        assert [json.loads(body) for body in queued_bodies("jobs")] == [job_message(engine)]
 
-    def test_a_missing_queue_does_not_block_the_log(self, workers: Workers, configure: Configure) -> None:
+    def test_a_missing_queue_does_not_block_the_log(self, workers: Workers, configure: SettingsOverride) -> None:
         engine = self._create_engine()
         queue = settings().jobs_queue_url
         configure(jobs_queue_url=queue.replace("jobs", "gone"))
-        assert workers.attempt().failed == []
+        assert workers.try_deliver().failed_bodies == []
         configure(jobs_queue_url=queue)
         assert scheduler.enqueue_due() == 1
-        assert [json.loads(body) for body in bodies("jobs")] == [job_message(engine)]
+        assert [json.loads(body) for body in queued_bodies("jobs")] == [job_message(engine)]
 
     def test_the_sweep_finds_a_job_whose_message_cannot_be_sent(self) -> None:
-        with failing(Fault.THROTTLED, name="sqs:SendMessage", times=None):
+        with inject_fault(Fault.THROTTLED, call_name="sqs:SendMessage", times=None):
             engine = self._create_engine()
-        assert bodies("events.fifo") == []
+        assert queued_bodies("events.fifo") == []
         assert scheduler.enqueue_due() == 1
-        assert [json.loads(body) for body in bodies("jobs")] == [job_message(engine)]
+        assert [json.loads(body) for body in queued_bodies("jobs")] == [job_message(engine)]
 
     def test_a_failed_commit_starts_no_job(self) -> None:
         engine = create_engine()
@@ -313,5 +317,5 @@ class TestEnqueueAfterCommit:
         changes.create(engine)
         changes.enqueue_after_commit(Engine.task, engine)
         with pytest.raises(ConcurrentModification):
-            outbox.commit(changes, "engine.ordered", by_itself("engine.ordered"))
-        assert bodies("events.fifo") == bodies("jobs") == []
+            outbox.commit(changes, "engine.ordered", system_origin("engine.ordered"))
+        assert queued_bodies("events.fifo") == queued_bodies("jobs") == []

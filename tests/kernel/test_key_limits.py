@@ -6,7 +6,7 @@ from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.storage import table, writes
 from chalicelib.kernel.storage.entity import ItemKey, Partition
 from chalicelib.kernel.storage.writes import Write
-from tests.harness.calls import recorded
+from tests.harness.calls import record_calls
 
 LONGEST_KEY: ItemKey = ("P" * 2048, "S" * 1024)
 INVALID_KEYS: list[ItemKey] = [
@@ -33,18 +33,18 @@ def test_an_item_can_have_the_longest_key() -> None:
 @pytest.mark.parametrize("key", INVALID_KEYS, ids=repr)
 class TestInvalidKey:
     def test_it_is_not_read(self, key: ItemKey) -> None:
-        with recorded() as calls:
+        with record_calls() as calls:
             assert table.get(key) is None
             assert table.get_all([key]) == {}
-        assert calls.made == []
+        assert calls.call_list == []
 
     @pytest.mark.parametrize("kind", ["Put", "Update", "Delete", "ConditionCheck"])
     def test_it_is_not_written(self, key: ItemKey, kind: str) -> None:
         item = {"pk": key[0], "sk": key[1]} if kind == "Put" else None
-        with recorded() as calls, pytest.raises(Problem) as raised:
+        with record_calls() as calls, pytest.raises(Problem) as raised:
             table.write_transaction([Write(kind, key, item=item, condition="attribute_exists(#pk)", names=["pk"])])  # type: ignore[arg-type]
         assert raised.value.code == "validation_failed"
-        assert calls.made == []
+        assert calls.call_list == []
 
     def test_it_is_not_written_as_an_index_key(self, key: ItemKey) -> None:
         item = {"pk": "P", "sk": "S", "index1pk": key[0], "index1sk": key[1]}
@@ -58,8 +58,8 @@ class TestInvalidKey:
 
 @pytest.mark.parametrize("partition", ["P" * 2049, "", Partition("P" * 2049, "index1")], ids=str)
 def test_an_invalid_partition_is_empty(partition: str | Partition) -> None:
-    with recorded() as calls:
+    with record_calls() as calls:
         assert table.query(partition).items == []
         assert table.count_items(partition) == 0
         assert table.query("P", prefix="S" * 1025).items == []
-    assert calls.made == []
+    assert calls.call_list == []

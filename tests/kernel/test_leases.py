@@ -8,16 +8,16 @@ import pytest
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.rate_limits import request_quota
 from chalicelib.kernel.storage import table
-from tests.conftest import Configure
+from tests.conftest import SettingsOverride
 from tests.harness import snapshots
 from tests.harness.clock import Clock
-from tests.harness.processes import Process
+from tests.harness.processes import SimulatedProcess
 
 pytestmark = pytest.mark.usefixtures("aws")
 
 
 @pytest.fixture(autouse=True)
-def _request_limit(configure: Configure, clock: Clock) -> None:
+def _request_limit(configure: SettingsOverride, clock: Clock) -> None:
     configure(requests_per_minute="100")
     clock.freeze()
 
@@ -37,14 +37,14 @@ class TestRequestQuota:
     def test_threads_of_a_process_admit_exactly_the_limit(self) -> None:
         with ThreadPoolExecutor(8) as threads:
             assert sum(threads.map(lambda _: is_admitted(), range(400))) == 100
-        (item,) = snapshots.stored().values()
+        (item,) = snapshots.items_by_key().values()
         assert item["used"] == 100
 
     def test_the_table_has_one_item_per_window_until_it_expires(self, clock: Clock) -> None:
         for _ in range(2):
             count_admitted(20)
             clock.shift(minutes=1)
-        items = [*snapshots.stored().values()]
+        items = [*snapshots.items_by_key().values()]
         assert [item["used"] for item in items] == [39, 39]
         assert not [item for item in items if item["ttl"] > time.time() + request_quota.WINDOW_SECONDS]
 
@@ -56,9 +56,9 @@ class TestRequestQuota:
         count_admitted(19)
         for number in range(1000):
             is_admitted(f"user-{number}")
-        assert Process.here().principals == 1000
+        assert SimulatedProcess.from_current_process().principal_count == 1000
         assert count_admitted(19) == 19
-        assert snapshots.stored() == {}
+        assert snapshots.items_by_key() == {}
 
     def test_a_slow_write_for_one_principal_does_not_block_another(self, monkeypatch: pytest.MonkeyPatch) -> None:
         def increment_slowly(*_: object, **__: object) -> int:
@@ -69,7 +69,7 @@ class TestRequestQuota:
         assert count_admitted(20) == 20
 
     def test_requests_of_other_processes_are_subtracted(self) -> None:
-        first, second = Process(), Process()
+        first, second = SimulatedProcess(), SimulatedProcess()
         with first():
             assert count_admitted(75) == 75
         with second():

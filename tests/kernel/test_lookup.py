@@ -5,38 +5,38 @@ from time import monotonic
 import pytest
 
 from chalicelib.kernel.outbound.dns import DnsError, RecordType, query_dns
-from tests.harness.nameserver import Failure, Nameserver
+from tests.harness.nameserver import DnsFailure, Nameserver
 
 SHOP = "shop.example.com"
 
 
 @pytest.mark.parametrize("text", ["atrium-verify=1", "", 'say "so"', "back\\slash", "x" * 255, "x" * 256, "x" * 400])
 def test_a_text_record_is_returned_unchanged(text: str, nameserver: Nameserver) -> None:
-    nameserver.says(SHOP, [text], of="TXT")
+    nameserver.set_replies(SHOP, [text], record_type="TXT")
     assert query_dns(SHOP, "TXT", 2) == [text]
 
 
 def test_a_name_may_have_several_text_records(nameserver: Nameserver) -> None:
-    nameserver.says(SHOP, ["one", "two", "three"], of="TXT")
+    nameserver.set_replies(SHOP, ["one", "two", "three"], record_type="TXT")
     assert sorted(query_dns(SHOP, "TXT", 2)) == ["one", "three", "two"]
 
 
 def test_a_truncated_answer_is_queried_again_over_tcp(nameserver: Nameserver) -> None:
     texts = [f"{n:03d}" * 60 for n in range(20)]
-    nameserver.says(SHOP, texts, of="TXT")
+    nameserver.set_replies(SHOP, texts, record_type="TXT")
     assert sorted(query_dns(SHOP, "TXT", 2)) == texts
     assert nameserver.questions == [(SHOP, "TXT")] * 2
 
 
 def test_a_canonical_name_is_lower_case_without_the_final_dot(nameserver: Nameserver) -> None:
-    nameserver.says(SHOP, ["CNAME.Atrium.Example."], of="CNAME")
+    nameserver.set_replies(SHOP, ["CNAME.Atrium.Example."], record_type="CNAME")
     assert query_dns(SHOP, "CNAME", 2) == ["cname.atrium.example"]
 
 
 def test_aliases_are_followed_to_addresses(nameserver: Nameserver) -> None:
-    nameserver.says(SHOP, ["a.example.com"], of="CNAME")
-    nameserver.says("a.example.com", ["b.example.com"], of="CNAME")
-    nameserver.says("b.example.com", ["192.0.2.7", "2001:db8::7"])
+    nameserver.set_replies(SHOP, ["a.example.com"], record_type="CNAME")
+    nameserver.set_replies("a.example.com", ["b.example.com"], record_type="CNAME")
+    nameserver.set_replies("b.example.com", ["192.0.2.7", "2001:db8::7"])
     assert query_dns(SHOP, "A", 2) == ["192.0.2.7"]
     assert query_dns(SHOP, "AAAA", 2) == ["2001:db8::7"]
 
@@ -44,16 +44,16 @@ def test_aliases_are_followed_to_addresses(nameserver: Nameserver) -> None:
 @pytest.mark.parametrize("record_type", ["A", "AAAA", "CNAME", "TXT"])
 def test_a_missing_record_is_an_empty_list(record_type: RecordType, nameserver: Nameserver) -> None:
     assert query_dns("nobody.example", record_type, 2) == []
-    nameserver.says(SHOP, [], of=record_type)
+    nameserver.set_replies(SHOP, [], record_type=record_type)
     assert query_dns(SHOP, record_type, 2) == []
-    nameserver.says(SHOP, ["gone.example"], of="CNAME")
+    nameserver.set_replies(SHOP, ["gone.example"], record_type="CNAME")
     if record_type != "CNAME":
         assert query_dns(SHOP, record_type, 2) == []
 
 
 @pytest.mark.parametrize("failure", ["SERVFAIL", "REFUSED"])
-def test_a_failed_query_raises_dns_error(failure: Failure, nameserver: Nameserver) -> None:
-    nameserver.says(SHOP, failure, of="TXT")
+def test_a_failed_query_raises_dns_error(failure: DnsFailure, nameserver: Nameserver) -> None:
+    nameserver.set_replies(SHOP, failure, record_type="TXT")
     started_at = monotonic()
     with pytest.raises(DnsError) as raised:
         query_dns(SHOP, "TXT", 2)
@@ -62,7 +62,7 @@ def test_a_failed_query_raises_dns_error(failure: Failure, nameserver: Nameserve
 
 
 def test_a_silent_server_is_awaited_until_the_timeout(nameserver: Nameserver) -> None:
-    nameserver.says(SHOP, "SILENCE", of="TXT")
+    nameserver.set_replies(SHOP, "SILENCE", record_type="TXT")
     started_at = monotonic()
     with pytest.raises(DnsError) as raised:
         query_dns(SHOP, "TXT", 0.3)
@@ -72,7 +72,7 @@ def test_a_silent_server_is_awaited_until_the_timeout(nameserver: Nameserver) ->
 
 @pytest.mark.parametrize("seconds", [0, -1])
 def test_without_remaining_time_no_query_is_sent(seconds: float, nameserver: Nameserver) -> None:
-    nameserver.says(SHOP, ["one"], of="TXT")
+    nameserver.set_replies(SHOP, ["one"], record_type="TXT")
     with pytest.raises(DnsError) as raised:
         query_dns(SHOP, "TXT", seconds)
     assert raised.value.timed_out

@@ -15,10 +15,10 @@ from chalicelib.kernel.core.aws import client
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.outbound import mail
 from chalicelib.kernel.outbound.mail import MAX_SUBJECT_CHARACTERS, Email, EmailRejected
-from tests.conftest import Configure
-from tests.harness.calls import recorded
-from tests.harness.faults import Fault, failing
-from tests.harness.fresh_process import fresh
+from tests.conftest import SettingsOverride
+from tests.harness.calls import record_calls
+from tests.harness.faults import Fault, inject_fault
+from tests.harness.fresh_process import run_in_fresh_process
 from tests.harness.mailbox import SENDER, Mailbox
 
 INVITATION = "features/tenancy/invitations/mail.jinja"
@@ -183,38 +183,38 @@ def stubbed_ses_error(code: str, status: int = 400, message: str = "arranged") -
 class TestSendEmail:
     def test_an_email_is_sent_to_one_address_as_auto_generated(self, mailbox: Mailbox) -> None:
         email = render(place="Café Ω")
-        with recorded() as calls:
+        with record_calls() as calls:
             mail.send_email("grace@example.com", email)
-        (received,) = mailbox.received
-        assert (received.to, received.sender, received.letter) == (["grace@example.com"], SENDER, email)
+        (received,) = mailbox.received_emails
+        assert (received.recipients, received.sender, received.email) == (["grace@example.com"], SENDER, email)
         assert received.headers == {"Auto-Submitted": "auto-generated"}
         mail.send_email("grace@example.com", email, unsubscribe_url="https://a.example/unsubscribe?token=x")
-        assert mailbox.received[1].headers == {
+        assert mailbox.received_emails[1].headers == {
             "Auto-Submitted": "auto-generated",
             "List-Unsubscribe": "<https://a.example/unsubscribe?token=x>",
             "List-Unsubscribe-Post": "List-Unsubscribe=One-Click",
         }
-        assert calls.names == ["sesv2:SendEmail"]
+        assert calls.call_names == ["sesv2:SendEmail"]
 
-    @pytest.mark.parametrize("fault", [Fault.THROTTLED, Fault.BROKEN, Fault.TIMED_OUT])
+    @pytest.mark.parametrize("fault", [Fault.THROTTLED, Fault.INTERNAL_ERROR, Fault.TIMED_OUT])
     def test_a_failing_service_is_called_once_and_unavailable(self, fault: Fault, mailbox: Mailbox) -> None:
-        with failing(fault, times=None), recorded() as calls, pytest.raises(Problem, match="unavailable"):
+        with inject_fault(fault, times=None), record_calls() as calls, pytest.raises(Problem, match="unavailable"):
             mail.send_email("grace@example.com", EMAIL)
-        assert calls.names == ["sesv2:SendEmail"]
-        assert mailbox.letters == []
+        assert calls.call_names == ["sesv2:SendEmail"]
+        assert mailbox.emails == []
 
     def test_an_email_with_a_lost_response_is_not_sent_twice(self, mailbox: Mailbox) -> None:
-        with failing(Fault.RETRIED), pytest.raises(Problem, match="unavailable"):
+        with inject_fault(Fault.RETRIED), pytest.raises(Problem, match="unavailable"):
             mail.send_email("grace@example.com", EMAIL)
-        assert mailbox.letters == [EMAIL]
+        assert mailbox.emails == [EMAIL]
 
-    def test_an_unverified_sender_is_a_temporary_failure(self, mailbox: Mailbox, configure: Configure) -> None:
+    def test_an_unverified_sender_is_a_temporary_failure(self, mailbox: Mailbox, configure: SettingsOverride) -> None:
         configure(mail_from="somebody@elsewhere.example")
         with pytest.raises(Problem, match="unavailable"):
             mail.send_email("grace@example.com", EMAIL)
         configure(mail_from=SENDER)
         mail.send_email("grace@example.com", EMAIL)
-        assert mailbox.letters == [EMAIL]
+        assert mailbox.emails == [EMAIL]
 
     @pytest.mark.parametrize("code", ["MessageRejected", "BadRequestException"])
     def test_a_rejected_email_is_reported_without_addresses(self, code: str) -> None:
@@ -251,4 +251,4 @@ mail.render_email("features/tenancy/invitations/mail.jinja", inviter=None, place
            email="a@b.example", expires_at="2026-11-07T09:30:00.000Z")
 print(json.dumps([before, "jinja2" in sys.modules]))
 """
-    assert fresh(program) == [False, True]
+    assert run_in_fresh_process(program) == [False, True]

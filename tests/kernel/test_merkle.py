@@ -35,7 +35,7 @@ def test_the_root_of_an_empty_tree_is_the_hash_of_nothing() -> None:
 
 @given(leaves)
 def test_the_root_equals_that_of_the_definition(hashes: list[bytes]) -> None:
-    assert CompactRange().extend(hashes).root() == rfc6962.root(hashes)
+    assert CompactRange().extend(hashes).root() == rfc6962.tree_root(hashes)
 
 
 @given(leaves, leaves)
@@ -76,7 +76,7 @@ def test_a_tree_is_determined_by_its_size_and_peaks(hashes: list[bytes]) -> None
 def test_a_range_consists_of_its_largest_complete_subtrees(hashes: list[bytes], data: st.DataObject) -> None:
     begin, middle, end = sorted(data.draw(st.integers(0, len(hashes))) for _ in range(3))
     range_ = CompactRange(begin=begin).extend(hashes[begin:end])
-    assert range_ == CompactRange(end - begin, tuple(rfc6962.subtrees(hashes, begin, end)), begin)
+    assert range_ == CompactRange(end - begin, tuple(rfc6962.subtree_roots(hashes, begin, end)), begin)
     assert range_ == CompactRange(begin=begin).extend(hashes[begin:middle]).extend(hashes[middle:end])
 
 

@@ -10,7 +10,7 @@ from chalicelib.kernel.work import tasks
 from chalicelib.kernel.work.outbox import Origin, commit
 from chalicelib.kernel.work.tasks import UnknownTask, task
 from tests.harness import cloud
-from tests.harness.parcels import Parcel, parcel
+from tests.harness.parcels import Parcel, build_parcel
 
 pytestmark = pytest.mark.usefixtures("aws", "_no_tasks")
 
@@ -30,7 +30,7 @@ def weigh(_message: dict[str, Any]) -> None:
 
 def create_parcel() -> UnitOfWork:
     unit_of_work = UnitOfWork(now())
-    unit_of_work.create(parcel("a"))
+    unit_of_work.create(build_parcel("a"))
     return unit_of_work
 
 
@@ -38,7 +38,7 @@ class TestTaskEvents:
     def test_a_declared_event_is_committed(self) -> None:
         task("parcels.send", emits={"parcel.sent": Parcel})(send)
         commit(create_parcel(), "parcel.sent", Origin.system("parcels.send"))
-        assert [item["type"] for item in cloud.stored() if item.get("kind") == "entry"] == ["parcel.sent"]
+        assert [item["type"] for item in cloud.all_items() if item.get("kind") == "entry"] == ["parcel.sent"]
         assert [(registered.name, registered.emits) for registered in tasks.all_tasks()] == [
             ("parcels.send", {"parcel.sent": Parcel})
         ]
@@ -49,7 +49,7 @@ class TestTaskEvents:
         for name in ("parcels.send", "parcels.weigh"):
             with pytest.raises(ValueError, match=r"does not say that it emits 'parcel\.lost'"):
                 commit(create_parcel(), "parcel.lost", Origin.system(name))
-        assert cloud.stored() == []
+        assert cloud.all_items() == []
 
     def test_an_unknown_task_cannot_be_an_origin(self) -> None:
         with pytest.raises(UnknownTask):

@@ -12,25 +12,25 @@ from hypothesis import strategies as st
 from chalicelib.kernel.core.version import VERSION
 from chalicelib.kernel.outbound import egress, webhook_client
 from chalicelib.kernel.outbound.webhook_client import MAX_BODY_BYTES, post_webhook
-from tests.conftest import Configure
+from tests.conftest import SettingsOverride
 from tests.harness.clock import Clock
-from tests.harness.fresh_process import fresh
+from tests.harness.fresh_process import run_in_fresh_process
 from tests.harness.receiver import Receiver, Reply
-from tests.harness.waiting import until
+from tests.harness.waiting import wait_until
 from tests.kernel.webhook_requests import BODY, BROKEN, CLOSED, HEADERS, post
 
 GIBIBYTE: Final = 2**30
 
 
 @pytest.fixture(autouse=True)
-def allow_private_addresses(configure: Configure) -> Iterator[None]:
+def allow_private_addresses(configure: SettingsOverride) -> Iterator[None]:
     configure(webhook_allow_private="1")
     yield
     egress.reset_pool()
 
 
 def test_a_request_arrives_as_sent(receiver: Receiver) -> None:
-    response = post_webhook(receiver.at("127.0.0.1", "/hooks?a=b"), BODY, HEADERS)
+    response = post_webhook(receiver.url_at("127.0.0.1", "/hooks?a=b"), BODY, HEADERS)
     [request] = receiver.requests
     assert (request.method, request.path, request.body) == ("POST", "/hooks?a=b", BODY)
     assert dict(request.headers) == HEADERS | {
@@ -44,7 +44,7 @@ def test_a_request_arrives_as_sent(receiver: Receiver) -> None:
 
 @pytest.mark.parametrize("path", ["", "/", "/a//b", "/%2e%2e/x?", "/x?y=%00&z=[1]&@"])
 def test_the_path_is_that_of_the_target(path: str, receiver: Receiver) -> None:
-    assert post_webhook(receiver.at("localhost", path), BODY, {}).succeeded
+    assert post_webhook(receiver.url_at("localhost", path), BODY, {}).succeeded
     assert receiver.requests[0].path == (path or "/").rstrip("?")
 
 
@@ -62,7 +62,7 @@ def test_another_status_is_a_failure(status: int, receiver: Receiver) -> None:
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 def test_a_redirect_is_not_followed(status: int, receiver: Receiver) -> None:
-    receiver.answers["/"] = Reply(status, {"Location": receiver.at("127.0.0.1", "/elsewhere")})
+    receiver.replies_by_path["/"] = Reply(status, {"Location": receiver.url_at("127.0.0.1", "/elsewhere")})
     response = post(receiver)
     assert (response.status, response.succeeded) == (status, False)
     assert [request.path for request in receiver.requests] == ["/"]
@@ -70,7 +70,7 @@ def test_a_redirect_is_not_followed(status: int, receiver: Receiver) -> None:
 
 def test_informational_responses_are_skipped(receiver: Receiver) -> None:
     raw = b"HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 201 Created\r\nContent-Length: 2\r\n\r\nok"
-    assert (post(receiver, Reply(raw=raw)).status, post(receiver).body) == (201, "ok")
+    assert (post(receiver, Reply(raw_response=raw)).status, post(receiver).body) == (201, "ok")
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_a_chunked_body_is_assembled(receiver: Receiver) -> None:
     chunks = [b"3\r\nabc\r\n", b"4\r\ndefg\r\n", b"0\r\n\r\n"]
     for _ in range(2):
         assert post(receiver, Reply(headers={"Transfer-Encoding": "chunked"}, body=chunks)).body == "abcdefg"
-    assert receiver.connections == 1
+    assert receiver.connection_count == 1
 
 
 def test_only_the_beginning_of_a_large_body_is_read(receiver: Receiver) -> None:
@@ -107,8 +107,8 @@ def test_only_the_beginning_of_a_large_body_is_read(receiver: Receiver) -> None:
     response = post(receiver, Reply(headers={"Content-Length": str(GIBIBYTE)}, body=gigabyte))
     assert (response.status, response.body) == (200, "x" * MAX_BODY_BYTES)
     assert response.duration_ms < 2_000
-    until(lambda: receiver.open_connections == 0)
-    assert receiver.sent < GIBIBYTE // 10
+    wait_until(lambda: receiver.open_connection_count == 0)
+    assert receiver.sent_bytes < GIBIBYTE // 10
 
 
 def test_an_endless_body_is_cut_off(receiver: Receiver) -> None:
@@ -116,12 +116,15 @@ def test_an_endless_body_is_cut_off(receiver: Receiver) -> None:
         receiver, Reply(headers={"Transfer-Encoding": "chunked"}, body=repeat(b"400\r\n" + b"x" * 1024 + b"\r\n"))
     )
     assert response.body == "x" * MAX_BODY_BYTES
-    until(lambda: receiver.open_connections == 0)
+    wait_until(lambda: receiver.open_connection_count == 0)
 
 
 @pytest.mark.parametrize("header", [b"X: " + b"x" * 200_000, b"\r\n".join([b"X: y"] * 50_000)])
 def test_endless_headers_are_no_response(header: bytes, receiver: Receiver) -> None:
-    assert post(receiver, Reply(raw=b"HTTP/1.1 200 OK\r\n" + header + b"\r\n\r\n", closes=True)).error == BROKEN
+    assert (
+        post(receiver, Reply(raw_response=b"HTTP/1.1 200 OK\r\n" + header + b"\r\n\r\n", closes_connection=True)).error
+        == BROKEN
+    )
 
 
 @pytest.mark.parametrize(
@@ -140,24 +143,25 @@ def test_endless_headers_are_no_response(header: bytes, receiver: Receiver) -> N
     ],
 )
 def test_an_invalid_response_is_described(raw: bytes, error: str, receiver: Receiver) -> None:
-    response = post(receiver, Reply(raw=raw, closes=True))
+    response = post(receiver, Reply(raw_response=raw, closes_connection=True))
     assert (response.status, response.error, response.body, response.timed_out) == (None, error, "", False)
     assert len(receiver.requests) == 1, "a request that may have been processed is not sent again"
 
 
 def test_the_status_is_returned_when_the_body_is_truncated(receiver: Receiver) -> None:
-    response = post(receiver, Reply(headers={"Content-Length": "100"}, body=b"half", closes=True))
+    response = post(receiver, Reply(headers={"Content-Length": "100"}, body=b"half", closes_connection=True))
     assert (response.status, response.error, response.body) == (200, None, "half")
 
 
 def test_data_beyond_the_content_length_is_ignored(receiver: Receiver) -> None:
-    response = post(receiver, Reply(headers={"Content-Length": "2"}, body=b"ok, and more", closes=True))
+    response = post(receiver, Reply(headers={"Content-Length": "2"}, body=b"ok, and more", closes_connection=True))
     assert (response.status, response.body) == (200, "ok")
 
 
 def test_the_status_is_returned_when_a_chunk_is_invalid(receiver: Receiver) -> None:
     response = post(
-        receiver, Reply(headers={"Transfer-Encoding": "chunked"}, body=[b"2\r\nok\r\n", b"what?\r\n"], closes=True)
+        receiver,
+        Reply(headers={"Transfer-Encoding": "chunked"}, body=[b"2\r\nok\r\n", b"what?\r\n"], closes_connection=True),
     )
     assert (response.status, response.error, response.body) == (200, None, "ok")
 
@@ -187,7 +191,7 @@ def test_the_status_is_returned_when_a_chunk_is_invalid(receiver: Receiver) -> N
 )
 def test_retry_after_is_returned_in_seconds(header: str, seconds: int | None, receiver: Receiver, clock: Clock) -> None:
     clock.freeze("2026-11-20T09:30:00Z")
-    reply = Reply(raw=f"HTTP/1.1 503 No\r\nRetry-After: {header}\r\nContent-Length: 0\r\n\r\n".encode())
+    reply = Reply(raw_response=f"HTTP/1.1 503 No\r\nRetry-After: {header}\r\nContent-Length: 0\r\n\r\n".encode())
     response = post(receiver, reply)
     assert (response.status, response.retry_after) == (503, seconds)
 
@@ -198,7 +202,7 @@ def test_without_a_retry_after_header_there_is_no_delay(receiver: Receiver) -> N
 
 def test_the_first_of_two_retry_after_headers_is_used(receiver: Receiver) -> None:
     raw = b"HTTP/1.1 503 No\r\nRetry-After: 1\r\nRetry-After: 2\r\nContent-Length: 0\r\n\r\n"
-    assert post(receiver, Reply(raw=raw)).retry_after == 1
+    assert post(receiver, Reply(raw_response=raw)).retry_after == 1
 
 
 RAW_RESPONSES: Final = st.binary(max_size=200) | st.builds(
@@ -234,7 +238,7 @@ def test_no_response_raises_an_exception(receiver: Receiver, monkeypatch: pytest
     @hypothesis_settings(max_examples=200, deadline=None)
     @given(RAW_RESPONSES)
     def check_response(raw: bytes) -> None:
-        response = post(receiver, Reply(raw=raw, closes=True))
+        response = post(receiver, Reply(raw_response=raw, closes_connection=True))
         assert (response.status is None) is (response.error is not None)
         assert not response.timed_out
         assert len(response.body.encode()) <= MAX_BODY_BYTES
@@ -248,4 +252,4 @@ import json, sys
 from chalicelib.kernel.outbound import ip_addresses, webhook_client, webhook_urls
 print(json.dumps([name for name in ("httpcore", "h11", "dns", "idna", "ssl") if name in sys.modules]))
 """
-    assert set(fresh(program)) <= {"ssl"}
+    assert set(run_in_fresh_process(program)) <= {"ssl"}

@@ -10,8 +10,8 @@ import pytest
 
 from chalicelib.kernel.outbound import egress
 from chalicelib.kernel.outbound.webhook_client import WebhookResponse, post_webhook
-from tests.conftest import Configure
-from tests.harness.nameserver import Failure, Nameserver
+from tests.conftest import SettingsOverride
+from tests.harness.nameserver import DnsFailure, Nameserver
 from tests.harness.receiver import Receiver, Reply
 
 PUBLIC: Final = "93.184.216.34"
@@ -53,13 +53,13 @@ def internet(receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> Internet:
 
 
 @pytest.fixture
-def allow_private_addresses(configure: Configure) -> None:
+def allow_private_addresses(configure: SettingsOverride) -> None:
     configure(webhook_allow_private="1")
 
 
 def post_to_host(receiver: Receiver, host: str) -> WebhookResponse:
     """Return the response to a request to a host of this name."""
-    return post_webhook(receiver.at(host, "/hooks"), b"{}", {})
+    return post_webhook(receiver.url_at(host, "/hooks"), b"{}", {})
 
 
 def assert_blocked(response: WebhookResponse) -> None:
@@ -71,13 +71,15 @@ def assert_blocked(response: WebhookResponse) -> None:
 def test_a_public_name_is_connected_by_address_and_requested_by_name(
     receiver: Receiver, nameserver: Nameserver, internet: Internet
 ) -> None:
-    nameserver.says("hooks.example", [PUBLIC])
+    nameserver.set_replies("hooks.example", [PUBLIC])
     assert post_to_host(receiver, "hooks.example").succeeded
     assert internet.connected_addresses == [PUBLIC]
     assert receiver.requests[0].headers["Host"] == f"hooks.example:{receiver.port}"
 
 
-def test_an_address_is_connected_without_dns(receiver: Receiver, configure: Configure, internet: Internet) -> None:
+def test_an_address_is_connected_without_dns(
+    receiver: Receiver, configure: SettingsOverride, internet: Internet
+) -> None:
     configure(dns_nameservers="127.0.0.1:1")
     assert post_to_host(receiver, PUBLIC).succeeded
     assert post_to_host(receiver, PUBLIC_IPV6).succeeded
@@ -116,7 +118,7 @@ def test_a_nonpublic_address_is_not_connected(host: str, receiver: Receiver, int
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "api.localhost", "0.0.0.0", "::ffff:127.0.0.1"])  # noqa: S104
 def test_a_server_of_this_machine_receives_nothing(host: str, receiver: Receiver) -> None:
     assert post_to_host(receiver, host).status is None
-    assert (receiver.connections, receiver.requests) == (0, [])
+    assert (receiver.connection_count, receiver.requests) == (0, [])
 
 
 @pytest.mark.parametrize(
@@ -125,7 +127,7 @@ def test_a_server_of_this_machine_receives_nothing(host: str, receiver: Receiver
 def test_a_name_with_a_nonpublic_address_is_not_connected(
     address: str, receiver: Receiver, nameserver: Nameserver, internet: Internet
 ) -> None:
-    nameserver.says("inner.example", [address])
+    nameserver.set_replies("inner.example", [address])
     response = post_to_host(receiver, "inner.example")
     assert_blocked(response)
     assert internet.connected_addresses == []
@@ -134,7 +136,7 @@ def test_a_name_with_a_nonpublic_address_is_not_connected(
 def test_only_the_public_addresses_of_a_name_are_connected(
     receiver: Receiver, nameserver: Nameserver, internet: Internet
 ) -> None:
-    nameserver.says("mixed.example", [PRIVATE, PUBLIC, "fd00::7", PUBLIC_IPV6])
+    nameserver.set_replies("mixed.example", [PRIVATE, PUBLIC, "fd00::7", PUBLIC_IPV6])
     internet.refusing_addresses = {PUBLIC}
     assert post_to_host(receiver, "mixed.example").succeeded
     assert internet.connected_addresses == [PUBLIC, PUBLIC_IPV6]
@@ -143,7 +145,7 @@ def test_only_the_public_addresses_of_a_name_are_connected(
 def test_a_name_is_resolved_once_for_check_and_connection(
     receiver: Receiver, nameserver: Nameserver, internet: Internet
 ) -> None:
-    nameserver.says("rebinding.example", [PUBLIC], ["127.0.0.1"])
+    nameserver.set_replies("rebinding.example", [PUBLIC], ["127.0.0.1"])
     assert post_to_host(receiver, "rebinding.example").succeeded
     assert internet.connected_addresses == [PUBLIC]
     assert sorted(nameserver.questions) == [("rebinding.example", "A"), ("rebinding.example", "AAAA")]
@@ -152,15 +154,15 @@ def test_a_name_is_resolved_once_for_check_and_connection(
 def test_a_name_is_checked_again_with_each_connection(
     receiver: Receiver, nameserver: Nameserver, internet: Internet
 ) -> None:
-    nameserver.says("rebinding.example", [PUBLIC], ["127.0.0.1"])
-    receiver.answer = Reply(headers={"Connection": "close"})
+    nameserver.set_replies("rebinding.example", [PUBLIC], ["127.0.0.1"])
+    receiver.default_reply = Reply(headers={"Connection": "close"})
     assert post_to_host(receiver, "rebinding.example").succeeded
     assert_blocked(post_to_host(receiver, "rebinding.example"))
     assert internet.connected_addresses == [PUBLIC]
 
 
 def test_a_kept_connection_stays_at_its_address(receiver: Receiver, nameserver: Nameserver, internet: Internet) -> None:
-    nameserver.says("rebinding.example", [PUBLIC], ["127.0.0.1"])
+    nameserver.set_replies("rebinding.example", [PUBLIC], ["127.0.0.1"])
     assert [post_to_host(receiver, "rebinding.example").succeeded for _ in range(3)] == [True] * 3
     assert internet.connected_addresses == [PUBLIC]
 
@@ -168,9 +170,9 @@ def test_a_kept_connection_stays_at_its_address(receiver: Receiver, nameserver: 
 def test_a_name_is_checked_again_with_a_second_connection(
     receiver: Receiver, nameserver: Nameserver, internet: Internet
 ) -> None:
-    nameserver.says("rebinding.example", [PUBLIC], ["127.0.0.1"])
+    nameserver.set_replies("rebinding.example", [PUBLIC], ["127.0.0.1"])
     assert post_to_host(receiver, "rebinding.example").succeeded
-    receiver.answer = Reply(raw=b"", closes=True)
+    receiver.default_reply = Reply(raw_response=b"", closes_connection=True)
     assert_blocked(post_to_host(receiver, "rebinding.example"))
     assert internet.connected_addresses == [PUBLIC]
 
@@ -178,8 +180,8 @@ def test_a_name_is_checked_again_with_a_second_connection(
 def test_a_redirect_to_a_private_address_is_not_followed(
     receiver: Receiver, nameserver: Nameserver, internet: Internet
 ) -> None:
-    nameserver.says("hooks.example", [PUBLIC])
-    receiver.answer = Reply(307, {"Location": "http://169.254.169.254/latest/meta-data/"})
+    nameserver.set_replies("hooks.example", [PUBLIC])
+    receiver.default_reply = Reply(307, {"Location": "http://169.254.169.254/latest/meta-data/"})
     assert post_to_host(receiver, "hooks.example").status == 307
     assert internet.connected_addresses == [PUBLIC]
 
@@ -187,22 +189,22 @@ def test_a_redirect_to_a_private_address_is_not_followed(
 @pytest.mark.usefixtures("allow_private_addresses")
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "inner.example"])
 def test_nonpublic_addresses_can_be_allowed(host: str, receiver: Receiver, nameserver: Nameserver) -> None:
-    nameserver.says("inner.example", ["127.0.0.1"])
+    nameserver.set_replies("inner.example", ["127.0.0.1"])
     assert post_to_host(receiver, host).succeeded
 
 
 @pytest.mark.parametrize("failure", ["NXDOMAIN", "SERVFAIL", "REFUSED"])
 def test_a_name_that_cannot_be_resolved_is_described(
-    failure: Failure, receiver: Receiver, nameserver: Nameserver
+    failure: DnsFailure, receiver: Receiver, nameserver: Nameserver
 ) -> None:
-    nameserver.says("broken.example", failure)
+    nameserver.set_replies("broken.example", failure)
     response = post_to_host(receiver, "broken.example")
     assert (response.status, response.error, response.timed_out) == (None, "The name cannot be resolved.", False)
 
 
 @pytest.mark.parametrize("host", ["xn--a..example", "-", "a" * 64, "a." * 300, "%31", "a_b"])
 def test_an_invalid_host_is_described(host: str, receiver: Receiver, nameserver: Nameserver) -> None:
-    nameserver.says("hooks.example", [PUBLIC])
+    nameserver.set_replies("hooks.example", [PUBLIC])
     assert post_to_host(receiver, host).error == "The name cannot be resolved."
 
 
@@ -210,7 +212,7 @@ def test_a_silent_nameserver_is_awaited_within_the_connection_timeout(
     receiver: Receiver, nameserver: Nameserver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(egress, "CONNECT_SECONDS", 0.3)
-    nameserver.says("silent.example", "SILENCE")
+    nameserver.set_replies("silent.example", "SILENCE")
     response = post_to_host(receiver, "silent.example")
     assert (response.status, response.error, response.timed_out) == (
         None,
@@ -257,7 +259,7 @@ def test_the_remaining_time_is_shared_among_the_addresses(
     monkeypatch.setattr(socket, "create_connection", wait_for_timeout)
     monkeypatch.setattr(egress, "CONNECT_SECONDS", 0.6)
     monkeypatch.setattr(egress, "_MIN_ATTEMPT_SECONDS", 0.1)
-    nameserver.says("silent.example", [PUBLIC, SECOND_PUBLIC, PUBLIC_IPV6])
+    nameserver.set_replies("silent.example", [PUBLIC, SECOND_PUBLIC, PUBLIC_IPV6])
     response = post_webhook("http://silent.example/", b"{}", {})
     assert (response.error, response.timed_out) == ("No connection was made within 0.6 s.", True)
     assert {address for address, _ in attempts} == {PUBLIC, SECOND_PUBLIC, PUBLIC_IPV6}

@@ -10,10 +10,10 @@ import pytest
 
 from chalicelib.kernel.outbound import egress, webhook_client
 from chalicelib.kernel.outbound.webhook_client import WebhookResponse, post_webhook
-from tests.conftest import Configure
-from tests.harness.certificates import Authority
+from tests.conftest import SettingsOverride
+from tests.harness.certificates import CertificateAuthority
 from tests.harness.nameserver import Nameserver
-from tests.harness.receiver import HANG, Receiver, Reply
+from tests.harness.receiver import NO_REPLY, Receiver, Reply
 
 NAME: Final = "hooks.example"
 INTERNATIONAL: Final = "xn--mnchen-3ya.example"
@@ -21,26 +21,26 @@ NO_TLS: Final = "The TLS handshake failed."
 
 
 @pytest.fixture(scope="module")
-def authority() -> Authority:
-    return Authority()
+def authority() -> CertificateAuthority:
+    return CertificateAuthority()
 
 
 @pytest.fixture(autouse=True)
 def resolved_hosts(
-    authority: Authority, configure: Configure, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    authority: CertificateAuthority, configure: SettingsOverride, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[None]:
     """Resolve the names to this machine, and trust the authority."""
     authority.trust(tmp_path, monkeypatch)
     with Nameserver() as nameserver:
         for name in (NAME, f"api.{NAME}", INTERNATIONAL):
-            nameserver.says(name, ["127.0.0.1"])
+            nameserver.set_replies(name, ["127.0.0.1"])
         configure(dns_nameservers=nameserver.address, webhook_allow_private="1")
         yield
     egress.reset_pool()
 
 
 def post(receiver: Receiver, host: str = NAME) -> WebhookResponse:
-    return post_webhook(receiver.at(host), b"{}", {})
+    return post_webhook(receiver.url_at(host), b"{}", {})
 
 
 @pytest.mark.parametrize(
@@ -54,19 +54,19 @@ def post(receiver: Receiver, host: str = NAME) -> WebhookResponse:
     ],
 )
 def test_a_request_is_sent_to_a_server_with_a_valid_certificate(
-    host: str, certificate_name: str, authority: Authority
+    host: str, certificate_name: str, authority: CertificateAuthority
 ) -> None:
-    with Receiver(tls=authority.server(certificate_name)) as receiver:
+    with Receiver(tls=authority.create_server_context(certificate_name)) as receiver:
         response = post(receiver, host)
         assert (response.status, response.error) == (200, None)
         assert receiver.requests[0].headers["Host"] == f"{host}:{receiver.port}"
         assert receiver.server_names == [None if host == "127.0.0.1" else host]
 
 
-def test_a_tls_connection_is_reused(authority: Authority) -> None:
-    with Receiver(tls=authority.server(NAME)) as receiver:
+def test_a_tls_connection_is_reused(authority: CertificateAuthority) -> None:
+    with Receiver(tls=authority.create_server_context(NAME)) as receiver:
         assert [post(receiver).status for _ in range(3)] == [200] * 3
-        assert receiver.connections == 1
+        assert receiver.connection_count == 1
 
 
 @pytest.mark.parametrize(
@@ -77,29 +77,31 @@ def test_a_tls_connection_is_reused(authority: Authority) -> None:
         ("127.0.0.1", "Hostname mismatch, certificate is not valid for 'hooks.example'"),
     ],
 )
-def test_a_certificate_of_another_host_is_rejected(certificate_name: str, reason: str, authority: Authority) -> None:
-    with Receiver(tls=authority.server(certificate_name)) as receiver:
+def test_a_certificate_of_another_host_is_rejected(
+    certificate_name: str, reason: str, authority: CertificateAuthority
+) -> None:
+    with Receiver(tls=authority.create_server_context(certificate_name)) as receiver:
         response = post(receiver)
         assert (response.status, response.body, response.timed_out) == (None, "", False)
         assert response.error == f"The certificate is not valid for this host: {reason}."
         assert receiver.requests == []
 
 
-def test_an_expired_certificate_is_rejected(authority: Authority) -> None:
-    with Receiver(tls=authority.server(NAME, expired=True)) as receiver:
+def test_an_expired_certificate_is_rejected(authority: CertificateAuthority) -> None:
+    with Receiver(tls=authority.create_server_context(NAME, is_expired=True)) as receiver:
         assert post(receiver).error == "The certificate is not valid for this host: certificate has expired."
         assert receiver.requests == []
 
 
 def test_a_certificate_of_an_unknown_authority_is_rejected() -> None:
-    with Receiver(tls=Authority().server(NAME)) as receiver:
+    with Receiver(tls=CertificateAuthority().create_server_context(NAME)) as receiver:
         error = post(receiver).error
         assert error == "The certificate is not valid for this host: unable to get local issuer certificate."
         assert receiver.requests == []
 
 
 def test_a_self_signed_certificate_is_rejected() -> None:
-    with Receiver(tls=Authority().itself()) as receiver:
+    with Receiver(tls=CertificateAuthority().create_own_certificate_context()) as receiver:
         assert post(receiver).error == "The certificate is not valid for this host: self-signed certificate."
         assert receiver.requests == []
 
@@ -116,8 +118,8 @@ def test_a_connection_closed_during_the_handshake_is_described() -> None:
     assert (response.result().status, response.result().error) == (None, NO_TLS)
 
 
-def test_a_plain_request_to_a_tls_server_fails(authority: Authority) -> None:
-    with Receiver(tls=authority.server(NAME)) as receiver:
+def test_a_plain_request_to_a_tls_server_fails(authority: CertificateAuthority) -> None:
+    with Receiver(tls=authority.create_server_context(NAME)) as receiver:
         response = post_webhook(f"http://{NAME}:{receiver.port}/", b"{}", {})
         assert response.status is None
         assert response.error
@@ -132,33 +134,33 @@ def test_an_unresponsive_handshake_is_awaited_within_the_connection_timeout(monk
     assert 300 <= response.duration_ms < 2_500
 
 
-@pytest.mark.parametrize("reply", [HANG, Reply(body=b"x" * 100, pause=0.05)])
+@pytest.mark.parametrize("reply", [NO_REPLY, Reply(body=b"x" * 100, byte_delay_seconds=0.05)])
 def test_a_slow_response_is_ended_at_the_deadline_over_tls(
-    reply: Reply, authority: Authority, monkeypatch: pytest.MonkeyPatch
+    reply: Reply, authority: CertificateAuthority, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(webhook_client, "TOTAL_SECONDS", 1.0)
-    with Receiver(tls=authority.server(NAME)) as receiver:
-        receiver.answer = reply
+    with Receiver(tls=authority.create_server_context(NAME)) as receiver:
+        receiver.default_reply = reply
         response = post(receiver)
     assert (response.error, response.timed_out) == ("The server did not respond within 1 s.", True)
     assert 1_000 <= response.duration_ms < 3_000
 
 
 def test_a_receiver_that_does_not_read_is_ended_at_the_deadline_over_tls(
-    authority: Authority, monkeypatch: pytest.MonkeyPatch
+    authority: CertificateAuthority, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(webhook_client, "TOTAL_SECONDS", 1.0)
-    with Receiver(tls=authority.server(NAME)) as receiver:
-        receiver.reads, receiver.answer = False, HANG
-        response = post_webhook(receiver.at(NAME), b"x" * 50_000_000, {})
+    with Receiver(tls=authority.create_server_context(NAME)) as receiver:
+        receiver.reads_bodies, receiver.default_reply = False, NO_REPLY
+        response = post_webhook(receiver.url_at(NAME), b"x" * 50_000_000, {})
     assert response.timed_out
     assert 1_000 <= response.duration_ms < 3_000
 
 
-def test_a_request_on_a_dying_tls_connection_is_sent_again(authority: Authority) -> None:
-    with Receiver(tls=authority.server(NAME)) as receiver:
+def test_a_request_on_a_dying_tls_connection_is_sent_again(authority: CertificateAuthority) -> None:
+    with Receiver(tls=authority.create_server_context(NAME)) as receiver:
         assert post(receiver).succeeded
-        replies = iter([Reply(raw=b"", closes=True), Reply(body=b"ok")])
-        receiver.answer = lambda _: next(replies)
+        replies = iter([Reply(raw_response=b"", closes_connection=True), Reply(body=b"ok")])
+        receiver.default_reply = lambda _: next(replies)
         assert post(receiver).body == "ok"
-        assert (len(receiver.requests), receiver.connections) == (3, 2)
+        assert (len(receiver.requests), receiver.connection_count) == (3, 2)

@@ -12,7 +12,7 @@ from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.entity import KINDS, Container, Entity
 from chalicelib.kernel.storage.record_sets import RecordSet
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
-from tests.harness.stored_records import beginning
+from tests.harness.stored_records import new_record_fields
 
 pytestmark = pytest.mark.usefixtures("aws")
 
@@ -43,13 +43,13 @@ for kind in ("room", "room.chair", "room.chairs"):
 @pytest.fixture
 def room() -> Room:
     changes = UnitOfWork(now())
-    room = changes.create(Room(**beginning(now())))
+    room = changes.create(Room(**new_record_fields(now())))
     changes.commit()
     return room
 
 
 def build_chair(room: Room, label: str, **settings: Any) -> Chair:
-    return Chair(**beginning(now()), room_id=room.id, label=label, settings=settings)
+    return Chair(**new_record_fields(now()), room_id=room.id, label=label, settings=settings)
 
 
 def load_chairs(room: Room) -> list[Chair]:

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from chalicelib.features.platforms.models.settings import PlatformSettings
 from chalicelib.kernel.core.encoding import to_base64
-from chalicelib.kernel.core.settings import Settings, SettingsError, settings, settings_model
-from tests.harness.data_keys import public_halves
+from chalicelib.kernel.core.settings import Settings, SettingsError, section, settings, settings_model
+from tests.harness.data_keys import public_keys_of
 
 KEY, OTHER_KEY = to_base64(bytes(range(32))), to_base64(bytes(32))
 KEYS = {"AUDIT_SIGNING_KEY": KEY, "SEAL_KEY": KEY, "ENTRY_KEY": KEY, "DATA_KEY": KEY, "TOKEN_KEY": KEY}
-PUBLIC = {"AUDIT_PUBLIC_KEYS": public_halves(KEY)}
+PUBLIC = {"AUDIT_PUBLIC_KEYS": public_keys_of(KEY)}
 WRAPPED = f"kms:{to_base64(b'wrapped')}"
 DEPLOYED = {
     "STAGE": "prod",
@@ -48,6 +49,12 @@ def load_settings(monkeypatch: pytest.MonkeyPatch, **variables: str) -> Settings
         monkeypatch.setenv(name, value)
     settings.cache_clear()
     return settings()
+
+
+def load_platform_settings(monkeypatch: pytest.MonkeyPatch, **variables: str) -> PlatformSettings:
+    """Load settings, and return those that the platforms declare."""
+    load_settings(monkeypatch, **variables)
+    return section(PlatformSettings)
 
 
 def test_keys_are_sufficient_for_the_local_stage(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,7 +126,7 @@ def test_several_keys_are_separated_by_commas(name: str, monkeypatch: pytest.Mon
 
 
 def test_the_number_of_public_keys_is_that_of_the_signing_keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    public_keys, other_public_key = PUBLIC["AUDIT_PUBLIC_KEYS"], public_halves(OTHER_KEY)
+    public_keys, other_public_key = PUBLIC["AUDIT_PUBLIC_KEYS"], public_keys_of(OTHER_KEY)
     signing_keys = {"AUDIT_SIGNING_KEY": f"{KEY},{OTHER_KEY}"}
     assert (
         load_settings(
@@ -184,8 +191,8 @@ def test_dns_servers_must_be_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_platform_base_domain_must_be_a_domain_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert load_settings(monkeypatch).platforms_domain == "atrium.localhost"
-    assert load_settings(monkeypatch, PLATFORMS_DOMAIN="Atrium.Example.").platforms_domain == "atrium.example"
+    assert load_platform_settings(monkeypatch).platforms_domain == "atrium.localhost"
+    assert load_platform_settings(monkeypatch, PLATFORMS_DOMAIN="Atrium.Example.").platforms_domain == "atrium.example"
     for invalid_value in (
         "",
         "atrium",
@@ -206,7 +213,7 @@ def test_the_platform_apex_addresses_must_be_ip_addresses(monkeypatch: pytest.Mo
         ("192.0.2.7", "192.0.2.7"),
         ("192.0.2.7, 2001:DB8:0::7", "192.0.2.7,2001:db8::7"),
     ):
-        assert load_settings(monkeypatch, PLATFORMS_ADDRESSES=variables).platforms_addresses == loaded
+        assert load_platform_settings(monkeypatch, PLATFORMS_ADDRESSES=variables).platforms_addresses == loaded
     for invalid_value in ("atrium.example", "192.0.2.7/32", "192.0.2.7,", "192.0.2"):
         with pytest.raises(SettingsError, match="PLATFORMS_ADDRESSES: must be addresses separated by commas"):
             load_settings(monkeypatch, PLATFORMS_ADDRESSES=invalid_value)

@@ -14,10 +14,10 @@ from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Partition
 from chalicelib.kernel.storage.table import MAX_TRANSACT_ITEMS, TransactionCancelled
 from chalicelib.kernel.storage.writes import Write
-from tests.harness.calls import Call, interfering, recorded
+from tests.harness.calls import Call, interfere_with_calls, record_calls
 from tests.harness.conflicts import Conflicts
-from tests.harness.faults import Fault, failing
-from tests.harness.waiting import until
+from tests.harness.faults import Fault, inject_fault
+from tests.harness.waiting import wait_until
 
 pytestmark = pytest.mark.usefixtures("aws")
 
@@ -70,9 +70,9 @@ class TestGet:
             table.write_transaction(
                 [Write("Put", (f"K{m}", "#"), item={"pk": f"K{m}", "sk": "#", "n": m}) for m in range(n, n + 25)]
             )
-        with recorded() as calls:
+        with record_calls() as calls:
             result = table.get_all((f"K{n}", "#") for n in range(260))
-        assert calls.names == ["dynamodb:BatchGetItem"] * 3
+        assert calls.call_names == ["dynamodb:BatchGetItem"] * 3
         assert {item["n"] for item in result.values()} == set(range(250))
 
     def test_a_repeated_key_is_requested_once(self) -> None:
@@ -80,9 +80,9 @@ class TestGet:
         assert list(table.get_all([("A", "#"), ("A", "#")])) == [("A", "#")]
 
     def test_no_keys_take_no_call(self) -> None:
-        with recorded() as calls:
+        with record_calls() as calls:
             assert table.get_all([]) == {}
-        assert calls.names == []
+        assert calls.call_names == []
 
 
 class PartialBatches:
@@ -91,7 +91,7 @@ class PartialBatches:
     def __init__(self, remaining: int) -> None:
         self.remaining = remaining
 
-    def before(self, call: Call) -> Any:
+    def before_call(self, call: Call) -> Any:
         if call.name != "dynamodb:BatchGetItem" or not self.remaining:
             return None
         self.remaining -= 1
@@ -99,10 +99,10 @@ class PartialBatches:
         parsed = {"Responses": {}, "UnprocessedKeys": keys, "ResponseMetadata": {"HTTPStatusCode": 200}}
         return AWSResponse("", 200, {}, None), parsed
 
-    def sent(self, event_name: str, request: Any) -> None:
+    def before_send(self, event_name: str, request: Any) -> None:
         """Do nothing."""
 
-    def after(self, call: Call) -> None:
+    def after_call(self, call: Call) -> None:
         """Do nothing."""
 
 
@@ -110,19 +110,19 @@ class TestUnprocessedKeys:
     def test_unprocessed_keys_are_requested_again(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(table, "back_off", lambda _: None)
         put("A")
-        with interfering(PartialBatches(2)):
+        with interfere_with_calls(PartialBatches(2)):
             assert table.get_all([("A", "#")]) == {("A", "#"): {"pk": "A", "sk": "#"}}
 
     def test_retries_are_limited(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(table, "back_off", lambda _: None)
         with (
-            interfering(PartialBatches(99)),
-            recorded() as calls,
+            interfere_with_calls(PartialBatches(99)),
+            record_calls() as calls,
             pytest.raises(Problem, match="unavailable") as raised,
         ):
             table.get_all([("A", "#")])
         assert raised.value.headers["Retry-After"]
-        assert len(calls.names) < 10
+        assert len(calls.call_names) < 10
 
 
 class TestQuery:
@@ -177,18 +177,18 @@ class TestDeleteBatch:
         for n in range(number):
             put("P", f"{n:03d}")
         put("Q")
-        with recorded() as calls:
+        with record_calls() as calls:
             assert table.delete_batch("P") is True
-        assert calls.names == ["dynamodb:Query", "dynamodb:TransactWriteItems"]
+        assert calls.call_names == ["dynamodb:Query", "dynamodb:TransactWriteItems"]
         assert list_sort_keys(table.query("P")) == [f"{n:03d}" for n in range(MAX_TRANSACT_ITEMS, number)]
         assert table.delete_batch("P") is False
         assert table.query("P").items == []
         assert table.get(("Q", "#"))
 
     def test_an_empty_partition_takes_no_write(self) -> None:
-        with recorded() as calls:
+        with record_calls() as calls:
             assert table.delete_batch("P") is False
-        assert calls.names == ["dynamodb:Query"]
+        assert calls.call_names == ["dynamodb:Query"]
 
 
 class TestQueryFiltered:
@@ -225,13 +225,13 @@ class ConcurrentQueries:
     def __init__(self, calls: int) -> None:
         self.barrier = Barrier(calls, timeout=10)
 
-    def before(self, _call: Call) -> None:
+    def before_call(self, _call: Call) -> None:
         self.barrier.wait()
 
-    def sent(self, event_name: str, request: Any) -> None:
+    def before_send(self, event_name: str, request: Any) -> None:
         """Do nothing."""
 
-    def after(self, call: Call) -> None:
+    def after_call(self, call: Call) -> None:
         """Do nothing."""
 
 
@@ -297,9 +297,9 @@ class TestQueryMerged:
         assert len(pages[0]) < 6
 
     def test_a_page_takes_one_round_trip_for_all_partitions(self) -> None:
-        with interfering(ConcurrentQueries(16)), recorded() as calls:
+        with interfere_with_calls(ConcurrentQueries(16)), record_calls() as calls:
             table.query_merged([f"P{n}" for n in range(16)], limit=1)
-        assert calls.names == ["dynamodb:Query"] * 16
+        assert calls.call_names == ["dynamodb:Query"] * 16
 
     def test_the_calls_are_counted_for_the_request(self) -> None:
         with aws.count_calls() as usage:
@@ -307,7 +307,7 @@ class TestQueryMerged:
         assert usage.calls == ["dynamodb:Query"] * 3
 
     def test_a_failing_partition_is_not_omitted(self) -> None:
-        with failing(Fault.THROTTLED, at=2), pytest.raises(Problem, match="unavailable"):
+        with inject_fault(Fault.THROTTLED, first_call=2), pytest.raises(Problem, match="unavailable"):
             table.query_merged(["P0", "P1", "P2"], limit=1)
 
 
@@ -327,18 +327,21 @@ class TestWriteTransaction:
         assert table.get(("A", "#")) == {"pk": "A", "sk": "#", "n": 1}
 
     def test_a_concurrent_transaction_is_reported_as_contention(self) -> None:
-        with failing(Fault.CONFLICT), pytest.raises(TransactionCancelled) as cancelled:
+        with inject_fault(Fault.CONFLICT), pytest.raises(TransactionCancelled) as cancelled:
             put("A")
         assert cancelled.value == TransactionCancelled({}, is_contended=True)
 
     def test_a_throttled_transaction_is_repeated(self) -> None:
-        with failing(Fault.CANCELLED_BY_THROTTLE, times=2) as injected:
+        with inject_fault(Fault.CANCELLED_BY_THROTTLE, times=2) as injected:
             put("A")
-        assert injected.hit
+        assert injected.failed_call
         assert table.get(("A", "#"))
 
     def test_retries_are_limited(self) -> None:
-        with failing(Fault.CANCELLED_BY_THROTTLE, times=None), pytest.raises(Problem, match="unavailable") as raised:
+        with (
+            inject_fault(Fault.CANCELLED_BY_THROTTLE, times=None),
+            pytest.raises(Problem, match="unavailable") as raised,
+        ):
             put("A")
         assert raised.value.status == 503
 
@@ -358,15 +361,15 @@ class TestIncrement:
     KEY = ("N", "#")
 
     def test_a_conflict_with_a_transaction_is_repeated(self) -> None:
-        with failing(Fault.CONFLICT, times=2) as injected:
+        with inject_fault(Fault.CONFLICT, times=2) as injected:
             assert table.increment(self.KEY, "n", 3, ttl=99_999_999_999) == 3
-        assert injected.hit == "dynamodb:UpdateItem"
+        assert injected.failed_call == "dynamodb:UpdateItem"
 
     def test_retries_are_limited(self) -> None:
-        with failing(Fault.CONFLICT, times=None), recorded() as calls, pytest.raises(Problem) as raised:
+        with inject_fault(Fault.CONFLICT, times=None), record_calls() as calls, pytest.raises(Problem) as raised:
             table.increment(self.KEY, "n", 3, ttl=99_999_999_999)
         assert (raised.value.status, raised.value.headers["Retry-After"]) == (503, "1")
-        assert 1 < len(calls.names) < 10
+        assert 1 < len(calls.call_names) < 10
         assert table.get(self.KEY) is None
 
     def test_an_increment_waits_for_a_transaction(self, conflicts: Conflicts) -> None:
@@ -375,17 +378,17 @@ class TestIncrement:
 
         with ThreadPoolExecutor(1) as threads:
             transaction = threads.submit(run_transaction, 0)
-            until(lambda: conflicts.holds(self.KEY))
+            wait_until(lambda: conflicts.is_held(self.KEY))
             assert table.increment(self.KEY, "n", 2, ttl=99_999_999_999) == 3
             transaction.result()
-        assert conflicts.refused == {self.KEY}
+        assert conflicts.rejected_keys == {self.KEY}
 
 
 class TestUnresponsiveTable:
-    @pytest.mark.parametrize("fault", [Fault.THROTTLED, Fault.BROKEN, Fault.TIMED_OUT, Fault.UNANSWERED])
+    @pytest.mark.parametrize("fault", [Fault.THROTTLED, Fault.INTERNAL_ERROR, Fault.TIMED_OUT, Fault.RESPONSE_LOST])
     def test_an_unresponsive_table_is_unavailable(self, fault: Fault) -> None:
         for operation in (lambda: table.get(("A", "#")), lambda: table.query("A"), lambda: table.get_all([("A", "#")])):
-            with failing(fault, times=None), pytest.raises(Problem, match="unavailable"):
+            with inject_fault(fault, times=None), pytest.raises(Problem, match="unavailable"):
                 operation()
 
 

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from chalicelib.kernel.outbound.ip_addresses import is_public
 from chalicelib.kernel.outbound.webhook_urls import MAX_URL_CHARACTERS, PORTS, url_host
-from tests.harness.fresh_process import fresh
+from tests.harness.fresh_process import run_in_fresh_process
 from tests.kernel.webhook_url_validation import PUBLIC_IPV4, deployed_stage, rejection_message, validate
 
 
@@ -190,4 +190,4 @@ from chalicelib.kernel.outbound.webhook_urls import TargetUrl
 TypeAdapter(TargetUrl).validate_python("https://example.com/hooks")
 print(json.dumps([name for name in ("idna", "dns", "httpcore") if name in sys.modules]))
 """
-    assert fresh(program) == []
+    assert run_in_fresh_process(program) == []

@@ -8,13 +8,13 @@ import pytest
 from chalicelib.kernel.core.settings import settings
 from tests.kernel.issued_tokens import (
     AUDIENCE,
-    GOOD_HEADER,
-    claims,
+    VALID_HEADER,
+    build_claims,
+    build_token,
     is_accepted,
-    is_unauthenticated,
-    refusal,
-    signed,
-    token,
+    is_rejected,
+    rejection,
+    sign_token,
 )
 
 pytestmark = pytest.mark.usefixtures("token_issuer")
@@ -34,7 +34,7 @@ def set_accept_id_tokens(monkeypatch: pytest.MonkeyPatch, accepted: str) -> None
 
 @pytest.mark.parametrize("typ", ["JWT", "jwt", "at+jwt", "AT+JWT", "application/at+jwt"])
 def test_a_token_with_the_type_of_an_access_token_is_accepted(typ: str) -> None:
-    assert is_accepted(signed({**GOOD_HEADER, "typ": typ}, claims()))
+    assert is_accepted(sign_token({**VALID_HEADER, "typ": typ}, build_claims()))
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_a_token_with_the_type_of_an_access_token_is_accepted(typ: str) -> None:
     ],
 )
 def test_a_token_of_another_type_is_rejected(typ: object) -> None:
-    assert is_unauthenticated(signed({**GOOD_HEADER, "typ": typ}, claims()))
+    assert is_rejected(sign_token({**VALID_HEADER, "typ": typ}, build_claims()))
 
 
 OTHER_TOKENS: dict[str, dict[str, Any]] = {
@@ -84,14 +84,14 @@ def test_a_token_that_is_no_users_bearer_token_is_rejected(
     description: str, accepted: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     set_accept_id_tokens(monkeypatch, accepted)
-    assert is_unauthenticated(token(**OTHER_TOKENS[description]))
+    assert is_rejected(build_token(**OTHER_TOKENS[description]))
 
 
 @pytest.mark.parametrize("description", ID_TOKENS)
 def test_an_id_token_is_accepted_if_the_setting_allows_it(description: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "ID token" in refusal(token(**ID_TOKENS[description])).detail
+    assert "ID token" in rejection(build_token(**ID_TOKENS[description])).detail
     set_accept_id_tokens(monkeypatch, "1")
-    assert is_accepted(token(**ID_TOKENS[description]))
+    assert is_accepted(build_token(**ID_TOKENS[description]))
 
 
 @pytest.mark.parametrize(
@@ -106,4 +106,4 @@ def test_an_id_token_is_accepted_if_the_setting_allows_it(description: str, monk
     ],
 )
 def test_an_access_token_of_a_user_is_accepted(token_claims: dict[str, Any]) -> None:
-    assert is_accepted(token(**token_claims))
+    assert is_accepted(build_token(**token_claims))

@@ -14,8 +14,8 @@ from chalicelib.kernel.transactions.unique_items import guard_key
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from tests.harness import cloud
 from tests.harness.clock import Clock
-from tests.harness.parcels import Parcel, parcel, stored
-from tests.harness.stored_records import beginning
+from tests.harness.parcels import Parcel, build_parcel, create_parcel
+from tests.harness.stored_records import new_record_fields
 
 pytestmark = pytest.mark.usefixtures("aws")
 
@@ -47,7 +47,7 @@ del KINDS["seat"]
 
 def create_seat(number: int = 7, *, hours: float = 1, **fields: object) -> Seat:
     changes = UnitOfWork(now())
-    seat = Seat(**beginning(now()), number=number, until=after(now(), hours=hours), **fields)  # type: ignore[arg-type]
+    seat = Seat(**new_record_fields(now()), number=number, until=after(now(), hours=hours), **fields)  # type: ignore[arg-type]
     changes.create(seat)
     changes.commit()
     return seat
@@ -66,13 +66,13 @@ def load_guard(number: int = 7) -> Item | None:
 
 class TestUniqueValue:
     def test_a_value_belongs_to_one_record(self) -> None:
-        stored("a")
+        create_parcel("a")
         with pytest.raises(Problem, match="slug_taken") as raised:
-            stored("a")
+            create_parcel("a")
         assert [error.pointer for error in raised.value.errors] == ["/label"]
 
     def test_a_former_value_is_reserved_for_a_retention_period(self, clock: Clock) -> None:
-        record = stored("a")
+        record = create_parcel("a")
         changes = UnitOfWork(now())
         changes.update(record, label="b")
         changes.commit()
@@ -81,14 +81,14 @@ class TestUniqueValue:
         assert (load_guard["ref"], load_guard["alias"]) == (record.id, True)
         assert abs(load_guard["ttl"] - time.time() - 90 * 86_400) < 5
         with pytest.raises(Problem, match="slug_taken"):
-            stored("a")
+            create_parcel("a")
         clock.shift(days=91)
-        assert stored("a").label == "a"
+        assert create_parcel("a").label == "a"
 
     def test_one_of_several_concurrent_creations_succeeds(self) -> None:
         def try_to_create(_: int) -> bool:
             try:
-                stored("a")
+                create_parcel("a")
             except Problem:
                 return False
             return True
@@ -99,22 +99,22 @@ class TestUniqueValue:
 
 class TestTransferredValue:
     def test_a_value_passes_to_another_record_in_one_transaction(self) -> None:
-        former = stored("a")
+        former = create_parcel("a")
         changes = UnitOfWork(now())
         changes.delete(former)
-        successor = changes.create(parcel("a"))
+        successor = changes.create(build_parcel("a"))
         changes.commit()
         stored_guard = table.get(guard_key(Parcel.by_label, successor))
         assert stored_guard is not None
         assert stored_guard["ref"] == successor.id
 
     def test_a_value_does_not_pass_from_a_record_without_it(self) -> None:
-        former = stored("a")
+        former = create_parcel("a")
         changes = UnitOfWork(now())
         changes.delete(former)
-        changes.create(parcel("a"))
+        changes.create(build_parcel("a"))
         key = guard_key(Parcel.by_label, former)
-        cloud.put({"pk": key[0], "sk": key[1], "ref": "somebody else's"})
+        cloud.put_item({"pk": key[0], "sk": key[1], "ref": "somebody else's"})
         with pytest.raises(Problem, match="slug_taken"):
             changes.commit()
 
@@ -198,4 +198,4 @@ class TestConditionalValue:
     def test_a_record_that_does_not_meet_the_condition_reserves_nothing(self) -> None:
         create_seat(left=True)
         assert load_guard() is None
-        assert [item["sk"] for item in cloud.stored()] != ["#"]
+        assert [item["sk"] for item in cloud.all_items()] != ["#"]

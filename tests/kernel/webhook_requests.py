@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Final
 
 from chalicelib.kernel.outbound.webhook_client import WebhookResponse, post_webhook
-from tests.harness.receiver import Receiver, Reply, Request
+from tests.harness.receiver import ReceivedRequest, Receiver, Reply
 
 BODY: Final = b'{"type":"organization.updated"}'
 HEADERS: Final = {"Content-Type": "application/json", "webhook-id": "01939d3c-0000-7000-8000-00000000000a"}
@@ -12,8 +12,8 @@ CLOSED: Final = "The server closed the connection without a response."
 BROKEN: Final = "The response is not HTTP, or ended before the status."
 
 
-def post(receiver: Receiver, reply: Reply | Callable[[Request], Reply] | None = None) -> WebhookResponse:
+def post(receiver: Receiver, reply: Reply | Callable[[ReceivedRequest], Reply] | None = None) -> WebhookResponse:
     """Return the response to a request that the receiver answers with this reply."""
     if reply:
-        receiver.answer = reply
+        receiver.default_reply = reply
     return post_webhook(receiver.url, BODY, HEADERS)

@@ -13,13 +13,13 @@ from chalicelib.kernel.core import logs
 from chalicelib.kernel.core.aws import reset_clients
 from chalicelib.kernel.core.settings import settings, settings_model
 from local.server.provisioning import provision
-from tests.harness.data_keys import public_halves
+from tests.harness.data_keys import public_keys_of
 
 KEYS = ("AUDIT_SIGNING_KEY", "SEAL_KEY", "ENTRY_KEY", "DATA_KEY", "TOKEN_KEY")
 
 
 @pytest.fixture
-def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def state_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A temporary `.local` folder, and an environment without settings."""
     for name in ("local.server.issuer", "local.paths", "local.server.run"):
         monkeypatch.setattr(f"{name}.STATE", tmp_path)
@@ -34,12 +34,12 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 @pytest.fixture
-def aws(state: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def aws(state_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """AWS in memory, and the settings that a process needs to use it."""
-    assert state.exists()
+    assert state_folder.exists()
     for name in KEYS:
         monkeypatch.setenv(name, base64.b64encode(bytes(32)).decode())
-    monkeypatch.setenv("AUDIT_PUBLIC_KEYS", public_halves(base64.b64encode(bytes(32)).decode()))
+    monkeypatch.setenv("AUDIT_PUBLIC_KEYS", public_keys_of(base64.b64encode(bytes(32)).decode()))
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
     with mock_aws():
@@ -47,18 +47,18 @@ def aws(state: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.fixture
-def run(aws: None, state: Path) -> None:
+def local_run(aws: None, state_folder: Path) -> None:
     """The files that a run on port 8000 leaves in its folder, with AWS in memory."""
     assert aws is None
     logs.logger()  # Create the logger now: one that is created in a test writes to the output of that test only.
     provisioned = json.dumps(dict(provision("atrium")))
-    for file in (state / "settings.json", state / "8000" / "settings.json"):
+    for file in (state_folder / "settings.json", state_folder / "8000" / "settings.json"):
         file.parent.mkdir(exist_ok=True)
         file.write_text(provisioned)
 
 
 @pytest.fixture
-def signals() -> Iterator[None]:
+def restored_signal_handlers() -> Iterator[None]:
     """Restore the signal handlers that a run replaces."""
     former = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     yield

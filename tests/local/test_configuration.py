@@ -23,8 +23,8 @@ def configured(folder: Path) -> Settings:
     return settings()
 
 
-def test_the_service_gets_all_it_needs(state: Path) -> None:
-    known = configured(state / "8000")
+def test_the_service_gets_all_it_needs(state_folder: Path) -> None:
+    known = configured(state_folder / "8000")
     assert known.stage == "local"
     assert known.public_url == URL
     assert known.aws_endpoint_url == ENDPOINT
@@ -37,17 +37,17 @@ def test_the_service_gets_all_it_needs(state: Path) -> None:
     assert all(len(from_base64(getattr(known, key.lower()))) == 32 for key in KEYS)
 
 
-def test_keys_stay_and_runs_have_their_own(state: Path) -> None:
-    first = configured(state / "8000")
-    assert configured(state / "8000") == first
-    assert configured(state / "8001").token_key != first.token_key
+def test_keys_stay_and_runs_have_their_own(state_folder: Path) -> None:
+    first = configured(state_folder / "8000")
+    assert configured(state_folder / "8000") == first
+    assert configured(state_folder / "8001").token_key != first.token_key
 
 
-def test_the_environment_wins(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_wins(state_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AUTH_ISSUER", "https://id.example.com")
     monkeypatch.setenv("MAIL_FROM", "atrium@example.com")
     monkeypatch.setenv("WEBHOOK_ALLOW_PRIVATE", "0")
-    known = configured(state / "8000")
+    known = configured(state_folder / "8000")
     assert known.auth_issuer == "https://id.example.com"
     assert known.mail_from == "atrium@example.com"
     assert known.webhook_allow_private is False
@@ -65,7 +65,7 @@ def test_sources_of_research_are_stood_in_for_unless_the_environment_names_them(
     }
 
 
-@pytest.mark.usefixtures("state")  # which gives back what is dropped here
+@pytest.mark.usefixtures("state_folder")  # which gives back what is dropped here
 def test_nothing_leads_past_the_emulator(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("AWS_ENDPOINT_URL", "AWS_PROFILE", "AWS_REGION", "TABLE_NAME", "DELIVERIES_SLOW_QUEUE_URL"):
         monkeypatch.setenv(name, "elsewhere")
@@ -75,17 +75,17 @@ def test_nothing_leads_past_the_emulator(monkeypatch: pytest.MonkeyPatch) -> Non
     assert os.environ["MAIL_FROM"] == "atrium@example.com"
 
 
-def test_the_file_is_private_and_also_where_chalice_local_looks(state: Path) -> None:
-    file = configure(state / "8000", endpoint=ENDPOINT, public_url=URL)
+def test_the_file_is_private_and_also_where_chalice_local_looks(state_folder: Path) -> None:
+    file = configure(state_folder / "8000", endpoint=ENDPOINT, public_url=URL)
     complete(file, {"jobs_queue_url": "http://127.0.0.1:4566/000000000000/atrium-jobs"})
-    assert json.loads(file.read_text()) == json.loads((state / "settings.json").read_text())
+    assert json.loads(file.read_text()) == json.loads((state_folder / "settings.json").read_text())
     assert json.loads(file.read_text())["jobs_queue_url"].endswith("/atrium-jobs")
-    assert stat.S_IMODE(file.stat().st_mode) == stat.S_IMODE((state / "settings.json").stat().st_mode) == 0o600
+    assert stat.S_IMODE(file.stat().st_mode) == stat.S_IMODE((state_folder / "settings.json").stat().st_mode) == 0o600
     config = json.loads((ROOT / ".chalice" / "config.json").read_text())
     assert config["stages"]["local"]["environment_variables"] == {"SETTINGS_FILE": ".local/settings.json"}
 
 
-@pytest.mark.usefixtures("signals", "state")
+@pytest.mark.usefixtures("restored_signal_handlers", "state_folder")
 @pytest.mark.parametrize(
     ("name", "value"),
     [
@@ -117,7 +117,7 @@ def test_a_wrong_setting_ends_it_by_name_before_anything_starts(
     assert value not in said
 
 
-def test_configuring_wrongly_raises(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_configuring_wrongly_raises(state_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DATA_KEY", "AAAA")
     with pytest.raises(SettingsError, match="DATA_KEY"):
-        configure(state / "8000", endpoint=ENDPOINT, public_url=URL)
+        configure(state_folder / "8000", endpoint=ENDPOINT, public_url=URL)

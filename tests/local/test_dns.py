@@ -39,8 +39,8 @@ def asked(address: str, name: str, kind: str) -> list[str]:
 
 
 @pytest.fixture
-def zone(state: Path) -> Path:
-    return ran(state, 8000)
+def zone(state_folder: Path) -> Path:
+    return ran(state_folder, 8000)
 
 
 @pytest.fixture
@@ -75,9 +75,9 @@ class TestTheCommand:
         main(["dns", "list"])
         assert capsys.readouterr().out == "shop.example.com AAAA 2001:db8::7\n"
 
-    def test_another_run_is_named_by_its_port(self, state: Path, zone: Path) -> None:
-        other = ran(state, 8001)
-        ran(state, 8000)
+    def test_another_run_is_named_by_its_port(self, state_folder: Path, zone: Path) -> None:
+        other = ran(state_folder, 8001)
+        ran(state_folder, 8000)
         main(["dns", "--port", "8001", "set", "a.example", "TXT", "x"])
         assert other.exists()
         assert not zone.exists()
@@ -90,7 +90,7 @@ class TestTheCommand:
         assert main(["dns", "set", *record]) == 1
         assert f"Invalid record of type {record[1]} for {record[0]}" in capsys.readouterr().err
 
-    @pytest.mark.usefixtures("state")
+    @pytest.mark.usefixtures("state_folder")
     def test_without_a_run_it_says_what_to_do(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["dns", "list"]) == 1
         assert "make run" in capsys.readouterr().err
@@ -119,8 +119,8 @@ class TestTheNameserver:
         self, address: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         with Another() as real:
-            real.says("hooks.real.dev", ["203.0.113.7"])
-            real.says("hooks.example.com", ["203.0.113.7"])
+            real.set_replies("hooks.real.dev", ["203.0.113.7"])
+            real.set_replies("hooks.example.com", ["203.0.113.7"])
             host, _, port = real.address.partition(":")
             monkeypatch.setattr(module, "_own_servers", lambda: [host])
             monkeypatch.setattr(module, "_PORT", int(port))

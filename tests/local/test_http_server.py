@@ -21,7 +21,7 @@ from local.server.http_body import MAX_BODY_BYTES
 from local.server.http_server import server_of
 from local.server.run import free_port
 from tests.harness.echo_app import echo
-from tests.harness.threaded_servers import serving
+from tests.harness.threaded_servers import serve_in_thread
 
 POST = "POST /echo HTTP/1.1\r\nHost: a\r\n"
 GET = "GET /echo HTTP/1.1\r\nHost: a\r\n\r\n"
@@ -32,7 +32,7 @@ CHUNKED = f"{POST}Transfer-Encoding: chunked\r\n\r\n"
 def port() -> Iterator[int]:
     """The port of an app that says what it was sent."""
     server = server_of(echo, Config.create(chalice_app=echo), 0)
-    with serving(server.server):
+    with serve_in_thread(server.server):
         yield server.server.server_port
 
 

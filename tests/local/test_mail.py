@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from local.__main__ import main
-from tests.harness.threaded_servers import serving
+from tests.harness.threaded_servers import serve_in_thread
 
 
 def message(subject: str, at: float) -> dict[str, Any]:
@@ -41,7 +41,7 @@ def endpoint(taken: list[dict[str, Any]]) -> Iterator[str]:
             """Say nothing of it."""
 
     server = HTTPServer(("127.0.0.1", 0), Emulator)
-    with serving(server):
+    with serve_in_thread(server):
         yield f"http://127.0.0.1:{server.server_port}"
 
 
@@ -52,9 +52,9 @@ def ran(folder: Path, endpoint: str) -> None:
 
 
 @pytest.fixture
-def run(state: Path, endpoint: str) -> str:
+def run(state_folder: Path, endpoint: str) -> str:
     """The run that was started last."""
-    ran(state, endpoint)
+    ran(state_folder, endpoint)
     return endpoint
 
 
@@ -81,20 +81,20 @@ class TestMail:
         assert capsys.readouterr() == ("", "No mail has been sent yet.\n")
 
     def test_another_run_is_named_by_its_port(
-        self, state: Path, run: str, taken: list[dict[str, Any]], capsys: pytest.CaptureFixture[str]
+        self, state_folder: Path, run: str, taken: list[dict[str, Any]], capsys: pytest.CaptureFixture[str]
     ) -> None:
-        ran(state / "8001", run)
-        ran(state, "http://127.0.0.1:1")
+        ran(state_folder / "8001", run)
+        ran(state_folder, "http://127.0.0.1:1")
         taken.append(message("Of the other", 1.0))
         assert main(["mail", "--port", "8001"]) == 0
         assert "Of the other" in capsys.readouterr().out
 
 
-def test_without_a_run_it_says_what_to_do(state: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_a_run_it_says_what_to_do(state_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["mail"]) == 1
     assert "make run" in capsys.readouterr().err
     with socket.create_server(("127.0.0.1", 0)) as server:
         silent = server.getsockname()[1]
-    ran(state, f"http://127.0.0.1:{silent}")
+    ran(state_folder, f"http://127.0.0.1:{silent}")
     assert main(["mail"]) == 1
     assert "make run" in capsys.readouterr().err

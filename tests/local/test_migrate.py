@@ -7,7 +7,7 @@ from chalicelib.features.admin.migrations.logic.migration_catalogue import MIGRA
 from local.__main__ import main
 
 
-@pytest.mark.usefixtures("run")
+@pytest.mark.usefixtures("local_run")
 @pytest.mark.parametrize("words", [[], ["--port", "8000"]])
 def test_what_is_pending_is_applied_with_a_line_for_each(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["migrate", *words]) == 0
@@ -17,7 +17,7 @@ def test_what_is_pending_is_applied_with_a_line_for_each(words: list[str], capsy
     assert capsys.readouterr().out == "Nothing was left to be applied.\n"
 
 
-@pytest.mark.usefixtures("run")
+@pytest.mark.usefixtures("local_run")
 def test_one_that_fails_is_named_with_what_to_do(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -27,7 +27,7 @@ def test_one_that_fails_is_named_with_what_to_do(
     assert "0001-lost: failed. A step ended by ModuleNotFoundError" in capsys.readouterr().err
 
 
-@pytest.mark.usefixtures("state")
+@pytest.mark.usefixtures("state_folder")
 def test_where_nothing_runs_it_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["migrate", "--port", "8001"]) == 1
     assert "Start `make run`" in capsys.readouterr().err

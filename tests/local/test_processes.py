@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from local.server.processes import Child, Fallen, start, stop
-from tests.harness.waiting import until
+from tests.harness.waiting import wait_until
 
 PATIENT = "import time; print('up', flush=True); time.sleep(60)"
 STUBBORN = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); {PATIENT}"
@@ -48,7 +48,7 @@ def test_one_that_falls_is_named_with_its_last_words(tmp_path: Path) -> None:
 
 def test_one_that_lives_is_fine_and_ends_when_asked(tmp_path: Path) -> None:
     child = python(PATIENT, tmp_path)
-    until(lambda: is_up(tmp_path))
+    wait_until(lambda: is_up(tmp_path))
     child.check()
     stop([child], seconds=10)
     assert child.process.returncode == -signal.SIGTERM
@@ -56,7 +56,7 @@ def test_one_that_lives_is_fine_and_ends_when_asked(tmp_path: Path) -> None:
 
 def test_one_that_won_t_end_is_killed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     child = python(STUBBORN, tmp_path)
-    until(lambda: is_up(tmp_path))
+    wait_until(lambda: is_up(tmp_path))
     stop([child], seconds=0.1)
     assert child.process.returncode == -signal.SIGKILL
     assert "The child did not stop" in capsys.readouterr().err
@@ -73,6 +73,6 @@ def test_none_outlives_a_parent_that_is_killed(tmp_path: Path) -> None:
     with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as parent:
         assert parent.stdout
         pid = int(parent.stdout.readline())
-        until(lambda: is_up(tmp_path))
+        wait_until(lambda: is_up(tmp_path))
         parent.kill()
-    until(lambda: not lives(pid))
+    wait_until(lambda: not lives(pid))

@@ -14,9 +14,9 @@ from infrastructure import account, configuration
 from local.__main__ import main
 from local.tools import redrive as module
 from tests.harness import cloud
-from tests.harness.api import Api
-from tests.harness.organizations import Founded
-from tests.harness.workers import Workers, bodies
+from tests.harness.api import ApiClient
+from tests.harness.organizations import CreatedOrganization
+from tests.harness.workers import Workers, queued_bodies
 
 GONE = ("O#gone", "#")
 
@@ -32,7 +32,7 @@ def here(monkeypatch: pytest.MonkeyPatch, _aws: None) -> Iterator[None]:
 
 
 def messages(name: str) -> list[Any]:
-    queue = next(queue for queue in cloud.queues() if queue.name == f"atrium-{name}")
+    queue = next(queue for queue in cloud.get_queues() if queue.name == f"atrium-{name}")
     return queue._messages  # noqa: SLF001 - as moto holds them
 
 
@@ -50,9 +50,9 @@ def said(capsys: pytest.CaptureFixture[str], *words: str) -> list[str]:
 
 class TestADryRun:
     def test_says_what_each_is_about_and_changes_nothing(
-        self, capsys: pytest.CaptureFixture[str], api: Api, organization: Founded
+        self, capsys: pytest.CaptureFixture[str], api: ApiClient, organization: CreatedOrganization
     ) -> None:
-        assert api.patch(organization.path, as_=organization.owner, json={"name": "Engines"}).status == 200
+        assert api.patch(organization.path, caller=organization.owner, json={"name": "Engines"}).status == 200
         client("sqs").send_message(QueueUrl=settings().jobs_queue_url, MessageBody="no JSON")
         enqueue("erasures.run", GONE)
         enqueue("of.another.release", GONE)
@@ -103,7 +103,7 @@ class TestADryRun:
 
 class TestSending:
     def test_brings_them_back_and_the_work_is_done(
-        self, capsys: pytest.CaptureFixture[str], organization: Founded, workers: Workers
+        self, capsys: pytest.CaptureFixture[str], organization: CreatedOrganization, workers: Workers
     ) -> None:
         give_up("events.fifo")
         lines = said(capsys, "--send", "--queue", "events")
@@ -120,11 +120,11 @@ class TestSending:
     def test_keeps_the_order_of_a_group_and_deduplicates_anew(self, capsys: pytest.CaptureFixture[str]) -> None:
         for number in range(23):
             notify_ledger("log", f"d{number}", [("task", (str(number), "#"))])
-        before = bodies("events.fifo")
+        before = queued_bodies("events.fifo")
         former = {message.deduplication_id for message in messages("events.fifo")}
         give_up("events.fifo")
         said(capsys, "--send")
-        assert bodies("events.fifo") == before
+        assert queued_bodies("events.fifo") == before
         fresh = {message.deduplication_id for message in messages("events.fifo")}
         assert len(fresh) == 23
         assert not fresh & former
@@ -134,7 +134,7 @@ class TestSending:
     ) -> None:
         for number in range(5):
             enqueue("erasures.run", (str(number), "#"))
-        wanted = set(bodies("jobs"))
+        wanted = set(queued_bodies("jobs"))
         give_up("jobs")
         sends = 0
         sqs: Any = module.sqs()
@@ -152,16 +152,16 @@ class TestSending:
         told = capsys.readouterr()
         assert "atrium-jobs-dead: 2 sent back (2 of erasures.run)" in told.out
         assert "Run the same command to continue" in told.err
-        assert set(bodies("jobs")) | {message.body for message in messages("jobs-dead")} == wanted
+        assert set(queued_bodies("jobs")) | {message.body for message in messages("jobs-dead")} == wanted
         assert said(capsys, "--send")[-1] == "3 sent back. What fails again is given up again."
-        assert set(bodies("jobs")) == wanted
+        assert set(queued_bodies("jobs")) == wanted
 
     def test_leaves_alone_what_this_release_would_give_up_again(self, capsys: pytest.CaptureFixture[str]) -> None:
         poison = ["no JSON", "[]", json.dumps({"neither": "log nor task"}), json.dumps({"task": "erasures.run"})]
         for body in poison:
             client("sqs").send_message(QueueUrl=settings().jobs_queue_url, MessageBody=body)
         enqueue("of.another.release", GONE)
-        poison.append(bodies("jobs")[-1])
+        poison.append(queued_bodies("jobs")[-1])
         enqueue("erasures.run", GONE)
         give_up("jobs")
         left = "1 of erasures.run, 1 of of.another.release, 2 of what is not JSON, 1 of what names no task"
@@ -171,7 +171,7 @@ class TestSending:
         ]
         told = "\n".join(said(capsys, "--queue", "jobs"))
         assert told.count("given up again") == told.count("received") == len(poison)
-        assert [json.loads(body)["pk"] for body in bodies("jobs")] == ["O#gone"]
+        assert [json.loads(body)["pk"] for body in queued_bodies("jobs")] == ["O#gone"]
         assert [message.body for message in messages("jobs-dead")] == poison
 
     def test_leaves_what_is_given_up_meanwhile(self, capsys: pytest.CaptureFixture[str]) -> None:
@@ -180,7 +180,7 @@ class TestSending:
         give_up("jobs")
         messages("jobs-dead")[0].sent_timestamp += 60_000
         assert said(capsys, "--send")[-1].startswith("1 sent back")
-        assert [json.loads(body)["task"] for body in bodies("jobs")] == ["api_keys.expire"]
+        assert [json.loads(body)["task"] for body in queued_bodies("jobs")] == ["api_keys.expire"]
         (left,) = messages("jobs-dead")
         assert json.loads(left.body)["task"] == "erasures.run"
 

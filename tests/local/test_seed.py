@@ -21,17 +21,17 @@ from local.seed.library import fill
 from local.seed.organization import Company, named
 from local.seed.seeding import seed
 from local.server.issuer import Issuer
-from tests.conftest import Configure
+from tests.conftest import SettingsOverride
 from tests.harness import snapshots
-from tests.harness.api import Api
-from tests.harness.scenes import scene
-from tests.harness.seeded import InMemory, There, all_there, said
+from tests.harness.api import ApiClient
+from tests.harness.scenes import cached_scenario
+from tests.harness.seeded import InMemoryTransport, Records, comparable_records, read_all_records
 
 ADDRESS = "http://127.0.0.1:8000"
 ENDS = (12, *[31] * 20)
 """At which of its changes each seed ends: the first one while somebody has an invitation, and has not answered it."""
 
-Reaching = Callable[[InMemory], Service]
+Reaching = Callable[[InMemoryTransport], Service]
 
 
 @pytest.fixture(autouse=True)
@@ -41,13 +41,13 @@ def _no_workers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def reaching(configure: Configure, tmp_path: Path) -> Iterator[Reaching]:
+def reaching(configure: SettingsOverride, tmp_path: Path) -> Iterator[Reaching]:
     """Return the service as the seed calls it, by a transport."""
     issuer = Issuer(tmp_path / "issuer")
     configure(**issuer.settings(), webhook_allow_private="1")
     with ExitStack() as services:
 
-        def reach(transport: InMemory) -> Service:
+        def reach(transport: InMemoryTransport) -> Service:
             service = Service.at(ADDRESS, issuer, transport)
             services.enter_context(service.http)
             return service
@@ -56,22 +56,22 @@ def reaching(configure: Configure, tmp_path: Path) -> Iterator[Reaching]:
 
 
 @pytest.fixture
-def service(api: Api, reaching: Reaching) -> Service:
-    return reaching(InMemory(api))
+def service(api: ApiClient, reaching: Reaching) -> Service:
+    return reaching(InMemoryTransport(api))
 
 
 @pytest.fixture
-def there(service: Service) -> There:
+def there(service: Service) -> Records:
     """All that a seed leaves."""
 
-    def seeded() -> There:
+    def seeded() -> Records:
         seed(service)
-        return all_there(service)
+        return read_all_records(service)
 
-    return scene("seeded", seeded)
+    return cached_scenario("seeded", seeded)
 
 
-def test_every_role_is_there_and_each_answer_to_an_invitation(there: There) -> None:
+def test_every_role_is_there_and_each_answer_to_an_invitation(there: Records) -> None:
     roles = Counter(member["role"] for member in there["organizations/members"])
     assert roles["owner"] == 1
     assert min(roles[role] for role in ("admin", "editor", "member")) >= 2
@@ -82,7 +82,7 @@ def test_every_role_is_there_and_each_answer_to_an_invitation(there: There) -> N
     assert outside
 
 
-def test_two_platforms_are_furnished(there: There) -> None:
+def test_two_platforms_are_furnished(there: Records) -> None:
     published, draft = there["platforms"]
     assert (published["status"], published["joinPolicy"], draft["status"]) == ("published", "open", "draft")
     for platform in (published, draft):
@@ -101,13 +101,13 @@ def test_two_platforms_are_furnished(there: There) -> None:
         assert len(there[what]) > 2
 
 
-def test_the_taxonomy_is_three_levels_deep_and_lies_on_spaces_and_pages(there: There) -> None:
+def test_the_taxonomy_is_three_levels_deep_and_lies_on_spaces_and_pages(there: Records) -> None:
     assert {node["depth"] for node in there["platforms/taxonomy-nodes"]} == {1, 2, 3}
     assert {node["kind"] for node in there["platforms/taxonomy-nodes"]} == {"term", "system"}
     assert {attachment["entityType"] for attachment in there["platforms/taxonomy-attachments"]} == {"space", "page"}
 
 
-def test_a_site_of_a_dozen_pages_is_published(there: There) -> None:
+def test_a_site_of_a_dozen_pages_is_published(there: Records) -> None:
     statuses = Counter(page["status"] for page in there["sites/pages"])
     assert statuses["published"] >= 12
     assert (statuses["draft"], statuses["scheduled"]) == (1, 1)
@@ -120,7 +120,7 @@ def test_a_site_of_a_dozen_pages_is_published(there: There) -> None:
     assert len(there["sites/navigation"]) == 2
 
 
-def test_every_link_of_the_site_leads_to_one_of_its_published_pages(there: There) -> None:
+def test_every_link_of_the_site_leads_to_one_of_its_published_pages(there: Records) -> None:
     published = {page["path"] for page in there["sites/pages"] if page["status"] == "published"}
     text = json.dumps([page["blocks"] for page in there["sites/pages"]])
     links = re.findall(r"\]\((/[^)]*)\)", text) + re.findall(r'"url": "(/[^"]*)"', text)
@@ -130,14 +130,14 @@ def test_every_link_of_the_site_leads_to_one_of_its_published_pages(there: There
     assert targets - {"/guides/:splat"} <= published
 
 
-def test_leads_stand_at_every_status_but_withdrawn(there: There) -> None:
+def test_leads_stand_at_every_status_but_withdrawn(there: Records) -> None:
     statuses = {"new", "contacted", "qualified", "converted", "unqualified", "spam"}
     assert {lead["status"] for lead in there["leads"]} == statuses
     assert any(lead["notes"] for lead in there["leads"])
     assert {submission["source"] for lead in there["leads"] for submission in lead["submissions"]} > {"open day"}
 
 
-def test_it_says_where_to_look(service: Service, there: There) -> None:
+def test_it_says_where_to_look(service: Service, there: Records) -> None:
     told = seed(service)
     (organization,) = there["organizations"]
     assert organization["id"] in told
@@ -146,34 +146,34 @@ def test_it_says_where_to_look(service: Service, there: There) -> None:
 
 
 @pytest.mark.usefixtures("there")
-def test_what_is_seeded_already_is_not_written_again(api: Api, reaching: Reaching) -> None:
-    before, again = snapshots.stored(), InMemory(api)
+def test_what_is_seeded_already_is_not_written_again(api: ApiClient, reaching: Reaching) -> None:
+    before, again = snapshots.items_by_key(), InMemoryTransport(api)
     seed(reaching(again))
-    assert again.changes == 0
-    assert snapshots.stored() == before
+    assert again.change_count == 0
+    assert snapshots.items_by_key() == before
 
 
-def test_what_somebody_changed_stays_changed(service: Service, there: There) -> None:
+def test_what_somebody_changed_stays_changed(service: Service, there: Records) -> None:
     owner = service.called_by(named(OWNER))
     owner.patch(f"/platforms/{there['platforms'][0]['id']}/theme", {"mode": "dark"})
     owner.patch(f"/organizations/{there['organizations'][0]['id']}", {"slug": "harrowmere-group"})
     lead = next(lead for lead in there["leads"] if lead["status"] == "contacted")
     operator(service).patch(f"/marketing-leads/{lead['id']}/status", {"status": "withdrawn"})
-    changed = snapshots.stored()
+    changed = snapshots.items_by_key()
     seed(service)
-    assert snapshots.stored() == changed
+    assert snapshots.items_by_key() == changed
 
 
 @pytest.mark.parametrize("answered", [False, True])
 def test_a_seed_that_ended_is_completed_by_those_after_it(
-    api: Api, reaching: Reaching, there: There, *, answered: bool
+    api: ApiClient, reaching: Reaching, there: Records, *, answered: bool
 ) -> None:
-    snapshots.put_back({})
-    transports = [InMemory(api, ends=change, answered=answered) for change in ENDS]
+    snapshots.restore_snapshot({})
+    transports = [InMemoryTransport(api, ends=change, answered=answered) for change in ENDS]
     ended = list(takewhile(lambda transport: not completes(reaching(transport)), transports))
     assert 3 < len(ended) < len(ENDS)
-    completed = all_there(reaching(InMemory(api)))
-    assert said(completed) == said(there)
+    completed = read_all_records(reaching(InMemoryTransport(api)))
+    assert comparable_records(completed) == comparable_records(there)
     assert events(completed) == events(there)
 
 
@@ -186,7 +186,7 @@ def completes(service: Service) -> bool:
     return True
 
 
-def events(there: There) -> Counter[str]:
+def events(there: Records) -> Counter[str]:
     """Return how often what happened, but for invitations: one whose link was lost is revoked, and made again."""
     types = [entry["type"] for entry in there["organizations/audit-log"]]
     return Counter(event for event in types if ".invitation." not in event)
@@ -266,12 +266,12 @@ class TestAJobOfResearch:
         assert told in str(raised.value)
 
 
-def test_a_run_that_was_never_started_is_missed(state: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_that_was_never_started_is_missed(state_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["seed"]) == 1
     assert "make run" in capsys.readouterr().err
     assert main(["seed", "--port", "1"]) == 1
     assert "No service answers at http://127.0.0.1:1" in capsys.readouterr().err
-    (state / "settings.json").write_text(json.dumps({"public_url": "http://127.0.0.1:1"}))
+    (state_folder / "settings.json").write_text(json.dumps({"public_url": "http://127.0.0.1:1"}))
     assert main(["seed"]) == 1
     assert "No service answers at http://127.0.0.1:1" in capsys.readouterr().err
 

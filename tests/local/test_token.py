@@ -21,12 +21,12 @@ def verified(token: str, folder: Path) -> dict[str, Any]:
     return jwt.decode(token, key, algorithms=["ES256"], audience=AUDIENCE, issuer=ISSUER)
 
 
-def test_the_command_prints_a_token_alone(state: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_prints_a_token_alone(state_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["token", "--name", "demo"]) == 0
     printed = capsys.readouterr()
     assert printed.err == ""
     assert len(printed.out.splitlines()) == 1
-    claims = verified(printed.out.strip(), state / "issuer")
+    claims = verified(printed.out.strip(), state_folder / "issuer")
     assert claims["name"] == claims["preferred_username"] == "demo"
     assert claims["email"] == "demo@example.com"
     assert claims["email_verified"] is True
@@ -41,12 +41,12 @@ def test_a_name_always_means_the_same_user(tmp_path: Path) -> None:
     assert subs[0] != verified(Issuer(tmp_path / "a").token(Person("other")), tmp_path / "a")["sub"]
 
 
-def test_everything_about_the_user_can_be_said(state: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_everything_about_the_user_can_be_said(state_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     sub = "01890a5d-ac96-774b-bcce-b302099a8057"
     said = ["--email", "ann@corp.example", "--sub", sub, "--full-name", "Ann Other", "--operator"]
     said += ["--expires-in", "60"]
     main(["token", "--name", "ann", *said])
-    claims = verified(capsys.readouterr().out.strip(), state / "issuer")
+    claims = verified(capsys.readouterr().out.strip(), state_folder / "issuer")
     assert claims["sub"] == sub
     assert claims["email"] == "ann@corp.example"
     assert (claims["name"], claims["preferred_username"]) == ("Ann Other", "ann")

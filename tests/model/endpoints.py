@@ -16,14 +16,16 @@ _ANSWERS: Final = {
 
 
 @dataclass
-class Endpoints:
+class FakeEndpoints:
     """The accepted messages by URL, in order of their arrival."""
 
     state: str = "well"
-    arrived: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    accepted_messages: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
 
     def post(self, url: str, body: bytes, headers: Any, _seconds: float | None = None) -> WebhookResponse:
         """Respond to a message, and store it if it is accepted."""
         if self.state == "well":
-            self.arrived.setdefault(url, []).append(json.loads(body) | {"webhook-id": headers.get("webhook-id")})
+            self.accepted_messages.setdefault(url, []).append(
+                json.loads(body) | {"webhook-id": headers.get("webhook-id")}
+            )
         return WebhookResponse(body="", duration_ms=7, **_ANSWERS[self.state])  # type: ignore[arg-type]

@@ -3,7 +3,7 @@
 from typing import Final
 
 from tests.model.entities import Json
-from tests.model.story import Story
+from tests.model.story import ModelRun
 
 
 def _sender(who: str | int = "ada") -> Json:
@@ -47,7 +47,7 @@ INITIAL_STEPS: Final[list[tuple[str, Json]]] = [
 ]
 
 
-def begun(run: Story) -> Story:
+def run_initial_steps(run: ModelRun) -> ModelRun:
     """Execute the initial steps and return the run."""
     for name, arguments in INITIAL_STEPS:
         run.execute_step(name, arguments)

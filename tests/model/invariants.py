@@ -10,7 +10,7 @@ from tests.model.action_groups.sites import publication_of
 from tests.model.action_groups.taxonomy import paths_of
 from tests.model.entities import SYSTEM, ModelRecord
 from tests.model.interface import is_event_in_areas
-from tests.model.story import KINDS_WITH_HEALTH, Sender, Story
+from tests.model.story import KINDS_WITH_HEALTH, ModelRun, Sender
 
 LISTS: Final = {
     "member": "members",
@@ -43,7 +43,7 @@ _FIELDS_CHANGED_BY_OTHERS: Final = {
 _UNCHECKED_FIELDS: Final = ("lastUsedAt", "failingSince", "version", "updatedAt")
 
 
-def check_final_state(run: Story) -> None:
+def check_final_state(run: ModelRun) -> None:
     """Run all pending work and compare the whole state with the model."""
     run.endpoints.state = "well"
     for organization in (t for t in run.model.records if t.kind == "organization"):
@@ -56,7 +56,7 @@ def check_final_state(run: Story) -> None:
     run.pass_time(days=1)
     run_until_idle(run)
     apply_elapsed_time(run)
-    evidence.assert_proven()
+    evidence.assert_logs_are_proven()
     for organization in run.model.list_existing("organization"):
         _check_records_and_lists(run, organization)
         _check_trees(run, organization)
@@ -66,11 +66,11 @@ def check_final_state(run: Story) -> None:
     expected_entries = sorted(
         (t.type, t.operation_id, str(t.actor_id)) for t in run.model.expected_entries.get(SYSTEM, [])
     )
-    entries = run.api.items("/system/audit-log", as_=run.people["operator"], query={"limit": 100})
+    entries = run.api.get_items("/system/audit-log", caller=run.people["operator"], query={"limit": 100})
     assert sorted((e["type"], e["context"]["operationId"], str(e["actor"]["id"])) for e in entries) == expected_entries
 
 
-def _check_records_and_lists(run: Story, organization: ModelRecord) -> None:
+def _check_records_and_lists(run: ModelRun, organization: ModelRecord) -> None:
     owner = run.owner_of(organization)
     for record in [t for t in run.model.records if t.exists and organization in t.self_and_containers]:
         response = run.read_as_owner(record)
@@ -86,27 +86,27 @@ def _check_records_and_lists(run: Story, organization: ModelRecord) -> None:
             for t in run.model.records
             if t.exists and organization in t.self_and_containers and _contains_kind(t, kind)
         ]:
-            listed = run.api.items(f"{record.path}/{list_path}", as_=owner, query={"limit": 7})
+            listed = run.api.get_items(f"{record.path}/{list_path}", caller=owner, query={"limit": 7})
             expected = run.model.list_existing(kind, record)
             if kind == "space":
                 expected = sorted(expected, key=lambda space: (space.fields["position"], space.id))
             assert [item["id"] for item in listed] == [record.id for record in expected], f"{kind} of {record.fields}"
 
 
-def _check_trees(run: Story, organization: ModelRecord) -> None:
+def _check_trees(run: ModelRun, organization: ModelRecord) -> None:
     owner = run.owner_of(organization)
     for platform in run.model.list_existing("platform", organization):
-        nodes = run.api.items(f"{platform.path}/taxonomy-nodes", as_=owner, query={"limit": 9})
+        nodes = run.api.get_items(f"{platform.path}/taxonomy-nodes", caller=owner, query={"limit": 9})
         assert {node["id"]: node["path"] for node in nodes} == paths_of(run, platform)
     for site in run.model.list_existing("site", organization):
         publication = publication_of(site)
-        listed = run.api.items(f"{site.path}/pages", as_=owner, query={"limit": 9})
-        assert {page["id"]: page["path"] for page in listed} == publication.drafts
-        published = {page: page_state.published for page, page_state in publication.pages.items()}
+        listed = run.api.get_items(f"{site.path}/pages", caller=owner, query={"limit": 9})
+        assert {page["id"]: page["path"] for page in listed} == publication.draft_paths
+        published = {page: page_state.published_revision for page, page_state in publication.pages.items()}
         assert {page["id"]: page["publishedRevisionId"] for page in listed} == published
-        manual = {r["id"] for r in run.api.items(f"{site.path}/redirects", as_=owner) if r["origin"] == "manual"}
+        manual = {r["id"] for r in run.api.get_items(f"{site.path}/redirects", caller=owner) if r["origin"] == "manual"}
         assert manual == {redirect.id for redirect in run.model.list_existing("redirect", site)}
-        for page, path in publication.public.items() if site.fields["status"] == "published" else ():
+        for page, path in publication.public_paths.items() if site.fields["status"] == "published" else ():
             response = visit(run, site, path)
             is_redirected = path in {
                 r.fields["fromPath"] for r in run.model.list_existing("redirect", site) if r.fields["enabled"]
@@ -128,9 +128,11 @@ def _assert_same_fields(actual: Json, expected: Json, *ignored: str) -> None:
     assert actual_fields == expected_fields, f"{actual_fields} instead of {expected_fields}"
 
 
-def _check_log(run: Story, organization: ModelRecord) -> list[Json]:
+def _check_log(run: ModelRun, organization: ModelRecord) -> list[Json]:
     """Assert that the log has exactly one entry for each change, in order."""
-    entries = run.api.items(f"{organization.path}/audit-log", as_=run.owner_of(organization), query={"limit": 100})
+    entries = run.api.get_items(
+        f"{organization.path}/audit-log", caller=run.owner_of(organization), query={"limit": 100}
+    )
     entries.sort(key=lambda entry: entry["sequence"])  # Several entries may have the same timestamp.
     requested = [entry for entry in entries if entry["actor"]["type"] != "system"]
     expected_entries = run.model.expected_entries.get(organization.id, [])
@@ -147,26 +149,30 @@ def _check_log(run: Story, organization: ModelRecord) -> list[Json]:
     )
     assert [entry["sequence"] for entry in entries] == [*range(1, len(entries) + 1)]
     assert len({entry["id"] for entry in entries}) == len(entries)
-    response = run.api.get(f"{organization.path}/audit-log/verify-integrity", as_=run.owner_of(organization))
+    response = run.api.get(f"{organization.path}/audit-log/verify-integrity", caller=run.owner_of(organization))
     report = response.json
     assert (report["valid"], report["pendingEntries"], report["treeSize"]) == (True, 0, len(entries)), report
     return entries
 
 
-def _check_deliveries(run: Story, organization: ModelRecord, entries: list[Json]) -> None:
+def _check_deliveries(run: ModelRun, organization: ModelRecord, entries: list[Json]) -> None:
     """Assert that each event reached its subscribers, or that a delivery explains why it did not."""
     expected = _expected_deliveries(entries)
     for webhook in run.model.list_existing("webhook", organization):
-        listed = run.api.items(f"{webhook.path}/deliveries", as_=run.owner_of(organization), query={"limit": 100})
+        listed = run.api.get_items(
+            f"{webhook.path}/deliveries", caller=run.owner_of(organization), query={"limit": 100}
+        )
         assert {delivery["eventId"] for delivery in listed} == expected[webhook.id].keys()
-        arrived = {delivery["webhook-id"] for delivery in run.endpoints.arrived.get(webhook.fields["url"], [])}
+        arrived = {
+            delivery["webhook-id"] for delivery in run.endpoints.accepted_messages.get(webhook.fields["url"], [])
+        }
         for delivery in listed:
             assert delivery["status"] in ("succeeded", "skipped"), delivery
             assert delivery["status"] == "skipped" or delivery["eventId"] in arrived
             assert expected[webhook.id][delivery["eventId"]] or delivery["status"] == "skipped"
     for channel in run.model.list_existing("channel", organization):
         ids_by_sequence = {entry["sequence"]: entry["id"] for entry in entries}
-        messages = run.endpoints.arrived.get(channel.internal["url"], [])
+        messages = run.endpoints.accepted_messages.get(channel.internal["url"], [])
         arrived = {ids_by_sequence[delivery["event"]["sequence"]] for delivery in messages}
         assert arrived <= expected[channel.id].keys()
         if channel.fields["enabled"] and all(expected[channel.id].values()):
@@ -196,13 +202,13 @@ def _matches(patterns: list[str], event: str) -> bool:
     return any(p in ("*", event) or (p.endswith(".*") and event.startswith(p[:-1])) for p in patterns)
 
 
-def _check_delivery_isolation(run: Story) -> None:
+def _check_delivery_isolation(run: ModelRun) -> None:
     """Assert that no event of an organization arrived at another organization's subscribers."""
     owners: dict[str, str] = {}
     for record in run.model.records:
         if record.kind in ("webhook", "channel"):
             owners[record.internal.get("url") or record.fields["url"]] = record.log_id
-    for url, messages in run.endpoints.arrived.items():
+    for url, messages in run.endpoints.accepted_messages.items():
         for message in messages:
             actual = message.get("event", message)
             assert actual["organizationId"] == owners[url], f"{message} arrived at {url}"

@@ -9,13 +9,13 @@ from hypothesis.stateful import RuleBasedStateMachine, rule
 from local.paths import ROOT
 from tests.model.actions import ACTION_GROUPS, steps_for_group
 from tests.model.invariants import check_final_state
-from tests.model.story import Story
+from tests.model.story import ModelRun
 
 FAILED: Final = ROOT / "build/model/failed.json"
 """The steps of the last failed run. After Hypothesis has shrunk it, this is the shortest one."""
 
 
-def create_state_machine(begin: Callable[[], Story]) -> type[RuleBasedStateMachine]:
+def create_state_machine(begin: Callable[[], ModelRun]) -> type[RuleBasedStateMachine]:
     """Return a state machine whose runs begin in the state that `begin` returns."""
 
     class ServiceStateMachine(RuleBasedStateMachine):
@@ -49,7 +49,7 @@ def _create_rule(group: str) -> Callable[[Any, tuple[str, Any]], None]:
 
 
 @contextmanager
-def save_steps_on_failure(run: Story) -> Iterator[None]:
+def save_steps_on_failure(run: ModelRun) -> Iterator[None]:
     """Save the steps of a run if the block fails."""
     try:
         yield

@@ -6,11 +6,11 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from tests.harness.api import Answer, Api
+from tests.harness.api import ApiClient, ApiResponse
 from tests.harness.callers import Person
 from tests.harness.clock import Clock
 from tests.harness.workers import Workers
-from tests.model.endpoints import Endpoints
+from tests.model.endpoints import FakeEndpoints
 from tests.model.entities import Caller, ExpectedEntry, Json, Model, ModelRecord
 from tests.model.interface import OPERATIONS, InterfaceOperation
 
@@ -46,28 +46,28 @@ class KeyedRequest:
     path: str
     body: Any
     key: str
-    response: Answer
+    response: ApiResponse
     sent_at_seconds: float
 
 
 @dataclass
-class Story:
+class ModelRun:
     """A run: the steps so far, and the state that the service should have by now (`model`)."""
 
-    api: Api
+    api: ApiClient
     workers: Workers
     clock: Clock
     people: Mapping[str, Person]
-    endpoints: Endpoints
+    endpoints: FakeEndpoints
     model: Model = field(default_factory=Model)
     keyed_requests: list[KeyedRequest] = field(default_factory=list)
     steps: list[tuple[str, Json]] = field(default_factory=list)
-    seconds: float = 0
+    elapsed_seconds: float = 0
 
-    def goes_on(self, api: Api, workers: Workers, clock: Clock) -> "Story":
+    def continue_from(self, api: ApiClient, workers: Workers, clock: Clock) -> "ModelRun":
         """Return a copy of this run that continues from its state."""
         model, keyed_requests, endpoints = deepcopy((self.model, self.keyed_requests, self.endpoints))
-        return Story(api, workers, clock, self.people, endpoints, model, keyed_requests, [], self.seconds)
+        return ModelRun(api, workers, clock, self.people, endpoints, model, keyed_requests, [], self.elapsed_seconds)
 
     def execute_step(self, name: str, arguments_as_json: Json) -> None:
         """Execute a step: the action of that name, with arguments in their recorded form."""
@@ -84,7 +84,7 @@ class Story:
     def pass_time(self, *, seconds: float = 0, days: float = 0) -> None:
         """Move the clock forward."""
         self.clock.shift(seconds=seconds, days=days)
-        self.seconds += seconds + days * _DAY_SECONDS
+        self.elapsed_seconds += seconds + days * _DAY_SECONDS
 
     def _resolve_sender(self, who: str | int, match: str | None = None, once: int | None = None) -> Sender:
         """Return the sender of a step's requests. A number selects an API key, counted from the newest."""
@@ -116,7 +116,7 @@ class Story:
         alternative_container: ModelRecord | None = None,
         query: Json | None = None,
         **path_parameters: str,
-    ) -> Answer | None:
+    ) -> ApiResponse | None:
         """Send a request and return the response, or None if it was rejected as the model expects.
 
         `refusal` is the expected status and code for authorized callers; `possible_refusals` are those that the model
@@ -147,12 +147,12 @@ class Story:
             )
         request_headers = {**conditions, **({"Idempotency-Key": key} if key else {})}
         response = self.api.request(
-            operation_row.method, path, as_=credential, json=body, query=query, headers=request_headers
+            operation_row.method, path, caller=credential, json=body, query=query, headers=request_headers
         )
         if access_refusal == "replayed" and first_request:
             self.assert_replayed(first_request, response)
             return None
-        actual = response.code if response.status >= _FIRST_ERROR_STATUS else str(response.status)
+        actual = response.status_and_code if response.status >= _FIRST_ERROR_STATUS else str(response.status)
         if access_refusal is None and refusal is None and actual in possible_refusals:
             return None
         is_after_precondition = refusal is None or refusal[:3] in ("409", "429")
@@ -165,18 +165,18 @@ class Story:
             return None
         if key:
             self.keyed_requests.append(
-                KeyedRequest(operation_row, caller, container, record, path, body, key, response, self.seconds)
+                KeyedRequest(operation_row, caller, container, record, path, body, key, response, self.elapsed_seconds)
             )
         return response
 
     @staticmethod
-    def assert_replayed(first_request: KeyedRequest, response: Answer) -> None:
+    def assert_replayed(first_request: KeyedRequest, response: ApiResponse) -> None:
         """Assert that the response to a repeated request equals the first response."""
         assert response.headers.get("Idempotency-Replayed") == "true", response.text
-        assert response.said == first_request.response.said
+        assert response.comparable_content == first_request.response.comparable_content
 
     def _is_key_retained(self, keyed_request: KeyedRequest) -> bool:
-        return self.seconds - keyed_request.sent_at_seconds < _DAY_SECONDS
+        return self.elapsed_seconds - keyed_request.sent_at_seconds < _DAY_SECONDS
 
     def repeat(self, keyed_request: KeyedRequest) -> None:
         """Send a request again with its idempotency key."""
@@ -188,10 +188,10 @@ class Story:
             return  # The service would execute it again.
         headers = {"Idempotency-Key": keyed_request.key}
         response = self.api.request(
-            "POST", keyed_request.path, as_=credential, json=keyed_request.body, headers=headers
+            "POST", keyed_request.path, caller=credential, json=keyed_request.body, headers=headers
         )
         if expected_refusal:
-            self._assert_status(response.code, expected_refusal, response)
+            self._assert_status(response.status_and_code, expected_refusal, response)
         else:
             self.assert_replayed(keyed_request, response)
 
@@ -203,7 +203,7 @@ class Story:
         return {"If-Match": self.read_as_owner(record).headers.get("ETag", '"nothing.is.there"')}
 
     @staticmethod
-    def _assert_status(actual: str, expected: str, response: Answer) -> None:
+    def _assert_status(actual: str, expected: str, response: ApiResponse) -> None:
         assert actual == expected, f"{response.path}: {actual} instead of {expected}: {response.text}"
 
     def owner_of(self, record: ModelRecord) -> Person:
@@ -213,12 +213,12 @@ class Story:
             return self.people["operator"]
         return next(p for p in self.people.values() if p.id == organization.fields["ownerId"])
 
-    def read_as_owner(self, record: ModelRecord) -> Answer:
+    def read_as_owner(self, record: ModelRecord) -> ApiResponse:
         """Return the response to the owner who reads a record."""
-        return self.api.get(record.path, as_=self.owner_of(record))
+        return self.api.get(record.path, caller=self.owner_of(record))
 
     def add_created_record(
-        self, kind: str, response: Answer, container: ModelRecord | None, expected: Json, *secret_names: str
+        self, kind: str, response: ApiResponse, container: ModelRecord | None, expected: Json, *secret_names: str
     ) -> ModelRecord:
         """Add a created record to the model. `secret_names` are fields that only this response contains."""
         shown = response.json
@@ -235,7 +235,7 @@ class Story:
         self.model.records.append(created)
         return created
 
-    def apply_change(self, record: ModelRecord, response: Answer, changed_fields: Json, **secrets: Any) -> bool:
+    def apply_change(self, record: ModelRecord, response: ApiResponse, changed_fields: Json, **secrets: Any) -> bool:
         """Apply a change to the model and return whether it changed anything. All other fields must be unchanged."""
         fields, before = response.json, record.fields
         expected = {**before, **changed_fields}

@@ -16,9 +16,9 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from tests.model.invariants import check_final_state
 from tests.model.machine import create_state_machine
-from tests.model.story import Story
+from tests.model.story import ModelRun
 
-Begin = Callable[[], Story]
+Begin = Callable[[], ModelRun]
 
 REPRODUCIBLE: Final = settings(
     max_examples=25, stateful_step_count=35, deadline=None, derandomize=True, database=None, print_blob=False
@@ -38,14 +38,14 @@ def settings_of_rounds() -> Iterator[settings]:
         yield RANDOM
 
 
-def test_service_matches_the_model(begin: Begin) -> None:
+def test_service_matches_the_model(begin_run: Begin) -> None:
     for round_settings in settings_of_rounds():
-        run_state_machine_as_test(create_state_machine(begin), settings=round_settings)
+        run_state_machine_as_test(create_state_machine(begin_run), settings=round_settings)
 
 
 @pytest.mark.parametrize("file", REGRESSIONS, ids=lambda file: file.stem)
-def test_recorded_regression_passes(file: Path, begin: Begin) -> None:
-    run = begin()
+def test_recorded_regression_passes(file: Path, begin_run: Begin) -> None:
+    run = begin_run()
     for name, arguments in json.loads(file.read_text()):
         run.execute_step(name, arguments)
     check_final_state(run)

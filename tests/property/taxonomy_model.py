@@ -5,7 +5,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Final
 
-Deed = tuple[str, str, str | None]
+NodeChange = tuple[str, str, str | None]
 """A change: the action, the node, and the new parent, slug or strategy.
 
 The name of a node is its first slug and a number.
@@ -17,18 +17,18 @@ ROOT: Final = None
 
 
 @dataclass
-class Grove:
+class TaxonomyModel:
     """A tree: parent and slug of each node, and the nodes that were last at each former position."""
 
     nodes: dict[str, tuple[str | None, str]] = field(default_factory=dict)
-    left: dict[tuple[str | None, str], list[str | None]] = field(default_factory=dict)
+    former_nodes: dict[tuple[str | None, str], list[str | None]] = field(default_factory=dict)
 
-    def after(self, *changes: Deed) -> tuple[list[str], "Grove"]:
+    def after_changes(self, *changes: NodeChange) -> tuple[list[str], "TaxonomyModel"]:
         """Return the expected responses to several changes in sequence, and the resulting tree."""
         tree = deepcopy(self)
-        return [tree.do(*change) for change in changes], tree
+        return [tree.apply(*change) for change in changes], tree
 
-    def do(self, action: str, node: str, argument: str | None) -> str:
+    def apply(self, action: str, node: str, argument: str | None) -> str:
         """Apply a change, and return the expected response."""
         if action == "create":
             return self._create(node, argument)
@@ -42,12 +42,12 @@ class Grove:
         if action == "move" and argument is not ROOT:
             if argument not in self.nodes:
                 return NO_PARENT
-            if node in self.line(argument):
+            if node in self.ancestors(argument):
                 return CYCLE
         if position != (parent, slug):
             if self._child_with_slug(*position):
                 return SLUG_TAKEN
-            self.left[parent, slug], self.nodes[node] = [node], position
+            self.former_nodes[parent, slug], self.nodes[node] = [node], position
         return "200"
 
     def _create(self, node: str, parent: str | None) -> str:
@@ -69,21 +69,21 @@ class Grove:
             if any(self._child_with_slug(parent, self.nodes[child][1]) not in (None, node) for child in children):
                 return SLUG_TAKEN
             self.nodes |= {child: (parent, self.nodes[child][1]) for child in children}
-            self.left[parent, slug] = [parent, node]
-        self.nodes = {other: position for other, position in self.nodes.items() if node not in self.line(other)}
+            self.former_nodes[parent, slug] = [parent, node]
+        self.nodes = {other: position for other, position in self.nodes.items() if node not in self.ancestors(other)}
         return "204"
 
-    def line(self, node: str) -> list[str]:
+    def ancestors(self, node: str) -> list[str]:
         """Return the IDs of the ancestors and of the node itself, root first."""
         parent = self.nodes[node][0]
-        return [*(self.line(parent) if parent is not ROOT else []), node]
+        return [*(self.ancestors(parent) if parent is not ROOT else []), node]
 
     @property
     def paths(self) -> dict[str, str]:
         """Return the path of each node."""
-        return {node: "/".join(self.nodes[ancestor][1] for ancestor in self.line(node)) for node in self.nodes}
+        return {node: "/".join(self.nodes[ancestor][1] for ancestor in self.ancestors(node)) for node in self.nodes}
 
-    def found(self, path: str) -> str | None:
+    def find_by_path(self, path: str) -> str | None:
         """Return the node at a current or former path, or None."""
         return next(self._candidates(ROOT, path.split("/")), None)
 
@@ -93,7 +93,7 @@ class Grove:
             return
         if child := self._child_with_slug(parent, slugs[0]):
             yield from self._candidates(child, slugs[1:])
-        for former_node in self.left.get((parent, slugs[0]), []):
+        for former_node in self.former_nodes.get((parent, slugs[0]), []):
             yield from self._candidates(former_node, slugs[1:])
 
     def _child_with_slug(self, parent: str | None, slug: str) -> str | None:

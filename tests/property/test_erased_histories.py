@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from chalicelib.kernel.core.encoding import to_base64url
 from tests.catalogue import evidence
 from tests.harness import cloud, snapshots
-from tests.harness.api import Api
+from tests.harness.api import ApiClient
 from tests.harness.callers import Issuer, Person
 from tests.harness.clock import Clock
 from tests.harness.cloud import Item
-from tests.harness.erasures import erased, left_of
-from tests.harness.invitations import Invited, asked_to_invite, decides
-from tests.harness.logs import verify
-from tests.harness.organizations import Founded, created_key, found
+from tests.harness.erasures import complete_erasure, keys_of_items_containing
+from tests.harness.invitations import CreatedInvitation, decide_on_invitation, post_invitation
+from tests.harness.logs import verify_integrity
+from tests.harness.organizations import CreatedOrganization, create_organization, post_api_key
 from tests.harness.workers import Workers
 
 NAMES: Final = ("emmy", "lise", "hedy")
@@ -67,12 +67,12 @@ steps = st.builds(
 class History:
     """What people did in an organization. `verified_addresses`: the e-mail addresses that each person verified."""
 
-    api: Api
+    api: ApiClient
     workers: Workers
-    organization: Founded
+    organization: CreatedOrganization
     people: dict[Identity, Person]
     verified_addresses: dict[str, set[str]] = field(default_factory=lambda: {name: set() for name in NAMES})
-    _invited: dict[Identity, Invited] = field(default_factory=dict)
+    _invited: dict[Identity, CreatedInvitation] = field(default_factory=dict)
     _numbers: Iterator[int] = field(default_factory=count)
 
     def perform(self, step: Step) -> None:
@@ -87,39 +87,42 @@ class History:
         self._invite_by(self.people[actor], subject, message="Come and join us.")
 
     def _invite_by(self, actor: Person, subject: Identity, **fields: str) -> None:
-        response = asked_to_invite(self.api, self.organization, self.people[subject], as_=actor, **fields)
+        response = post_invitation(self.api, self.organization, self.people[subject], caller=actor, **fields)
         if response.status == 201:
-            self._invited[subject] = Invited(response.json, response.location)
+            self._invited[subject] = CreatedInvitation(response.json, response.location)
 
     def _answer(self, actor: Identity, _subject: Identity, decision: str = "accept") -> None:
         person = self.people[actor]
-        if actor in self._invited and decides(self.api, self._invited[actor], person, decision).status == 200:
+        if (
+            actor in self._invited
+            and decide_on_invitation(self.api, self._invited[actor], person, decision).status == 200
+        ):
             self.verified_addresses[actor[0]].add(person.email)
 
     def _decline(self, actor: Identity, subject: Identity) -> None:
         self._answer(actor, subject, decision="decline")
 
     def _leave(self, actor: Identity, _subject: Identity) -> None:
-        self.api.post(f"{self.organization.path}/leave", as_=self.people[actor])
+        self.api.post(f"{self.organization.path}/leave", caller=self.people[actor])
 
     def _remove(self, actor: Identity, subject: Identity) -> None:
-        self.api.delete(f"{self.organization.path}/members/{self.people[subject].id}", as_=self.people[actor])
+        self.api.delete(f"{self.organization.path}/members/{self.people[subject].id}", caller=self.people[actor])
 
     def _promote(self, actor: Identity, subject: Identity) -> None:
         path = f"{self.organization.path}/members/{self.people[subject].id}"
-        self.api.patch(path, as_=self.people[actor], json={"role": "editor"})
+        self.api.patch(path, caller=self.people[actor], json={"role": "editor"})
 
     def _rename(self, actor: Identity, _subject: Identity) -> None:
         body = {"name": f"Name {next(self._numbers)}", "companyAddress": "x" * 3000 * (next(self._numbers) % 4 == 1)}
-        self.api.patch(self.organization.path, as_=self.people[actor], json=body)
+        self.api.patch(self.organization.path, caller=self.people[actor], json=body)
 
     def _make_key(self, actor: Identity, _subject: Identity) -> None:
-        created_key(self.api, self.organization, as_=self.people[actor])
+        post_api_key(self.api, self.organization, caller=self.people[actor])
 
     def _mention(self, _actor: Identity, subject: Identity) -> None:
         guest = f"guest-{next(self._numbers)}@example.org"
         message = f"Greetings ({self.people[subject].email.upper()})!"
-        asked_to_invite(self.api, self.organization, guest, message=message)
+        post_invitation(self.api, self.organization, guest, message=message)
 
     def _seal(self, _actor: Identity, _subject: Identity) -> None:
         self.workers.deliver()
@@ -131,9 +134,9 @@ def unrelated_records(marks: set[str]) -> tuple[dict[tuple[str, str], Item], int
     Heads, counters and epochs are not included. Neither are guards of records that contain a mark, because they may
     change with the record.
     """
-    items, marked_keys = snapshots.stored(), {*left_of(*marks)}
+    items, marked_keys = snapshots.items_by_key(), {*keys_of_items_containing(*marks)}
     ids = {items[key]["id"] for key in marked_keys if "id" in items[key]}
-    entries = sum(any(mark in entry.body.decode().lower() for mark in marks) for entry in evidence.entries(items))
+    entries = sum(any(mark in entry.body.decode().lower() for mark in marks) for entry in evidence.load_entries(items))
     others = {
         key: item
         for key, item in items.items()
@@ -148,7 +151,7 @@ def unrelated_records(marks: set[str]) -> tuple[dict[tuple[str, str], Item], int
 @pytest.fixture
 def people(issuer: Issuer) -> dict[Identity, Person]:
     return {
-        (name, n): issuer.person(name, name.title(), email=f"{name}@{n}.example.org")
+        (name, n): issuer.create_person(name, name.title(), email=f"{name}@{n}.example.org")
         for name in NAMES
         for n in range(ADDRESSES)
     }
@@ -157,7 +160,7 @@ def people(issuer: Issuer) -> dict[Identity, Person]:
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=12)
 @given(st.lists(steps, min_size=3, max_size=14), identities, st.sampled_from(["email", "userId"]))
 def test_an_erasure_removes_all_data_of_the_person_and_no_other_data(
-    api: Api,
+    api: ApiClient,
     workers: Workers,
     clock: Clock,
     ada: Person,
@@ -166,12 +169,12 @@ def test_an_erasure_removes_all_data_of_the_person_and_no_other_data(
     subject: Identity,
     identified_by: str,
 ) -> None:
-    cloud.clear()
-    history = History(api, workers, found(api, ada), people)
+    cloud.reset()
+    history = History(api, workers, create_organization(api, ada), people)
     for step in history_steps:
         history.perform(step)
     clock.shift(minutes=1)
-    workers.settle()
+    workers.run_until_idle()
     person, organization = people[subject], history.organization
     verified_addresses = history.verified_addresses[subject[0]]
     marks = (
@@ -180,12 +183,12 @@ def test_an_erasure_removes_all_data_of_the_person_and_no_other_data(
         else {person.email}
     )
     others, entries = unrelated_records(marks)
-    report = verify(api, organization)
+    report = verify_integrity(api, organization)
     identifier = {"email": person.email, "userId": person.id}[identified_by]
-    record = erased(api, workers, clock, organization, **{identified_by: identifier})
+    record = complete_erasure(api, workers, clock, organization, **{identified_by: identifier})
     assert record["erasedEntries"] == entries
-    assert left_of(*marks) == []
-    items_after = snapshots.stored()
+    assert keys_of_items_containing(*marks) == []
+    items_after = snapshots.items_by_key()
     assert {key: items_after.get(key) for key in others} == others
-    assert verify(api, organization, checkpoint=to_base64url(report["checkpoint"].encode()))["valid"]
-    evidence.assert_proven(items_after)
+    assert verify_integrity(api, organization, checkpoint=to_base64url(report["checkpoint"].encode()))["valid"]
+    evidence.assert_logs_are_proven(items_after)

@@ -12,17 +12,17 @@ from chalicelib.features.audit.log.logic.log_verification import verify_next_win
 from chalicelib.kernel.audit_log import redaction
 from chalicelib.kernel.storage import table
 from tests.catalogue import evidence
-from tests.catalogue.conftest import Begin
-from tests.catalogue.tenant_fixture import World
-from tests.conftest import Configure
+from tests.catalogue.conftest import RestoreTenant
+from tests.catalogue.tenant_fixture import TenantFixture
+from tests.conftest import SettingsOverride
 from tests.harness import cloud
-from tests.harness.api import Api
+from tests.harness.api import ApiClient
 from tests.harness.callers import Person
-from tests.harness.clock import Clock, ago
+from tests.harness.clock import Clock, backdate
 from tests.harness.cloud import Item
-from tests.harness.erasures import begin_erasure, erased, left_of
-from tests.harness.logs import alter, entry, leaf_of
-from tests.harness.organizations import Founded, found, joins
+from tests.harness.erasures import complete_erasure, create_erasure, keys_of_items_containing
+from tests.harness.logs import alter_item, entry_item, hash_leaf
+from tests.harness.organizations import CreatedOrganization, add_organization_member, create_organization
 from tests.harness.workers import Workers
 
 SHORT, LONG, UNERASED = 2, 3, 5
@@ -36,7 +36,7 @@ ERASED_ATTRIBUTES: Final = ("body", "actor", "target", "seal", "facet1pk", "face
 class ErasedLog:
     """A log with two erased entries: their items before the erasure, and the body item of the long one."""
 
-    organization: Founded
+    organization: CreatedOrganization
     items_before: dict[int, Item]
     body_item: Item
 
@@ -46,27 +46,27 @@ class ErasedLog:
 
     def load_entry(self, sequence: int) -> Item:
         """Return the current item of an entry."""
-        return entry(self.organization, sequence)
+        return entry_item(self.organization, sequence)
 
 
-def create_erased_log(world: World) -> ErasedLog:
+def create_erased_log(world: TenantFixture) -> ErasedLog:
     """Create an organization, let a member change it, and erase the member."""
     owner, member = world.people.owner, world.people.member
-    with ago(minutes=9):
-        organization = found(world.api, owner)
-        joins(organization, member, "admin")
-        world.api.patch(organization.path, as_=member, json={"companyAddress": "x" * 3900})
+    with backdate(minutes=9):
+        organization = create_organization(world.api, owner)
+        add_organization_member(organization, member, "admin")
+        world.api.patch(organization.path, caller=member, json={"companyAddress": "x" * 3900})
         for change in ({"companyAddress": None}, {"name": "Engines"}):
-            world.api.patch(organization.path, as_=owner, json=change)
-        world.workers.settle()
-        items_before = {sequence: entry(organization, sequence) for sequence in (SHORT, LONG, UNERASED)}
+            world.api.patch(organization.path, caller=owner, json=change)
+        world.workers.run_until_idle()
+        items_before = {sequence: entry_item(organization, sequence) for sequence in (SHORT, LONG, UNERASED)}
         (body_item,) = (
-            item for item in cloud.stored() if item["sk"] == items_before[LONG]["sk"] and item["pk"].startswith("B#")
+            item for item in cloud.all_items() if item["sk"] == items_before[LONG]["sk"] and item["pk"].startswith("B#")
         )
-        begin_erasure(world.api, organization, userId=member.id)
-        world.workers.settle()
-    with ago(minutes=6):
-        world.workers.settle()
+        create_erasure(world.api, organization, userId=member.id)
+        world.workers.run_until_idle()
+    with backdate(minutes=6):
+        world.workers.run_until_idle()
     return ErasedLog(organization, items_before, body_item)
 
 
@@ -77,8 +77,8 @@ def _no_index_retries(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def log(begin: Begin) -> ErasedLog:
-    erased_log: ErasedLog = begin(create_erased_log)
+def log(restore_tenant: RestoreTenant) -> ErasedLog:
+    erased_log: ErasedLog = restore_tenant(create_erased_log)
     assert erased_log.find_fault() is None
     entries = [erased_log.load_entry(sequence) for sequence in (SHORT, LONG, UNERASED)]
     assert [entry_item.get("erased") is not None for entry_item in entries] == [1, 1, 0]
@@ -90,7 +90,7 @@ class TestErasedEntry:
     @pytest.mark.parametrize("name", [*ERASED_ATTRIBUTES, "outcome", "ttl", "index2pk", "duepk"])
     def test_an_added_or_changed_attribute_is_found(self, log: ErasedLog, sequence: int, name: str) -> None:
         for value in (log.items_before[sequence].get(name, "x"), "x", b"x", None):
-            alter(log.load_entry(sequence), **{name: value})
+            alter_item(log.load_entry(sequence), **{name: value})
             assert log.find_fault() == Fault("modified", sequence)
 
     @pytest.mark.parametrize("sequence", [SHORT, LONG])
@@ -114,22 +114,22 @@ class TestErasedEntry:
         ],
     )
     def test_an_altered_attribute_is_found(self, log: ErasedLog, sequence: int, name: str, value: object) -> None:
-        alter(log.load_entry(sequence), **{name: value})
+        alter_item(log.load_entry(sequence), **{name: value})
         assert log.find_fault() == Fault("modified", sequence)
 
     def test_a_changed_type_is_found_even_with_its_index_key(self, log: ErasedLog) -> None:
         event_type = "organization.updated"
-        alter(log.load_entry(SHORT), type=event_type, facet3pk=f"A#{log.organization.id}#E#{event_type}")
+        alter_item(log.load_entry(SHORT), type=event_type, facet3pk=f"A#{log.organization.id}#E#{event_type}")
         assert log.find_fault() == Fault("modified", SHORT)
 
     @pytest.mark.parametrize("sequence", [SHORT, LONG])
     def test_a_restored_body_is_found_even_if_it_is_authentic(self, log: ErasedLog, sequence: int) -> None:
         remaining = {name: value for name, value in log.load_entry(sequence).items() if name != "erased"}
         original = log.items_before[sequence]
-        cloud.put(remaining)
+        cloud.put_item(remaining)
         assert log.find_fault() == Fault("missing", sequence)
-        cloud.put(log.body_item)
-        cloud.put(
+        cloud.put_item(log.body_item)
+        cloud.put_item(
             {**remaining, **{name: original[name] for name in ERASED_ATTRIBUTES if name in original and name != "seal"}}
         )
         assert log.find_fault() == Fault("modified", sequence)
@@ -137,28 +137,28 @@ class TestErasedEntry:
     def test_another_body_is_found(self, log: ErasedLog) -> None:
         original, body = log.items_before[UNERASED], log.items_before[UNERASED]["body"]
         remaining = {name: value for name, value in log.load_entry(SHORT).items() if name != "erased"}
-        cloud.put({**remaining, "body": body, "leaf": leaf_of(body), "seal": original["seal"]})
+        cloud.put_item({**remaining, "body": body, "leaf": hash_leaf(body), "seal": original["seal"]})
         assert log.find_fault() in (Fault("modified", SHORT), Fault("reordered", SHORT))
 
     def test_swapped_attributes_of_two_entries_are_found(self, log: ErasedLog) -> None:
         first, second = log.load_entry(SHORT), log.load_entry(LONG)
         for names in (("sequence", "index1sk"), ("leaf",), ("erased",), ("leaf", "erased"), ("id",)):
-            alter(first, **{name: second[name] for name in names})
-            alter(second, **{name: first[name] for name in names})
+            alter_item(first, **{name: second[name] for name in names})
+            alter_item(second, **{name: first[name] for name in names})
             assert log.find_fault() == Fault("modified", SHORT), names
 
-    def test_an_entry_of_another_log_is_found(self, log: ErasedLog, world: World) -> None:
-        other_log = create_erased_log(world)
+    def test_an_entry_of_another_log_is_found(self, log: ErasedLog, tenant: TenantFixture) -> None:
+        other_log = create_erased_log(tenant)
         foreign_item = other_log.load_entry(SHORT)
-        cloud.remove(log.load_entry(SHORT))
-        cloud.put({**foreign_item, "index1pk": f"A#{log.organization.id}#S"})
+        cloud.delete_item(log.load_entry(SHORT))
+        cloud.put_item({**foreign_item, "index1pk": f"A#{log.organization.id}#S"})
         assert log.find_fault() == Fault("modified", SHORT)
 
 
 class TestFalseErasure:
     """An attacker marks an entry as erased that was not."""
 
-    def test_a_false_erasure_is_found(self, log: ErasedLog, world: World) -> None:
+    def test_a_false_erasure_is_found(self, log: ErasedLog, tenant: TenantFixture) -> None:
         item = log.load_entry(UNERASED)
         remaining = {name: value for name, value in item.items() if name not in ERASED_ATTRIBUTES}
         signatures = [
@@ -169,17 +169,17 @@ class TestFalseErasure:
             item["leaf"],
             log.load_entry(SHORT)["erased"],
             log.load_entry(LONG)["erased"],
-            create_erased_log(world).load_entry(SHORT)["erased"],
+            create_erased_log(tenant).load_entry(SHORT)["erased"],
             True,
             "erased",
             None,
         ]
         for signature in signatures:
             for remaining_item in (item, remaining, {**remaining, "seal": item["seal"]}):
-                cloud.put({**remaining_item, "erased": signature})
+                cloud.put_item({**remaining_item, "erased": signature})
                 assert log.find_fault() == Fault("modified", UNERASED), signature
 
-    def test_an_erasure_signed_by_another_key_is_found(self, log: ErasedLog, configure: Configure) -> None:
+    def test_an_erasure_signed_by_another_key_is_found(self, log: ErasedLog, configure: SettingsOverride) -> None:
         configure(audit_signing_key=OTHER_KEY)
         table.write_transaction(
             redaction.redact_entry(log.organization.id, log.load_entry(UNERASED), is_authentic=True)
@@ -188,45 +188,45 @@ class TestFalseErasure:
         assert log.find_fault() == Fault("modified", UNERASED)
 
     def test_a_forged_entry_that_was_then_erased_is_found(
-        self, log: ErasedLog, api: Api, workers: Workers, clock: Clock
+        self, log: ErasedLog, api: ApiClient, workers: Workers, clock: Clock
     ) -> None:
         item = log.load_entry(UNERASED)
-        alter(item, body=item["body"].replace(b"update_organization", b"sophie@example.org "))
+        alter_item(item, body=item["body"].replace(b"update_organization", b"sophie@example.org "))
         assert log.find_fault() == Fault("modified", UNERASED)
-        assert erased(api, workers, clock, log.organization, email="sophie@example.org")["erasedEntries"] == 1
-        assert left_of("sophie@example.org") == []
+        assert complete_erasure(api, workers, clock, log.organization, email="sophie@example.org")["erasedEntries"] == 1
+        assert keys_of_items_containing("sophie@example.org") == []
         assert log.find_fault() == Fault("modified", UNERASED)
 
     @pytest.mark.parametrize("body", [b"sophie@example.org", b'"sophie@example.org', b'{"a":"sophie@example.org"}'])
     def test_an_invalid_body_that_was_then_erased_is_found(
-        self, log: ErasedLog, api: Api, workers: Workers, clock: Clock, body: bytes
+        self, log: ErasedLog, api: ApiClient, workers: Workers, clock: Clock, body: bytes
     ) -> None:
-        cloud.put({**log.load_entry(UNERASED), "body": body, "leaf": leaf_of(body)})
-        assert erased(api, workers, clock, log.organization, email="sophie@example.org")["erasedEntries"] == 1
-        assert left_of("sophie@example.org") == []
+        cloud.put_item({**log.load_entry(UNERASED), "body": body, "leaf": hash_leaf(body)})
+        assert complete_erasure(api, workers, clock, log.organization, email="sophie@example.org")["erasedEntries"] == 1
+        assert keys_of_items_containing("sophie@example.org") == []
         assert log.find_fault() == Fault("modified", UNERASED)
 
     def test_a_forged_entry_does_not_change_whose_membership_is_erased(
-        self, log: ErasedLog, api: Api, grace: Person, edith: Person, workers: Workers, clock: Clock
+        self, log: ErasedLog, api: ApiClient, grace: Person, edith: Person, workers: Workers, clock: Clock
     ) -> None:
         for person in (grace, edith):
-            joins(log.organization, person, "member")
-        workers.settle()
+            add_organization_member(log.organization, person, "member")
+        workers.run_until_idle()
         (foreign_item,) = (
             pending
-            for pending in evidence.entries()
+            for pending in evidence.load_entries()
             if pending.log == log.organization.id and grace.email in str(pending.body)
         )
         item = log.load_entry(foreign_item.sequence or 0)
-        alter(item, body=item["body"].replace(grace.email.encode(), edith.email.encode()))
-        erased(api, workers, clock, log.organization, email=edith.email)
-        members = api.items(f"{log.organization.path}/members", as_=log.organization.owner)
+        alter_item(item, body=item["body"].replace(grace.email.encode(), edith.email.encode()))
+        complete_erasure(api, workers, clock, log.organization, email=edith.email)
+        members = api.get_items(f"{log.organization.path}/members", caller=log.organization.owner)
         assert [member["username"] for member in members] == ["ada", "grace"]
 
 
 class TestReplacedSigningKey:
     @pytest.fixture(autouse=True)
-    def _replace_signing_key(self, log: ErasedLog, configure: Configure) -> None:
+    def _replace_signing_key(self, log: ErasedLog, configure: SettingsOverride) -> None:
         assert log.find_fault() is None
         configure(audit_signing_key=OTHER_KEY, audit_former_public_keys=evidence.PUBLIC_KEY)
 
@@ -234,26 +234,26 @@ class TestReplacedSigningKey:
         assert log.find_fault() is None
 
     def test_further_entries_can_be_erased(
-        self, log: ErasedLog, api: Api, grace: Person, workers: Workers, clock: Clock
+        self, log: ErasedLog, api: ApiClient, grace: Person, workers: Workers, clock: Clock
     ) -> None:
-        joins(log.organization, grace, "member")
-        assert erased(api, workers, clock, log.organization, userId=grace.id)["erasedEntries"] == 1
+        add_organization_member(log.organization, grace, "member")
+        assert complete_erasure(api, workers, clock, log.organization, userId=grace.id)["erasedEntries"] == 1
         assert log.find_fault() is None
 
     def test_a_false_erasure_is_found_with_either_key(self, log: ErasedLog) -> None:
         item = log.load_entry(UNERASED)
         remaining = {name: value for name, value in item.items() if name not in ERASED_ATTRIBUTES}
         for signature in (item["seal"], item["seal"][:12] + bytes(16), item["seal"][:12] + bytes(52), bytes(64)):
-            cloud.put({**remaining, "erased": signature})
+            cloud.put_item({**remaining, "erased": signature})
             assert log.find_fault() == Fault("modified", UNERASED)
 
     def test_erased_entries_are_invalid_when_the_former_key_is_not_trusted(
-        self, log: ErasedLog, configure: Configure
+        self, log: ErasedLog, configure: SettingsOverride
     ) -> None:
         configure(audit_former_public_keys="")
         assert not redaction.is_intact(log.organization.id, SHORT, log.load_entry(SHORT))
 
     @pytest.mark.parametrize("body", [b"x", b"{}", b"[]", b'{"id":1}', b"\xff", b'{"id":"x","occurredAt":"x"}'])
     def test_invalid_bodies_are_found(self, log: ErasedLog, body: bytes) -> None:
-        alter(log.load_entry(UNERASED), body=body, leaf=leaf_of(body))
+        alter_item(log.load_entry(UNERASED), body=body, leaf=hash_leaf(body))
         assert log.find_fault() == Fault("modified", UNERASED)

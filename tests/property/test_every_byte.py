@@ -19,9 +19,9 @@ from chalicelib.kernel.audit_log.ledger import BrokenHead, Head
 from chalicelib.kernel.audit_log.signed_statements import BrokenStatement
 from chalicelib.kernel.crypto.merkle import CompactRange
 from chalicelib.kernel.storage import table
-from tests.catalogue.conftest import Begin
+from tests.catalogue.conftest import RestoreTenant
 from tests.harness import cloud
-from tests.harness.anchors import put, read
+from tests.harness.anchors import put_anchor, read_anchor
 from tests.harness.cloud import Item
 from tests.property.test_tampering import ERASED, LENGTH, UNVERIFIED_ATTRIBUTES, create_long_log, get_entry, get_head
 
@@ -37,9 +37,9 @@ def _no_index_retries(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def log(begin: Begin) -> str:
+def log(restore_tenant: RestoreTenant) -> str:
     """Return the name of a log with short, long and erased entries."""
-    name: str = begin(create_long_log)
+    name: str = restore_tenant(create_long_log)
     return name
 
 
@@ -130,12 +130,12 @@ def test_every_alteration_of_a_separate_body_is_detected(log: str) -> None:
 @pytest.mark.parametrize("name", KEY_ATTRIBUTES)
 def test_every_alteration_of_an_entrys_key_is_detected(log: str, name: str) -> None:
     item = get_entry(log, SHORT)
-    cloud.remove(item)
+    cloud.delete_item(item)
     for other in key_variants(item, name):
-        cloud.put(other)
+        cloud.put_item(other)
         assert verify_next_window(log, None, None).fault, other[name]
-        cloud.remove(other)
-    cloud.put(item)
+        cloud.delete_item(other)
+    cloud.put_item(item)
     assert verify_next_window(log, None, None).fault is None
 
 
@@ -143,12 +143,12 @@ def test_every_alteration_of_an_entrys_key_is_detected(log: str, name: str) -> N
 def test_every_alteration_of_a_body_items_key_is_detected(log: str, name: str) -> None:
     item = table.get(body_key(log, get_entry(log, LONG)["sk"]))
     assert item
-    cloud.remove(item)
+    cloud.delete_item(item)
     for other in key_variants(item, name):
-        cloud.put(other)
+        cloud.put_item(other)
         fault = verify_next_window(log, None, None).fault
         assert fault == Fault("missing", LONG), other[name]
-        cloud.remove(other)
+        cloud.delete_item(other)
 
 
 def test_every_alteration_of_the_head_is_detected(log: str) -> None:
@@ -168,21 +168,21 @@ def test_every_alteration_of_the_head_is_detected(log: str) -> None:
 
 def test_every_alteration_of_the_heads_key_is_detected(log: str) -> None:
     item = get_head(log)
-    cloud.remove(item)
+    cloud.delete_item(item)
     for other in (other for name in ("pk", "sk") for other in key_variants(item, name)):
-        cloud.put(other)
+        cloud.put_item(other)
         assert verify_next_window(log, None, None).fault == Fault("truncated", 1), (other["pk"], other["sk"])
-        cloud.remove(other)
+        cloud.delete_item(other)
 
 
 def test_every_alteration_of_an_anchor_is_detected(log: str) -> None:
     anchors.store_anchor(log, Head.from_item(get_head(log)))
-    data = read(log, LENGTH).encode()
+    data = read_anchor(log, LENGTH).encode()
     variants = list(one_bit_flip_per_byte(data))
     assert len(variants) == len(data)
     for other in variants:
-        put(log, LENGTH, other)
+        put_anchor(log, LENGTH, other)
         with pytest.raises(BrokenAnchor):
             anchors.load_latest_anchor(log)
-    put(log, LENGTH, data)
+    put_anchor(log, LENGTH, data)
     assert anchors.load_latest_anchor(log) == Head.from_item(get_head(log))

@@ -163,7 +163,7 @@ def test_entries_and_evidence_form_the_tree_however_the_work_is_sliced(
     covered = [sequence for run in evidence for sequence in range(run["from"], run["to"] + 1)]
     assert covered == omitted_sequences
     for run in evidence:
-        roots = rfc6962.subtrees(leaves, run["from"] - 1, run["to"])
+        roots = rfc6962.subtree_roots(leaves, run["from"] - 1, run["to"])
         assert run["hashes"] == [root.hex() for root in roots]
         assert run["to"] + 1 not in omitted_sequences
 

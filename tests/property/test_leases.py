@@ -13,9 +13,9 @@ from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.rate_limits import request_quota
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import ItemKey
-from tests.conftest import Configure
+from tests.conftest import SettingsOverride
 from tests.harness.clock import Clock
-from tests.harness.processes import Process
+from tests.harness.processes import SimulatedProcess
 
 without_deadline = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 MAX_UNREPORTED: Final = request_quota.BATCH_SIZE - 1
@@ -37,7 +37,7 @@ def shared_counter(written: Counter[ItemKey]) -> Iterator[None]:
         yield
 
 
-def is_admitted(process: Process) -> bool:
+def is_admitted(process: SimulatedProcess) -> bool:
     with process():
         try:
             return request_quota.check_request_rate("ada") is not None
@@ -48,11 +48,11 @@ def is_admitted(process: Process) -> bool:
 @without_deadline
 @given(limit=st.integers(1, 150), windows=WINDOWS)
 def test_admitted_requests_exceed_the_limit_by_at_most_19_per_process(
-    configure: Configure, clock: Clock, limit: int, windows: list[list[tuple[int, int]]]
+    configure: SettingsOverride, clock: Clock, limit: int, windows: list[list[tuple[int, int]]]
 ) -> None:
     configure(requests_per_minute=str(limit))
     clock.freeze()
-    processes = [Process() for _ in range(4)]
+    processes = [SimulatedProcess() for _ in range(4)]
     with shared_counter(Counter()):
         for runs in windows:
             clock.shift(seconds=request_quota.WINDOW_SECONDS)
@@ -61,18 +61,18 @@ def test_admitted_requests_exceed_the_limit_by_at_most_19_per_process(
             active_processes = {number for number, _ in runs}
             assert admitted <= limit + len(active_processes) * min(MAX_UNREPORTED, limit)
             assert len(active_processes) > 1 or admitted == min(limit, requests)
-            unused = sum(processes[number].unused for number in active_processes)
+            unused = sum(processes[number].unused_reservations for number in active_processes)
             assert admitted + unused >= min(limit, requests)
 
 
 @without_deadline
 @given(limit=st.integers(0, 150), windows=WINDOWS)
 def test_a_process_writes_at_most_once_per_20_requests(
-    configure: Configure, clock: Clock, limit: int, windows: list[list[tuple[int, int]]]
+    configure: SettingsOverride, clock: Clock, limit: int, windows: list[list[tuple[int, int]]]
 ) -> None:
     configure(requests_per_minute=str(limit))
     clock.freeze()
-    process, writes, requests = Process(), 0, 0
+    process, writes, requests = SimulatedProcess(), 0, 0
 
     def increment(*_: object, **__: object) -> int:
         nonlocal writes

@@ -28,8 +28,8 @@ from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from chalicelib.kernel.work import outbox
 from tests.catalogue import evidence
 from tests.harness import cloud, rfc6962, snapshots
-from tests.harness.faults import Died
-from tests.harness.stored_records import beginning, by_itself
+from tests.harness.faults import ProcessDied
+from tests.harness.stored_records import new_record_fields, system_origin
 
 OWNER: Final = User("4c1a2b5e-0000-4000-8000-000000000001", "ada", "Ada", None, email_verified=True, operator=False)
 _BATCH: Final = 2
@@ -133,14 +133,14 @@ class Run:
             self._commit(step)
         else:
             self._frames.append(Frame(step.between, step.crashes))
-            with suppress(Died, ConcurrentModification):
+            with suppress(ProcessDied, ConcurrentModification):
                 ledger.append_pending(self.logs[step.log])
         self._frames.pop()
 
     def _create_organizations(self) -> None:
-        cloud.clear()
+        cloud.reset()
         for n in range(2):
-            base_fields = beginning(BASE_TIMESTAMP)
+            base_fields = new_record_fields(BASE_TIMESTAMP)
             self.records.append([])
             self._create(n, Organization(**base_fields, name="Version 1", slug=f"log-{n}", owner_id=OWNER.id))
 
@@ -149,23 +149,24 @@ class Run:
         if step.creates:
             user = replace(OWNER, id=new_id(timestamp))
             self._create(
-                step.log, Member.create_for_organization(beginning(timestamp), organization.id, user, Role.MEMBER)
+                step.log,
+                Member.create_for_organization(new_record_fields(timestamp), organization.id, user, Role.MEMBER),
             )
             return
         changes = UnitOfWork(timestamp)
         self.records[step.log][0] = changes.update(organization, name=f"Version {organization.version + 1}")
-        outbox.commit(changes, "organization.updated", by_itself("organization.updated"))
+        outbox.commit(changes, "organization.updated", system_origin("organization.updated"))
 
     def _create(self, log: int, record: Organization | Member) -> None:
         changes = UnitOfWork(record.created_at)
         self.records[log].append(changes.create(record))
         event = f"{record.kind}.created"
-        outbox.commit(changes, event, by_itself(event))
+        outbox.commit(changes, event, system_origin(event))
 
     @staticmethod
     def _crash_if(frame: Frame, when: str) -> None:
         if frame.crashes == when:
-            raise Died
+            raise ProcessDied
 
 
 @pytest.mark.usefixtures("aws")
@@ -177,10 +178,10 @@ def test_every_interleaving_produces_a_complete_log(drawn_steps: list[Step]) -> 
     with run.patched_service():
         for step in drawn_steps:
             run.perform(step)
-    items = snapshots.stored()
-    evidence.assert_proven(items)
+    items = snapshots.items_by_key()
+    evidence.assert_logs_are_proven(items)
     for log, records in zip(run.logs, run.records, strict=True):
-        entries = [entry for entry in evidence.entries(items) if entry.log == log]
+        entries = [entry for entry in evidence.load_entries(items) if entry.log == log]
         for record in records:
             versions = [
                 entry_json["data"]["version"] for e in entries if (entry_json := e.json)["target"]["id"] == record.id
@@ -188,4 +189,4 @@ def test_every_interleaving_produces_a_complete_log(drawn_steps: list[Step]) -> 
             assert versions == list(range(1, record.version + 1)), "each version once, in order"
         for note in (note for note_log, note in run.notes if note_log == log):
             size = int(note.split("\n")[1])
-            rfc6962.check_note(note, log, [entry.leaf for entry in entries[:size]], evidence.PUBLIC_KEY)
+            rfc6962.check_checkpoint(note, log, [entry.leaf_hash for entry in entries[:size]], evidence.PUBLIC_KEY)

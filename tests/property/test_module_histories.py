@@ -12,11 +12,11 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 
 from chalicelib.features.platforms.modules.models.module_catalogue import MODULE_CATALOGUE
 from tests.harness import snapshots
-from tests.harness.api import Answer, Api, Json
+from tests.harness.api import ApiClient, ApiResponse, Json
 from tests.harness.callers import Person
-from tests.harness.logs import log_of
-from tests.harness.organizations import Founded, found
-from tests.harness.platforms import Room, make_space, run_platform
+from tests.harness.logs import list_entries
+from tests.harness.organizations import CreatedOrganization, create_organization
+from tests.harness.platforms import CreatedSpace, create_platform, create_space
 
 IDS: Final = ("events", "feed", "wiki", "blog")
 EMPTY_CHANGE: Final = {"enabled": None, "locked": None, "settings": None}
@@ -62,19 +62,21 @@ def deep_merge(base: Json, override: Json) -> Json:
 class ModulesMachine(RuleBasedStateMachine):
     """Compares the service with the model. `platform`, `space`: the settings as they were sent."""
 
-    def __init__(self, api: Api, ada: Person) -> None:
+    def __init__(self, api: ApiClient, ada: Person) -> None:
         """Start with a platform and a space without settings."""
         super().__init__()
         self.api, self.ada = api, ada
         self.platform: dict[str, Json] = {}
         self.space: dict[str, Json] = {}
-        self.organization, self.space_record = snapshots.once(("a space without settings",), self._create_space)
-        self.entry_count = len(log_of(api, self.organization))
+        self.organization, self.space_record = snapshots.create_or_restore(
+            ("a space without settings",), self._create_space
+        )
+        self.entry_count = len(list_entries(api, self.organization))
         self.versions = self._versions()
 
-    def _create_space(self) -> tuple[Founded, Room]:
-        organization = found(self.api, self.ada)
-        return organization, make_space(self.api, run_platform(self.api, organization))
+    def _create_space(self) -> tuple[CreatedOrganization, CreatedSpace]:
+        organization = create_organization(self.api, self.ada)
+        return organization, create_space(self.api, create_platform(self.api, organization))
 
     @rule(module_changes=st.dictionaries(ids, changes, max_size=3))
     def change_modules(self, module_changes: dict[str, Json]) -> None:
@@ -82,7 +84,9 @@ class ModulesMachine(RuleBasedStateMachine):
         for name, change in module_changes.items():
             self._change(name, change)
         modules = [{"moduleId": name, **change} for name, change in module_changes.items()]
-        response = self.api.patch(f"{self.space_record.platform.path}/modules", as_=self.ada, json={"modules": modules})
+        response = self.api.patch(
+            f"{self.space_record.platform.path}/modules", caller=self.ada, json={"modules": modules}
+        )
         self._assert_response(response, 200, changed=before != exact_json(self.platform), at_platform=True)
 
     def _change(self, name: str, change: Json) -> None:
@@ -104,7 +108,7 @@ class ModulesMachine(RuleBasedStateMachine):
         existing = self.space.get(name)
         self.space[name] = expected
         response = self.api.post(
-            f"{self.space_record.path}/module-overrides", as_=self.ada, json={"moduleId": name, **override}
+            f"{self.space_record.path}/module-overrides", caller=self.ada, json={"moduleId": name, **override}
         )
         self._assert_response(response, 200 if existing else 201, changed=exact_json(existing) != exact_json(expected))
 
@@ -116,14 +120,14 @@ class ModulesMachine(RuleBasedStateMachine):
         self.space = kept_overrides | complete
         request_overrides = [{"moduleId": name, **override} for name, override in overrides_by_id.items()]
         response = self.api.put(
-            f"{self.space_record.path}/module-overrides", as_=self.ada, json={"overrides": request_overrides}
+            f"{self.space_record.path}/module-overrides", caller=self.ada, json={"overrides": request_overrides}
         )
         self._assert_response(response, 200, changed=changed)
 
     @rule(name=ids)
     def delete_override(self, name: str) -> None:
         deleted = self.space.pop(name, None)
-        response = self.api.delete(f"{self.space_record.path}/module-overrides/{name}", as_=self.ada)
+        response = self.api.delete(f"{self.space_record.path}/module-overrides/{name}", caller=self.ada)
         self._assert_response(response, 204 if deleted else 404, changed=deleted is not None)
 
     @invariant()
@@ -168,19 +172,19 @@ class ModulesMachine(RuleBasedStateMachine):
         return f"{self.space_record.path}/module-overrides"
 
     def _items(self, path: str) -> list[Json]:
-        items: list[Json] = self.api.get(path, as_=self.ada).json["items"]
+        items: list[Json] = self.api.get(path, caller=self.ada).json["items"]
         return items
 
     def _versions(self) -> tuple[int, int]:
         at_platform, in_space = (
-            self.api.get(p, as_=self.ada) for p in (self.space_record.platform.path, self.space_record.path)
+            self.api.get(p, caller=self.ada) for p in (self.space_record.platform.path, self.space_record.path)
         )
         return at_platform.json["version"], in_space.json["version"]
 
-    def _assert_response(self, response: Answer, status: int, *, changed: bool, at_platform: bool = False) -> None:
+    def _assert_response(self, response: ApiResponse, status: int, *, changed: bool, at_platform: bool = False) -> None:
         assert response.status == status, response.text
         self.entry_count += changed
-        assert len(log_of(self.api, self.organization, limit=100)) == self.entry_count
+        assert len(list_entries(self.api, self.organization, limit=100)) == self.entry_count
         platform_version, space_version = self.versions
         self.versions = (
             platform_version + (changed and at_platform),
@@ -189,7 +193,7 @@ class ModulesMachine(RuleBasedStateMachine):
         assert self._versions() == self.versions
 
 
-def test_modules_match_their_model_after_any_changes(api: Api, ada: Person) -> None:
+def test_modules_match_their_model_after_any_changes(api: ApiClient, ada: Person) -> None:
     class Machine(ModulesMachine):
         def __init__(self) -> None:
             super().__init__(api, ada)

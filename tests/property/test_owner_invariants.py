@@ -20,12 +20,12 @@ from hypothesis.stateful import (
 )
 
 from tests.harness import snapshots
-from tests.harness.api import Answer, Api, Json
+from tests.harness.api import ApiClient, ApiResponse, Json
 from tests.harness.callers import Person
 from tests.harness.clock import Clock
-from tests.harness.invitations import Invited, asked_to_invite, opens
-from tests.harness.logs import log_of, verify
-from tests.harness.organizations import Founded, found, joins
+from tests.harness.invitations import CreatedInvitation, open_invitation, post_invitation
+from tests.harness.logs import list_entries, verify_integrity
+from tests.harness.organizations import CreatedOrganization, add_organization_member, create_organization
 from tests.harness.workers import Workers
 from tests.property.tenancy import INVITED_FOR_DAYS, ROLES, LogEntry, OrganizationModel
 
@@ -50,32 +50,34 @@ class OrganizationMachine(RuleBasedStateMachine):
 
     invitations = Bundle("invitations")
 
-    def __init__(self, api: Api, workers: Workers, clock: Clock, people_by_name: dict[str, Person]) -> None:
+    def __init__(self, api: ApiClient, workers: Workers, clock: Clock, people_by_name: dict[str, Person]) -> None:
         """Start with an organization that has a member of each role."""
         super().__init__()
         self.api, self.workers, self.clock, self.people = api, workers, clock, people_by_name
         self.model = OrganizationModel(dict(MEMBERS))
-        self.invitations_sent: list[Invited] = []
+        self.invitations_sent: list[CreatedInvitation] = []
         self._entries_at_last_check = -1
-        self.organization = snapshots.once(("an organization of four",), self._create_organization)
+        self.organization = snapshots.create_or_restore(("an organization of four",), self._create_organization)
 
-    def _create_organization(self) -> Founded:
-        organization = found(self.api, self.people["ada"])
+    def _create_organization(self) -> CreatedOrganization:
+        organization = create_organization(self.api, self.people["ada"])
         for name in list(MEMBERS)[1:]:
-            joins(organization, self.people[name], MEMBERS[name])
-        self.workers.settle()
+            add_organization_member(organization, self.people[name], MEMBERS[name])
+        self.workers.run_until_idle()
         return organization
 
     @rule(target=invitations, actor=actors, subject=invitees, role=invited_roles)
     def invite(self, actor: str, subject: str, role: str) -> int | MultipleResults[int]:
         actor, subject = self._resolve_name(actor), self._resolve_name(subject)
         expected = self.model.invite(actor, subject, role)
-        response = asked_to_invite(self.api, self.organization, self.people[subject], as_=self.people[actor], role=role)
+        response = post_invitation(
+            self.api, self.organization, self.people[subject], caller=self.people[actor], role=role
+        )
         self._assert_response(response, expected)
         if response.status != 201:
             return multiple()
         self.invitations_sent.append(
-            Invited(response.json, f"{self.organization.path}/invitations/{response.json['id']}")
+            CreatedInvitation(response.json, f"{self.organization.path}/invitations/{response.json['id']}")
         )
         return len(self.invitations_sent) - 1
 
@@ -90,7 +92,7 @@ class OrganizationMachine(RuleBasedStateMachine):
     def revoke(self, number: int, actor: str) -> None:
         actor = self._resolve_name(actor)
         expected = self.model.revoke(actor, self.model.invitations[number])
-        self._assert_response(self.api.delete(self.invitations_sent[number].path, as_=self.people[actor]), expected)
+        self._assert_response(self.api.delete(self.invitations_sent[number].path, caller=self.people[actor]), expected)
 
     @rule(number=invitations, decision=decisions, days=waiting_days)
     def respond_as_invited(self, number: int, decision: str, days: int) -> None:
@@ -103,7 +105,7 @@ class OrganizationMachine(RuleBasedStateMachine):
         person = self._resolve_name(person)
         expected = self.model.respond(person, self.model.invitations[number], OUTCOMES[decision])
         self._assert_response(
-            opens(self.api, self.invitations_sent[number], self.people[person], decision=decision), expected
+            open_invitation(self.api, self.invitations_sent[number], self.people[person], decision=decision), expected
         )
 
     @rule(actor=actors, subject=subjects, role=st.sampled_from(ROLES))
@@ -111,27 +113,27 @@ class OrganizationMachine(RuleBasedStateMachine):
         actor, subject = self._resolve_name(actor), self._resolve_name(subject)
         expected = self.model.change_role(actor, subject, role)
         self._assert_response(
-            self.api.patch(self._member_path(subject), as_=self.people[actor], json={"role": role}), expected
+            self.api.patch(self._member_path(subject), caller=self.people[actor], json={"role": role}), expected
         )
 
     @rule(actor=actors, subject=subjects)
     def remove(self, actor: str, subject: str) -> None:
         actor, subject = self._resolve_name(actor), self._resolve_name(subject)
         expected = self.model.remove(actor, subject)
-        self._assert_response(self.api.delete(self._member_path(subject), as_=self.people[actor]), expected)
+        self._assert_response(self.api.delete(self._member_path(subject), caller=self.people[actor]), expected)
 
     @rule(person=subjects)
     def leave(self, person: str) -> None:
         person = self._resolve_name(person)
         expected = self.model.leave(person)
-        self._assert_response(self.api.post(f"{self.organization.path}/leave", as_=self.people[person]), expected)
+        self._assert_response(self.api.post(f"{self.organization.path}/leave", caller=self.people[person]), expected)
 
     @rule(actor=actors, new_owner=subjects)
     def transfer(self, actor: str, new_owner: str) -> None:
         actor, new_owner = self._resolve_name(actor), self._resolve_name(new_owner)
         expected, body = self.model.transfer(actor, new_owner), {"newOwnerId": self.people[new_owner].id}
         path = f"{self.organization.path}/transfer-ownership"
-        self._assert_response(self.api.post(path, as_=self.people[actor], json=body), expected)
+        self._assert_response(self.api.post(path, caller=self.people[actor], json=body), expected)
 
     @rule(actor=actors)
     def delete_or_restore(self, actor: str) -> None:
@@ -139,10 +141,10 @@ class OrganizationMachine(RuleBasedStateMachine):
         path, person = self.organization.path, self.people[actor]
         if self.model.is_deleted:
             expected = self.model.restore(actor)
-            response = self.api.patch(path, as_=person, json={"status": "active"})
+            response = self.api.patch(path, caller=person, json={"status": "active"})
         else:
             expected = self.model.delete(actor)
-            response = self.api.delete(path, as_=person)
+            response = self.api.delete(path, caller=person)
         self._assert_response(response, expected)
 
     @precondition(lambda self: not self.model.is_deleted)
@@ -154,7 +156,7 @@ class OrganizationMachine(RuleBasedStateMachine):
     @rule()
     def settle(self) -> None:
         self.model.sweep()
-        self.workers.settle()
+        self.workers.run_until_idle()
 
     @invariant()
     def there_is_one_owner_and_every_member_has_a_role(self) -> None:
@@ -162,10 +164,10 @@ class OrganizationMachine(RuleBasedStateMachine):
             return
         self._entries_at_last_check = len(self.model.entries)
         owner = self.people[self.model.owner]
-        listed_members = self.api.get(f"{self.organization.path}/members", as_=owner).json["items"]
+        listed_members = self.api.get(f"{self.organization.path}/members", caller=owner).json["items"]
         assert [(member["username"], member["role"]) for member in listed_members] == list(self.model.members.items())
         assert [member["userId"] for member in listed_members if member["role"] == "owner"] == [owner.id]
-        assert self.api.get(self.organization.path, as_=owner).json["ownerId"] == owner.id
+        assert self.api.get(self.organization.path, caller=owner).json["ownerId"] == owner.id
 
     def teardown(self) -> None:
         """Compare the final state with the model."""
@@ -178,14 +180,16 @@ class OrganizationMachine(RuleBasedStateMachine):
             (invited.id, self.model.status(invitation))
             for invited, invitation in zip(self.invitations_sent, self.model.invitations, strict=True)
         ]
-        owner = Founded(self.organization.record, self.people[self.model.owner])
-        entries = [self._to_log_entry(entry) for entry in reversed(log_of(self.api, owner, limit=100))][len(MEMBERS) :]
+        owner = CreatedOrganization(self.organization.record, self.people[self.model.owner])
+        entries = [self._to_log_entry(entry) for entry in reversed(list_entries(self.api, owner, limit=100))][
+            len(MEMBERS) :
+        ]
         assert sorted(entries, key=repr) == sorted(self.model.entries, key=repr)
         for subject in {entry.subject for entry in entries}:
             assert [t for t in entries if t.subject == subject] == [
                 t for t in self.model.entries if t.subject == subject
             ]
-        report = verify(self.api, owner)
+        report = verify_integrity(self.api, owner)
         assert (report["valid"], report["pendingEntries"], report["treeSize"]) == (True, 0, len(entries) + len(MEMBERS))
 
     def _resolve_name(self, name: str) -> str:
@@ -200,7 +204,7 @@ class OrganizationMachine(RuleBasedStateMachine):
 
     def _list_records(self, collection: str) -> list[Json]:
         owner = self.people[self.model.owner]
-        return self.api.items(f"{self.organization.path}/{collection}", as_=owner, query={"limit": 100})
+        return self.api.get_items(f"{self.organization.path}/{collection}", caller=owner, query={"limit": 100})
 
     def _to_log_entry(self, entry: Json) -> LogEntry:
         subject, actor = entry["target"]["name"], entry["actor"]["id"]
@@ -210,8 +214,8 @@ class OrganizationMachine(RuleBasedStateMachine):
         )
 
     @staticmethod
-    def _assert_response(response: Answer, expected: str) -> None:
-        assert (response.code if response.status >= 400 else str(response.status)) == expected
+    def _assert_response(response: ApiResponse, expected: str) -> None:
+        assert (response.status_and_code if response.status >= 400 else str(response.status)) == expected
 
 
 @pytest.fixture
@@ -222,7 +226,7 @@ def people_by_name(
 
 
 def test_an_organization_always_has_one_owner_and_a_complete_log(
-    api: Api, workers: Workers, clock: Clock, people_by_name: dict[str, Person]
+    api: ApiClient, workers: Workers, clock: Clock, people_by_name: dict[str, Person]
 ) -> None:
     class Machine(OrganizationMachine):
         def __init__(self) -> None:

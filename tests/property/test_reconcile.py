@@ -117,14 +117,14 @@ def comparable_works(library: str, *, stale: int = 0) -> list[Any]:
 
 
 def list_items(kind: str, library: str) -> list[dict[str, Any]]:
-    return [item for item in cloud.stored() if item.get("kind") == kind and item["library_id"] == library]
+    return [item for item in cloud.all_items() if item.get("kind") == kind and item["library_id"] == library]
 
 
 @pytest.mark.usefixtures("_aws_in_memory")
 @given(data=st.data(), imports=st.lists(records, min_size=2, max_size=6))
 @settings(max_examples=40, deadline=None)
 def test_the_order_of_imports_does_not_change_the_works(data: st.DataObject, imports: list[SourceRecord]) -> None:
-    cloud.clear()
+    cloud.reset()
     for record in imports:
         import_record("direct", record)
     reconcile("direct")
@@ -142,7 +142,7 @@ def test_the_order_of_imports_does_not_change_the_works(data: st.DataObject, imp
 @pytest.mark.usefixtures("_aws_in_memory")
 def test_the_largest_step_fits_into_one_transaction(monkeypatch: pytest.MonkeyPatch) -> None:
     """An artefact moves between outputs, and all researchers, the title and the edition of both outputs change."""
-    cloud.clear()
+    cloud.reset()
     sizes: list[int] = []
     write = table.write_transaction
     moving = dblp_record("1", "Kilns", "10.5555/1")

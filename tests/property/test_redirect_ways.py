@@ -10,11 +10,18 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
 
 from tests.harness import snapshots
-from tests.harness.api import Answer, Api
+from tests.harness.api import ApiClient, ApiResponse
 from tests.harness.callers import Person
-from tests.harness.organizations import found
-from tests.harness.redirects import Signpost, altered, asked_to_redirect, comes_to, redirects_of, removed
-from tests.harness.sites import Published, make_site
+from tests.harness.organizations import create_organization
+from tests.harness.redirects import (
+    CreatedRedirect,
+    delete_redirect,
+    list_redirects,
+    patch_redirect,
+    post_redirect,
+    resolve_visit,
+)
+from tests.harness.sites import CreatedSite, create_site
 
 MAX_HOPS: Final = 5
 EXTERNAL_URL: Final = "https://example.com/"
@@ -25,8 +32,8 @@ wildcard_paths = st.sampled_from(["/a/*", "/b/*", "/*", "/a/b/*", "/a/b", "/b/a"
 wildcard_targets = st.sampled_from(["/a/:splat", "/b/:splat", "/:splat", "/a", "/b", "/a/b", "/b/a/:splat", "/c"])
 
 
-def create_empty_site(api: Api, owner: Person) -> Published:
-    return snapshots.once(("an empty site",), lambda: make_site(api, found(api, owner)))
+def create_empty_site(api: ApiClient, owner: Person) -> CreatedSite:
+    return snapshots.create_or_restore(("an empty site",), lambda: create_site(api, create_organization(api, owner)))
 
 
 def count_hops(redirects: dict[str, str], path: str) -> int:
@@ -40,20 +47,20 @@ def count_hops(redirects: dict[str, str], path: str) -> int:
 class RedirectsMachine(RuleBasedStateMachine):
     """Compares the service with the model. `expected`: target and state of the redirect of each path."""
 
-    def __init__(self, api: Api, owner: Person) -> None:
+    def __init__(self, api: ApiClient, owner: Person) -> None:
         """Start with an empty site."""
         super().__init__()
         self.api, self.site = api, create_empty_site(api, owner)
         self.expected: dict[str, tuple[str, bool]] = {}
-        self.created: dict[str, Signpost] = {}
+        self.created: dict[str, CreatedRedirect] = {}
 
     @rule(path=paths, target_path=targets, enabled=st.sampled_from([True, True, False]))
     def create_redirect(self, path: str, target_path: str, enabled: bool) -> None:  # noqa: FBT001 - Hypothesis passes it by name
-        response = asked_to_redirect(self.api, self.site, path, target_path, enabled=enabled)
+        response = post_redirect(self.api, self.site, path, target_path, enabled=enabled)
         if path in self.expected:
             assert response.status == 409
         elif self._is_accepted(response, {**self.expected, path: (target_path, enabled)}):
-            self.created[path] = Signpost(response.json, self.site)
+            self.created[path] = CreatedRedirect(response.json, self.site)
 
     @rule(path=paths, target_path=paths, field_name=st.sampled_from(["fromPath", "toPath", "enabled"]))
     def update_redirect(self, path: str, target_path: str, field_name: str) -> None:
@@ -68,7 +75,7 @@ class RedirectsMachine(RuleBasedStateMachine):
         }
         value, redirects_after = changes_by_field[field_name]
         if (
-            self._is_accepted(altered(self.api, self.created[path], **{field_name: value}), redirects_after)
+            self._is_accepted(patch_redirect(self.api, self.created[path], **{field_name: value}), redirects_after)
             and field_name == "fromPath"
         ):
             self.created[target_path] = self.created.pop(path)
@@ -76,50 +83,50 @@ class RedirectsMachine(RuleBasedStateMachine):
     @rule(path=paths)
     def delete_redirect(self, path: str) -> None:
         if path in self.expected:
-            assert removed(self.api, self.created.pop(path)).status == 204
+            assert delete_redirect(self.api, self.created.pop(path)).status == 204
             del self.expected[path]
 
-    def _is_accepted(self, response: Answer, redirects_after: dict[str, tuple[str, bool]]) -> bool:
+    def _is_accepted(self, response: ApiResponse, redirects_after: dict[str, tuple[str, bool]]) -> bool:
         """Assert that a change was accepted exactly if all chains end, and return whether it was."""
         redirects = {path: target_path for path, (target_path, enabled) in redirects_after.items() if enabled}
         all_end = all(count_hops(redirects, path) <= min(len(redirects), MAX_HOPS) for path in redirects)
-        assert response.status in (200, 201) if all_end else response.code == "409 redirect_loop"
+        assert response.status in (200, 201) if all_end else response.status_and_code == "409 redirect_loop"
         self.expected = redirects_after if all_end else self.expected
         return all_end
 
     def teardown(self) -> None:
         """Compare the final state with the model, and visit each path."""
-        listed = redirects_of(self.api, self.site)
+        listed = list_redirects(self.api, self.site)
         assert {
             listed_redirect["fromPath"]: (listed_redirect["toPath"], listed_redirect["enabled"])
             for listed_redirect in listed
         } == self.expected
         for path, (target_path, enabled) in self.expected.items():
-            assert comes_to(self.api, self.site, path) == ((301, target_path) if enabled else None)
+            assert resolve_visit(self.api, self.site, path) == ((301, target_path) if enabled else None)
 
 
 class WildcardRedirectsMachine(RuleBasedStateMachine):
     """A site with wildcard redirects, and a visitor."""
 
-    def __init__(self, api: Api, owner: Person) -> None:
+    def __init__(self, api: ApiClient, owner: Person) -> None:
         """Start with an empty site."""
         super().__init__()
         self.api, self.site = api, create_empty_site(api, owner)
 
     @rule(path=wildcard_paths, target_path=wildcard_targets)
     def create_redirect(self, path: str, target_path: str) -> None:
-        assert asked_to_redirect(self.api, self.site, path, target_path).status in (201, 409)
+        assert post_redirect(self.api, self.site, path, target_path).status in (201, 409)
 
     @rule(path=st.sampled_from(["/a", "/b", "/a/b", "/b/a", "/a/x", "/b/x", "/a/b/x", "/x"]))
     def visit(self, path: str) -> None:
         visited_paths: list[str] = []
-        while isinstance(result := comes_to(self.api, self.site, path), tuple):
+        while isinstance(result := resolve_visit(self.api, self.site, path), tuple):
             assert path not in visited_paths, "the redirects form a loop"
             visited_paths.append(path)
             path = result[1]
 
 
-def test_each_chain_ends_after_at_most_five_hops(api: Api, ada: Person) -> None:
+def test_each_chain_ends_after_at_most_five_hops(api: ApiClient, ada: Person) -> None:
     class Machine(RedirectsMachine):
         def __init__(self) -> None:
             super().__init__(api, ada)
@@ -127,7 +134,7 @@ def test_each_chain_ends_after_at_most_five_hops(api: Api, ada: Person) -> None:
     run_state_machine_as_test(Machine, settings=settings(deadline=None, max_examples=30, stateful_step_count=25))
 
 
-def test_no_visitor_is_redirected_in_a_loop(api: Api, ada: Person) -> None:
+def test_no_visitor_is_redirected_in_a_loop(api: ApiClient, ada: Person) -> None:
     class Machine(WildcardRedirectsMachine):
         def __init__(self) -> None:
             super().__init__(api, ada)

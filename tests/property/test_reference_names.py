@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from chalicelib.features.reference.logic.cache import RecordColumns
 from chalicelib.features.reference.logic.name_search import prefix_range, search_key
 from chalicelib.features.reference.models.dataset_file import search_names_set
-from tests.harness.reference import SETS, columns, file
+from tests.harness.reference import DATASET_NAMES, deployed_columns, deployed_dataset
 
 SPELLINGS = (
     str.upper,
@@ -22,11 +22,11 @@ SPELLINGS = (
 
 @cache
 def load_records(name: str) -> RecordColumns:
-    return RecordColumns(columns(name), file().sets[search_names_set(name)])
+    return RecordColumns(deployed_columns(name), deployed_dataset().sets[search_names_set(name)])
 
 
 @settings(max_examples=150, deadline=None)  # The first of them decompresses a set.
-@given(st.sampled_from(SETS), st.data())
+@given(st.sampled_from(DATASET_NAMES), st.data())
 def test_a_prefix_of_a_name_finds_its_records(name: str, data: st.DataObject) -> None:
     record_columns = load_records(name)
     index = data.draw(st.integers(0, len(record_columns.columns["name"]) - 1))

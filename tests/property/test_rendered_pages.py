@@ -11,8 +11,8 @@ from chalicelib.features.platforms.models.color_contrast import MIN_CONTRAST_RAT
 from chalicelib.features.sites.rendering.logic.stylesheet import palette, stylesheet
 from chalicelib.features.sites.rendering.models.view import MenuItem
 from chalicelib.kernel.http.fields import LINK, is_visible
-from tests.harness.blocks import Stored, kept
-from tests.harness.pages import Element, rendered, theme
+from tests.harness.blocks import StoredBlock, validate_blocks
+from tests.harness.pages import Element, build_theme, render_blocks
 
 MARKUP: Final = [
     "<script>",
@@ -72,7 +72,7 @@ colors = st.from_regex("^#(?:[0-9a-f]{3}|[0-9a-f]{6}|[0-9a-f]{8})$", fullmatch=T
 names = st.sampled_from(["background", "surface", "text", "muted", "link", "primary", "onPrimary"])
 
 
-def blocks(text: st.SearchStrategy[str]) -> st.SearchStrategy[list[Stored]]:
+def blocks(text: st.SearchStrategy[str]) -> st.SearchStrategy[list[StoredBlock]]:
     """Return lists of blocks with such text, including columns. Each block has an ID."""
     links = addresses.map(str.strip).filter(LINK.fullmatch)
     pictures = links.filter(lambda url: not url.lower().startswith(("mailto:", "#")))
@@ -93,7 +93,7 @@ def blocks(text: st.SearchStrategy[str]) -> st.SearchStrategy[list[Stored]]:
     return st.lists(flat | nested, max_size=6).map(with_ids)
 
 
-def with_ids(page_blocks: list[Stored], prefix: str = "b") -> list[Stored]:
+def with_ids(page_blocks: list[StoredBlock], prefix: str = "b") -> list[StoredBlock]:
     """Return the blocks with an ID for each."""
     return [
         {**block, "id": f"{prefix}.{index}"}
@@ -114,40 +114,40 @@ def menus(label: st.SearchStrategy[str]) -> st.SearchStrategy[list[MenuItem]]:
 
 @given(page_blocks=blocks(words), title=printable, description=words, menu=menus(words), preview=st.booleans())
 def test_text_adds_no_harmful_markup(
-    page_blocks: list[Stored], title: str, description: str, menu: list[MenuItem], *, preview: bool
+    page_blocks: list[StoredBlock], title: str, description: str, menu: list[MenuItem], *, preview: bool
 ) -> None:
-    root = rendered(
+    root = render_blocks(
         *page_blocks, title=title, site_name=description, description=description, menu=menu, preview=preview
     )
-    assert root.one("h1").words == title
+    assert root.find_one("h1").text == title
 
 
 @given(page_blocks=blocks(printable))
-def test_every_valid_block_is_rendered_accessibly(page_blocks: list[Stored]) -> None:
-    assert_accessible(rendered(*kept(*page_blocks)))
+def test_every_valid_block_is_rendered_accessibly(page_blocks: list[StoredBlock]) -> None:
+    assert_accessible(render_blocks(*validate_blocks(*page_blocks)))
 
 
 def assert_accessible(root: Element) -> None:
     """Assert that headings skip no level, IDs are unique, and links and headings have a visible text."""
-    headings = root.all("h1", "h2", "h3", "h4", "h5", "h6")
+    headings = root.find_all("h1", "h2", "h3", "h4", "h5", "h6")
     levels = [int(e.tag[1]) for e in headings]
     assert levels[0] == 1
     assert levels.count(1) == 1
     assert all(after <= before + 1 for before, after in pairwise(levels))
-    ids = [e.attributes["id"] for e in root.all() if "id" in e.attributes]
+    ids = [e.attributes["id"] for e in root.find_all() if "id" in e.attributes]
     assert len(ids) == len(set(ids))
-    assert all(has_visible_text(e) for e in (*headings, *root.all("a", "summary", "th")))
-    assert all("alt" in e.attributes for e in root.all("img"))
+    assert all(has_visible_text(e) for e in (*headings, *root.find_all("a", "summary", "th")))
+    assert all("alt" in e.attributes for e in root.find_all("img"))
 
 
 def has_visible_text(element: Element) -> bool:
-    return is_visible(element.words) or any(is_visible(e.attributes["alt"]) for e in element.all("img"))
+    return is_visible(element.text) or any(is_visible(e.attributes["alt"]) for e in element.find_all("img"))
 
 
 @given(theme_colors=st.dictionaries(names, colors), mode=st.sampled_from([None, "auto", "light", "dark"]))
 def test_text_has_sufficient_contrast_in_any_theme(theme_colors: dict[str, str], mode: str | None) -> None:
     for scheme in ("light", "dark"):
-        colors_by_name = palette(theme(colors=theme_colors, mode=mode), scheme)
+        colors_by_name = palette(build_theme(colors=theme_colors, mode=mode), scheme)
         for text in ("text", "muted", "link"):
             for background in ("background", "surface"):
                 assert contrast_ratio(colors_by_name[text], colors_by_name[background]) >= MIN_CONTRAST_RATIO
@@ -157,6 +157,6 @@ def test_text_has_sufficient_contrast_in_any_theme(theme_colors: dict[str, str],
 @given(fonts=st.dictionaries(st.sampled_from(["body", "heading", "mono"]), words))
 def test_a_font_name_cannot_end_its_declaration(fonts: dict[str, str]) -> None:
     syntax_characters = "{}<>@;()*/\n"
-    without_fonts = [c for c in stylesheet(theme(fonts={})) if c in syntax_characters]
-    with_fonts = [c for c in stylesheet(theme(fonts=fonts)) if c in syntax_characters]
+    without_fonts = [c for c in stylesheet(build_theme(fonts={})) if c in syntax_characters]
+    with_fonts = [c for c in stylesheet(build_theme(fonts=fonts)) if c in syntax_characters]
     assert with_fonts == without_fonts

@@ -9,14 +9,14 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 
 from chalicelib.kernel.core.clock import after, now
 from tests.harness import snapshots
-from tests.harness.api import Answer, Api, Json
+from tests.harness.api import ApiClient, ApiResponse, Json
 from tests.harness.callers import Person
 from tests.harness.clock import Clock
-from tests.harness.faults import overtaken
-from tests.harness.organizations import found
-from tests.harness.sites import Published, make_site
+from tests.harness.faults import run_before_call
+from tests.harness.organizations import create_organization
+from tests.harness.sites import CreatedSite, create_site
 from tests.harness.workers import Workers
-from tests.property.site_model import Publication
+from tests.property.site_model import SiteModel
 
 SLUGS: Final = ("a", "b", "c")
 FORMER_PATHS: Final = ("/x", "/y", "/z")
@@ -32,20 +32,22 @@ recent_index = st.integers(0, 5)
 class SiteMachine(RuleBasedStateMachine):
     """Compares the service with the model."""
 
-    def __init__(self, api: Api, workers: Workers, clock: Clock, owner: Person) -> None:
+    def __init__(self, api: ApiClient, workers: Workers, clock: Clock, owner: Person) -> None:
         """Start with an empty site."""
         super().__init__()
         self.api, self.workers, self.clock = api, workers, clock
-        self.model, self.ids, self.titles = Publication(), list[str](), 0
+        self.model, self.ids, self.titles = SiteModel(), list[str](), 0
         self.redirects: dict[str, str] = {}
-        self.site: Published = snapshots.once(("an empty site",), lambda: make_site(api, found(api, owner)))
+        self.site: CreatedSite = snapshots.create_or_restore(
+            ("an empty site",), lambda: create_site(api, create_organization(api, owner))
+        )
         self.owner = self.site.owner
 
     @rule(slug=slugs, parent=st.none() | recent_index, home=st.sampled_from([False, False, False, True]))
     def create(self, slug: str, parent: int | None, *, home: bool) -> None:
         parent_id = self._page_at(parent)
         body = {"title": self._next_title(), "slug": slug, "parentId": parent_id, "isHome": home}
-        response = self.api.post(f"{self.site.path}/pages", as_=self.owner, json=body)
+        response = self.api.post(f"{self.site.path}/pages", caller=self.owner, json=body)
         assert response.status in (201, 409), response.text
         if response.status == 201:
             self.ids.append(response.json["id"])
@@ -72,57 +74,57 @@ class SiteMachine(RuleBasedStateMachine):
     @rule(page=recent_index, revision=st.integers(0, 3))
     def publish_earlier(self, page: int, revision: int) -> None:
         if page_id := self._page_at(page):
-            revisions = [*self.model.pages[page_id].drafts]
+            revisions = [*self.model.pages[page_id].revisions]
             revision_id = revisions[revision % len(revisions)]
             self._record_publication(page_id, self._send_publish(page_id, revisionId=revision_id))
 
     @rule(page=recent_index)
     def unpublish(self, page: int) -> None:
         if page_id := self._page_at(page):
-            response = self.api.patch(self._page_path(page_id), as_=self.owner, json={"unpublishAt": PAST})
+            response = self.api.patch(self._page_path(page_id), caller=self.owner, json={"unpublishAt": PAST})
             assert response.status == 200, response.text
-            self.model.take_back(page_id)
+            self.model.unpublish(page_id)
 
     @rule(page=recent_index, publish=st.booleans())
     def schedule(self, page: int, *, publish: bool) -> None:
         page_id = self._page_at(page)
-        if page_id is None or (not publish and self.model.pages[page_id].shown is None):
+        if page_id is None or (not publish and self.model.pages[page_id].public_title is None):
             return
         name = "publishAt" if publish else "unpublishAt"
-        response = self.api.patch(self._page_path(page_id), as_=self.owner, json={name: after(now(), seconds=300)})
+        response = self.api.patch(self._page_path(page_id), caller=self.owner, json={name: after(now(), seconds=300)})
         assert response.status == 200, response.text
         before = self._public_responses()
-        self.workers.settle()
+        self.workers.run_until_idle()
         assert self._public_responses() == before, "the schedule was executed too early"
         self.clock.shift(minutes=6)
-        self.workers.settle()
-        current_page = self.api.get(self._page_path(page_id), as_=self.owner).json
+        self.workers.run_until_idle()
+        current_page = self.api.get(self._page_path(page_id), caller=self.owner).json
         if publish and current_page["publishAt"] is None:
             self.model.publish(page_id, current_page["publishedRevisionId"])
             assert current_page["publishedRevisionId"] == current_page["draftRevisionId"]
         elif publish:
-            assert self.api.patch(self._page_path(page_id), as_=self.owner, json={"publishAt": None}).status == 200
+            assert self.api.patch(self._page_path(page_id), caller=self.owner, json={"publishAt": None}).status == 200
         else:
             assert current_page["publishedRevisionId"] is None
-            self.model.take_back(page_id)
+            self.model.unpublish(page_id)
 
     @rule(page=recent_index, revision=st.integers(0, 3))
     def restore(self, page: int, revision: int) -> None:
         page_id = self._page_at(page)
         if page_id is None:
             return
-        before, revisions = self._public_responses(), [*self.model.pages[page_id].drafts]
+        before, revisions = self._public_responses(), [*self.model.pages[page_id].revisions]
         revision_id = revisions[revision % len(revisions)]
-        response = self.api.post(f"{self._page_path(page_id)}/revisions/{revision_id}/restore", as_=self.owner)
+        response = self.api.post(f"{self._page_path(page_id)}/revisions/{revision_id}/restore", caller=self.owner)
         assert response.status == 200, response.text
-        assert response.json["title"] == self.model.pages[page_id].drafts[revision_id][0]
+        assert response.json["title"] == self.model.pages[page_id].revisions[revision_id][0]
         self._record_update(page_id, response)
         assert self._public_responses() == before, "a restored draft is public"
 
     @rule(page=recent_index)
     def make_home(self, page: int) -> None:
         if page_id := self._page_at(page):
-            response = self.api.patch(self._page_path(page_id), as_=self.owner, json={"isHome": True})
+            response = self.api.patch(self._page_path(page_id), caller=self.owner, json={"isHome": True})
             assert response.status in (200, 409), response.text
             if response.status == 200:
                 self.model.make_home(page_id)
@@ -131,22 +133,22 @@ class SiteMachine(RuleBasedStateMachine):
     def delete(self, page: int, *, cascade: bool) -> None:
         if page_id := self._page_at(page):
             query = {"strategy": "cascade"} if cascade else None
-            response = self.api.delete(self._page_path(page_id), as_=self.owner, query=query)
+            response = self.api.delete(self._page_path(page_id), caller=self.owner, query=query)
             assert response.status in (204, 409), response.text
             assert response.status == 204 or not cascade
             if response.status == 204:
                 self.model.delete(page_id)
-                self.workers.settle()
+                self.workers.run_until_idle()
                 self.clock.shift(minutes=2)
-                self.workers.settle()
+                self.workers.run_until_idle()
 
     @rule(source=st.sampled_from(FORMER_PATHS), destination=st.sampled_from(FORMER_PATHS) | recent_index)
     def create_redirect(self, source: str, destination: str | int) -> None:
         page = self._page_at(destination) if isinstance(destination, int) else None
-        to_path = destination if isinstance(destination, str) else self.model.public.get(page or "", "/nowhere")
+        to_path = destination if isinstance(destination, str) else self.model.public_paths.get(page or "", "/nowhere")
         body = {"fromPath": source, "toPath": to_path}
-        response = self.api.post(f"{self.site.path}/redirects", as_=self.owner, json=body)
-        assert response.status == 201 or response.code in ("409 already_exists", "409 redirect_loop")
+        response = self.api.post(f"{self.site.path}/redirects", caller=self.owner, json=body)
+        assert response.status == 201 or response.status_and_code in ("409 already_exists", "409 redirect_loop")
         if response.status == 201:
             self.redirects[source] = response.json["id"]
 
@@ -154,7 +156,7 @@ class SiteMachine(RuleBasedStateMachine):
     def delete_redirect(self, source: str) -> None:
         if source in self.redirects:
             path = f"{self.site.path}/redirects/{self.redirects.pop(source)}"
-            assert self.api.delete(path, as_=self.owner).status == 204
+            assert self.api.delete(path, caller=self.owner).status == 204
             assert self._visit(source).status == 404
 
     @rule(
@@ -167,10 +169,10 @@ class SiteMachine(RuleBasedStateMachine):
         first, second = self._page_at(updated), self._page_at(published)
         if first is None or second is None:
             return
-        second_responses: list[Answer] = []
-        with overtaken(lambda: second_responses.append(self._send_publish(second)), at=at) as overtaking:
+        second_responses: list[ApiResponse] = []
+        with run_before_call(lambda: second_responses.append(self._send_publish(second)), call_number=at) as overtaking:
             first_response = self._send_patch(first, fields)
-        if overtaking.hit is None:
+        if overtaking.interrupted_call is None:
             second_responses.append(self._send_publish(second))
         self._record_update(first, first_response)
         self._record_publication(second, second_responses[0])
@@ -178,31 +180,31 @@ class SiteMachine(RuleBasedStateMachine):
     @invariant()
     def every_revision_is_kept(self) -> None:
         for page, page_model in [*self.model.pages.items()][-3:]:
-            listed = self.api.items(f"{self._page_path(page)}/revisions", as_=self.owner)
+            listed = self.api.get_items(f"{self._page_path(page)}/revisions", caller=self.owner)
             assert [(item["id"], item["title"]) for item in listed] == [
-                (revision, title) for revision, (title, _) in [*page_model.drafts.items()][::-1]
+                (revision, title) for revision, (title, _) in [*page_model.revisions.items()][::-1]
             ]
 
     @invariant()
     def drafts_have_their_paths(self) -> None:
-        listed = self.api.items(f"{self.site.path}/pages", as_=self.owner, query={"limit": 100})
-        assert {page["id"]: page["path"] for page in listed} == self.model.drafts
+        listed = self.api.get_items(f"{self.site.path}/pages", caller=self.owner, query={"limit": 100})
+        assert {page["id"]: page["path"] for page in listed} == self.model.draft_paths
 
     @invariant()
     def exactly_the_published_pages_are_public(self) -> None:
-        for page, path in self.model.public.items():
+        for page, path in self.model.public_paths.items():
             response = self._visit(path)
             assert (response.status, response.json.get("id")) == (200, page), (path, response.text)
-            assert (response.json["title"], response.json["path"]) == (self.model.pages[page].shown, path)
-        unpublished_paths = {*self.model.drafts.values()} - {*self.model.public.values()}
+            assert (response.json["title"], response.json["path"]) == (self.model.pages[page].public_title, path)
+        unpublished_paths = {*self.model.draft_paths.values()} - {*self.model.public_paths.values()}
         for path in unpublished_paths:
             response = self._visit(path)
             assert response.status in (301, 404), f"{path} shows a draft"
 
     @invariant()
     def former_links_lead_to_their_pages(self) -> None:
-        public = self.model.public
-        for path, pages in [*self.model.ever.items()][-12:]:
+        public = self.model.public_paths
+        for path, pages in [*self.model.pages_by_public_path.items()][-12:]:
             existing_pages = {page for page in pages if page in public}
             end = self._follow_redirects(path)
             if path in public.values():
@@ -215,7 +217,7 @@ class SiteMachine(RuleBasedStateMachine):
 
     @invariant()
     def redirects_end(self) -> None:
-        listed = self.api.items(f"{self.site.path}/redirects", as_=self.owner, query={"limit": 100})
+        listed = self.api.get_items(f"{self.site.path}/redirects", caller=self.owner, query={"limit": 100})
         assert {
             listed_redirect["fromPath"]: listed_redirect["id"]
             for listed_redirect in listed
@@ -234,11 +236,11 @@ class SiteMachine(RuleBasedStateMachine):
             path = parse_qs(urlsplit(response.headers["Location"]).query)["path"][0]
         raise AssertionError(f"{path} has too many redirects")
 
-    def _visit(self, path: str) -> Answer:
+    def _visit(self, path: str) -> ApiResponse:
         return self.api.get(f"{self.site.path}/pages/by-path", query={"path": path})
 
     def _public_responses(self) -> dict[str, tuple[int, Json]]:
-        visits = {path: self._visit(path) for path in {*self.model.public.values(), "/"}}
+        visits = {path: self._visit(path) for path in {*self.model.public_paths.values(), "/"}}
         return {
             path: (response.status, response.json if response.status == 200 else {})
             for path, response in visits.items()
@@ -255,30 +257,32 @@ class SiteMachine(RuleBasedStateMachine):
         self.titles += 1
         return f"Title {self.titles}"
 
-    def _send_patch(self, page: str, fields: dict[str, Any]) -> Answer:
+    def _send_patch(self, page: str, fields: dict[str, Any]) -> ApiResponse:
         body = {"title": self._next_title(), **{name: value for name, value in fields.items() if name != "parent"}}
         if "parent" in fields:
             body["parentId"] = self._page_at(fields["parent"])
-        return self.api.patch(self._page_path(page), as_=self.owner, json=body)
+        return self.api.patch(self._page_path(page), caller=self.owner, json=body)
 
-    def _record_update(self, page: str, response: Answer) -> None:
+    def _record_update(self, page: str, response: ApiResponse) -> None:
         assert response.status in (200, 409), response.text
         if response.status == 200:
             page_json = response.json
-            self.model.revise(
+            self.model.add_revision(
                 page, page_json["draftRevisionId"], page_json["title"], (page_json["parentId"], page_json["slug"])
             )
 
-    def _send_publish(self, page: str, **body: Any) -> Answer:
-        return self.api.post(f"{self._page_path(page)}/publish", as_=self.owner, json=body)
+    def _send_publish(self, page: str, **body: Any) -> ApiResponse:
+        return self.api.post(f"{self._page_path(page)}/publish", caller=self.owner, json=body)
 
-    def _record_publication(self, page: str, response: Answer) -> None:
+    def _record_publication(self, page: str, response: ApiResponse) -> None:
         assert response.status in (200, 409, 422), response.text
         if response.status == 200:
             self.model.publish(page, response.json["publishedRevisionId"])
 
 
-def test_a_site_matches_its_model_after_any_changes(api: Api, workers: Workers, clock: Clock, ada: Person) -> None:
+def test_a_site_matches_its_model_after_any_changes(
+    api: ApiClient, workers: Workers, clock: Clock, ada: Person
+) -> None:
     class Machine(SiteMachine):
         def __init__(self) -> None:
             super().__init__(api, workers, clock, ada)

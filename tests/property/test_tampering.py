@@ -14,9 +14,9 @@ from chalicelib.kernel.audit_log import redaction
 from chalicelib.kernel.audit_log.ledger import HEAD
 from chalicelib.kernel.storage import table
 from tests.catalogue import evidence
-from tests.catalogue.conftest import Begin
-from tests.catalogue.tenant_fixture import World
-from tests.conftest import Configure
+from tests.catalogue.conftest import RestoreTenant
+from tests.catalogue.tenant_fixture import TenantFixture
+from tests.conftest import SettingsOverride
 from tests.harness import cloud, organizations
 from tests.harness.cloud import Item
 
@@ -30,12 +30,12 @@ any_value = st.text(max_size=40) | st.integers() | st.binary(max_size=40) | st.n
 random_examples = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40)
 
 
-def create_long_log(world: World) -> str:
+def create_long_log(world: TenantFixture) -> str:
     """Create a log with short, long and erased entries, appended in several batches. Return its name."""
-    organization = organizations.found(world.api, world.people.owner)
+    organization = organizations.create_organization(world.api, world.people.owner)
     for n in range(LENGTH - 1):
         body = {"name": f"Name {n}", "companyAddress": f"{n}" * (3000 if n % 3 == 2 else 3)}
-        assert world.api.patch(organization.path, as_=world.people.owner, json=body).status == 200
+        assert world.api.patch(organization.path, caller=world.people.owner, json=body).status == 200
         if n % 2:
             world.workers.deliver()
     world.workers.deliver()
@@ -56,12 +56,12 @@ def find_fault(log: str) -> Fault | None:
 
 
 def get_entry(log: str, sequence: int) -> Item:
-    (item,) = (item for item in cloud.stored() if item["pk"] == f"A#{log}" and item["sequence"] == sequence)
+    (item,) = (item for item in cloud.all_items() if item["pk"] == f"A#{log}" and item["sequence"] == sequence)
     return item
 
 
 def get_head(log: str) -> Item:
-    (item,) = (item for item in cloud.stored() if (item["pk"], item["sk"]) == (f"Q#{log}", HEAD))
+    (item,) = (item for item in cloud.all_items() if (item["pk"], item["sk"]) == (f"Q#{log}", HEAD))
     return item
 
 
@@ -83,21 +83,23 @@ def bit_flips(value: bytes) -> st.SearchStrategy[bytes]:
     return flipped.map(lambda n: bytes(b ^ (1 << n % 8) if at == n // 8 else b for at, b in enumerate(value)))
 
 
-def test_the_unaltered_log_has_no_fault(begin: Begin) -> None:
-    log = begin(create_long_log)
+def test_the_unaltered_log_has_no_fault(restore_tenant: RestoreTenant) -> None:
+    log = restore_tenant(create_long_log)
     assert find_fault(log) is None
-    items = [item for item in cloud.stored() if item["pk"] == f"A#{log}"]
+    items = [item for item in cloud.all_items() if item["pk"] == f"A#{log}"]
     assert sorted(item["sequence"] for item in items) == list(range(1, LENGTH + 1))
     assert ["erased" in get_entry(log, sequence) for sequence in (1, ERASED)] == [False, True]
-    assert [item for item in cloud.stored() if item["pk"] == f"B#{log}"]
+    assert [item for item in cloud.all_items() if item["pk"] == f"B#{log}"]
 
 
 @random_examples
 @given(st.integers(1, LENGTH), st.data())
-def test_an_altered_entry_is_found_at_its_sequence(begin: Begin, sequence: int, data: st.DataObject) -> None:
-    log = begin(create_long_log)
+def test_an_altered_entry_is_found_at_its_sequence(
+    restore_tenant: RestoreTenant, sequence: int, data: st.DataObject
+) -> None:
+    log = restore_tenant(create_long_log)
     item = alter(get_entry(log, sequence), data)
-    cloud.put(item)
+    cloud.put_item(item)
     fault = find_fault(log)
     assert fault
     # An entry that claims another's position is detected at the first of the two.
@@ -112,22 +114,24 @@ def claimed_sequence(item: Item) -> int | None:
 
 @random_examples
 @given(st.integers(1, LENGTH))
-def test_a_removed_entry_is_found_at_its_sequence(begin: Begin, sequence: int) -> None:
-    log = begin(create_long_log)
-    cloud.remove(get_entry(log, sequence))
+def test_a_removed_entry_is_found_at_its_sequence(restore_tenant: RestoreTenant, sequence: int) -> None:
+    log = restore_tenant(create_long_log)
+    cloud.delete_item(get_entry(log, sequence))
     assert find_fault(log) == Fault("truncated" if sequence == LENGTH else "missing", sequence)
 
 
 @random_examples
 @given(st.data())
-def test_an_altered_or_removed_body_is_found_at_its_sequence(begin: Begin, data: st.DataObject) -> None:
-    log = begin(create_long_log)
-    item = data.draw(st.sampled_from([item for item in cloud.stored() if item["pk"] == f"B#{log}"]))
-    (sequence,) = (e["sequence"] for e in cloud.stored() if e["pk"] == f"A#{log}" and e["sk"] == item["sk"])
+def test_an_altered_or_removed_body_is_found_at_its_sequence(
+    restore_tenant: RestoreTenant, data: st.DataObject
+) -> None:
+    log = restore_tenant(create_long_log)
+    item = data.draw(st.sampled_from([item for item in cloud.all_items() if item["pk"] == f"B#{log}"]))
+    (sequence,) = (e["sequence"] for e in cloud.all_items() if e["pk"] == f"A#{log}" and e["sk"] == item["sk"])
     if data.draw(st.booleans()):
-        cloud.remove(item)
+        cloud.delete_item(item)
     else:
-        cloud.put(alter(item, data))
+        cloud.put_item(alter(item, data))
     fault = find_fault(log)
     assert fault
     assert fault.sequence == sequence
@@ -135,35 +139,37 @@ def test_an_altered_or_removed_body_is_found_at_its_sequence(begin: Begin, data:
 
 @random_examples
 @given(st.data())
-def test_an_altered_head_is_found(begin: Begin, data: st.DataObject) -> None:
-    log = begin(create_long_log)
-    cloud.put(alter(get_head(log), data))
+def test_an_altered_head_is_found(restore_tenant: RestoreTenant, data: st.DataObject) -> None:
+    log = restore_tenant(create_long_log)
+    cloud.put_item(alter(get_head(log), data))
     assert find_fault(log)
 
 
 @random_examples
 @given(st.lists(st.integers(1, LENGTH), min_size=2, max_size=2, unique=True))
-def test_entries_with_swapped_positions_are_found_at_the_first(begin: Begin, sequences: list[int]) -> None:
-    log = begin(create_long_log)
+def test_entries_with_swapped_positions_are_found_at_the_first(
+    restore_tenant: RestoreTenant, sequences: list[int]
+) -> None:
+    log = restore_tenant(create_long_log)
     first, second = (get_entry(log, sequence) for sequence in sequences)
     position_attributes = ("sequence", "index1pk", "index1sk")
-    cloud.put({**first, **{name: second[name] for name in position_attributes}})
-    cloud.put({**second, **{name: first[name] for name in position_attributes}})
+    cloud.put_item({**first, **{name: second[name] for name in position_attributes}})
+    cloud.put_item({**second, **{name: first[name] for name in position_attributes}})
     # The signature of an erased entry does not distinguish a moved entry from a modified one.
     assert find_fault(log) == Fault("modified" if max(sequences) == ERASED else "reordered", min(sequences))
 
 
 def test_a_log_stays_valid_after_a_rotation_of_the_signing_key(
-    begin: Begin, world: World, configure: Configure
+    restore_tenant: RestoreTenant, tenant: TenantFixture, configure: SettingsOverride
 ) -> None:
-    log = begin(create_long_log)
+    log = restore_tenant(create_long_log)
     new_key = base64.b64encode(bytes(range(32, 64))).decode()
     configure(audit_signing_key=new_key, audit_former_public_keys=evidence.PUBLIC_KEY)
     assert find_fault(log) is None
     body = {"name": "Newer"}
-    assert world.api.patch(f"/organizations/{log}", as_=world.people.owner, json=body).status == 200
-    world.workers.deliver()
+    assert tenant.api.patch(f"/organizations/{log}", caller=tenant.people.owner, json=body).status == 200
+    tenant.workers.deliver()
     assert find_fault(log) is None
     item = get_entry(log, LENGTH + 1)
-    cloud.put({**item, "seal": bytes(len(item["seal"]))})
+    cloud.put_item({**item, "seal": bytes(len(item["seal"]))})
     assert find_fault(log) == Fault("modified", LENGTH + 1)

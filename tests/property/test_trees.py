@@ -21,7 +21,7 @@ from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.storage import table, trees
 from chalicelib.kernel.storage.entity import Item, ItemKey
 from chalicelib.kernel.storage.trees import MAX_REMEMBERED_MOVES, TreeReader
-from tests.harness.stored_records import beginning
+from tests.harness.stored_records import new_record_fields
 
 PLATFORM: Final = "platform"
 NODES: Final = 7
@@ -35,7 +35,10 @@ class Tree:
         """Start with some nodes. Each is a root, or a child of an earlier node."""
         self.random = Random(seed)  # noqa: S311 - no secret
         container_fields: dict[str, Any] = {"organization_id": "organization", "platform_id": PLATFORM}
-        self.container_fields, self.tree = container_fields, Taxonomy(**beginning(TIMESTAMP), **container_fields)
+        self.container_fields, self.tree = (
+            container_fields,
+            Taxonomy(**new_record_fields(TIMESTAMP), **container_fields),
+        )
         self.nodes: dict[str, TaxonomyNode] = {}
         self.states: dict[int, dict[str, str]] = {}
         for _ in range(NODES):
@@ -48,7 +51,7 @@ class Tree:
         if parent is None or ancestors:
             ancestor_ids = [node.id for node in ancestors]
             node_fields: dict[str, Any] = {
-                **beginning(TIMESTAMP),
+                **new_record_fields(TIMESTAMP),
                 "id": f"{len(self.nodes):03d}",
                 "slug": f"n{len(self.nodes)}",
             }

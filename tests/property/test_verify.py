@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from chalicelib.features.audit.exports.logic.verify import Broken, read_checkpoint
 from tests.harness import offline
-from tests.harness.offline import PUBLIC_KEY, Exported, exported, found, unproven
+from tests.harness.offline import PUBLIC_KEY, ExportedLog, build_exported_log, unproven_range, verify_export
 
-A_LOG: Final = exported([1, 3, 4], erased=[2])
+A_LOG: Final = build_exported_log([1, 3, 4], erased_sequences=[2])
 AN_EXPORT: Final = b"".join(A_LOG.lines)
 
 Json = dict[str, Any]
@@ -37,83 +37,85 @@ _ANY_VALUE: Final[st.SearchStrategy[Any]] = (
 
 
 @st.composite
-def logs(draw: st.DrawFn, min_size: int = 1) -> Exported:
+def logs(draw: st.DrawFn, min_size: int = 1) -> ExportedLog:
     """Return logs of any length, appended in any batches, with any entries erased."""
     size = draw(st.integers(min_size, 40))
     sequences = st.sets(st.integers(1, size))
-    return exported(sorted({*draw(sequences), size}), draw(sequences))
+    return build_exported_log(sorted({*draw(sequences), size}), draw(sequences))
 
 
-def parts_of(log: Exported, *, includes_whole: bool = True) -> st.SearchStrategy[set[int]]:
+def parts_of(log: ExportedLog, *, includes_whole: bool = True) -> st.SearchStrategy[set[int]]:
     """Return the sequences of any part of a log."""
     return st.sets(st.integers(1, log.size), max_size=log.size if includes_whole else log.size - 1)
 
 
-def is_rejected(log: Exported, export: Iterable[bytes], evidence: Any = ()) -> bool:
+def is_rejected(log: ExportedLog, export: Iterable[bytes], evidence: Any = ()) -> bool:
     """Return whether the verifier reports a fault."""
     try:
-        found(log, export, evidence)
+        verify_export(log, export, evidence)
     except Broken:
         return True
     return False
 
 
 @given(logs())
-def test_a_complete_log_verifies(log: Exported) -> None:
+def test_a_complete_log_verifies(log: ExportedLog) -> None:
     message = f": {log.size} of {log.size} entries are proven to be in the signed tree, sequence 1 to {log.size}: "
-    assert message in found(log, log.lines)
+    assert message in verify_export(log, log.lines)
 
 
 @given(logs(), st.data())
-def test_any_part_of_a_log_verifies_with_its_evidence(log: Exported, data: st.DataObject) -> None:
+def test_any_part_of_a_log_verifies_with_its_evidence(log: ExportedLog, data: st.DataObject) -> None:
     part = data.draw(parts_of(log))
-    assert f": {len(part)} of {log.size} entries are proven" in found(log, log.part(part), log.evidence(part))
+    assert f": {len(part)} of {log.size} entries are proven" in verify_export(
+        log, log.lines_of(part), log.evidence_for(part)
+    )
 
 
 def test_every_range_of_a_log_verifies_with_its_evidence() -> None:
-    log = exported([11])
+    log = build_exported_log([11])
     for first in range(1, log.size + 1):
         for last in range(first, log.size + 1):
             part = range(first, last + 1)
-            assert f", sequence {first} to {last}: " in found(log, log.part(part), log.evidence(part))
+            assert f", sequence {first} to {last}: " in verify_export(log, log.lines_of(part), log.evidence_for(part))
 
 
 @given(logs(), st.data())
-def test_a_part_does_not_verify_with_evidence_of_another(log: Exported, data: st.DataObject) -> None:
+def test_a_part_does_not_verify_with_evidence_of_another(log: ExportedLog, data: st.DataObject) -> None:
     part, other = data.draw(parts_of(log)), data.draw(parts_of(log))
-    assert is_rejected(log, log.part(part), log.evidence(other)) == (part != other)
+    assert is_rejected(log, log.lines_of(part), log.evidence_for(other)) == (part != other)
 
 
 @given(logs(), st.data())
-def test_any_altered_hash_of_the_evidence_is_detected(log: Exported, data: st.DataObject) -> None:
+def test_any_altered_hash_of_the_evidence_is_detected(log: ExportedLog, data: st.DataObject) -> None:
     part = data.draw(parts_of(log, includes_whole=False))
-    evidence = log.evidence(part)
+    evidence = log.evidence_for(part)
     hashes = data.draw(st.sampled_from(evidence))["hashes"]
     index = data.draw(st.integers(0, len(hashes) - 1))
     hashes[index] = f"{int(hashes[index], 16) ^ 1 << data.draw(st.integers(0, 255)):064x}"
-    assert is_rejected(log, log.part(part), evidence)
+    assert is_rejected(log, log.lines_of(part), evidence)
 
 
 @given(logs(), st.data())
-def test_removed_added_and_moved_hashes_of_the_evidence_are_detected(log: Exported, data: st.DataObject) -> None:
+def test_removed_added_and_moved_hashes_of_the_evidence_are_detected(log: ExportedLog, data: st.DataObject) -> None:
     part = data.draw(parts_of(log, includes_whole=False))
-    evidence = log.evidence(part)
+    evidence = log.evidence_for(part)
     hashes: list[str] = data.draw(st.sampled_from(evidence))["hashes"]
     others = st.lists(st.sampled_from([*hashes, "0" * 64]), max_size=len(hashes) + 1)
     hashes[:] = data.draw(others.filter(lambda other: other != hashes))
-    assert is_rejected(log, log.part(part), evidence)
+    assert is_rejected(log, log.lines_of(part), evidence)
 
 
 @pytest.mark.parametrize("bit", range(8))
 def test_any_flipped_bit_of_any_line_is_detected(bit: int) -> None:
-    expected_message = found(A_LOG, A_LOG.lines)
+    expected_message = verify_export(A_LOG, A_LOG.lines)
     for number, line in enumerate(A_LOG.lines):
-        exempt = set(unproven(line))
+        exempt = set(unproven_range(line))
         for at in range(len(line)):
             flipped = line[:at] + bytes([line[at] ^ 1 << bit]) + line[at + 1 :]
             export = [*A_LOG.lines[:number], flipped, *A_LOG.lines[number + 1 :]]
             # Unproven bytes may change without detection. The message is then the same.
-            assert is_rejected(A_LOG, export) or (at in exempt and found(A_LOG, export) == expected_message), (
+            assert is_rejected(A_LOG, export) or (at in exempt and verify_export(A_LOG, export) == expected_message), (
                 number,
                 at,
             )
@@ -123,7 +125,7 @@ def test_any_flipped_bit_of_any_line_is_detected(bit: int) -> None:
 def test_any_altered_field_of_an_erased_entry_is_detected_at_its_sequence(data: st.DataObject) -> None:
     log = data.draw(logs())
     sequence = data.draw(st.integers(1, log.size))
-    erased = exported(sorted({*log.tree_sizes}), {*log.erasures, sequence})
+    erased = build_exported_log(sorted({*log.tree_sizes}), {*log.erasure_signatures, sequence})
     entry: Json = json.loads(erased.lines[sequence - 1])
     name = data.draw(
         st.sampled_from([*entry, *entry["integrity"]]).filter(lambda name: name not in {"sequence", "integrity"})
@@ -132,23 +134,23 @@ def test_any_altered_field_of_an_erased_entry_is_detected_at_its_sequence(data: 
     container[name] = data.draw(_VALUES.get(name, _ANY_VALUE).filter(lambda value: value != container[name]))
     altered = f"{json.dumps(entry, separators=(',', ':'))}\n".encode()
     with pytest.raises(Broken, match=f"^The entry with sequence {sequence} was altered: "):
-        found(erased, [*erased.lines[: sequence - 1], altered, *erased.lines[sequence:]])
+        verify_export(erased, [*erased.lines[: sequence - 1], altered, *erased.lines[sequence:]])
 
 
 @given(logs(), st.data())
-def test_any_false_erasure_is_detected_at_its_sequence(log: Exported, data: st.DataObject) -> None:
+def test_any_false_erasure_is_detected_at_its_sequence(log: ExportedLog, data: st.DataObject) -> None:
     sequence, other = (data.draw(st.integers(1, log.size)) for _ in range(2))
-    erased_log = exported(sorted({*log.tree_sizes}), range(1, log.size + 1))
-    signatures = [None, *(erased_log.erasures[n] for n in erased_log.erasures if n != sequence)]
-    forged = offline.line(
-        erased_log.texts[sequence - 1],
+    erased_log = build_exported_log(sorted({*log.tree_sizes}), range(1, log.size + 1))
+    signatures = [None, *(erased_log.erasure_signatures[n] for n in erased_log.erasure_signatures if n != sequence)]
+    forged = offline.build_line(
+        erased_log.entry_texts[sequence - 1],
         sequence,
-        erased_log.leaves[sequence - 1],
+        erased_log.leaf_hashes[sequence - 1],
         erased_log.tree_sizes[other - 1],
         data.draw(st.sampled_from(signatures)),
     )
     with pytest.raises(Broken, match=f"sequence {sequence} was altered: it calls itself erased"):
-        found(log, [*log.lines[: sequence - 1], forged, *log.lines[sequence:]])
+        verify_export(log, [*log.lines[: sequence - 1], forged, *log.lines[sequence:]])
 
 
 @pytest.mark.parametrize("bit", range(8))
@@ -164,44 +166,44 @@ def test_any_flipped_bit_of_the_checkpoint_is_detected(bit: int) -> None:
 def test_any_inserted_or_removed_bytes_are_detected(at: int, inserted: bytes, removed_count: int) -> None:
     edited = AN_EXPORT[:at] + inserted + AN_EXPORT[at + removed_count :]
     line_starts = [sum(map(len, A_LOG.lines[:number])) for number in range(A_LOG.size)]
-    exempt = {start + n for start, line in zip(line_starts, A_LOG.lines, strict=True) for n in unproven(line)}
+    exempt = {start + n for start, line in zip(line_starts, A_LOG.lines, strict=True) for n in unproven_range(line)}
     same = edited.removesuffix(b"\n") == AN_EXPORT.removesuffix(b"\n")
     assert is_rejected(A_LOG, BytesIO(edited)) or same or exempt.issuperset(range(at, at + max(removed_count, 1)))
 
 
 @given(logs(), st.data())
-def test_any_removed_line_is_detected_at_its_sequence(log: Exported, data: st.DataObject) -> None:
+def test_any_removed_line_is_detected_at_its_sequence(log: ExportedLog, data: st.DataObject) -> None:
     removed = data.draw(st.integers(1, log.size))
     with pytest.raises(Broken, match=f"sequence {removed} is missing"):
-        found(log, log.lines[: removed - 1] + log.lines[removed:])
+        verify_export(log, log.lines[: removed - 1] + log.lines[removed:])
 
 
 @given(logs(), st.data())
-def test_any_repeated_line_is_detected_at_its_sequence(log: Exported, data: st.DataObject) -> None:
+def test_any_repeated_line_is_detected_at_its_sequence(log: ExportedLog, data: st.DataObject) -> None:
     repeated = data.draw(st.integers(1, log.size))
     with pytest.raises(Broken, match=f"sequence {repeated} is there twice"):
-        found(log, log.lines[:repeated] + log.lines[repeated - 1 :])
+        verify_export(log, log.lines[:repeated] + log.lines[repeated - 1 :])
 
 
 @given(logs(min_size=2), st.data())
-def test_reordered_lines_are_detected_at_the_first_that_moved(log: Exported, data: st.DataObject) -> None:
+def test_reordered_lines_are_detected_at_the_first_that_moved(log: ExportedLog, data: st.DataObject) -> None:
     order = data.draw(_other_orders(log))
     moved = next(expected for expected, sequence in enumerate(order, 1) if expected != sequence)
     with pytest.raises(Broken, match=f"sequence {moved} is out of order"):
-        found(log, [log.lines[sequence - 1] for sequence in order])
+        verify_export(log, [log.lines[sequence - 1] for sequence in order])
 
 
 @given(logs(min_size=2), st.data())
 def test_swapped_entries_are_detected_by_the_root_or_by_an_erasure_signature(
-    log: Exported, data: st.DataObject
+    log: ExportedLog, data: st.DataObject
 ) -> None:
     order = data.draw(_other_orders(log))
     # The signature of an erased entry contains its sequence, so the first erased entry that moved is reported.
-    moved = [now for now, was in enumerate(order, 1) if now != was and was in log.erasures]
+    moved = [now for now, was in enumerate(order, 1) if now != was and was in log.erasure_signatures]
     with pytest.raises(Broken, match=f"sequence {moved[0]} was altered: it calls" if moved else "another root"):
-        found(log, log.lines_in(order))
+        verify_export(log, log.lines_in_order(order))
 
 
-def _other_orders(log: Exported) -> st.SearchStrategy[list[int]]:
+def _other_orders(log: ExportedLog) -> st.SearchStrategy[list[int]]:
     sequences = [*range(1, log.size + 1)]
     return st.permutations(sequences).filter(lambda order: order != sequences)

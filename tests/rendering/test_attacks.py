@@ -7,8 +7,8 @@ import pytest
 
 from chalicelib.features.sites.pages.models.blocks import BlockType
 from chalicelib.features.sites.rendering.models.view import MenuItem
-from tests.harness.blocks import block, faults
-from tests.harness.pages import Element, rendered
+from tests.harness.blocks import build_block, validation_errors
+from tests.harness.pages import Element, render_blocks
 
 ATTACKS: dict[str, list[str]] = json.loads((Path(__file__).parent / "attacks.json").read_text(encoding="utf-8"))
 """The XSS Filter Evasion Cheat Sheet of OWASP and others of its kind, the same by way of Markdown, and addresses."""
@@ -17,21 +17,21 @@ ATTACKS: dict[str, list[str]] = json.loads((Path(__file__).parent / "attacks.jso
 def everywhere(words: str, address: str = "/") -> Element:
     """Return a page that says some words wherever it says anything, and leads to an address wherever it leads."""
     said = [
-        block("heading", "a", level=2, text=words),
-        block("text", "b", text=words),
-        block("list", "c", items=[words, words], ordered=True),
-        block("quote", "d", text=words, cite=words),
-        block("code", "e", text=words, language=words),
-        block("image", "f", url=address, alt=words),
-        block("button", "g", label=words, url=address),
-        block("embed", "h", url=address),
-        block("custom", "i", data={words: words}),
+        build_block("heading", "a", level=2, text=words),
+        build_block("text", "b", text=words),
+        build_block("list", "c", items=[words, words], ordered=True),
+        build_block("quote", "d", text=words, cite=words),
+        build_block("code", "e", text=words, language=words),
+        build_block("image", "f", url=address, alt=words),
+        build_block("button", "g", label=words, url=address),
+        build_block("embed", "h", url=address),
+        build_block("custom", "i", data={words: words}),
     ]
     inner = [{**one, "id": f"inner-{one['id']}"} for one in said]
     below = MenuItem(words, address, children=[MenuItem(words, address, children=[MenuItem(words)])])
-    return rendered(
+    return render_blocks(
         *said,
-        block("columns", "j", columns=[inner, []]),
+        build_block("columns", "j", columns=[inner, []]),
         title=words,
         called=words,
         site_name=words,
@@ -49,18 +49,18 @@ class TestAnAttackInWords:
 
     def test_is_shown_as_it_is_where_words_are_no_markdown(self, attack: str) -> None:
         root = everywhere(attack)
-        assert root.one("figure", id="e").one("code").words == attack
-        assert root.one("figure", id="f").one("img").attributes["alt"] == attack
-        assert root.one("p", id="g").one("a").words == attack
-        assert root.one("h1").words == attack
-        assert root.one("title").words == attack
-        assert root.one("meta", name="description").attributes["content"] == attack
-        assert root.one("meta", property="og:site_name").attributes["content"] == attack
+        assert root.find_one("figure", id="e").find_one("code").text == attack
+        assert root.find_one("figure", id="f").find_one("img").attributes["alt"] == attack
+        assert root.find_one("p", id="g").find_one("a").text == attack
+        assert root.find_one("h1").text == attack
+        assert root.find_one("title").text == attack
+        assert root.find_one("meta", name="description").attributes["content"] == attack
+        assert root.find_one("meta", property="og:site_name").attributes["content"] == attack
 
     @pytest.mark.parametrize("kind", ["heading", "text", "quote"])
     def test_brings_no_element_that_markdown_does_not_have(self, kind: BlockType, attack: str) -> None:
-        plain = {e.tag for e in rendered(block(kind, level=2, text="x", cite=None)).all()}
-        found = {e.tag for e in rendered(block(kind, level=2, text=attack, cite=None)).all()}
+        plain = {e.tag for e in render_blocks(build_block(kind, level=2, text="x", cite=None)).find_all()}
+        found = {e.tag for e in render_blocks(build_block(kind, level=2, text=attack, cite=None)).find_all()}
         assert found - plain <= {
             "a",
             "blockquote",
@@ -92,5 +92,5 @@ class TestAnAttackInAnAddress:
 
     @pytest.mark.parametrize(("kind", "words"), [("button", "label"), ("image", "alt"), ("embed", None)])
     def test_is_not_stored(self, kind: BlockType, words: str | None, address: str) -> None:
-        sent = block(kind, url=address, **({words: "words"} if words else {}))
-        assert faults(sent) == [("/blocks/0/url", "malformed")]
+        sent = build_block(kind, url=address, **({words: "words"} if words else {}))
+        assert validation_errors(sent) == [("/blocks/0/url", "malformed")]

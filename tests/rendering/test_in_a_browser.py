@@ -13,9 +13,9 @@ from selenium.webdriver.common.keys import Keys
 
 from chalicelib.features.sites.rendering.logic.page_document import render_document
 from chalicelib.features.sites.rendering.models.view import MenuItem
-from tests.harness.blocks import block
-from tests.harness.browser import logged, obstacles, picture, show, width_needed
-from tests.harness.pages import theme, view
+from tests.harness.blocks import build_block
+from tests.harness.browser import accessibility_violations, content_width, emulate_display, read_log, save_screenshot
+from tests.harness.pages import build_theme, build_view
 from tests.harness.receiver import Receiver, Reply
 
 Open = Callable[..., Chrome]
@@ -45,8 +45,8 @@ def weave(cards: Iterable[Card], warp: Warp) -> Cloth:
     return sum((warp.lift(card.holes) for card in cards), start=Cloth())
 """
 SILK = (
-    block("heading", "title", level=1, text="Silk, woven by *number*"),
-    block(
+    build_block("heading", "title", level=1, text="Silk, woven by *number*"),
+    build_block(
         "text",
         "opening",
         text=(
@@ -56,11 +56,13 @@ SILK = (
             "mutual relations could be expressed by those of the abstract science of operations. ~~Perhaps.~~"
         ),
     ),
-    block("image", "loom", url="/picture.svg", alt="A loom with its cards, from above"),
-    block("heading", "needed", level=2, text="What you need"),
-    block("list", "things", items=["A loom, and **1,326** cards", "Silk: `8 denier`, undyed"], ordered=False),
-    block("list", "steps", items=["Lace the cards", "Thread the warp", "Weave, [patiently](/patience)"], ordered=True),
-    block(
+    build_block("image", "loom", url="/picture.svg", alt="A loom with its cards, from above"),
+    build_block("heading", "needed", level=2, text="What you need"),
+    build_block("list", "things", items=["A loom, and **1,326** cards", "Silk: `8 denier`, undyed"], ordered=False),
+    build_block(
+        "list", "steps", items=["Lace the cards", "Thread the warp", "Weave, [patiently](/patience)"], ordered=True
+    ),
+    build_block(
         "quote",
         "saying",
         cite="Ada Lovelace, Note A, 1843",
@@ -68,9 +70,9 @@ SILK = (
             "The Analytical Engine *weaves algebraical patterns* just as the Jacquard loom weaves flowers and leaves."
         ),
     ),
-    block("heading", "card", level=4, text="A card, as a program"),
-    block("code", "program", text=PROGRAM, language="python"),
-    block(
+    build_block("heading", "card", level=4, text="A card, as a program"),
+    build_block("code", "program", text=PROGRAM, language="python"),
+    build_block(
         "text",
         "silks",
         text=(
@@ -80,32 +82,34 @@ SILK = (
             + "\n```\n\n[](/no-words)\n\n#\n"
         ),
     ),
-    block(
+    build_block(
         "columns",
         "ways",
         columns=[
             [
-                block("heading", "visit", level=3, text="Visit"),
-                block("text", "hours", text="Thursdays, nine to five."),
-                block("button", "plan", label="Plan a visit", url="/visit"),
+                build_block("heading", "visit", level=3, text="Visit"),
+                build_block("text", "hours", text="Thursdays, nine to five."),
+                build_block("button", "plan", label="Plan a visit", url="/visit"),
             ],
             [
-                block("heading", "learn", level=3, text="Learn"),
-                block("text", "courses", text="Courses begin in spring."),
-                block("embed", "film", url="https://video.example.com/watch?v=the-engine-weaves-patterns-of-silk"),
+                build_block("heading", "learn", level=3, text="Learn"),
+                build_block("text", "courses", text="Courses begin in spring."),
+                build_block(
+                    "embed", "film", url="https://video.example.com/watch?v=the-engine-weaves-patterns-of-silk"
+                ),
             ],
             [
-                block(
+                build_block(
                     "columns",
                     "inner",
-                    columns=[[block("text", "left", text="In")], [block("text", "right", text="in")]],
+                    columns=[[build_block("text", "left", text="In")], [build_block("text", "right", text="in")]],
                 )
             ],
         ],
     ),
-    block("divider", "line"),
-    block("embed", "elsewhere", url="https://video.example.com/"),
-    block("custom", "chart", data={"chart": "visitors"}),
+    build_block("divider", "line"),
+    build_block("embed", "elsewhere", url="https://video.example.com/"),
+    build_block("custom", "chart", data={"chart": "visitors"}),
 )
 LOADED = """
     const loaded = picture => { picture.loading = 'eager'; return picture.decode() }
@@ -115,13 +119,13 @@ LOADED = """
 
 THEMES = {
     "plain": None,
-    "branded": theme(
+    "branded": build_theme(
         colors={"primary": "#9d174d", "background": "#fffaf5", "text": "#2b1b17"},
         logo_url="/picture.svg",
         fonts={"body": "Liberation Serif", "heading": "Liberation Sans, sans-serif"},
     ),
-    "pale": theme(mode="light", colors={"text": "#cccccc", "link": "#dddd00", "primary": "#ffffee"}),
-    "night": theme(mode="dark", colors={"background": "#222222", "surface": "#999999", "text": "#333333"}),
+    "pale": build_theme(mode="light", colors={"text": "#cccccc", "link": "#dddd00", "primary": "#ffffee"}),
+    "night": build_theme(mode="dark", colors={"background": "#222222", "surface": "#999999", "text": "#333333"}),
 }
 
 
@@ -131,14 +135,14 @@ def opened(receiver: Receiver, browser: Chrome) -> Open:
 
     def opened(*blocks: dict[str, Any], scheme: str = "light", width: int = 1440, **words: Any) -> Chrome:
         usual = {"lang": "en-GB", "title": "Silk, woven by number", "site_name": "The Weaving Mill", "menu": MENU}
-        document = render_document(view(*blocks, **{**usual, **words}), {})
+        document = render_document(build_view(*blocks, **{**usual, **words}), {})
         headers = {"Content-Type": document.content_type, **document.headers}
-        receiver.answers["/silk"] = Reply(headers=headers, body=document.text.encode())
-        receiver.answers["/picture.svg"] = Reply(headers={"Content-Type": "image/svg+xml"}, body=PICTURE)
-        show(browser, scheme=scheme, width=width)
+        receiver.replies_by_path["/silk"] = Reply(headers=headers, body=document.text.encode())
+        receiver.replies_by_path["/picture.svg"] = Reply(headers={"Content-Type": "image/svg+xml"}, body=PICTURE)
+        emulate_display(browser, color_scheme=scheme, width=width)
         browser.get("about:blank")
-        logged(browser, "browser")
-        browser.get(receiver.at("127.0.0.1", "/silk"))
+        read_log(browser, "browser")
+        browser.get(receiver.url_at("127.0.0.1", "/silk"))
         return browser
 
     return opened
@@ -157,23 +161,23 @@ class TestAPage:
     def test_can_be_read_by_everyone_in_any_theme(self, opened: Open, name: str, scheme: str, width: int) -> None:
         browser = opened(*SILK, scheme=scheme, width=width, theme=THEMES[name], preview=name == "plain")
         browser.execute_async_script(LOADED)
-        assert width_needed(browser) <= width
-        assert obstacles(browser) == []
-        assert logged(browser, "browser") == []
-        assert picture(browser, f"{name}-{scheme}-{width}").stat().st_size > 10_000
+        assert content_width(browser) <= width
+        assert accessibility_violations(browser) == []
+        assert read_log(browser, "browser") == []
+        assert save_screenshot(browser, f"{name}-{scheme}-{width}").stat().st_size > 10_000
 
     def test_can_be_read_by_everyone_with_its_menu_open(self, opened: Open, scheme: str, width: int) -> None:
         browser = opened(*SILK, scheme=scheme, width=width)
         browser.find_element(By.TAG_NAME, "summary").click()
         assert browser.find_element(By.LINK_TEXT, "Brocade").is_displayed()
-        assert width_needed(browser) <= width
-        assert obstacles(browser) == []
-        assert picture(browser, f"menu-{scheme}-{width}").stat().st_size > 10_000
+        assert content_width(browser) <= width
+        assert accessibility_violations(browser) == []
+        assert save_screenshot(browser, f"menu-{scheme}-{width}").stat().st_size > 10_000
 
     def test_is_written_from_right_to_left_in_languages_that_are(self, opened: Open, scheme: str, width: int) -> None:
         browser = opened(*SILK, scheme=scheme, width=width, lang="ar")
-        assert width_needed(browser) <= width
-        assert obstacles(browser) == []
+        assert content_width(browser) <= width
+        assert accessibility_violations(browser) == []
         site, menu = (browser.find_element(By.CSS_SELECTOR, part).rect for part in (".site", "nav"))
         assert width == 360 or site["x"] > menu["x"]
 
@@ -214,11 +218,11 @@ class TestAttacks:
     def test_run_nothing_and_leave_nothing_that_could_run(self, opened: Open, kind: str) -> None:
         words = ATTACKS[kind]
         blocks = [
-            block("text", "all", text="\n\n".join(words)),
-            block("list", "each", items=words, ordered=False),
-            *(block("heading", f"h{at}", level=2, text=attack) for at, attack in enumerate(words)),
-            *(block("image", f"i{at}", url="/picture.svg", alt=attack) for at, attack in enumerate(words)),
-            *(block("button", f"b{at}", label="Go", url=url) for at, url in enumerate(ATTACKS["addresses"])),
+            build_block("text", "all", text="\n\n".join(words)),
+            build_block("list", "each", items=words, ordered=False),
+            *(build_block("heading", f"h{at}", level=2, text=attack) for at, attack in enumerate(words)),
+            *(build_block("image", f"i{at}", url="/picture.svg", alt=attack) for at, attack in enumerate(words)),
+            *(build_block("button", f"b{at}", label="Go", url=url) for at, url in enumerate(ATTACKS["addresses"])),
         ]
         browser = opened(*blocks, title=words[0], site_name="".join(words), description="".join(words))
         # Asked by the browser itself: no policy of the page keeps this from running.
@@ -234,4 +238,4 @@ class TestAttacks:
         assert handlers == []
         assert set(schemes) <= {"http", "https", "mailto", "data"}
         assert schemes.count("data") == 1  # It is the icon that there is none of.
-        assert [entry for entry in logged(browser, "browser") if "Content Security Policy" in entry["message"]] == []
+        assert [entry for entry in read_log(browser, "browser") if "Content Security Policy" in entry["message"]] == []

@@ -22,8 +22,8 @@ from chalicelib.features.sites.rendering.logic.limits import (
 )
 from chalicelib.features.sites.rendering.logic.page_document import render_document
 from chalicelib.features.sites.rendering.models.view import MenuItem
-from tests.harness.blocks import Stored, block
-from tests.harness.pages import rendered, view
+from tests.harness.blocks import StoredBlock, build_block
+from tests.harness.pages import build_view, render_blocks
 
 MAX_CALLS: Final = 8 * MAX_STEPS
 """Of functions in Python, while one page is rendered: what takes long is made of many."""
@@ -70,7 +70,7 @@ class Kept(Meter):
         self.made.append(self)
 
 
-def refused(*blocks: Stored) -> str:
+def refused(*blocks: StoredBlock) -> str:
     """Why blocks are refused; nothing if they are not."""
     try:
         content.render_blocks(blocks)
@@ -79,8 +79,8 @@ def refused(*blocks: Stored) -> str:
     return ""
 
 
-def text(words: str) -> Stored:
-    return block("text", text=words)
+def text(words: str) -> StoredBlock:
+    return build_block("text", text=words)
 
 
 def table(columns: int, rows: int) -> str:
@@ -134,15 +134,15 @@ class TestLimits:
         assert not refused(*shapes.of_text(PATTERNS["prose"]))
         assert not refused(text(PATTERNS["article"] * 120))
         assert not refused(
-            *(block("code", f"a{number}", text="print(1)\n" * 500, language=None) for number in range(50))
+            *(build_block("code", f"a{number}", text="print(1)\n" * 500, language=None) for number in range(50))
         )
-        assert not refused(block("list", items=["The mill, and what is in it."] * 2000, ordered=False))
+        assert not refused(build_block("list", items=["The mill, and what is in it."] * 2000, ordered=False))
 
     def test_count_the_cells_that_short_rows_lack_in_all_tables_of_a_page(self) -> None:
         assert not refused(
-            text(table(50, MAX_CELLS // 100 - 1)), block("text", "b", text=table(50, MAX_CELLS // 100 - 1))
+            text(table(50, MAX_CELLS // 100 - 1)), build_block("text", "b", text=table(50, MAX_CELLS // 100 - 1))
         )
-        why = refused(text(table(50, MAX_CELLS // 100)), block("text", "b", text=table(50, MAX_CELLS // 100)))
+        why = refused(text(table(50, MAX_CELLS // 100)), build_block("text", "b", text=table(50, MAX_CELLS // 100)))
         assert f"at most {MAX_CELLS} cells" in why
 
     def test_count_the_levels_of_quotes_lists_and_emphasis(self) -> None:
@@ -160,8 +160,8 @@ class TestLimits:
             assert f"at most {MAX_NESTING} levels deep" in refused(text(deeper)), deeper
 
     def test_lose_nothing_of_what_is_as_deep_as_it_may_be(self) -> None:
-        root = rendered(text("> " * MAX_NESTING + "a\n\nb"))
-        assert [element.words.strip() for element in root.one("main").all("p")] == ["a", "b"]
+        root = render_blocks(text("> " * MAX_NESTING + "a\n\nb"))
+        assert [element.text.strip() for element in root.find_one("main").find_all("p")] == ["a", "b"]
 
     def test_count_an_address_in_each_link_to_it(self) -> None:
         address = "/" + "x" * (MAX_ADDRESS_CHARACTERS - 1)
@@ -174,13 +174,16 @@ class TestLimits:
     def test_take_a_longer_address_for_text(self) -> None:
         address = "/" + "x" * MAX_ADDRESS_CHARACTERS
         for words in (f"[a]({address})", f"![a]({address})", f"[a]: {address}\n\n[a]", f"<https:/{address}>"):
-            assert not rendered(text(words)).one("main").all("a", "img"), words[:10]
-        assert rendered(text(f"[a]({address[:-1]})")).one("main").one("a").attributes["href"] == address[:-1]
+            assert not render_blocks(text(words)).find_one("main").find_all("a", "img"), words[:10]
+        assert (
+            render_blocks(text(f"[a]({address[:-1]})")).find_one("main").find_one("a").attributes["href"]
+            == address[:-1]
+        )
 
     def test_say_which_text_it_is(self) -> None:
-        inner = [block("divider", "b"), block("list", "c", items=["a", "[" * 9999], ordered=False)]
+        inner = [build_block("divider", "b"), build_block("list", "c", items=["a", "[" * 9999], ordered=False)]
         with pytest.raises(TooComplex) as why:
-            content.render_blocks([text("a"), block("columns", "d", columns=[[], inner])])
+            content.render_blocks([text("a"), build_block("columns", "d", columns=[[], inner])])
         assert why.value.path == (1, "columns", 1, 1, "items", 1)
 
 
@@ -188,5 +191,5 @@ def test_a_page_with_the_longest_menu_and_head_is_no_longer_than_a_page_may_be()
     label, href = "&" * 200, "/" + "&" * 120
     menu = [MenuItem(label, href, children=[MenuItem(label, href)] * 99)] * (MAX_MENU_ITEMS // 100)
     words: dict[str, Any] = {"menu": menu, "title": label, "site_name": label, "description": "&" * 4000}
-    whole = render_document(view(text("x" * (MAX_HTML_BYTES - 200)), **words), {})
+    whole = render_document(build_view(text("x" * (MAX_HTML_BYTES - 200)), **words), {})
     assert MAX_HTML_BYTES + 200_000 < len(whole.text.encode()) <= MAX_PAGE_BYTES

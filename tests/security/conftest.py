@@ -1,6 +1,6 @@
 """Fixtures: the attacks use the tenant of the catalogue's suites."""
 
-from tests.catalogue.conftest import _as_documented, begin, people, strangers, world
+from tests.catalogue.conftest import _documented_log_records, external_servers, people, restore_tenant, tenant
 from tests.kernel.conftest import token_issuer
 
-__all__ = ["_as_documented", "begin", "people", "strangers", "token_issuer", "world"]
+__all__ = ["_documented_log_records", "external_servers", "people", "restore_tenant", "tenant", "token_issuer"]

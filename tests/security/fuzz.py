@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from chalicelib.entrypoints.catalogue import operations
-from tests.catalogue.solo_operations import standing_alone
-from tests.catalogue.tenant_fixture import World
+from tests.catalogue.solo_operations import standalone_tenant
+from tests.catalogue.tenant_fixture import TenantFixture
 from tests.security.allowed_findings import is_allowed
 from tests.security.schemathesis_runs import Failure, run_schemathesis
 
 
-def find_failures(world: World, seconds: float, seed: int) -> Iterator[tuple[int, Failure]]:
+def find_failures(world: TenantFixture, seconds: float, seed: int) -> Iterator[tuple[int, Failure]]:
     """Yield failures with their seeds until the time is up. Each seed runs all groups of operations."""
     deadline = time.monotonic() + seconds
     while True:
@@ -47,7 +47,7 @@ def _settings(seed: int, seconds: float) -> dict[str, Any]:
 def main(minutes: float, seed: int) -> int:
     """Print each failure once for each check and operation, and return the number of failures."""
     reported: set[tuple[str, str]] = set()
-    with Path(os.devnull).open("w") as devnull, redirect_stdout(devnull), standing_alone() as world:
+    with Path(os.devnull).open("w") as devnull, redirect_stdout(devnull), standalone_tenant() as world:
         for seed_of_failure, failure in find_failures(world, minutes * 60, seed):
             if (failure.check, failure.operation_id) not in reported:
                 reported.add((failure.check, failure.operation_id))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from chalicelib.entrypoints.openapi.examples import example_of
-from tests.harness.conformance import document
+from tests.harness.conformance import openapi_document
 
 DEPTH: Final = 100_000
 _TOO_MANY_DIGITS: Final = 5_000
@@ -94,7 +94,7 @@ class BodyLocation:
 
     def example_element(self) -> Any:
         """Return an example of an element of the list at this location."""
-        elements = example_of(self.schemas[-1], document()["components"]["schemas"])
+        elements = example_of(self.schemas[-1], openapi_document()["components"]["schemas"])
         return elements[0] if elements else _example(self.schemas[-1]["items"])
 
     def _fill(self, at: int) -> Any:
@@ -122,7 +122,9 @@ def _walk_schema(schema: Any, path: Any, ancestors: Any, seen_schemas: frozenset
     if "$ref" in schema:
         name = schema["$ref"].rpartition("/")[2]
         if name not in seen_schemas:
-            yield from _walk_schema(document()["components"]["schemas"][name], path, ancestors, seen_schemas | {name})
+            yield from _walk_schema(
+                openapi_document()["components"]["schemas"][name], path, ancestors, seen_schemas | {name}
+            )
         return
     alternatives = [*schema.get("anyOf", ()), *schema.get("oneOf", ())]
     for alternative in alternatives:
@@ -138,4 +140,4 @@ def _walk_schema(schema: Any, path: Any, ancestors: Any, seen_schemas: frozenset
 
 def _example(schema: Mapping[str, Any]) -> Any:
     schema_without_examples = {name: value for name, value in schema.items() if name not in ("default", "examples")}
-    return example_of(schema_without_examples, document()["components"]["schemas"])
+    return example_of(schema_without_examples, openapi_document()["components"]["schemas"])

@@ -17,10 +17,10 @@ from schemathesis.core.parameters import ParameterLocation
 from schemathesis.engine import events, from_schema
 
 from chalicelib.kernel.operations.operation import Operation
-from tests.catalogue.examples.registry import example_of
-from tests.catalogue.tenant_fixture import World
+from tests.catalogue.examples.registry import get_example
+from tests.catalogue.tenant_fixture import TenantFixture
 from tests.harness import snapshots
-from tests.harness.conformance import document
+from tests.harness.conformance import openapi_document
 
 _GATEWAY_PROBLEM: Final = {
     "type": "urn:atrium:problem:forbidden",
@@ -62,11 +62,13 @@ class Failure:
         return problem["errors"] if problem.get("code") == "validation_failed" else []
 
 
-def run_schemathesis(world: World, operations: Iterable[Operation], settings: Mapping[str, Any]) -> Iterator[Failure]:
+def run_schemathesis(
+    world: TenantFixture, operations: Iterable[Operation], settings: Mapping[str, Any]
+) -> Iterator[Failure]:
     """Yield the failures that Schemathesis finds in operations. `settings` are those of `schemathesis.toml`."""
     operations_by_id = {operation.id: operation for operation in operations}
     config = schemathesis.Config.from_dict({**_DEFAULT_SETTINGS, **settings})
-    schema = schemathesis.openapi.from_dict(document(), config=config)
+    schema = schemathesis.openapi.from_dict(openapi_document(), config=config)
     _register_authentication(schema, world, operations_by_id)
     with _serve(world) as address:
         schema.config.update(base_url=address)
@@ -90,7 +92,7 @@ def _failures(event: events.ScenarioFinished) -> Iterator[Failure]:
                 yield Failure(check.name, _id(case), text, info.code_sample, content)
 
 
-def _register_authentication(schema: Any, world: World, operations_by_id: Mapping[str, Operation]) -> None:
+def _register_authentication(schema: Any, world: TenantFixture, operations_by_id: Mapping[str, Operation]) -> None:
     """Give each case the credential of an authorized caller, and ids of existing records."""
 
     @schema.auth(refresh_interval=None)
@@ -99,8 +101,8 @@ def _register_authentication(schema: Any, world: World, operations_by_id: Mappin
             return operations_by_id[_id(case)]
 
         def set(self, case: Any, operation: Operation, _: Any) -> None:
-            example = example_of(operation, world)
-            caller = example.only or world.entitled(operation)
+            example = get_example(operation, world)
+            caller = example.only_caller or world.get_least_privileged_caller(operation)
             if caller:
                 case.headers["Authorization"] = f"Bearer {caller.credential}"
                 case._has_explicit_auth = True  # noqa: SLF001 - `ignored_auth` asks for it
@@ -132,7 +134,7 @@ def _is_negative(case: Any, location: ParameterLocation) -> bool:
 
 
 @contextmanager
-def _serve(world: World) -> Iterator[str]:
+def _serve(world: TenantFixture) -> Iterator[str]:
     """Serve a tenant on the loopback interface and yield the URL."""
 
     class Handler(_Handler):
@@ -149,7 +151,7 @@ def _serve(world: World) -> Iterator[str]:
 class _Handler(BaseHTTPRequestHandler):
     """Passes each request to the service, with the tenant in its initial state."""
 
-    initial_tenant: World
+    initial_tenant: TenantFixture
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
     wbufsize = -1
@@ -169,7 +171,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(*_GATEWAY_RESPONSE)
 
     def _handle(self) -> None:
-        world = snapshots.once(("world",), lambda: self.initial_tenant)
+        world = snapshots.create_or_restore(("world",), lambda: self.initial_tenant)
         headers = {name: value for name, value in self.headers.items() if name.lower() not in _HOP_HEADERS}
         body = self.rfile.read(int(self.headers["Content-Length"] or 0))
         try:

@@ -8,12 +8,12 @@ import pytest
 from chalicelib.kernel.http.forms import URL_ENCODED
 from chalicelib.kernel.operations.access_rules import RequireRole
 from chalicelib.kernel.operations.operation import Operation
-from tests.catalogue.examples.registry import caller_of, example_of, perform
-from tests.catalogue.tenant_fixture import World
+from tests.catalogue.examples.registry import call_operation, get_caller, get_example
+from tests.catalogue.tenant_fixture import TenantFixture
 from tests.harness import snapshots
-from tests.harness.api import JSON
-from tests.harness.by_operation import by_operation
-from tests.harness.external_servers import unreached
+from tests.harness.api import JSON_MEDIA_TYPE
+from tests.harness.by_operation import parametrize_operations
+from tests.harness.external_servers import forbid_deliveries
 
 BOUNDARY: Final = "multipart/form-data; boundary=x"
 MEDIA_TYPES: Final = (
@@ -34,7 +34,7 @@ MEDIA_TYPES: Final = (
     "application/json\x00",
 )
 FORM_MEDIA_TYPES: Final = (BOUNDARY, URL_ENCODED)
-for_each_body = by_operation(lambda o: o.body and o.method != "DELETE")
+for_each_body = parametrize_operations(lambda o: o.body and o.method != "DELETE")
 
 
 def has_container_in_body(operation: Operation) -> bool:
@@ -42,49 +42,57 @@ def has_container_in_body(operation: Operation) -> bool:
 
 
 @for_each_body
-def test_body_of_another_media_type_is_not_read(operation: Operation, world: World) -> None:
-    example, caller = example_of(operation, world), caller_of(operation, world)
+def test_body_of_another_media_type_is_not_read(operation: Operation, tenant: TenantFixture) -> None:
+    example, caller = get_example(operation, tenant), get_caller(operation, tenant)
     body = json.dumps(example.body or {}).encode()
-    before = snapshots.stored()
-    with unreached():
+    before = snapshots.items_by_key()
+    with forbid_deliveries():
         for media_type in MEDIA_TYPES:
             if operation.accepts_form and media_type in FORM_MEDIA_TYPES:
                 continue  # The JSON is read as a form, which is invalid: 422.
-            response = perform(operation, world, as_=caller, json=None, body=body, headers={"Content-Type": media_type})
-            assert response.code in ("415 unsupported_media_type", "404 not_found", "422 validation_failed"), media_type
-    assert snapshots.stored() == before
+            response = call_operation(
+                operation, tenant, caller=caller, json=None, body=body, headers={"Content-Type": media_type}
+            )
+            assert response.status_and_code in (
+                "415 unsupported_media_type",
+                "404 not_found",
+                "422 validation_failed",
+            ), media_type
+    assert snapshots.items_by_key() == before
 
 
 @for_each_body
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-32", "utf-7", "utf-8-sig"])
-def test_body_in_another_encoding_is_rejected(operation: Operation, encoding: str, world: World) -> None:
-    example, caller = example_of(operation, world), caller_of(operation, world)
+def test_body_in_another_encoding_is_rejected(operation: Operation, encoding: str, tenant: TenantFixture) -> None:
+    example, caller = get_example(operation, tenant), get_caller(operation, tenant)
     body = json.dumps({**(example.body or {}), "x": "+\u00e9"}, ensure_ascii=False).encode(encoding)
-    before = snapshots.stored()
-    media_type = {"Content-Type": f"{JSON}; charset={encoding}"}
-    response = perform(operation, world, as_=caller, json=None, body=body, headers=media_type)
+    before = snapshots.items_by_key()
+    media_type = {"Content-Type": f"{JSON_MEDIA_TYPE}; charset={encoding}"}
+    response = call_operation(operation, tenant, caller=caller, json=None, body=body, headers=media_type)
     assert response.status in (400, 404, 422)
-    assert snapshots.stored() == before
+    assert snapshots.items_by_key() == before
 
 
-@by_operation(has_container_in_body)
+@parametrize_operations(has_container_in_body)
 class TestContainerInBody:
-    def test_duplicate_field_is_read_consistently(self, operation: Operation, world: World) -> None:
+    def test_duplicate_field_is_read_consistently(self, operation: Operation, tenant: TenantFixture) -> None:
         assert isinstance(operation.access, RequireRole)
-        example, name, before = example_of(operation, world), operation.access.field, snapshots.taken()
-        own_id, foreign_id = example.body[name], world.rivals_own(operation.access.parameter)
+        example, name, before = get_example(operation, tenant), operation.access.field, snapshots.take_snapshot()
+        own_id, foreign_id = example.body[name], tenant.get_rivals_parameter(operation.access.parameter)
         other_fields = json.dumps({key: value for key, value in example.body.items() if key != name})[1:]
         for first, last in ((foreign_id, own_id), (own_id, foreign_id)):
             for spelling in (name, name.replace("I", "\\u0049")):
-                snapshots.put_back(before)
+                snapshots.restore_snapshot(before)
                 body = f'{{"{name}": "{first}", "{spelling}": "{last}", {other_fields}'.encode()
-                response = perform(operation, world, json=None, body=body, headers={"Content-Type": JSON})
+                response = call_operation(
+                    operation, tenant, json=None, body=body, headers={"Content-Type": JSON_MEDIA_TYPE}
+                )
                 assert (response.status, response.json.get(name)) == ((201, own_id) if last == own_id else (404, None))
 
-    def test_alternative_spellings_of_an_id_are_rejected(self, operation: Operation, world: World) -> None:
+    def test_alternative_spellings_of_an_id_are_rejected(self, operation: Operation, tenant: TenantFixture) -> None:
         assert isinstance(operation.access, RequireRole)
-        example, name = example_of(operation, world), operation.access.field
-        foreign_id = world.rivals_own(operation.access.parameter)
+        example, name = get_example(operation, tenant), operation.access.field
+        foreign_id = tenant.get_rivals_parameter(operation.access.parameter)
         for spelling in (
             foreign_id.upper(),
             f" {foreign_id} ",
@@ -95,5 +103,5 @@ class TestContainerInBody:
             None,
             7,
         ):
-            response = perform(operation, world, json={**example.body, name: spelling})
+            response = call_operation(operation, tenant, json={**example.body, name: spelling})
             assert response.status in (404, 422)

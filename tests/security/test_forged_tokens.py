@@ -13,18 +13,18 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from chalicelib.kernel.core.encoding import from_base64url, to_base64url
 from chalicelib.kernel.identity.jwt import verify_token
 from tests.kernel.issued_tokens import (
-    GOOD_HEADER,
     KEY_SET,
-    PRIVATE,
-    STRANGERS,
+    PRIVATE_KEYS,
     SUBJECT,
-    assembled,
-    claims,
-    is_unauthenticated,
+    UNTRUSTED_KEY,
+    VALID_HEADER,
+    assemble_token,
+    build_claims,
+    build_token,
+    is_rejected,
     public_jwk,
-    refusal,
-    signed,
-    token,
+    rejection,
+    sign_token,
 )
 
 pytestmark = pytest.mark.usefixtures("token_issuer")
@@ -45,7 +45,7 @@ SMALL_ORDER: Final = [
 
 def signing_input_of(header: dict[str, Any], **changes: Any) -> str:
     """Return the signing input of a token."""
-    return assembled(header, claims(**changes), b"").removesuffix(".")
+    return assemble_token(header, build_claims(**changes), b"").removesuffix(".")
 
 
 def split_signature(text: str) -> tuple[str, bytes]:
@@ -59,17 +59,17 @@ class TestAlgorithmNone:
     @pytest.mark.parametrize("signature", [b"", b"\x00", b"signature"])
     def test_is_rejected(self, algorithm: str, signature: bytes) -> None:
         for kid in ({}, {"kid": "ES256"}, {"kid": None}):
-            assert is_unauthenticated(assembled({"alg": algorithm, **kid}, claims(groups=["operators"]), signature))
+            assert is_rejected(assemble_token({"alg": algorithm, **kid}, build_claims(groups=["operators"]), signature))
 
     def test_token_without_a_signature_is_rejected(self) -> None:
-        signing_input, _ = split_signature(token())
+        signing_input, _ = split_signature(build_token())
         for end in ("", ".", "..", ".=", ".AA"):
-            assert is_unauthenticated(signing_input + end)
+            assert is_rejected(signing_input + end)
 
 
 def public_key_encodings(kid: str) -> list[bytes]:
     """Return all encodings of the issuer's public key that an attacker could use as a shared secret."""
-    key, (jwk,) = PRIVATE[kid].public_key(), [jwk for jwk in KEY_SET["keys"] if jwk["kid"] == kid]
+    key, (jwk,) = PRIVATE_KEYS[kid].public_key(), [jwk for jwk in KEY_SET["keys"] if jwk["kid"] == kid]
     encodings = [key.public_bytes(e, PublicFormat.SubjectPublicKeyInfo) for e in (Encoding.PEM, Encoding.DER)]
     if kid == "RS256":
         encodings += [key.public_bytes(e, PublicFormat.PKCS1) for e in (Encoding.PEM, Encoding.DER)]
@@ -87,13 +87,13 @@ def public_key_encodings(kid: str) -> list[bytes]:
     ]
 
 
-@pytest.mark.parametrize("kid", PRIVATE)
+@pytest.mark.parametrize("kid", PRIVATE_KEYS)
 @pytest.mark.parametrize("algorithm", ["HS256", "HS384", "HS512"])
 def test_public_key_is_not_accepted_as_a_shared_secret(kid: str, algorithm: str) -> None:
     for secret in public_key_encodings(kid):
         signing_input = signing_input_of({"alg": algorithm, "kid": kid})
         signature = hmac.new(secret, signing_input.encode(), f"sha{algorithm[2:]}").digest()
-        assert is_unauthenticated(f"{signing_input}.{to_base64url(signature)}")
+        assert is_rejected(f"{signing_input}.{to_base64url(signature)}")
 
 
 class TestES256Signature:
@@ -112,12 +112,12 @@ class TestES256Signature:
         ],
     )
     def test_zeros_and_multiples_of_the_order_are_rejected(self, r: int, s: int) -> None:
-        for header in (GOOD_HEADER, {"alg": "ES256"}):
+        for header in (VALID_HEADER, {"alg": "ES256"}):
             signature = r.to_bytes(32, "big") + s.to_bytes(32, "big")
-            assert is_unauthenticated(f"{signing_input_of(header)}.{to_base64url(signature)}")
+            assert is_rejected(f"{signing_input_of(header)}.{to_base64url(signature)}")
 
     def test_other_encodings_are_rejected(self) -> None:
-        signing_input, raw = split_signature(token())
+        signing_input, raw = split_signature(build_token())
         r, s = int.from_bytes(raw[:32], "big"), int.from_bytes(raw[32:], "big")
         assert decode_dss_signature(encode_dss_signature(r, s)) == (r, s)
         others = [
@@ -129,7 +129,7 @@ class TestES256Signature:
             raw.hex().encode(),
         ]
         for other in others:
-            assert is_unauthenticated(f"{signing_input}.{to_base64url(other)}")
+            assert is_rejected(f"{signing_input}.{to_base64url(other)}")
 
 
 class TestEd25519Signature:
@@ -137,14 +137,14 @@ class TestEd25519Signature:
     def test_small_order_points_are_rejected(self, point: str) -> None:
         for s in (0, 1, ED25519_ORDER):
             signature = bytes.fromhex(point) + s.to_bytes(32, "little")
-            assert is_unauthenticated(f"{signing_input_of({'alg': 'EdDSA', 'kid': 'EdDSA'})}.{to_base64url(signature)}")
+            assert is_rejected(f"{signing_input_of({'alg': 'EdDSA', 'kid': 'EdDSA'})}.{to_base64url(signature)}")
 
     def test_non_canonical_encoding_is_rejected(self) -> None:
         signing_input, raw = split_signature(
-            signed({"alg": "EdDSA", "kid": "EdDSA"}, claims(), PRIVATE["EdDSA"], "EdDSA")
+            sign_token({"alg": "EdDSA", "kid": "EdDSA"}, build_claims(), PRIVATE_KEYS["EdDSA"], "EdDSA")
         )
         s = int.from_bytes(raw[32:], "little") + ED25519_ORDER
-        assert is_unauthenticated(f"{signing_input}.{to_base64url(raw[:32] + s.to_bytes(32, 'little'))}")
+        assert is_rejected(f"{signing_input}.{to_base64url(raw[:32] + s.to_bytes(32, 'little'))}")
 
 
 class TestHeader:
@@ -176,13 +176,13 @@ class TestHeader:
         ],
     )
     def test_key_id_must_match_exactly(self, kid: object) -> None:
-        assert is_unauthenticated(signed({"alg": "ES256", "kid": kid}, claims()))
-        assert is_unauthenticated(signed({"alg": "ES256", "kid": kid}, claims(), STRANGERS))
+        assert is_rejected(sign_token({"alg": "ES256", "kid": kid}, build_claims()))
+        assert is_rejected(sign_token({"alg": "ES256", "kid": kid}, build_claims(), UNTRUSTED_KEY))
 
     @pytest.mark.parametrize("name", ["jwk", "jku", "x5u", "x5c", "x5t", "x5t#S256"])
     def test_key_in_the_header_is_ignored(self, name: str) -> None:
-        forged_jwk = public_jwk(STRANGERS, "ES256", "ES256")
-        der = STRANGERS.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+        forged_jwk = public_jwk(UNTRUSTED_KEY, "ES256", "ES256")
+        der = UNTRUSTED_KEY.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
         certificate = base64.b64encode(der).decode()
         header_values = {
             "jwk": forged_jwk,
@@ -193,18 +193,20 @@ class TestHeader:
             "x5t#S256": to_base64url(hashlib.sha256(der).digest()),
         }
         for kid in ({"kid": "ES256"}, {}, {"kid": "evil"}):
-            assert is_unauthenticated(signed({"alg": "ES256", **kid, name: header_values[name]}, claims(), STRANGERS))
+            assert is_rejected(
+                sign_token({"alg": "ES256", **kid, name: header_values[name]}, build_claims(), UNTRUSTED_KEY)
+            )
 
     def test_duplicate_algorithm_is_rejected(self) -> None:
         for header in (b'{"alg":"none","kid":"ES256","alg":"ES256"}', b'{"alg":"ES256","kid":"ES256","alg":"none"}'):
             for signature in (b"", b"\x00" * 64):
-                assert is_unauthenticated(assembled(header, claims(), signature))
+                assert is_rejected(assemble_token(header, build_claims(), signature))
 
     def test_unencoded_payload_is_rejected(self) -> None:
-        unencoded = {**GOOD_HEADER, "b64": False, "crit": ["b64"]}
+        unencoded = {**VALID_HEADER, "b64": False, "crit": ["b64"]}
         header = to_base64url(json.dumps(unencoded).encode())
-        assert is_unauthenticated(signed(unencoded, claims()))
-        assert is_unauthenticated(f"{header}.{json.dumps(claims())}.{to_base64url(b's' * 64)}")
+        assert is_rejected(sign_token(unencoded, build_claims()))
+        assert is_rejected(f"{header}.{json.dumps(build_claims())}.{to_base64url(b's' * 64)}")
 
 
 class TestOtherForms:
@@ -212,40 +214,40 @@ class TestOtherForms:
         for algorithm in ("RSA-OAEP", "dir", "ECDH-ES", "PBES2-HS256+A128KW"):
             header = {"alg": algorithm, "enc": "A256GCM", "zip": "DEF", "kid": "RS256", "p2c": 2**31, "p2s": "AA"}
             head = to_base64url(json.dumps(header).encode())
-            assert is_unauthenticated(f"{head}.AA.AA.AA.AA")
-            assert is_unauthenticated(f"{head}..AA.AA.AA")
-            assert is_unauthenticated(assembled(header, claims(), b"tag"))
+            assert is_rejected(f"{head}.AA.AA.AA.AA")
+            assert is_rejected(f"{head}..AA.AA.AA")
+            assert is_rejected(assemble_token(header, build_claims(), b"tag"))
 
     def test_json_serialization_is_rejected(self) -> None:
-        header, payload, signature = token().split(".")
+        header, payload, signature = build_token().split(".")
         flattened = {"protected": header, "payload": payload, "signature": signature}
-        assert is_unauthenticated(json.dumps(flattened))
-        assert is_unauthenticated(json.dumps({"payload": payload, "signatures": [flattened]}))
+        assert is_rejected(json.dumps(flattened))
+        assert is_rejected(json.dumps({"payload": payload, "signatures": [flattened]}))
 
     def test_truncated_and_extended_tokens_are_rejected(self) -> None:
-        valid_token = token()
+        valid_token = build_token()
         for end in range(len(valid_token)):
-            assert is_unauthenticated(valid_token[:end])
+            assert is_rejected(valid_token[:end])
         extended = [f"{valid_token}{end}" for end in (".", "=", " ", "\n", "A", f".{valid_token}")]
         with_other_separators = [
             valid_token.replace(".", dots) for dots in ("..", " .", ".\t", "\r\n.", "%2e", "\u3002")
         ]
         for other in (*extended, *with_other_separators, f".{valid_token}", f" {valid_token}", valid_token.swapcase()):
-            assert is_unauthenticated(other)
+            assert is_rejected(other)
 
     def test_standard_base64_alphabet_is_rejected(self) -> None:
-        texts = [token(filler="\u00ff\u00fe?>" * n) for n in range(1, 4)]
+        texts = [build_token(filler="\u00ff\u00fe?>" * n) for n in range(1, 4)]
         for valid_token in texts:
             plain = valid_token.replace("-", "+").replace("_", "/")
-            assert plain == valid_token or is_unauthenticated(plain)
+            assert plain == valid_token or is_rejected(plain)
 
 
 class TestClaims:
     def test_last_of_duplicate_claims_counts(self) -> None:
-        claims_text, other = json.dumps(claims())[:-1], "4c1a2b5e-0000-4000-8000-00000000000b"
-        assert verify_token(signed(GOOD_HEADER, f'{claims_text},"sub":"{other}"}}'.encode())).id == other
-        assert refusal(signed(GOOD_HEADER, f'{claims_text},"exp":1}}'.encode())).code == "token_expired"
-        assert is_unauthenticated(signed(GOOD_HEADER, f'{claims_text},"aud":"elsewhere"}}'.encode()))
+        claims_text, other = json.dumps(build_claims())[:-1], "4c1a2b5e-0000-4000-8000-00000000000b"
+        assert verify_token(sign_token(VALID_HEADER, f'{claims_text},"sub":"{other}"}}'.encode())).id == other
+        assert rejection(sign_token(VALID_HEADER, f'{claims_text},"exp":1}}'.encode())).code == "token_expired"
+        assert is_rejected(sign_token(VALID_HEADER, f'{claims_text},"aud":"elsewhere"}}'.encode()))
 
     @pytest.mark.parametrize(
         "groups",
@@ -267,15 +269,16 @@ class TestClaims:
     )
     def test_similar_group_names_grant_nothing(self, groups: object) -> None:
         for name in ("groups", "cognito:groups", "roles", "scope", "permissions"):
-            assert not verify_token(token(**{name: groups})).operator
+            assert not verify_token(build_token(**{name: groups})).operator
 
     @pytest.mark.parametrize("name", ["roles", "scope", "permissions", "Groups", "group", "operator", "custom:groups"])
     def test_other_claims_do_not_make_an_operator(self, name: str) -> None:
-        assert not verify_token(token(**{name: ["operators"]})).operator
-        assert not verify_token(token(**{name: "operators"})).operator
+        assert not verify_token(build_token(**{name: ["operators"]})).operator
+        assert not verify_token(build_token(**{name: "operators"})).operator
 
     def test_similar_subjects_are_different_users(self) -> None:
         ids = {
-            verify_token(token(sub=subject)).id for subject in (SUBJECT, f" {SUBJECT}", f"{SUBJECT} ", f"{SUBJECT}\x00")
+            verify_token(build_token(sub=subject)).id
+            for subject in (SUBJECT, f" {SUBJECT}", f"{SUBJECT} ", f"{SUBJECT}\x00")
         }
         assert len(ids) == 4

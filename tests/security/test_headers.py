@@ -8,11 +8,11 @@ import pytest
 
 from chalicelib.kernel.core.logs import logger
 from chalicelib.kernel.operations.operation import Operation
-from tests.catalogue.examples.registry import example_of, perform
-from tests.catalogue.tenant_fixture import World
+from tests.catalogue.examples.registry import call_operation, get_example
+from tests.catalogue.tenant_fixture import TenantFixture
 from tests.harness import snapshots
-from tests.harness.api import Answer
-from tests.harness.by_operation import by_operation
+from tests.harness.api import ApiResponse
+from tests.harness.by_operation import parametrize_operations
 
 EVIL: Final = "evil.example"
 MISLEADING: Final = {
@@ -69,27 +69,27 @@ LINE_BREAKS: Final = (
 JSON: Final = ("application/json", "application/problem+json")
 
 
-def summarize(response: Answer) -> tuple[int, set[str], list[str] | None]:
+def summarize(response: ApiResponse) -> tuple[int, set[str], list[str] | None]:
     """Return the status of a response, and the names of its headers and fields."""
     fields = sorted(response.json) if response.headers.get("Content-Type", "") in JSON else None
     return response.status, set(response.headers), fields
 
 
-@by_operation()
-def test_misleading_headers_are_ignored(operation: Operation, world: World) -> None:
-    before = snapshots.taken()
-    expected = perform(operation, world)
-    snapshots.put_back(before)
-    response = perform(operation, world, headers=MISLEADING)
+@parametrize_operations()
+def test_misleading_headers_are_ignored(operation: Operation, tenant: TenantFixture) -> None:
+    before = snapshots.take_snapshot()
+    expected = call_operation(operation, tenant)
+    snapshots.restore_snapshot(before)
+    response = call_operation(operation, tenant, headers=MISLEADING)
     assert summarize(response) == summarize(expected)
     assert EVIL not in response.text
     assert EVIL not in str(response.headers)
 
 
-@by_operation(lambda o: o.method == "GET" and not o.mutates)
-def test_method_override_is_ignored(operation: Operation, world: World) -> None:
-    perform(operation, world)  # Let the service store whatever it caches.
-    before = snapshots.stored()
+@parametrize_operations(lambda o: o.method == "GET" and not o.mutates)
+def test_method_override_is_ignored(operation: Operation, tenant: TenantFixture) -> None:
+    call_operation(operation, tenant)  # Let the service store whatever it caches.
+    before = snapshots.items_by_key()
     query = {
         "_method": "DELETE",
         "method": "DELETE",
@@ -97,19 +97,19 @@ def test_method_override_is_ignored(operation: Operation, world: World) -> None:
         "callback": "alert",
         "jsonp": "a",
     }
-    assert perform(operation, world, query=query, headers=MISLEADING).status == operation.success
-    assert snapshots.stored() == before
+    assert call_operation(operation, tenant, query=query, headers=MISLEADING).status == operation.success
+    assert snapshots.items_by_key() == before
 
 
 def is_one_line(text: str) -> bool:
     return all(character.isprintable() for character in text)
 
 
-@by_operation()
+@parametrize_operations()
 def test_line_breaks_do_not_split_headers_or_log_records(
-    operation: Operation, world: World, log_lines: list[str]
+    operation: Operation, tenant: TenantFixture, log_lines: list[str]
 ) -> None:
-    example = example_of(operation, world)
+    example = get_example(operation, tenant)
     hostile_parameters = {name: f"{value}{LINE_BREAKS}" for name, value in example.parameters.items()}
     query = {
         "q": LINE_BREAKS,
@@ -121,10 +121,10 @@ def test_line_breaks_do_not_split_headers_or_log_records(
     }
     headers = dict.fromkeys(("User-Agent", "X-Request-Id", "Origin", "Accept", "If-None-Match", "Referer"), LINE_BREAKS)
     responses = [
-        perform(operation, world, example.but(**hostile_parameters), headers=headers),
-        perform(operation, world, query=query, headers={**headers, "Idempotency-Key": LINE_BREAKS}),
-        perform(
-            operation, world, query={"utm": LINE_BREAKS}, headers={"User-Agent": LINE_BREAKS, "Origin": LINE_BREAKS}
+        call_operation(operation, tenant, example.with_parameters(**hostile_parameters), headers=headers),
+        call_operation(operation, tenant, query=query, headers={**headers, "Idempotency-Key": LINE_BREAKS}),
+        call_operation(
+            operation, tenant, query={"utm": LINE_BREAKS}, headers={"User-Agent": LINE_BREAKS, "Origin": LINE_BREAKS}
         ),
     ]
     for response in responses:

@@ -4,12 +4,12 @@ from typing import Final
 
 import pytest
 
-from tests.catalogue.tenant_fixture import World
-from tests.conftest import Configure
+from tests.catalogue.tenant_fixture import TenantFixture
+from tests.conftest import SettingsOverride
 from tests.harness import snapshots
-from tests.harness.api import Answer
-from tests.harness.data_keys import all_wrapped
-from tests.harness.external_servers import unreached
+from tests.harness.api import ApiResponse
+from tests.harness.data_keys import create_wrapped_key_settings
+from tests.harness.external_servers import forbid_deliveries
 
 INTERNAL_HOSTS: Final = [
     "127.0.0.1",
@@ -104,25 +104,25 @@ UNSUPPORTED_URLS: Final = [
 """URLs with unsupported schemes or ports."""
 
 
-def submit_url(world: World, url: str) -> list[Answer]:
+def submit_url(world: TenantFixture, url: str) -> list[ApiResponse]:
     """Submit a URL to all operations that accept targets of deliveries."""
     owner, path = world.people.owner, world.organization.path
     channel = {"provider": "webhook", "name": "#engines", "config": {"webhookUrl": url}}
     return [
-        world.api.post(f"{path}/webhooks", as_=owner, json={"url": url}),
-        world.api.patch(world.organization.webhook_path, as_=owner, json={"url": url}),
-        world.api.post(f"{path}/integration-channels", as_=owner, json=channel),
+        world.api.post(f"{path}/webhooks", caller=owner, json={"url": url}),
+        world.api.patch(world.organization.webhook_path, caller=owner, json={"url": url}),
+        world.api.post(f"{path}/integration-channels", caller=owner, json=channel),
     ]
 
 
 @pytest.mark.parametrize("url", [*(f"https://{host}/hooks" for host in INTERNAL_HOSTS), *UNSUPPORTED_URLS])
-def test_internal_url_is_rejected_without_a_connection(url: str, world: World) -> None:
-    before = snapshots.stored()
-    with unreached():
-        for response in submit_url(world, url):
-            assert response.code == "422 validation_failed", response.text
-            assert set(response.faults) <= {"/url", "/config/webhookUrl"}
-    assert snapshots.stored() == before
+def test_internal_url_is_rejected_without_a_connection(url: str, tenant: TenantFixture) -> None:
+    before = snapshots.items_by_key()
+    with forbid_deliveries():
+        for response in submit_url(tenant, url):
+            assert response.status_and_code == "422 validation_failed", response.text
+            assert set(response.errors) <= {"/url", "/config/webhookUrl"}
+    assert snapshots.items_by_key() == before
 
 
 @pytest.mark.parametrize("provider", ["slack", "discord", "teams"])
@@ -141,8 +141,12 @@ def test_internal_url_is_rejected_without_a_connection(url: str, world: World) -
         "https://evil.example/?x=.logic.azure.com",
     ],
 )
-def test_channel_url_must_belong_to_its_provider(provider: str, url: str, world: World, configure: Configure) -> None:
-    configure(stage="dev", **all_wrapped(), webhook_allow_private="0")
+def test_channel_url_must_belong_to_its_provider(
+    provider: str, url: str, tenant: TenantFixture, configure: SettingsOverride
+) -> None:
+    configure(stage="dev", **create_wrapped_key_settings(), webhook_allow_private="0")
     body = {"provider": provider, "name": "#engines", "config": {"webhookUrl": url}}
-    response = world.api.post(f"{world.organization.path}/integration-channels", as_=world.people.owner, json=body)
-    assert response.code == "422 validation_failed"
+    response = tenant.api.post(
+        f"{tenant.organization.path}/integration-channels", caller=tenant.people.owner, json=body
+    )
+    assert response.status_and_code == "422 validation_failed"

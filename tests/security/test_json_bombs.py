@@ -13,12 +13,12 @@ from chalicelib.kernel.core.problems import ValidationProblem
 from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.http.validation import MAX_BODY_BYTES, validate_body
 from chalicelib.kernel.operations.operation import Operation
-from tests.catalogue.conftest import Begin
-from tests.catalogue.examples.registry import example_of, perform
-from tests.catalogue.tenant_fixture import World
+from tests.catalogue.conftest import RestoreTenant
+from tests.catalogue.examples.registry import call_operation, get_example
+from tests.catalogue.tenant_fixture import TenantFixture
 from tests.harness import snapshots
-from tests.harness.api import Answer, Api
-from tests.harness.by_operation import by_operation
+from tests.harness.api import ApiClient, ApiResponse
+from tests.harness.by_operation import parametrize_operations
 from tests.security.json_bombs import (
     INVALID_BODIES,
     INVALID_OBJECTS,
@@ -58,23 +58,23 @@ def for_each_location(locations: list[tuple[Operation, BodyLocation]]) -> pytest
     )
 
 
-def send(operation: Operation, world: World, body: bytes) -> Answer:
-    return perform(operation, world, json=None, body=body, headers={"Content-Type": "application/json"})
+def send(operation: Operation, world: TenantFixture, body: bytes) -> ApiResponse:
+    return call_operation(operation, world, json=None, body=body, headers={"Content-Type": "application/json"})
 
 
-def assert_rejected(operation: Operation, world: World, body: bytes, label: str) -> None:
+def assert_rejected(operation: Operation, world: TenantFixture, body: bytes, label: str) -> None:
     """Assert that a body is rejected by a short problem before any write."""
     response = send(operation, world, body)
-    assert response.code in REJECTION_CODES, f"{label}: {response.text[:500]}"
+    assert response.status_and_code in REJECTION_CODES, f"{label}: {response.text[:500]}"
     assert len(response.text) < MAX_RESPONSE_LENGTH, f"{label}: {len(response.text)} characters"
-    assert response.calls.names == response.calls.reads, label
-    assert len(response.calls.names) <= MAX_READS, label
+    assert response.calls.call_names == response.calls.read_names, label
+    assert len(response.calls.call_names) <= MAX_READS, label
 
 
-def bodies_with_value(operation: Operation, world: World, value: bytes) -> Iterator[tuple[str, bytes]]:
+def bodies_with_value(operation: Operation, world: TenantFixture, value: bytes) -> Iterator[tuple[str, bytes]]:
     """Yield each field with the example body in which it has the given value."""
     assert operation.body
-    example_body = example_of(operation, world).body or {}
+    example_body = get_example(operation, world).body or {}
     for name in (field.alias or name for name, field in operation.body.model_fields.items()):
         other_members = [f"{json.dumps(n)}:{json.dumps(v)}".encode() for n, v in example_body.items() if n != name]
         yield name, b"{" + b",".join([*other_members, json.dumps(name).encode() + b":" + value]) + b"}"
@@ -99,37 +99,39 @@ def make_unique(element: Any, number: int) -> Any:
     return f"{element}{number}" if isinstance(element, str) else element
 
 
-@by_operation(takes_a_body)
-def test_invalid_bodies_are_rejected(operation: Operation, world: World) -> None:
-    before = snapshots.stored()
+@parametrize_operations(takes_a_body)
+def test_invalid_bodies_are_rejected(operation: Operation, tenant: TenantFixture) -> None:
+    before = snapshots.items_by_key()
     for label, body in INVALID_BODIES.items():
-        assert_rejected(operation, world, body, label)
-    assert snapshots.stored() == before
+        assert_rejected(operation, tenant, body, label)
+    assert snapshots.items_by_key() == before
 
 
-@by_operation(lambda o: takes_a_body(o) and o.body)
-def test_invalid_values_are_rejected_in_each_field(operation: Operation, world: World) -> None:
-    before, free_text_fields = snapshots.stored(), FREE_TEXT_FIELDS.get(operation.id, ())
+@parametrize_operations(lambda o: takes_a_body(o) and o.body)
+def test_invalid_values_are_rejected_in_each_field(operation: Operation, tenant: TenantFixture) -> None:
+    before, free_text_fields = snapshots.items_by_key(), FREE_TEXT_FIELDS.get(operation.id, ())
     for label, value in INVALID_VALUES.items():
-        for name, body in bodies_with_value(operation, world, value):
+        for name, body in bodies_with_value(operation, tenant, value):
             if not (name in free_text_fields and label in TEXT_LABELS):
-                assert_rejected(operation, world, body, f"{label} in {name}")
-    assert snapshots.stored() == before
+                assert_rejected(operation, tenant, body, f"{label} in {name}")
+    assert snapshots.items_by_key() == before
 
 
-@by_operation(lambda o: o.id in FREE_TEXT_FIELDS)
-def test_free_text_fields_accept_unusual_text(operation: Operation, world: World, begin: Begin) -> None:
+@parametrize_operations(lambda o: o.id in FREE_TEXT_FIELDS)
+def test_free_text_fields_accept_unusual_text(
+    operation: Operation, tenant: TenantFixture, restore_tenant: RestoreTenant
+) -> None:
     for name in FREE_TEXT_FIELDS[operation.id]:
         bodies = [
             body
             for label in TEXT_LABELS
-            for field, body in bodies_with_value(operation, world, INVALID_VALUES[label])
+            for field, body in bodies_with_value(operation, tenant, INVALID_VALUES[label])
             if field == name
         ]
         responses = []
         for body in bodies:
-            begin()
-            responses.append(send(operation, world, body))
+            restore_tenant()
+            responses.append(send(operation, tenant, body))
         assert {response.status for response in responses} <= {operation.success, 404, 422}
         assert any(response.status != 422 for response in responses), (
             f"{name} no longer accepts any text: remove it from the list"
@@ -138,23 +140,23 @@ def test_free_text_fields_accept_unusual_text(operation: Operation, world: World
 
 @for_each_location(FREE_FORM_LOCATIONS)
 def test_free_form_objects_that_cannot_be_stored_are_rejected(
-    operation: Operation, location: BodyLocation, world: World
+    operation: Operation, location: BodyLocation, tenant: TenantFixture
 ) -> None:
-    before = snapshots.stored()
+    before = snapshots.items_by_key()
     for label, value in INVALID_OBJECTS.items():
-        assert_rejected(operation, world, location.body(value), label)
-    assert snapshots.stored() == before
+        assert_rejected(operation, tenant, location.body(value), label)
+    assert snapshots.items_by_key() == before
 
 
 @for_each_location(STORING_LOCATIONS)
 def test_free_form_objects_are_stored_and_logged_unchanged(
-    operation: Operation, location: BodyLocation, world: World, begin: Begin
+    operation: Operation, location: BodyLocation, tenant: TenantFixture, restore_tenant: RestoreTenant
 ) -> None:
     for label, (value, reads_back) in STORABLE_OBJECTS.items():
-        begin()
-        response = send(operation, world, location.body(value))
+        restore_tenant()
+        response = send(operation, tenant, location.body(value))
         assert response.status == operation.success, f"{label}: {response.text[:500]}"
-        entry = world.api.get(f"{world.organization.path}/audit-log", as_=world.people.owner).json["items"][0]
+        entry = tenant.api.get(f"{tenant.organization.path}/audit-log", caller=tenant.people.owner).json["items"][0]
         for document in (response.json, entry["data"]):
             assert reads_back in [*iter_objects(document)], label
 
@@ -172,7 +174,7 @@ def iter_objects(value: Any) -> Iterator[dict[str, Any]]:
 def test_validation_time_is_linear_in_the_length_of_lists(
     operation: Operation,
     location: BodyLocation,
-    api: Api,  # noqa: ARG001
+    api: ApiClient,  # noqa: ARG001
 ) -> None:
     validation_seconds(operation, location, 2)  # Build what is built lazily.
     short_seconds, long_seconds = (

@@ -9,9 +9,9 @@ from typing import Any, Final
 
 from chalicelib.features.sites.models.url_paths import path_prefixes
 from chalicelib.kernel.operations.operation import Operation
-from tests.catalogue.examples.registry import caller_of, example_of, perform
-from tests.catalogue.tenant_fixture import World
-from tests.harness.by_operation import by_operation
+from tests.catalogue.examples.registry import call_operation, get_caller, get_example
+from tests.catalogue.tenant_fixture import TenantFixture
+from tests.harness.by_operation import parametrize_operations
 
 LENGTHS: Final = (1, 300, 1_100, 2_100, 9_000)
 UNUSUAL_TEXTS: Final = (
@@ -47,13 +47,13 @@ JSON: Final = {"Content-Type": "application/json"}
 LONE_SURROGATE: Final = b'"\\ud800"'
 
 
-@by_operation(lambda o: o.path_parameters)
+@parametrize_operations(lambda o: o.path_parameters)
 class TestPathParameters:
-    def test_unknown_values_are_not_found(self, operation: Operation, world: World) -> None:
-        example, caller = example_of(operation, world), caller_of(operation, world)
+    def test_unknown_values_are_not_found(self, operation: Operation, tenant: TenantFixture) -> None:
+        example, caller = get_example(operation, tenant), get_caller(operation, tenant)
         for name in operation.path_parameters:
             for value in VALUES:
-                response = perform(operation, world, example.but(**{name: value}), as_=caller)
+                response = call_operation(operation, tenant, example.with_parameters(**{name: value}), caller=caller)
                 assert response.status == 404 or (len(value) == 1 and response.status < 500), (name, value[:20])
 
     def test_each_parameter_has_a_maximum_length(self, operation: Operation) -> None:
@@ -61,21 +61,23 @@ class TestPathParameters:
             assert not operation.is_addressable({**dict.fromkeys(operation.path_parameters, "a"), name: "a" * 300})
             assert not operation.is_addressable({**dict.fromkeys(operation.path_parameters, "a"), name: ""})
 
-    def test_overlong_value_is_rejected_without_reads(self, operation: Operation, world: World) -> None:
-        example = example_of(operation, world)
+    def test_overlong_value_is_rejected_without_reads(self, operation: Operation, tenant: TenantFixture) -> None:
+        example = get_example(operation, tenant)
         (first, *_) = operation.path_parameters
-        response = perform(operation, world, example.but(**{first: "a" * 9_000}), as_=caller_of(operation, world))
-        assert response.calls.made == []
+        response = call_operation(
+            operation, tenant, example.with_parameters(**{first: "a" * 9_000}), caller=get_caller(operation, tenant)
+        )
+        assert response.calls.call_list == []
 
 
-@by_operation(lambda o: o.query)
-def test_query_values_cause_no_server_error(operation: Operation, world: World) -> None:
+@parametrize_operations(lambda o: o.query)
+def test_query_values_cause_no_server_error(operation: Operation, tenant: TenantFixture) -> None:
     assert operation.query
     names = [field.alias or name for name, field in operation.query.model_fields.items()]
     for name in names:
         for value in VALUES:
-            for as_ in (caller_of(operation, world), None):
-                assert perform(operation, world, as_=as_, query={name: value}).status < 500
+            for caller in (get_caller(operation, tenant), None):
+                assert call_operation(operation, tenant, caller=caller, query={name: value}).status < 500
 
 
 def bodies_with_value(body: Any, value: Any) -> Iterator[Any]:
@@ -97,33 +99,33 @@ def with_all_fields(operation: Operation, body: Any) -> dict[str, Any]:
     return {**dict.fromkeys(names), **(body or {})}
 
 
-@by_operation(lambda o: o.body)
-def test_body_values_cause_no_server_error(operation: Operation, world: World) -> None:
-    example, caller = example_of(operation, world), caller_of(operation, world)
+@parametrize_operations(lambda o: o.body)
+def test_body_values_cause_no_server_error(operation: Operation, tenant: TenantFixture) -> None:
+    example, caller = get_example(operation, tenant), get_caller(operation, tenant)
     full_body = with_all_fields(operation, example.body)
     for value in BODY_VALUES:
         for body in bodies_with_value(full_body, value):
             sent_body = {name: item for name, item in body.items() if item is not None}
-            assert perform(operation, world, as_=caller, json=sent_body).status < 500
+            assert call_operation(operation, tenant, caller=caller, json=sent_body).status < 500
     raw_bodies = [
         json.dumps(body).encode().replace(b'"HALF"', LONE_SURROGATE) for body in bodies_with_value(full_body, "HALF")
     ]
     for body in raw_bodies:
-        response = perform(operation, world, as_=caller, json=None, body=body, headers=JSON)
-        assert response.code in ("400 malformed_json", "429 rate_limited")
+        response = call_operation(operation, tenant, caller=caller, json=None, body=body, headers=JSON)
+        assert response.status_and_code in ("400 malformed_json", "429 rate_limited")
 
 
 class TestPathWithManySegments:
     """Each segment of a page's path could require another look-up of a redirect."""
 
-    def test_makes_no_more_calls_than_a_short_path(self, world: World) -> None:
-        pages = f"{world.site.path}/pages/by-path"
-        short_response = world.api.get(pages, query={"path": "/nothing"})
+    def test_makes_no_more_calls_than_a_short_path(self, tenant: TenantFixture) -> None:
+        pages = f"{tenant.site.path}/pages/by-path"
+        short_response = tenant.api.get(pages, query={"path": "/nothing"})
         for path in ("/x" * 900, "/x" * 4_500, "/" * 9_000, "/%2e%2e" * 900):
-            long_response = world.api.get(pages, query={"path": path})
-            assert len(long_response.calls.made) <= len(short_response.calls.made)
-            host = {"host": world.site.record["host"], "path": path}
-            assert len(world.api.get("/sites/resolve", query=host).calls.made) <= 4
+            long_response = tenant.api.get(pages, query={"path": path})
+            assert len(long_response.calls.call_list) <= len(short_response.calls.call_list)
+            host = {"host": tenant.site.record["host"], "path": path}
+            assert len(tenant.api.get("/sites/resolve", query=host).calls.call_list) <= 4
 
     def test_number_of_prefixes_is_limited(self) -> None:
         assert path_prefixes("/x" * 4_500, 10) == [("/x" * number) or "/" for number in range(10, -1, -1)]

@@ -8,11 +8,11 @@ from pydantic.alias_generators import to_camel
 from chalicelib.kernel.http.models import Patch
 from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.permissions.roles import Role
-from tests.catalogue.examples.registry import example_of, look, perform
-from tests.catalogue.tenant_fixture import World
+from tests.catalogue.examples.registry import call_operation, get_example, read_with_full_access
+from tests.catalogue.tenant_fixture import TenantFixture
 from tests.harness import snapshots
-from tests.harness.by_operation import by_operation, changes_a_record
-from tests.harness.external_servers import unreached
+from tests.harness.by_operation import changes_a_record, parametrize_operations
+from tests.harness.external_servers import forbid_deliveries
 
 FORBIDDEN_FIELDS: Final[dict[str, Any]] = {
     "id": str(uuid4()),
@@ -66,36 +66,38 @@ def unknown_fields(operation: Operation) -> dict[str, Any]:
     return {name: value for name, value in candidates.items() if name not in field_names(operation)}
 
 
-@by_operation(lambda o: o.body)
-def test_unknown_fields_are_rejected_without_a_change(operation: Operation, world: World) -> None:
-    example, extra_fields = example_of(operation, world), unknown_fields(operation)
-    before = snapshots.stored()
-    with unreached():
-        response = perform(operation, world, json={**(example.body or {}), **extra_fields})
-    assert response.code == "422 validation_failed"
-    assert response.faults == {f"/{name}": response.faults.get(f"/{name}") for name in extra_fields}
-    assert set(response.faults.values()) <= {"unknown_field", "read_only"}
-    assert snapshots.stored() == before
+@parametrize_operations(lambda o: o.body)
+def test_unknown_fields_are_rejected_without_a_change(operation: Operation, tenant: TenantFixture) -> None:
+    example, extra_fields = get_example(operation, tenant), unknown_fields(operation)
+    before = snapshots.items_by_key()
+    with forbid_deliveries():
+        response = call_operation(operation, tenant, json={**(example.body or {}), **extra_fields})
+    assert response.status_and_code == "422 validation_failed"
+    assert response.errors == {f"/{name}": response.errors.get(f"/{name}") for name in extra_fields}
+    assert set(response.errors.values()) <= {"unknown_field", "read_only"}
+    assert snapshots.items_by_key() == before
 
 
-@by_operation(lambda o: o.body)
-def test_single_unknown_field_is_rejected(operation: Operation, world: World) -> None:
-    example = example_of(operation, world)
-    before = snapshots.stored()
+@parametrize_operations(lambda o: o.body)
+def test_single_unknown_field_is_rejected(operation: Operation, tenant: TenantFixture) -> None:
+    example = get_example(operation, tenant)
+    before = snapshots.items_by_key()
     for name in {"id", "organizationId", "ownerId", "version", "status", "role", "pk"} - field_names(operation):
-        response = perform(operation, world, json={**(example.body or {}), name: FORBIDDEN_FIELDS[name]})
-        assert list(response.faults) == [f"/{name}"]
-    assert snapshots.stored() == before
+        response = call_operation(operation, tenant, json={**(example.body or {}), name: FORBIDDEN_FIELDS[name]})
+        assert list(response.errors) == [f"/{name}"]
+    assert snapshots.items_by_key() == before
 
 
-@by_operation(lambda o: o.body and issubclass(o.body, Patch) and not o.body.part and changes_a_record(o))
-def test_patch_may_repeat_read_only_fields(operation: Operation, world: World) -> None:
-    response_fields = look(operation, world, example_of(operation, world).record(operation)).json
+@parametrize_operations(lambda o: o.body and issubclass(o.body, Patch) and not o.body.part and changes_a_record(o))
+def test_patch_may_repeat_read_only_fields(operation: Operation, tenant: TenantFixture) -> None:
+    response_fields = read_with_full_access(
+        operation, tenant, get_example(operation, tenant).get_target_path(operation)
+    ).json
     repeated = {name: value for name, value in response_fields.items() if name not in field_names(operation)}
-    before = snapshots.stored_beside_budgets()
-    response = perform(operation, world, json=repeated)
+    before = snapshots.items_without_rate_limits()
+    response = call_operation(operation, tenant, json=repeated)
     assert response.status == operation.success, response.text
-    assert snapshots.stored_beside_budgets() == before
+    assert snapshots.items_without_rate_limits() == before
     for name, value in repeated.items():
-        changed_response = perform(operation, world, json={name: f"{value}!"})
-        assert changed_response.faults == {f"/{name}": "read_only"}
+        changed_response = call_operation(operation, tenant, json={name: f"{value}!"})
+        assert changed_response.errors == {f"/{name}": "read_only"}

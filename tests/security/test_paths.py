@@ -9,9 +9,9 @@ from zipfile import ZipFile
 import pytest
 
 from infrastructure import archive
-from tests.catalogue.tenant_fixture import World
+from tests.catalogue.tenant_fixture import TenantFixture
 from tests.harness.clock import Clock
-from tests.harness.exports import begin_export
+from tests.harness.exports import create_export
 from tests.harness.workers import Workers
 
 TRAVERSAL_PATHS: Final = [
@@ -52,14 +52,14 @@ def redirect_targets(answer: Any) -> list[str]:
 
 class TestPageByPath:
     @pytest.mark.parametrize("path", TRAVERSAL_PATHS)
-    def test_path_traversal_finds_only_pages_of_the_site(self, path: str, world: World) -> None:
-        pages = f"{world.site.path}/pages"
+    def test_path_traversal_finds_only_pages_of_the_site(self, path: str, tenant: TenantFixture) -> None:
+        pages = f"{tenant.site.path}/pages"
         visible_pages = [
-            world.api.get(f"{pages}/by-path", query={"path": page_path}).json for page_path in ("/", "/looms")
+            tenant.api.get(f"{pages}/by-path", query={"path": page_path}).json for page_path in ("/", "/looms")
         ]
-        by_path = world.api.get(f"{pages}/by-path", query={"path": path})
+        by_path = tenant.api.get(f"{pages}/by-path", query={"path": path})
         assert by_path.status in (404, 422) or by_path.json in visible_pages
-        resolved = world.api.get("/sites/resolve", query={"host": world.site.record["host"], "path": path})
+        resolved = tenant.api.get("/sites/resolve", query={"host": tenant.site.record["host"], "path": path})
         assert resolved.status in (404, 422) or resolved.json["page"] in (None, *visible_pages)
         for target in (*redirect_targets(by_path), *redirect_targets(resolved)):
             assert "evil.example" not in (urlsplit(target).netloc, urlsplit(target.replace("\\", "/")).netloc)
@@ -67,19 +67,21 @@ class TestPageByPath:
 
 
 class TestCreatedFiles:
-    def test_export_file_name_contains_no_user_input(self, world: World, workers: Workers, clock: Clock) -> None:
-        owner = world.people.owner
+    def test_export_file_name_contains_no_user_input(
+        self, tenant: TenantFixture, workers: Workers, clock: Clock
+    ) -> None:
+        owner = tenant.people.owner
         clock.freeze("2027-03-21T09:00:00.000Z")
         name = '../../x"; filename="evil.exe\r\nSet-Cookie: a=b'
-        renamed = world.api.patch(world.organization.path, as_=owner, json={"name": name.replace("\r\n", " ")})
+        renamed = tenant.api.patch(tenant.organization.path, caller=owner, json={"name": name.replace("\r\n", " ")})
         assert renamed.status == 200
-        text = world.api.get(f"{world.organization.path}/audit-log/export", as_=owner)
+        text = tenant.api.get(f"{tenant.organization.path}/audit-log/export", caller=owner)
         assert re.fullmatch(r'attachment; filename="[a-z0-9.-]+"', text.headers["Content-Disposition"])
-        export = begin_export(world.api, world.organization)
-        workers.settle()
-        download_url = export.now(world.api)["downloadUrl"]
+        export = create_export(tenant.api, tenant.organization)
+        workers.run_until_idle()
+        download_url = export.get(tenant.api)["downloadUrl"]
         url = urlsplit(download_url)
-        assert f"/{world.id}/{export.id}/audit-log." in url.path
+        assert f"/{tenant.id}/{export.id}/audit-log." in url.path
         assert ".." not in url.path
         assert "evil" not in download_url
 

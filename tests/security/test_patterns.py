@@ -19,7 +19,7 @@ from chalicelib.entrypoints.catalogue import operations
 from chalicelib.features.audit.exports.logic import verify
 from chalicelib.features.notifications.channels.logic import provider_rules
 from chalicelib.kernel.storage.pii import PersonalData
-from tests.harness.conformance import document
+from tests.harness.conformance import openapi_document
 from tests.security.patterns import DynamicPattern, Pattern, find_patterns
 
 ANALYSER: Final = Path(__file__).parent / "analyser"
@@ -107,7 +107,7 @@ def all_patterns() -> list[Pattern]:
         for source in sources
     ]
     from_document = [
-        Pattern("openapi.json", source, 0, frozenset({"search"})) for source in patterns_in_document(document())
+        Pattern("openapi.json", source, 0, frozenset({"search"})) for source in patterns_in_document(openapi_document())
     ]
     unique_patterns = {
         (pattern.anchored_source, pattern.flags): pattern

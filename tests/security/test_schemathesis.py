@@ -14,9 +14,9 @@ from chalicelib.entrypoints.catalogue import operations
 from chalicelib.entrypoints.openapi import schemas
 from chalicelib.kernel.execution import conditions
 from chalicelib.kernel.operations.operation import Operation
-from tests.catalogue.examples.registry import caller_of, example_of, perform
-from tests.catalogue.tenant_fixture import World
-from tests.harness.conformance import document
+from tests.catalogue.examples.registry import call_operation, get_caller, get_example
+from tests.catalogue.tenant_fixture import TenantFixture
+from tests.harness.conformance import openapi_document
 from tests.security.allowed_findings import (
     ALLOWED_ACCEPTANCES,
     ALLOWED_REJECTIONS,
@@ -35,46 +35,50 @@ GROUPS: Final = sorted({operation.group for operation in operations()})
 
 
 @pytest.mark.parametrize("group", GROUPS)
-def test_schemathesis_finds_no_failures(group: str, world: World) -> None:
+def test_schemathesis_finds_no_failures(group: str, tenant: TenantFixture) -> None:
     failures = run_schemathesis(
-        world, [operation for operation in operations() if operation.group == group], QUICK_SETTINGS
+        tenant, [operation for operation in operations() if operation.group == group], QUICK_SETTINGS
     )
     assert [each for each in failures if not is_allowed(each)] == []
 
 
-def test_schemathesis_detects_a_broken_operation(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_schemathesis_detects_a_broken_operation(tenant: TenantFixture, monkeypatch: pytest.MonkeyPatch) -> None:
     def raise_error(*_: object) -> bool:
         raise RuntimeError("broken")
 
     monkeypatch.setattr(conditions, "if_none_match", raise_error)
     country = [operation for operation in operations() if operation.id == "get_country"]
-    assert {each.check for each in run_schemathesis(world, country, QUICK_SETTINGS)} >= {
+    assert {each.check for each in run_schemathesis(tenant, country, QUICK_SETTINGS)} >= {
         "not_a_server_error",
         "content_type_conformance",
     }
 
 
 @pytest.mark.parametrize("rejection", ALLOWED_REJECTIONS, ids=lambda rejection: rejection.reason)
-def test_allowed_rejections_match_the_schema_and_are_rejected(rejection: AllowedRejection, world: World) -> None:
+def test_allowed_rejections_match_the_schema_and_are_rejected(
+    rejection: AllowedRejection, tenant: TenantFixture
+) -> None:
     operation = get_operation(rejection)
-    example = example_of(operation, world)
-    response = world.api.request(
+    example = get_example(operation, tenant)
+    response = tenant.api.request(
         operation.method,
-        example.path(operation),
-        as_=caller_of(operation, world),
+        example.get_path(operation),
+        caller=get_caller(operation, tenant),
         json=rejection.body,
         query=rejection.query,
         headers=example.headers,
     )
-    assert response.code == "422 validation_failed"
+    assert response.status_and_code == "422 validation_failed"
     assert all(rejection.matches(error) for error in response.json["errors"]), response.text
     assert schema_errors(operation, rejection) == []
 
 
 @pytest.mark.parametrize("acceptance", ALLOWED_ACCEPTANCES, ids=lambda acceptance: acceptance.reason)
-def test_allowed_acceptances_violate_the_schema_and_are_accepted(acceptance: AllowedAcceptance, world: World) -> None:
+def test_allowed_acceptances_violate_the_schema_and_are_accepted(
+    acceptance: AllowedAcceptance, tenant: TenantFixture
+) -> None:
     operation = get_operation(acceptance)
-    response = perform(operation, world, replace(example_of(operation, world), body=acceptance.body))
+    response = call_operation(operation, tenant, replace(get_example(operation, tenant), body=acceptance.body))
     assert response.status == operation.success
     assert schema_errors(operation, acceptance) != []
 
@@ -85,12 +89,12 @@ def get_operation(rejection: AllowedRejection | AllowedAcceptance) -> Operation:
 
 def schema_errors(operation: Operation, rejection: AllowedRejection | AllowedAcceptance) -> list[str]:
     """Return the schema violations of an example request."""
-    components = {"components": document()["components"]}
+    components = {"components": openapi_document()["components"]}
     if isinstance(rejection, AllowedAcceptance) or rejection.body is not None:
         assert operation.body
         values = [(schemas.reference(operation.body.__name__), rejection.body)]
     else:
-        parameters = document()["paths"][operation.path][operation.method.lower()]["parameters"]
+        parameters = openapi_document()["paths"][operation.path][operation.method.lower()]["parameters"]
         values = [
             (each["schema"], rejection.query[each["name"]])
             for each in parameters

@@ -6,30 +6,30 @@ from typing import Final
 import pytest
 
 from chalicelib.kernel.core.encoding import from_base64url, to_base64, to_base64url
-from tests.catalogue.conftest import Begin
-from tests.catalogue.tenant_fixture import World
-from tests.conftest import Configure
-from tests.harness.api import Answer
-from tests.harness.invitations import invite
+from tests.catalogue.conftest import RestoreTenant
+from tests.catalogue.tenant_fixture import TenantFixture
+from tests.conftest import SettingsOverride
+from tests.harness.api import ApiResponse
+from tests.harness.invitations import create_invitation
 
-TokenRequest = Callable[[World, str], Answer]
+TokenRequest = Callable[[TenantFixture, str], ApiResponse]
 
 
-def request_preview(world: World, token: str) -> Answer:
+def request_preview(world: TenantFixture, token: str) -> ApiResponse:
     return world.api.get(f"{world.page.path}/preview-public", query={"token": token})
 
 
-def request_lead(world: World, token: str) -> Answer:
+def request_lead(world: TenantFixture, token: str) -> ApiResponse:
     return world.api.get(f"/public/leads/{world.lead.id}", headers={"Lead-Token": token})
 
 
-def request_invitation(world: World, token: str) -> Answer:
+def request_invitation(world: TenantFixture, token: str) -> ApiResponse:
     return world.api.get("/organizations/invitations/acceptance", query={"token": token})
 
 
-def request_next_page(world: World, token: str) -> Answer:
+def request_next_page(world: TenantFixture, token: str) -> ApiResponse:
     path = f"{world.organization.path}/members"
-    return world.api.get(path, as_=world.people.owner, query={"limit": 1, "cursor": token})
+    return world.api.get(path, caller=world.people.owner, query={"limit": 1, "cursor": token})
 
 
 REQUESTS_BY_KIND: Final[dict[str, tuple[TokenRequest, str]]] = {
@@ -43,15 +43,15 @@ MALFORMED: Final = "422 validation_failed"
 for_each_kind = pytest.mark.parametrize("kind", REQUESTS_BY_KIND)
 
 
-def create_tokens(world: World) -> dict[str, str]:
+def create_tokens(world: TenantFixture) -> dict[str, str]:
     """Create a token of each kind."""
     owner, path = world.people.owner, f"{world.organization.path}/members"
-    link = invite(world.api, world.organization, "kate@example.org").record["acceptUrl"]
+    link = create_invitation(world.api, world.organization, "kate@example.org").record["acceptUrl"]
     return {
-        "preview": world.api.get(f"{world.page.path}/preview", as_=owner).json["token"],
+        "preview": world.api.get(f"{world.page.path}/preview", caller=owner).json["token"],
         "lead": world.lead.token,
         "invitation": link.partition("token=")[2],
-        "cursor": world.api.get(path, as_=owner, query={"limit": 1}).json["nextCursor"],
+        "cursor": world.api.get(path, caller=owner, query={"limit": 1}).json["nextCursor"],
     }
 
 
@@ -63,66 +63,74 @@ def flip_one_bit_each(data: bytes) -> Iterator[bytes]:
 
 @for_each_kind
 class TestToken:
-    def test_grants_access_to_its_record(self, kind: str, world: World, begin: Begin) -> None:
-        token = begin(create_tokens)[kind]
-        assert REQUESTS_BY_KIND[kind][0](world, token).status == 200
+    def test_grants_access_to_its_record(self, kind: str, tenant: TenantFixture, restore_tenant: RestoreTenant) -> None:
+        token = restore_tenant(create_tokens)[kind]
+        assert REQUESTS_BY_KIND[kind][0](tenant, token).status == 200
 
-    def test_token_with_any_altered_byte_is_rejected(self, kind: str, world: World, begin: Begin) -> None:
-        token = begin(create_tokens)[kind]
+    def test_token_with_any_altered_byte_is_rejected(
+        self, kind: str, tenant: TenantFixture, restore_tenant: RestoreTenant
+    ) -> None:
+        token = restore_tenant(create_tokens)[kind]
         request, rejection_code = REQUESTS_BY_KIND[kind]
-        assert {request(world, to_base64url(each)).code for each in flip_one_bit_each(from_base64url(token))} == {
-            rejection_code
-        }
+        assert {
+            request(tenant, to_base64url(each)).status_and_code for each in flip_one_bit_each(from_base64url(token))
+        } == {rejection_code}
 
-    def test_truncated_and_extended_tokens_are_rejected(self, kind: str, world: World, begin: Begin) -> None:
-        token = begin(create_tokens)[kind]
+    def test_truncated_and_extended_tokens_are_rejected(
+        self, kind: str, tenant: TenantFixture, restore_tenant: RestoreTenant
+    ) -> None:
+        token = restore_tenant(create_tokens)[kind]
         request, rejection_code = REQUESTS_BY_KIND[kind]
         altered_tokens = [token[:end] for end in range(1, len(token), 3)]
         altered_tokens += [f"{token}A", f"{token}=", f"{token}.", f" {token[1:]}", token * 20]
-        assert {request(world, other).code for other in altered_tokens} <= {rejection_code, MALFORMED}
+        assert {request(tenant, other).status_and_code for other in altered_tokens} <= {rejection_code, MALFORMED}
 
-    def test_token_of_another_kind_is_rejected(self, kind: str, world: World, begin: Begin) -> None:
-        tokens_by_kind = begin(create_tokens)
+    def test_token_of_another_kind_is_rejected(
+        self, kind: str, tenant: TenantFixture, restore_tenant: RestoreTenant
+    ) -> None:
+        tokens_by_kind = restore_tenant(create_tokens)
         request, rejection_code = REQUESTS_BY_KIND[kind]
-        assert {request(world, token).code for other, token in tokens_by_kind.items() if other != kind} <= {
+        assert {request(tenant, token).status_and_code for other, token in tokens_by_kind.items() if other != kind} <= {
             rejection_code,
             MALFORMED,
         }
 
-    def test_token_is_not_a_credential(self, kind: str, world: World, begin: Begin) -> None:
-        token = begin(create_tokens)[kind]
-        for path in ("/organizations", "/status", world.page.path):
-            assert world.api.get(path, as_=token).code == "401 unauthenticated"
+    def test_token_is_not_a_credential(self, kind: str, tenant: TenantFixture, restore_tenant: RestoreTenant) -> None:
+        token = restore_tenant(create_tokens)[kind]
+        for path in ("/organizations", "/status", tenant.page.path):
+            assert tenant.api.get(path, caller=token).status_and_code == "401 unauthenticated"
 
 
 # An invitation's token is found by its stored hash, not by a signature.
 @pytest.mark.parametrize("kind", ["preview", "lead", "cursor"])
-def test_token_signed_with_another_key_is_rejected(kind: str, world: World, begin: Begin, configure: Configure) -> None:
-    token = begin(create_tokens)[kind]
+def test_token_signed_with_another_key_is_rejected(
+    kind: str, tenant: TenantFixture, restore_tenant: RestoreTenant, configure: SettingsOverride
+) -> None:
+    token = restore_tenant(create_tokens)[kind]
     configure(token_key=to_base64(b"another key of thirty-two bytes."))
     request, rejection_code = REQUESTS_BY_KIND[kind]
-    assert request(world, token).code == rejection_code
+    assert request(tenant, token).status_and_code == rejection_code
 
 
 class TestForeignToken:
-    def test_token_of_another_tenant_is_rejected(self, world: World) -> None:
-        other = world.rivals
-        assert request_preview(world, other.preview_token).code == "404 not_found"
-        assert request_lead(world, other.lead.token).code == "404 not_found"
-        foreign_cursor = world.api.get(f"{other.path}/audit-log", as_=other.owner, query={"limit": 1}).json[
+    def test_token_of_another_tenant_is_rejected(self, tenant: TenantFixture) -> None:
+        other = tenant.rivals
+        assert request_preview(tenant, other.preview_token).status_and_code == "404 not_found"
+        assert request_lead(tenant, other.lead.token).status_and_code == "404 not_found"
+        foreign_cursor = tenant.api.get(f"{other.path}/audit-log", caller=other.owner, query={"limit": 1}).json[
             "nextCursor"
         ]
-        response = world.api.get(
-            f"{world.organization.path}/audit-log", as_=world.people.owner, query={"cursor": foreign_cursor}
+        response = tenant.api.get(
+            f"{tenant.organization.path}/audit-log", caller=tenant.people.owner, query={"cursor": foreign_cursor}
         )
-        assert response.code == "400 invalid_cursor"
+        assert response.status_and_code == "400 invalid_cursor"
 
-    def test_revoked_tokens_are_rejected(self, world: World, begin: Begin) -> None:
-        tokens_by_kind = begin(create_tokens)
-        owner = world.people.owner
-        assert world.api.patch(world.page.path, as_=owner, json={"revokePreviews": True}).status == 200
-        assert request_preview(world, tokens_by_kind["preview"]).code == "404 not_found"
-        pending = world.api.items(f"{world.organization.path}/invitations", as_=owner)
+    def test_revoked_tokens_are_rejected(self, tenant: TenantFixture, restore_tenant: RestoreTenant) -> None:
+        tokens_by_kind = restore_tenant(create_tokens)
+        owner = tenant.people.owner
+        assert tenant.api.patch(tenant.page.path, caller=owner, json={"revokePreviews": True}).status == 200
+        assert request_preview(tenant, tokens_by_kind["preview"]).status_and_code == "404 not_found"
+        pending = tenant.api.get_items(f"{tenant.organization.path}/invitations", caller=owner)
         (invitation_id,) = [each["id"] for each in pending if each["email"] == "kate@example.org"]
-        assert world.api.delete(f"{world.organization.path}/invitations/{invitation_id}", as_=owner).status == 204
-        assert request_invitation(world, tokens_by_kind["invitation"]).code == "410 invitation_revoked"
+        assert tenant.api.delete(f"{tenant.organization.path}/invitations/{invitation_id}", caller=owner).status == 204
+        assert request_invitation(tenant, tokens_by_kind["invitation"]).status_and_code == "410 invitation_revoked"

@@ -9,9 +9,9 @@ import pytest
 from chalicelib.entrypoints.catalogue import record_kinds
 from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.storage.entity import Collection, Entity, Facet
-from tests.catalogue.examples.registry import caller_of, example_of, perform
-from tests.catalogue.tenant_fixture import World
-from tests.harness.by_operation import by_operation
+from tests.catalogue.examples.registry import call_operation, get_caller, get_example
+from tests.catalogue.tenant_fixture import TenantFixture
+from tests.harness.by_operation import parametrize_operations
 from tests.harness.calls import Call
 
 USER_CONTROLLED: Final = {
@@ -124,16 +124,18 @@ def query_parameters(operation: Operation) -> list[str]:
     return [field.alias or name for name, field in fields.items() if name != "limit"]
 
 
-@by_operation(lambda o: o.query or o.path_parameters)
-def test_expressions_contain_no_user_input(operation: Operation, world: World) -> None:
-    example, caller = example_of(operation, world), caller_of(operation, world)
+@parametrize_operations(lambda o: o.query or o.path_parameters)
+def test_expressions_contain_no_user_input(operation: Operation, tenant: TenantFixture) -> None:
+    example, caller = get_example(operation, tenant), get_caller(operation, tenant)
     for hostile_text in HOSTILE_TEXTS:
-        hostile_examples = [example.but(**{name: hostile_text}) for name in example.parameters]
-        responses = [perform(operation, world, other, as_=caller) for other in hostile_examples]
+        hostile_examples = [example.with_parameters(**{name: hostile_text}) for name in example.parameters]
+        responses = [call_operation(operation, tenant, other, caller=caller) for other in hostile_examples]
         if operation.query:
             responses.append(
-                perform(operation, world, as_=caller, query=dict.fromkeys(query_parameters(operation), hostile_text))
+                call_operation(
+                    operation, tenant, caller=caller, query=dict.fromkeys(query_parameters(operation), hostile_text)
+                )
             )
         for response in responses:
             assert response.status < 500
-            assert "evil" not in " ".join(expressions(call) for call in response.calls.made)
+            assert "evil" not in " ".join(expressions(call) for call in response.calls.call_list)

@@ -9,12 +9,12 @@ from chalicelib.entrypoints.catalogue import operations
 from chalicelib.kernel.storage.record_types import all_record_types
 from tests.faults import tasks
 from tests.harness import cloud
-from tests.harness.api import Api
+from tests.harness.api import ApiClient
 from tests.harness.callers import Issuer, Person
 from tests.harness.workers import Workers
 from tests.stored_forms.forms import Case, Outcome, Recording, load
-from tests.stored_forms.running import people_of, staged
-from tests.stored_forms.states import State, apply
+from tests.stored_forms.running import create_people, open_stage
+from tests.stored_forms.states import State, apply_difference
 
 Replay = Callable[[Case], Outcome]
 
@@ -28,7 +28,7 @@ def recording() -> Recording:
 @pytest.fixture(scope="session")
 def people(recording: Recording, issuer: Issuer) -> dict[str, Person]:
     """The people of the recording, with tokens that are valid now."""
-    return people_of(issuer, recording.people)
+    return create_people(issuer, recording.people)
 
 
 @pytest.fixture(scope="session")
@@ -42,7 +42,7 @@ def _everything_imported() -> None:
     """Import every module that draws random values, so that these can be replaced."""
     operations()
     all_record_types()
-    tasks.names()
+    tasks.list_task_names()
 
 
 @pytest.fixture
@@ -54,11 +54,11 @@ def _silent() -> Iterator[None]:
 
 
 @pytest.fixture
-def replay(
+def replay_case(
     recording: Recording,
     people: dict[str, Person],
     states: dict[tuple[str, ...], State],
-    api: Api,
+    api: ApiClient,
     workers: Workers,
     _everything_imported: None,
     _silent: None,
@@ -67,7 +67,7 @@ def replay(
 
     def replay(case: Case) -> Outcome:
         names = tuple(case.before)
-        with staged(api, workers, people, case.name, case.moment) as stage:
+        with open_stage(api, workers, people, case.name, case.moment) as stage:
             if names not in states:
                 states[names] = _state(recording, states, names)
             states[names].restore()
@@ -78,11 +78,11 @@ def replay(
 
 def _state(recording: Recording, states: dict[tuple[str, ...], State], names: tuple[str, ...]) -> State:
     if not names:
-        cloud.clear()
-        apply(recording.world)
+        cloud.reset()
+        apply_difference(recording.world)
     else:
         if names[:-1] not in states:
             states[names[:-1]] = _state(recording, states, names[:-1])
         states[names[:-1]].restore()
-        apply(recording.difference(names[-1]))
-    return State.present()
+        apply_difference(recording.difference(names[-1]))
+    return State.capture()

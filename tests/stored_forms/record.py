@@ -19,33 +19,33 @@ from chalicelib.entrypoints.catalogue import operations
 from chalicelib.kernel.core.clock import timestamp, timestamp_ms
 from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.storage.record_types import all_record_types
-from tests.catalogue.examples.registry import crowd_of, example_of, feature_of
-from tests.catalogue.tenant_fixture import People, World
+from tests.catalogue.examples.registry import add_feature_neighbours, get_example, get_feature
+from tests.catalogue.tenant_fixture import People, TenantFixture
 from tests.faults import tasks
 from tests.harness import cloud
-from tests.harness.api import Api
+from tests.harness.api import ApiClient
 from tests.harness.callers import Issuer, Person
 from tests.harness.workers import Workers
 from tests.stored_forms.forms import FILE, Case, Outcome, Recording, Trigger, save
-from tests.stored_forms.running import PEOPLE, messages, people_of, staged
-from tests.stored_forms.states import Difference, Json, State, apply
+from tests.stored_forms.running import PEOPLE, create_people, open_stage, queued_messages
+from tests.stored_forms.states import Difference, Json, State, apply_difference
 
 _CREATED_AT: Final = "2026-12-01T09:00:00.000Z"
 _PREPARED_AT: Final = "2026-12-01T09:05:00.000Z"
 _RUN_AT: Final = "2026-12-01T09:06:00.000Z"
 _REPEATED_AT: Final = "2026-12-01T09:07:00.000Z"
 _NEIGHBOUR_COUNT: Final = 2
-_SCHEDULES: Final = {tasks.sweeping: "sweep", tasks.anchoring: "anchor"}
+_SCHEDULES: Final = {tasks.run_sweep: "sweep", tasks.run_anchoring_schedule: "anchor"}
 
 
 @dataclass
 class Recorder:
     """Records the cases in order."""
 
-    api: Api
+    api: ApiClient
     workers: Workers
     people: dict[str, Person]
-    world: World
+    world: TenantFixture
     initial_state: State
     prepared: dict[str, Difference] = field(default_factory=dict)
     cases: list[Case] = field(default_factory=list)
@@ -54,15 +54,15 @@ class Recorder:
         """Record all operations, tasks, messages and migrations, and return the recording."""
         for operation in operations():
             self._record_operation(operation)
-        for name in tasks.names():
+        for name in tasks.list_task_names():
             self._record_task(name)
         self._record_queued_messages()
         self._record_migrations()
         return Recording(
             people={role: [*known] for role, known in PEOPLE.items()},
             operations=[operation.id for operation in operations()],
-            tasks=tasks.names(),
-            world=State({}, {}).until(self.initial_state),
+            tasks=tasks.list_task_names(),
+            world=State({}, {}).difference_to(self.initial_state),
             prepared=self.prepared,
             cases=self.cases,
         )
@@ -89,12 +89,12 @@ class Recorder:
 
     def _record_pages(self, operation: Operation) -> None:
         """Record two consecutive pages of a list."""
-        name, crowd = operation.id, f"crowd of {feature_of(operation)}"
-        with staged(self.api, self.workers, self.people, crowd, _PREPARED_AT):
+        name, crowd = operation.id, f"crowd of {get_feature(operation)}"
+        with open_stage(self.api, self.workers, self.people, crowd, _PREPARED_AT):
             self.initial_state.restore()
-            crowd_of(feature_of(operation), self.world, _NEIGHBOUR_COUNT)
-            state_with_neighbours = State.present()
-        self.prepared[crowd] = self.initial_state.until(state_with_neighbours)
+            add_feature_neighbours(get_feature(operation), self.world, _NEIGHBOUR_COUNT)
+            state_with_neighbours = State.capture()
+        self.prepared[crowd] = self.initial_state.difference_to(state_with_neighbours)
         trigger, state, before = self._build_request(operation, state_with_neighbours, [crowd], limit=1)
         page, _ = self._record_case(f"{name}:page", name, state, before, trigger, _RUN_AT)
         cursor = json.loads(page.body or "")["nextCursor"]
@@ -121,19 +121,19 @@ class Recorder:
         """Return the request of an operation's example, its initial state, and the differences that lead to it."""
         state, before = state or self.initial_state, before or []
         label = f"given for {operation.id}"
-        with staged(self.api, self.workers, self.people, label, _PREPARED_AT):
+        with open_stage(self.api, self.workers, self.people, label, _PREPARED_AT):
             state.restore()
-            example = example_of(operation, self.world)
-            prepared = State.present()
-        difference = state.until(prepared)
+            example = get_example(operation, self.world)
+            prepared = State.capture()
+        difference = state.difference_to(prepared)
         if difference != Difference():
             assert self.prepared.setdefault(label, difference) == difference
             before = [*before, label]
-        caller = example.only or self.world.entitled(operation)
+        caller = example.only_caller or self.world.get_least_privileged_caller(operation)
         roles = [role for role, person in self.people.items() if person is caller]
         assert len(roles) == (caller is not None)
         request_query = {**example.query, **query}
-        url = example.path(operation) + (f"?{urlencode(request_query, doseq=True)}" if request_query else "")
+        url = example.get_path(operation) + (f"?{urlencode(request_query, doseq=True)}" if request_query else "")
         body = None if example.body is None else json.dumps(example.body, ensure_ascii=False)
         headers = {**example.headers, **({"Content-Type": "application/json"} if body is not None else {})}
         trigger = Trigger("request", body, operation.method, url, roles[0] if roles else None, headers)
@@ -142,19 +142,19 @@ class Recorder:
     def _record_task(self, name: str) -> None:
         """Record the message of a task, and the schedule that finds the task without a message."""
         example, label = tasks.EXAMPLES[name], f"given for {name}"
-        with staged(self.api, self.workers, self.people, label, _PREPARED_AT):
+        with open_stage(self.api, self.workers, self.people, label, _PREPARED_AT):
             self.initial_state.restore()
-            key = example.given(self.world)
-            state = State.present()
-        self.prepared[label] = self.initial_state.until(state)
-        run_at = timestamp(timestamp_ms(_RUN_AT) + round(timedelta(**example.later).total_seconds() * 1000))
-        with staged(self.api, self.workers, self.people, name, run_at):
+            key = example.prepare(self.world)
+            state = State.capture()
+        self.prepared[label] = self.initial_state.difference_to(state)
+        run_at = timestamp(timestamp_ms(_RUN_AT) + round(timedelta(**example.due_after).total_seconds() * 1000))
+        with open_stage(self.api, self.workers, self.people, name, run_at):
             state.restore()
-            tasks.start(name, key)
-            (message,) = messages()
+            tasks.enqueue(name, key)
+            (message,) = queued_messages()
         self._record_case(f"task:{name}", name, state, [label], _to_trigger(message), run_at)
-        if example.tick in _SCHEDULES:
-            tick = Trigger("schedule", _SCHEDULES[example.tick])
+        if example.run_schedule in _SCHEDULES:
+            tick = Trigger("schedule", _SCHEDULES[example.run_schedule])
             self._record_case(f"tick:{name}", name, state, [label], tick, run_at)
 
     def _record_queued_messages(self) -> None:
@@ -185,18 +185,18 @@ class Recorder:
     def _record_case(
         self, name: str, about: str, state: State, before: list[str], trigger: Trigger, run_at: str
     ) -> tuple[Outcome, State]:
-        with staged(self.api, self.workers, self.people, name, run_at) as stage:
+        with open_stage(self.api, self.workers, self.people, name, run_at) as stage:
             state.restore()
             outcome = stage.run(about, trigger)
             self.cases.append(Case(name, about, before, run_at, trigger, outcome))
-            return outcome, State.present()
+            return outcome, State.capture()
 
     def _restore_state(self, before: list[str]) -> State:
         self.initial_state.restore()
         for name in before:
             written = [case.outcome.written for case in self.cases if case.name == name]
-            apply(self.prepared.get(name) or written[0])
-        return State.present()
+            apply_difference(self.prepared.get(name) or written[0])
+        return State.capture()
 
 
 def _to_trigger(message: Json) -> Trigger:
@@ -219,15 +219,15 @@ def _recorder() -> Iterator[Recorder]:
         issuer = Issuer(Path(folder))
         for name, value in issuer.settings().items():
             patched.setenv(name, value)
-        people = people_of(issuer, PEOPLE)
-        api, workers = Api(app), Workers(app)
+        people = create_people(issuer, PEOPLE)
+        api, workers = ApiClient(app), Workers(app)
         operations()
         all_record_types()
-        tasks.names()
-        with staged(api, workers, people, "world", _CREATED_AT):
-            cloud.clear()
-            world = World.made(api, workers, People(**people, issuer=issuer))
-            initial_state = State.present()
+        tasks.list_task_names()
+        with open_stage(api, workers, people, "world", _CREATED_AT):
+            cloud.reset()
+            world = TenantFixture.create(api, workers, People(**people, issuer=issuer))
+            initial_state = State.capture()
         yield Recorder(api, workers, people, world, initial_state)
 
 

@@ -55,13 +55,13 @@ class _Randomness:
 
 
 @contextmanager
-def repeatable(label: str, moment: str) -> Iterator[Clock]:
+def run_deterministically(label: str, timestamp: str) -> Iterator[Clock]:
     """Run the block at a fixed time with the randomness of a label."""
     randomness = _Randomness(label)
     state = random.getstate()
     with pytest.MonkeyPatch.context() as patched:
         clock = Clock(patched)
-        clock.freeze(moment)
+        clock.freeze(timestamp)
         patched.setattr(time, "monotonic", lambda: 0.0)
         patched.setattr(sqs_models, "unix_time_millis", lambda: time.time() * 1000)
         patched.setattr(os, "urandom", randomness.urandom)

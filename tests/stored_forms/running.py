@@ -15,14 +15,14 @@ from chalicelib.kernel.core.clock import now_ms
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.outbound import webhook_client
 from tests.harness import background_threads, cloud
-from tests.harness.api import Api
+from tests.harness.api import ApiClient
 from tests.harness.callers import Issuer, Person
-from tests.harness.external_servers import let_them_take_everything
-from tests.harness.mailbox import SENDER, Mailbox, Received
+from tests.harness.external_servers import stub_external_servers
+from tests.harness.mailbox import SENDER, Mailbox, ReceivedEmail
 from tests.harness.workers import Workers
 from tests.stored_forms.forms import Outcome, Trigger
 from tests.stored_forms.normalization import normal_headers, normal_text
-from tests.stored_forms.repeatable import repeatable
+from tests.stored_forms.repeatable import run_deterministically
 from tests.stored_forms.states import Json, State
 
 PEOPLE: Final[Mapping[str, tuple[str, ...]]] = {
@@ -41,10 +41,10 @@ _VERIFICATION_WINDOW_ENTRIES: Final = 20
 """The number of entries in a page of a verification. The logs of the tenant have several pages."""
 
 
-def people_of(issuer: Issuer, known: Mapping[str, Any]) -> dict[str, Person]:
+def create_people(issuer: Issuer, known: Mapping[str, Any]) -> dict[str, Person]:
     """Return the people of a tenant by role, with tokens that are valid now."""
     return {
-        role: issuer.person(username, name, **({"groups": groups} if groups else {}))
+        role: issuer.create_person(username, name, **({"groups": groups} if groups else {}))
         for role, (username, name, *groups) in known.items()
     }
 
@@ -53,7 +53,7 @@ def people_of(issuer: Issuer, known: Mapping[str, Any]) -> dict[str, Person]:
 class Stage:
     """The service at a fixed time, and the e-mails and webhook requests that it has sent."""
 
-    api: Api
+    api: ApiClient
     workers: Workers
     people: Mapping[str, Person]
     mailbox: Mailbox
@@ -61,15 +61,15 @@ class Stage:
 
     def run(self, about: str, trigger: Trigger) -> Outcome:
         """Run a trigger in the current state, and return the outcome."""
-        before = State.present()
+        before = State.capture()
         status, headers, body = _TRIGGERS[trigger.kind](self, about, trigger)
         return Outcome(
             status,
             headers,
             body,
-            before.until(State.present()),
-            messages(),
-            [_to_json(received) for received in self.mailbox.received],
+            before.difference_to(State.capture()),
+            queued_messages(),
+            [_to_json(received) for received in self.mailbox.received_emails],
             sorted(self.posts, key=json.dumps),
         )
 
@@ -78,7 +78,7 @@ class Stage:
         answer = self.api.request(
             trigger.method,
             trigger.url,
-            as_=self.people[trigger.role] if trigger.role else None,
+            caller=self.people[trigger.role] if trigger.role else None,
             body=None if trigger.text is None else trigger.text.encode(),
             headers=trigger.headers,
         )
@@ -86,18 +86,18 @@ class Stage:
 
     def process_message(self, _about: str, trigger: Trigger) -> tuple[None, dict[str, str], None]:
         """Send the message of a trigger and process it."""
-        send(trigger)
+        send_message(trigger)
         self.workers.deliver()
         return None, {}, None
 
     def run_schedule(self, _about: str, trigger: Trigger) -> tuple[None, dict[str, str], None]:
         """Run the schedule of a trigger."""
-        {"sweep": self.workers.sweep, "anchor": self.workers.anchor}[str(trigger.text)]()
+        {"sweep": self.workers.run_sweep, "anchor": self.workers.run_hourly_anchoring}[str(trigger.text)]()
         return None, {}, None
 
     def run_function(self, _about: str, trigger: Trigger) -> tuple[None, dict[str, str], str]:
         """Call the function of a trigger, and return its response."""
-        return None, {}, json.dumps({"migrate": self.workers.migrate}[str(trigger.text)]())
+        return None, {}, json.dumps({"migrate": self.workers.run_migrations}[str(trigger.text)]())
 
 
 _TRIGGERS: Final[Mapping[str, Callable[..., Any]]] = {
@@ -109,15 +109,17 @@ _TRIGGERS: Final[Mapping[str, Callable[..., Any]]] = {
 
 
 @contextmanager
-def staged(api: Api, workers: Workers, people: Mapping[str, Person], label: str, moment: str) -> Iterator[Stage]:
+def open_stage(
+    api: ApiClient, workers: Workers, people: Mapping[str, Person], label: str, timestamp: str
+) -> Iterator[Stage]:
     """Prepare the service for a run at a fixed time with the randomness of a label, and stub external servers."""
     posts: list[Json] = []
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("MAIL_FROM", SENDER)
         settings.cache_clear()
         mailbox = Mailbox()
-        mailbox.open(patched)
-        let_them_take_everything(patched)
+        mailbox.start_recording(patched)
+        stub_external_servers(patched)
         post_to_stub = webhook_client.post_webhook
 
         def post(url: str, body: bytes, headers: Mapping[str, str], *args: Any) -> Any:
@@ -126,20 +128,20 @@ def staged(api: Api, workers: Workers, people: Mapping[str, Person], label: str,
             return replace(post_to_stub(url, body, headers, *args), duration_ms=_DELIVERY_MS)
 
         patched.setattr(webhook_client, "post_webhook", post)
-        patched.setattr(background_threads.Companion, "start", background_threads.Companion.run)
+        patched.setattr(background_threads.TrackedThread, "start", background_threads.TrackedThread.run)
         patched.setattr(log_verification, "WINDOW_ENTRIES", _VERIFICATION_WINDOW_ENTRIES)
-        with repeatable(label, moment):
+        with run_deterministically(label, timestamp):
             yield Stage(api, workers, people, mailbox, posts)
     settings.cache_clear()
 
 
-def _to_json(received: Received) -> Json:
-    email = received.letter
+def _to_json(received: ReceivedEmail) -> Json:
+    email = received.email
     content = {"subject": email.subject, "text": email.text, "html": email.html}
-    return {"to": received.to, "from": received.sender, "headers": received.headers, **content}
+    return {"to": received.recipients, "from": received.sender, "headers": received.headers, **content}
 
 
-def messages() -> list[Json]:
+def queued_messages() -> list[Json]:
     """Return the messages in the queues."""
     return [
         {
@@ -149,12 +151,12 @@ def messages() -> list[Json]:
             "deduplication": message.deduplication_id,
             "delay": round((message.delayed_until - now_ms()) / 1000),
         }
-        for queue in sorted(cloud.queues(), key=lambda queue: str(queue.name))
+        for queue in sorted(cloud.get_queues(), key=lambda queue: str(queue.name))
         for message in queue._messages  # noqa: SLF001
     ]
 
 
-def send(trigger: Trigger) -> None:
+def send_message(trigger: Trigger) -> None:
     """Send the message of a case to its queue."""
     (url,) = (
         os.environ[name]

@@ -36,35 +36,35 @@ class State:
     files: dict[str, str]
 
     @classmethod
-    def present(cls) -> "State":
+    def capture(cls) -> "State":
         """Return the current state."""
-        return cls(snapshots.taken(), _files())
+        return cls(snapshots.take_snapshot(), _files())
 
     def restore(self) -> None:
         """Restore the table and the buckets, and empty the queues."""
-        snapshots.put_back(self.table)
+        snapshots.restore_snapshot(self.table)
         _put_files(self.files)
 
-    def until(self, later: "State") -> Difference:
+    def difference_to(self, later: "State") -> Difference:
         """Return the difference from this state to a later one."""
         before, after = _by_key(self.table), _by_key(later.table)
         changed = [key for key, item in after.items() if before.get(key) is not item]
         plain = {key: _plain(after[key]) for key in changed}
         written = sorted(key for key in changed if key not in before or _plain(before[key]) != plain[key])
         return Difference(
-            items=[_with_hashes(cloud.on_the_wire(plain[key])) for key in written],
+            items=[_with_hashes(cloud.to_wire_json(plain[key])) for key in written],
             removed=[[*key] for key in sorted(before.keys() - after.keys())],
             files={name: text for name, text in later.files.items() if self.files.get(name) != text},
             removed_files=sorted(self.files.keys() - later.files.keys()),
         )
 
 
-def apply(difference: Difference) -> None:
+def apply_difference(difference: Difference) -> None:
     """Apply a difference to the current state."""
     for item in difference.items:
-        cloud.put(from_wire(item))
+        cloud.put_item(from_wire(item))
     for pk, sk in difference.removed:
-        cloud.remove({"pk": pk, "sk": sk})
+        cloud.delete_item({"pk": pk, "sk": sk})
     for name in difference.removed_files:
         bucket, _, key = name.partition("/")
         del _buckets()[bucket].keys[key]

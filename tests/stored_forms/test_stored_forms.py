@@ -28,14 +28,14 @@ def items_of(kind: str, recording: Recording) -> dict[str, Json]:
 def compared_attributes(kind: str, item: Json) -> Json:
     """Return the compared attributes of an item. The time of `duesk`, which the schedule postpones, is left out."""
     attributes = {name: value for name, value in item.items() if name not in ADDITIONAL_ATTRIBUTES.get(kind, ())}
-    return cloud.on_the_wire(
+    return cloud.to_wire_json(
         {**attributes, **{name: attributes[name].partition("#")[2] for name in ("duesk",) if name in attributes}}
     )
 
 
 @pytest.mark.parametrize("case", RECORDED.cases, ids=lambda case: case.name)
-def test_a_case_has_its_recorded_outcome(case: Case, replay: Replay) -> None:
-    outcome, recorded = replay(case), case.outcome
+def test_a_case_has_its_recorded_outcome(case: Case, replay_case: Replay) -> None:
+    outcome, recorded = replay_case(case), case.outcome
     body = recorded.body and normal_text(case.about, recorded.body)
     assert (outcome.status, outcome.body) == (recorded.status, body)
     assert outcome.headers == normal_headers(case.about, recorded.headers, recorded.body or "")
@@ -57,7 +57,7 @@ def test_recorded_operations_still_exist(recording: Recording) -> None:
 
 
 def test_recorded_tasks_still_exist(recording: Recording) -> None:
-    assert set(recording.tasks) <= set(tasks.names())
+    assert set(recording.tasks) <= set(tasks.list_task_names())
 
 
 def test_each_operation_has_a_recording(recording: Recording) -> None:

@@ -3,18 +3,18 @@
 from typing import Final
 
 from chalicelib.features.admin.migrations.entities import MigrationRecord
-from tests.catalogue.examples.example import Examples, example
-from tests.catalogue.tenant_fixture import World, new, put
+from tests.catalogue.examples.example import ExampleFactories, example
+from tests.catalogue.tenant_fixture import TenantFixture, new_records_fields, put_records
 
-EXAMPLES: Final[Examples] = {
+EXAMPLES: Final[ExampleFactories] = {
     "get_migrations_health": lambda _: example(),
     "get_migrations_status": lambda _: example(),
 }
 
 
-def add_neighbours(_world: World, count: int) -> None:
+def add_neighbours(_world: TenantFixture, count: int) -> None:
     """Add applied migrations that this version does not know."""
-    put(
+    put_records(
         MigrationRecord(
             **common_fields | {"id": f"9{place:03}-a-later-one"},
             description="Do more.",
@@ -23,5 +23,5 @@ def add_neighbours(_world: World, count: int) -> None:
             position=None,
             applied_at=common_fields["created_at"],
         )
-        for place, common_fields in enumerate(new(count))
+        for place, common_fields in enumerate(new_records_fields(count))
     )

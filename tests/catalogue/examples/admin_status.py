@@ -4,19 +4,19 @@ from typing import Final
 
 from chalicelib.kernel.audit_log import ledger
 from chalicelib.kernel.storage.entity import SYSTEM_LOGS
-from tests.catalogue.examples.example import Examples, example
-from tests.catalogue.tenant_fixture import World, put_items
-from tests.harness.entries import items_of
-from tests.harness.notices import posting
+from tests.catalogue.examples.example import ExampleFactories, example
+from tests.catalogue.tenant_fixture import TenantFixture, put_items
+from tests.harness.entries import build_pending_items
+from tests.harness.notices import build_notice_event
 
-EXAMPLES: Final[Examples] = {
+EXAMPLES: Final[ExampleFactories] = {
     "get_status": lambda _: example(),
     "list_system_audit_log": lambda _: example(),
 }
 
 
-def add_neighbours(_world: World, count: int) -> None:
+def add_neighbours(_world: TenantFixture, count: int) -> None:
     """Add entries to logs outside of organizations."""
-    put_items(items_of(posting() for _ in range(count)))
+    put_items(build_pending_items(build_notice_event() for _ in range(count)))
     for log in SYSTEM_LOGS:
         ledger.append_pending(log)

@@ -3,10 +3,10 @@
 from typing import Final
 
 from chalicelib.features.audit.exports.entities import AuditExport
-from tests.catalogue.examples.example import Examples, example
-from tests.catalogue.tenant_fixture import World, new, put
+from tests.catalogue.examples.example import ExampleFactories, example
+from tests.catalogue.tenant_fixture import TenantFixture, new_records_fields, put_records
 
-EXAMPLES: Final[Examples] = {
+EXAMPLES: Final[ExampleFactories] = {
     "export_audit_log": lambda world: example(organization_id=world.id),
     "start_audit_export": lambda world: example(
         {"format": "csv", "filters": {"type": "organization.member.*"}}, organization_id=world.id
@@ -15,9 +15,9 @@ EXAMPLES: Final[Examples] = {
 }
 
 
-def add_neighbours(world: World, count: int) -> None:
+def add_neighbours(world: TenantFixture, count: int) -> None:
     """Add former exports."""
-    put(
+    put_records(
         AuditExport(**common_fields, organization_id=world.id, format="ndjson", filters={}, status="expired")
-        for common_fields in new(count)
+        for common_fields in new_records_fields(count)
     )

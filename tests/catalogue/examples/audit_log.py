@@ -6,24 +6,24 @@ from chalicelib.kernel.audit_log import ledger
 from chalicelib.kernel.audit_log.entries import Event
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.core.ids import new_id
-from tests.catalogue.examples.example import Examples, example
-from tests.catalogue.tenant_fixture import World, put_items
-from tests.harness.entries import items_of
+from tests.catalogue.examples.example import ExampleFactories, example
+from tests.catalogue.tenant_fixture import TenantFixture, put_items
+from tests.harness.entries import build_pending_items
 
-EXAMPLES: Final[Examples] = {
+EXAMPLES: Final[ExampleFactories] = {
     "list_audit_log": lambda world: example(organization_id=world.id),
     "verify_audit_integrity": lambda world: example(organization_id=world.id),
 }
 
 
-def add_neighbours(world: World, count: int) -> None:
+def add_neighbours(world: TenantFixture, count: int) -> None:
     """Add entries to the log of the organization."""
     timestamp = now()
-    put_items(items_of(_rename_event(world, timestamp, f"Name {n}") for n in range(count)))
+    put_items(build_pending_items(_rename_event(world, timestamp, f"Name {n}") for n in range(count)))
     ledger.append_pending(world.id)
 
 
-def _rename_event(world: World, timestamp: str, name: str) -> Event:
+def _rename_event(world: TenantFixture, timestamp: str, name: str) -> Event:
     return Event(
         id=new_id(timestamp),
         type="organization.updated",

@@ -2,11 +2,11 @@
 
 from typing import Final
 
-from tests.catalogue.examples.example import Examples, example
-from tests.catalogue.tenant_fixture import World
+from tests.catalogue.examples.example import ExampleFactories, example
+from tests.catalogue.tenant_fixture import TenantFixture
 
-EXAMPLES: Final[Examples] = {"list_event_types": lambda _: example()}
+EXAMPLES: Final[ExampleFactories] = {"list_event_types": lambda _: example()}
 
 
-def add_neighbours(_world: World, _count: int) -> None:
+def add_neighbours(_world: TenantFixture, _count: int) -> None:
     """Do nothing: the count of event types is fixed."""

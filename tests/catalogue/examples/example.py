@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from chalicelib.kernel.operations.access_rules import RequireRole
 from chalicelib.kernel.operations.operation import Operation
-from tests.catalogue.tenant_fixture import World
+from tests.catalogue.tenant_fixture import TenantFixture
 from tests.harness.callers import Person
 
 _UNKNOWN_ID: Final = "01939d3c-0000-7000-8000-0000000000ff"
@@ -26,41 +26,41 @@ class Example:
     parameters: Mapping[str, str]
     body: Any = None
     query: Mapping[str, Any] = field(default_factory=dict)
-    only: Person | None = None
-    about: str | None = None
-    named: str | None = None
-    parts: bool = False
-    everybodys: bool = False
+    only_caller: Person | None = None
+    subject_path: str | None = None
+    target_path: str | None = None
+    revokes_own_access: bool = False
+    is_open_to_all_users: bool = False
     headers: Mapping[str, str] = field(default_factory=dict)
-    merges: bool = False
+    merges_into_subject: bool = False
 
-    def path(self, operation: Operation) -> str:
+    def get_path(self, operation: Operation) -> str:
         """Return the operation's path with the example's parameters."""
         return operation.path.format_map({name: quote(value, safe="") for name, value in self.parameters.items()})
 
-    def record(self, operation: Operation) -> str:
+    def get_target_path(self, operation: Operation) -> str:
         """Return the path of the target of the operation's path, to which `If-Match` applies."""
-        return self.named or operation.path[: operation.path.rindex("}") + 1].format_map(self.parameters)
+        return self.target_path or operation.path[: operation.path.rindex("}") + 1].format_map(self.parameters)
 
-    def subject(self, operation: Operation) -> str:
+    def get_subject_path(self, operation: Operation) -> str:
         """Return the path of the subject of the operation's log entry."""
-        return self.about or self.record(operation)
+        return self.subject_path or self.get_target_path(operation)
 
-    def but(self, **parameters: str) -> "Example":
+    def with_parameters(self, **parameters: str) -> "Example":
         """Return the same call with other path parameters."""
         return replace(self, parameters={**self.parameters, **parameters})
 
-    def of_nothing(self, parameter: str) -> "Example":
+    def with_unknown(self, parameter: str) -> "Example":
         """Return the same call with a well-formed parameter that names no record."""
-        return self.but(**{parameter: _unknown_value(parameter)})
+        return self.with_parameters(**{parameter: _unknown_value(parameter)})
 
-    def at(self, needs: RequireRole, name: str | None = None) -> "Example":
+    def in_container(self, access: RequireRole, name: str | None = None) -> "Example":
         """Return the same call in another container. Without a name, the container does not exist."""
-        name = name or _unknown_value(needs.parameter)
+        name = name or _unknown_value(access.parameter)
         return (
-            replace(self, body={**self.body, needs.field: name})
-            if needs.in_body
-            else self.but(**{needs.parameter: name})
+            replace(self, body={**self.body, access.field: name})
+            if access.in_body
+            else self.with_parameters(**{access.parameter: name})
         )
 
 
@@ -68,7 +68,7 @@ def _unknown_value(parameter: str) -> str:
     return "nothing-here" if parameter == "slug" else _UNKNOWN_ID
 
 
-Examples = Mapping[str, Callable[[World], Example]]
+ExampleFactories = Mapping[str, Callable[[TenantFixture], Example]]
 """The examples of a feature by operation id."""
 
 
@@ -76,13 +76,23 @@ def example(
     body: Any = None,
     *,
     query: Mapping[str, Any] | None = None,
-    only: Person | None = None,
-    about: str | None = None,
-    named: str | None = None,
-    parts: bool = False,
-    everybodys: bool = False,
+    only_caller: Person | None = None,
+    subject_path: str | None = None,
+    target_path: str | None = None,
+    revokes_own_access: bool = False,
+    is_open_to_all_users: bool = False,
     headers: Mapping[str, str] | None = None,
     **parameters: str,
 ) -> Example:
     """Return an example with these path parameters."""
-    return Example(parameters, body, query or {}, only, about, named, parts, everybodys, headers or {})
+    return Example(
+        parameters,
+        body,
+        query or {},
+        only_caller,
+        subject_path,
+        target_path,
+        revokes_own_access,
+        is_open_to_all_users,
+        headers or {},
+    )

@@ -4,40 +4,46 @@ from dataclasses import replace
 from typing import Any, Final
 
 from chalicelib.features.leads.entities import Lead
-from tests.catalogue.examples.example import Examples, example
-from tests.catalogue.tenant_fixture import World, new, put
+from tests.catalogue.examples.example import ExampleFactories, example
+from tests.catalogue.tenant_fixture import TenantFixture, new_records_fields, put_records
 
 _BODY: Final = {"contactName": "Mary Shelley", "contactEmail": "mary@example.org", "message": "It lives."}
 
-EXAMPLES: Final[Examples] = {
+EXAMPLES: Final[ExampleFactories] = {
     "list_marketing_leads": lambda _: example(),
     "create_marketing_lead": lambda _: example(_BODY),
     "get_marketing_lead": lambda world: example(lead_id=world.lead.id),
     "change_marketing_lead_status": lambda world: example(
-        {"status": "withdrawn"}, about=world.lead.lead_path, lead_id=world.lead.id
+        {"status": "withdrawn"}, subject_path=world.lead.operator_path, lead_id=world.lead.id
     ),
     "list_marketing_lead_statuses": lambda _: example(),
     "list_public_leads": lambda world: example(headers=world.lead.headers),
     # The address has a lead already. The new one is merged into it.
     "create_public_lead": lambda world: replace(
-        example({**_BODY, "contactEmail": world.lead.record["contactEmail"]}, about=world.lead.lead_path), merges=True
+        example({**_BODY, "contactEmail": world.lead.record["contactEmail"]}, subject_path=world.lead.operator_path),
+        merges_into_subject=True,
     ),
     "get_public_lead": lambda world: example(headers=world.lead.headers, lead_id=world.lead.id),
     "change_public_lead_status": lambda world: example(
-        {"status": "withdrawn"}, headers=world.lead.headers, about=world.lead.lead_path, lead_id=world.lead.id
+        {"status": "withdrawn"},
+        headers=world.lead.headers,
+        subject_path=world.lead.operator_path,
+        lead_id=world.lead.id,
     ),
     "list_public_lead_statuses": lambda _: example(),
 }
 
 
-def add_neighbours(_world: World, count: int) -> None:
+def add_neighbours(_world: TenantFixture, count: int) -> None:
     """Add leads with other e-mail addresses."""
     put_leads(count)
 
 
 def put_leads(count: int) -> None:
     """Write leads into the table, each with another e-mail address."""
-    put(_lead(common_fields, f"person-{n}@example.org") for n, common_fields in enumerate(new(count)))
+    put_records(
+        _lead(common_fields, f"person-{n}@example.org") for n, common_fields in enumerate(new_records_fields(count))
+    )
 
 
 def _lead(common_fields: dict[str, Any], email: str) -> Lead:

@@ -3,12 +3,12 @@
 from typing import Final
 
 from chalicelib.features.notifications.channels.entities import IntegrationChannel, encrypted_url_fields
-from tests.catalogue.examples.example import Examples, example
-from tests.catalogue.tenant_fixture import World, new, put
+from tests.catalogue.examples.example import ExampleFactories, example
+from tests.catalogue.tenant_fixture import TenantFixture, new_records_fields, put_records
 
 URL: Final = "https://discord.com/api/webhooks/1100000000000000000/token-of-the-room"
 
-EXAMPLES: Final[Examples] = {
+EXAMPLES: Final[ExampleFactories] = {
     "list_integration_channels": lambda world: example(organization_id=world.id),
     "create_integration_channel": lambda world: example(
         {
@@ -36,9 +36,9 @@ EXAMPLES: Final[Examples] = {
 }
 
 
-def add_neighbours(world: World, count: int) -> None:
+def add_neighbours(world: TenantFixture, count: int) -> None:
     """Add channels to the organization."""
-    put(
+    put_records(
         IntegrationChannel(
             **common_fields,
             **encrypted_url_fields(common_fields["id"], URL),
@@ -48,5 +48,5 @@ def add_neighbours(world: World, count: int) -> None:
             events=["*"],
             enabled=False,
         )
-        for common_fields in new(count)
+        for common_fields in new_records_fields(count)
     )

@@ -4,16 +4,16 @@ from typing import Final
 
 from chalicelib.features.notifications.webhooks.entities import WebhookDelivery
 from chalicelib.kernel.core.clock import now
-from tests.catalogue.examples.example import Example, Examples, example
-from tests.catalogue.tenant_fixture import World, new, put_items
+from tests.catalogue.examples.example import Example, ExampleFactories, example
+from tests.catalogue.tenant_fixture import TenantFixture, new_records_fields, put_items
 
 
-def _delivery_example(world: World) -> Example:
+def _delivery_example(world: TenantFixture) -> Example:
     made = world.organization
     return example(organization_id=world.id, webhook_id=made.webhook_id, delivery_id=made.delivery_id)
 
 
-EXAMPLES: Final[Examples] = {
+EXAMPLES: Final[ExampleFactories] = {
     "list_webhook_deliveries": lambda world: example(
         organization_id=world.id, webhook_id=world.organization.webhook_id
     ),
@@ -22,7 +22,7 @@ EXAMPLES: Final[Examples] = {
 }
 
 
-def add_neighbours(world: World, count: int) -> None:
+def add_neighbours(world: TenantFixture, count: int) -> None:
     """Add deliveries to the webhook."""
     put_items(
         WebhookDelivery.plan(
@@ -37,5 +37,5 @@ def add_neighbours(world: World, count: int) -> None:
         )
         .replace(status="succeeded")
         .item()
-        for common_fields in new(count)
+        for common_fields in new_records_fields(count)
     )

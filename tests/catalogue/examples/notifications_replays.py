@@ -3,12 +3,12 @@
 from typing import Final
 
 from chalicelib.features.notifications.replays.entities import Replay
-from tests.catalogue.examples.example import Examples, example
-from tests.catalogue.tenant_fixture import World, new, put
+from tests.catalogue.examples.example import ExampleFactories, example
+from tests.catalogue.tenant_fixture import TenantFixture, new_records_fields, put_records
 
 SINCE: Final = "2026-01-01T00:00:00.000Z"
 
-EXAMPLES: Final[Examples] = {
+EXAMPLES: Final[ExampleFactories] = {
     "replay_webhook_deliveries": lambda world: example(
         {"from": SINCE}, organization_id=world.id, webhook_id=world.organization.webhook_id
     ),
@@ -18,9 +18,9 @@ EXAMPLES: Final[Examples] = {
 }
 
 
-def add_neighbours(world: World, count: int) -> None:
+def add_neighbours(world: TenantFixture, count: int) -> None:
     """Add former replays."""
-    put(
+    put_records(
         Replay(
             **common_fields,
             organization_id=world.id,
@@ -30,5 +30,5 @@ def add_neighbours(world: World, count: int) -> None:
             status="completed",
             ttl=2**40,
         )
-        for common_fields in new(count)
+        for common_fields in new_records_fields(count)
     )

@@ -5,12 +5,12 @@ from typing import Final
 from chalicelib.features.notifications.webhooks.entities import Webhook
 from chalicelib.features.notifications.webhooks.logic import webhook_secrets
 from chalicelib.features.notifications.webhooks.models import standard_webhooks
-from tests.catalogue.examples.example import Examples, example
-from tests.catalogue.tenant_fixture import World, new, put
+from tests.catalogue.examples.example import ExampleFactories, example
+from tests.catalogue.tenant_fixture import TenantFixture, new_records_fields, put_records
 
 URL: Final = "https://hooks.example.org/atrium"
 
-EXAMPLES: Final[Examples] = {
+EXAMPLES: Final[ExampleFactories] = {
     "list_webhooks": lambda world: example(organization_id=world.id),
     "create_webhook": lambda world: example(
         {"url": URL, "events": ["organization.member.*", "platform.*"], "description": "Feeds the lake."},
@@ -30,9 +30,9 @@ EXAMPLES: Final[Examples] = {
 }
 
 
-def add_neighbours(world: World, count: int) -> None:
+def add_neighbours(world: TenantFixture, count: int) -> None:
     """Add webhooks to the organization."""
-    put(
+    put_records(
         Webhook(
             **common_fields,
             organization_id=world.id,
@@ -41,5 +41,5 @@ def add_neighbours(world: World, count: int) -> None:
             enabled=False,
             secrets=[webhook_secrets.encrypt_secret(common_fields["id"], standard_webhooks.generate_secret())],
         )
-        for common_fields in new(count)
+        for common_fields in new_records_fields(count)
     )

@@ -3,17 +3,17 @@
 from typing import Any, Final
 
 from chalicelib.features.platforms.capabilities.entities import Capability
-from tests.catalogue.examples.example import Examples, example
-from tests.catalogue.tenant_fixture import World, new, put
+from tests.catalogue.examples.example import ExampleFactories, example
+from tests.catalogue.tenant_fixture import TenantFixture, new_records_fields, put_records
 
-EXAMPLES: Final[Examples] = {
+EXAMPLES: Final[ExampleFactories] = {
     "list_space_capabilities": lambda world: example(space_id=world.space.id),
     "add_space_capability": lambda world: example(
         {"capabilityKey": "polls", "settings": {"most": 3}}, space_id=world.space.id
     ),
     "replace_space_capabilities": lambda world: example(
         {"capabilities": [{"capabilityKey": "polls"}, {"capabilityKey": "video-calls"}]},
-        about=f"{world.space.path}/capabilities",
+        subject_path=f"{world.space.path}/capabilities",
         space_id=world.space.id,
     ),
     "get_space_capability": lambda world: example(
@@ -25,12 +25,12 @@ EXAMPLES: Final[Examples] = {
 }
 
 
-def add_neighbours(world: World, count: int) -> None:
+def add_neighbours(world: TenantFixture, count: int) -> None:
     """Add capabilities to the space, up to the limit."""
     place: dict[str, Any] = {"organization_id": world.id, "platform_id": world.platform.id, "space_id": world.space.id}
-    put(
+    put_records(
         Capability(**common_fields, **place, capability_key=f"crowd-{n}")
-        for n, common_fields in enumerate(new(min(count, _MAX_SET_SIZE)))
+        for n, common_fields in enumerate(new_records_fields(min(count, _MAX_SET_SIZE)))
     )
 
 

@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from tests.catalogue.examples.example import Examples, example
-from tests.catalogue.tenant_fixture import World
+from tests.catalogue.examples.example import ExampleFactories, example
+from tests.catalogue.tenant_fixture import TenantFixture
 
-EXAMPLES: Final[Examples] = {
+EXAMPLES: Final[ExampleFactories] = {
     "get_platform_config": lambda world: example(platform_id=world.platform.id),
     "resolve_platform_config": lambda world: example(
         {"host": "engines.example.com:443", "path": f"/spaces/{world.space.record['slug']}/events", "locale": "en-GB"},
@@ -14,5 +14,5 @@ EXAMPLES: Final[Examples] = {
 }
 
 
-def add_neighbours(_world: World, _count: int) -> None:
+def add_neighbours(_world: TenantFixture, _count: int) -> None:
     """Do nothing: the neighbours of a configuration are those of its platform."""

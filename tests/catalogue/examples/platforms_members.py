@@ -3,15 +3,15 @@
 from typing import Final
 
 from chalicelib.features.platforms.members.entities import PlatformMember
-from tests.catalogue.examples.example import Example, Examples, example
-from tests.catalogue.tenant_fixture import World, new, put
+from tests.catalogue.examples.example import Example, ExampleFactories, example
+from tests.catalogue.tenant_fixture import TenantFixture, new_records_fields, put_records
 
 
-def _editor_example(world: World, body: dict[str, str] | None = None) -> Example:
+def _editor_example(world: TenantFixture, body: dict[str, str] | None = None) -> Example:
     return example(body, platform_id=world.platform.id, user_id=world.people.editor.id)
 
 
-EXAMPLES: Final[Examples] = {
+EXAMPLES: Final[ExampleFactories] = {
     "list_platform_members": lambda world: example(platform_id=world.platform.id),
     "get_platform_member": _editor_example,
     "get_platform_member_by_user": _editor_example,
@@ -25,20 +25,22 @@ EXAMPLES: Final[Examples] = {
         platform_id=world.platform.id,
     ),
     "join_platform": lambda world: example(
-        about=f"{world.club.path}/members/{world.people.member.id}", everybodys=True, platform_id=world.club.id
+        subject_path=f"{world.open_platform.path}/members/{world.people.member.id}",
+        is_open_to_all_users=True,
+        platform_id=world.open_platform.id,
     ),
     "leave_platform": lambda world: example(
-        only=world.people.editor,
-        about=f"{world.platform.path}/members/{world.people.editor.id}",
+        only_caller=world.people.editor,
+        subject_path=f"{world.platform.path}/members/{world.people.editor.id}",
         platform_id=world.platform.id,
     ),
 }
 
 
-def add_neighbours(world: World, count: int) -> None:
+def add_neighbours(world: TenantFixture, count: int) -> None:
     """Add members to both platforms."""
-    people = [world.people.issuer.person(f"guest-{n}", f"Guest {n}").user() for n in range(count)]
-    for platform in (world.platform, world.club):
+    people = [world.people.issuer.create_person(f"guest-{n}", f"Guest {n}").to_user() for n in range(count)]
+    for platform in (world.platform, world.open_platform):
         place = {"organization_id": world.id, "platform_id": platform.id}
-        common_fields = zip(new(count), people, strict=True)
-        put(PlatformMember.create(beginning, user, "member", **place) for beginning, user in common_fields)
+        common_fields = zip(new_records_fields(count), people, strict=True)
+        put_records(PlatformMember.create(beginning, user, "member", **place) for beginning, user in common_fields)

@@ -4,14 +4,14 @@ from typing import Any, Final
 
 from chalicelib.features.platforms.modules.entities import ModuleOverride, PlatformModule
 from chalicelib.features.platforms.modules.models.module_catalogue import MODULE_CATALOGUE
-from tests.catalogue.examples.example import Examples, example
-from tests.catalogue.tenant_fixture import World, new, put
+from tests.catalogue.examples.example import ExampleFactories, example
+from tests.catalogue.tenant_fixture import TenantFixture, new_records_fields, put_records
 
-EXAMPLES: Final[Examples] = {
+EXAMPLES: Final[ExampleFactories] = {
     "list_platform_modules": lambda world: example(platform_id=world.platform.id),
     "update_platform_modules": lambda world: example(
         {"modules": [{"moduleId": "events", "enabled": False}, {"moduleId": "looms", "settings": {"columns": 2}}]},
-        about=f"{world.platform.path}/modules",
+        subject_path=f"{world.platform.path}/modules",
         platform_id=world.platform.id,
     ),
     "list_effective_modules": lambda world: example(space_id=world.space.id),
@@ -21,7 +21,7 @@ EXAMPLES: Final[Examples] = {
     ),
     "replace_module_overrides": lambda world: example(
         {"overrides": [{"moduleId": "research"}, {"moduleId": "feed", "enabled": False}]},
-        about=f"{world.space.path}/module-overrides",
+        subject_path=f"{world.space.path}/module-overrides",
         space_id=world.space.id,
     ),
     "get_module_override": lambda world: example(space_id=world.space.id, module_id=world.organization.module_id),
@@ -29,15 +29,15 @@ EXAMPLES: Final[Examples] = {
 }
 
 
-def add_neighbours(world: World, count: int) -> None:
+def add_neighbours(world: TenantFixture, count: int) -> None:
     """Add modules to the platform, up to the limit, and overrides of them to the space."""
     ids = [*MODULE_CATALOGUE, *(f"crowd-{n}" for n in range(count))][:count][:_MAX_SET_SIZE]
-    put(
+    put_records(
         PlatformModule(**common_fields, **_platform_fields(world), module_id=m)
-        for common_fields, m in zip(new(len(ids)), ids, strict=True)
+        for common_fields, m in zip(new_records_fields(len(ids)), ids, strict=True)
     )
-    overrides = zip(new(len(ids)), ids, strict=True)
-    put(
+    overrides = zip(new_records_fields(len(ids)), ids, strict=True)
+    put_records(
         ModuleOverride(**common_fields, **_platform_fields(world), space_id=world.space.id, module_id=m)
         for common_fields, m in overrides
     )
@@ -47,5 +47,5 @@ _MAX_SET_SIZE: Final = 10
 """The size of sets is limited, because a replacement takes a write for each member."""
 
 
-def _platform_fields(world: World) -> dict[str, Any]:
+def _platform_fields(world: TenantFixture) -> dict[str, Any]:
     return {"organization_id": world.id, "platform_id": world.platform.id}

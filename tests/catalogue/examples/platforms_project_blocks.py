@@ -4,39 +4,41 @@ from typing import Any, Final
 
 from chalicelib.features.platforms.entities import Platform
 from chalicelib.features.platforms.project_blocks.entities import ProjectBlock
-from tests.catalogue.examples.example import Examples, example
-from tests.catalogue.tenant_fixture import World, new, put
+from tests.catalogue.examples.example import ExampleFactories, example
+from tests.catalogue.tenant_fixture import TenantFixture, new_records_fields, put_records
 
-EXAMPLES: Final[Examples] = {
+EXAMPLES: Final[ExampleFactories] = {
     "list_project_blocks": lambda world: example(platform_id=world.platform.id),
     "update_project_blocks": lambda world: example(
         {"projectBlocks": [{"projectBlockId": "gallery"}, {"projectBlockId": "showcase", "enabled": False}]},
-        about=f"{world.platform.path}/project-blocks",
+        subject_path=f"{world.platform.path}/project-blocks",
         platform_id=world.platform.id,
     ),
     "list_project_block_platforms": lambda world: example(project_block_id=world.organization.project_block_id),
 }
 
 
-def add_neighbours(world: World, count: int) -> None:
+def add_neighbours(world: TenantFixture, count: int) -> None:
     """Add project blocks to the platform, up to the limit, and other platforms with the block of the examples."""
-    put(
+    put_records(
         ProjectBlock(
             **common_fields, **_container_ids(world, world.platform.id), project_block_id=f"crowd-{n}", position=n + 1
         )
-        for n, common_fields in enumerate(new(min(count, _MAX_SET_SIZE)))
+        for n, common_fields in enumerate(new_records_fields(min(count, _MAX_SET_SIZE)))
     )
-    common_fields = new(count)
-    put(
+    common_fields = new_records_fields(count)
+    put_records(
         Platform(**b, organization_id=world.id, name=f"User {n}", slug=f"user-{n}") for n, b in enumerate(common_fields)
     )
     shared = world.organization.project_block_id
-    put(ProjectBlock(**b, **_container_ids(world, b["id"]), project_block_id=shared, position=0) for b in common_fields)
+    put_records(
+        ProjectBlock(**b, **_container_ids(world, b["id"]), project_block_id=shared, position=0) for b in common_fields
+    )
 
 
 _MAX_SET_SIZE: Final = 10
 """The size of sets is limited, because a replacement takes a write for each member."""
 
 
-def _container_ids(world: World, platform_id: str) -> dict[str, Any]:
+def _container_ids(world: TenantFixture, platform_id: str) -> dict[str, Any]:
     return {"organization_id": world.id, "platform_id": platform_id}

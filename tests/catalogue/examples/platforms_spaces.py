@@ -3,25 +3,27 @@
 from typing import Final
 
 from chalicelib.features.platforms.spaces.entities import Space, SpaceMember
-from tests.catalogue.examples.example import Example, Examples, example
-from tests.catalogue.tenant_fixture import World, new, put
+from tests.catalogue.examples.example import Example, ExampleFactories, example
+from tests.catalogue.tenant_fixture import TenantFixture, new_records_fields, put_records
 
 
-def _editor_example(world: World, body: dict[str, str] | None = None) -> Example:
+def _editor_example(world: TenantFixture, body: dict[str, str] | None = None) -> Example:
     return example(body, space_id=world.space.id, user_id=world.people.editor.id)
 
 
-EXAMPLES: Final[Examples] = {
+EXAMPLES: Final[ExampleFactories] = {
     "list_platform_spaces": lambda world: example(platform_id=world.platform.id),
     "create_space": lambda world: example({"platformId": world.platform.id, "name": "Mills", "slug": "mills"}),
     "get_space": lambda world: example(space_id=world.space.id),
     "update_space": lambda world: example({"name": "Jacquard looms", "position": 7}, space_id=world.space.id),
     "delete_space": lambda world: example(space_id=world.space.id),
     "join_space": lambda world: example(
-        about=f"{world.space.path}/members/{world.people.member.id}", space_id=world.space.id
+        subject_path=f"{world.space.path}/members/{world.people.member.id}", space_id=world.space.id
     ),
     "leave_space": lambda world: example(
-        only=world.people.editor, about=f"{world.space.path}/members/{world.people.editor.id}", space_id=world.space.id
+        only_caller=world.people.editor,
+        subject_path=f"{world.space.path}/members/{world.people.editor.id}",
+        space_id=world.space.id,
     ),
     "list_space_members": lambda world: example(space_id=world.space.id),
     "get_space_member": _editor_example,
@@ -30,9 +32,9 @@ EXAMPLES: Final[Examples] = {
 }
 
 
-def add_neighbours(world: World, count: int) -> None:
+def add_neighbours(world: TenantFixture, count: int) -> None:
     """Add spaces to the platform, and members to the space."""
-    put(
+    put_records(
         Space(
             **common_fields,
             organization_id=world.id,
@@ -41,11 +43,11 @@ def add_neighbours(world: World, count: int) -> None:
             slug=f"room-{n}",
             position=n,
         )
-        for n, common_fields in enumerate(new(count))
+        for n, common_fields in enumerate(new_records_fields(count))
     )
-    people = [world.people.issuer.person(f"guest-{n}", f"Guest {n}").user() for n in range(count)]
+    people = [world.people.issuer.create_person(f"guest-{n}", f"Guest {n}").to_user() for n in range(count)]
     place = {"organization_id": world.id, "platform_id": world.platform.id, "space_id": world.space.id}
-    put(
+    put_records(
         SpaceMember.create(common_fields, user, "member", **place)
-        for common_fields, user in zip(new(count), people, strict=True)
+        for common_fields, user in zip(new_records_fields(count), people, strict=True)
     )

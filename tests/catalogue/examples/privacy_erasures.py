@@ -3,18 +3,18 @@
 from typing import Final
 
 from chalicelib.features.privacy.erasures.entities import Erasure
-from tests.catalogue.examples.example import Examples, example
-from tests.catalogue.tenant_fixture import World, new, put
+from tests.catalogue.examples.example import ExampleFactories, example
+from tests.catalogue.tenant_fixture import TenantFixture, new_records_fields, put_records
 
-EXAMPLES: Final[Examples] = {
+EXAMPLES: Final[ExampleFactories] = {
     "erase_person": lambda world: example({"email": "gone@example.org"}, organization_id=world.id),
     "get_erasure": lambda world: example(organization_id=world.id, erasure_id=world.organization.erasure_id),
 }
 
 
-def add_neighbours(world: World, count: int) -> None:
+def add_neighbours(world: TenantFixture, count: int) -> None:
     """Add completed erasures."""
-    put(
+    put_records(
         Erasure(**common_fields, organization_id=world.id, status="completed", step="entries")
-        for common_fields in new(count)
+        for common_fields in new_records_fields(count)
     )

@@ -2,11 +2,11 @@
 
 from typing import Final
 
-from tests.catalogue.examples.example import Examples, example
-from tests.catalogue.tenant_fixture import World
-from tests.harness.reference import columns
+from tests.catalogue.examples.example import ExampleFactories, example
+from tests.catalogue.tenant_fixture import TenantFixture
+from tests.harness.reference import deployed_columns
 
-EXAMPLES: Final[Examples] = {
+EXAMPLES: Final[ExampleFactories] = {
     "list_countries": lambda _: example(),
     "get_country": lambda _: example(country_id="AD"),
     "list_currencies": lambda _: example(),
@@ -16,9 +16,9 @@ EXAMPLES: Final[Examples] = {
     "list_timezones": lambda _: example(),
     "get_timezone": lambda _: example(timezone_id="Africa/Abidjan", query={"at": "2026-07-01T12:00:00Z"}),
     "list_cities": lambda _: example(),
-    "get_city": lambda _: example(city_id=columns("cities")["id"][0]),
+    "get_city": lambda _: example(city_id=deployed_columns("cities")["id"][0]),
 }
 
 
-def add_neighbours(_world: World, _count: int) -> None:
+def add_neighbours(_world: TenantFixture, _count: int) -> None:
     """Do nothing: the count of countries is fixed."""

@@ -3,10 +3,10 @@
 from typing import Final
 
 from chalicelib.features.sites.entities.sites import Site
-from tests.catalogue.examples.example import Examples, example
-from tests.catalogue.tenant_fixture import World, new, put
+from tests.catalogue.examples.example import ExampleFactories, example
+from tests.catalogue.tenant_fixture import TenantFixture, new_records_fields, put_records
 
-EXAMPLES: Final[Examples] = {
+EXAMPLES: Final[ExampleFactories] = {
     "list_sites": lambda world: example(organization_id=world.id),
     "create_site": lambda world: example({"name": "Looms", "slug": "all-looms"}, organization_id=world.id),
     "get_site": lambda world: example(site_id=world.site.id),
@@ -18,9 +18,9 @@ EXAMPLES: Final[Examples] = {
 }
 
 
-def add_neighbours(world: World, count: int) -> None:
+def add_neighbours(world: TenantFixture, count: int) -> None:
     """Add sites to the organization."""
-    put(
+    put_records(
         Site(**common_fields, organization_id=world.id, name=f"Neighbour {n}", slug=f"neighbouring-site-{n}")
-        for n, common_fields in enumerate(new(count))
+        for n, common_fields in enumerate(new_records_fields(count))
     )

@@ -3,17 +3,17 @@
 from typing import Final
 
 from chalicelib.features.sites.menus.entities import Menu
-from tests.catalogue.examples.example import Examples, example
-from tests.catalogue.tenant_fixture import World, new, put
-from tests.harness.menus import group, to_page, to_url
+from tests.catalogue.examples.example import ExampleFactories, example
+from tests.catalogue.tenant_fixture import TenantFixture, new_records_fields, put_records
+from tests.harness.menus import group_item, page_item, url_item
 
-EXAMPLES: Final[Examples] = {
+EXAMPLES: Final[ExampleFactories] = {
     "list_navigation_menus": lambda world: example(site_id=world.site.id),
     "get_navigation_menu": lambda world: example(site_id=world.site.id, navigation_id=world.organization.navigation_id),
     "put_navigation_menu": lambda world: example(
         {
             "name": "Main menu",
-            "items": [to_page(world.page), group("More", to_url("https://example.com/spindles", "Spindles"))],
+            "items": [page_item(world.page), group_item("More", url_item("https://example.com/spindles", "Spindles"))],
         },
         site_id=world.site.id,
         navigation_id=world.organization.navigation_id,
@@ -21,14 +21,14 @@ EXAMPLES: Final[Examples] = {
 }
 
 
-def add_neighbours(world: World, count: int) -> None:
+def add_neighbours(world: TenantFixture, count: int) -> None:
     """Add menus to the site."""
-    put(
+    put_records(
         Menu(
             **{**common_fields, "id": f"neighbour-{n}"},
             organization_id=world.id,
             site_id=world.site.id,
             name=f"Neighbour {n}",
         )
-        for n, common_fields in enumerate(new(count))
+        for n, common_fields in enumerate(new_records_fields(count))
     )

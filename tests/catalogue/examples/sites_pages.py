@@ -5,10 +5,10 @@ from typing import Any, Final
 
 from chalicelib.features.sites.pages.entities.pages import Content, Page, Revision
 from chalicelib.kernel.storage.entity import Item
-from tests.catalogue.examples.example import Examples, example
-from tests.catalogue.tenant_fixture import World, new, put_items
+from tests.catalogue.examples.example import ExampleFactories, example
+from tests.catalogue.tenant_fixture import TenantFixture, new_records_fields, put_items
 
-EXAMPLES: Final[Examples] = {
+EXAMPLES: Final[ExampleFactories] = {
     "list_pages": lambda world: example(site_id=world.site.id),
     "create_page": lambda world: example(
         {
@@ -34,18 +34,18 @@ EXAMPLES: Final[Examples] = {
         site_id=world.site.id,
         page_id=world.page.id,
         revision_id=world.organization.revision_id,
-        named=world.page.path,
+        target_path=world.page.path,
     ),
 }
 
 
-def add_neighbours(world: World, count: int) -> None:
+def add_neighbours(world: TenantFixture, count: int) -> None:
     """Add published pages to the site, and revisions to the page."""
     put_items(item for n in range(count) for item in (*_page(world, n), *_revision(world, n)))
 
 
-def _page(world: World, n: int) -> Iterator[Item]:
-    (common_fields,) = new(1)
+def _page(world: TenantFixture, n: int) -> Iterator[Item]:
+    (common_fields,) = new_records_fields(1)
     place: dict[str, Any] = {"organization_id": world.id, "site_id": world.site.id}
     page = Page(
         **common_fields,
@@ -63,8 +63,8 @@ def _page(world: World, n: int) -> Iterator[Item]:
     yield from page.derived_items
 
 
-def _revision(world: World, n: int) -> Iterator[Item]:
-    (common_fields,) = new(1)
+def _revision(world: TenantFixture, n: int) -> Iterator[Item]:
+    (common_fields,) = new_records_fields(1)
     place: dict[str, Any] = {"organization_id": world.id, "page_id": world.page.id}
     yield Revision(**common_fields, **place, site_id=world.site.id, title=f"Draft {n}", slug="looms").item()
     yield Content(**common_fields, **place, text=b"[]").item()

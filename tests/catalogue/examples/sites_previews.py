@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from tests.catalogue.examples.example import Examples, example
-from tests.catalogue.tenant_fixture import World
+from tests.catalogue.examples.example import ExampleFactories, example
+from tests.catalogue.tenant_fixture import TenantFixture
 
-EXAMPLES: Final[Examples] = {
+EXAMPLES: Final[ExampleFactories] = {
     "preview_page": lambda world: example(
         query={"expiresIn": 3600, "revisionId": world.organization.revision_id},
         site_id=world.site.id,
@@ -17,5 +17,5 @@ EXAMPLES: Final[Examples] = {
 }
 
 
-def add_neighbours(_world: World, _count: int) -> None:
+def add_neighbours(_world: TenantFixture, _count: int) -> None:
     """Do nothing: the neighbours of previews are those of pages."""

@@ -5,10 +5,10 @@ from typing import Final
 
 from chalicelib.features.sites.entities.redirects import Redirect
 from chalicelib.kernel.storage.entity import Item
-from tests.catalogue.examples.example import Examples, example
-from tests.catalogue.tenant_fixture import World, new, put_items
+from tests.catalogue.examples.example import ExampleFactories, example
+from tests.catalogue.tenant_fixture import TenantFixture, new_records_fields, put_items
 
-EXAMPLES: Final[Examples] = {
+EXAMPLES: Final[ExampleFactories] = {
     "list_redirects": lambda world: example(site_id=world.site.id),
     "create_redirect": lambda world: example(
         {"fromPath": "/spindles", "toPath": "https://example.com/spindles", "statusCode": 308}, site_id=world.site.id
@@ -23,13 +23,13 @@ EXAMPLES: Final[Examples] = {
 }
 
 
-def add_neighbours(world: World, count: int) -> None:
+def add_neighbours(world: TenantFixture, count: int) -> None:
     """Add redirects to the site, some of which target the paths of others."""
     put_items(item for n in range(count) for item in _redirect(world, n))
 
 
-def _redirect(world: World, n: int) -> Iterator[Item]:
-    (common_fields,) = new(1)
+def _redirect(world: TenantFixture, n: int) -> Iterator[Item]:
+    (common_fields,) = new_records_fields(1)
     made = Redirect(
         **common_fields,
         organization_id=world.id,

@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from tests.catalogue.examples.example import Examples, example
-from tests.catalogue.tenant_fixture import World
+from tests.catalogue.examples.example import ExampleFactories, example
+from tests.catalogue.tenant_fixture import TenantFixture
 
-EXAMPLES: Final[Examples] = {
+EXAMPLES: Final[ExampleFactories] = {
     "resolve_site": lambda world: example(query={"host": world.site.record["host"], "path": "/looms"}),
     "get_page_by_path": lambda world: example(query={"path": "/looms"}, site_id=world.site.id),
     "get_home_page": lambda world: example(site_id=world.site.id),
@@ -14,5 +14,5 @@ EXAMPLES: Final[Examples] = {
 }
 
 
-def add_neighbours(_world: World, _count: int) -> None:
+def add_neighbours(_world: TenantFixture, _count: int) -> None:
     """Do nothing: the neighbours of visits are those of pages and redirects."""

@@ -3,10 +3,10 @@
 from typing import Final
 
 from chalicelib.features.taxonomy.entities.nodes import ALL_NODES_LIST, ROOT_TERMS_LIST, TaxonomyNode
-from tests.catalogue.examples.example import Examples, example
-from tests.catalogue.tenant_fixture import World, new, put
+from tests.catalogue.examples.example import ExampleFactories, example
+from tests.catalogue.tenant_fixture import TenantFixture, new_records_fields, put_records
 
-EXAMPLES: Final[Examples] = {
+EXAMPLES: Final[ExampleFactories] = {
     "list_platform_taxonomy_nodes": lambda world: example(platform_id=world.platform.id),
     "resolve_taxonomy_path": lambda world: example(
         query={"path": world.organization.node.record["path"]}, platform_id=world.platform.id
@@ -14,7 +14,7 @@ EXAMPLES: Final[Examples] = {
     "create_system_tags": lambda world: example(
         {"tags": ["featured", "archived"]},
         platform_id=world.platform.id,
-        about=f"{world.platform.path}/taxonomy-nodes?kind=system",
+        subject_path=f"{world.platform.path}/taxonomy-nodes?kind=system",
     ),
     "get_taxonomy_tree": lambda world: example(platform_id=world.platform.id),
     "create_taxonomy_node": lambda world: example(
@@ -34,9 +34,9 @@ EXAMPLES: Final[Examples] = {
 }
 
 
-def add_neighbours(world: World, count: int) -> None:
+def add_neighbours(world: TenantFixture, count: int) -> None:
     """Add root nodes to the platform."""
-    put(
+    put_records(
         TaxonomyNode(
             **common_fields,
             organization_id=world.id,
@@ -47,5 +47,5 @@ def add_neighbours(world: World, count: int) -> None:
             listed=ALL_NODES_LIST,
             sibling_list=ROOT_TERMS_LIST,
         )
-        for n, common_fields in enumerate(new(count))
+        for n, common_fields in enumerate(new_records_fields(count))
     )

@@ -5,29 +5,29 @@ from typing import Final
 from chalicelib.features.tenancy.entities.memberships import Member
 from chalicelib.features.tenancy.entities.organizations import Organization
 from chalicelib.kernel.permissions.roles import Role
-from tests.catalogue.examples.example import Examples, example
-from tests.catalogue.tenant_fixture import World, new, put
+from tests.catalogue.examples.example import ExampleFactories, example
+from tests.catalogue.tenant_fixture import TenantFixture, new_records_fields, put_records
 
-EXAMPLES: Final[Examples] = {
+EXAMPLES: Final[ExampleFactories] = {
     "list_organizations": lambda _: example(),
     "create_organization": lambda _: example({"name": "Difference Engines", "slug": "difference-engines"}),
     "get_organization": lambda world: example(organization_id=world.id),
     "update_organization": lambda world: example(
         {"name": "Difference Engines", "slug": "difference-engines", "companyCountry": "GB"}, organization_id=world.id
     ),
-    "delete_organization": lambda world: example(organization_id=world.id, parts=True),
+    "delete_organization": lambda world: example(organization_id=world.id, revokes_own_access=True),
     "get_organization_by_slug": lambda world: example(slug=world.slug),
 }
 
 
-def add_neighbours(world: World, count: int) -> None:
+def add_neighbours(world: TenantFixture, count: int) -> None:
     """Add organizations of the owner."""
-    owner, beginnings = world.people.owner, new(count)
-    put(
-        Member.create_for_organization(common_fields, common_fields["id"], owner.user(), Role.OWNER)
+    owner, beginnings = world.people.owner, new_records_fields(count)
+    put_records(
+        Member.create_for_organization(common_fields, common_fields["id"], owner.to_user(), Role.OWNER)
         for common_fields in beginnings
     )
-    put(
+    put_records(
         Organization(**common_fields, name=f"Neighbour {n}", slug=f"neighbour-{n}", owner_id=owner.id)
         for n, common_fields in enumerate(beginnings)
     )

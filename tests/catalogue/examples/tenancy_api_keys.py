@@ -3,10 +3,10 @@
 from typing import Final
 
 from chalicelib.features.tenancy.api_keys.entities import ApiKey
-from tests.catalogue.examples.example import Examples, example
-from tests.catalogue.tenant_fixture import World, new, put
+from tests.catalogue.examples.example import ExampleFactories, example
+from tests.catalogue.tenant_fixture import TenantFixture, new_records_fields, put_records
 
-EXAMPLES: Final[Examples] = {
+EXAMPLES: Final[ExampleFactories] = {
     "list_api_keys": lambda world: example(organization_id=world.id),
     "create_api_key": lambda world: example(
         {"name": "Nightly export", "scopes": ["api-keys:read"], "allowedIps": ["192.0.2.0/24"]},
@@ -18,9 +18,9 @@ EXAMPLES: Final[Examples] = {
 }
 
 
-def add_neighbours(world: World, count: int) -> None:
+def add_neighbours(world: TenantFixture, count: int) -> None:
     """Add revoked API keys to the organization."""
-    put(
+    put_records(
         ApiKey(
             **common_fields,
             name="Former",
@@ -32,5 +32,5 @@ def add_neighbours(world: World, count: int) -> None:
             revoked_at=common_fields["created_at"],
             is_live=False,
         )
-        for common_fields in new(count)
+        for common_fields in new_records_fields(count)
     )

@@ -3,8 +3,8 @@
 from chalicelib.features.tenancy.email_suppressions.entities import EmailSuppression
 from chalicelib.features.tenancy.email_suppressions.logic import create_unsubscribe_token
 from chalicelib.kernel.identity.email_hashes import hash_email
-from tests.catalogue.examples.example import Examples, example
-from tests.catalogue.tenant_fixture import World, new, put
+from tests.catalogue.examples.example import ExampleFactories, example
+from tests.catalogue.tenant_fixture import TenantFixture, new_records_fields, put_records
 
 _EMAIL_ADDRESS = "sophie@example.org"
 
@@ -13,15 +13,15 @@ def _query() -> dict[str, str]:
     return {"token": create_unsubscribe_token(hash_email(_EMAIL_ADDRESS).hex())}
 
 
-EXAMPLES: Examples = {
+EXAMPLES: ExampleFactories = {
     "describe_subscription": lambda _: example(query=_query()),
     "unsubscribe": lambda _: example({"List-Unsubscribe": "One-Click"}, query=_query()),
 }
 
 
-def add_neighbours(_world: World, count: int) -> None:
+def add_neighbours(_world: TenantFixture, count: int) -> None:
     """Add suppressions of other e-mail addresses."""
-    put(
+    put_records(
         EmailSuppression(**common_fields, address_hash=hash_email(f"{n}@example.org").hex())
-        for n, common_fields in enumerate(new(count))
+        for n, common_fields in enumerate(new_records_fields(count))
     )

@@ -4,19 +4,19 @@ from typing import Final
 
 from chalicelib.features.tenancy.invitations.entities import Invitation, closing_fields
 from chalicelib.features.tenancy.invitations.logic.invitation_rules import build_send_fields
-from tests.catalogue.examples.example import Examples, example
-from tests.catalogue.tenant_fixture import World, new, put
+from tests.catalogue.examples.example import ExampleFactories, example
+from tests.catalogue.tenant_fixture import TenantFixture, new_records_fields, put_records
 
 _BODY: Final = {"email": "sophie@example.org", "role": "editor", "message": "Come and join us.", "expiresInDays": 3}
 
-EXAMPLES: Final[Examples] = {
+EXAMPLES: Final[ExampleFactories] = {
     "accept_invitation": lambda world: example(
         query={"token": world.invitation.token, "decision": "accept"},
-        only=world.people.invited,
-        about=world.invitation.path,
+        only_caller=world.people.invited,
+        subject_path=world.invitation.path,
     ),
     "respond_to_invitation": lambda world: example(
-        {"token": world.invitation.token}, only=world.people.invited, about=world.invitation.path
+        {"token": world.invitation.token}, only_caller=world.people.invited, subject_path=world.invitation.path
     ),
     "list_invitations": lambda world: example(organization_id=world.id),
     "get_invitation": lambda world: example(organization_id=world.id, invitation_id=world.invitation.id),
@@ -26,9 +26,9 @@ EXAMPLES: Final[Examples] = {
 }
 
 
-def add_neighbours(world: World, count: int) -> None:
+def add_neighbours(world: TenantFixture, count: int) -> None:
     """Add declined invitations."""
-    put(
+    put_records(
         Invitation(
             **common_fields,
             **build_send_fields(world.id, common_fields["id"], 1, 7, common_fields["created_at"]),
@@ -39,5 +39,5 @@ def add_neighbours(world: World, count: int) -> None:
             expires_in_days=7,
             invited_by=world.people.owner.id,
         )
-        for n, common_fields in enumerate(new(count))
+        for n, common_fields in enumerate(new_records_fields(count))
     )

@@ -4,10 +4,10 @@ from typing import Final
 
 from chalicelib.features.tenancy.entities.memberships import Member
 from chalicelib.kernel.permissions.roles import Role
-from tests.catalogue.examples.example import Examples, example
-from tests.catalogue.tenant_fixture import World, new, put
+from tests.catalogue.examples.example import ExampleFactories, example
+from tests.catalogue.tenant_fixture import TenantFixture, new_records_fields, put_records
 
-EXAMPLES: Final[Examples] = {
+EXAMPLES: Final[ExampleFactories] = {
     "list_organization_members": lambda world: example(organization_id=world.id),
     "get_organization_member": lambda world: example(organization_id=world.id, user_id=world.people.editor.id),
     "update_organization_member": lambda world: example(
@@ -15,18 +15,20 @@ EXAMPLES: Final[Examples] = {
     ),
     "remove_organization_member": lambda world: example(organization_id=world.id, user_id=world.people.editor.id),
     "leave_organization": lambda world: example(
-        about=f"{world.organization.path}/members/{world.people.member.id}", parts=True, organization_id=world.id
+        subject_path=f"{world.organization.path}/members/{world.people.member.id}",
+        revokes_own_access=True,
+        organization_id=world.id,
     ),
     "transfer_ownership": lambda world: example(
-        {"newOwnerId": world.people.editor.id}, parts=True, organization_id=world.id
+        {"newOwnerId": world.people.editor.id}, revokes_own_access=True, organization_id=world.id
     ),
 }
 
 
-def add_neighbours(world: World, count: int) -> None:
+def add_neighbours(world: TenantFixture, count: int) -> None:
     """Add members to the organization."""
-    people = [world.people.issuer.person(f"member-{n}", f"Member {n}").user() for n in range(count)]
-    put(
+    people = [world.people.issuer.create_person(f"member-{n}", f"Member {n}").to_user() for n in range(count)]
+    put_records(
         Member.create_for_organization(common_fields, world.id, user, Role.MEMBER)
-        for common_fields, user in zip(new(count), people, strict=True)
+        for common_fields, user in zip(new_records_fields(count), people, strict=True)
     )

@@ -6,7 +6,7 @@ from chalicelib.kernel.core.clock import after, now
 from tests.model.actions import action, names, record_index
 from tests.model.entities import Caller, Json, ModelRecord
 from tests.model.interface import expand_scopes
-from tests.model.story import Sender, Story
+from tests.model.story import ModelRun, Sender
 
 _DAY = 24 * 3600
 scopes = st.sampled_from(
@@ -24,11 +24,14 @@ scopes = st.sampled_from(
 
 
 @action(place=record_index, name=names, scopes=scopes, days=st.none() | st.sampled_from([1, 40]))
-def create_api_key(run: Story, by: Sender, place: int, name: str, scopes: list[str], days: int | None) -> None:
+def create_api_key(run: ModelRun, by: Sender, place: int, name: str, scopes: list[str], days: int | None) -> None:
     organization = run.model.pick("organization", place)
     if organization is None:
         return
-    parent, expires_at_seconds = run.resolve_caller(by.caller_name)[0].key, run.seconds + days * _DAY if days else None
+    parent, expires_at_seconds = (
+        run.resolve_caller(by.caller_name)[0].key,
+        run.elapsed_seconds + days * _DAY if days else None,
+    )
     refusal = (
         "403 insufficient_scope"
         if _exceeds_caller_scopes(run, by, scopes)
@@ -106,7 +109,7 @@ def revoke_dependent_keys(
     return [{"id": key.id, "name": key.fields["name"]} for key in revoked_keys] or None
 
 
-def _exceeds_caller_scopes(run: Story, by: Sender, scopes: list[str]) -> bool:
+def _exceeds_caller_scopes(run: ModelRun, by: Sender, scopes: list[str]) -> bool:
     key = run.resolve_caller(by.caller_name)[0].key
     if key is None or "admin" in key.fields["scopes"]:
         return False
@@ -114,7 +117,7 @@ def _exceeds_caller_scopes(run: Story, by: Sender, scopes: list[str]) -> bool:
 
 
 @action(weight=1, key=record_index)
-def revoke_api_key(run: Story, by: Sender, key: int) -> None:
+def revoke_api_key(run: ModelRun, by: Sender, key: int) -> None:
     record = run.model.pick("api_key", key)
     if record and run.request(by, "revoke_api_key", record.container, record) and not record.internal.get("is_revoked"):
         record.internal["is_revoked"] = True
@@ -129,7 +132,7 @@ def revoke_api_key(run: Story, by: Sender, key: int) -> None:
 
 
 @action(key=record_index, hours=st.sampled_from([0, 24]))
-def rotate_api_key(run: Story, by: Sender, key: int, hours: int) -> None:
+def rotate_api_key(run: ModelRun, by: Sender, key: int, hours: int) -> None:
     record = run.model.pick("api_key", key)
     if record is None:
         return
@@ -156,7 +159,7 @@ def rotate_api_key(run: Story, by: Sender, key: int, hours: int) -> None:
         run.apply_change(record, response, {"hint": response.json["hint"], **last_used}, key=True)
         assert record.internal["key"] != former_secret
         path = record.container.path if record.container else ""
-        assert (run.api.get(path, as_=former_secret).status == 401) == (hours == 0)
+        assert (run.api.get(path, caller=former_secret).status == 401) == (hours == 0)
         run.expect_entry(by, "rotate_api_key", record)
 
 
@@ -164,7 +167,7 @@ _MAX_SECRETS = 5
 
 
 @action(place=record_index)
-def list_api_keys(run: Story, by: Sender, place: int) -> None:
+def list_api_keys(run: ModelRun, by: Sender, place: int) -> None:
     organization = run.model.pick("organization", place)
     if organization and (response := run.request(by, "list_api_keys", organization, query={"limit": 100})):
         keys = run.model.list_existing("api_key", organization)

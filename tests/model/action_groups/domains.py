@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from tests.model.actions import action, record_index
 from tests.model.entities import ModelRecord
-from tests.model.story import Sender, Story
+from tests.model.story import ModelRun, Sender
 
 _DAY: Final = 24 * 3600
 _WEEK: Final = 7 * _DAY
@@ -15,7 +15,7 @@ domains = st.sampled_from(["engines.example.com", "looms.example.org", "mills.ex
 
 
 @action(platform=record_index, domain=domains)
-def set_custom_domain(run: Story, by: Sender, platform: int, domain: str) -> None:
+def set_custom_domain(run: ModelRun, by: Sender, platform: int, domain: str) -> None:
     record = run.model.pick("platform", platform)
     if record is None:
         return
@@ -30,13 +30,13 @@ def set_custom_domain(run: Story, by: Sender, platform: int, domain: str) -> Non
             record.internal |= {
                 "domain": domain,
                 "domain_status": "pending",
-                "domain_expires_at_seconds": run.seconds + _WEEK,
+                "domain_expires_at_seconds": run.elapsed_seconds + _WEEK,
             }
             run.expect_entry(by, "set_custom_domain", record)
 
 
 @action(platform=record_index)
-def verify_custom_domain(run: Story, by: Sender, platform: int) -> None:
+def verify_custom_domain(run: ModelRun, by: Sender, platform: int) -> None:
     """Verify a domain whose DNS records do not exist."""
     record = run.model.pick("platform", platform)
     if record is None:
@@ -45,12 +45,12 @@ def verify_custom_domain(run: Story, by: Sender, platform: int) -> None:
     if response := run.request(Sender(by.caller_name), "verify_custom_domain", record, refusal=refusal):
         assert (response.json["status"], response.json["lastError"]) == ("pending", "TXT_NOT_FOUND")
         if record.internal["domain_status"] == "failed":
-            record.internal |= {"domain_status": "pending", "domain_expires_at_seconds": run.seconds + _WEEK}
+            record.internal |= {"domain_status": "pending", "domain_expires_at_seconds": run.elapsed_seconds + _WEEK}
         run.expect_entry(by, "verify_custom_domain", record)
 
 
 @action(weight=2, platform=record_index)
-def remove_custom_domain(run: Story, by: Sender, platform: int) -> None:
+def remove_custom_domain(run: ModelRun, by: Sender, platform: int) -> None:
     record = run.model.pick("platform", platform)
     if record and run.request(Sender(by.caller_name), "remove_custom_domain", record) and record.internal.get("domain"):
         record.internal |= {"domain": None, "domain_status": None}
@@ -58,7 +58,7 @@ def remove_custom_domain(run: Story, by: Sender, platform: int) -> None:
 
 
 @action(place=record_index)
-def list_domain_inventory(run: Story, by: Sender, place: int) -> None:
+def list_domain_inventory(run: ModelRun, by: Sender, place: int) -> None:
     organization = run.model.pick("organization", place)
     if organization and (response := run.request(by, "list_domain_inventory", organization, query={"limit": 100})):
         listed = [(i["platformId"], i["customDomain"], i["verificationStatus"]) for i in response.json["items"]]
@@ -68,12 +68,12 @@ def list_domain_inventory(run: Story, by: Sender, place: int) -> None:
         ]
 
 
-def apply_verification_timeout(run: Story, platform: ModelRecord) -> None:
+def apply_verification_timeout(run: ModelRun, platform: ModelRecord) -> None:
     """Apply the failure of a verification that ran for a week. On the last day it may be pending or failed."""
     if platform.internal.get("domain_status") != "pending":
         return
-    status = run.api.get(f"{platform.path}/custom-domain", as_=run.owner_of(platform)).json["status"]
-    seconds_overdue = run.seconds - platform.internal["domain_expires_at_seconds"]
+    status = run.api.get(f"{platform.path}/custom-domain", caller=run.owner_of(platform)).json["status"]
+    seconds_overdue = run.elapsed_seconds - platform.internal["domain_expires_at_seconds"]
     assert status == ("pending" if seconds_overdue < 0 else "failed") or 0 <= seconds_overdue < _DAY
     if status == "failed":
         platform.internal["domain_status"] = "failed"

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from chalicelib.kernel.core.problems import Problem
 from tests.harness import cloud, snapshots
-from tests.harness.faults import Died, Fault, failing
+from tests.harness.faults import Fault, ProcessDied, inject_fault
 from tests.model.action_groups import domains, invitations, pages
 from tests.model.actions import action, record_index
 from tests.model.endpoints import STATES
-from tests.model.story import Story
+from tests.model.story import ModelRun
 
 FAULTS: Final = ("THROTTLED", "TIMED_OUT", "UNANSWERED", "DIED_BEFORE", "DIED_AFTER", "CONFLICT")
 PAUSE_SECONDS: Final = 360
@@ -20,13 +20,13 @@ PAUSE_SECONDS: Final = 360
 
 
 @action()
-def settle(run: Story) -> None:
+def settle(run: ModelRun) -> None:
     """Let the workers handle all messages."""
-    run.workers.settle()
+    run.workers.run_until_idle()
 
 
 @action(days=st.sampled_from([1 / 24, 1, 1, 7]))
-def pass_time(run: Story, days: float) -> None:
+def pass_time(run: ModelRun, days: float) -> None:
     """Let hours or days pass and run the due tasks, unless an organization would be purged."""
     if any(t.fields["status"] == "pending_deletion" for t in run.model.records if t.kind == "organization"):
         return
@@ -37,16 +37,16 @@ def pass_time(run: Story, days: float) -> None:
     apply_elapsed_time(run)
 
 
-def run_until_idle(run: Story) -> None:
+def run_until_idle(run: ModelRun) -> None:
     """Run the schedule and the workers until the stored items no longer change."""
     before = None
-    while (items := snapshots.stored()) != before:
+    while (items := snapshots.items_by_key()) != before:
         run.pass_time(seconds=PAUSE_SECONDS)
-        run.workers.settle()
+        run.workers.run_until_idle()
         before = items
 
 
-def apply_elapsed_time(run: Story) -> None:
+def apply_elapsed_time(run: ModelRun) -> None:
     """Apply what passing time changes: scheduled pages, failed domains, expired keys and invitations."""
     for page in run.model.list_existing("page"):
         pages.apply_schedule(run, page)
@@ -55,7 +55,7 @@ def apply_elapsed_time(run: Story) -> None:
     for record in run.model.records:
         if record.kind == "api_key" and record.fields["status"] == "active":
             expires_at_seconds = record.internal["expires_at_seconds"]
-            if expires_at_seconds is not None and expires_at_seconds <= run.seconds:
+            if expires_at_seconds is not None and expires_at_seconds <= run.elapsed_seconds:
                 record.fields["status"] = "expired"
         is_pending = record.kind == "invitation" and record.fields["status"] == "pending" and record.exists
         if is_pending and invitations.status(run, record) == "expired":
@@ -67,53 +67,53 @@ def apply_elapsed_time(run: Story) -> None:
 
 
 @action()
-def discard_messages(run: Story) -> None:  # noqa: ARG001 - all runs share the queues
-    for queue in cloud.queues():
+def discard_messages(run: ModelRun) -> None:  # noqa: ARG001 - all runs share the queues
+    for queue in cloud.get_queues():
         queue._messages.clear()  # noqa: SLF001
 
 
 @action()
-def duplicate_messages(run: Story) -> None:
+def duplicate_messages(run: ModelRun) -> None:
     """Duplicate the queued messages, as SQS delivers at least once."""
-    for queue in cloud.queues():
+    for queue in cloud.get_queues():
         copies = [copy(message) for message in queue._messages]  # noqa: SLF001
         for number, message in enumerate(copies):
             message.id = f"{message.id}-{number}-again"
         queue._messages.extend(copies)  # noqa: SLF001
-    run.workers.attempt()
+    run.workers.try_deliver()
 
 
 @action()
-def reorder_messages(run: Story) -> None:
+def reorder_messages(run: ModelRun) -> None:
     """Deliver the queued messages in reverse order, including delayed ones."""
-    for queue in cloud.queues():
+    for queue in cloud.get_queues():
         queue._messages.reverse()  # noqa: SLF001
-    run.workers.attempt(delayed=True)
+    run.workers.try_deliver(include_delayed=True)
 
 
 @action(fault=st.sampled_from(FAULTS), at=st.integers(1, 12))
-def fail_worker(run: Story, fault: str, at: int) -> None:
+def fail_worker(run: ModelRun, fault: str, at: int) -> None:
     """Let a worker fail or die at one of its AWS calls."""
-    with failing(Fault[fault], at=at), suppress(Died, Problem):
-        run.workers.attempt()
+    with inject_fault(Fault[fault], first_call=at), suppress(ProcessDied, Problem):
+        run.workers.try_deliver()
 
 
 @action(state=st.sampled_from(STATES))
-def endpoints_become(run: Story, state: str) -> None:
+def endpoints_become(run: ModelRun, state: str) -> None:
     run.endpoints.state = state
 
 
 @action(sent=record_index)
-def repeat_request(run: Story, sent: int) -> None:
+def repeat_request(run: ModelRun, sent: int) -> None:
     """Repeat a request that had an `Idempotency-Key`."""
     if run.keyed_requests:
         run.repeat(run.keyed_requests[-1 - sent % len(run.keyed_requests)])
 
 
 @action()
-def restart_process(run: Story) -> None:  # noqa: ARG001 - all runs share the process
+def restart_process(run: ModelRun) -> None:  # noqa: ARG001 - all runs share the process
     """Clear all caches, as in a new process, and keep the stored items and queued messages."""
-    state, queued_messages = snapshots.taken(), {queue.name: [*queue._messages] for queue in cloud.queues()}  # noqa: SLF001
-    snapshots.put_back(state)
-    for queue in cloud.queues():
+    state, queued_messages = snapshots.take_snapshot(), {queue.name: [*queue._messages] for queue in cloud.get_queues()}  # noqa: SLF001
+    snapshots.restore_snapshot(state)
+    for queue in cloud.get_queues():
         queue._messages.extend(queued_messages[queue.name])  # noqa: SLF001

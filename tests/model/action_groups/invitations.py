@@ -4,14 +4,14 @@ from typing import Final
 
 from hypothesis import strategies as st
 
-from tests.harness.api import Answer
-from tests.harness.invitations import ACCEPTANCE, token_of
+from tests.harness.api import ApiResponse
+from tests.harness.invitations import ACCEPTANCE_PATH, token_from_link
 from tests.model.action_groups.members import TOO_LOW, max_grantable_role, people
 from tests.model.action_groups.organizations import add_membership
 from tests.model.actions import action, record_index, roles
 from tests.model.entities import NOT_FOUND, Caller, Json, ModelRecord
 from tests.model.interface import OPERATIONS, role_suffices
-from tests.model.story import Sender, Story
+from tests.model.story import ModelRun, Sender
 
 REVOKED: Final = "410 invitation_revoked"
 _NOT_PENDING: Final = "409 invalid_transition"
@@ -21,20 +21,22 @@ _MAX_EMAILS_BY_WINDOW: Final = {3600: 5, _DAY: 20}
 """The maximum number of emails to an address, by window length in seconds."""
 
 
-def status(run: Story, invitation: ModelRecord) -> str:
+def status(run: ModelRun, invitation: ModelRecord) -> str:
     """Return the current status of an invitation."""
-    is_expired = invitation.fields["status"] == "pending" and invitation.internal["expires_at_seconds"] <= run.seconds
+    is_expired = (
+        invitation.fields["status"] == "pending" and invitation.internal["expires_at_seconds"] <= run.elapsed_seconds
+    )
     return "expired" if is_expired else str(invitation.fields["status"])
 
 
 @action(place=record_index, whom=people, role=roles, days=st.sampled_from([1, 7]))
-def invite_to_organization(run: Story, by: Sender, place: int, whom: str, role: str, days: int) -> None:
+def invite_to_organization(run: ModelRun, by: Sender, place: int, whom: str, role: str, days: int) -> None:
     if organization := run.model.pick("organization", place):
         create_invitation(run, by, "invite_to_organization", organization, whom, {"role": role, "expiresInDays": days})
 
 
 def create_invitation(
-    run: Story, by: Sender, operation: str, container: ModelRecord, whom: str, fields: Json
+    run: ModelRun, by: Sender, operation: str, container: ModelRecord, whom: str, fields: Json
 ) -> ModelRecord | None:
     """Invite a person to a container."""
     invitee, (caller, _) = run.people[whom], run.resolve_caller(by.caller_name)
@@ -70,29 +72,32 @@ def create_invitation(
     return created
 
 
-def membership_of_inviter(run: Story, caller: Caller, container: ModelRecord) -> ModelRecord | None:
+def membership_of_inviter(run: ModelRun, caller: Caller, container: ModelRecord) -> ModelRecord | None:
     """Return the membership that entitles an inviter: the outermost in which they are an admin."""
     own = [run.model.membership(each, caller.id) for each in [*container.self_and_containers][::-1]]
     return next((member for member in own if member and role_suffices(member.fields["role"], "admin")), None)
 
 
-def invitations_to(run: Story, container: ModelRecord) -> list[ModelRecord]:
+def invitations_to(run: ModelRun, container: ModelRecord) -> list[ModelRecord]:
     """Return the invitations to a container itself."""
     return [i for i in run.model.list_existing("invitation") if i.internal["container"] is container]
 
 
-def _apply_sending(run: Story, invitation: ModelRecord) -> None:
-    invitation.internal["expires_at_seconds"] = run.seconds + invitation.fields["expiresInDays"] * _DAY
-    invitation.internal["sent_at_seconds"] = run.seconds
-    invitation.internal["tokens"] = [*invitation.internal.get("tokens", []), token_of(invitation.internal["acceptUrl"])]
+def _apply_sending(run: ModelRun, invitation: ModelRecord) -> None:
+    invitation.internal["expires_at_seconds"] = run.elapsed_seconds + invitation.fields["expiresInDays"] * _DAY
+    invitation.internal["sent_at_seconds"] = run.elapsed_seconds
+    invitation.internal["tokens"] = [
+        *invitation.internal.get("tokens", []),
+        token_from_link(invitation.internal["acceptUrl"]),
+    ]
 
 
-def _count_email(run: Story, email_address: str) -> bool:
+def _count_email(run: ModelRun, email_address: str) -> bool:
     """Return whether an address may receive another email, and count it in that case."""
     email_counts = run.model.email_counts.setdefault(email_address, {})
     windows = {window: email_counts.get(window, (0.0, 0)) for window in _MAX_EMAILS_BY_WINDOW}
     windows = {
-        window: window_state if window_state[0] > run.seconds else (run.seconds + window, 0)
+        window: window_state if window_state[0] > run.elapsed_seconds else (run.elapsed_seconds + window, 0)
         for window, window_state in windows.items()
     }
     if any(email_count >= _MAX_EMAILS_BY_WINDOW[window] for window, (_, email_count) in windows.items()):
@@ -101,7 +106,7 @@ def _count_email(run: Story, email_address: str) -> bool:
     return True
 
 
-def is_inviter_entitled(run: Story, invitation: ModelRecord) -> bool:
+def is_inviter_entitled(run: ModelRun, invitation: ModelRecord) -> bool:
     """Return whether the inviter could still create this invitation."""
     inviter, membership_of_inviter = invitation.internal["inviter"], invitation.internal["inviter_membership"]
     if inviter.key:
@@ -115,7 +120,7 @@ def is_inviter_entitled(run: Story, invitation: ModelRecord) -> bool:
 
 
 @action(invitation=record_index)
-def resend_invitation(run: Story, by: Sender, invitation: int) -> None:
+def resend_invitation(run: ModelRun, by: Sender, invitation: int) -> None:
     record = run.model.pick("invitation", invitation)
     if record is None:
         return
@@ -127,7 +132,7 @@ def resend_invitation(run: Story, by: Sender, invitation: int) -> None:
         refusal = TOO_LOW
     elif not is_inviter_entitled(run, record):
         refusal = _NOT_PENDING
-    elif run.seconds - record.internal["sent_at_seconds"] < _RESEND_SECONDS:
+    elif run.elapsed_seconds - record.internal["sent_at_seconds"] < _RESEND_SECONDS:
         refusal = "429 rate_limited"
     response = run.request(
         by,
@@ -148,7 +153,7 @@ def resend_invitation(run: Story, by: Sender, invitation: int) -> None:
 
 
 @action(weight=1, invitation=record_index)
-def revoke_invitation(run: Story, by: Sender, invitation: int) -> None:
+def revoke_invitation(run: ModelRun, by: Sender, invitation: int) -> None:
     record = run.model.pick("invitation", invitation)
     if record is None:
         return
@@ -166,7 +171,7 @@ def revoke_invitation(run: Story, by: Sender, invitation: int) -> None:
 @action(
     invitation=record_index, decision=st.sampled_from(["accept", "accept", "decline"]), link_choice=st.integers(0, 4)
 )
-def respond_as_invitee(run: Story, by: Sender, invitation: int, decision: str, link_choice: int) -> None:
+def respond_as_invitee(run: ModelRun, by: Sender, invitation: int, decision: str, link_choice: int) -> None:
     """Let the invited person respond, mostly by the latest link."""
     if record := run.model.pick("invitation", invitation):
         whom = next(name for name, p in run.people.items() if p.email == record.fields["email"])
@@ -180,24 +185,24 @@ def respond_as_invitee(run: Story, by: Sender, invitation: int, decision: str, l
 
 
 @action(invitation=record_index, decision=st.sampled_from(["accept", "decline"]))
-def respond_to_invitation(run: Story, by: Sender, invitation: int, decision: str) -> None:
+def respond_to_invitation(run: ModelRun, by: Sender, invitation: int, decision: str) -> None:
     if record := run.model.pick("invitation", invitation):
         submit_response(run, Sender(by.caller_name), record, decision, uses_latest_token=True)
 
 
-def submit_response(run: Story, by: Sender, record: ModelRecord, decision: str, *, uses_latest_token: bool) -> None:
+def submit_response(run: ModelRun, by: Sender, record: ModelRecord, decision: str, *, uses_latest_token: bool) -> None:
     """Respond to an invitation and record the result."""
     caller, credential = run.resolve_caller(by.caller_name)
     token = record.internal["tokens"][-1 if uses_latest_token else 0]
-    response = run.api.post(ACCEPTANCE, as_=credential, json={"token": token, "decision": decision})
+    response = run.api.post(ACCEPTANCE_PATH, caller=credential, json={"token": token, "decision": decision})
     expected = _expected_result(run, caller, record, token, decision)
-    actual = response.code if response.status >= 400 else str(response.status)
+    actual = response.status_and_code if response.status >= 400 else str(response.status)
     assert actual == expected.partition(" again")[0], f"{actual} instead of {expected}"
     if expected == "200":
         _apply_response(run, by, record, response, decision)
 
 
-def _expected_result(run: Story, caller: Caller, record: ModelRecord, token: str, decision: str) -> str:
+def _expected_result(run: ModelRun, caller: Caller, record: ModelRecord, token: str, decision: str) -> str:
     row = OPERATIONS["respond_to_invitation"]
     if principal_refusal := run.model.expected_refusal(caller, row, None):
         return principal_refusal
@@ -206,7 +211,7 @@ def _expected_result(run: Story, caller: Caller, record: ModelRecord, token: str
     return _token_refusal(run, record, token) or _result_for_person(run, caller, record, decision)
 
 
-def _token_refusal(run: Story, record: ModelRecord, token: str) -> str | None:
+def _token_refusal(run: ModelRun, record: ModelRecord, token: str) -> str | None:
     current_status = status(run, record)
     is_replaced = token != record.internal["tokens"][-1]
     if (
@@ -218,7 +223,7 @@ def _token_refusal(run: Story, record: ModelRecord, token: str) -> str | None:
     return "410 invitation_expired" if current_status == "expired" else None
 
 
-def _result_for_person(run: Story, caller: Caller, record: ModelRecord, decision: str) -> str:
+def _result_for_person(run: ModelRun, caller: Caller, record: ModelRecord, decision: str) -> str:
     if run.people[caller.name].email != record.fields["email"]:
         return "403 email_mismatch"
     current_status, member = status(run, record), run.model.membership(record.internal["container"], caller.id)
@@ -231,7 +236,7 @@ def _result_for_person(run: Story, caller: Caller, record: ModelRecord, decision
     return "409 already_member" if is_role_raised else "200"
 
 
-def _apply_response(run: Story, by: Sender, record: ModelRecord, response: Answer, decision: str) -> None:
+def _apply_response(run: ModelRun, by: Sender, record: ModelRecord, response: ApiResponse, decision: str) -> None:
     outcome, container = {"accept": "accepted", "decline": "declined"}[decision], record.internal["container"]
     assert response.json["status"] == outcome
     record.fields["status"], record.has_unseen_version = outcome, True
@@ -247,7 +252,7 @@ def _apply_response(run: Story, by: Sender, record: ModelRecord, response: Answe
 
 
 @action(place=record_index)
-def list_invitations(run: Story, by: Sender, place: int) -> None:
+def list_invitations(run: ModelRun, by: Sender, place: int) -> None:
     organization = run.model.pick("organization", place)
     if organization is None or not run.model.list_existing("organization"):
         return

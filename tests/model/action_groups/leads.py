@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from tests.model.actions import action, names, optional_texts, record_index
 from tests.model.entities import ModelRecord
-from tests.model.story import Sender, Story
+from tests.model.story import ModelRun, Sender
 
 NEXT_STATUSES: Final = {
     "new": ["contacted"],
@@ -27,7 +27,7 @@ def _can_transition(current: str, target: str) -> bool:
 
 
 @action(weight=6, name=names, message=optional_texts)
-def create_public_lead(run: Story, by: Sender, name: str, message: str | None) -> None:
+def create_public_lead(run: ModelRun, by: Sender, name: str, message: str | None) -> None:
     email_address = f"lead{len(run.model.records)}@example.org"
     body = {"contactName": name, "contactEmail": email_address, "message": message}
     if response := run.request(by, "create_public_lead", body=body):
@@ -36,7 +36,7 @@ def create_public_lead(run: Story, by: Sender, name: str, message: str | None) -
 
 
 @action(weight=6, lead=record_index, status=st.sampled_from([*NEXT_STATUSES]), sender_choice=st.integers(0, 4))
-def change_marketing_lead_status(run: Story, by: Sender, lead: int, status: str, sender_choice: int) -> None:
+def change_marketing_lead_status(run: ModelRun, by: Sender, lead: int, status: str, sender_choice: int) -> None:
     record = run.model.pick("lead", lead)
     if record is None:
         return
@@ -48,7 +48,7 @@ def change_marketing_lead_status(run: Story, by: Sender, lead: int, status: str,
         _apply_status(run, by, "change_marketing_lead_status", record, status)
 
 
-def _apply_status(run: Story, by: Sender, operation: str, lead: ModelRecord, status: str) -> None:
+def _apply_status(run: ModelRun, by: Sender, operation: str, lead: ModelRecord, status: str) -> None:
     lead.internal["withdrawn"] = status == "withdrawn"
     if lead.fields["status"] != status:
         lead.fields |= {"status": status, "version": lead.fields["version"] + 1}
@@ -56,22 +56,22 @@ def _apply_status(run: Story, by: Sender, operation: str, lead: ModelRecord, sta
 
 
 @action(lead=record_index, with_token=st.booleans())
-def get_public_lead(run: Story, by: Sender, lead: int, with_token: bool) -> None:  # noqa: FBT001 - passed by name
+def get_public_lead(run: ModelRun, by: Sender, lead: int, with_token: bool) -> None:  # noqa: FBT001 - passed by name
     """Read a lead with its token or without one."""
     record = run.model.pick("lead", lead)
     if record is None or run.resolve_caller(by.caller_name)[0].key:
         return
     headers = {"Lead-Token": record.internal["leadToken"]} if with_token else {}
-    response = run.api.get(f"/public/leads/{record.id}", as_=run.resolve_caller(by.caller_name)[1], headers=headers)
+    response = run.api.get(f"/public/leads/{record.id}", caller=run.resolve_caller(by.caller_name)[1], headers=headers)
     if with_token:
         assert response.status == 200, response.text
         assert (response.json["contactEmail"], response.json["leadToken"]) == (record.fields["contactEmail"], None)
     else:
-        assert response.code == "401 unauthenticated"
+        assert response.status_and_code == "401 unauthenticated"
 
 
 @action(lead=record_index)
-def list_marketing_leads(run: Story, by: Sender, lead: int) -> None:
+def list_marketing_leads(run: ModelRun, by: Sender, lead: int) -> None:
     record = run.model.pick("lead", lead)
     if record and (response := run.request(by, "list_marketing_leads", query={"email": record.fields["contactEmail"]})):
         assert [(item["id"], item["status"]) for item in response.json["items"]] == [

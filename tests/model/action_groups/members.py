@@ -8,7 +8,7 @@ from tests.model.action_groups.api_keys import revoke_dependent_keys
 from tests.model.actions import PEOPLE, action, record_index
 from tests.model.entities import Caller, Json, Model, ModelRecord
 from tests.model.interface import expand_scopes, role_suffices
-from tests.model.story import Sender, Story
+from tests.model.story import ModelRun, Sender
 
 TOO_LOW: Final = "403 insufficient_role"
 OWNER_STAYS: Final = "409 owner_must_transfer"
@@ -23,14 +23,14 @@ def max_grantable_role(model: Model, caller: Caller, container: ModelRecord) -> 
     return model.effective_role(caller, container)
 
 
-def redact_for(run: Story, caller: Caller, container: ModelRecord, member: Json) -> Json:
+def redact_for(run: ModelRun, caller: Caller, container: ModelRecord, member: Json) -> Json:
     """Return a member as a caller sees it. Only admins and the member see the email address."""
     sees_email = role_suffices(run.model.effective_role(caller, container), "admin") or member["userId"] == caller.id
     return member if sees_email else {**member, "email": None}
 
 
 @action(place=record_index, whom=people, role=st.sampled_from(["member", "editor", "admin", "admin", "owner"]))
-def update_organization_member(run: Story, by: Sender, place: int, whom: str, role: str) -> None:
+def update_organization_member(run: ModelRun, by: Sender, place: int, whom: str, role: str) -> None:
     organization = run.model.pick("organization", place)
     member = organization and _latest_membership(run, organization, whom)
     if not (organization and member):
@@ -50,7 +50,9 @@ def update_organization_member(run: Story, by: Sender, place: int, whom: str, ro
         member.fields["revokedKeys"] = None
 
 
-def revoke_keys_of_member(run: Story, member: ModelRecord, reason: str, implied_scopes: set[str]) -> list[Json] | None:
+def revoke_keys_of_member(
+    run: ModelRun, member: ModelRecord, reason: str, implied_scopes: set[str]
+) -> list[Json] | None:
     """Revoke the API keys that a member created and that exceed the scopes that the member has from now on."""
     assert member.container
     return revoke_dependent_keys(
@@ -59,7 +61,7 @@ def revoke_keys_of_member(run: Story, member: ModelRecord, reason: str, implied_
 
 
 def apply_role_change(
-    run: Story, by: Sender, operation: str, member: ModelRecord, shown_member: Json, expected: Json
+    run: ModelRun, by: Sender, operation: str, member: ModelRecord, shown_member: Json, expected: Json
 ) -> None:
     """Record the changed role of a member."""
     has_changed = member.fields["role"] != expected["role"]
@@ -70,7 +72,7 @@ def apply_role_change(
         run.expect_entry(by, operation, member)
 
 
-def _latest_membership(run: Story, container: ModelRecord, whom: str) -> ModelRecord | None:
+def _latest_membership(run: ModelRun, container: ModelRecord, whom: str) -> ModelRecord | None:
     """Return the latest membership of a person, which may be deleted."""
     person = run.people[whom].id
     memberships = [t for t in run.model.records if t.kind == "member" and t.container is container]
@@ -78,7 +80,7 @@ def _latest_membership(run: Story, container: ModelRecord, whom: str) -> ModelRe
 
 
 @action(weight=1, place=record_index, whom=people)
-def remove_organization_member(run: Story, by: Sender, place: int, whom: str) -> None:
+def remove_organization_member(run: ModelRun, by: Sender, place: int, whom: str) -> None:
     organization = run.model.pick("organization", place)
     member = organization and _latest_membership(run, organization, whom)
     if organization and member:
@@ -90,7 +92,7 @@ def remove_organization_member(run: Story, by: Sender, place: int, whom: str) ->
 
 
 @action(weight=1, place=record_index)
-def leave_organization(run: Story, by: Sender, place: int) -> None:
+def leave_organization(run: ModelRun, by: Sender, place: int) -> None:
     organization = run.model.pick("organization", place)
     if organization is None:
         return
@@ -102,7 +104,7 @@ def leave_organization(run: Story, by: Sender, place: int) -> None:
         end_membership(run, member)
 
 
-def end_membership(run: Story, member: ModelRecord) -> None:
+def end_membership(run: ModelRun, member: ModelRecord) -> None:
     """End a membership with the memberships in its descendants and the invitations that depend on it."""
     member.is_deleted = True
     container, user_id = member.container, member.fields["userId"]
@@ -123,7 +125,7 @@ def _rests_on(member: ModelRecord, invitation: ModelRecord) -> bool:
 
 
 @action(place=record_index, to=people)
-def transfer_ownership(run: Story, by: Sender, place: int, to: str) -> None:
+def transfer_ownership(run: ModelRun, by: Sender, place: int, to: str) -> None:
     organization = run.model.pick("organization", place)
     if organization is None:
         return
@@ -141,7 +143,7 @@ def transfer_ownership(run: Story, by: Sender, place: int, to: str) -> None:
 
 
 @action(place=record_index)
-def list_organization_members(run: Story, by: Sender, place: int) -> None:
+def list_organization_members(run: ModelRun, by: Sender, place: int) -> None:
     organization = run.model.pick("organization", place)
     if organization and (response := run.request(by, "list_organization_members", organization, query={"limit": 100})):
         caller = run.resolve_caller(by.caller_name)[0]

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from tests.model.actions import action, names, optional_fields, optional_texts, record_index, slugs
 from tests.model.entities import Json, Model, ModelRecord
-from tests.model.story import Sender, Story
+from tests.model.story import ModelRun, Sender
 
 _fields = optional_fields(
     name=names, slug=slugs, companyName=st.none() | names, companyCountry=st.sampled_from([None, "GB", "NO"])
@@ -19,7 +19,7 @@ def slug_refusal(model: Model, slug: str | None, owner: ModelRecord | None = Non
 
 
 @action(fields=st.fixed_dictionaries({"name": names}, optional={"slug": slugs, "companyAddress": optional_texts}))
-def create_organization(run: Story, by: Sender, fields: Json) -> None:
+def create_organization(run: ModelRun, by: Sender, fields: Json) -> None:
     if len(run.model.list_existing("organization")) >= _MAX_ORGANIZATIONS:
         return
     response = run.request(by, "create_organization", body=fields, refusal=slug_refusal(run.model, fields.get("slug")))
@@ -36,11 +36,11 @@ def create_organization(run: Story, by: Sender, fields: Json) -> None:
 _MAX_ORGANIZATIONS = 4
 
 
-def add_membership(run: Story, container: ModelRecord, user_id: str, role: str) -> ModelRecord:
+def add_membership(run: ModelRun, container: ModelRecord, user_id: str, role: str) -> ModelRecord:
     """Add a membership to the model, as the service shows it."""
     from tests.model.entities import MEMBERS
 
-    shown_member = run.api.get(f"{container.path}/members/{user_id}", as_=run.owner_of(container)).json
+    shown_member = run.api.get(f"{container.path}/members/{user_id}", caller=run.owner_of(container)).json
     person = next(p for p in run.people.values() if p.id == user_id)
     expected = {"userId": user_id, "username": person.username, "name": person.name, "email": person.email}
     assert {**expected, "role": role, "version": 1}.items() <= shown_member.items(), shown_member
@@ -50,7 +50,7 @@ def add_membership(run: Story, container: ModelRecord, user_id: str, role: str) 
 
 
 @action(place=record_index, fields=_fields)
-def update_organization(run: Story, by: Sender, place: int, fields: Json) -> None:
+def update_organization(run: ModelRun, by: Sender, place: int, fields: Json) -> None:
     if organization := run.model.pick("organization", place):
         refusal = slug_refusal(run.model, fields.get("slug"), organization)
         response = run.request(by, "update_organization", organization, body=fields, refusal=refusal)
@@ -63,7 +63,7 @@ def update_organization(run: Story, by: Sender, place: int, fields: Json) -> Non
 
 
 @action(weight=1, place=record_index)
-def delete_organization(run: Story, by: Sender, place: int) -> None:
+def delete_organization(run: ModelRun, by: Sender, place: int) -> None:
     if (organization := run.model.pick("organization", place)) and run.request(by, "delete_organization", organization):
         organization.fields |= {"status": "pending_deletion"}
         organization.has_unseen_version = True
@@ -71,7 +71,7 @@ def delete_organization(run: Story, by: Sender, place: int) -> None:
 
 
 @action(place=record_index)
-def restore_organization(run: Story, by: Sender, place: int) -> None:
+def restore_organization(run: ModelRun, by: Sender, place: int) -> None:
     """Restore a deleted organization. Only its owner can see it."""
     deleted_organizations = [
         t for t in run.model.records if t.kind == "organization" and t.fields["status"] == "pending_deletion"
@@ -80,17 +80,17 @@ def restore_organization(run: Story, by: Sender, place: int) -> None:
         restore(run, by, deleted_organizations[place % len(deleted_organizations)])
 
 
-def restore(run: Story, by: Sender, organization: ModelRecord) -> None:
+def restore(run: ModelRun, by: Sender, organization: ModelRecord) -> None:
     """Request the restoration of a deleted organization."""
     caller, credential = run.resolve_caller(by.caller_name)
-    response = run.api.patch(organization.path, as_=credential, json={"status": "active"})
+    response = run.api.patch(organization.path, caller=credential, json={"status": "active"})
     role = None if caller.key else run.model.effective_role(caller, organization)
     if caller.kind == "nobody":
-        assert response.code == "401 unauthenticated"
+        assert response.status_and_code == "401 unauthenticated"
     elif caller.key and caller.key.fields["status"] != "active":
         assert response.status == 401
     elif role != "owner":
-        assert response.code == "404 not_found"
+        assert response.status_and_code == "404 not_found"
     else:
         assert response.status == 200, response.text
         organization.fields |= {"status": "active"}
@@ -99,21 +99,21 @@ def restore(run: Story, by: Sender, organization: ModelRecord) -> None:
 
 
 @action(place=record_index)
-def get_organization(run: Story, by: Sender, place: int) -> None:
+def get_organization(run: ModelRun, by: Sender, place: int) -> None:
     organization = run.model.pick("organization", place)
     if organization and (response := run.request(by, "get_organization", organization)):
         assert response.json == organization.fields or organization.has_unseen_version
 
 
 @action(slug=slugs)
-def get_organization_by_slug(run: Story, by: Sender, slug: str) -> None:
+def get_organization_by_slug(run: ModelRun, by: Sender, slug: str) -> None:
     organization = next((t for t in run.model.list_existing("organization") if t.fields["slug"] == slug), None)
     if organization and (response := run.request(by, "get_organization_by_slug", organization, slug=slug)):
         assert response.json["id"] == organization.id
 
 
 @action()
-def list_organizations(run: Story, by: Sender) -> None:
+def list_organizations(run: ModelRun, by: Sender) -> None:
     if response := run.request(by, "list_organizations", query={"limit": 100}):
         caller = run.resolve_caller(by.caller_name)[0]
         visible_ids = [o.id for o in run.model.list_existing("organization") if run.model.effective_role(caller, o)]
@@ -121,7 +121,7 @@ def list_organizations(run: Story, by: Sender) -> None:
 
 
 @action(place=record_index)
-def list_audit_log(run: Story, by: Sender, place: int) -> None:
+def list_audit_log(run: ModelRun, by: Sender, place: int) -> None:
     organization = run.model.pick("organization", place)
     if organization and (response := run.request(by, "list_audit_log", organization, query={"limit": 1})):
         request_entries = [entry for entry in response.json["items"] if entry["actor"]["type"] != "system"]

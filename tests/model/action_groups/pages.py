@@ -3,11 +3,11 @@
 from hypothesis import strategies as st
 
 from chalicelib.kernel.core.clock import after, now
-from tests.harness.api import Answer
+from tests.harness.api import ApiResponse
 from tests.model.action_groups.sites import publication_of
 from tests.model.actions import action, record_index
 from tests.model.entities import Json, ModelRecord
-from tests.model.story import Sender, Story
+from tests.model.story import ModelRun, Sender
 
 PAST = "2020-01-01T00:00:00.000Z"
 slugs = st.sampled_from(["a", "b", "c"])
@@ -17,7 +17,7 @@ _POSITION_REFUSALS = (*_SLUG_REFUSALS, "409 cycle", "409 limit_exceeded")
 
 
 @action(weight=8, site=record_index, slug=slugs, parent=parents, home=st.sampled_from([False, False, False, True]))
-def create_page(run: Story, by: Sender, site: int, slug: str, parent: int | None, home: bool) -> None:  # noqa: FBT001
+def create_page(run: ModelRun, by: Sender, site: int, slug: str, parent: int | None, home: bool) -> None:  # noqa: FBT001
     record = run.model.pick("site", site)
     if record is None:
         return
@@ -32,19 +32,19 @@ def create_page(run: Story, by: Sender, site: int, slug: str, parent: int | None
         publication.create(page, response.json["draftRevisionId"], response.json["title"], position)
         if home:
             publication.make_home(response.json["id"])
-        expected = {**body, "isHome": publication.home == response.json["id"], "status": "draft"}
+        expected = {**body, "isHome": publication.home_page == response.json["id"], "status": "draft"}
         created = run.add_created_record(
-            "page", response, record, {**expected, "path": publication.drafts[response.json["id"]]}
+            "page", response, record, {**expected, "path": publication.draft_paths[response.json["id"]]}
         )
         run.expect_entry(by, "create_page", created)
 
 
-def _title(run: Story) -> str:
+def _title(run: ModelRun) -> str:
     return f"Title {len(run.steps)} of {len(run.model.records)}"
 
 
 @action(weight=6, page=record_index, slug=st.none() | slugs, moves=st.booleans(), parent=parents)
-def edit_page(run: Story, by: Sender, page: int, slug: str | None, moves: bool, parent: int | None) -> None:  # noqa: FBT001
+def edit_page(run: ModelRun, by: Sender, page: int, slug: str | None, moves: bool, parent: int | None) -> None:  # noqa: FBT001
     record = run.model.pick("page", page)
     if record is None or record.container is None:
         return
@@ -63,11 +63,11 @@ def edit_page(run: Story, by: Sender, page: int, slug: str | None, moves: bool, 
         run.expect_entry(by, "update_page", record)
 
 
-def _apply_revision(page: ModelRecord, response: Answer) -> None:
+def _apply_revision(page: ModelRecord, response: ApiResponse) -> None:
     fields = response.json
     assert page.container
     revision, position = fields["draftRevisionId"], (fields["parentId"], fields["slug"])
-    publication_of(page.container).revise(page.id, revision, fields["title"], position)
+    publication_of(page.container).add_revision(page.id, revision, fields["title"], position)
     replace_fields(page, fields)
 
 
@@ -77,28 +77,28 @@ def replace_fields(page: ModelRecord, fields: Json) -> None:
     page.fields = fields
 
 
-def _public(run: Story, site: ModelRecord) -> dict[str, tuple[int, object]]:
-    paths = [*{*publication_of(site).public.values(), "/"}][:4]
+def _public(run: ModelRun, site: ModelRecord) -> dict[str, tuple[int, object]]:
+    paths = [*{*publication_of(site).public_paths.values(), "/"}][:4]
     visits = {path: visit(run, site, path) for path in paths}
     return {
         path: (response.status, response.json if response.status == 200 else None) for path, response in visits.items()
     }
 
 
-def visit(run: Story, site: ModelRecord, path: str) -> Answer:
+def visit(run: ModelRun, site: ModelRecord, path: str) -> ApiResponse:
     """Return the response to an anonymous visitor."""
     return run.api.get(f"{site.path}/pages/by-path", query={"path": path})
 
 
 @action(weight=6, page=record_index, earlier=st.integers(0, 3))
-def publish_page(run: Story, by: Sender, page: int, earlier: int) -> None:
+def publish_page(run: ModelRun, by: Sender, page: int, earlier: int) -> None:
     """Publish the draft, or an earlier revision."""
     record = run.model.pick("page", page)
     if record is None or record.container is None:
         return
     body, page_state = {}, publication_of(record.container).pages.get(record.id)
-    if page_state and earlier < len(page_state.drafts) - 1:
-        body = {"revisionId": [*page_state.drafts][earlier]}
+    if page_state and earlier < len(page_state.revisions) - 1:
+        body = {"revisionId": [*page_state.revisions][earlier]}
     possible_refusals = (*_POSITION_REFUSALS, "422 validation_failed", "409 invalid_transition")
     if response := run.request(by, "publish_page", record.container, record, body, possible_refusals=possible_refusals):
         before = record.fields
@@ -110,20 +110,20 @@ def publish_page(run: Story, by: Sender, page: int, earlier: int) -> None:
 
 
 @action(weight=2, page=record_index)
-def unpublish_page(run: Story, by: Sender, page: int) -> None:
+def unpublish_page(run: ModelRun, by: Sender, page: int) -> None:
     record = run.model.pick("page", page)
     if record and record.container:
-        was_published = record.exists and publication_of(record.container).pages[record.id].shown is not None
+        was_published = record.exists and publication_of(record.container).pages[record.id].public_title is not None
         response = run.request(by, "update_page", record.container, record, {"unpublishAt": PAST})
         if response and response.json["version"] > record.fields["version"]:
             if was_published:
-                publication_of(record.container).take_back(record.id)
+                publication_of(record.container).unpublish(record.id)
             record.fields = response.json
             run.expect_entry(by, "update_page", record, "page.unpublished" if was_published else None)
 
 
 @action(page=record_index)
-def make_page_home(run: Story, by: Sender, page: int) -> None:
+def make_page_home(run: ModelRun, by: Sender, page: int) -> None:
     record = run.model.pick("page", page)
     if record and record.container:
         response = run.request(
@@ -138,22 +138,22 @@ def make_page_home(run: Story, by: Sender, page: int) -> None:
 
 
 @action(page=record_index, hours=st.sampled_from([3, 30]))
-def schedule_page(run: Story, by: Sender, page: int, hours: int) -> None:
+def schedule_page(run: ModelRun, by: Sender, page: int, hours: int) -> None:
     """Schedule the publication of a page. The schedule may fail when it runs."""
     record = run.model.pick("page", page)
     if record and record.container:
         body = {"publishAt": after(now(), hours=hours)}
         if response := run.request(by, "update_page", record.container, record, body):
             replace_fields(record, response.json)
-            record.internal["publish_at_seconds"] = run.seconds + hours * 3600
+            record.internal["publish_at_seconds"] = run.elapsed_seconds + hours * 3600
             run.expect_entry(by, "update_page", record)
 
 
-def apply_schedule(run: Story, page: ModelRecord) -> None:
+def apply_schedule(run: ModelRun, page: ModelRecord) -> None:
     """Apply a due schedule to the model: the page was published, or its position was taken."""
     if (
         page.internal.get("publish_at_seconds") is None
-        or page.internal["publish_at_seconds"] > run.seconds
+        or page.internal["publish_at_seconds"] > run.elapsed_seconds
         or page.container is None
     ):
         return
@@ -161,7 +161,7 @@ def apply_schedule(run: Story, page: ModelRecord) -> None:
     if current_fields["publishAt"] is None:
         assert current_fields["publishedRevisionId"] == current_fields["draftRevisionId"]
         publication, page.fields = publication_of(page.container), current_fields
-        if publication.pages[page.id].published != current_fields["publishedRevisionId"]:
+        if publication.pages[page.id].published_revision != current_fields["publishedRevisionId"]:
             run.model.expected_system_entries.setdefault(page.log_id, []).append(("page.published", page.id))
         publication.publish(page.id, current_fields["publishedRevisionId"])
     else:
@@ -173,12 +173,12 @@ def apply_schedule(run: Story, page: ModelRecord) -> None:
 
 
 @action(page=record_index, earlier=st.integers(0, 3))
-def restore_page_revision(run: Story, by: Sender, page: int, earlier: int) -> None:
+def restore_page_revision(run: ModelRun, by: Sender, page: int, earlier: int) -> None:
     record = run.model.pick("page", page)
     page_state = record and record.container and publication_of(record.container).pages.get(record.id)
     if not (record and record.container and page_state):
         return
-    before, revisions = _public(run, record.container), [*page_state.drafts]
+    before, revisions = _public(run, record.container), [*page_state.revisions]
     revision_id = revisions[earlier % len(revisions)]
     if response := run.request(
         by,
@@ -188,14 +188,14 @@ def restore_page_revision(run: Story, by: Sender, page: int, earlier: int) -> No
         possible_refusals=_POSITION_REFUSALS,
         revision_id=revision_id,
     ):
-        assert response.json["title"] == page_state.drafts[revision_id][0]
+        assert response.json["title"] == page_state.revisions[revision_id][0]
         _apply_revision(record, response)
         assert _public(run, record.container) == before, "a restored draft changed the published page"
         run.expect_entry(by, "restore_page_revision", record)
 
 
 @action(weight=2, page=record_index, cascade=st.booleans())
-def delete_page(run: Story, by: Sender, page: int, cascade: bool) -> None:  # noqa: FBT001 - passed by name
+def delete_page(run: ModelRun, by: Sender, page: int, cascade: bool) -> None:  # noqa: FBT001 - passed by name
     record = run.model.pick("page", page)
     if record is None or record.container is None:
         return
@@ -211,12 +211,12 @@ def delete_page(run: Story, by: Sender, page: int, cascade: bool) -> None:  # no
 
 
 @action(weight=6, site=record_index, path=st.lists(slugs, max_size=2).map(lambda slugs: "/" + "/".join(slugs)))
-def get_page_by_path(run: Story, by: Sender, site: int, path: str) -> None:
+def get_page_by_path(run: ModelRun, by: Sender, site: int, path: str) -> None:
     """Visit a path. Every caller gets the published page, a redirect or *not found*, never a draft."""
     record = run.model.pick("site", site)
     if record is None:
         return
-    public = {page_path: page for page, page_path in publication_of(record).public.items()}
+    public = {page_path: page for page, page_path in publication_of(record).public_paths.items()}
     possible_refusals = () if path in public else ("301", "302", "307", "308", "404 not_found")
     if response := run.request(
         by, "get_page_by_path", record, query={"path": path}, possible_refusals=possible_refusals
@@ -224,35 +224,38 @@ def get_page_by_path(run: Story, by: Sender, site: int, path: str) -> None:
         is_redirect_source = any(path == r.fields["fromPath"] for r in run.model.list_existing("redirect", record))
         if response.status == 200 and not is_redirect_source:
             assert public[path] == response.json["id"]
-            assert response.json["title"] == publication_of(record).pages[response.json["id"]].shown
+            assert response.json["title"] == publication_of(record).pages[response.json["id"]].public_title
 
 
 @action(site=record_index)
-def list_pages(run: Story, by: Sender, site: int) -> None:
+def list_pages(run: ModelRun, by: Sender, site: int) -> None:
     record = run.model.pick("site", site)
     if record and (response := run.request(by, "list_pages", record, query={"limit": 100})):
-        assert {item["id"]: item["path"] for item in response.json["items"]} == publication_of(record).drafts
+        assert {item["id"]: item["path"] for item in response.json["items"]} == publication_of(record).draft_paths
 
 
 @action(page=record_index)
-def list_page_revisions(run: Story, by: Sender, page: int) -> None:
+def list_page_revisions(run: ModelRun, by: Sender, page: int) -> None:
     record = run.model.pick("page", page)
     if record and record.container:
         response = run.request(by, "list_page_revisions", record.container, record, query={"limit": 100})
         if response:
-            drafts = publication_of(record.container).pages[record.id].drafts
+            drafts = publication_of(record.container).pages[record.id].revisions
             assert [(item["id"], item["title"]) for item in response.json["items"]] == [
                 (revision, title) for revision, (title, _) in [*drafts.items()][::-1]
             ]
 
 
 @action(page=record_index)
-def preview_page(run: Story, by: Sender, page: int) -> None:
+def preview_page(run: ModelRun, by: Sender, page: int) -> None:
     """Create a preview link, which shows the draft to everyone who has it."""
     record = run.model.pick("page", page)
     if record and record.container and (response := run.request(by, "preview_page", record.container, record)):
         page_state = publication_of(record.container).pages[record.id]
         path = f"{record.path}/preview-public"
         preview = run.api.get(path, query={"token": response.json["token"]})
-        assert (preview.status, preview.json["page"]["title"]) == (200, page_state.drafts[page_state.draft][0])
-        assert run.api.get(path, query={"token": response.json["token"][:-2]}).code == "404 not_found"
+        assert (preview.status, preview.json["page"]["title"]) == (
+            200,
+            page_state.revisions[page_state.draft_revision][0],
+        )
+        assert run.api.get(path, query={"token": response.json["token"][:-2]}).status_and_code == "404 not_found"

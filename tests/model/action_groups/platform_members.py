@@ -9,17 +9,17 @@ from tests.model.action_groups.spaces import set_role
 from tests.model.actions import action, record_index, roles
 from tests.model.entities import NOT_FOUND, Caller, ModelRecord
 from tests.model.interface import role_suffices
-from tests.model.story import Sender, Story
+from tests.model.story import ModelRun, Sender
 
 
 @action(platform=record_index, whom=people, role=roles, days=st.sampled_from([1, 7]))
-def invite_to_platform(run: Story, by: Sender, platform: int, whom: str, role: str, days: int) -> None:
+def invite_to_platform(run: ModelRun, by: Sender, platform: int, whom: str, role: str, days: int) -> None:
     if container := run.model.pick("platform", platform):
         create_invitation(run, by, "invite_to_platform", container, whom, {"role": role, "expiresInDays": days})
 
 
 @action(platform=record_index)
-def join_platform(run: Story, by: Sender, platform: int) -> None:
+def join_platform(run: ModelRun, by: Sender, platform: int) -> None:
     container = run.model.pick("platform", platform)
     if container is None:
         return
@@ -44,7 +44,7 @@ def join_platform(run: Story, by: Sender, platform: int) -> None:
         run.expect_entry(by, "join_platform", new_member)
 
 
-def _pending_invitation(run: Story, caller: Caller, container: ModelRecord) -> ModelRecord | None:
+def _pending_invitation(run: ModelRun, caller: Caller, container: ModelRecord) -> ModelRecord | None:
     """Return the pending invitation of a caller."""
     email_address = run.people[caller.name].email if caller.name in run.people else None
     pending_invitations = [
@@ -54,7 +54,7 @@ def _pending_invitation(run: Story, caller: Caller, container: ModelRecord) -> M
 
 
 @action(platform=record_index)
-def leave_platform(run: Story, by: Sender, platform: int) -> None:
+def leave_platform(run: ModelRun, by: Sender, platform: int) -> None:
     container = run.model.pick("platform", platform)
     if container is None:
         return
@@ -65,13 +65,13 @@ def leave_platform(run: Story, by: Sender, platform: int) -> None:
 
 
 @action(platform=record_index, whom=people, role=roles)
-def update_platform_member(run: Story, by: Sender, platform: int, whom: str, role: str) -> None:
+def update_platform_member(run: ModelRun, by: Sender, platform: int, whom: str, role: str) -> None:
     if container := run.model.pick("platform", platform):
         set_role(run, by, "update_platform_member", container, whom, role)
 
 
 @action(weight=1, platform=record_index, whom=people)
-def remove_platform_member(run: Story, by: Sender, platform: int, whom: str) -> None:
+def remove_platform_member(run: ModelRun, by: Sender, platform: int, whom: str) -> None:
     container = run.model.pick("platform", platform)
     member = container and run.model.membership(container, run.people[whom].id)
     if container and member and run.request(by, "remove_platform_member", container, member):
@@ -80,7 +80,7 @@ def remove_platform_member(run: Story, by: Sender, platform: int, whom: str) -> 
 
 
 @action(platform=record_index)
-def list_platform_members(run: Story, by: Sender, platform: int) -> None:
+def list_platform_members(run: ModelRun, by: Sender, platform: int) -> None:
     container = run.model.pick("platform", platform)
     if container and (response := run.request(by, "list_platform_members", container, query={"limit": 100})):
         caller = run.resolve_caller(by.caller_name)[0]
@@ -89,7 +89,7 @@ def list_platform_members(run: Story, by: Sender, platform: int) -> None:
 
 
 @action(platform=record_index, whom=people, by_name=st.booleans())
-def find_platform_member(run: Story, by: Sender, platform: int, whom: str, by_name: bool) -> None:  # noqa: FBT001
+def find_platform_member(run: ModelRun, by: Sender, platform: int, whom: str, by_name: bool) -> None:  # noqa: FBT001
     """Get a member by user id, or by username in upper case."""
     container = run.model.pick("platform", platform)
     if container is None:

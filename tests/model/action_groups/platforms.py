@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from tests.model.actions import action, names, optional_fields, optional_texts, record_index, slugs
 from tests.model.entities import Json, Model, ModelRecord
-from tests.model.story import Sender, Story
+from tests.model.story import ModelRun, Sender
 
 policies = st.sampled_from(["open", "invite"])
 _fields = optional_fields(name=names, slug=slugs, description=optional_texts, joinPolicy=policies)
@@ -25,7 +25,7 @@ def _slug_refusal(model: Model, kind: str, slug: str | None, owner: ModelRecord 
 @action(
     place=record_index, fields=st.fixed_dictionaries({"name": names}, optional={"slug": slugs, "joinPolicy": policies})
 )
-def create_platform(run: Story, by: Sender, place: int, fields: Json) -> None:
+def create_platform(run: ModelRun, by: Sender, place: int, fields: Json) -> None:
     organization = run.model.pick("organization", place)
     if organization is None:
         return
@@ -40,7 +40,7 @@ def create_platform(run: Story, by: Sender, place: int, fields: Json) -> None:
 
 
 @action(platform=record_index, fields=_fields)
-def update_platform(run: Story, by: Sender, platform: int, fields: Json) -> None:
+def update_platform(run: ModelRun, by: Sender, platform: int, fields: Json) -> None:
     record = run.model.pick("platform", platform)
     if record is None:
         return
@@ -52,7 +52,7 @@ def update_platform(run: Story, by: Sender, platform: int, fields: Json) -> None
 
 
 @action(weight=1, platform=record_index)
-def delete_platform(run: Story, by: Sender, platform: int) -> None:
+def delete_platform(run: ModelRun, by: Sender, platform: int) -> None:
     record = run.model.pick("platform", platform)
     if record and run.request(by, "delete_platform", record):
         run.expect_entry(by, "delete_platform", record)
@@ -63,7 +63,7 @@ def delete_platform(run: Story, by: Sender, platform: int) -> None:
 
 
 @action(platform=record_index, published=st.sampled_from([True, True, False]))
-def publish_platform(run: Story, by: Sender, platform: int, published: bool) -> None:  # noqa: FBT001 - passed by name
+def publish_platform(run: ModelRun, by: Sender, platform: int, published: bool) -> None:  # noqa: FBT001 - passed by name
     record = run.model.pick("platform", platform)
     if record and (response := run.request(by, "publish_platform", record, body={"published": published})):
         status = "published" if published else "draft"
@@ -77,7 +77,7 @@ def publish_platform(run: Story, by: Sender, platform: int, published: bool) -> 
 
 
 @action(platform=record_index, theme=_theme)
-def update_platform_theme(run: Story, by: Sender, platform: int, theme: Json) -> None:
+def update_platform_theme(run: ModelRun, by: Sender, platform: int, theme: Json) -> None:
     record = run.model.pick("platform", platform)
     if record and (response := run.request(by, "update_platform_theme", record, body=theme)):
         _apply_appearance_change(
@@ -86,7 +86,7 @@ def update_platform_theme(run: Story, by: Sender, platform: int, theme: Json) ->
 
 
 @action(platform=record_index, items=_items)
-def update_platform_navigation(run: Story, by: Sender, platform: int, items: list[str]) -> None:
+def update_platform_navigation(run: ModelRun, by: Sender, platform: int, items: list[str]) -> None:
     record = run.model.pick("platform", platform)
     items_sent = [{"id": item, "label": item.title(), "type": "group"} for item in items]
     if record and (response := run.request(by, "update_platform_navigation", record, body={"items": items_sent})):
@@ -97,7 +97,7 @@ def update_platform_navigation(run: Story, by: Sender, platform: int, items: lis
 
 
 @action(platform=record_index, layout=st.none() | names, space=st.none() | record_index)
-def update_platform_home(run: Story, by: Sender, platform: int, layout: str | None, space: int | None) -> None:
+def update_platform_home(run: ModelRun, by: Sender, platform: int, layout: str | None, space: int | None) -> None:
     record = run.model.pick("platform", platform)
     if record is None:
         return
@@ -121,7 +121,7 @@ def update_platform_home(run: Story, by: Sender, platform: int, layout: str | No
 
 
 def _apply_appearance_change(
-    run: Story, by: Sender, operation: str, platform: ModelRecord, response_fields: Json, **part: Json
+    run: ModelRun, by: Sender, operation: str, platform: ModelRecord, response_fields: Json, **part: Json
 ) -> None:
     """Record a change of a platform's appearance. Not every caller sees all of its home."""
     ((name, expected),) = part.items()
@@ -145,7 +145,7 @@ def _apply_appearance_change(
         st.sampled_from(_module_ids), optional_fields(enabled=st.booleans(), locked=st.booleans()), max_size=2
     ),
 )
-def update_platform_modules(run: Story, by: Sender, platform: int, module_changes: dict[str, Json]) -> None:
+def update_platform_modules(run: ModelRun, by: Sender, platform: int, module_changes: dict[str, Json]) -> None:
     record = run.model.pick("platform", platform)
     if record is None:
         return
@@ -165,7 +165,7 @@ def update_platform_modules(run: Story, by: Sender, platform: int, module_change
         apply_set_change(run, by, "update_platform_modules", record)
 
 
-def apply_set_change(run: Story, by: Sender, operation: str, container: ModelRecord) -> None:
+def apply_set_change(run: ModelRun, by: Sender, operation: str, container: ModelRecord) -> None:
     """Record a possible change of a container's record set, which its version reveals."""
     version = container.fields["version"]
     container.fields = {
@@ -179,7 +179,7 @@ def apply_set_change(run: Story, by: Sender, operation: str, container: ModelRec
 
 
 @action(platform=record_index)
-def get_platform(run: Story, by: Sender, platform: int) -> None:
+def get_platform(run: ModelRun, by: Sender, platform: int) -> None:
     record = run.model.pick("platform", platform)
     if record and (response := run.request(by, "get_platform", record)):
         stable_fields = {
@@ -189,7 +189,7 @@ def get_platform(run: Story, by: Sender, platform: int) -> None:
 
 
 @action()
-def list_platforms(run: Story, by: Sender) -> None:
+def list_platforms(run: ModelRun, by: Sender) -> None:
     if response := run.request(by, "list_platforms", query={"limit": 100}):
         caller = run.resolve_caller(by.caller_name)[0]
         visible_ids = [p.id for p in run.model.list_existing("platform") if run.model.effective_role(caller, p)]

@@ -3,7 +3,7 @@
 from hypothesis import strategies as st
 
 from tests.model.actions import action
-from tests.model.story import Sender, Story
+from tests.model.story import ModelRun, Sender
 
 _GET_OPERATIONS = {
     "countries": "get_country",
@@ -14,7 +14,7 @@ _GET_OPERATIONS = {
 
 
 @action(of=st.sampled_from([*_GET_OPERATIONS]))
-def read_reference_data(run: Story, by: Sender, of: str) -> None:
+def read_reference_data(run: ModelRun, by: Sender, of: str) -> None:
     """Read a list and its first record."""
     if response := run.request(by, f"list_{of}", query={"limit": 3}):
         first = response.json["items"][0]
@@ -25,12 +25,12 @@ def read_reference_data(run: Story, by: Sender, of: str) -> None:
 
 
 @action()
-def get_status(run: Story, by: Sender) -> None:
+def get_status(run: ModelRun, by: Sender) -> None:
     if response := run.request(by, "get_status"):
         assert response.json["status"] in ("ok", "degraded")  # It is degraded while messages wait for long.
 
 
 @action()
-def get_migrations_status(run: Story, by: Sender) -> None:
+def get_migrations_status(run: ModelRun, by: Sender) -> None:
     run.request(by, "get_migrations_status")
     run.request(by, "get_migrations_health")

@@ -4,8 +4,8 @@ from hypothesis import strategies as st
 
 from tests.model.actions import action, names, optional_fields, optional_texts, record_index, slugs
 from tests.model.entities import Json, ModelRecord
-from tests.model.story import Sender, Story
-from tests.property.site_model import Publication
+from tests.model.story import ModelRun, Sender
+from tests.property.site_model import SiteModel
 
 _fields = optional_fields(name=names, slug=slugs, description=optional_texts)
 _statuses = st.sampled_from(["published", "published", "draft"])
@@ -13,14 +13,14 @@ _source_paths = st.sampled_from(["/x", "/y", "/z/*", "/a"])
 _targets = st.sampled_from(["/a", "/b/c", "https://example.com/", "/"])
 
 
-def publication_of(site: ModelRecord) -> Publication:
+def publication_of(site: ModelRecord) -> SiteModel:
     """Return the model of a site's pages."""
-    publication = site.internal.setdefault("pages", Publication())
-    assert isinstance(publication, Publication)
+    publication = site.internal.setdefault("pages", SiteModel())
+    assert isinstance(publication, SiteModel)
     return publication
 
 
-def _slug_refusal(run: Story, slug: str | None, site: ModelRecord | None = None) -> str | None:
+def _slug_refusal(run: ModelRun, slug: str | None, site: ModelRecord | None = None) -> str | None:
     holder_ids = {t.fields["slug"]: t.id for t in run.model.records if t.kind == "site" and not t.is_deleted}
     former_id = run.model.former_slugs.get(f"site/{slug}")
     holder_id = holder_ids.get(slug or "") or former_id
@@ -31,7 +31,7 @@ def _slug_refusal(run: Story, slug: str | None, site: ModelRecord | None = None)
     place=record_index,
     fields=st.fixed_dictionaries({"name": names}, optional={"slug": slugs, "description": optional_texts}),
 )
-def create_site(run: Story, by: Sender, place: int, fields: Json) -> None:
+def create_site(run: ModelRun, by: Sender, place: int, fields: Json) -> None:
     organization = run.model.pick("organization", place)
     if organization is None:
         return
@@ -44,7 +44,7 @@ def create_site(run: Story, by: Sender, place: int, fields: Json) -> None:
 
 
 @action(site=record_index, fields=_fields)
-def update_site(run: Story, by: Sender, site: int, fields: Json) -> None:
+def update_site(run: ModelRun, by: Sender, site: int, fields: Json) -> None:
     record = run.model.pick("site", site)
     if record is None:
         return
@@ -59,7 +59,7 @@ def update_site(run: Story, by: Sender, site: int, fields: Json) -> None:
 
 
 @action(site=record_index, status=_statuses)
-def publish_site(run: Story, by: Sender, site: int, status: str) -> None:
+def publish_site(run: ModelRun, by: Sender, site: int, status: str) -> None:
     record = run.model.pick("site", site)
     if record and (response := run.request(by, "update_site", record, body={"status": status})):
         record.fields |= {name: response.json[name] for name in ("homePageId", "publishedAt")}
@@ -71,7 +71,7 @@ def publish_site(run: Story, by: Sender, site: int, status: str) -> None:
 
 
 @action(weight=1, site=record_index)
-def delete_site(run: Story, by: Sender, site: int) -> None:
+def delete_site(run: ModelRun, by: Sender, site: int) -> None:
     record = run.model.pick("site", site)
     if record and run.request(by, "delete_site", record):
         run.expect_entry(by, "delete_site", record)
@@ -79,14 +79,14 @@ def delete_site(run: Story, by: Sender, site: int) -> None:
 
 
 @action(site=record_index)
-def get_site(run: Story, by: Sender, site: int) -> None:
+def get_site(run: ModelRun, by: Sender, site: int) -> None:
     record = run.model.pick("site", site)
     if record and (response := run.request(by, "get_site", record)):
         assert {n: v for n, v in record.fields.items() if n != "homePageId"}.items() <= response.json.items()
 
 
 @action(place=record_index)
-def list_sites(run: Story, by: Sender, place: int) -> None:
+def list_sites(run: ModelRun, by: Sender, place: int) -> None:
     organization = run.model.pick("organization", place)
     if organization and (response := run.request(by, "list_sites", organization, query={"limit": 100})):
         assert [item["id"] for item in response.json["items"]] == [
@@ -95,7 +95,7 @@ def list_sites(run: Story, by: Sender, place: int) -> None:
 
 
 @action(site=record_index, source=_source_paths, target=_targets)
-def create_redirect(run: Story, by: Sender, site: int, source: str, target: str) -> None:
+def create_redirect(run: ModelRun, by: Sender, site: int, source: str, target: str) -> None:
     record = run.model.pick("site", site)
     if record is None:
         return
@@ -113,7 +113,7 @@ def create_redirect(run: Story, by: Sender, site: int, source: str, target: str)
 
 
 @action(redirect=record_index, fields=optional_fields(enabled=st.booleans(), statusCode=st.sampled_from([301, 308])))
-def update_redirect(run: Story, by: Sender, redirect: int, fields: Json) -> None:
+def update_redirect(run: ModelRun, by: Sender, redirect: int, fields: Json) -> None:
     record = run.model.pick("redirect", redirect)
     if record is None:
         return
@@ -124,7 +124,7 @@ def update_redirect(run: Story, by: Sender, redirect: int, fields: Json) -> None
 
 
 @action(weight=2, redirect=record_index)
-def delete_redirect(run: Story, by: Sender, redirect: int) -> None:
+def delete_redirect(run: ModelRun, by: Sender, redirect: int) -> None:
     record = run.model.pick("redirect", redirect)
     if record and run.request(by, "delete_redirect", record.container, record):
         run.expect_entry(by, "delete_redirect", record)
@@ -132,7 +132,7 @@ def delete_redirect(run: Story, by: Sender, redirect: int) -> None:
 
 
 @action(site=record_index, menu=st.sampled_from(["main", "foot"]), name=names, page=st.none() | record_index)
-def put_navigation_menu(run: Story, by: Sender, site: int, menu: str, name: str, page: int | None) -> None:
+def put_navigation_menu(run: ModelRun, by: Sender, site: int, menu: str, name: str, page: int | None) -> None:
     record = run.model.pick("site", site)
     if record is None:
         return
@@ -167,7 +167,7 @@ def _item_summaries(menu: Json) -> list[tuple[str, str, str | None]]:
 
 
 @action(site=record_index)
-def list_navigation_menus(run: Story, by: Sender, site: int) -> None:
+def list_navigation_menus(run: ModelRun, by: Sender, site: int) -> None:
     record = run.model.pick("site", site)
     if record and (response := run.request(by, "list_navigation_menus", record, query={"limit": 100})):
         assert [item["id"] for item in response.json["items"]] == [

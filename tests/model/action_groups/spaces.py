@@ -8,7 +8,7 @@ from tests.model.action_groups.platforms import apply_set_change
 from tests.model.actions import action, names, optional_fields, optional_texts, record_index, roles, settings, slugs
 from tests.model.entities import MEMBERS, NOT_FOUND, Caller, Json, Model, ModelRecord
 from tests.model.interface import role_suffices
-from tests.model.story import Sender, Story
+from tests.model.story import ModelRun, Sender
 
 visibilities = st.sampled_from(["open", "open", "private"])
 _new = st.fixed_dictionaries(
@@ -29,7 +29,7 @@ def _slug_refusal(
 
 
 @action(platform=record_index, fields=_new)
-def create_space(run: Story, by: Sender, platform: int, fields: Json) -> None:
+def create_space(run: ModelRun, by: Sender, platform: int, fields: Json) -> None:
     container = run.model.pick("platform", platform)
     if container is None:
         return
@@ -52,7 +52,7 @@ def create_space(run: Story, by: Sender, platform: int, fields: Json) -> None:
 
 
 @action(space=record_index, fields=_fields)
-def update_space(run: Story, by: Sender, space: int, fields: Json) -> None:
+def update_space(run: ModelRun, by: Sender, space: int, fields: Json) -> None:
     record = run.model.pick("space", space)
     if record and record.container:
         refusal = _slug_refusal(run.model, record.container, fields.get("slug"), record) if "slug" in fields else None
@@ -62,7 +62,7 @@ def update_space(run: Story, by: Sender, space: int, fields: Json) -> None:
 
 
 @action(weight=1, space=record_index)
-def delete_space(run: Story, by: Sender, space: int) -> None:
+def delete_space(run: ModelRun, by: Sender, space: int) -> None:
     record = run.model.pick("space", space)
     if record and run.request(by, "delete_space", record):
         run.expect_entry(by, "delete_space", record)
@@ -70,14 +70,14 @@ def delete_space(run: Story, by: Sender, space: int) -> None:
 
 
 @action(space=record_index)
-def get_space(run: Story, by: Sender, space: int) -> None:
+def get_space(run: ModelRun, by: Sender, space: int) -> None:
     record = run.model.pick("space", space)
     if record and (response := run.request(by, "get_space", record)):
         assert response.json == record.fields or record.has_unseen_version
 
 
 @action(platform=record_index)
-def list_platform_spaces(run: Story, by: Sender, platform: int) -> None:
+def list_platform_spaces(run: ModelRun, by: Sender, platform: int) -> None:
     container = run.model.pick("platform", platform)
     if container and (response := run.request(by, "list_platform_spaces", container, query={"limit": 100})):
         caller = run.resolve_caller(by.caller_name)[0]
@@ -87,7 +87,7 @@ def list_platform_spaces(run: Story, by: Sender, platform: int) -> None:
 
 
 @action(space=record_index)
-def join_space(run: Story, by: Sender, space: int) -> None:
+def join_space(run: ModelRun, by: Sender, space: int) -> None:
     record = run.model.pick("space", space)
     if record is None:
         return
@@ -98,7 +98,7 @@ def join_space(run: Story, by: Sender, space: int) -> None:
 
 
 @action(space=record_index)
-def leave_space(run: Story, by: Sender, space: int) -> None:
+def leave_space(run: ModelRun, by: Sender, space: int) -> None:
     record = run.model.pick("space", space)
     if record is None:
         return
@@ -109,12 +109,12 @@ def leave_space(run: Story, by: Sender, space: int) -> None:
 
 
 @action(space=record_index, whom=people, role=roles)
-def update_space_member(run: Story, by: Sender, space: int, whom: str, role: str) -> None:
+def update_space_member(run: ModelRun, by: Sender, space: int, whom: str, role: str) -> None:
     if record := run.model.pick("space", space):
         set_role(run, by, "update_space_member", record, whom, role)
 
 
-def set_role(run: Story, by: Sender, operation: str, container: ModelRecord, whom: str, role: str) -> None:
+def set_role(run: ModelRun, by: Sender, operation: str, container: ModelRecord, whom: str, role: str) -> None:
     """Set the role of a person in a container. Members of its parent thereby become members of it."""
     caller, user_id = run.resolve_caller(by.caller_name)[0], run.people[whom].id
     member = run.model.membership(container, user_id)
@@ -141,7 +141,7 @@ def set_role(run: Story, by: Sender, operation: str, container: ModelRecord, who
 
 
 @action(weight=1, space=record_index, whom=people)
-def remove_space_member(run: Story, by: Sender, space: int, whom: str) -> None:
+def remove_space_member(run: ModelRun, by: Sender, space: int, whom: str) -> None:
     record = run.model.pick("space", space)
     member = record and run.model.membership(record, run.people[whom].id)
     if record and member and run.request(by, "remove_space_member", record, member):
@@ -150,7 +150,7 @@ def remove_space_member(run: Story, by: Sender, space: int, whom: str) -> None:
 
 
 @action(space=record_index)
-def list_space_members(run: Story, by: Sender, space: int) -> None:
+def list_space_members(run: ModelRun, by: Sender, space: int) -> None:
     record = run.model.pick("space", space)
     if record and (response := run.request(by, "list_space_members", record, query={"limit": 100})):
         caller = run.resolve_caller(by.caller_name)[0]
@@ -159,7 +159,7 @@ def list_space_members(run: Story, by: Sender, space: int) -> None:
 
 
 @action(space=record_index, key=module_keys, settings=settings)
-def add_space_capability(run: Story, by: Sender, space: int, key: str, settings: Json) -> None:
+def add_space_capability(run: ModelRun, by: Sender, space: int, key: str, settings: Json) -> None:
     record = run.model.pick("space", space)
     if record is None:
         return
@@ -172,7 +172,7 @@ def add_space_capability(run: Story, by: Sender, space: int, key: str, settings:
 
 
 @action(space=record_index, keys=_key_lists)
-def replace_space_capabilities(run: Story, by: Sender, space: int, keys: list[str]) -> None:
+def replace_space_capabilities(run: ModelRun, by: Sender, space: int, keys: list[str]) -> None:
     record = run.model.pick("space", space)
     body = {"capabilities": [{"capabilityKey": key} for key in keys]}
     if record and (response := run.request(by, "replace_space_capabilities", record, body=body)):
@@ -182,7 +182,7 @@ def replace_space_capabilities(run: Story, by: Sender, space: int, keys: list[st
 
 
 @action(space=record_index)
-def list_space_capabilities(run: Story, by: Sender, space: int) -> None:
+def list_space_capabilities(run: ModelRun, by: Sender, space: int) -> None:
     record = run.model.pick("space", space)
     if record and (response := run.request(by, "list_space_capabilities", record)):
         listed = {item["capabilityKey"]: item["settings"] for item in response.json["items"]}
@@ -190,7 +190,7 @@ def list_space_capabilities(run: Story, by: Sender, space: int) -> None:
 
 
 @action(space=record_index, key=module_keys, enabled=st.booleans())
-def set_module_override(run: Story, by: Sender, space: int, key: str, enabled: bool) -> None:  # noqa: FBT001 - passed by name
+def set_module_override(run: ModelRun, by: Sender, space: int, key: str, enabled: bool) -> None:  # noqa: FBT001 - passed by name
     record = run.model.pick("space", space)
     if record is None or key in record.internal["overrides"]:
         return
@@ -202,7 +202,7 @@ def set_module_override(run: Story, by: Sender, space: int, key: str, enabled: b
 
 
 @action(space=record_index, keys=_key_lists, enabled=st.booleans())
-def replace_module_overrides(run: Story, by: Sender, space: int, keys: list[str], enabled: bool) -> None:  # noqa: FBT001
+def replace_module_overrides(run: ModelRun, by: Sender, space: int, keys: list[str], enabled: bool) -> None:  # noqa: FBT001
     record = run.model.pick("space", space)
     body = {"overrides": [{"moduleId": key, "enabled": enabled} for key in keys]}
     if record and run.request(by, "replace_module_overrides", record, body=body):
@@ -211,7 +211,7 @@ def replace_module_overrides(run: Story, by: Sender, space: int, keys: list[str]
 
 
 @action(space=record_index)
-def list_effective_modules(run: Story, by: Sender, space: int) -> None:
+def list_effective_modules(run: ModelRun, by: Sender, space: int) -> None:
     """Check the modules of a space: overrides replace the platform's setting unless that is locked or missing."""
     record = run.model.pick("space", space)
     if (
@@ -230,7 +230,7 @@ def list_effective_modules(run: Story, by: Sender, space: int) -> None:
             ), item
 
 
-def _apply_added_item(run: Story, by: Sender, operation: str, space: ModelRecord, target: str) -> None:
+def _apply_added_item(run: ModelRun, by: Sender, operation: str, space: ModelRecord, target: str) -> None:
     """Record an item that was added to a record set of a space, which increases the space's version."""
     version = space.fields["version"]
     fields = run.read_as_owner(space).json

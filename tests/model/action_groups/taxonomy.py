@@ -4,8 +4,8 @@ from hypothesis import strategies as st
 
 from tests.model.actions import action, optional_texts, record_index
 from tests.model.entities import DELETED_INDEX, NOT_FOUND, Json, ModelRecord
-from tests.model.story import Sender, Story
-from tests.property.taxonomy_model import Deed, Grove
+from tests.model.story import ModelRun, Sender
+from tests.property.taxonomy_model import NodeChange, TaxonomyModel
 
 NOBODY = "01939d3c-0000-7000-8000-00000000000a"
 
@@ -15,10 +15,10 @@ strategies = st.sampled_from([None, "cascade", "reparent"])
 _entity_numbers = st.integers(0, 2)
 
 
-def taxonomy_of(platform: ModelRecord) -> Grove:
+def taxonomy_of(platform: ModelRecord) -> TaxonomyModel:
     """Return the model of a platform's taxonomy."""
-    grove = platform.internal.setdefault("taxonomy", Grove())
-    assert isinstance(grove, Grove)
+    grove = platform.internal.setdefault("taxonomy", TaxonomyModel())
+    assert isinstance(grove, TaxonomyModel)
     return grove
 
 
@@ -27,14 +27,14 @@ def model_name(node: ModelRecord) -> str:
     return str(node.internal["model_name"])
 
 
-def _predict(platform: ModelRecord, action: Deed) -> tuple[str | None, Grove]:
+def _predict(platform: ModelRecord, action: NodeChange) -> tuple[str | None, TaxonomyModel]:
     """Return the refusal of a taxonomy operation, if any, and the model after it."""
-    (result,), updated_taxonomy = taxonomy_of(platform).after(action)
+    (result,), updated_taxonomy = taxonomy_of(platform).after_changes(action)
     return (result if result[0] == "4" else None), updated_taxonomy
 
 
 @action(weight=8, platform=record_index, letter=letters, parent=parents)
-def create_taxonomy_node(run: Story, by: Sender, platform: int, letter: str, parent: int | None) -> None:
+def create_taxonomy_node(run: ModelRun, by: Sender, platform: int, letter: str, parent: int | None) -> None:
     container = run.model.pick("platform", platform)
     if container is None:
         return
@@ -59,13 +59,13 @@ def create_taxonomy_node(run: Story, by: Sender, platform: int, letter: str, par
 
 
 @action(node=record_index, letter=letters)
-def rename_taxonomy_node(run: Story, by: Sender, node: int, letter: str) -> None:
+def rename_taxonomy_node(run: ModelRun, by: Sender, node: int, letter: str) -> None:
     if record := run.model.pick("node", node):
         _update_position(run, by, record, ("rename", model_name(record), letter), {"slug": letter})
 
 
 @action(weight=6, node=record_index, parent=st.none() | st.sampled_from([0, 1, 2, 3, DELETED_INDEX]))
-def move_taxonomy_node(run: Story, by: Sender, node: int, parent: int | None) -> None:
+def move_taxonomy_node(run: ModelRun, by: Sender, node: int, parent: int | None) -> None:
     if record := run.model.pick("node", node):
         parent_record = run.model.pick("node", parent, record.container) if parent is not None else None
         body = {"parentId": parent_record.id if parent_record else None}
@@ -74,7 +74,7 @@ def move_taxonomy_node(run: Story, by: Sender, node: int, parent: int | None) ->
         )
 
 
-def _update_position(run: Story, by: Sender, record: ModelRecord, action: Deed, body: Json) -> None:
+def _update_position(run: ModelRun, by: Sender, record: ModelRecord, action: NodeChange, body: Json) -> None:
     assert record.container
     refusal, updated_taxonomy = _predict(record.container, action)
     if response := run.request(by, "update_taxonomy_node", record.container, record, body, refusal=refusal):
@@ -87,7 +87,7 @@ def _update_position(run: Story, by: Sender, record: ModelRecord, action: Deed, 
 
 
 @action(node=record_index, description=optional_texts)
-def describe_taxonomy_node(run: Story, by: Sender, node: int, description: str | None) -> None:
+def describe_taxonomy_node(run: ModelRun, by: Sender, node: int, description: str | None) -> None:
     record = run.model.pick("node", node)
     if record and (
         response := run.request(by, "update_taxonomy_node", record.container, record, {"description": description})
@@ -98,7 +98,7 @@ def describe_taxonomy_node(run: Story, by: Sender, node: int, description: str |
 
 
 @action(weight=2, node=record_index, strategy=strategies)
-def delete_taxonomy_node(run: Story, by: Sender, node: int, strategy: str | None) -> None:
+def delete_taxonomy_node(run: ModelRun, by: Sender, node: int, strategy: str | None) -> None:
     record = run.model.pick("node", node)
     if record is None or record.container is None:
         return
@@ -115,24 +115,24 @@ def delete_taxonomy_node(run: Story, by: Sender, node: int, strategy: str | None
 
 
 @action(platform=record_index)
-def list_platform_taxonomy_nodes(run: Story, by: Sender, platform: int) -> None:
+def list_platform_taxonomy_nodes(run: ModelRun, by: Sender, platform: int) -> None:
     container = run.model.pick("platform", platform)
     if container and (response := run.request(by, "list_platform_taxonomy_nodes", container, query={"limit": 100})):
         assert {item["id"]: item["path"] for item in response.json["items"]} == paths_of(run, container)
 
 
-def paths_of(run: Story, platform: ModelRecord) -> dict[str, str]:
+def paths_of(run: ModelRun, platform: ModelRecord) -> dict[str, str]:
     """Return the paths of all nodes by id."""
     paths = taxonomy_of(platform).paths
     return {node.id: paths[model_name(node)] for node in run.model.list_existing("node", platform)}
 
 
 @action(weight=6, platform=record_index, path=st.lists(letters, min_size=1, max_size=3).map("/".join))
-def resolve_taxonomy_path(run: Story, by: Sender, platform: int, path: str) -> None:
+def resolve_taxonomy_path(run: ModelRun, by: Sender, platform: int, path: str) -> None:
     container = run.model.pick("platform", platform)
     if container is None:
         return
-    node_name = taxonomy_of(container).found(path)
+    node_name = taxonomy_of(container).find_by_path(path)
     refusal = None if node_name else NOT_FOUND
     if response := run.request(by, "resolve_taxonomy_path", container, refusal=refusal, query={"path": path}):
         node_fields = response.json["node"]
@@ -141,7 +141,7 @@ def resolve_taxonomy_path(run: Story, by: Sender, platform: int, path: str) -> N
 
 
 @action(node=record_index, entity=_entity_numbers)
-def attach_taxonomy_node(run: Story, by: Sender, node: int, entity: int) -> None:
+def attach_taxonomy_node(run: ModelRun, by: Sender, node: int, entity: int) -> None:
     record = run.model.pick("node", node)
     if record is None:
         return
@@ -162,7 +162,7 @@ def attach_taxonomy_node(run: Story, by: Sender, node: int, entity: int) -> None
 
 
 @action(weight=2, attachment=record_index)
-def detach_taxonomy_node(run: Story, by: Sender, attachment: int) -> None:
+def detach_taxonomy_node(run: ModelRun, by: Sender, attachment: int) -> None:
     record = run.model.pick("attachment", attachment)
     if record and record.container:
         container = record.container.container
@@ -172,7 +172,7 @@ def detach_taxonomy_node(run: Story, by: Sender, attachment: int) -> None:
 
 
 @action(node=record_index)
-def list_node_attachments(run: Story, by: Sender, node: int) -> None:
+def list_node_attachments(run: ModelRun, by: Sender, node: int) -> None:
     record = run.model.pick("node", node)
     if record and (
         response := run.request(by, "list_node_attachments", record.container, record, query={"limit": 100})

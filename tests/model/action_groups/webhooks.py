@@ -5,14 +5,14 @@ from hypothesis import strategies as st
 from tests.model.actions import action, names, optional_fields, optional_texts, record_index
 from tests.model.entities import Json, ModelRecord
 from tests.model.interface import is_event_in_areas, readable_areas
-from tests.model.story import Sender, Story
+from tests.model.story import ModelRun, Sender
 
 events = st.sampled_from([["*"], ["*"], ["organization.*"], ["space.*", "organization.updated"], ["page.published"]])
 _webhook_fields = optional_fields(events=events, description=optional_texts, enabled=st.booleans())
 _channel_fields = optional_fields(name=names, events=events, enabled=st.booleans())
 
 
-def _check_events(run: Story, by: Sender, events: list[str]) -> tuple[str | None, list[str] | None]:
+def _check_events(run: ModelRun, by: Sender, events: list[str]) -> tuple[str | None, list[str] | None]:
     """Return the refusal of a subscription to events, if any, and the areas that the caller can subscribe to."""
     key = run.resolve_caller(by.caller_name)[0].key
     areas = readable_areas(key.fields["scopes"] if key else None)
@@ -20,7 +20,7 @@ def _check_events(run: Story, by: Sender, events: list[str]) -> tuple[str | None
     return None if are_allowed else "403 insufficient_scope", areas
 
 
-def _check_change(run: Story, by: Sender, record: ModelRecord | None, fields: Json) -> tuple[str | None, Json]:
+def _check_change(run: ModelRun, by: Sender, record: ModelRecord | None, fields: Json) -> tuple[str | None, Json]:
     """Return the refusal of a change of a subscriber, if any, and its areas if the change has an effect."""
     if record is None or all(record.fields[name] == value for name, value in fields.items()):
         return None, {}
@@ -29,7 +29,7 @@ def _check_change(run: Story, by: Sender, record: ModelRecord | None, fields: Js
 
 
 @action(place=record_index, fields=_webhook_fields)
-def create_webhook(run: Story, by: Sender, place: int, fields: Json) -> None:
+def create_webhook(run: ModelRun, by: Sender, place: int, fields: Json) -> None:
     organization = run.model.pick("organization", place)
     if organization is None:
         return
@@ -50,7 +50,7 @@ def create_webhook(run: Story, by: Sender, place: int, fields: Json) -> None:
 
 
 @action(webhook=record_index, fields=_webhook_fields)
-def update_webhook(run: Story, by: Sender, webhook: int, fields: Json) -> None:
+def update_webhook(run: ModelRun, by: Sender, webhook: int, fields: Json) -> None:
     record = run.model.pick("webhook", webhook)
     refusal, areas = _check_change(run, by, record, fields)
     if record and (response := run.request(by, "update_webhook", record.container, record, fields, refusal=refusal)):
@@ -61,7 +61,7 @@ def update_webhook(run: Story, by: Sender, webhook: int, fields: Json) -> None:
 
 
 @action(weight=1, webhook=record_index)
-def delete_webhook(run: Story, by: Sender, webhook: int) -> None:
+def delete_webhook(run: ModelRun, by: Sender, webhook: int) -> None:
     record = run.model.pick("webhook", webhook)
     if record and run.request(by, "delete_webhook", record.container, record):
         run.expect_entry(by, "delete_webhook", record)
@@ -69,7 +69,7 @@ def delete_webhook(run: Story, by: Sender, webhook: int) -> None:
 
 
 @action(webhook=record_index)
-def rotate_webhook_secret(run: Story, by: Sender, webhook: int) -> None:
+def rotate_webhook_secret(run: ModelRun, by: Sender, webhook: int) -> None:
     record = run.model.pick("webhook", webhook)
     if record and (response := run.request(by, "rotate_webhook_secret", record.container, record, {"graceHours": 0})):
         record.fields["failingSince"] = response.json["failingSince"]
@@ -80,7 +80,7 @@ def rotate_webhook_secret(run: Story, by: Sender, webhook: int) -> None:
 
 
 @action(webhook=record_index)
-def test_webhook(run: Story, by: Sender, webhook: int) -> None:
+def test_webhook(run: ModelRun, by: Sender, webhook: int) -> None:
     record = run.model.pick("webhook", webhook)
     if record and (response := run.request(by, "test_webhook", record.container, record)):
         assert response.json["delivered"] == (run.endpoints.state == "well")
@@ -89,7 +89,7 @@ def test_webhook(run: Story, by: Sender, webhook: int) -> None:
 
 
 @action(place=record_index)
-def list_webhooks(run: Story, by: Sender, place: int) -> None:
+def list_webhooks(run: ModelRun, by: Sender, place: int) -> None:
     organization = run.model.pick("organization", place)
     if organization and (response := run.request(by, "list_webhooks", organization, query={"limit": 100})):
         listed = [(item["id"], item["url"], item["events"], item["secret"]) for item in response.json["items"]]
@@ -100,7 +100,7 @@ def list_webhooks(run: Story, by: Sender, place: int) -> None:
 
 
 @action(place=record_index, fields=_channel_fields)
-def create_integration_channel(run: Story, by: Sender, place: int, fields: Json) -> None:
+def create_integration_channel(run: ModelRun, by: Sender, place: int, fields: Json) -> None:
     organization = run.model.pick("organization", place)
     if organization is None:
         return
@@ -118,7 +118,7 @@ def create_integration_channel(run: Story, by: Sender, place: int, fields: Json)
 
 
 @action(channel=record_index, fields=_channel_fields)
-def update_integration_channel(run: Story, by: Sender, channel: int, fields: Json) -> None:
+def update_integration_channel(run: ModelRun, by: Sender, channel: int, fields: Json) -> None:
     record = run.model.pick("channel", channel)
     if record is None:
         return
@@ -129,7 +129,7 @@ def update_integration_channel(run: Story, by: Sender, channel: int, fields: Jso
 
 
 @action(weight=1, channel=record_index)
-def delete_integration_channel(run: Story, by: Sender, channel: int) -> None:
+def delete_integration_channel(run: ModelRun, by: Sender, channel: int) -> None:
     record = run.model.pick("channel", channel)
     if record and run.request(by, "delete_integration_channel", record.container, record):
         run.expect_entry(by, "delete_integration_channel", record)
