@@ -51,7 +51,7 @@ pytest: .venv/installed .venv-emulator/installed $(NODE:%=%/node_modules/install
 MINUTES ?= 10
 .PHONY: explore
 explore: .venv/installed ## run random model-based tests until one fails (MINUTES=10)
-	EXPLORE_MINUTES=$(MINUTES) $(BIN)/python -m pytest --no-cov -q --show-capture=no tests/model/test_stories.py -k matches_the_model
+	EXPLORE_MINUTES=$(MINUTES) $(BIN)/python -m pytest --no-cov -q --show-capture=no tests/model/test_model.py -k matches_the_model
 
 .PHONY: measure
 measure: .venv/installed ## count the AWS calls of each operation as a tenant grows (3 minutes)

@@ -11,8 +11,9 @@ import hypothesis
 import pytest
 
 from chalicelib.kernel.core.settings import settings
-from tests.harness import cloud
+from tests.harness import memory_aws
 from tests.harness.api import ApiClient
+from tests.harness.cached_scenarios import cached_scenario
 from tests.harness.callers import Issuer, Person
 from tests.harness.clock import Clock
 from tests.harness.conflicts import Conflicts, conflicting_transactions
@@ -21,7 +22,6 @@ from tests.harness.mailbox import SENDER, Mailbox
 from tests.harness.nameserver import Nameserver
 from tests.harness.organizations import CreatedOrganization, add_organization_member, create_organization
 from tests.harness.receiver import Receiver
-from tests.harness.scenes import cached_scenario
 from tests.harness.workers import Workers
 
 if TYPE_CHECKING:
@@ -89,13 +89,13 @@ def issuer(tmp_path_factory: pytest.TempPathFactory) -> Issuer:
 @pytest.fixture(scope="module")
 def _aws_in_memory(issuer: Issuer) -> Iterator[None]:
     assert issuer.jwks.exists()
-    with cloud.aws_in_memory():
+    with memory_aws.aws_in_memory():
         yield
 
 
 @pytest.fixture
 def _aws(_aws_in_memory: None) -> None:
-    cloud.reset()
+    memory_aws.reset()
 
 
 @pytest.fixture

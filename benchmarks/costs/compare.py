@@ -10,8 +10,8 @@ from benchmarks.costs import meter
 from benchmarks.costs.measuring import SAMPLE, Bench
 from benchmarks.costs.meter import Call
 from infrastructure import resources
-from tests.harness import cloud, snapshots
-from tests.harness.cloud import PREFIX
+from tests.harness import memory_aws, snapshots
+from tests.harness.memory_aws import PREFIX
 
 _SIGNED: Final = "AWS4-HMAC-SHA256 Credential=local/20260101/us/dynamodb/aws4_request, SignedHeaders=, Signature"
 
@@ -32,7 +32,7 @@ def compared(bench: Bench, url: str) -> list[tuple[str, str, Units, Units]]:
         _ask(url, "DeleteTable", {"TableName": PREFIX}, missing_is_fine=True)
         _ask(url, "CreateTable", resources.table(PREFIX))
         for item in snapshots.items_by_key().values():
-            _ask(url, "PutItem", {"TableName": PREFIX, "Item": cloud.to_wire_json(item)})
+            _ask(url, "PutItem", {"TableName": PREFIX, "Item": memory_aws.to_wire_json(item)})
         with meter.remembered() as calls:
             bench.perform(operation)
         rows += [(operation, call.name, call.units, _consumed(url, call)) for call in calls]
@@ -46,9 +46,9 @@ def _consumed(url: str, call: Call) -> Units:
     answers = []
     for before, after in call.items:
         if after:
-            answers.append(_ask(url, "PutItem", request | {"Item": cloud.to_wire_json(after)}))
+            answers.append(_ask(url, "PutItem", request | {"Item": memory_aws.to_wire_json(after)}))
         elif before:
-            key = cloud.to_wire_json({name: before[name] for name in ("pk", "sk")})
+            key = memory_aws.to_wire_json({name: before[name] for name in ("pk", "sk")})
             answers.append(_ask(url, "DeleteItem", request | {"Key": key}))
     of_table, of_indexes = zip(*map(_units, answers), strict=True)
     return sum(of_table), sum(of_indexes)

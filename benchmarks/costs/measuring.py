@@ -13,7 +13,7 @@ from benchmarks.costs.meter import Spent, metered, watch
 from chalicelib.entrypoints.catalogue import operations
 from chalicelib.kernel.operations.operation import Operation
 from tests.catalogue.examples import registry
-from tests.catalogue.solo_operations import standalone_tenant
+from tests.catalogue.standalone_tenant import standalone_tenant
 from tests.catalogue.tenant_fixture import TenantFixture
 from tests.harness import snapshots
 from tests.harness.api import ApiResponse

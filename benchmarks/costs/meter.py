@@ -15,7 +15,7 @@ from typing import Any, Final
 from benchmarks.costs import sizes
 from chalicelib.kernel.core import aws
 from chalicelib.kernel.storage.table import MAX_PARALLEL_READS
-from tests.harness import cloud, snapshots
+from tests.harness import memory_aws, snapshots
 
 COUNTED: Final = ("read", "written", "indexed", "standard", "fifo", "puts", "gets", "keys", "mails")
 """What of it is a number that adds up, but for time."""
@@ -82,7 +82,7 @@ class Call:
     name: str
     asked: Mapping[str, Any]
     units: tuple[float, float]
-    items: tuple[tuple[cloud.Item | None, cloud.Item | None], ...] = ()
+    items: tuple[tuple[memory_aws.Item | None, memory_aws.Item | None], ...] = ()
 
 
 @contextmanager
@@ -208,8 +208,8 @@ def _count_writes(spent: Spent, actions: list[Mapping[str, Any]]) -> None:
             spent.indexed += sizes.index_units(before, after)
 
 
-def _standing(action: Mapping[str, Any]) -> cloud.Item | None:
+def _standing(action: Mapping[str, Any]) -> memory_aws.Item | None:
     """Return the item that an action of a transaction is about, as it stands in the table now."""
     (details,) = action.values()
     key = details.get("Key") or details["Item"]
-    return cloud.get_item(key["pk"]["S"], key["sk"]["S"])
+    return memory_aws.get_item(key["pk"]["S"], key["sk"]["S"])

@@ -24,8 +24,8 @@ from benchmarks.deliveries import document
 from benchmarks.log_scale.results import circumstances
 from chalicelib.kernel.core.clock import timestamp_ms
 from local.server.run import free_port
-from tests.emulator.people import ApiClient
-from tests.emulator.stage import LocalStage
+from tests.emulator.api_clients import ApiClient
+from tests.emulator.local_stage import LocalStage
 from tests.harness.receiver import NO_REPLY, Receiver, Reply, ReceivedRequest
 
 _DEAD_ONE_IN: Final = 10

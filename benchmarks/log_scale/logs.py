@@ -24,7 +24,7 @@ from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage import table
 from tests.catalogue.tenant_fixture import put_records, put_items
 from tests.harness.callers import Person
-from tests.harness.entries import build_pending_items
+from tests.harness.pending_entries import build_pending_items
 from tests.harness.stored_records import new_record_fields
 
 _BEGAN_MS: Final = timestamp_ms("2024-11-01T00:00:00Z")

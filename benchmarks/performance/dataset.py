@@ -11,7 +11,7 @@ from moto.dynamodb.models.dynamo_type import DynamoType, Item, LimitedSizeDict
 
 from tests.catalogue.examples.registry import add_feature_neighbours
 from tests.catalogue.tenant_fixture import TenantFixture
-from tests.harness import cloud, snapshots
+from tests.harness import memory_aws, snapshots
 from tests.harness.snapshots import Snapshot
 
 FEW: Final = 10
@@ -48,7 +48,7 @@ def among(few: Snapshot, alone: Snapshot, feature: str, world: TenantFixture, nu
     snapshots.restore_snapshot(alone)
     before = set(snapshots.items_by_key())
     add_feature_neighbours(_NEIGHBORS.get(feature, feature), world, FEW)
-    held: Any = cloud.get_table().items
+    held: Any = memory_aws.get_table().items
     keys = [(pk, sk) for pk in held for sk in held[pk] if (pk.value, sk.value) not in before]
     put = [held[pk][sk] for pk, sk in keys if _OF_A_SET not in sk.value]
     many = {pk: dict(partition) for pk, partition in few.items()}

@@ -28,9 +28,9 @@ from benchmarks.log_scale.results import circumstances
 from benchmarks.performance import document
 from benchmarks.performance.load_section import written
 from chalicelib.kernel.core.clock import timestamp_ms
-from tests.emulator.outside import LogEntry, list_entries, wait_until_appended, read_verified_log
-from tests.emulator.people import ApiClient
-from tests.emulator.stage import LocalStage
+from tests.emulator.log_reader import LogEntry, list_entries, wait_until_appended, read_verified_log
+from tests.emulator.api_clients import ApiClient
+from tests.emulator.local_stage import LocalStage
 from tests.harness.receiver import Receiver, Reply
 from tests.harness.waiting import wait_until
 

@@ -29,8 +29,8 @@ from benchmarks.performance.noisy_neighbor_section import written
 from local.server.emulator import answers
 from local.server.processes import Child, start, stop
 from local.server.run import free_port
-from tests.emulator.people import ApiClient
-from tests.emulator.stage import LocalStage, process_environment
+from tests.emulator.api_clients import ApiClient
+from tests.emulator.local_stage import LocalStage, process_environment
 from tests.harness.waiting import wait_until
 
 SETTING: Final = 600

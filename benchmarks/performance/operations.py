@@ -21,9 +21,9 @@ from chalicelib.entrypoints.catalogue import operations
 from chalicelib.kernel.core import aws
 from chalicelib.kernel.operations.operation import Operation
 from tests.catalogue.examples.registry import add_neighbours, get_feature, call_operation
-from tests.catalogue.solo_operations import standalone_tenant
+from tests.catalogue.standalone_tenant import standalone_tenant
 from tests.catalogue.tenant_fixture import TenantFixture
-from tests.harness import calls, snapshots
+from tests.harness import aws_calls, snapshots
 from tests.harness.snapshots import Snapshot
 
 SIZES: Final = (FEW, 1_000, 10_000)
@@ -44,7 +44,7 @@ def rows(world: TenantFixture, sizes: Iterable[int]) -> Iterator[tuple[str, list
     """Yield each operation with its figures at these sizes. What is beside other features' examples stays the same."""
     world.workers.run_until_idle()
     aws.reset_clients()
-    calls.watch_clients()
+    aws_calls.watch_clients()
     watch_too()
     alone = snapshots.take_snapshot()
     add_neighbours(world, FEW)
@@ -81,7 +81,7 @@ def figures(operation: Operation, world: TenantFixture, table: Snapshot) -> Figu
     }
 
 
-def _trips(made: Iterable[calls.Call]) -> int:
+def _trips(made: Iterable[aws_calls.Call]) -> int:
     """Return how often something was waited for: once for all that is asked side by side."""
     return sum(1 if parallel else len([*run]) for parallel, run in groupby(made, lambda call: call.is_concurrent))
 

@@ -27,8 +27,8 @@ from benchmarks.soak.journal import History
 from benchmarks.soak.record_types import KINDS
 from benchmarks.soak.tenants import Tenant
 from chalicelib.kernel.core.clock import timestamp_ms
-from tests.emulator.outside import list_entries
-from tests.emulator.stage import LocalStage
+from tests.emulator.log_reader import list_entries
+from tests.emulator.local_stage import LocalStage
 from tests.harness.receiver import Receiver, Reply, ReceivedRequest
 
 _PAUSES: Final = (5.0, 40.0)

@@ -10,8 +10,8 @@ import boto3
 import httpx
 
 from benchmarks.soak.tenants import Tenant
-from tests.emulator.outside import list_items
-from tests.emulator.stage import LocalStage
+from tests.emulator.log_reader import list_items
+from tests.emulator.local_stage import LocalStage
 from tests.harness.receiver import Receiver
 
 _LOOK_SECONDS: Final = 0.5

@@ -12,7 +12,7 @@ from typing import Final
 
 import httpx
 
-from tests.emulator.stage import LocalStage
+from tests.emulator.local_stage import LocalStage
 
 _MODULES: Final = {"service": "local.server.api", "workers": "local.server.event_source_emulator"}
 _LOOK_SECONDS: Final = 0.02

@@ -9,7 +9,7 @@ from uuid import UUID
 import httpx
 
 from benchmarks.soak.journal import MUTATING, History, ReceivedEvent, StoredRecord
-from tests.emulator.people import ApiClient
+from tests.emulator.api_clients import ApiClient
 
 _MOST_TRIES: Final = 40
 _PAUSE_SECONDS: Final = 0.25

@@ -16,9 +16,9 @@ from httpx import Response
 from benchmarks.soak.journal import History, StoredRecord
 from benchmarks.soak.record_types import KINDS, Kind
 from benchmarks.soak.requests import Asking
-from tests.emulator.outside import list_items
-from tests.emulator.people import ApiClient
-from tests.emulator.stage import LocalStage
+from tests.emulator.log_reader import list_items
+from tests.emulator.api_clients import ApiClient
+from tests.emulator.local_stage import LocalStage
 
 _MOST_OF_A_KIND: Final = 30
 _OK, _CREATED, _NO_CONTENT, _NOT_FOUND, _STALE = 200, 201, 204, 404, 412

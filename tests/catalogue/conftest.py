@@ -12,7 +12,7 @@ from tests.harness.api import ApiClient
 from tests.harness.callers import Issuer, Person
 from tests.harness.external_servers import stub_external_servers
 from tests.harness.log_fields import log_record_errors
-from tests.harness.log_lines import capture_log_records
+from tests.harness.log_records import capture_log_records
 from tests.harness.mailbox import Mailbox
 from tests.harness.workers import Workers
 

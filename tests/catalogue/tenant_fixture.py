@@ -11,7 +11,7 @@ from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Entity, Item
 from chalicelib.kernel.storage.writes import Write
-from tests.harness import callers, research
+from tests.harness import callers, research_records
 from tests.harness.api import ApiClient
 from tests.harness.callers import Issuer, Person
 from tests.harness.channels import create_channel
@@ -32,7 +32,7 @@ from tests.harness.platforms import (
     create_space,
 )
 from tests.harness.redirects import CreatedRedirect, create_redirect
-from tests.harness.reference import load_small_dataset
+from tests.harness.reference_data import load_small_dataset
 from tests.harness.sites import CreatedPage, CreatedSite, create_published_page, create_site, update_page
 from tests.harness.stored_records import new_record_fields
 from tests.harness.taxonomy import CreatedAttachment, CreatedNode, create_attachment, create_node_chain
@@ -222,7 +222,7 @@ class TenantFixture:
                 accept_invitation(api, create_invitation(api, organization, person, role=role), person)
             add_platform_member(organization.platform, people.editor, Role.EDITOR)
             add_space_member(organization.space, people.editor, Role.EDITOR)
-            put_records(research.build_research_records(people.owner))
+            put_records(research_records.build_research_records(people.owner))
             workers.run_until_idle()
         load_small_dataset()
         with backdate(minutes=1):

@@ -15,8 +15,8 @@ from tests.catalogue.conftest import RestoreTenant
 from tests.catalogue.examples.registry import add_neighbours, call_operation, get_caller, get_example
 from tests.catalogue.tenant_fixture import TenantFixture
 from tests.harness.api import ApiClient
-from tests.harness.by_operation import parametrize_operations
 from tests.harness.conformance import openapi_document
+from tests.harness.parametrize_operations import parametrize_operations
 
 READABLE_OR_BROWSER_HEADERS: Final = {
     "cache-control",

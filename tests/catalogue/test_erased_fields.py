@@ -26,8 +26,8 @@ NOT_CALLED: Final = ("erase_person", "transfer_ownership", "delete_organization"
 """Operations that would remove the organization, or the owner from it, too early."""
 
 COVERED_ELSEWHERE: Final = {
-    "organization.invitation.answered_by": "tests/http/test_erasures_in_records.py::TestInvitedPerson",
-    "platform.invitation.answered_by": "tests/http/test_erasures_in_platforms.py",
+    "organization.invitation.answered_by": "tests/http/privacy/test_erasure_in_tenancy_records.py::TestInvitedPerson",
+    "platform.invitation.answered_by": "tests/http/privacy/test_erasure_in_platforms.py",
     "organization.departure.user_id": "a revocation marker, which is removed with the memberships that it revokes",
     "platform.departure.user_id": "a revocation marker, which is removed with the memberships that it revokes",
 }

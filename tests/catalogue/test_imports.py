@@ -12,9 +12,9 @@ from chalicelib.kernel.storage.entity import KINDS
 from tests.catalogue.examples.registry import call_operation
 from tests.catalogue.tenant_fixture import TenantFixture
 from tests.conftest import SettingsOverride
-from tests.harness.by_operation import parametrize_operations
 from tests.harness.data_keys import PLACEHOLDER_KEY_SETTINGS
 from tests.harness.fresh_process import run_in_fresh_process
+from tests.harness.parametrize_operations import parametrize_operations
 
 LAZY_MODULES: Final = (
     *("cryptography", "jwt", "dns", "jinja2", "markdown", "markdown_it", "nh3", "idna", "tzdata", "httpx", "requests"),

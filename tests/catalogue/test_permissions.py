@@ -20,10 +20,10 @@ from tests.catalogue.examples.registry import call_operation, get_example
 from tests.catalogue.tenant_fixture import TenantFixture
 from tests.harness import callers
 from tests.harness.api import ApiResponse
-from tests.harness.by_operation import parametrize_operations
 from tests.harness.callers import Issuer
 from tests.harness.clock import Clock
 from tests.harness.organizations import create_api_key
+from tests.harness.parametrize_operations import parametrize_operations
 
 _AREAS: Final = tuple(area.name for area in scope_areas())
 

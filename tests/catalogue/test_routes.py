@@ -12,7 +12,7 @@ from chalicelib.kernel.operations.access_rules import Caller, RequireRole
 from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.permissions.roles import Role, all_scopes
 from local.generators import generate
-from tests.harness.by_operation import parametrize_operations
+from tests.harness.parametrize_operations import parametrize_operations
 
 IRREGULAR_PARTICIPLES: Final = frozenset({"sent", "resent", "left", "set", "reset", "withdrawn", "begun"})
 """Past participles that do not end with -ed."""

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 import pytest
 
 from local.server.issuer import Issuer
-from tests.deployed.account import EmulatedAccount
 from tests.deployed.deployment import Deployment
+from tests.deployed.emulated_account import EmulatedAccount
 from tests.deployed.external_server import ExternalServer
+from tests.emulator.api_clients import ApiClient
 from tests.emulator.conftest import create_client
-from tests.emulator.people import ApiClient
 
 __all__ = ["create_client"]
 

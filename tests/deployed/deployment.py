@@ -13,7 +13,7 @@ from infrastructure.names import Stage
 from infrastructure.resources import queue_name
 from local.paths import write_private
 from local.server.issuer import AUDIENCE, ISSUER
-from tests.deployed.account import REGION, EmulatedAccount
+from tests.deployed.emulated_account import REGION, EmulatedAccount
 from tests.harness import project_copies
 from tests.harness.waiting import wait_until
 

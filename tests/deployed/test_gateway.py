@@ -10,8 +10,8 @@ import pytest
 from chalicelib.kernel.core.version import API_VERSION
 from local.paths import ROOT
 from tests.deployed.deployment import Deployment
-from tests.deployed.runtime import RUNTIME_MODULES, list_installed_modules
-from tests.emulator.people import ApiClient
+from tests.deployed.lambda_runtime import RUNTIME_MODULES, list_installed_modules
+from tests.emulator.api_clients import ApiClient
 
 pytestmark = [pytest.mark.emulator, pytest.mark.xdist_group("deployed")]
 

@@ -14,11 +14,11 @@ from chalicelib.kernel.operations.operation import Operation
 from local.generators.markdown import code, table
 from local.paths import ROOT
 from tests.catalogue.examples.registry import call_operation
-from tests.catalogue.solo_operations import standalone_tenant
+from tests.catalogue.standalone_tenant import standalone_tenant
 from tests.catalogue.tenant_fixture import TenantFixture
 from tests.docs.keys import fixed, item_name, partition
 from tests.harness import snapshots
-from tests.harness.calls import Call
+from tests.harness.aws_calls import Call
 
 FILE: Final = ROOT / "docs" / "reference" / "access-patterns.md"
 

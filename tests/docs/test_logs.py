@@ -16,7 +16,7 @@ from local.paths import ROOT
 from tests.conftest import SettingsOverride
 from tests.harness.api import ApiClient
 from tests.harness.log_fields import LOGS_DOCUMENT, documented_fields, log_record_errors
-from tests.harness.log_lines import capture_log_records
+from tests.harness.log_records import capture_log_records
 from tests.harness.organizations import CreatedOrganization
 from tests.harness.receiver import Receiver
 from tests.harness.webhooks import create_webhook, rename_organization

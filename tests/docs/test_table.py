@@ -33,17 +33,17 @@ from local.paths import ROOT
 from tests.catalogue.tenant_fixture import put_records
 from tests.conftest import SettingsOverride
 from tests.docs.keys import pattern
-from tests.harness import cloud, research
+from tests.harness import memory_aws, research_records
 from tests.harness.api import ApiClient
 from tests.harness.callers import Person
 from tests.harness.channels import create_channel
-from tests.harness.cloud import all_items
 from tests.harness.domains import set_domain_state
 from tests.harness.exports import create_export
 from tests.harness.external_servers import reject_deliveries
 from tests.harness.invitations import create_invitation
 from tests.harness.leads import create_lead
 from tests.harness.mailbox import Mailbox
+from tests.harness.memory_aws import all_items
 from tests.harness.menus import page_item, put_menu
 from tests.harness.organizations import CreatedOrganization, create_api_key
 from tests.harness.platforms import (
@@ -150,7 +150,7 @@ def a_researcher(organization: CreatedOrganization) -> dict[str, str]:
 
 def set_aside(log: str) -> None:
     """Let the ledger find something in a log's outbox that nobody has committed."""
-    cloud.put_item({"pk": f"Q#{log}", "sk": "forged"})
+    memory_aws.put_item({"pk": f"Q#{log}", "sk": "forged"})
     ledger.append_pending(log)
 
 
@@ -175,11 +175,11 @@ def research_is_there(ada: Person) -> None:
     """Let there be an artefact that is stale, its output, and what a source's pace and an edition's count are."""
     changes = UnitOfWork(now())
     known = {"researcher_ids": ["0000-0002-1825-0097"]}
-    for record in research.build_research_records(ada):
+    for record in research_records.build_research_records(ada):
         changes.create(record.replace(**known) if not isinstance(record, ResearchJob) else record)
     changes.add_write(count_edition_outputs(PUBLIC_LIBRARY_ID, "neurips-2025", 1))
     changes.commit()
-    stale = Artefact.from_item(table.get(Artefact.make_item_key(id=research.ARTEFACT_ID)) or {})
+    stale = Artefact.from_item(table.get(Artefact.make_item_key(id=research_records.ARTEFACT_ID)) or {})
     changes = UnitOfWork(now())
     changes.update(stale, is_stale=True)
     changes.commit()

@@ -19,7 +19,7 @@ from chalicelib.features.audit.exports.logic.verify import (
     read_record,
 )
 from tests.harness import rfc6962
-from tests.harness.offline import (
+from tests.harness.exported_logs import (
     KEY,
     ORIGIN,
     PUBLIC_KEY,

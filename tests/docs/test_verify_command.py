@@ -15,10 +15,10 @@ from chalicelib.features.audit.exports.logic import verify
 from chalicelib.features.audit.exports.logic.entry_formats import file_header
 from chalicelib.features.audit.exports.logic.verify import Broken, MerkleTree, main, read_lines
 from local.paths import ROOT
-from tests.harness import exports, logs
+from tests.harness import audit_logs, exports
 from tests.harness.api import ApiClient
 from tests.harness.clock import Clock
-from tests.harness.offline import (
+from tests.harness.exported_logs import (
     ORIGIN,
     PUBLIC_KEY,
     SAMPLE_LINES,
@@ -193,14 +193,14 @@ class TestTheServicesOwnExports:
     def kept(self, api: ApiClient, organization: CreatedOrganization, workers: Workers, tmp_path: Path) -> list[str]:
         """The words by which an export is held against a checkpoint that was kept."""
         workers.deliver()
-        (tmp_path / "checkpoint").write_text(logs.verify_integrity(api, organization)["checkpoint"])
+        (tmp_path / "checkpoint").write_text(audit_logs.verify_integrity(api, organization)["checkpoint"])
         key = api.get("/status").json["auditPublicKey"]
         return [str(tmp_path / "export"), "--checkpoint", str(tmp_path / "checkpoint"), "--public-key", key]
 
     def test_an_export_in_one_answer_is_proven_up_to_the_checkpoint(
         self, api: ApiClient, organization: CreatedOrganization, kept: list[str], capsys: Captured
     ) -> None:
-        size = logs.verify_integrity(api, organization)["treeSize"]
+        size = audit_logs.verify_integrity(api, organization)["treeSize"]
         api.patch(organization.path, caller=organization.owner, json={"name": "Later, and not in the tree yet"})
         export_to(kept[0], api, organization)
         ended, said = run(kept, capsys)

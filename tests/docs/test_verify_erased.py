@@ -12,11 +12,11 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from chalicelib.features.audit.exports.logic.verify import main
 from tests.conftest import SettingsOverride
-from tests.harness import logs
+from tests.harness import audit_logs
 from tests.harness.api import ApiClient
 from tests.harness.clock import Clock
 from tests.harness.erasures import complete_erasure
-from tests.harness.offline import (
+from tests.harness.exported_logs import (
     KEY,
     LOG_ID,
     SAMPLE_LINES,
@@ -201,7 +201,7 @@ class TestTheServicesOwnLog:
             workers.run_until_idle()
             export = api.get(f"{organization.path}/audit-log/export", caller=organization.owner)
             (tmp_path / "export").write_text(export.text, encoding="utf-8", newline="")
-            (tmp_path / "checkpoint").write_text(logs.verify_integrity(api, organization)["checkpoint"])
+            (tmp_path / "checkpoint").write_text(audit_logs.verify_integrity(api, organization)["checkpoint"])
             keys = api.get("/status").json["auditPublicKeys"]
             given = [word for key in keys for word in ("--public-key", key)]
             return [str(tmp_path / "export"), "--checkpoint", str(tmp_path / "checkpoint"), *given]
@@ -218,7 +218,7 @@ class TestTheServicesOwnLog:
     def test_signs_what_is_left_and_shows_it_nowhere_else(
         self, api: ApiClient, organization: CreatedOrganization, gone: int
     ) -> None:
-        entries = logs.list_entries(api, organization)
+        entries = audit_logs.list_entries(api, organization)
         signed = [entry for entry in entries if "erasureSignature" in (entry["integrity"] or {})]
         assert [entry["sequence"] for entry in signed] == [e["sequence"] for e in entries if "erased" in e]
         assert len(signed) == gone > 0
@@ -229,7 +229,7 @@ class TestTheServicesOwnLog:
             f"{organization.path}/audit-log/export", caller=organization.owner, query={"format": "csv"}
         ).text
         assert table.count(',"true"\r\n') == gone
-        signed = [entry["integrity"].get("erasureSignature") for entry in logs.list_entries(api, organization)]
+        signed = [entry["integrity"].get("erasureSignature") for entry in audit_logs.list_entries(api, organization)]
         assert not any(signature in table for signature in signed if signature)
 
     def test_can_not_be_passed_off_as_erased(self, words: Callable[[], list[str]], gone: int, capsys: Captured) -> None:
@@ -284,11 +284,11 @@ class TestTheServicesOwnLog:
     ) -> None:
         workers.run_until_idle()
         *_, member = api.get_items(f"{organization.path}/members", caller=organization.owner)
-        named = next(e for e in logs.list_entries(api, organization)[::-1] if member["userId"] in json.dumps(e))
-        stored = logs.entry_item(organization, named["sequence"])
-        logs.alter_item(stored, body=stored["body"].replace(b'"type":"organization', b'"type":"organisation'))
+        named = next(e for e in audit_logs.list_entries(api, organization)[::-1] if member["userId"] in json.dumps(e))
+        stored = audit_logs.entry_item(organization, named["sequence"])
+        audit_logs.alter_item(stored, body=stored["body"].replace(b'"type":"organization', b'"type":"organisation'))
         complete_erasure(api, workers, clock, organization, userId=member["userId"])
-        shown = next(e for e in logs.list_entries(api, organization) if e["id"] == named["id"])
+        shown = next(e for e in audit_logs.list_entries(api, organization) if e["id"] == named["id"])
         assert (shown["erased"], shown["integrity"]["erasureSignature"]) == (True, None)
         given = words()
         capsys.readouterr()

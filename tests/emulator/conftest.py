@@ -5,9 +5,9 @@ from contextlib import ExitStack
 
 import pytest
 
-from tests.emulator.people import ApiClient
-from tests.emulator.process import KillableProcesses
-from tests.emulator.stage import LocalStage
+from tests.emulator.api_clients import ApiClient
+from tests.emulator.killable_processes import KillableProcesses
+from tests.emulator.local_stage import LocalStage
 
 ClientFactory = Callable[[str], ApiClient]
 AddMember = Callable[[str, ApiClient, str], None]

@@ -9,9 +9,9 @@ from typing import Final
 import httpx
 import pytest
 
+from tests.emulator.api_clients import ApiClient, run_concurrently
 from tests.emulator.conftest import AddMember, ClientFactory
-from tests.emulator.outside import list_entries, list_items, read_verified_log
-from tests.emulator.people import ApiClient, run_concurrently
+from tests.emulator.log_reader import list_entries, list_items, read_verified_log
 from tests.harness.invitations import ACCEPTANCE_PATH, token_from_link
 
 pytestmark = [pytest.mark.emulator, pytest.mark.xdist_group("emulator")]

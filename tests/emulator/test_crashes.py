@@ -4,9 +4,9 @@ from typing import Final
 
 import pytest
 
-from tests.emulator.process import KillableProcesses, KillPoint, create_step
-from tests.emulator.stage import LocalStage
-from tests.emulator.world import Mutation, Scenario
+from tests.emulator.crash_scenarios import Mutation, Scenario
+from tests.emulator.killable_processes import KillableProcesses, KillPoint, create_step
+from tests.emulator.local_stage import LocalStage
 
 pytestmark = [pytest.mark.emulator, pytest.mark.xdist_group("emulator")]
 

@@ -10,10 +10,10 @@ from typing import Any, Final
 
 import pytest
 
-from tests.emulator.people import run_concurrently
-from tests.emulator.process import KillableProcesses, KillPoint, Step, create_step
-from tests.emulator.stage import LocalStage
-from tests.emulator.world import RECOVERY_SECONDS, Scenario
+from tests.emulator.api_clients import run_concurrently
+from tests.emulator.crash_scenarios import RECOVERY_SECONDS, Scenario
+from tests.emulator.killable_processes import KillableProcesses, KillPoint, Step, create_step
+from tests.emulator.local_stage import LocalStage
 from tests.harness.rfc6962 import tree_root
 
 pytestmark = [pytest.mark.emulator, pytest.mark.xdist_group("emulator")]

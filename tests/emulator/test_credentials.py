@@ -13,10 +13,10 @@ import pytest
 
 from local.server.issuer import Person
 from local.server.run import free_port
+from tests.emulator.api_clients import ApiClient, sign_token
 from tests.emulator.conftest import ClientFactory
-from tests.emulator.outside import read_verified_log
-from tests.emulator.people import ApiClient, sign_token
-from tests.emulator.stage import LocalStage
+from tests.emulator.local_stage import LocalStage
+from tests.emulator.log_reader import read_verified_log
 from tests.harness.threaded_servers import serve_in_thread
 from tests.harness.waiting import wait_until
 

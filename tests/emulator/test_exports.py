@@ -11,9 +11,9 @@ import httpx
 import pytest
 
 from chalicelib.features.audit.exports.logic.verify import read_checkpoint, read_evidence, verify
+from tests.emulator.api_clients import ApiClient
 from tests.emulator.conftest import ClientFactory
-from tests.emulator.outside import wait_until_appended
-from tests.emulator.people import ApiClient
+from tests.emulator.log_reader import wait_until_appended
 from tests.harness.waiting import wait_until
 
 pytestmark = [pytest.mark.emulator, pytest.mark.xdist_group("emulator")]

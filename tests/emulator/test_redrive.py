@@ -10,9 +10,9 @@ import pytest
 
 from local.paths import ROOT
 from tests.emulator.conftest import ClientFactory
-from tests.emulator.outside import wait_until_appended
-from tests.emulator.stage import LocalStage, process_environment
-from tests.harness.cloud import REGION
+from tests.emulator.local_stage import LocalStage, process_environment
+from tests.emulator.log_reader import wait_until_appended
+from tests.harness.memory_aws import REGION
 from tests.harness.waiting import wait_until
 
 pytestmark = [pytest.mark.emulator, pytest.mark.xdist_group("emulator")]

@@ -15,8 +15,8 @@ from local.seed.callers import Caller, Json, Service
 from local.seed.content.company import OWNER
 from local.seed.organization import named
 from local.server.issuer import Issuer
-from tests.emulator.stage import LocalStage, process_environment
-from tests.harness.seeded import read_all_records
+from tests.emulator.local_stage import LocalStage, process_environment
+from tests.harness.seeded_service import read_all_records
 
 pytestmark = [pytest.mark.emulator, pytest.mark.xdist_group("emulator")]
 

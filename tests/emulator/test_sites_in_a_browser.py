@@ -6,9 +6,9 @@ from typing import Any, Final
 import pytest
 from selenium.webdriver import Chrome
 
+from tests.emulator.api_clients import ApiClient
 from tests.emulator.conftest import ClientFactory
-from tests.emulator.people import ApiClient
-from tests.emulator.stage import LocalStage
+from tests.emulator.local_stage import LocalStage
 from tests.harness.browser import (
     accessibility_violations,
     content_width,

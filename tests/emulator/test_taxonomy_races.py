@@ -8,9 +8,9 @@ from uuid import uuid4
 import httpx
 import pytest
 
+from tests.emulator.api_clients import ApiClient, run_concurrently
 from tests.emulator.conftest import ClientFactory
-from tests.emulator.outside import list_items, read_verified_log
-from tests.emulator.people import ApiClient, run_concurrently
+from tests.emulator.log_reader import list_items, read_verified_log
 
 pytestmark = [pytest.mark.emulator, pytest.mark.xdist_group("emulator")]
 

@@ -10,10 +10,10 @@ import httpx
 import pytest
 
 from local.paths import ROOT
+from tests.emulator.api_clients import ApiClient
 from tests.emulator.conftest import ClientFactory
-from tests.emulator.outside import list_entries, read_verified_log
-from tests.emulator.people import ApiClient
-from tests.emulator.stage import LocalStage, process_environment
+from tests.emulator.local_stage import LocalStage, process_environment
+from tests.emulator.log_reader import list_entries, read_verified_log
 
 pytestmark = [pytest.mark.emulator, pytest.mark.xdist_group("emulator")]
 

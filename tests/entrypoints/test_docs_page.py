@@ -25,7 +25,7 @@ from chalicelib.features.audit.exports.logic import verify
 from local.paths import ROOT
 from local.server.http_server import Handler, server_of
 from tests.conftest import SettingsOverride
-from tests.harness import cloud
+from tests.harness import memory_aws
 from tests.harness.browser import content_width, emulate_display, read_log
 from tests.harness.data_keys import PLACEHOLDER_KEY_SETTINGS
 from tests.harness.threaded_servers import serve_in_thread
@@ -64,7 +64,7 @@ class Gateway(Handler):
 @pytest.fixture(scope="module")
 def served(_aws_in_memory: None) -> Iterator[Served]:
     """The app on a port of this machine, with an AWS in memory."""
-    cloud.reset()
+    memory_aws.reset()
     server, found = _server()
     with serve_in_thread(server.server):
         yield found

@@ -10,13 +10,13 @@ from chalicelib.kernel.audit_log.ledger import Head, head_key
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.storage import table
 from tests.catalogue.conftest import RestoreTenant
-from tests.catalogue.evidence import Items
+from tests.catalogue.log_proof import Items
 from tests.catalogue.tenant_fixture import TenantFixture
-from tests.faults.variants import Variant, call_numbers, with_reduced_variants
+from tests.faults.fault_variants import Variant, call_numbers, with_reduced_variants
 from tests.harness import snapshots
 from tests.harness.anchors import anchored_sizes, run_anchoring
+from tests.harness.audit_logs import add_entries
 from tests.harness.faults import ProcessDied
-from tests.harness.logs import add_entries
 
 
 def grow_log(world: TenantFixture) -> Head:

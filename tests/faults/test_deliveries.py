@@ -9,7 +9,7 @@ from chalicelib.kernel.outbound import webhook_client
 from chalicelib.kernel.outbound.webhook_client import post_webhook
 from tests.catalogue.tenant_fixture import TenantFixture
 from tests.conftest import SettingsOverride
-from tests.harness import cloud
+from tests.harness import memory_aws
 from tests.harness.api import Json
 from tests.harness.clock import Clock
 from tests.harness.faults import Fault, ProcessDied, inject_fault
@@ -114,4 +114,4 @@ class TestFailedWorker:
         assert delivery["status"] == "failed"
         assert len(delivery["attempts"]) == 10
         assert len(receiver.requests) >= 11
-        assert not [item for item in cloud.all_items() if item.get("task") == "deliveries.queue"]
+        assert not [item for item in memory_aws.all_items() if item.get("task") == "deliveries.queue"]

@@ -16,19 +16,19 @@ from chalicelib.features.tenancy.entities.organizations import RESTORABLE_DAYS, 
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.work import jobs, queues
-from tests.catalogue import evidence
+from tests.catalogue import log_proof
 from tests.catalogue.conftest import RestoreTenant
 from tests.catalogue.tenant_fixture import TenantFixture
-from tests.faults.table_shapes import TableSummary, summarize
-from tests.faults.variants import Variant
-from tests.harness import cloud, snapshots
+from tests.faults.fault_variants import Variant
+from tests.faults.table_summaries import TableSummary, summarize
+from tests.harness import memory_aws, snapshots
 from tests.harness.api import Json
+from tests.harness.audit_logs import alter_item, entry_item, head_item, verification_failure, verify_integrity
 from tests.harness.callers import Person
 from tests.harness.clock import Clock, backdate
 from tests.harness.erasures import create_erasure, get_erasure, keys_of_items_containing
 from tests.harness.faults import Fault, ProcessDied, inject_fault, run_before_call
 from tests.harness.invitations import create_invitation
-from tests.harness.logs import alter_item, entry_item, head_item, verification_failure, verify_integrity
 from tests.harness.organizations import (
     CreatedOrganization,
     add_organization_member,
@@ -81,7 +81,7 @@ def create_scenario(world: TenantFixture) -> ErasureScenario:
         world.api.patch(organization.path, caller=owner, json={"name": f"Friends of {person.email}"})
         world.workers.run_until_idle()
     path = create_erasure(world.api, organization, email=person.email)
-    for queue in cloud.get_queues():
+    for queue in memory_aws.get_queues():
         queue._messages.clear()  # noqa: SLF001 - run_erasure enqueues the message itself
     return ErasureScenario(organization, person, path)
 
@@ -169,7 +169,7 @@ class TestErasure:
                 expected_summary,
             ), f"{injected.failed_call}, call {at}"
             assert keys_of_items_containing(erasure.person.id, erasure.person.email) == []
-            evidence.assert_logs_are_proven()
+            log_proof.assert_logs_are_proven()
             if not injected.failed_call:
                 break
         assert at > (30 if variant.fault is Fault.DIED_BEFORE else 15)
@@ -212,7 +212,7 @@ class TestErasure:
                 run_erasure(tenant, clock, erasure)
             item = run_until_done(tenant, clock, erasure)
             outcomes.add(item["status"])
-            members = [i for i in cloud.all_items() if i["pk"] == erasure.key[0] and i["sk"].startswith("M#")]
+            members = [i for i in memory_aws.all_items() if i["pk"] == erasure.key[0] and i["sk"].startswith("M#")]
             (owner,) = (member["user_id"] for member in members if member["role"] == "owner")
             assert owner == (table.get(Organization.make_item_key(id=organization.id)) or {})["owner_id"]
             assert (owner == person.id) == (item["status"] == "failed"), f"{overtaking.interrupted_call}, call {at}"
@@ -245,7 +245,7 @@ class TestErasure:
                     f"{overtaking.interrupted_call}, call {at}"
                 )
                 assert tenant.workers.try_deliver().failed_bodies == []
-                evidence.assert_logs_are_proven()
+                log_proof.assert_logs_are_proven()
             if not overtaking.interrupted_call:
                 break
         assert at > 5
@@ -286,7 +286,7 @@ class TestFailedErasure:
             assert keys_of_items_containing(erasure.person.id, erasure.person.email) == [], f"Query {at}"
             assert erasure.item["accounts"] == another_erasure.item["accounts"] == []
             assert get_erasure(tenant.api, erasure.organization, erasure.path)["error"] == record["error"]
-            evidence.assert_logs_are_proven()
+            log_proof.assert_logs_are_proven()
         assert outcomes == sorted(outcomes, reverse=True)
         assert set(outcomes) == {"failed", "completed"}
 
@@ -338,7 +338,7 @@ class TestDamagedLog:
     def test_gap_does_not_stop_the_erasure(
         self, tenant: TenantFixture, clock: Clock, erasure: ErasureScenario, sequence: int
     ) -> None:
-        cloud.delete_item(entry_item(erasure.organization, sequence))
+        memory_aws.delete_item(entry_item(erasure.organization, sequence))
         assert run_until_done(tenant, clock, erasure)["status"] == "completed"
         assert keys_of_items_containing(erasure.person.id, erasure.person.email) == []
         assert verification_failure(tenant.api, erasure.organization) == ("missing", sequence)
@@ -350,7 +350,7 @@ class TestDamagedLog:
         self, tenant: TenantFixture, clock: Clock, erasure: ErasureScenario, removed_attributes: list[str]
     ) -> None:
         item = entry_item(erasure.organization, 3)
-        cloud.put_item({name: value for name, value in item.items() if name not in removed_attributes})
+        memory_aws.put_item({name: value for name, value in item.items() if name not in removed_attributes})
         assert run_until_done(tenant, clock, erasure)["status"] == "completed"
         assert keys_of_items_containing(erasure.person.id, erasure.person.email) == []
         assert verification_failure(tenant.api, erasure.organization)[1] == 3
@@ -358,8 +358,10 @@ class TestDamagedLog:
     def test_missing_pending_entry_does_not_stop_the_erasure(
         self, tenant: TenantFixture, clock: Clock, erasure: ErasureScenario
     ) -> None:
-        (item,) = (i for i in cloud.all_items() if i["pk"] == f"A#{erasure.organization.id}" and "sequence" not in i)
-        cloud.delete_item(item)
+        (item,) = (
+            i for i in memory_aws.all_items() if i["pk"] == f"A#{erasure.organization.id}" and "sequence" not in i
+        )
+        memory_aws.delete_item(item)
         assert run_until_done(tenant, clock, erasure)["status"] == "completed"
         assert keys_of_items_containing(erasure.person.id, erasure.person.email) == []
         assert verify_integrity(tenant.api, erasure.organization)["suppressed"] == 1
@@ -369,7 +371,7 @@ class TestDamagedLog:
     ) -> None:
         item = entry_item(erasure.organization, 3)
         removed_attributes = ("sequence", "index1pk", "index1sk")
-        cloud.put_item({name: value for name, value in item.items() if name not in removed_attributes})
+        memory_aws.put_item({name: value for name, value in item.items() if name not in removed_attributes})
         assert run_until_done(tenant, clock, erasure)["status"] == "completed"
         assert keys_of_items_containing(erasure.person.id, erasure.person.email) == []
         assert verification_failure(tenant.api, erasure.organization) == ("missing", 3)
@@ -388,8 +390,8 @@ class TestDamagedLog:
         intact_head = head_item(erasure.organization)
         alter_item(intact_head, peaks=b"x")
         run_until_done(tenant, clock, erasure)
-        cloud.put_item(intact_head)
+        memory_aws.put_item(intact_head)
         another_erasure = erasure.create_another(tenant, email=erasure.person.email)
         assert run_until_done(tenant, clock, another_erasure)["status"] == "completed"
         assert keys_of_items_containing(erasure.person.id, erasure.person.email) == []
-        evidence.assert_logs_are_proven()
+        log_proof.assert_logs_are_proven()

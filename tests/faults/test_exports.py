@@ -15,10 +15,10 @@ from chalicelib.kernel.audit_log import ledger
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.storage import files, table
 from chalicelib.kernel.work import jobs, queues
-from tests.catalogue import evidence
+from tests.catalogue import log_proof
 from tests.catalogue.conftest import RestoreTenant
 from tests.catalogue.tenant_fixture import TenantFixture
-from tests.faults.variants import FAULTS_AFTER_SUCCESS, Variant, call_numbers
+from tests.faults.fault_variants import FAULTS_AFTER_SUCCESS, Variant, call_numbers
 from tests.harness import exports
 from tests.harness.clock import Clock
 from tests.harness.exports import CreatedExport, append_entries, create_export, download_file
@@ -68,7 +68,7 @@ def assert_export_is_correct(world: TenantFixture, started: CreatedExport) -> No
     assert [entry["sequence"] for entry in exported_entries] == sequences(started)
     assert record["entryCount"] == len(exported_entries)
     assert f"{len(exported_entries)} of" in exports.verify_export_file(record)
-    assert Counter(entry.json["type"] for entry in evidence.load_entries() if started.id in str(entry.body)) == {
+    assert Counter(entry.json["type"] for entry in log_proof.load_entries() if started.id in str(entry.body)) == {
         "organization.audit_export.requested": 1,
         "organization.audit_export.completed": 1,
         "organization.audit_export.downloaded": 1,
@@ -77,7 +77,7 @@ def assert_export_is_correct(world: TenantFixture, started: CreatedExport) -> No
 
 def sequences(started: CreatedExport) -> list[int]:
     """Return the sequences of the entries that match the filter."""
-    log_entries = [entry for entry in evidence.load_entries() if entry.log == started.organization.id]
+    log_entries = [entry for entry in log_proof.load_entries() if entry.log == started.organization.id]
     return [e.sequence for e in log_entries if e.sequence and e.json["type"] == "organization.updated"]
 
 

@@ -11,12 +11,12 @@ from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.core.ids import new_id
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.work import queues
-from tests.catalogue import evidence
+from tests.catalogue import log_proof
 from tests.catalogue.conftest import RestoreTenant
 from tests.catalogue.tenant_fixture import TenantFixture
-from tests.faults import tasks
-from tests.faults.variants import call_numbers
-from tests.harness import cloud, snapshots
+from tests.faults import task_examples
+from tests.faults.fault_variants import call_numbers
+from tests.harness import memory_aws, snapshots
 from tests.harness.clock import Clock
 from tests.harness.faults import Fault, inject_fault, run_before_call
 from tests.harness.workers import get_queue, queued_bodies
@@ -32,7 +32,7 @@ def rename_organizations(world: TenantFixture, times: int = 1) -> None:
 
 
 def discard_messages_of_all_queues() -> None:
-    for queue in cloud.get_queues():
+    for queue in memory_aws.get_queues():
         queue._messages.clear()  # noqa: SLF001 - simulates lost messages
 
 
@@ -49,7 +49,7 @@ class TestLedgerMessage:
             queues.notify_ledger(log, new_id(now()))
         assert len(queued_bodies(EVENTS)) == 4
         tenant.workers.deliver()
-        evidence.assert_logs_are_proven()
+        log_proof.assert_logs_are_proven()
 
     def test_late_message_changes_nothing(self, tenant: TenantFixture) -> None:
         rename_organizations(tenant)
@@ -66,13 +66,13 @@ class TestLedgerMessage:
         queues.notify_ledger(tenant.id, new_id(now()))
         queues.notify_ledger(tenant.rivals.id, new_id(now()))
         tenant.workers.deliver()
-        evidence.assert_logs_are_proven()
+        log_proof.assert_logs_are_proven()
 
     def test_messages_of_different_organizations_may_be_reordered(self, tenant: TenantFixture) -> None:
         rename_organizations(tenant, times=2)
         get_queue(EVENTS)._messages.reverse()  # noqa: SLF001
         tenant.workers.deliver()
-        evidence.assert_logs_are_proven()
+        log_proof.assert_logs_are_proven()
 
     def test_schedule_recovers_a_lost_message(self, tenant: TenantFixture, clock: Clock) -> None:
         rename_organizations(tenant, times=2)
@@ -85,7 +85,7 @@ class TestLedgerMessage:
             (tenant.id, tenant.rivals.id)
         )
         tenant.workers.deliver()
-        evidence.assert_logs_are_proven()
+        log_proof.assert_logs_are_proven()
 
     def test_message_of_an_unknown_log_changes_nothing(self, tenant: TenantFixture) -> None:
         before = snapshots.items_by_key()
@@ -99,7 +99,7 @@ class TestLedgerMessage:
         send_event(body, group="nonsense")
         attempt = tenant.workers.try_deliver()
         assert attempt.failed_bodies == [body]
-        evidence.assert_logs_are_proven()
+        log_proof.assert_logs_are_proven()
 
 
 class TestLedgerMessageWithTask:
@@ -124,14 +124,14 @@ class TestLedgerMessageWithTask:
         discard_messages_of_all_queues()
         clock.shift(seconds=11)
         tenant.workers.run_until_idle()
-        evidence.assert_logs_are_proven()
+        log_proof.assert_logs_are_proven()
         assert self._status(tenant, export) == "completed"
 
     def test_entries_are_appended_if_the_task_cannot_be_enqueued(self, tenant: TenantFixture) -> None:
         export = self._create_export(tenant)
         with inject_fault(Fault.THROTTLED, call_name="sqs:SendMessage", times=None):
             tenant.workers.deliver()
-        evidence.assert_logs_are_proven()
+        log_proof.assert_logs_are_proven()
         assert queued_bodies("jobs") == []
         tenant.workers.run_until_idle()
         assert self._status(tenant, export) == "completed"
@@ -143,7 +143,7 @@ class TestLedgerMessageWithTask:
             send_event(body, group)
         tenant.workers.deliver()
         assert self._status(tenant, export) == "completed"
-        completed = [e for e in evidence.load_entries() if e.json["type"] == "organization.audit_export.completed"]
+        completed = [e for e in log_proof.load_entries() if e.json["type"] == "organization.audit_export.completed"]
         assert len([e for e in completed if e.json["target"]["id"] == export.rpartition("/")[2]]) == 1
 
 
@@ -161,7 +161,7 @@ class TestScheduleRuns:
         self, tenant: TenantFixture, clock: Clock, restore_tenant: RestoreTenant
     ) -> None:
         for at in call_numbers():
-            restore_tenant(tasks.create_expiring_api_key)
+            restore_tenant(task_examples.create_expiring_api_key)
             with clock.shift_temporarily(days=1, seconds=11):
                 rename_organizations(tenant)
                 discard_messages_of_all_queues()
@@ -184,7 +184,7 @@ class TestScheduleRuns:
         discard_messages_of_all_queues()
         clock.shift(seconds=61)
         tenant.workers.run_until_idle()
-        evidence.assert_logs_are_proven()
+        log_proof.assert_logs_are_proven()
 
 
 class TestPurge:

@@ -11,12 +11,12 @@ from chalicelib.entrypoints.catalogue import operations
 from chalicelib.features.notifications.webhooks.logic.host_rate_limit import slot_counter_key
 from chalicelib.kernel.execution import pipeline
 from chalicelib.kernel.operations.operation import Operation
-from tests.catalogue import evidence
+from tests.catalogue import log_proof
 from tests.catalogue.conftest import RestoreTenant
 from tests.catalogue.examples.registry import call_operation, get_example
 from tests.catalogue.tenant_fixture import TenantFixture
-from tests.faults.table_shapes import TableSummary, summarize
-from tests.faults.variants import Variant, call_numbers, with_all_variants
+from tests.faults.fault_variants import Variant, call_numbers, with_all_variants
+from tests.faults.table_summaries import TableSummary, summarize
 from tests.harness import snapshots
 from tests.harness.api import ApiResponse
 from tests.harness.clock import Clock
@@ -50,12 +50,12 @@ def execute(operation: Operation, world: TenantFixture, **headers: str) -> ApiRe
         return None
 
 
-def stored_items() -> evidence.Items:
+def stored_items() -> log_proof.Items:
     """Return all items but counters that failed requests change as well."""
     return {key: item for key, item in snapshots.items_by_key().items() if not key[0].startswith(COUNTER_PREFIXES)}
 
 
-def run_until_idle(world: TenantFixture, clock: Clock) -> evidence.Items:
+def run_until_idle(world: TenantFixture, clock: Clock) -> log_proof.Items:
     """Run the schedule and the workers until the items no longer change, and return them."""
     items_before, items = None, stored_items()
     while items != items_before:
@@ -114,16 +114,16 @@ class TestMutation:
                 break
             self._check_response(operation, variant, injected, response)
             items_after = run_until_idle(tenant, clock)
-            was_committed = len(evidence.load_entries(items_after)) > len(evidence.load_entries(items_before))
+            was_committed = len(log_proof.load_entries(items_after)) > len(log_proof.load_entries(items_before))
             assert was_committed or response is None or response.status != operation.success
             assert items_after == items_before or summarize(items_after) == expected_summary
-            evidence.assert_logs_are_proven(items_after)
+            log_proof.assert_logs_are_proven(items_after)
             repeated_response = execute(operation, tenant)
             assert repeated_response
             self._check_repeated_response(operation, tenant, response, repeated_response, was_committed=was_committed)
             final_items = run_until_idle(tenant, clock)
             assert summarize(final_items) == expected_summary
-            evidence.assert_logs_are_proven(final_items)
+            log_proof.assert_logs_are_proven(final_items)
         assert at > 1, "the fault was never injected"
 
     @staticmethod
@@ -168,6 +168,6 @@ def test_aws_call_retried_by_the_sdk_has_one_effect(operation: Operation, tenant
     assert response
     assert response.status == operation.success
     items = run_until_idle(tenant, clock)
-    requests = [entry.json["context"]["requestId"] for entry in evidence.load_entries(items)]
+    requests = [entry.json["context"]["requestId"] for entry in log_proof.load_entries(items)]
     assert requests.count(response.request_id) == 1
-    evidence.assert_logs_are_proven(items)
+    log_proof.assert_logs_are_proven(items)

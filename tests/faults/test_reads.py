@@ -9,7 +9,7 @@ from chalicelib.kernel.operations.operation import Operation
 from tests.catalogue.conftest import RestoreTenant
 from tests.catalogue.examples.registry import call_operation
 from tests.catalogue.tenant_fixture import TenantFixture
-from tests.faults.variants import Variant
+from tests.faults.fault_variants import Variant
 from tests.harness.faults import Fault
 
 READS: Final = [operation for operation in operations() if not operation.mutates]

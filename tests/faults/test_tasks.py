@@ -9,21 +9,21 @@ from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import KINDS, ItemKey
 from chalicelib.kernel.work import queues
 from chalicelib.kernel.work.tasks import get_task
-from tests.catalogue import evidence
+from tests.catalogue import log_proof
 from tests.catalogue.conftest import RestoreTenant
 from tests.catalogue.tenant_fixture import TenantFixture
-from tests.faults import tasks
-from tests.faults.table_shapes import TableSummary, summarize
-from tests.faults.tasks import EXAMPLES, run_until_done
-from tests.faults.variants import call_numbers
+from tests.faults import task_examples
+from tests.faults.fault_variants import call_numbers
+from tests.faults.table_summaries import TableSummary, summarize
+from tests.faults.task_examples import EXAMPLES, run_until_done
 from tests.harness import conformance, snapshots
 from tests.harness.api import Json
+from tests.harness.audit_logs import expected_changes
 from tests.harness.clock import Clock
 from tests.harness.faults import run_before_call
-from tests.harness.logs import expected_changes
 
 DELAYED_TASKS: Final = sorted(name for name, example in EXAMPLES.items() if example.due_after)
-for_each_task = pytest.mark.parametrize("name", tasks.list_task_names())
+for_each_task = pytest.mark.parametrize("name", task_examples.list_task_names())
 
 _expected_summaries: dict[str, TableSummary] = {}
 
@@ -31,7 +31,7 @@ _expected_summaries: dict[str, TableSummary] = {}
 @pytest.fixture
 def record(name: str, restore_tenant: RestoreTenant) -> ItemKey:
     """The key of the task's record, before the task is due."""
-    assert name in EXAMPLES, f"give {name} an example in tests/faults/tasks.py"
+    assert name in EXAMPLES, f"give {name} an example in tests/faults/task_examples.py"
     record_key: ItemKey = restore_tenant(EXAMPLES[name].prepare)
     return record_key
 
@@ -73,13 +73,13 @@ class TestTask:
                 summarize(run_until_done(tenant, clock, EXAMPLES[name].run_schedule, expected_summary))
                 == expected_summary
             )
-        evidence.assert_logs_are_proven()
+        log_proof.assert_logs_are_proven()
 
     def test_emits_its_declared_events_as_documented(
         self, name: str, record: ItemKey, tenant: TenantFixture, clock: Clock
     ) -> None:
         run_task(name, record, tenant, clock)
-        entries = [e.json for e in evidence.load_entries() if e.body and e.json["context"]["operationId"] == name]
+        entries = [e.json for e in log_proof.load_entries() if e.body and e.json["context"]["operationId"] == name]
         declared_events = get_task(name).emits
         assert bool(entries) == bool(declared_events)
         for entry in entries:
@@ -91,7 +91,7 @@ class TestTask:
     ) -> None:
         run_task(name, record, tenant, clock)
         latest_data: dict[str, Json] = {}
-        for entry in (log_entry.json for log_entry in evidence.load_entries() if log_entry.body):
+        for entry in (log_entry.json for log_entry in log_proof.load_entries() if log_entry.body):
             before, now = latest_data.get(entry["target"]["id"]), entry["data"]
             # Deliveries have no entries before they fail.
             if entry["context"]["operationId"] == name and entry["target"]["type"] != WebhookDelivery.kind:
@@ -124,7 +124,7 @@ class TestTask:
             assert summarize(items_after) == expected_summary, (
                 f"overtaken before {overtaking.interrupted_call}, call {at}"
             )
-            evidence.assert_logs_are_proven(items_after)
+            log_proof.assert_logs_are_proven(items_after)
         assert at > 1
 
     def test_late_message_changes_nothing(

@@ -11,12 +11,12 @@ from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.core.ids import new_id
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.work import queues
-from tests.catalogue import evidence
+from tests.catalogue import log_proof
 from tests.catalogue.conftest import RestoreTenant
 from tests.catalogue.tenant_fixture import TenantFixture
-from tests.faults import tasks
-from tests.faults.table_shapes import TableSummary, summarize
-from tests.faults.variants import Variant, call_numbers, with_reduced_variants
+from tests.faults import task_examples
+from tests.faults.fault_variants import Variant, call_numbers, with_reduced_variants
+from tests.faults.table_summaries import TableSummary, summarize
 from tests.harness import snapshots
 from tests.harness.clock import Clock
 from tests.harness.faults import ProcessDied
@@ -31,7 +31,7 @@ def create_pending_entries(world: TenantFixture) -> None:
 
 def create_all_due_work(world: TenantFixture) -> None:
     """Create pending entries and an expiring API key."""
-    tasks.create_expiring_api_key(world)
+    task_examples.create_expiring_api_key(world)
     create_pending_entries(world)
 
 
@@ -54,14 +54,14 @@ class WorkExample:
     given: Callable[[TenantFixture], Any]
     later: Mapping[str, float]
     do: Callable[[TenantFixture, Any], None]
-    tick: tasks.RunSchedule = tasks.run_sweep
+    tick: task_examples.RunSchedule = task_examples.run_sweep
 
     @classmethod
-    def from_task(cls, name: str, example: tasks.TaskExample) -> "WorkExample":
+    def from_task(cls, name: str, example: task_examples.TaskExample) -> "WorkExample":
         """Return the work of a task that its message starts."""
 
         def do(world: TenantFixture, record: Any) -> None:
-            tasks.enqueue(name, record)
+            task_examples.enqueue(name, record)
             world.workers.try_deliver()
 
         return cls(example.prepare, example.due_after, do, example.run_schedule)
@@ -75,7 +75,7 @@ WORK_EXAMPLES: Final = {
     "sweep": WorkExample(create_all_due_work, {"days": 2}, sweep),
     **{
         name: WorkExample.from_task(name, example)
-        for name, example in tasks.EXAMPLES.items()
+        for name, example in task_examples.EXAMPLES.items()
         if name not in TASKS_WITH_OWN_TESTS
     },
 }
@@ -103,9 +103,9 @@ class TestWorker:
                     work_example.do(tenant, prepared)
                 if not injected.failed_call:
                     break
-                items_after = tasks.run_until_done(tenant, clock, work_example.tick, expected_summary)
+                items_after = task_examples.run_until_done(tenant, clock, work_example.tick, expected_summary)
             assert summarize(items_after) == expected_summary
-            evidence.assert_logs_are_proven(items_after)
+            log_proof.assert_logs_are_proven(items_after)
         assert at > 1, "the fault was never injected"
 
     @staticmethod
@@ -117,7 +117,7 @@ class TestWorker:
             before = snapshots.items_by_key()
             with clock.shift_temporarily(**work_example.later):
                 work_example.do(world, prepared)
-                items_after = tasks.run_until_done(world, clock, work_example.tick)
+                items_after = task_examples.run_until_done(world, clock, work_example.tick)
             assert summarize(items_after) != summarize(before)
             _expected_summaries[id(work_example)] = summarize(items_after)
         return _expected_summaries[id(work_example)]

@@ -10,11 +10,11 @@ from chalicelib.kernel.audit_log import ledger
 from chalicelib.kernel.audit_log.ledger import Head, head_key
 from chalicelib.kernel.core import aws
 from chalicelib.kernel.core.settings import settings
-from tests.harness import cloud, snapshots
-from tests.harness.cloud import Item
-from tests.harness.logs import chain_items, entry_item, head_item
+from tests.harness import memory_aws, snapshots
+from tests.harness.audit_logs import chain_items, entry_item, head_item
+from tests.harness.memory_aws import Item
 from tests.harness.organizations import CreatedOrganization
-from tests.harness.parcels import create_logged_parcel
+from tests.harness.sample_entity import create_logged_parcel
 from tests.harness.workers import Workers
 
 _SIZE_LIMIT = 10**12
@@ -77,11 +77,11 @@ def head_and_chain_items(organization: CreatedOrganization) -> list[Item]:
 def truncate_log(organization: CreatedOrganization, earlier_items: list[Item]) -> None:
     """Remove the entries after an earlier state of a log, and restore the head and the chains of that state."""
     for sequence in range(earlier_items[0]["size"] + 1, head_item(organization)["size"] + 1):
-        cloud.delete_item(entry_item(organization, sequence))
+        memory_aws.delete_item(entry_item(organization, sequence))
     for item in head_and_chain_items(organization):
-        cloud.delete_item(item)
+        memory_aws.delete_item(item)
     for item in earlier_items:
-        cloud.put_item(item)
+        memory_aws.put_item(item)
 
 
 def _s3() -> Any:

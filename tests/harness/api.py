@@ -15,8 +15,8 @@ from chalice.local import LambdaContext, LambdaEventConverter, LocalChalice, Rou
 from httpx import Headers
 
 from tests.harness import background_threads, conformance
+from tests.harness.aws_calls import RecordedCalls, record_calls
 from tests.harness.callers import Caller
-from tests.harness.calls import RecordedCalls, record_calls
 
 STAGE_PATH: Final = "/api"
 CLIENT_IP: Final = "192.0.2.7"

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from chalicelib.features.notifications.channels.entities import ChannelMessage, IntegrationChannel
-from tests.harness import cloud
+from tests.harness import memory_aws
 from tests.harness.api import ApiClient, ApiResponse, Json
-from tests.harness.builders import CreatedRecord
+from tests.harness.created_record import CreatedRecord
 from tests.harness.organizations import CreatedOrganization
 from tests.harness.receiver import Receiver
 
@@ -58,14 +58,14 @@ def send_test_message(api: ApiClient, channel: CreatedChannel) -> Json:
 
 def stored_messages(channel: CreatedChannel) -> list[ChannelMessage]:
     """Return the stored messages to a channel, in the order of the log."""
-    items = [item for item in cloud.all_items() if item.get("kind") == ChannelMessage.kind]
+    items = [item for item in memory_aws.all_items() if item.get("kind") == ChannelMessage.kind]
     found = [ChannelMessage.from_item(item) for item in items if item["channel_id"] == channel.id]
     return sorted(found, key=lambda message: message.sequence)
 
 
 def stored_channel(channel: CreatedChannel) -> IntegrationChannel:
     """Return a channel as it is stored."""
-    return next(IntegrationChannel.from_item(item) for item in cloud.all_items() if item.get("id") == channel.id)
+    return next(IntegrationChannel.from_item(item) for item in memory_aws.all_items() if item.get("id") == channel.id)
 
 
 def received_texts(receiver: Receiver) -> list[str]:

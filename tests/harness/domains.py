@@ -6,8 +6,8 @@ from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from tests.harness.api import ApiClient, ApiResponse, Json
+from tests.harness.audit_logs import list_entries
 from tests.harness.callers import Person
-from tests.harness.logs import list_entries
 from tests.harness.nameserver import Nameserver
 from tests.harness.organizations import CreatedOrganization
 from tests.harness.platforms import CreatedPlatform

@@ -23,10 +23,10 @@ from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.core.ids import new_id
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.storage import files, table
-from tests.catalogue.evidence import PUBLIC_KEY
+from tests.catalogue.log_proof import PUBLIC_KEY
 from tests.harness.api import ApiClient, ApiResponse, Json
-from tests.harness.builders import CreatedRecord
 from tests.harness.callers import Caller
+from tests.harness.created_record import CreatedRecord
 from tests.harness.organizations import CreatedOrganization
 from tests.harness.workers import Workers
 

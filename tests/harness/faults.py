@@ -16,7 +16,7 @@ from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from botocore.exceptions import ConnectTimeoutError, ReadTimeoutError
 from moto.core.models import botocore_stubber
 
-from tests.harness.calls import Call, interfere_with_calls
+from tests.harness.aws_calls import Call, interfere_with_calls
 
 _ENDPOINT_URL: Final = "https://dynamodb.us-east-1.amazonaws.com/"
 _RETRY_PAUSE_SECONDS: Final = 0.001

@@ -16,7 +16,7 @@ from moto.dynamodb.models import DynamoDBBackend
 from moto.dynamodb.models.dynamo_type import DynamoType
 from moto.dynamodb.models.table import Table
 
-from tests.harness.cloud import get_table as table_in_memory
+from tests.harness.memory_aws import get_table as table_in_memory
 
 LAGS: Final = (0, 1.2, 2.5, 60)
 """The lags, in seconds, that tests use for each index read on which a decision depends."""

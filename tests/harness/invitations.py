@@ -9,8 +9,8 @@ import pytest
 
 from chalicelib.kernel.storage import table, writes
 from tests.harness.api import ApiClient, ApiResponse, Json
+from tests.harness.audit_logs import list_entries
 from tests.harness.callers import Caller, Person
-from tests.harness.logs import list_entries
 from tests.harness.organizations import CreatedOrganization
 from tests.harness.platforms import CreatedPlatform
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from botocore.awsrequest import AWSResponse
 
 if TYPE_CHECKING:
-    from tests.harness.calls import Call
+    from tests.harness.aws_calls import Call
 
 _KEY: Final = re.compile(r"(?:index[0-9]|facet[0-9]|due)?([ps])k")
 _MAX_BYTES: Final = {"p": 2048, "s": 1024}

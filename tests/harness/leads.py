@@ -5,8 +5,8 @@ from itertools import count
 from typing import Any, Final
 
 from tests.harness.api import ApiClient, ApiResponse, Json
-from tests.harness.builders import CreatedRecord
 from tests.harness.callers import Person
+from tests.harness.created_record import CreatedRecord
 
 EMAIL_ADDRESS: Final = "charles@example.org"
 _hosts: Final = count(1)

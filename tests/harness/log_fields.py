@@ -6,7 +6,7 @@ from functools import cache
 from typing import Final
 
 from local.paths import ROOT
-from tests.harness.log_lines import SECRET_PATTERN, Json
+from tests.harness.log_records import SECRET_PATTERN, Json
 
 LOGS_DOCUMENT: Final = ROOT / "docs/operations/logs.md"
 _TYPES: Final[Mapping[str, type | tuple[type, ...]]] = {

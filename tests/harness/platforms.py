@@ -9,8 +9,8 @@ from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from tests.harness.api import ApiClient, Json
-from tests.harness.builders import CreatedRecord
 from tests.harness.callers import Person
+from tests.harness.created_record import CreatedRecord
 from tests.harness.organizations import CreatedOrganization
 from tests.harness.stored_records import new_record_fields
 

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from tests.harness.api import ApiClient, ApiResponse, Json
-from tests.harness.builders import CreatedRecord
 from tests.harness.callers import Caller
+from tests.harness.created_record import CreatedRecord
 from tests.harness.sites import CreatedSite
 
 

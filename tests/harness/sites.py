@@ -4,8 +4,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tests.harness.api import ApiClient, ApiResponse, Json
-from tests.harness.builders import CreatedRecord
 from tests.harness.callers import Person
+from tests.harness.created_record import CreatedRecord
 from tests.harness.organizations import CreatedOrganization
 
 

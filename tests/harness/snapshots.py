@@ -6,7 +6,7 @@ They share the items of the table, which `transactions.py` replaces instead of c
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
-from tests.harness import cloud
+from tests.harness import memory_aws
 
 Snapshot = dict[Any, Any]
 T = TypeVar("T")
@@ -16,14 +16,14 @@ _results: Final[dict[tuple[object, ...], tuple[Any, Snapshot]]] = {}
 
 def take_snapshot() -> Snapshot:
     """Return a snapshot of the table."""
-    items: Any = cloud.get_table().items
+    items: Any = memory_aws.get_table().items
     return _copy_partitions(items)
 
 
 def restore_snapshot(snapshot: Snapshot) -> None:
     """Restore the table from a snapshot, empty the queues, and reset the caches of the process."""
-    cloud.reset()
-    items: Any = cloud.get_table().items
+    memory_aws.reset()
+    items: Any = memory_aws.get_table().items
     items.update(_copy_partitions(snapshot))
 
 
@@ -41,11 +41,11 @@ def create_or_restore(key: tuple[object, ...], create: Callable[[], T]) -> T:
     return result
 
 
-def items_without_rate_limits() -> dict[tuple[str, str], cloud.Item]:
+def items_without_rate_limits() -> dict[tuple[str, str], memory_aws.Item]:
     """Return the items of the table by key, without the counters of rate limits."""
     return {key: item for key, item in items_by_key().items() if not key[0].startswith("Y#")}
 
 
-def items_by_key() -> dict[tuple[str, str], cloud.Item]:
+def items_by_key() -> dict[tuple[str, str], memory_aws.Item]:
     """Return the items of the table by key."""
-    return {(item["pk"], item["sk"]): item for item in cloud.all_items()}
+    return {(item["pk"], item["sk"]): item for item in memory_aws.all_items()}

@@ -5,8 +5,8 @@ from typing import Any
 from uuid import uuid4
 
 from tests.harness.api import ApiClient, ApiResponse
-from tests.harness.builders import CreatedRecord
 from tests.harness.callers import Caller
+from tests.harness.created_record import CreatedRecord
 from tests.harness.platforms import CreatedPlatform
 
 

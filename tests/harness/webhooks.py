@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tests.harness.api import ApiClient, ApiResponse, Json
-from tests.harness.builders import CreatedRecord
+from tests.harness.created_record import CreatedRecord
 from tests.harness.organizations import CreatedOrganization
 from tests.harness.receiver import ReceivedRequest, Receiver
 

@@ -11,8 +11,8 @@ from moto.sqs.models import Queue
 
 from chalicelib.kernel.core.clock import now, now_ms
 from infrastructure.resources import QUEUES, queue_name
-from tests.harness.calls import RecordedCalls, record_calls
-from tests.harness.cloud import PREFIX, all_items, get_queues
+from tests.harness.aws_calls import RecordedCalls, record_calls
+from tests.harness.memory_aws import PREFIX, all_items, get_queues
 
 Json = dict[str, Any]
 

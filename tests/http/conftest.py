@@ -9,6 +9,7 @@ from chalicelib.features.audit.log.logic import log_verification
 from chalicelib.kernel.outbound import webhook_client
 from tests.conftest import SettingsOverride
 from tests.harness.api import ApiClient, Json
+from tests.harness.cached_scenarios import cached_scenario
 from tests.harness.callers import Issuer, Person
 from tests.harness.domains import claim_domain, publish_dns_records, verify_domain
 from tests.harness.invitations import CreatedInvitation, create_invitation
@@ -16,9 +17,8 @@ from tests.harness.nameserver import Nameserver
 from tests.harness.organizations import CreatedOrganization, create_organization
 from tests.harness.platforms import CreatedPlatform, CreatedSpace, add_platform_member, create_platform, create_space
 from tests.harness.receiver import Receiver
-from tests.harness.scenes import cached_scenario
+from tests.harness.research_sources import FakeSources, ResearchClient, serve_fake_sources
 from tests.harness.sites import CreatedPage, CreatedSite, create_published_page, create_site
-from tests.harness.sources import FakeSources, ResearchClient, serve_fake_sources
 from tests.harness.webhooks import CreatedWebhook, create_webhook
 from tests.harness.workers import Workers
 

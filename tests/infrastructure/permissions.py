@@ -11,9 +11,9 @@ from chalicelib.kernel.crypto.keyrings import KeyPurpose
 from infrastructure.names import Stage
 from infrastructure.policies import policies
 from infrastructure.resources import QUEUES, queue_name
-from tests.harness.calls import Call
-from tests.harness.cloud import PREFIX
+from tests.harness.aws_calls import Call
 from tests.harness.mailbox import SENDER
+from tests.harness.memory_aws import PREFIX
 
 STAGE: Final = Stage("prod", "123456789012", "eu-central-1")
 KEY: Final = STAGE.arn("kms", "key/1f0e4c1a-3c62-4b57-9d0b-6a3a0d6f2a11")

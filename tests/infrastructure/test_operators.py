@@ -24,8 +24,8 @@ from tests.conftest import SettingsOverride
 from tests.harness import webhooks
 from tests.harness.anchors import run_anchoring
 from tests.harness.api import ApiClient
+from tests.harness.aws_calls import allow_scans
 from tests.harness.callers import Person
-from tests.harness.calls import allow_scans
 from tests.harness.channels import create_channel
 from tests.harness.data_keys import reset_key_cache
 from tests.harness.organizations import CreatedOrganization, create_organization

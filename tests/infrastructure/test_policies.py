@@ -31,22 +31,22 @@ from infrastructure.policies import GRANTS
 from tests.catalogue.examples.registry import call_operation
 from tests.catalogue.tenant_fixture import People, TenantFixture
 from tests.conftest import SettingsOverride
-from tests.faults import tasks
-from tests.harness import cloud, snapshots
+from tests.faults import task_examples
+from tests.harness import memory_aws, snapshots
 from tests.harness.anchors import anchored_sizes, run_anchoring
 from tests.harness.api import ApiClient, ApiResponse
-from tests.harness.calls import Call
+from tests.harness.audit_logs import add_entries
+from tests.harness.aws_calls import Call
 from tests.harness.clock import Clock
 from tests.harness.data_keys import create_wrapped_key_settings, reset_key_cache
 from tests.harness.exports import create_completed_export, read_ndjson_entries
 from tests.harness.invitations import create_invitation
-from tests.harness.logs import add_entries
 from tests.harness.mailbox import Mailbox
 from tests.harness.organizations import create_api_key
 from tests.harness.receiver import NO_REPLY, ReceivedRequest, Receiver, Reply
 from tests.harness.webhooks import create_webhook, get_delivery, get_webhook, rename_organization, update_webhook
 from tests.harness.workers import Workers, get_queue
-from tests.http.test_forged_entries import forge_entry
+from tests.http.audit.test_forged_entries import forge_entry
 from tests.infrastructure.permissions import (
     ASKED,
     MADE,
@@ -161,10 +161,10 @@ def test_the_workers_may_do_what_they_do_from_the_first_entry_to_the_purge(
 
 
 @pytest.mark.usefixtures("mailbox", "external_servers")
-@pytest.mark.parametrize("name", tasks.list_task_names())
+@pytest.mark.parametrize("name", task_examples.list_task_names())
 def test_the_workers_may_do_every_task(name: str, world: TenantFixture, workers: WatchedWorkers, clock: Clock) -> None:
-    record = tasks.EXAMPLES[name].prepare(world)
-    clock.shift(**tasks.EXAMPLES[name].due_after)
+    record = task_examples.EXAMPLES[name].prepare(world)
+    clock.shift(**task_examples.EXAMPLES[name].due_after)
     before = snapshots.items_by_key()
     queues.enqueue(name, record)
     assert len(workers.deliver()) >= 1
@@ -184,7 +184,7 @@ def test_the_api_may_make_the_key_that_hashes_addresses_and_commit_a_long_entry(
     create_invitation(world.api, world.organization, "sophie@example.org")
     change = {"name": "Engines", "companyAddress": "x" * 3000}
     assert world.api.patch(world.organization.path, caller=world.people.owner, json=change).status == 200
-    assert {"ADDRESS-HASH-KEY", f"B#{world.id}"} <= {item["pk"] for item in cloud.all_items()}
+    assert {"ADDRESS-HASH-KEY", f"B#{world.id}"} <= {item["pk"] for item in memory_aws.all_items()}
     assert refused() == {}
 
 
@@ -193,11 +193,11 @@ def test_the_api_may_make_the_key_that_hashes_addresses_and_commit_a_long_entry(
 def test_the_sweep_may_claim_what_is_due(
     name: str, world: TenantFixture, workers: WatchedWorkers, clock: Clock
 ) -> None:
-    pk, sk = tasks.EXAMPLES[name].prepare(world)
+    pk, sk = task_examples.EXAMPLES[name].prepare(world)
     clock.shift(days=400)
-    before = cloud.get_item(pk, sk) or {}
+    before = memory_aws.get_item(pk, sk) or {}
     workers.run_sweep()
-    assert (cloud.get_item(pk, sk) or {})["duesk"] > before["duesk"]
+    assert (memory_aws.get_item(pk, sk) or {})["duesk"] > before["duesk"]
     assert refused() == {}
 
 
@@ -296,14 +296,14 @@ def test_the_workers_may_set_aside_what_nobody_has_committed(
 ) -> None:
     workers.held = {"events"} if appending == "jobs" else set()
     rename_organization(world.api, world.organization, "Taken away")
-    (gone,) = [item for item in cloud.all_items() if item["pk"] == f"A#{world.id}" and "sequence" not in item]
-    cloud.delete_item(gone)
+    (gone,) = [item for item in memory_aws.all_items() if item["pk"] == f"A#{world.id}" and "sequence" not in item]
+    memory_aws.delete_item(gone)
     forge_entry(world.organization)
     if appending == "jobs":
         asked = world.api.post(f"{world.organization.path}/erasures", caller=world.people.owner, json={"email": GONE})
         assert asked.status == 202
     workers.run_until_idle()  # The sweep queues the erasure where no log's worker does.
-    reasons = {item["reason"] for item in cloud.all_items() if item["pk"] == f"QUARANTINE#{world.id}"}
+    reasons = {item["reason"] for item in memory_aws.all_items() if item["pk"] == f"QUARANTINE#{world.id}"}
     assert reasons == {"not_authentic", "no_entry"}
     assert refused() == {}
 

@@ -23,7 +23,7 @@ from infrastructure.package import LAMBDA_PYTHONS, interpreter, running
 from local.server.provisioning import provision
 from tests.harness import data_keys, moto_server
 from tests.harness.callers import Issuer, Person
-from tests.harness.runtime_api import ACCOUNT, REGION, LambdaFunction
+from tests.harness.lambda_runtime import ACCOUNT, REGION, LambdaFunction
 
 pytestmark = pytest.mark.xdist_group("package")
 REQUIREMENTS = Path(__file__).with_name("requirements-runtime.txt")

@@ -29,7 +29,7 @@ from infrastructure.secrets import (
 )
 from local.tools.reencrypt import NotResealed, reseal
 from tests.conftest import SettingsOverride
-from tests.harness.calls import allow_scans, record_calls
+from tests.harness.aws_calls import allow_scans, record_calls
 
 pytestmark = pytest.mark.usefixtures("aws")
 

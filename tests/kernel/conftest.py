@@ -7,7 +7,7 @@ import pytest
 
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.identity.jwks import issuer_keys
-from tests.kernel.issued_tokens import AUDIENCE, ISSUER, KEY_SET
+from tests.kernel.identity.issued_tokens import AUDIENCE, ISSUER, KEY_SET
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from chalicelib.kernel.work.queues import enqueue, notify_ledger
 from infrastructure import account, configuration
 from local.__main__ import main
 from local.tools import redrive as module
-from tests.harness import cloud
+from tests.harness import memory_aws
 from tests.harness.api import ApiClient
 from tests.harness.organizations import CreatedOrganization
 from tests.harness.workers import Workers, queued_bodies
@@ -32,7 +32,7 @@ def here(monkeypatch: pytest.MonkeyPatch, _aws: None) -> Iterator[None]:
 
 
 def messages(name: str) -> list[Any]:
-    queue = next(queue for queue in cloud.get_queues() if queue.name == f"atrium-{name}")
+    queue = next(queue for queue in memory_aws.get_queues() if queue.name == f"atrium-{name}")
     return queue._messages  # noqa: SLF001 - as moto holds them
 
 

@@ -15,7 +15,7 @@ from chalicelib.features.reference.logic.name_search import offset_at
 from chalicelib.features.reference.models import dataset_file
 from chalicelib.features.tenancy.models.country_codes import COUNTRY_CODES
 from local.generators import reference_data
-from tests.harness.reference import DATASET_NAMES, deployed_columns, deployed_dataset, deployed_records
+from tests.harness.reference_data import DATASET_NAMES, deployed_columns, deployed_dataset, deployed_records
 
 
 def ids(name: str) -> set[str]:

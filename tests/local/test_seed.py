@@ -24,8 +24,8 @@ from local.server.issuer import Issuer
 from tests.conftest import SettingsOverride
 from tests.harness import snapshots
 from tests.harness.api import ApiClient
-from tests.harness.scenes import cached_scenario
-from tests.harness.seeded import InMemoryTransport, Records, comparable_records, read_all_records
+from tests.harness.cached_scenarios import cached_scenario
+from tests.harness.seeded_service import InMemoryTransport, Records, comparable_records, read_all_records
 
 ADDRESS = "http://127.0.0.1:8000"
 ENDS = (12, *[31] * 20)

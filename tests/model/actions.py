@@ -13,7 +13,7 @@ from typing import Any, Final
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from tests.model.entities import DELETED_INDEX
+from tests.model.service_model import DELETED_INDEX
 
 ActionFunction = Callable[..., None]
 

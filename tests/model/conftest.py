@@ -11,11 +11,11 @@ from tests.harness.api import ApiClient
 from tests.harness.callers import Issuer, Person
 from tests.harness.clock import Clock
 from tests.harness.external_servers import stub_external_servers
-from tests.harness.reference import load_small_dataset
+from tests.harness.reference_data import load_small_dataset
 from tests.harness.workers import Workers
-from tests.model.endpoints import FakeEndpoints
+from tests.model.fake_endpoints import FakeEndpoints
 from tests.model.initial_state import run_initial_steps
-from tests.model.story import ModelRun
+from tests.model.model_run import ModelRun
 
 
 @pytest.fixture(scope="session")

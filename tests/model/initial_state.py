@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from tests.model.entities import Json
-from tests.model.story import ModelRun
+from tests.model.model_run import ModelRun
+from tests.model.service_model import Json
 
 
 def _sender(who: str | int = "ada") -> Json:

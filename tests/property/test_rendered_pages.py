@@ -11,8 +11,8 @@ from chalicelib.features.platforms.models.color_contrast import MIN_CONTRAST_RAT
 from chalicelib.features.sites.rendering.logic.stylesheet import palette, stylesheet
 from chalicelib.features.sites.rendering.models.view import MenuItem
 from chalicelib.kernel.http.fields import LINK, is_visible
-from tests.harness.blocks import StoredBlock, validate_blocks
-from tests.harness.pages import Element, build_theme, render_blocks
+from tests.harness.page_blocks import StoredBlock, validate_blocks
+from tests.harness.rendered_pages import Element, build_theme, render_blocks
 
 MARKUP: Final = [
     "<script>",

@@ -13,12 +13,12 @@ from chalicelib.features.audit.log.logic.log_verification import verify_next_win
 from chalicelib.kernel.audit_log import redaction
 from chalicelib.kernel.audit_log.ledger import HEAD
 from chalicelib.kernel.storage import table
-from tests.catalogue import evidence
+from tests.catalogue import log_proof
 from tests.catalogue.conftest import RestoreTenant
 from tests.catalogue.tenant_fixture import TenantFixture
 from tests.conftest import SettingsOverride
-from tests.harness import cloud, organizations
-from tests.harness.cloud import Item
+from tests.harness import memory_aws, organizations
+from tests.harness.memory_aws import Item
 
 LENGTH: Final = 9
 ERASED: Final = 4
@@ -56,12 +56,12 @@ def find_fault(log: str) -> Fault | None:
 
 
 def get_entry(log: str, sequence: int) -> Item:
-    (item,) = (item for item in cloud.all_items() if item["pk"] == f"A#{log}" and item["sequence"] == sequence)
+    (item,) = (item for item in memory_aws.all_items() if item["pk"] == f"A#{log}" and item["sequence"] == sequence)
     return item
 
 
 def get_head(log: str) -> Item:
-    (item,) = (item for item in cloud.all_items() if (item["pk"], item["sk"]) == (f"Q#{log}", HEAD))
+    (item,) = (item for item in memory_aws.all_items() if (item["pk"], item["sk"]) == (f"Q#{log}", HEAD))
     return item
 
 
@@ -86,10 +86,10 @@ def bit_flips(value: bytes) -> st.SearchStrategy[bytes]:
 def test_the_unaltered_log_has_no_fault(restore_tenant: RestoreTenant) -> None:
     log = restore_tenant(create_long_log)
     assert find_fault(log) is None
-    items = [item for item in cloud.all_items() if item["pk"] == f"A#{log}"]
+    items = [item for item in memory_aws.all_items() if item["pk"] == f"A#{log}"]
     assert sorted(item["sequence"] for item in items) == list(range(1, LENGTH + 1))
     assert ["erased" in get_entry(log, sequence) for sequence in (1, ERASED)] == [False, True]
-    assert [item for item in cloud.all_items() if item["pk"] == f"B#{log}"]
+    assert [item for item in memory_aws.all_items() if item["pk"] == f"B#{log}"]
 
 
 @random_examples
@@ -99,7 +99,7 @@ def test_an_altered_entry_is_found_at_its_sequence(
 ) -> None:
     log = restore_tenant(create_long_log)
     item = alter(get_entry(log, sequence), data)
-    cloud.put_item(item)
+    memory_aws.put_item(item)
     fault = find_fault(log)
     assert fault
     # An entry that claims another's position is detected at the first of the two.
@@ -116,7 +116,7 @@ def claimed_sequence(item: Item) -> int | None:
 @given(st.integers(1, LENGTH))
 def test_a_removed_entry_is_found_at_its_sequence(restore_tenant: RestoreTenant, sequence: int) -> None:
     log = restore_tenant(create_long_log)
-    cloud.delete_item(get_entry(log, sequence))
+    memory_aws.delete_item(get_entry(log, sequence))
     assert find_fault(log) == Fault("truncated" if sequence == LENGTH else "missing", sequence)
 
 
@@ -126,12 +126,12 @@ def test_an_altered_or_removed_body_is_found_at_its_sequence(
     restore_tenant: RestoreTenant, data: st.DataObject
 ) -> None:
     log = restore_tenant(create_long_log)
-    item = data.draw(st.sampled_from([item for item in cloud.all_items() if item["pk"] == f"B#{log}"]))
-    (sequence,) = (e["sequence"] for e in cloud.all_items() if e["pk"] == f"A#{log}" and e["sk"] == item["sk"])
+    item = data.draw(st.sampled_from([item for item in memory_aws.all_items() if item["pk"] == f"B#{log}"]))
+    (sequence,) = (e["sequence"] for e in memory_aws.all_items() if e["pk"] == f"A#{log}" and e["sk"] == item["sk"])
     if data.draw(st.booleans()):
-        cloud.delete_item(item)
+        memory_aws.delete_item(item)
     else:
-        cloud.put_item(alter(item, data))
+        memory_aws.put_item(alter(item, data))
     fault = find_fault(log)
     assert fault
     assert fault.sequence == sequence
@@ -141,7 +141,7 @@ def test_an_altered_or_removed_body_is_found_at_its_sequence(
 @given(st.data())
 def test_an_altered_head_is_found(restore_tenant: RestoreTenant, data: st.DataObject) -> None:
     log = restore_tenant(create_long_log)
-    cloud.put_item(alter(get_head(log), data))
+    memory_aws.put_item(alter(get_head(log), data))
     assert find_fault(log)
 
 
@@ -153,8 +153,8 @@ def test_entries_with_swapped_positions_are_found_at_the_first(
     log = restore_tenant(create_long_log)
     first, second = (get_entry(log, sequence) for sequence in sequences)
     position_attributes = ("sequence", "index1pk", "index1sk")
-    cloud.put_item({**first, **{name: second[name] for name in position_attributes}})
-    cloud.put_item({**second, **{name: first[name] for name in position_attributes}})
+    memory_aws.put_item({**first, **{name: second[name] for name in position_attributes}})
+    memory_aws.put_item({**second, **{name: first[name] for name in position_attributes}})
     # The signature of an erased entry does not distinguish a moved entry from a modified one.
     assert find_fault(log) == Fault("modified" if max(sequences) == ERASED else "reordered", min(sequences))
 
@@ -164,12 +164,12 @@ def test_a_log_stays_valid_after_a_rotation_of_the_signing_key(
 ) -> None:
     log = restore_tenant(create_long_log)
     new_key = base64.b64encode(bytes(range(32, 64))).decode()
-    configure(audit_signing_key=new_key, audit_former_public_keys=evidence.PUBLIC_KEY)
+    configure(audit_signing_key=new_key, audit_former_public_keys=log_proof.PUBLIC_KEY)
     assert find_fault(log) is None
     body = {"name": "Newer"}
     assert tenant.api.patch(f"/organizations/{log}", caller=tenant.people.owner, json=body).status == 200
     tenant.workers.deliver()
     assert find_fault(log) is None
     item = get_entry(log, LENGTH + 1)
-    cloud.put_item({**item, "seal": bytes(len(item["seal"]))})
+    memory_aws.put_item({**item, "seal": bytes(len(item["seal"]))})
     assert find_fault(log) == Fault("modified", LENGTH + 1)

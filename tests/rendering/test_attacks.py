@@ -7,8 +7,8 @@ import pytest
 
 from chalicelib.features.sites.pages.models.blocks import BlockType
 from chalicelib.features.sites.rendering.models.view import MenuItem
-from tests.harness.blocks import build_block, validation_errors
-from tests.harness.pages import Element, render_blocks
+from tests.harness.page_blocks import build_block, validation_errors
+from tests.harness.rendered_pages import Element, render_blocks
 
 ATTACKS: dict[str, list[str]] = json.loads((Path(__file__).parent / "attacks.json").read_text(encoding="utf-8"))
 """The XSS Filter Evasion Cheat Sheet of OWASP and others of its kind, the same by way of Markdown, and addresses."""

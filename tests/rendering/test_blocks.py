@@ -10,7 +10,7 @@ from chalicelib.kernel.core.problems import ValidationProblem
 from chalicelib.kernel.http.models import RecordOutput
 from chalicelib.kernel.operations.access_rules import Caller
 from chalicelib.kernel.operations.route_groups import RouteGroup
-from tests.harness.blocks import LeafletCreate, StoredBlock, build_block, validate_blocks, validation_errors
+from tests.harness.page_blocks import LeafletCreate, StoredBlock, build_block, validate_blocks, validation_errors
 
 
 class LeafletOut(RecordOutput):

@@ -13,10 +13,10 @@ from selenium.webdriver.common.keys import Keys
 
 from chalicelib.features.sites.rendering.logic.page_document import render_document
 from chalicelib.features.sites.rendering.models.view import MenuItem
-from tests.harness.blocks import build_block
 from tests.harness.browser import accessibility_violations, content_width, emulate_display, read_log, save_screenshot
-from tests.harness.pages import build_theme, build_view
+from tests.harness.page_blocks import build_block
 from tests.harness.receiver import Receiver, Reply
+from tests.harness.rendered_pages import build_theme, build_view
 
 Open = Callable[..., Chrome]
 

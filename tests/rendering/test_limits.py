@@ -22,8 +22,8 @@ from chalicelib.features.sites.rendering.logic.limits import (
 )
 from chalicelib.features.sites.rendering.logic.page_document import render_document
 from chalicelib.features.sites.rendering.models.view import MenuItem
-from tests.harness.blocks import StoredBlock, build_block
-from tests.harness.pages import build_view, render_blocks
+from tests.harness.page_blocks import StoredBlock, build_block
+from tests.harness.rendered_pages import build_view, render_blocks
 
 MAX_CALLS: Final = 8 * MAX_STEPS
 """Of functions in Python, while one page is rendered: what takes long is made of many."""

@@ -6,8 +6,8 @@ import pytest
 
 from chalicelib.features.sites.rendering.logic.page_document import render_document
 from chalicelib.features.sites.rendering.models.view import MenuItem
-from tests.harness.blocks import build_block
-from tests.harness.pages import Element, build_theme, build_view, render_blocks
+from tests.harness.page_blocks import build_block
+from tests.harness.rendered_pages import Element, build_theme, build_view, render_blocks
 
 
 def headings(root: Element) -> list[tuple[str, str]]:

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from chalicelib.features.sites.rendering.logic.stylesheet import backgrounds, palette, stylesheet
-from tests.harness.pages import build_theme
+from tests.harness.rendered_pages import build_theme
 
 BRAND = {"primary": "#9d174d", "background": "#fffaf5", "text": "#2b1b17"}
 

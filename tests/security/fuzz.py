@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from chalicelib.entrypoints.catalogue import operations
-from tests.catalogue.solo_operations import standalone_tenant
+from tests.catalogue.standalone_tenant import standalone_tenant
 from tests.catalogue.tenant_fixture import TenantFixture
 from tests.security.allowed_findings import is_allowed
 from tests.security.schemathesis_runs import Failure, run_schemathesis

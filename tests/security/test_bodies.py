@@ -12,8 +12,8 @@ from tests.catalogue.examples.registry import call_operation, get_caller, get_ex
 from tests.catalogue.tenant_fixture import TenantFixture
 from tests.harness import snapshots
 from tests.harness.api import JSON_MEDIA_TYPE
-from tests.harness.by_operation import parametrize_operations
 from tests.harness.external_servers import forbid_deliveries
+from tests.harness.parametrize_operations import parametrize_operations
 
 BOUNDARY: Final = "multipart/form-data; boundary=x"
 MEDIA_TYPES: Final = (

@@ -6,12 +6,12 @@ from typing import Final
 from chalicelib.kernel.operations.access_rules import RequireRole
 from chalicelib.kernel.operations.operation import Operation
 from tests.catalogue.examples.registry import call_operation
-from tests.catalogue.secrets import secret_fields_of
+from tests.catalogue.secret_fields import secret_fields_of
 from tests.catalogue.tenant_fixture import TenantFixture
 from tests.catalogue.test_permissions import is_public
 from tests.harness.api import ApiResponse
-from tests.harness.by_operation import parametrize_operations
 from tests.harness.conformance import openapi_document
+from tests.harness.parametrize_operations import parametrize_operations
 
 HTML: Final = {"Accept": "text/html"}
 STRICT: Final = ("default-src 'none'", "base-uri 'none'", "frame-ancestors 'none'")

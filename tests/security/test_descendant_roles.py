@@ -16,8 +16,8 @@ from tests.catalogue.conftest import RestoreTenant
 from tests.catalogue.examples.registry import call_operation, get_example
 from tests.catalogue.tenant_fixture import TenantFixture
 from tests.catalogue.test_permissions import expected_for_outsiders, is_public, outcome_of
-from tests.harness.by_operation import parametrize_operations
 from tests.harness.callers import Person
+from tests.harness.parametrize_operations import parametrize_operations
 from tests.harness.platforms import add_platform_member, add_space_member
 
 DESCENDANT_ROLES: Final = (Role.MEMBER, Role.EDITOR, Role.ADMIN)

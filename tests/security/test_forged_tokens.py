@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from chalicelib.kernel.core.encoding import from_base64url, to_base64url
 from chalicelib.kernel.identity.jwt import verify_token
-from tests.kernel.issued_tokens import (
+from tests.kernel.identity.issued_tokens import (
     KEY_SET,
     PRIVATE_KEYS,
     SUBJECT,

@@ -18,7 +18,7 @@ from tests.catalogue.examples.registry import call_operation, get_example
 from tests.catalogue.tenant_fixture import TenantFixture
 from tests.harness import snapshots
 from tests.harness.api import ApiClient, ApiResponse
-from tests.harness.by_operation import parametrize_operations
+from tests.harness.parametrize_operations import parametrize_operations
 from tests.security.json_bombs import (
     INVALID_BODIES,
     INVALID_OBJECTS,

@@ -11,7 +11,7 @@ from chalicelib.features.sites.models.url_paths import path_prefixes
 from chalicelib.kernel.operations.operation import Operation
 from tests.catalogue.examples.registry import call_operation, get_caller, get_example
 from tests.catalogue.tenant_fixture import TenantFixture
-from tests.harness.by_operation import parametrize_operations
+from tests.harness.parametrize_operations import parametrize_operations
 
 LENGTHS: Final = (1, 300, 1_100, 2_100, 9_000)
 UNUSUAL_TEXTS: Final = (

@@ -11,8 +11,8 @@ from chalicelib.kernel.permissions.roles import Role
 from tests.catalogue.examples.registry import call_operation, get_example, read_with_full_access
 from tests.catalogue.tenant_fixture import TenantFixture
 from tests.harness import snapshots
-from tests.harness.by_operation import changes_a_record, parametrize_operations
 from tests.harness.external_servers import forbid_deliveries
+from tests.harness.parametrize_operations import changes_a_record, parametrize_operations
 
 FORBIDDEN_FIELDS: Final[dict[str, Any]] = {
     "id": str(uuid4()),

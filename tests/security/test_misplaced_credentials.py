@@ -13,10 +13,10 @@ from tests.catalogue.tenant_fixture import TenantFixture
 from tests.catalogue.test_permissions import is_public
 from tests.conftest import SettingsOverride
 from tests.harness import callers
-from tests.harness.by_operation import parametrize_operations
 from tests.harness.clock import Clock
-from tests.harness.log_lines import capture_log_records
+from tests.harness.log_records import capture_log_records
 from tests.harness.organizations import create_api_key, post_api_key
+from tests.harness.parametrize_operations import parametrize_operations
 from tests.harness.workers import Workers
 
 QUERY_PARAMETERS: Final = ("access_token", "api_key", "apiKey", "key", "token", "Authorization", "authorization", "jwt")

@@ -55,7 +55,9 @@ KNOWN: Final = [
     KnownString("local/generators/docs_assets.py", r"sha512-.*|[0-9a-f]{64}", "hashes of downloaded files"),
     KnownString("tests/*", r"secret|pass|password", "fake passwords in URLs that are rejected"),
     KnownString(
-        "tests/kernel/test_token_attacks.py", r"eyJhbGciOiJFUzI1NiJ9\.e30\.", "an unsigned token without claims"
+        "tests/kernel/identity/test_forged_tokens.py",
+        r"eyJhbGciOiJFUzI1NiJ9\.e30\.",
+        "an unsigned token without claims",
     ),
 ]
 

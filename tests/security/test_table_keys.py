@@ -11,8 +11,8 @@ from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.storage.entity import Collection, Entity, Facet
 from tests.catalogue.examples.registry import call_operation, get_caller, get_example
 from tests.catalogue.tenant_fixture import TenantFixture
-from tests.harness.by_operation import parametrize_operations
-from tests.harness.calls import Call
+from tests.harness.aws_calls import Call
+from tests.harness.parametrize_operations import parametrize_operations
 
 USER_CONTROLLED: Final = {
     "actor",

@@ -10,8 +10,8 @@ from tests.catalogue.examples.registry import call_operation, get_example
 from tests.catalogue.tenant_fixture import TenantFixture
 from tests.catalogue.test_permissions import is_public
 from tests.harness.api import ApiResponse
-from tests.harness.by_operation import parametrize_operations
 from tests.harness.callers import Caller
+from tests.harness.parametrize_operations import parametrize_operations
 
 IDEMPOTENCY_HEADERS: Final = {"Idempotency-Key": "3f0c"}
 EXEMPT_OPERATIONS: Final = ("join_platform", "leave_platform", "leave_space")

@@ -7,13 +7,13 @@ import pytest
 
 from chalicelib.entrypoints.catalogue import operations
 from chalicelib.kernel.storage.record_types import all_record_types
-from tests.faults import tasks
-from tests.harness import cloud
+from tests.faults import task_examples
+from tests.harness import memory_aws
 from tests.harness.api import ApiClient
 from tests.harness.callers import Issuer, Person
 from tests.harness.workers import Workers
+from tests.stored_forms.case_runner import create_people, open_stage
 from tests.stored_forms.forms import Case, Outcome, Recording, load
-from tests.stored_forms.running import create_people, open_stage
 from tests.stored_forms.states import State, apply_difference
 
 Replay = Callable[[Case], Outcome]
@@ -42,7 +42,7 @@ def _everything_imported() -> None:
     """Import every module that draws random values, so that these can be replaced."""
     operations()
     all_record_types()
-    tasks.list_task_names()
+    task_examples.list_task_names()
 
 
 @pytest.fixture
@@ -78,7 +78,7 @@ def replay_case(
 
 def _state(recording: Recording, states: dict[tuple[str, ...], State], names: tuple[str, ...]) -> State:
     if not names:
-        cloud.reset()
+        memory_aws.reset()
         apply_difference(recording.world)
     else:
         if names[:-1] not in states:

@@ -21,13 +21,13 @@ from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.storage.record_types import all_record_types
 from tests.catalogue.examples.registry import add_feature_neighbours, get_example, get_feature
 from tests.catalogue.tenant_fixture import People, TenantFixture
-from tests.faults import tasks
-from tests.harness import cloud
+from tests.faults import task_examples
+from tests.harness import memory_aws
 from tests.harness.api import ApiClient
 from tests.harness.callers import Issuer, Person
 from tests.harness.workers import Workers
+from tests.stored_forms.case_runner import PEOPLE, create_people, open_stage, queued_messages
 from tests.stored_forms.forms import FILE, Case, Outcome, Recording, Trigger, save
-from tests.stored_forms.running import PEOPLE, create_people, open_stage, queued_messages
 from tests.stored_forms.states import Difference, Json, State, apply_difference
 
 _CREATED_AT: Final = "2026-12-01T09:00:00.000Z"
@@ -35,7 +35,7 @@ _PREPARED_AT: Final = "2026-12-01T09:05:00.000Z"
 _RUN_AT: Final = "2026-12-01T09:06:00.000Z"
 _REPEATED_AT: Final = "2026-12-01T09:07:00.000Z"
 _NEIGHBOUR_COUNT: Final = 2
-_SCHEDULES: Final = {tasks.run_sweep: "sweep", tasks.run_anchoring_schedule: "anchor"}
+_SCHEDULES: Final = {task_examples.run_sweep: "sweep", task_examples.run_anchoring_schedule: "anchor"}
 
 
 @dataclass
@@ -54,14 +54,14 @@ class Recorder:
         """Record all operations, tasks, messages and migrations, and return the recording."""
         for operation in operations():
             self._record_operation(operation)
-        for name in tasks.list_task_names():
+        for name in task_examples.list_task_names():
             self._record_task(name)
         self._record_queued_messages()
         self._record_migrations()
         return Recording(
             people={role: [*known] for role, known in PEOPLE.items()},
             operations=[operation.id for operation in operations()],
-            tasks=tasks.list_task_names(),
+            tasks=task_examples.list_task_names(),
             world=State({}, {}).difference_to(self.initial_state),
             prepared=self.prepared,
             cases=self.cases,
@@ -141,7 +141,7 @@ class Recorder:
 
     def _record_task(self, name: str) -> None:
         """Record the message of a task, and the schedule that finds the task without a message."""
-        example, label = tasks.EXAMPLES[name], f"given for {name}"
+        example, label = task_examples.EXAMPLES[name], f"given for {name}"
         with open_stage(self.api, self.workers, self.people, label, _PREPARED_AT):
             self.initial_state.restore()
             key = example.prepare(self.world)
@@ -150,7 +150,7 @@ class Recorder:
         run_at = timestamp(timestamp_ms(_RUN_AT) + round(timedelta(**example.due_after).total_seconds() * 1000))
         with open_stage(self.api, self.workers, self.people, name, run_at):
             state.restore()
-            tasks.enqueue(name, key)
+            task_examples.enqueue(name, key)
             (message,) = queued_messages()
         self._record_case(f"task:{name}", name, state, [label], _to_trigger(message), run_at)
         if example.run_schedule in _SCHEDULES:
@@ -215,7 +215,7 @@ def _recorder() -> Iterator[Recorder]:
     import_module("tests.conftest")  # This import sets the settings of tests.
     from app import app
 
-    with TemporaryDirectory() as folder, cloud.aws_in_memory(), pytest.MonkeyPatch.context() as patched:
+    with TemporaryDirectory() as folder, memory_aws.aws_in_memory(), pytest.MonkeyPatch.context() as patched:
         issuer = Issuer(Path(folder))
         for name, value in issuer.settings().items():
             patched.setenv(name, value)
@@ -223,9 +223,9 @@ def _recorder() -> Iterator[Recorder]:
         api, workers = ApiClient(app), Workers(app)
         operations()
         all_record_types()
-        tasks.list_task_names()
+        task_examples.list_task_names()
         with open_stage(api, workers, people, "world", _CREATED_AT):
-            cloud.reset()
+            memory_aws.reset()
             world = TenantFixture.create(api, workers, People(**people, issuer=issuer))
             initial_state = State.capture()
         yield Recorder(api, workers, people, world, initial_state)

@@ -10,7 +10,7 @@ from moto.s3.models import s3_backends
 
 from chalicelib.kernel.core import aws
 from chalicelib.kernel.storage.item_json import from_wire
-from tests.harness import cloud, snapshots
+from tests.harness import memory_aws, snapshots
 
 Json = dict[str, Any]
 
@@ -52,7 +52,7 @@ class State:
         plain = {key: _plain(after[key]) for key in changed}
         written = sorted(key for key in changed if key not in before or _plain(before[key]) != plain[key])
         return Difference(
-            items=[_with_hashes(cloud.to_wire_json(plain[key])) for key in written],
+            items=[_with_hashes(memory_aws.to_wire_json(plain[key])) for key in written],
             removed=[[*key] for key in sorted(before.keys() - after.keys())],
             files={name: text for name, text in later.files.items() if self.files.get(name) != text},
             removed_files=sorted(self.files.keys() - later.files.keys()),
@@ -62,9 +62,9 @@ class State:
 def apply_difference(difference: Difference) -> None:
     """Apply a difference to the current state."""
     for item in difference.items:
-        cloud.put_item(from_wire(item))
+        memory_aws.put_item(from_wire(item))
     for pk, sk in difference.removed:
-        cloud.delete_item({"pk": pk, "sk": sk})
+        memory_aws.delete_item({"pk": pk, "sk": sk})
     for name in difference.removed_files:
         bucket, _, key = name.partition("/")
         del _buckets()[bucket].keys[key]

@@ -7,8 +7,8 @@ import pytest
 from chalicelib.entrypoints.catalogue import operations
 from chalicelib.kernel.storage.item_json import from_wire
 from chalicelib.kernel.storage.record_types import find_record_type, record_from_item
-from tests.faults import tasks
-from tests.harness import cloud
+from tests.faults import task_examples
+from tests.harness import memory_aws
 from tests.stored_forms.conftest import Replay
 from tests.stored_forms.forms import FILE, Case, Recording, load
 from tests.stored_forms.normalization import normal_headers, normal_text
@@ -28,7 +28,7 @@ def items_of(kind: str, recording: Recording) -> dict[str, Json]:
 def compared_attributes(kind: str, item: Json) -> Json:
     """Return the compared attributes of an item. The time of `duesk`, which the schedule postpones, is left out."""
     attributes = {name: value for name, value in item.items() if name not in ADDITIONAL_ATTRIBUTES.get(kind, ())}
-    return cloud.to_wire_json(
+    return memory_aws.to_wire_json(
         {**attributes, **{name: attributes[name].partition("#")[2] for name in ("duesk",) if name in attributes}}
     )
 
@@ -57,7 +57,7 @@ def test_recorded_operations_still_exist(recording: Recording) -> None:
 
 
 def test_recorded_tasks_still_exist(recording: Recording) -> None:
-    assert set(recording.tasks) <= set(tasks.list_task_names())
+    assert set(recording.tasks) <= set(task_examples.list_task_names())
 
 
 def test_each_operation_has_a_recording(recording: Recording) -> None:

@@ -6,8 +6,8 @@ from chalicelib.kernel.audit_log import ledger
 from chalicelib.kernel.storage.entity import SYSTEM_LOGS
 from tests.catalogue.examples.example import ExampleFactories, example
 from tests.catalogue.tenant_fixture import TenantFixture, put_items
-from tests.harness.entries import build_pending_items
-from tests.harness.notices import build_notice_event
+from tests.harness.pending_entries import build_pending_items
+from tests.harness.sample_operations import build_notice_event
 
 EXAMPLES: Final[ExampleFactories] = {
     "get_status": lambda _: example(),

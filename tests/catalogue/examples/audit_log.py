@@ -8,7 +8,7 @@ from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.core.ids import new_id
 from tests.catalogue.examples.example import ExampleFactories, example
 from tests.catalogue.tenant_fixture import TenantFixture, put_items
-from tests.harness.entries import build_pending_items
+from tests.harness.pending_entries import build_pending_items
 
 EXAMPLES: Final[ExampleFactories] = {
     "list_audit_log": lambda world: example(organization_id=world.id),

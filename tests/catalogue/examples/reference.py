@@ -4,7 +4,7 @@ from typing import Final
 
 from tests.catalogue.examples.example import ExampleFactories, example
 from tests.catalogue.tenant_fixture import TenantFixture
-from tests.harness.reference import deployed_columns
+from tests.harness.reference_data import deployed_columns
 
 EXAMPLES: Final[ExampleFactories] = {
     "list_countries": lambda _: example(),

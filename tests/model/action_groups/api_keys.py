@@ -4,9 +4,9 @@ from hypothesis import strategies as st
 
 from chalicelib.kernel.core.clock import after, now
 from tests.model.actions import action, names, record_index
-from tests.model.entities import Caller, Json, ModelRecord
-from tests.model.interface import expand_scopes
-from tests.model.story import ModelRun, Sender
+from tests.model.interface_operations import expand_scopes
+from tests.model.model_run import ModelRun, Sender
+from tests.model.service_model import Caller, Json, ModelRecord
 
 _DAY = 24 * 3600
 scopes = st.sampled_from(

@@ -5,8 +5,8 @@ from typing import Final
 from hypothesis import strategies as st
 
 from tests.model.actions import action, record_index
-from tests.model.entities import ModelRecord
-from tests.model.story import ModelRun, Sender
+from tests.model.model_run import ModelRun, Sender
+from tests.model.service_model import ModelRecord
 
 _DAY: Final = 24 * 3600
 _WEEK: Final = 7 * _DAY

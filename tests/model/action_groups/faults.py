@@ -7,12 +7,12 @@ from typing import Final
 from hypothesis import strategies as st
 
 from chalicelib.kernel.core.problems import Problem
-from tests.harness import cloud, snapshots
+from tests.harness import memory_aws, snapshots
 from tests.harness.faults import Fault, ProcessDied, inject_fault
 from tests.model.action_groups import domains, invitations, pages
 from tests.model.actions import action, record_index
-from tests.model.endpoints import STATES
-from tests.model.story import ModelRun
+from tests.model.fake_endpoints import STATES
+from tests.model.model_run import ModelRun
 
 FAULTS: Final = ("THROTTLED", "TIMED_OUT", "UNANSWERED", "DIED_BEFORE", "DIED_AFTER", "CONFLICT")
 PAUSE_SECONDS: Final = 360
@@ -68,14 +68,14 @@ def apply_elapsed_time(run: ModelRun) -> None:
 
 @action()
 def discard_messages(run: ModelRun) -> None:  # noqa: ARG001 - all runs share the queues
-    for queue in cloud.get_queues():
+    for queue in memory_aws.get_queues():
         queue._messages.clear()  # noqa: SLF001
 
 
 @action()
 def duplicate_messages(run: ModelRun) -> None:
     """Duplicate the queued messages, as SQS delivers at least once."""
-    for queue in cloud.get_queues():
+    for queue in memory_aws.get_queues():
         copies = [copy(message) for message in queue._messages]  # noqa: SLF001
         for number, message in enumerate(copies):
             message.id = f"{message.id}-{number}-again"
@@ -86,7 +86,7 @@ def duplicate_messages(run: ModelRun) -> None:
 @action()
 def reorder_messages(run: ModelRun) -> None:
     """Deliver the queued messages in reverse order, including delayed ones."""
-    for queue in cloud.get_queues():
+    for queue in memory_aws.get_queues():
         queue._messages.reverse()  # noqa: SLF001
     run.workers.try_deliver(include_delayed=True)
 
@@ -113,7 +113,8 @@ def repeat_request(run: ModelRun, sent: int) -> None:
 @action()
 def restart_process(run: ModelRun) -> None:  # noqa: ARG001 - all runs share the process
     """Clear all caches, as in a new process, and keep the stored items and queued messages."""
-    state, queued_messages = snapshots.take_snapshot(), {queue.name: [*queue._messages] for queue in cloud.get_queues()}  # noqa: SLF001
+    state = snapshots.take_snapshot()
+    queued_messages = {queue.name: [*queue._messages] for queue in memory_aws.get_queues()}  # noqa: SLF001
     snapshots.restore_snapshot(state)
-    for queue in cloud.get_queues():
+    for queue in memory_aws.get_queues():
         queue._messages.extend(queued_messages[queue.name])  # noqa: SLF001

@@ -9,9 +9,9 @@ from tests.harness.invitations import ACCEPTANCE_PATH, token_from_link
 from tests.model.action_groups.members import TOO_LOW, max_grantable_role, people
 from tests.model.action_groups.organizations import add_membership
 from tests.model.actions import action, record_index, roles
-from tests.model.entities import NOT_FOUND, Caller, Json, ModelRecord
-from tests.model.interface import OPERATIONS, role_suffices
-from tests.model.story import ModelRun, Sender
+from tests.model.interface_operations import OPERATIONS, role_suffices
+from tests.model.model_run import ModelRun, Sender
+from tests.model.service_model import NOT_FOUND, Caller, Json, ModelRecord
 
 REVOKED: Final = "410 invitation_revoked"
 _NOT_PENDING: Final = "409 invalid_transition"

@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from tests.model.action_groups.api_keys import revoke_dependent_keys
 from tests.model.actions import PEOPLE, action, record_index
-from tests.model.entities import Caller, Json, Model, ModelRecord
-from tests.model.interface import expand_scopes, role_suffices
-from tests.model.story import ModelRun, Sender
+from tests.model.interface_operations import expand_scopes, role_suffices
+from tests.model.model_run import ModelRun, Sender
+from tests.model.service_model import Caller, Json, Model, ModelRecord
 
 TOO_LOW: Final = "403 insufficient_role"
 OWNER_STAYS: Final = "409 owner_must_transfer"

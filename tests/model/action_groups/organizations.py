@@ -3,8 +3,8 @@
 from hypothesis import strategies as st
 
 from tests.model.actions import action, names, optional_fields, optional_texts, record_index, slugs
-from tests.model.entities import Json, Model, ModelRecord
-from tests.model.story import ModelRun, Sender
+from tests.model.model_run import ModelRun, Sender
+from tests.model.service_model import Json, Model, ModelRecord
 
 _fields = optional_fields(
     name=names, slug=slugs, companyName=st.none() | names, companyCountry=st.sampled_from([None, "GB", "NO"])
@@ -38,7 +38,7 @@ _MAX_ORGANIZATIONS = 4
 
 def add_membership(run: ModelRun, container: ModelRecord, user_id: str, role: str) -> ModelRecord:
     """Add a membership to the model, as the service shows it."""
-    from tests.model.entities import MEMBERS
+    from tests.model.service_model import MEMBERS
 
     shown_member = run.api.get(f"{container.path}/members/{user_id}", caller=run.owner_of(container)).json
     person = next(p for p in run.people.values() if p.id == user_id)

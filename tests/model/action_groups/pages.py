@@ -6,8 +6,8 @@ from chalicelib.kernel.core.clock import after, now
 from tests.harness.api import ApiResponse
 from tests.model.action_groups.sites import publication_of
 from tests.model.actions import action, record_index
-from tests.model.entities import Json, ModelRecord
-from tests.model.story import ModelRun, Sender
+from tests.model.model_run import ModelRun, Sender
+from tests.model.service_model import Json, ModelRecord
 
 PAST = "2020-01-01T00:00:00.000Z"
 slugs = st.sampled_from(["a", "b", "c"])

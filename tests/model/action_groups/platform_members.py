@@ -7,9 +7,9 @@ from tests.model.action_groups.members import end_membership, people, redact_for
 from tests.model.action_groups.organizations import add_membership
 from tests.model.action_groups.spaces import set_role
 from tests.model.actions import action, record_index, roles
-from tests.model.entities import NOT_FOUND, Caller, ModelRecord
-from tests.model.interface import role_suffices
-from tests.model.story import ModelRun, Sender
+from tests.model.interface_operations import role_suffices
+from tests.model.model_run import ModelRun, Sender
+from tests.model.service_model import NOT_FOUND, Caller, ModelRecord
 
 
 @action(platform=record_index, whom=people, role=roles, days=st.sampled_from([1, 7]))

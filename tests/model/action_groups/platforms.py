@@ -3,8 +3,8 @@
 from hypothesis import strategies as st
 
 from tests.model.actions import action, names, optional_fields, optional_texts, record_index, slugs
-from tests.model.entities import Json, Model, ModelRecord
-from tests.model.story import ModelRun, Sender
+from tests.model.model_run import ModelRun, Sender
+from tests.model.service_model import Json, Model, ModelRecord
 
 policies = st.sampled_from(["open", "invite"])
 _fields = optional_fields(name=names, slug=slugs, description=optional_texts, joinPolicy=policies)

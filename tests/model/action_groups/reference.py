@@ -3,7 +3,7 @@
 from hypothesis import strategies as st
 
 from tests.model.actions import action
-from tests.model.story import ModelRun, Sender
+from tests.model.model_run import ModelRun, Sender
 
 _GET_OPERATIONS = {
     "countries": "get_country",

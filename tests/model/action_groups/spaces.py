@@ -6,9 +6,9 @@ from tests.model.action_groups.members import TOO_LOW, apply_role_change, max_gr
 from tests.model.action_groups.organizations import add_membership
 from tests.model.action_groups.platforms import apply_set_change
 from tests.model.actions import action, names, optional_fields, optional_texts, record_index, roles, settings, slugs
-from tests.model.entities import MEMBERS, NOT_FOUND, Caller, Json, Model, ModelRecord
-from tests.model.interface import role_suffices
-from tests.model.story import ModelRun, Sender
+from tests.model.interface_operations import role_suffices
+from tests.model.model_run import ModelRun, Sender
+from tests.model.service_model import MEMBERS, NOT_FOUND, Caller, Json, Model, ModelRecord
 
 visibilities = st.sampled_from(["open", "open", "private"])
 _new = st.fixed_dictionaries(

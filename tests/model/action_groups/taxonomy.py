@@ -3,8 +3,8 @@
 from hypothesis import strategies as st
 
 from tests.model.actions import action, optional_texts, record_index
-from tests.model.entities import DELETED_INDEX, NOT_FOUND, Json, ModelRecord
-from tests.model.story import ModelRun, Sender
+from tests.model.model_run import ModelRun, Sender
+from tests.model.service_model import DELETED_INDEX, NOT_FOUND, Json, ModelRecord
 from tests.property.taxonomy_model import NodeChange, TaxonomyModel
 
 NOBODY = "01939d3c-0000-7000-8000-00000000000a"

@@ -3,9 +3,9 @@
 from hypothesis import strategies as st
 
 from tests.model.actions import action, names, optional_fields, optional_texts, record_index
-from tests.model.entities import Json, ModelRecord
-from tests.model.interface import is_event_in_areas, readable_areas
-from tests.model.story import ModelRun, Sender
+from tests.model.interface_operations import is_event_in_areas, readable_areas
+from tests.model.model_run import ModelRun, Sender
+from tests.model.service_model import Json, ModelRecord
 
 events = st.sampled_from([["*"], ["*"], ["organization.*"], ["space.*", "organization.updated"], ["page.published"]])
 _webhook_fields = optional_fields(events=events, description=optional_texts, enabled=st.booleans())

@@ -1,0 +1,298 @@
+"""Budgets of AWS calls for every operation, which do not depend on the number of other records.
+
+Retries after conflicts or throttling are not counted: no such errors occur here.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from time import process_time
+from typing import Any, Final
+from uuid import uuid4
+
+import pytest
+
+from chalicelib.features.audit.log.logic import log_verification
+from chalicelib.kernel.operations.access_rules import RequireRole
+from chalicelib.kernel.operations.operation import Operation
+from chalicelib.kernel.storage.membership_lists import MAX_MEMBERSHIPS
+from tests.catalogue.conftest import RestoreTenant
+from tests.catalogue.examples.registry import add_neighbours, call_operation
+from tests.catalogue.tenant_fixture import TenantFixture
+from tests.harness import callers
+from tests.harness.api import ApiResponse
+from tests.harness.aws_calls import Call
+from tests.harness.clock import Clock
+from tests.harness.external_servers import record_delivery_urls
+from tests.harness.faults import Fault, inject_fault
+from tests.harness.parametrize_operations import parametrize_operations
+
+DEFAULT_MAX_READS: Final = 2
+MAX_READS: Final = {
+    # Recomputes the tree: pending entries, the head, the entries (a Query for each megabyte, a BatchGetItem for each
+    # hundred long ones) and entries after the head. Limited by the window of entries: larger logs take several pages.
+    "verify_audit_integrity": 5,
+    # Counts failed and skipped deliveries: two Queries of 1 MB each at most.
+    "replay_webhook_deliveries": 3,
+    # Reads the table and the four shards of the schedule in parallel, then checks whether the found tasks are still
+    # due. The result is cached for 5 s for all callers.
+    "get_status": 6,
+    # Reads the newest entries of 16 logs, in parallel Queries.
+    "list_system_audit_log": 16,
+    # Reads the leads of eight partitions, in parallel Queries.
+    "list_marketing_leads": 8,
+    # The caller's organizations, then the lists of each and the caller's memberships in parallel, then visible items.
+    "list_platforms": 4,
+    # The members and the revocation markers of the containers above in parallel, then the current items of the members.
+    "list_organization_members": 3,
+    "list_platform_members": 4,
+    "list_space_members": 5,
+    # Open spaces and the caller's memberships in parallel, then the private spaces of those memberships.
+    "list_platform_spaces": 4,
+    # As the list of all platforms.
+    "list_project_block_platforms": 4,
+    # The caller's organizations, then their libraries, the caller's library and the public one in parallel, then the
+    # current items.
+    "list_artefacts": 4,
+    "list_outputs": 4,
+    # The members with the e-mail address, by items of the table and by an index in parallel.
+    "invite_to_organization": 3,
+    "invite_to_platform": 3,
+    "erase_person": 3,
+    # The platform's modules and the space's overrides in parallel.
+    "list_effective_modules": 3,
+    # The sets of the platform, two sets of the space and the caller's access to the space, in parallel.
+    "resolve_platform_config": 5,
+    # The page, its parts and its ancestors, then the record of its parent, which counts its children.
+    "update_page": 3,
+    "delete_page": 3,
+    # The page and its ancestors, then its revisions.
+    "list_page_revisions": 3,
+    # The invitation, the membership of its inviter, the number of e-mails to its address.
+    "resend_invitation": 3,
+    # The page, the revision with the membership of its author, the ancestors of the page.
+    "preview_page_publicly": 3,
+}
+"""Operations with another maximum number of reads, and the reasons."""
+
+OPERATIONS_WITH_HOST_RATE_LIMIT: Final = ("test_webhook",)
+"""Operations that send to a host with a rate limit for each organization. The counter takes a write."""
+
+DEFAULT_OVERHEAD_BYTES: Final = 24_000
+"""The size of the items that an operation may read for authorization, in addition to the items of its response."""
+
+OVERHEAD_BYTES: Final = {
+    # The complete entries of the window.
+    "verify_audit_integrity": 200_000,
+}
+MAX_CPU_SECONDS: Final = 2.0
+
+LISTS_BY_ORGANIZATION: Final = {
+    "list_platforms": 1,
+    "list_project_block_platforms": 1,
+    "list_artefacts": 2,
+    "list_outputs": 2,
+}
+"""Lists with a Query for each organization of the caller, and the number of further parallel Queries: of the caller's
+memberships, or of the caller's library and the public one."""
+
+OTHER_CALLS: Final = {
+    # The cached sitemap is outdated. It is stored again, once.
+    "get_sitemap": {"dynamodb:TransactWriteItems": 1},
+    # Finds and reads the newest anchor before the log, for the first page only.
+    "verify_audit_integrity": {"s3:ListObjectsV2": 1, "s3:GetObject": 1},
+    "get_status": {"sqs:GetQueueAttributes": 4},
+}
+"""Calls of read operations other than reads of the table, and the reasons."""
+
+
+def call_successfully(operation: Operation, world: TenantFixture, **options: Any) -> ApiResponse:
+    """Call an operation, lists with a page size that is always reached and POST requests with an idempotency key."""
+    idempotency_headers = {"Idempotency-Key": str(uuid4())} if operation.method == "POST" else None
+    answer = call_operation(
+        operation, world, query={"limit": 3} if operation.is_list else None, headers=idempotency_headers, **options
+    )
+    assert answer.status == operation.success
+    return answer
+
+
+def summarize_call(call: Call) -> Mapping[str, object]:
+    """Return the number of keys and writes, the limit and the index of a call."""
+    parameters, requested_items = call.parameters, call.parameters.get("RequestItems", {})
+    return {
+        "call": call.name,
+        "keys": sum(len(table_keys["Keys"]) for table_keys in requested_items.values()),
+        "writes": len(parameters.get("TransactItems", [])),
+        "limit": parameters.get("Limit"),
+        "index": parameters.get("IndexName"),
+        "consistent": parameters.get("ConsistentRead"),
+    }
+
+
+@parametrize_operations()
+class TestEveryOperation:
+    def test_stays_within_its_budget(self, operation: Operation, tenant: TenantFixture) -> None:
+        tenant.warm_caches()
+        calls = call_successfully(operation, tenant).calls
+        other_calls = Counter(calls.call_names) - Counter(calls.read_names)
+        assert len(calls.read_names) <= MAX_READS.get(operation.id, DEFAULT_MAX_READS)
+        if operation.mutates:
+            # External effects are counted before they happen, in a separate transaction.
+            writes = 2 if operation.has_external_effects else 1
+            host_counter_writes = {"dynamodb:UpdateItem": 1} if operation.id in OPERATIONS_WITH_HOST_RATE_LIMIT else {}
+            assert other_calls == {"dynamodb:TransactWriteItems": writes, "sqs:SendMessage": 1, **host_counter_writes}
+        else:
+            assert other_calls <= Counter(OTHER_CALLS.get(operation.id, {}))
+
+    def test_reads_and_computes_in_proportion_to_its_response(
+        self, operation: Operation, tenant: TenantFixture
+    ) -> None:
+        tenant.warm_caches()
+        started = process_time()
+        answer = call_successfully(operation, tenant)
+        # The limit allows for first calls in the process and for other processes on the machine.
+        assert process_time() - started <= MAX_CPU_SECONDS
+        overhead_bytes = OVERHEAD_BYTES.get(operation.id, DEFAULT_OVERHEAD_BYTES)
+        assert answer.calls.bytes_read <= overhead_bytes + 4 * len(answer.text.encode())
+
+    def test_calls_nothing_for_a_caller_without_a_valid_credential(
+        self, operation: Operation, tenant: TenantFixture
+    ) -> None:
+        rejected = call_operation(operation, tenant, caller="nonsense")
+        assert rejected.status == 401
+        assert rejected.calls.call_names == []
+
+
+@parametrize_operations(
+    lambda o: isinstance(o.access, RequireRole) and (o.access.container_type.parent_type or o.access.via_record)
+)
+def test_an_operation_reads_once_more_if_the_ancestors_are_not_cached(
+    operation: Operation, tenant: TenantFixture
+) -> None:
+    reads = call_successfully(operation, tenant).calls.read_names
+    assert len(reads) <= 1 + MAX_READS.get(operation.id, DEFAULT_MAX_READS)
+
+
+@parametrize_operations(lambda o: o.id not in LISTS_BY_ORGANIZATION)
+def test_an_operation_makes_the_same_calls_with_10_and_with_300_neighbours(
+    operation: Operation, tenant: TenantFixture, restore_tenant: RestoreTenant
+) -> None:
+    restore_tenant(add_neighbours, 10)
+    tenant.warm_caches()
+    calls_with_10 = [summarize_call(call) for call in call_successfully(operation, tenant).calls.call_list]
+    restore_tenant(add_neighbours, 300)
+    tenant.warm_caches()
+    calls_with_300 = [summarize_call(call) for call in call_successfully(operation, tenant).calls.call_list]
+    assert calls_with_10 == calls_with_300
+
+
+@parametrize_operations(lambda o: o.has_external_effects)
+class TestWhatCanNotBeTakenBack:
+    def test_is_limited_for_each_organization(self, operation: Operation) -> None:
+        assert operation.rate_limits_per("organization")
+
+    def test_is_counted_before_it_happens_and_rejected_at_the_limit(
+        self, operation: Operation, tenant: TenantFixture, clock: Clock
+    ) -> None:
+        (rate_limit,) = operation.rate_limits_per("organization")
+        clock.freeze()
+        with record_delivery_urls() as urls:
+            for number in range(1, rate_limit.limit + 1):
+                clock.shift(seconds=2)  # A channel accepts one message per second.
+                answer = call_operation(operation, tenant)
+                assert (answer.status, len(urls)) == (operation.success, number)
+            rejected = call_operation(operation, tenant)
+            rejected_for_key = call_operation(operation, tenant, caller=tenant.create_api_key("admin"))
+            assert len(urls) == rate_limit.limit
+        for each in (rejected, rejected_for_key):
+            assert each.status_and_code == "429 rate_limited"
+            assert f'"{rate_limit.name}";r=0;' in each.headers["RateLimit"]
+            assert each.calls.names_of_service("dynamodb") == each.calls.read_names
+
+    def test_happens_once_and_is_counted_once_despite_a_conflict(
+        self, operation: Operation, tenant: TenantFixture
+    ) -> None:
+        with (
+            record_delivery_urls() as urls,
+            inject_fault(Fault.CONFLICT, call_name="dynamodb:TransactWriteItems", first_call=2, times=1) as injected,
+        ):
+            answer = call_operation(operation, tenant)
+        assert (injected.failed_call, answer.status, len(urls)) == ("dynamodb:TransactWriteItems", operation.success, 1)
+        (rate_limit,) = operation.rate_limits_per("organization")
+        assert f'"{rate_limit.name}";r={rate_limit.limit - 1};' in answer.headers["RateLimit"]
+
+    def test_is_counted_even_if_the_request_fails(self, operation: Operation, tenant: TenantFixture) -> None:
+        with (
+            record_delivery_urls() as urls,
+            inject_fault(Fault.INTERNAL_ERROR, call_name="dynamodb:TransactWriteItems", first_call=2, times=None),
+        ):
+            failed = call_operation(operation, tenant)
+        assert (failed.status, len(urls)) == (503, 1)
+        rate_limit = operation.rate_limits_per("organization")[0]
+        remaining = call_operation(operation, tenant).headers["RateLimit"]
+        assert remaining.startswith(f'"{rate_limit.name}";r={rate_limit.limit - 2};')
+
+
+@parametrize_operations(lambda o: o.mutates)
+def test_a_mutation_notifies_the_ledger_only_after_its_commit(operation: Operation, tenant: TenantFixture) -> None:
+    names = call_successfully(operation, tenant).calls.call_names
+    assert names[-2:] == ["dynamodb:TransactWriteItems", "sqs:SendMessage"]
+
+
+class TestVerification:
+    def test_reads_one_window_regardless_of_the_length_of_the_log(
+        self, tenant: TenantFixture, restore_tenant: RestoreTenant, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(log_verification, "WINDOW_ENTRIES", 4)
+        windows = {}
+        for number in (10, 300):
+            restore_tenant(add_neighbours, number)
+            path, owner = f"{tenant.organization.path}/audit-log/verify-integrity", tenant.people.owner
+            first = tenant.api.get(path, caller=owner)
+            second = tenant.api.get(path, caller=owner, query={"cursor": first.json["nextCursor"]})
+            assert (first.json["checkedEntries"], second.json["checkedEntries"]) == (4, 8)
+            windows[number] = [[summarize_call(call) for call in answer.calls.call_list] for answer in (first, second)]
+        assert windows[10] == windows[300]
+
+
+@parametrize_operations(lambda o: o.id in LISTS_BY_ORGANIZATION)
+class TestAListOverOrganizations:
+    def test_queries_them_in_parallel_and_reads_the_visible_items_together(
+        self, operation: Operation, tenant: TenantFixture, restore_tenant: RestoreTenant
+    ) -> None:
+        restore_tenant(add_neighbours, 10)
+        names = Counter(call_successfully(operation, tenant).calls.call_names)
+        # The organizations, the lists of each with the further Queries, and the visible items.
+        expected = {"dynamodb:Query": 1 + 11 + LISTS_BY_ORGANIZATION[operation.id], "dynamodb:BatchGetItem": 1}
+        assert names == expected
+
+    def test_queries_25_organizations_at_most(
+        self, operation: Operation, tenant: TenantFixture, restore_tenant: RestoreTenant
+    ) -> None:
+        restore_tenant(add_neighbours, 300)
+        names = Counter(call_successfully(operation, tenant).calls.call_names)
+        assert names["dynamodb:Query"] <= 1 + MAX_MEMBERSHIPS + LISTS_BY_ORGANIZATION[operation.id]
+        assert names["dynamodb:BatchGetItem"] <= 1
+
+
+@parametrize_operations(lambda o: o.scope and o.id != "get_research_job")
+class TestByAnApiKey:
+    def test_the_key_takes_one_read_that_is_cached(
+        self, operation: Operation, tenant: TenantFixture, restore_tenant: RestoreTenant
+    ) -> None:
+        restore_tenant(admin_key)
+        tenant.warm_caches()
+        by_user = call_successfully(operation, tenant).calls.names_of_service("dynamodb")
+        key = restore_tenant(admin_key)
+        tenant.warm_caches()
+        first = call_successfully(operation, tenant, caller=key).calls.names_of_service("dynamodb")
+        assert first[0] == "dynamodb:GetItem"
+        # The record of the key is read together with the items for authorization. Without a container that takes a
+        # separate read, and so does the organization of the key.
+        assert len(first) <= (1 if isinstance(operation.access, RequireRole) else 2) + len(by_user)
+        if not operation.mutates and operation.id != "get_sitemap":  # The second call reads the cached sitemap.
+            assert call_successfully(operation, tenant, caller=key).calls.names_of_service("dynamodb") == first[1:]
+
+
+def admin_key(world: TenantFixture) -> callers.Caller:
+    """Return an API key with all scopes."""
+    return world.create_api_key("admin")

@@ -1,0 +1,88 @@
+"""The rate limit of requests per minute, at every operation: requests are counted before any other call."""
+
+from typing import Final
+
+import pytest
+
+from chalicelib.kernel.operations.access_rules import RequireRole
+from chalicelib.kernel.operations.operation import Operation
+from chalicelib.kernel.rate_limits import request_quota
+from tests.catalogue.conftest import RestoreTenant
+from tests.catalogue.examples.registry import call_operation, get_caller
+from tests.catalogue.tenant_fixture import TenantFixture
+from tests.conftest import SettingsOverride
+from tests.harness.api import ApiResponse
+from tests.harness.faults import Fault, inject_fault
+from tests.harness.parametrize_operations import parametrize_operations
+
+COUNTER_WRITE: Final = "dynamodb:UpdateItem"
+
+
+def call_with_credential(operation: Operation, world: TenantFixture) -> ApiResponse:
+    """Call an operation as its least privileged caller, with a credential even if it is anonymous."""
+    return call_operation(operation, world, caller=get_caller(operation, world) or world.people.owner)
+
+
+@parametrize_operations()
+class TestEveryOperation:
+    def test_is_counted_by_a_write_before_all_other_calls_and_proceeds_if_that_fails(
+        self,
+        operation: Operation,
+        tenant: TenantFixture,
+        restore_tenant: RestoreTenant,
+        configure: SettingsOverride,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        unlimited = call_with_credential(operation, tenant)
+        monkeypatch.setattr(request_quota, "BATCH_SIZE", 1)  # Each request writes the counter.
+        configure(requests_per_minute="600")
+        restore_tenant()
+        counted = call_with_credential(operation, tenant)
+        restore_tenant()
+        with inject_fault(Fault.INTERNAL_ERROR, call_name=COUNTER_WRITE) as injected:
+            uncounted = call_with_credential(operation, tenant)
+        assert injected.failed_call
+        for answer in (counted, uncounted):
+            assert answer.status == unlimited.status == operation.success
+            assert answer.calls.call_names == [COUNTER_WRITE, *unlimited.calls.call_names]
+            assert answer.headers["RateLimit-Policy"].endswith('"requests";q=600;w=60')
+
+    def test_is_rejected_without_a_call_when_the_limit_is_reached(
+        self, operation: Operation, tenant: TenantFixture, configure: SettingsOverride
+    ) -> None:
+        configure(requests_per_minute="1")
+        caller = get_caller(operation, tenant) or tenant.people.owner
+        assert tenant.api.get("/public/leads/statuses", caller=caller).status == 200
+        rejected = call_with_credential(operation, tenant)
+        assert rejected.status_and_code == "429 rate_limited"
+        assert rejected.calls.call_names == []
+
+
+@parametrize_operations(lambda o: o.allows_anonymous or (isinstance(o.access, RequireRole) and o.access.if_published))
+class TestWithoutACredential:
+    def test_requests_are_limited_for_each_client_network(
+        self, operation: Operation, tenant: TenantFixture, configure: SettingsOverride, restore_tenant: RestoreTenant
+    ) -> None:
+        restore_tenant()
+        configure(network_requests_per_minute="1")
+        assert tenant.api.get("/public/leads/statuses").status == 200
+        rejected = call_operation(operation, tenant, caller=None)
+        assert rejected.status_and_code == "429 rate_limited"
+        assert rejected.headers["RateLimit-Policy"] == '"anonymous-requests";q=1;w=60'
+        assert int(rejected.headers["Retry-After"]) >= 1
+        assert rejected.calls.call_names == []
+        from_other_network = call_operation(operation, tenant, caller=None, ip="198.51.100.9")
+        assert from_other_network.status != 429
+
+    def test_counting_takes_one_write_per_twenty_requests_and_no_read(
+        self, operation: Operation, tenant: TenantFixture, configure: SettingsOverride, restore_tenant: RestoreTenant
+    ) -> None:
+        restore_tenant()
+        unlimited = call_operation(operation, tenant, caller=None)
+        configure(network_requests_per_minute="600")
+        restore_tenant()
+        for _ in range(request_quota.BATCH_SIZE - 1):
+            assert tenant.api.get("/public/leads/statuses").calls.call_names == []
+        counted = call_operation(operation, tenant, caller=None)
+        assert counted.calls.call_names == [COUNTER_WRITE, *unlimited.calls.call_names]
+        assert counted.status == unlimited.status

@@ -1,0 +1,57 @@
+"""Responses that Lambda would reject for their size: lists end the page early, other operations return a problem."""
+
+import json
+from typing import Any
+
+import pytest
+
+from chalicelib.kernel.execution import envelope
+from chalicelib.kernel.operations.operation import Operation
+from tests.catalogue.examples.registry import call_operation
+from tests.catalogue.tenant_fixture import TenantFixture
+from tests.harness.api import ApiResponse
+from tests.harness.parametrize_operations import parametrize_operations
+
+_NO_CONTENT = 204
+
+
+def read_list(operation: Operation, world: TenantFixture) -> tuple[list[Any], list[ApiResponse]]:
+    """Return all items of a list, and the responses that contained them."""
+    answers = [call_operation(operation, world)]
+    while cursor := answers[-1].json["nextCursor"]:
+        assert len(answers) < 1000
+        answers.append(call_operation(operation, world, query={"cursor": cursor}))
+    return [item for answer in answers for item in answer.json["items"]], answers
+
+
+@parametrize_operations(lambda o: o.success != _NO_CONTENT)
+def test_a_response_that_is_too_large_is_rejected_and_changes_nothing(
+    operation: Operation, tenant: TenantFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as context:
+        context.setattr(envelope, "MAX_ENVELOPE_BYTES", 0)
+        rejected = call_operation(operation, tenant)
+    if not (rejected.text and rejected.status >= 400):
+        assert rejected.text == ""  # A redirect has no body.
+        return
+    assert rejected.status_and_code in ("409 limit_exceeded", "409 export_too_large")
+    if operation.mutates and not operation.has_external_effects:
+        assert "dynamodb:TransactWriteItems" not in rejected.calls.call_names
+    assert call_operation(operation, tenant).status == operation.success
+
+
+@parametrize_operations(lambda o: o.is_list and not o.mutates)
+def test_a_page_ends_where_the_next_item_would_not_fit(
+    operation: Operation, tenant: TenantFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    items, _ = read_list(operation, tenant)
+    largest = max(
+        (len(json.dumps(json.dumps(item, separators=(",", ":"), ensure_ascii=False))) for item in items), default=0
+    )
+    max_bytes = envelope.MAX_ENVELOPE_BYTES
+    with monkeypatch.context() as context:
+        # A page has max_bytes for the largest item, but not for many items.
+        context.setattr(envelope, "MAX_ENVELOPE_BYTES", 12_000 + largest)
+        items_of_small_pages, answers = read_list(operation, tenant)
+        assert all(len(json.dumps(answer.text)) <= 12_000 + largest < max_bytes for answer in answers)
+    assert items_of_small_pages == items

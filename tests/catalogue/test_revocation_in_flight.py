@@ -1,0 +1,251 @@
+"""Operations that grant access commit only if the caller is still authorized at the commit, not only at the check."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+import pytest
+
+from chalicelib.entrypoints.catalogue import operations, record_kinds
+from chalicelib.kernel.operations.access_rules import RequireRole
+from chalicelib.kernel.operations.operation import Operation
+from chalicelib.kernel.permissions import access_epochs
+from chalicelib.kernel.permissions.roles import Role
+from chalicelib.kernel.storage import table, writes
+from chalicelib.kernel.storage.entity import Item, ItemKey
+from tests.catalogue.examples.registry import call_operation, get_caller
+from tests.catalogue.tenant_fixture import TenantFixture
+from tests.harness import snapshots
+from tests.harness.api import ApiResponse
+from tests.harness.aws_calls import Call
+from tests.harness.callers import Caller, Person
+from tests.harness.parametrize_operations import parametrize_operations
+
+GRANTING_AREAS: Final = ("api-keys", "channels", "domains", "members", "webhooks")
+"""The scope areas of operations that grant access or send data to others."""
+
+_OTHER_GRANTING_OPERATIONS: Final = {
+    "accept_invitation",
+    "respond_to_invitation",
+    "join_platform",
+    "join_space",
+    "leave_organization",
+    "leave_platform",
+    "leave_space",
+    "transfer_ownership",
+    "create_platform",
+    "delete_platform",
+    "create_space",
+}
+"""Further operations that grant access, without a scope or together with a container."""
+
+KINDS_THAT_GRANT_ACCESS: Final = {
+    "organization.member",
+    "platform.member",
+    "space.member",
+    "organization.invitation",
+    "platform.invitation",
+    "organization.api_key",
+    "organization.webhook",
+    "organization.webhook.delivery",
+    "organization.webhook.replay",
+    "organization.integration_channel",
+    "organization.integration_channel.message",
+    "platform.custom_domain",
+}
+
+for_granting_operations = parametrize_operations(lambda o: o.grants_access)
+by_role = parametrize_operations(lambda o: o.grants_access and isinstance(o.access, RequireRole) and o.access.role)
+by_higher_role = parametrize_operations(
+    lambda o: o.grants_access and isinstance(o.access, RequireRole) and o.access.role and o.access.role != Role.MEMBER
+)
+by_key = parametrize_operations(lambda o: o.grants_access and isinstance(o.access, RequireRole) and o.scope)
+
+Keys = set[ItemKey]
+
+
+def run_before_commit(
+    operation: Operation,
+    world: TenantFixture,
+    monkeypatch: pytest.MonkeyPatch,
+    intervene: Callable[[], ApiResponse],
+    **options: Any,
+) -> tuple[ApiResponse, Keys]:
+    """Run an action before the commit of an operation. Return the response, and the keys that changed after it."""
+    write, before = table.write_transaction, dict[ItemKey, Item]()
+
+    def write_after_action(writes: Sequence[writes.Write]) -> None:
+        if len(writes) > 1:  # A single write only records something, such as the use of a key.
+            monkeypatch.setattr(table, "write_transaction", write)
+            intervention = intervene()
+            assert intervention.status in (200, 204), intervention.text
+            before.update(snapshots.items_by_key())
+        write(writes)
+
+    monkeypatch.setattr(table, "write_transaction", write_after_action)
+    answer = call_operation(operation, world, **options)
+    assert before, "the operation did not commit"
+    return answer, changed_since(before)
+
+
+def changed_since(before: dict[ItemKey, Item]) -> Keys:
+    """Return the keys of changed items, without the counters of requests and the items of epochs."""
+    now = snapshots.items_by_key()
+    changed = {key for key in {*before, *now} if before.get(key) != now.get(key)}
+    epoch_prefixes = ("EPOCH#", "CLOSING-EPOCH#")
+    return {key for key in changed if not key[0].startswith("Y#") and not key[1].startswith(epoch_prefixes)}
+
+
+def authorized_caller(operation: Operation, world: TenantFixture) -> Person:
+    """Return an admin or, if the operation requires it, the owner."""
+    requires_owner = isinstance(operation.access, RequireRole) and operation.access.role == Role.OWNER
+    return world.people.owner if requires_owner else world.people.admin
+
+
+def demote(world: TenantFixture, person: Person) -> ApiResponse:
+    """Lower the role of a person: the owner becomes an admin, others become members."""
+    path, people = world.organization.path, world.people
+    if person is people.owner:
+        return world.api.post(f"{path}/transfer-ownership", caller=person, json={"newOwnerId": people.admin.id})
+    return world.api.patch(f"{path}/members/{person.id}", caller=people.owner, json={"role": "member"})
+
+
+def remove(world: TenantFixture, person: Person) -> ApiResponse:
+    """Remove a person from the organization."""
+    remover = world.people.owner
+    if person is remover:
+        assert demote(world, person).status == 200
+        remover = world.people.admin
+    return world.api.delete(f"{world.organization.path}/members/{person.id}", caller=remover)
+
+
+@by_role
+def test_a_caller_who_is_removed_before_the_commit_changes_nothing(
+    operation: Operation, tenant: TenantFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    caller = authorized_caller(operation, tenant)
+    answer, changed = run_before_commit(operation, tenant, monkeypatch, lambda: remove(tenant, caller), caller=caller)
+    assert (answer.status_and_code, changed) == ("404 not_found", set())
+
+
+@by_higher_role
+def test_a_caller_who_is_demoted_before_the_commit_changes_nothing(
+    operation: Operation, tenant: TenantFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    caller = authorized_caller(operation, tenant)
+    answer, changed = run_before_commit(operation, tenant, monkeypatch, lambda: demote(tenant, caller), caller=caller)
+    assert (answer.status_and_code, changed) == ("403 insufficient_role", set())
+
+
+@by_key
+def test_a_key_that_is_revoked_before_the_commit_changes_nothing(
+    operation: Operation, tenant: TenantFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = tenant.create_api_key("admin")
+    (path,) = [
+        f"{tenant.organization.path}/api-keys/{listed['id']}"
+        for listed in tenant.api.get_items(f"{tenant.organization.path}/api-keys", caller=tenant.people.owner)
+        if listed["scopes"] == ["admin"]
+    ]
+    intervene = lambda: tenant.api.delete(path, caller=tenant.people.owner)  # noqa: E731 - defined where it is used
+    answer, changed = run_before_commit(operation, tenant, monkeypatch, intervene, caller=key)
+    assert (answer.status_and_code, changed) == ("401 api_key_revoked", set())
+
+
+@for_granting_operations
+def test_nothing_changes_in_an_organization_that_is_deleted_before_the_commit(
+    operation: Operation, tenant: TenantFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    intervene = lambda: tenant.api.delete(tenant.organization.path, caller=tenant.people.owner)  # noqa: E731 - as above
+    caller: Caller | None = get_caller(operation, tenant)
+    answer, changed = run_before_commit(operation, tenant, monkeypatch, intervene, caller=caller)
+    assert (answer.status_and_code, changed) == ("404 not_found", set())
+
+
+@by_role
+def test_nothing_changes_if_the_caller_is_removed_during_a_batch_read(
+    operation: Operation, tenant: TenantFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    caller, get_all = authorized_caller(operation, tenant), table.get_all
+
+    def get_all_during_removal(keys: Iterable[ItemKey]) -> dict[ItemKey, Item]:
+        """Read memberships as they were before the removal, and the epochs as they are after it."""
+        key_list = list(keys)
+        items = get_all(key_list)
+        shards = [key for key in key_list if key[1].startswith("EPOCH#")]
+        if not shards:
+            return items
+        monkeypatch.setattr(table, "get_all", get_all)
+        assert remove(tenant, caller).status == 204
+        before.update(snapshots.items_by_key())
+        return items | get_all(shards)
+
+    before: dict[ItemKey, Item] = {}
+    monkeypatch.setattr(table, "get_all", get_all_during_removal)
+    assert call_operation(operation, tenant, caller=caller).status_and_code == "404 not_found"
+    assert changed_since(before) == set()
+
+
+@for_granting_operations
+def test_the_transaction_checks_the_epochs_of_all_principals_and_of_its_caller(
+    operation: Operation, tenant: TenantFixture
+) -> None:
+    answer = call_operation(operation, tenant)
+    assert answer.status == operation.success
+    (transaction,) = [
+        call for call in answer.calls.call_list if call.name == "dynamodb:TransactWriteItems" and contains_entry(call)
+    ]
+    checked = {
+        tuple(action["key"])
+        for action in actions(transaction)
+        if action["key"][1].startswith("EPOCH#") and "#epoch" in action.get("ConditionExpression", "")
+    }
+    caller = {get_caller(operation, tenant).id} if isinstance(operation.access, RequireRole) else set()  # type: ignore[union-attr]
+    partition = access_epochs.log_partition(tenant.id)
+    for subject in {access_epochs.EVERYONE, *caller}:
+        assert checked & {*access_epochs.Subject(partition, subject).shards}, subject
+
+
+def contains_entry(call: Call) -> bool:
+    """Return whether a transaction contains a log entry."""
+    return any(action["key"][0].startswith("A#") for action in actions(call))
+
+
+def actions(call: Call) -> list[dict[str, Any]]:
+    """Return the actions of a transaction, each with its key."""
+    details_list = [details for action in call.parameters["TransactItems"] for details in action.values()]
+    return [
+        {**details, "key": (key["pk"]["S"], key["sk"]["S"])}
+        for details in details_list
+        for key in [details.get("Key") or details["Item"]]
+    ]
+
+
+def test_every_operation_that_grants_access_declares_it() -> None:
+    expected = {o.id for o in operations() if o.mutates and o.scope in {f"{area}:write" for area in GRANTING_AREAS}}
+    assert {o.id for o in operations() if o.grants_access} == expected | _OTHER_GRANTING_OPERATIONS
+
+
+def test_these_kinds_of_records_grant_access() -> None:
+    assert {kind.kind for kind in record_kinds() if kind.gives_access} == KINDS_THAT_GRANT_ACCESS
+
+
+@parametrize_operations(lambda o: o.grants_access and isinstance(o.access, RequireRole) and not o.has_external_effects)
+def test_an_operation_without_its_declaration_fails(
+    operation: Operation, tenant: TenantFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from chalicelib.kernel.execution import pipeline
+
+    def create_undeclared_context(declared: Operation, *args: Any) -> Any:
+        return create_context(replace(declared, grants_access=False), *args)
+
+    create_context = pipeline._context  # noqa: SLF001 - creates the context of an operation
+    monkeypatch.setattr(pipeline, "_context", create_undeclared_context)
+    with pytest.raises(AssertionError, match="500"):
+        call_operation(operation, tenant)
+
+
+def test_epochs_are_in_the_partition_of_the_organization() -> None:
+    from chalicelib.features.tenancy.entities.organizations import Organization
+
+    assert access_epochs.log_partition("x") == Organization.make_item_key(id="x")[0]

@@ -1,0 +1,107 @@
+"""An AWS account in an emulator of its own, whose functions run in the Python environment of AWS Lambda."""
+
+import json
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import boto3
+
+from local.paths import ROOT
+from local.server.emulator import PYTHON, answers, environment
+from local.server.processes import Child, start, stop
+from local.server.run import free_port
+from tests.deployed.lambda_runtime import lambda_python
+from tests.harness.waiting import wait_until
+
+REGION: Final = "eu-central-1"
+_CREDENTIALS: Final = {"AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local"}
+"""The credentials that the service uses with an emulator."""
+
+_EMULATOR_SCRIPT: Final = str(ROOT / "tests" / "deployed" / "launch.py")
+
+_HEALTH_PATH: Final = "/_ministack/health"
+_READY_SECONDS: Final = 30
+_STOP_SECONDS: Final = 20
+
+
+@dataclass
+class EmulatedAccount:
+    """An initially empty account. `authority` is the file of the certificates that its functions trust."""
+
+    state: Path
+    authority: Path
+    port: int = field(default_factory=free_port)
+    python: Path = Path()
+    _children: list[Child] = field(default_factory=list)
+
+    @property
+    def endpoint(self) -> str:
+        """The URL of the emulator."""
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """The environment variables with which an AWS command uses this account."""
+        return {"AWS_ENDPOINT_URL": self.endpoint, "AWS_REGION": REGION, "AWS_DEFAULT_REGION": REGION, **_CREDENTIALS}
+
+    @property
+    def invocation(self) -> str:
+        """The log of the emulator."""
+        return self._log.read_text(errors="replace")
+
+    @property
+    def _log(self) -> Path:
+        return self.state / "emulator.log"
+
+    def start(self) -> None:
+        """Start the emulator and wait until it responds."""
+        self.python = lambda_python(self.state / "python")
+        command = [str(PYTHON), _EMULATOR_SCRIPT, str(self.python)]
+        settings = {"PERSIST_STATE": "0", "S3_PERSIST": "0", "LOG_LEVEL": "INFO", "SSL_CERT_FILE": str(self.authority)}
+        environ = {**environment(self.port, self.state / "emulator"), **settings}
+        self._children.append(start("emulator", command, self._log, environ))
+        wait_until(lambda: self._alive() and answers(self.port, _HEALTH_PATH), timeout_seconds=_READY_SECONDS)
+
+    def _alive(self) -> bool:
+        for child in self._children:
+            child.check()
+        return True
+
+    def stop(self) -> None:
+        """Stop the emulator and the functions' processes."""
+        stop(self._children, _STOP_SECONDS)
+        wait_until(lambda: not self.list_function_processes(), timeout_seconds=_STOP_SECONDS)
+        shutil.rmtree(self.state / "emulator")  # The emulator leaves a copy of the package for each process.
+
+    def client(self, service: str) -> Any:
+        """Return a client of one of the account's services."""
+        credentials = {name.lower(): value for name, value in _CREDENTIALS.items()}
+        return boto3.client(service, endpoint_url=self.endpoint, region_name=REGION, **credentials)
+
+    def invoke(self, function: str, event: object = None) -> Any:
+        """Invoke a function, which must succeed, and return its result."""
+        invocation = self.client("lambda").invoke(FunctionName=function, Payload=json.dumps(event or {}))
+        result = json.loads(invocation["Payload"].read())
+        assert "FunctionError" not in invocation, result
+        return result
+
+    def read_log_lines(self, function: str) -> list[str]:
+        """Return the log lines of a function, the oldest first."""
+        pages = self.client("logs").get_paginator("filter_log_events").paginate(logGroupName=f"/aws/lambda/{function}")
+        return [event["message"] for page in pages for event in page["events"]]
+
+    def list_function_processes(self) -> list[int]:
+        """Return the ids of the functions' running processes."""
+        return list(self._find_function_processes())
+
+    def _find_function_processes(self) -> Iterator[int]:
+        for folder in Path("/proc").glob("[0-9]*"):
+            try:
+                settings = (folder / "environ").read_bytes()
+            except OSError:  # It has ended or belongs to another user.
+                continue
+            if b"AWS_LAMBDA_FUNCTION_NAME=" in settings and str(self.state).encode() in settings:
+                yield int(folder.name)

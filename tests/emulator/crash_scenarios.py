@@ -1,0 +1,146 @@
+"""An organization that killed processes change, and its items in the table."""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+from uuid import uuid4
+
+from chalicelib.kernel.audit_log.mac_chains import shard_of
+from chalicelib.kernel.core.clock import now_ms, timestamp
+from local.server.issuer import Person
+from tests.emulator.api_clients import sign_token
+from tests.emulator.killable_processes import KillableProcesses, Step, create_step
+from tests.emulator.local_stage import LocalStage
+
+Contents = list[dict[str, Any]]
+
+RECOVERY_SECONDS: Final = 90
+"""The time after which the unfinished work of a killed process is due again."""
+
+_IDEMPOTENCY_KEY: Final = "once"
+
+_VOLATILE_ATTRIBUTES: Final = frozenset(
+    {
+        "body",
+        "chains",
+        "duepk",
+        "epoch",
+        "fingerprint",
+        "headers",
+        "hint",
+        "leaf",
+        "note",
+        "peaks",
+        "seal",
+        "tree_size",
+        "ttl",
+    }
+)
+"""Attributes whose values differ between two scenarios in which the same has happened."""
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """A mutating request. Its path and body may contain names of the scenario, such as `<mary>`."""
+
+    name: str
+    event: str
+    method: str
+    path: str
+    body: Mapping[str, Any] | None = None
+    caller: str = "ada"
+    prerequisites: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """Return the test's parameter id."""
+        return self.name
+
+
+@dataclass
+class Scenario:
+    """Two users, Ada and Mary, and an organization of Ada's, unless the test creates it."""
+
+    stage: LocalStage
+    processes: KillableProcesses
+    names: dict[str, str] = field(default_factory=dict)
+    tokens: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Create the users."""
+        self.names["slug"] = f"world-{uuid4().hex}"
+        for name in ("ada", "mary"):
+            person = Person(name, sub=uuid4())
+            self.names[name], self.tokens[name] = str(person.sub), sign_token(self.stage, person)
+
+    def with_organization(self, *prerequisites: str) -> "Scenario":
+        """Create the organization of Ada's with Mary as a member, and the prerequisites."""
+        created = self.processes.run_in_parent(
+            self.request_by_ada("POST", "/organizations", name="World", slug=self.names["slug"])
+        )
+        self.names["organization"] = created[0]["body"]["id"]
+        path = f"/organizations/{self.names['organization']}"
+        join = create_step("join", organization=self.names["organization"], token=self.tokens["mary"], role="member")
+        prerequisite_steps = {
+            "key": self.request_by_ada("POST", f"{path}/api-keys", name="First"),
+            "deleted": self.request_by_ada("DELETE", path),
+        }
+        _, *results, _ = self.processes.run_in_parent(
+            join, *(prerequisite_steps[need] for need in prerequisites), create_step("deliver")
+        )
+        if "key" in prerequisites:
+            self.names["key"] = results[prerequisites.index("key")]["body"]["id"]
+        return self
+
+    def request_by_ada(self, method: str, path: str, **body: str) -> Step:
+        """Return a step that sends a request of Ada's."""
+        return create_step(
+            "request", method=method, path=self._fill_names(path), token=self.tokens["ada"], body=body or None
+        )
+
+    def request(self, mutation: Mutation) -> Step:
+        """Return a step that sends the mutation, with an Idempotency-Key if it is a POST."""
+        body = json.loads(self._fill_names(json.dumps(mutation.body)))
+        path, token = self._fill_names(mutation.path), self.tokens[mutation.caller]
+        key = _IDEMPOTENCY_KEY if mutation.method == "POST" else None
+        return create_step("request", method=mutation.method, path=path, token=token, body=body, key=key)
+
+    def _fill_names(self, text: str) -> str:
+        return re.sub(r"<(\w+)>", lambda found: self.names[found[1]], text)
+
+    def timestamp_in(self, seconds: float) -> str:
+        """Return the timestamp that is a number of seconds in the future."""
+        return timestamp(now_ms() + round(seconds * 1000))
+
+    def recover(self, ahead: float = RECOVERY_SECONDS) -> None:
+        """Run the sweep and the ledger's worker in a new process whose clock is ahead."""
+        self.processes.run_steps(create_step("sweep"), create_step("deliver"), ahead=ahead)
+
+    def read_items(self) -> Contents:
+        """Return all items of the organization and of its users' requests."""
+        slugs, people = [self.names["slug"], f"{self.names['slug']}-new"], [self.names[name] for name in self.tokens]
+        organization_ids = [self.names[name] for name in ("organization",) if name in self.names]
+        arguments = {"slugs": slugs, "people": people, "key": _IDEMPOTENCY_KEY, "organization_ids": organization_ids}
+        items: Contents = self.processes.run_in_parent(create_step("contents", **arguments))[0]
+        for organization in (item for item in items if item.get("kind") == "organization"):
+            self.names["organization"] = organization["id"]
+        return sorted(items, key=lambda item: (item["pk"], item["sk"]))
+
+    def normalize(self, items: Contents) -> list[str]:
+        """Return the items as text without values that differ between scenarios in which the same has happened."""
+        # Entries are assigned to the chains of their log at random.
+        return sorted(self._normalize_item(item) for item in items if shard_of(item) is None)
+
+    def _normalize_item(self, item: Mapping[str, Any]) -> str:
+        item_without_volatile = {name: value for name, value in item.items() if name not in _VOLATILE_ATTRIBUTES}
+        if "digests" in item_without_volatile:
+            item_without_volatile["digests"] = sorted(map(str, item_without_volatile["digests"].values()))
+        text = json.dumps(item_without_volatile, sort_keys=True)
+        for name, value in self.names.items():
+            text = text.replace(value, f"<{name}>")
+        text = re.sub(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "<id>", text)
+        text = re.sub(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", "<time>", text)
+        text = re.sub(r"ANCHOR#\d", "ANCHOR#<shard>", text)
+        text = re.sub(r"EPOCH#[0-9a-f]{32}", "EPOCH#<whose>", text)
+        return re.sub(r"[0-9a-f]{64}", "<hash>", text)

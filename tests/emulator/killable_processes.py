@@ -1,0 +1,109 @@
+"""Run steps of the service in forked processes that a test can kill at any AWS call."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Self
+
+from local.paths import ROOT
+from tests.emulator.local_stage import LocalStage, process_environment
+
+KILLED_EXIT_CODE: Final = -9
+
+Step = tuple[str, Mapping[str, Any]]
+
+
+@dataclass(frozen=True, order=True)
+class KillPoint:
+    """The AWS call, counted from 1, before or after whose response a process is killed."""
+
+    call: int
+    after_response: bool
+
+
+@dataclass(frozen=True)
+class StepResults:
+    """The results of the steps, and the AWS calls that they made."""
+
+    results: list[Any]
+    calls: list[str]
+
+    @property
+    def kill_points(self) -> list[KillPoint]:
+        """All points at which a process that runs the same steps can be killed."""
+        return [KillPoint(n, after_response) for n in range(1, len(self.calls) + 1) for after_response in (False, True)]
+
+
+def create_step(kind: str, **arguments: Any) -> Step:
+    """Return a step: its kind, as in `killable_process.py`, and its arguments."""
+    return kind, arguments
+
+
+class KillableProcesses:
+    """Runs each task in a new process, against the emulator of a stage and a table of its own."""
+
+    def __init__(self, stage: LocalStage, prefix: str) -> None:
+        self._log: Path = stage.state / f"{prefix}.log"
+        item_without_volatile = process_environment(
+            stage.state, SETTINGS_FILE=str(stage.settings_file), LOG_LEVEL="ERROR"
+        )
+        with self._log.open("wb") as log:
+            self._parent = subprocess.Popen(
+                [sys.executable, "-m", "tests.emulator.killable_process", prefix],
+                cwd=ROOT,
+                env=item_without_volatile,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+            )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._parent.communicate()
+        assert self._parent.returncode == 0, self._log_tail
+
+    @property
+    def _log_tail(self) -> str:
+        return self._log.read_text()[-4000:]
+
+    def run_step(self, kind: str, *, ahead: float = 0, **arguments: Any) -> Any:
+        """Run one step in a new process and return its result. `ahead` is how many seconds its clock is ahead."""
+        return self.run_steps(create_step(kind, **arguments), ahead=ahead).results[0]
+
+    def run_in_parent(self, *steps: Step) -> list[Any]:
+        """Run steps in the parent, so that the processes forked later have already run them."""
+        reply = self._send_task(steps, in_parent=True)
+        assert "results" in reply, self._log_tail
+        return StepResults(**reply).results
+
+    def run_steps(self, *steps: Step, ahead: float = 0) -> StepResults:
+        """Run steps in one new process."""
+        reply = self._send_task(steps, ahead)
+        assert "results" in reply, self._log_tail
+        return StepResults(**reply)
+
+    def run_until_killed(self, kill_point: KillPoint, *steps: Step, ahead: float = 0) -> None:
+        """Run steps in a new process until it is killed."""
+        reply = self._send_task(steps, ahead, (kill_point.call, "after" if kill_point.after_response else "before"))
+        assert reply == {"exit_code": KILLED_EXIT_CODE}, self._log_tail
+
+    def _send_task(
+        self,
+        steps: tuple[Step, ...],
+        ahead: float = 0,
+        kill_point: tuple[int, str] | None = None,
+        *,
+        in_parent: bool = False,
+    ) -> dict[str, Any]:
+        assert self._parent.stdin is not None
+        assert self._parent.stdout is not None
+        task = {"steps": steps, "ahead": ahead, "kill_point": kill_point, "in_parent": in_parent}
+        print(json.dumps(task), file=self._parent.stdin, flush=True)
+        reply: dict[str, Any] = json.loads(self._parent.stdout.readline() or "{}")
+        return reply

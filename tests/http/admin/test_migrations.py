@@ -1,0 +1,315 @@
+"""Migrations: they are applied in order and once, by one runner at a time, and continue after a failure."""
+
+import sys
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from chalicelib.features.admin.migrations.logic import migration_history
+from chalicelib.features.admin.migrations.logic.migration_catalogue import MIGRATIONS, Migration
+from chalicelib.features.admin.migrations.logic.runner import Outcome, apply_pending
+from chalicelib.features.reference.models.dataset_file import LATEST_VERSION
+from chalicelib.kernel.core.problems import Problem
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.concurrency import ConcurrentModification
+from chalicelib.kernel.storage.writes import Write
+from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
+from tests.harness import memory_aws
+from tests.harness.api import ApiClient
+from tests.harness.callers import Person
+from tests.harness.clock import Clock
+from tests.harness.reference_data import deployed_dataset
+from tests.harness.workers import Workers
+
+pytestmark = pytest.mark.usefixtures("aws")
+Step = Callable[[int, UnitOfWork], int | None]
+
+
+class FakeMigrations:
+    """Migrations with three steps each, which write their names to the table."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._monkeypatch = monkeypatch
+        self.executed: list[str] = []
+        self.before_step: dict[str, Callable[[], object]] = {}
+        self.all_migrations: list[Migration] = []
+
+    def add(self, name: str, checksum: str = "1") -> Migration:
+        """Add a migration after the others."""
+        module = ModuleType(f"tests_{name}")
+        module.__dict__["step"] = self._step(name)
+        self._monkeypatch.setitem(sys.modules, module.__name__, module)
+        migration = Migration(id=name, description=f"Do {name}.", checksum=checksum * 64, module=module.__name__)
+        self.all_migrations.append(migration)
+        self._monkeypatch.setattr(migration_history, "MIGRATIONS", self.all_migrations)
+        return migration
+
+    def _step(self, name: str) -> Step:
+        def step(position: int, changes: UnitOfWork) -> int | None:
+            step_name = f"{name}/{position}"
+            self.before_step.pop(step_name, lambda: None)()
+            self.executed.append(step_name)
+            item = {"pk": "X", "sk": step_name}
+            changes.add_write(Write("Put", ("X", step_name), item=item))
+            return position + 1 if position < 2 else None
+
+        return step
+
+    def run(self) -> list[tuple[str, str]]:
+        """Apply the pending migrations and return the outcome of each."""
+        return [(outcome.id, outcome.state) for outcome in apply_pending(self.all_migrations)]
+
+
+@pytest.fixture
+def migrations(monkeypatch: pytest.MonkeyPatch) -> FakeMigrations:
+    """Two migrations, `a` and `b`."""
+    migrations = FakeMigrations(monkeypatch)
+    for name in ("a", "b"):
+        migrations.add(name)
+    return migrations
+
+
+def written_steps() -> list[str]:
+    """Return the names of the steps that are in the table."""
+    return sorted(item["sk"] for item in memory_aws.all_items() if item["pk"] == "X")
+
+
+def raise_error(error: BaseException) -> Callable[[], object]:
+    def raise_it() -> object:
+        raise error
+
+    return raise_it
+
+
+class Killed(BaseException):
+    """An exception that no code handles, as if the process were killed."""
+
+
+ALL_STEPS = [f"{name}/{position}" for name in "ab" for position in range(3)]
+
+
+class TestRunner:
+    def test_migrations_are_applied_in_order_and_once(self, migrations: FakeMigrations) -> None:
+        assert migrations.run() == [("a", "applied"), ("b", "applied")]
+        assert migrations.executed == written_steps() == ALL_STEPS
+        assert migrations.run() == []
+        migrations.add("c")
+        assert migrations.run() == [("c", "applied")]
+        assert migrations.executed == [*ALL_STEPS, "c/0", "c/1", "c/2"]
+
+    @pytest.mark.parametrize("step_name", ALL_STEPS)
+    def test_a_run_continues_where_a_killed_one_stopped(
+        self, migrations: FakeMigrations, clock: Clock, step_name: str
+    ) -> None:
+        migrations.before_step[step_name] = raise_error(Killed())
+        with pytest.raises(Killed):
+            migrations.run()
+        assert written_steps() == ALL_STEPS[: ALL_STEPS.index(step_name)]
+        assert migrations.run() == [("", "held")]
+        clock.shift(minutes=3)
+        assert migrations.run()[-1] == ("b", "applied")
+        assert migrations.executed == written_steps() == ALL_STEPS
+
+    def test_a_step_and_its_position_are_one_transaction(
+        self, migrations: FakeMigrations, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        write = table.write_transaction
+
+        def write_or_die(writes: Any) -> None:
+            if any(item.key == ("X", "a/1") for item in writes):
+                raise Killed
+            write(writes)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(table, "write_transaction", write_or_die)
+            with pytest.raises(Killed):
+                migrations.run()
+        assert written_steps() == ["a/0"]
+        (record,) = migration_history.read_records()[0].values()
+        assert record.position == 1
+
+    def test_a_failed_migration_ends_the_run_and_is_retried(self, migrations: FakeMigrations) -> None:
+        migrations.before_step["a/1"] = raise_error(Problem("conflict", "It was in the way."))
+        (outcome,) = apply_pending(migrations.all_migrations)
+        assert outcome.error == "It was in the way."
+        assert (
+            written_steps(),
+            migration_history.read_records()[0]["a"].state,
+            "b" in migration_history.read_records()[0],
+        ) == (
+            ["a/0"],
+            "failed",
+            False,
+        )
+        assert migrations.run() == [("a", "applied"), ("b", "applied")]
+        assert migrations.executed == ALL_STEPS
+        assert migration_history.read_records()[0]["a"].error is None
+
+    def test_the_message_of_an_unexpected_error_is_not_stored(self, migrations: FakeMigrations) -> None:
+        migrations.before_step["a/0"] = raise_error(ValueError("the password is 1234"))
+        (outcome,) = apply_pending(migrations.all_migrations)
+        assert "ValueError" in str(outcome.error)
+        assert "1234" not in f"{outcome}{memory_aws.all_items()}"
+
+    def test_a_step_with_a_conflict_is_retried(self, migrations: FakeMigrations) -> None:
+        attempts = []
+
+        def conflict() -> None:
+            attempts.append(1)
+            if len(attempts) < 3:
+                migrations.before_step["a/0"] = conflict
+                raise ConcurrentModification
+
+        migrations.before_step["a/0"] = conflict
+        assert migrations.run()[-1] == ("b", "applied")
+        assert len(attempts) == 3
+
+    def test_a_changed_checksum_of_an_applied_migration_stops_the_run(self, migrations: FakeMigrations) -> None:
+        migrations.run()
+        migrations.all_migrations[0] = Migration("a", "Do a.", "2" * 64, migrations.all_migrations[0].module)
+        migrations.add("c")
+        assert migrations.run() == [("a", "failed")]
+        assert "c/0" not in migrations.executed
+        migrations.all_migrations[0] = Migration("a", "Do a.", "1" * 64, migrations.all_migrations[0].module)
+        assert migrations.run() == [("c", "applied")]
+
+    def test_a_changed_checksum_of_an_unfinished_migration_restarts_it(self, migrations: FakeMigrations) -> None:
+        migrations.before_step["a/2"] = raise_error(ValueError())
+        migrations.run()
+        migrations.all_migrations[0] = Migration("a", "Do a.", "2" * 64, migrations.all_migrations[0].module)
+        migrations.before_step["a/0"] = raise_error(ValueError())
+        for _ in range(2):
+            assert migrations.run()[-1][1] in ("failed", "applied")
+        assert migrations.executed == ["a/0", "a/1", *ALL_STEPS]
+
+
+class TestConcurrentRunners:
+    def test_the_second_runner_reports_the_lease_and_applies_nothing(self, migrations: FakeMigrations) -> None:
+        second: list[Outcome] = []
+        migrations.before_step["a/1"] = lambda: second.extend(apply_pending(migrations.all_migrations))
+        assert migrations.run() == [("a", "applied"), ("b", "applied")]
+        lease = migration_history.read_records()[1]
+        assert [(outcome.id, outcome.state) for outcome in second] == [("", "held")]
+        assert "Its lease expires at" in str(second[0].error)
+        assert lease is not None
+        assert lease.holder is None
+        assert migrations.executed == ALL_STEPS
+
+    @pytest.mark.parametrize("step_name", ALL_STEPS)
+    def test_a_runner_whose_lease_has_expired_writes_nothing(
+        self, migrations: FakeMigrations, clock: Clock, step_name: str
+    ) -> None:
+        def overtake() -> None:
+            clock.shift(minutes=3)
+            assert [outcome.state for outcome in apply_pending(migrations.all_migrations)][-1] == "applied"
+            memory_aws.delete_item({"pk": "X", "sk": step_name})
+
+        migrations.before_step[step_name] = overtake
+        assert migrations.run()[-1] == ("", "held")
+        assert written_steps() == [name for name in ALL_STEPS if name != step_name]
+        assert {record.state for record in migration_history.read_records()[0].values()} == {"applied"}
+
+    def test_only_one_of_two_runners_that_start_together_runs(
+        self, migrations: FakeMigrations, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        read_records, second = migration_history.read_records, []
+
+        def read_after_second() -> Any:
+            records = read_records()
+            monkeypatch.setattr(migration_history, "read_records", read_records)
+            second.extend(migrations.run())
+            return records
+
+        monkeypatch.setattr(migration_history, "read_records", read_after_second)
+        assert migrations.run() == [("", "held")]
+        assert second == [("a", "applied"), ("b", "applied")]
+        assert migrations.executed == ALL_STEPS
+
+
+def get_health(api: ApiClient) -> dict[str, Any]:
+    answer: dict[str, Any] = api.get("/system/migrations/health").json
+    return answer
+
+
+class TestMigrationsHealth:
+    def test_pending_and_failed_migrations_are_counted(self, api: ApiClient, migrations: FakeMigrations) -> None:
+        assert get_health(api) == {"healthy": False, "pending": 2, "failed": 0}
+        migrations.before_step["a/1"] = raise_error(ValueError())
+        migrations.run()
+        assert get_health(api) == {"healthy": False, "pending": 1, "failed": 1}
+        migrations.run()
+        assert get_health(api) == {"healthy": True, "pending": 0, "failed": 0}
+        migrations.all_migrations[0] = Migration("a", "Do a.", "2" * 64, migrations.all_migrations[0].module)
+        assert get_health(api) == {"healthy": False, "pending": 0, "failed": 1}
+
+
+class TestMigrationsStatus:
+    def test_the_state_of_every_migration_is_listed(
+        self, api: ApiClient, migrations: FakeMigrations, operator: Person, clock: Clock
+    ) -> None:
+        timestamp = clock.freeze()
+        migrations.before_step["b/1"] = raise_error(ValueError())
+        migrations.run()
+        migrations.add("c")
+        items = api.get_items("/system/migrations/status", caller=operator)
+        assert [(item["id"], item["state"], item["appliedAt"]) for item in items] == [
+            ("a", "applied", timestamp),
+            ("b", "failed", None),
+            ("c", "pending", None),
+        ]
+        assert [item["durationMs"] is None for item in items] == [False, False, True]
+        assert (items[0]["error"], items[2]["error"]) == (None, None)
+        assert "ValueError" in items[1]["error"]
+        assert {(item["description"], item["checksum"]) for item in items} == {(f"Do {n}.", "1" * 64) for n in "abc"}
+
+    def test_a_changed_migration_is_listed_with_advice(
+        self, api: ApiClient, migrations: FakeMigrations, operator: Person
+    ) -> None:
+        migrations.run()
+        migrations.all_migrations[0] = Migration("a", "Do a.", "2" * 64, migrations.all_migrations[0].module)
+        item = api.get_items("/system/migrations/status", caller=operator)[0]
+        assert (item["state"], item["checksum"]) == ("failed", "2" * 64)
+        assert "new migration" in item["error"]
+
+    def test_migrations_of_another_release_are_listed(
+        self, api: ApiClient, migrations: FakeMigrations, operator: Person
+    ) -> None:
+        migrations.run()
+        newer = migrations.all_migrations.pop()
+        assert [item["id"] for item in api.get_items("/system/migrations/status", caller=operator)] == ["a", newer.id]
+        assert get_health(api)["healthy"] is True
+
+    def test_only_operators_read_the_status(self, api: ApiClient, ada: Person) -> None:
+        assert api.get("/system/migrations/status", caller=ada).status_and_code == "403 forbidden"
+
+
+RENAMED_CHECKSUMS = {"0001-reference-data": "9b87083c8b86e52c7eb783ea8f2c9ee17e6fc9154c671e4c1701658ea2ed9dcc"}
+"""The computed checksums, by id, of migrations in which only names have changed since they were applied."""
+
+
+class TestMigrationsOfTheService:
+    @pytest.mark.parametrize("migration", MIGRATIONS, ids=lambda migration: str(migration.id))
+    def test_the_checksums_of_released_migrations_are_unchanged(self, migration: Migration) -> None:
+        advice = "an applied migration never changes: add another one, or store this checksum if it is unreleased"
+        assert migration.compute_checksum() == RENAMED_CHECKSUMS.get(migration.id, migration.checksum), advice
+
+    def test_migrations_are_ordered_by_id(self) -> None:
+        ids = [migration.id for migration in MIGRATIONS]
+        assert ids == sorted(set(ids))
+        assert [migration_id[:4] for migration_id in ids] == [f"{number:04}" for number in range(1, len(ids) + 1)]
+
+    def test_one_call_after_a_deployment_applies_all(self, api: ApiClient, workers: Workers, operator: Person) -> None:
+        assert get_health(api)["pending"] == len(MIGRATIONS)
+        outcomes = workers.run_migrations()
+        assert [(outcome["id"], outcome["state"]) for outcome in outcomes] == [(m.id, "applied") for m in MIGRATIONS]
+        assert get_health(api) == {"healthy": True, "pending": 0, "failed": 0}
+        assert workers.run_migrations() == []
+        assert api.get_items("/system/migrations/status", caller=operator)[0]["id"] == MIGRATIONS[0].id
+
+    def test_the_newest_deployed_reference_data_is_loaded(self, api: ApiClient, workers: Workers) -> None:
+        workers.run_migrations()
+        parts = [item for item in memory_aws.all_items() if item["pk"].startswith("DATA")]
+        assert len(parts) == len(deployed_dataset().parts()) + 1 <= 60
+        assert api.get("/reference/cities", query={"q": "mun"}).json["dataVersion"] == LATEST_VERSION

@@ -1,0 +1,62 @@
+"""Records that were stored with an older schema version, as callers see them."""
+
+import pytest
+
+from chalicelib.features.platforms.spaces.entities import Space
+from chalicelib.kernel.storage.entity import Item
+from tests.harness import memory_aws
+from tests.harness.api import ApiClient
+from tests.harness.platforms import CreatedPlatform, create_space
+
+
+def _upcast(item: Item) -> Item:
+    return {"description": f"{item.pop('summary')} and {item.pop('rest')}", **item}
+
+
+@pytest.fixture
+def older_space(api: ApiClient, platform: CreatedPlatform, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The path of a space that was stored when spaces had a summary and a rest instead of a description."""
+    space = create_space(api, platform, name="Looms")
+    (item,) = [item for item in memory_aws.all_items() if item.get("id") == space.id and item["kind"] == "space"]
+    memory_aws.put_item({**item, "summary": "Warp", "rest": "weft"})
+    monkeypatch.setattr(Space, "schema_version", 2)
+    monkeypatch.setattr(Space, "upcasters", {1: _upcast})
+    return space.path
+
+
+def get_stored_space() -> Item:
+    (item,) = [item for item in memory_aws.all_items() if item.get("kind") == "space"]
+    return item
+
+
+def test_an_older_record_is_read_and_listed_in_the_current_schema(
+    api: ApiClient, platform: CreatedPlatform, older_space: str
+) -> None:
+    assert api.get(older_space, caller=platform.owner).json["description"] == "Warp and weft"
+    (listed,) = api.get_items(f"{platform.path}/spaces", caller=platform.owner)
+    assert listed["description"] == "Warp and weft"
+    assert "shape" not in get_stored_space()
+
+
+def test_the_first_change_stores_the_current_schema_and_logs_only_the_change(
+    api: ApiClient, platform: CreatedPlatform, older_space: str
+) -> None:
+    response = api.patch(older_space, caller=platform.owner, json={"description": "Warp and weft"})
+    assert (response.json["version"], "shape" in get_stored_space()) == (1, False)
+    response = api.patch(older_space, caller=platform.owner, json={"position": 7})
+    assert (response.json["version"], response.json["description"]) == (2, "Warp and weft")
+    assert get_stored_space()["shape"] == 2
+    assert not {"summary", "rest"} & set(get_stored_space())
+    entry = api.get_items(f"/organizations/{platform.record['organizationId']}/audit-log", caller=platform.owner)[0]
+    assert [change["field"] for change in entry["changes"]] == ["position"]
+    assert api.delete(older_space, caller=platform.owner).status == 204
+
+
+def test_a_record_of_a_newer_schema_is_rejected(api: ApiClient, platform: CreatedPlatform, older_space: str) -> None:
+    memory_aws.put_item({**get_stored_space(), "shape": 3})
+    for answer in (
+        api.get(older_space, caller=platform.owner),
+        api.patch(older_space, caller=platform.owner, json={"position": 7}),
+    ):
+        assert answer.status_and_code == "503 unavailable"
+        assert "newer release" in answer.json["detail"]

@@ -1,0 +1,68 @@
+import json
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from chalicelib.entrypoints import openapi
+from chalicelib.entrypoints.catalogue import events
+from chalicelib.features.notifications.models.event_types import EVENT_TYPES
+from tests.harness.api import ApiClient
+from tests.harness.audit_logs import list_entries
+from tests.harness.callers import Person
+from tests.harness.organizations import CreatedOrganization
+
+
+@pytest.fixture
+def listed_event_types(api: ApiClient) -> dict[str, dict[str, Any]]:
+    """The event types of the public list, by name."""
+    return {item["type"]: item for item in api.get_items("/event-types")}
+
+
+def test_every_event_type_is_listed_with_its_description(listed_event_types: dict[str, dict[str, Any]]) -> None:
+    assert list(listed_event_types) == events()
+    assert {name: item["description"] for name, item in listed_event_types.items()} == {
+        name: event_type.description for name, event_type in EVENT_TYPES.items()
+    }
+
+
+def test_every_example_matches_its_schema(listed_event_types: dict[str, dict[str, Any]]) -> None:
+    for item in listed_event_types.values():
+        Draft202012Validator.check_schema(item["schema"])
+        closed_schema = {**item["schema"], "unevaluatedProperties": False}
+        validator = Draft202012Validator(closed_schema, format_checker=Draft202012Validator.FORMAT_CHECKER)
+        assert [error.message for error in validator.iter_errors(item["example"])] == [], item["type"]
+        assert list(validator.iter_errors({})), f"the schema of {item['type']} accepts anything"
+
+
+def test_every_schema_is_self_contained(listed_event_types: dict[str, dict[str, Any]]) -> None:
+    for item in listed_event_types.values():
+        text = json.dumps(item["schema"])
+        assert "#/components" not in text
+        assert all(f'"#/$defs/{name}"' in text for name in item["schema"]["$defs"])
+
+
+def test_the_list_equals_the_webhooks_of_the_openapi_document(listed_event_types: dict[str, dict[str, Any]]) -> None:
+    for name, path in openapi.document()["webhooks"].items():
+        content = path["post"]["requestBody"]["content"]["application/json"]
+        assert path["post"]["description"] == listed_event_types[name]["description"]
+        assert content["example"]["data"] == listed_event_types[name]["example"]
+
+
+def test_a_real_event_matches_its_schema(
+    api: ApiClient, organization: CreatedOrganization, ada: Person, listed_event_types: dict[str, dict[str, Any]]
+) -> None:
+    api.patch(organization.path, caller=ada, json={"name": "Looms"})
+    (entry,) = list_entries(api, organization, type="organization.updated")
+    schema = listed_event_types["organization.updated"]["schema"]
+    assert list(Draft202012Validator(schema).iter_errors(entry["data"])) == []
+    assert list(Draft202012Validator(schema).iter_errors({**entry["data"], "status": "lost"}))
+
+
+def test_a_cursor_is_valid_from_another_network_and_for_a_user(api: ApiClient, ada: Person) -> None:
+    first = api.get("/event-types", query={"limit": 100}).json
+    rest = {"limit": 100, "cursor": first["nextCursor"]}
+    second = api.get("/event-types", query=rest, ip="198.51.100.9").json
+    assert [item["type"] for item in [*first["items"], *second["items"]]] == events()
+    assert second["nextCursor"] is None
+    assert api.get("/event-types", query=rest, caller=ada).json == second

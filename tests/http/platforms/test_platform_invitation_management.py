@@ -1,0 +1,261 @@
+"""Invitations to a platform: who manages them, and how they end."""
+
+from collections.abc import Callable
+
+import pytest
+
+from chalicelib.kernel.execution.context import Context
+from tests.harness import memory_aws
+from tests.harness.api import ApiClient
+from tests.harness.callers import Person
+from tests.harness.clock import Clock
+from tests.harness.erasures import keys_of_items_containing
+from tests.harness.invitations import (
+    REVOKED_PROBLEM,
+    SOPHIE_EMAIL,
+    CreatedInvitation,
+    accept_invitation,
+    create_invitation,
+    get_invitation_status,
+    invitation_events,
+    list_invitation_ids,
+    open_invitation,
+)
+from tests.harness.organizations import CreatedOrganization, create_organization
+from tests.harness.platforms import CreatedPlatform, add_platform_member, create_platform, set_member_role
+from tests.harness.workers import Workers
+
+
+class TestManagement:
+    def test_platform_admins_list_only_invitations_to_their_platforms(
+        self,
+        api: ApiClient,
+        organization: CreatedOrganization,
+        platform: CreatedPlatform,
+        other_platform: CreatedPlatform,
+        emmy: Person,
+        invitation: CreatedInvitation,
+    ) -> None:
+        own_ids = [invitation.id]
+        for n in range(3):
+            create_invitation(api, organization, f"{n}@example.org")
+            own_ids.append(create_invitation(api, platform, f"{n}@example.org").id)
+            other = create_invitation(api, other_platform, f"{n}@example.org")
+        for limit in (1, 2, 100):
+            assert list_invitation_ids(api, organization, emmy, limit) == own_ids
+            assert list_invitation_ids(api, organization, emmy, limit, platformId=platform.id.upper()) == own_ids
+        for query in ({"platformId": other_platform.id}, {"platformId": "x"}):
+            answer = api.get(f"{organization.path}/invitations", caller=emmy, query=query)
+            assert answer.status_and_code == "404 not_found"
+        add_platform_member(other_platform, emmy, "admin")
+        listed_ids = list_invitation_ids(api, organization, emmy, 2)
+        assert (len(listed_ids), listed_ids[-1]) == (7, other.id)
+        assert listed_ids == sorted(listed_ids)
+
+    def test_organization_admins_list_all_invitations_and_filter_by_platform(
+        self,
+        api: ApiClient,
+        organization: CreatedOrganization,
+        platform: CreatedPlatform,
+        grace: Person,
+        stranger: Person,
+        invitation: CreatedInvitation,
+    ) -> None:
+        other = create_invitation(api, organization, SOPHIE_EMAIL)
+        foreign_platform = create_platform(api, create_organization(api, stranger))
+        create_invitation(api, foreign_platform, SOPHIE_EMAIL)
+        for limit in (1, 100):
+            assert list_invitation_ids(api, organization, grace, limit) == [invitation.id, other.id]
+        assert list_invitation_ids(api, organization, grace, platformId=platform.id) == [invitation.id]
+        assert list_invitation_ids(api, organization, grace, platformId=foreign_platform.id) == []
+        answer = api.get(f"{organization.path}/invitations", caller=grace, query={"platformId": "x"})
+        assert answer.errors == {"query/platformId": "malformed"}
+
+    def test_platform_admins_resend_and_revoke_only_invitations_to_their_platforms(
+        self,
+        api: ApiClient,
+        organization: CreatedOrganization,
+        other_platform: CreatedPlatform,
+        emmy: Person,
+        invitation: CreatedInvitation,
+        clock: Clock,
+    ) -> None:
+        others = [create_invitation(api, container, SOPHIE_EMAIL) for container in (organization, other_platform)]
+        clock.shift(minutes=2)
+        for other in others:
+            responses = [
+                api.get(other.path, caller=emmy),
+                api.delete(other.path, caller=emmy),
+                api.post(f"{other.path}/resend", caller=emmy),
+            ]
+            assert [answer.status_and_code for answer in responses] == ["404 not_found"] * 3
+        resent = api.post(f"{invitation.path}/resend", caller=emmy)
+        assert resent.status == 200
+        assert (
+            len(resent.calls.read_names) == 3
+        )  # The limit for resend_invitation in tests/catalogue/test_aws_calls.py.
+        assert open_invitation(api, invitation).status_and_code == REVOKED_PROBLEM
+        assert api.delete(invitation.path, caller=emmy).status == 204
+        assert invitation_events(api, organization, invitation) == [
+            "platform.invitation.created",
+            "platform.invitation.resent",
+            "platform.invitation.revoked",
+        ]
+
+    def test_organization_members_who_are_platform_admins_manage_its_invitations(
+        self,
+        api: ApiClient,
+        organization: CreatedOrganization,
+        platform: CreatedPlatform,
+        mary: Person,
+        edith: Person,
+        invitation: CreatedInvitation,
+    ) -> None:
+        other = create_invitation(api, organization, SOPHIE_EMAIL)
+        add_platform_member(platform, mary, "admin")
+        add_platform_member(platform, edith, "editor")
+        assert list_invitation_ids(api, organization, mary) == [invitation.id]
+        assert api.get(invitation.path, caller=mary).status == 200
+        for person, path in ((mary, other.path), (edith, invitation.path), (edith, f"{organization.path}/invitations")):
+            assert api.get(path, caller=person).status_and_code == "403 insufficient_role"
+
+    def test_strangers_and_former_admins_get_not_found(
+        self,
+        api: ApiClient,
+        organization: CreatedOrganization,
+        platform: CreatedPlatform,
+        emmy: Person,
+        stranger: Person,
+        invitation: CreatedInvitation,
+    ) -> None:
+        assert api.post(f"{platform.path}/leave", caller=emmy).status == 204
+        for person in (emmy, stranger):
+            for path in (invitation.path, f"{organization.path}/invitations"):
+                assert api.get(path, caller=person).status_and_code == "404 not_found"
+
+    def test_invitations_of_a_deleted_organization_are_not_found(
+        self, api: ApiClient, organization: CreatedOrganization, emmy: Person, invitation: CreatedInvitation
+    ) -> None:
+        assert api.delete(organization.path, caller=organization.owner).status == 204
+        for path in (invitation.path, f"{organization.path}/invitations"):
+            assert api.get(path, caller=emmy).status_and_code == "404 not_found"
+
+    def test_an_organization_admin_resends_an_invitation_while_its_inviter_is_an_admin(
+        self,
+        api: ApiClient,
+        organization: CreatedOrganization,
+        platform: CreatedPlatform,
+        grace: Person,
+        emmy: Person,
+        invitation: CreatedInvitation,
+        clock: Clock,
+    ) -> None:
+        clock.shift(minutes=2)
+        resent = api.post(f"{invitation.path}/resend", caller=grace)
+        assert (resent.status, len(resent.calls.read_names)) == (200, 3)
+        clock.shift(minutes=2)
+        set_member_role(api, platform, emmy, "member")
+        assert api.post(f"{invitation.path}/resend", caller=grace).status_and_code == "409 invalid_transition"
+        assert get_invitation_status(api, organization, invitation) == "pending"
+
+
+class TestDepartureOfTheInviter:
+    @pytest.fixture
+    def wait(self, workers: Workers, clock: Clock) -> Callable[[], None]:
+        """A function that waits until a departure is complete."""
+
+        def wait() -> None:
+            for _ in range(2):
+                clock.shift(minutes=1, seconds=10)
+                workers.run_until_idle()
+
+        return wait
+
+    @pytest.mark.parametrize("index_lags", [False, True])
+    def test_the_invitation_is_rejected_at_once_and_stays_revoked_when_the_inviter_returns(
+        self,
+        api: ApiClient,
+        organization: CreatedOrganization,
+        platform: CreatedPlatform,
+        invitation: CreatedInvitation,
+        emmy: Person,
+        wait: Callable[[], None],
+        monkeypatch: pytest.MonkeyPatch,
+        *,
+        index_lags: bool,
+    ) -> None:
+        if index_lags:
+            monkeypatch.setattr(Context, "query_index", lambda *_, **__: [])
+        assert api.delete(f"{platform.path}/members/{emmy.id}", caller=organization.owner).status == 204
+        add_platform_member(platform, emmy, "admin")
+        for _ in range(2):
+            assert open_invitation(api, invitation).status_and_code == REVOKED_PROBLEM
+            wait()
+        assert get_invitation_status(api, organization, invitation) == "revoked"
+        assert invitation_events(api, organization, invitation)[1:] == (
+            ["platform.invitation.revoked"] if index_lags else []
+        )
+
+    def test_leaving_the_organization_revokes_invitations_to_its_platforms(
+        self,
+        api: ApiClient,
+        organization: CreatedOrganization,
+        platform: CreatedPlatform,
+        grace: Person,
+        wait: Callable[[], None],
+    ) -> None:
+        invitation = create_invitation(api, platform, SOPHIE_EMAIL, caller=grace)
+        assert api.post(f"{organization.path}/leave", caller=grace).status == 204
+        assert open_invitation(api, invitation).status_and_code == REVOKED_PROBLEM
+        assert get_invitation_status(api, organization, invitation) == "revoked"
+        wait()
+        assert invitation_events(api, organization, invitation) == ["platform.invitation.created"]
+
+    def test_leaving_the_platform_keeps_invitations_sent_as_an_organization_admin(
+        self,
+        api: ApiClient,
+        organization: CreatedOrganization,
+        platform: CreatedPlatform,
+        grace: Person,
+        wait: Callable[[], None],
+    ) -> None:
+        add_platform_member(platform, grace, "admin")
+        invitation = create_invitation(api, platform, SOPHIE_EMAIL, caller=grace)
+        assert api.post(f"{platform.path}/leave", caller=grace).status == 204
+        wait()
+        assert open_invitation(api, invitation).json["status"] == "pending"
+        assert get_invitation_status(api, organization, invitation) == "pending"
+
+
+def test_deleting_the_platform_removes_its_invitations_from_the_list_and_the_count(
+    api: ApiClient,
+    organization: CreatedOrganization,
+    platform: CreatedPlatform,
+    other_platform: CreatedPlatform,
+    emmy: Person,
+    stranger: Person,
+    workers: Workers,
+    clock: Clock,
+) -> None:
+    accept_invitation(api, create_invitation(api, platform, stranger), stranger)
+    for n in range(30):
+        create_invitation(api, platform, f"{n}@example.org", caller=emmy)
+    others = [create_invitation(api, container, SOPHIE_EMAIL).id for container in (organization, other_platform)]
+    workers.run_until_idle()
+    assert api.delete(platform.path, caller=organization.owner).status == 204
+    workers.deliver()
+    assert list_invitation_ids(api, organization, organization.owner) == others
+    (counter,) = [item for item in memory_aws.all_items() if item["sk"] == "COUNT#pending invitations"]
+    assert counter["n"] == 2
+    clock.shift(minutes=2)
+    workers.run_until_idle()
+    assert [key for key in keys_of_items_containing(platform.id) if key[0].startswith(("O#", "P#", "U#"))] == []
+
+
+def test_the_expiry_of_an_invitation_to_a_platform_has_its_own_event(
+    api: ApiClient, organization: CreatedOrganization, invitation: CreatedInvitation, workers: Workers, clock: Clock
+) -> None:
+    clock.shift(days=7, seconds=1)
+    assert open_invitation(api, invitation).status_and_code == "410 invitation_expired"
+    workers.run_until_idle()
+    assert invitation_events(api, organization, invitation)[-1] == "platform.invitation.expired"

@@ -1,0 +1,377 @@
+"""The mail of an invitation: its content, when it is sent, and that it is sent once."""
+
+import json
+import re
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from botocore.stub import Stubber
+
+from chalicelib.kernel.core.aws import client
+from chalicelib.kernel.core.clock import now, now_ms, timestamp_ms
+from chalicelib.kernel.work import queues
+from tests.conftest import SettingsOverride
+from tests.harness import memory_aws
+from tests.harness.api import ApiClient
+from tests.harness.audit_logs import list_entries
+from tests.harness.callers import Issuer, Person
+from tests.harness.clock import Clock
+from tests.harness.faults import Fault, inject_fault
+from tests.harness.invitations import (
+    SOPHIE_EMAIL,
+    CreatedInvitation,
+    accept_invitation,
+    create_invitation,
+    decide_on_invitation,
+    decline_invitation,
+    open_invitation,
+    resend_invitation,
+    token_from_link,
+)
+from tests.harness.mailbox import SENDER, Mailbox
+from tests.harness.organizations import CreatedOrganization, create_api_key, create_organization
+from tests.harness.workers import Workers
+
+MINUTE_SECONDS, HOUR_SECONDS = 60, 3_600
+
+
+def stored_mails() -> list[memory_aws.Item]:
+    """Return the stored mails that are not sent yet."""
+    return [item for item in memory_aws.all_items() if item.get("kind") == "organization.invitation_mail"]
+
+
+def find_link(text: str) -> str:
+    (link,) = re.findall(r"^http\S+$", text, flags=re.MULTILINE)
+    return str(link)
+
+
+def logged_mail_errors(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [str(vars(record)["mail"]) for record in caplog.records if "mail" in vars(record)]
+
+
+class TestMailContent:
+    def test_the_mail_names_the_inviter_the_organization_the_role_and_the_expiry(
+        self,
+        api: ApiClient,
+        organization: CreatedOrganization,
+        grace: Person,
+        workers: Workers,
+        mailbox: Mailbox,
+        clock: Clock,
+    ) -> None:
+        clock.shift(days=1)  # Mails of a new organization omit the texts of its members.
+        clock.freeze(now())
+        fields = {"role": "editor", "message": "Come and join us.\nWe start on Monday."}
+        create_invitation(api, organization, SOPHIE_EMAIL, caller=grace, **fields)
+        workers.deliver()
+        (received,) = mailbox.received_emails
+        assert (received.recipients, received.sender) == ([SOPHIE_EMAIL], SENDER)
+        letter = received.email
+        assert letter.subject == "Grace Hopper invites you to Analytical Engines"
+        assert "Grace Hopper invites you to join Analytical Engines in the role of editor." in letter.text
+        assert "> Come and join us.\n> We start on Monday.\n" in letter.text
+        expiry = datetime.fromisoformat(now()) + timedelta(days=7)
+        assert f"It is valid until {expiry.day} {expiry:%B %Y, %H:%M} UTC." in letter.text
+        assert "Come and join us.<br>\nWe start on Monday." in letter.html
+
+    def test_the_link_is_the_accept_url_of_the_invitation(
+        self, api: ApiClient, organization: CreatedOrganization, stranger: Person, workers: Workers, mailbox: Mailbox
+    ) -> None:
+        invitation = create_invitation(api, organization, stranger)
+        workers.deliver()
+        (letter,) = mailbox.emails
+        link = find_link(letter.text)
+        assert link == invitation.record["acceptUrl"]
+        assert letter.html.count(f'href="{link}"') == 2
+        assert decide_on_invitation(api, token_from_link(link), stranger).json["membership"]["userId"] == stranger.id
+
+    def test_the_link_starts_with_the_configured_url(
+        self,
+        api: ApiClient,
+        organization: CreatedOrganization,
+        workers: Workers,
+        mailbox: Mailbox,
+        configure: SettingsOverride,
+    ) -> None:
+        configure(invitation_url="https://app.example.com/join?lang=en")
+        create_invitation(api, organization, SOPHIE_EMAIL)
+        workers.deliver()
+        assert find_link(mailbox.emails[0].text).startswith("https://app.example.com/join?lang=en&token=")
+        assert "https://app.example.com/join?lang=en&amp;token=" in mailbox.emails[0].html
+
+    def test_the_mail_of_an_api_key_names_no_inviter(
+        self, api: ApiClient, organization: CreatedOrganization, workers: Workers, mailbox: Mailbox
+    ) -> None:
+        create_invitation(api, organization, SOPHIE_EMAIL, caller=create_api_key(api, organization, "admin"))
+        workers.deliver()
+        assert mailbox.emails[0].subject == "You are invited to Analytical Engines"
+
+    def test_the_mail_of_an_inviter_without_a_name_does_not_show_their_address(
+        self, api: ApiClient, issuer: Issuer, workers: Workers, mailbox: Mailbox
+    ) -> None:
+        nameless = issuer.create_person("nameless", "", preferred_username=None)
+        invitation = create_invitation(api, create_organization(api, nameless), SOPHIE_EMAIL)
+        assert open_invitation(api, invitation).json["inviterName"] is None
+        workers.deliver()
+        assert mailbox.emails[0].subject == "You are invited to Analytical Engines"
+        assert nameless.email not in mailbox.emails[0].text + mailbox.emails[0].html
+
+    def test_names_and_messages_are_escaped(
+        self, api: ApiClient, ada: Person, workers: Workers, mailbox: Mailbox, clock: Clock
+    ) -> None:
+        organization = create_organization(api, ada, name="<img src=x> {{ 7 * 7 }} \u202eevil")
+        clock.shift(days=1)
+        create_invitation(api, organization, SOPHIE_EMAIL, message="</blockquote>\r\n<script>alert(1)</script>")
+        workers.deliver()
+        (letter,) = mailbox.emails
+        assert letter.subject == "Ada Lovelace invites you to <img src=x> {{ 7 * 7 }} evil"
+        assert "> </blockquote>\n> <script>alert(1)</script>\n" in letter.text
+        assert "<img" not in letter.html
+        assert "<script" not in letter.html
+
+
+class TestSending:
+    def test_without_a_sender_no_mail_is_sent_and_the_link_works(
+        self,
+        api: ApiClient,
+        organization: CreatedOrganization,
+        stranger: Person,
+        workers: Workers,
+        mailbox: Mailbox,
+        configure: SettingsOverride,
+    ) -> None:
+        configure(mail_from="")
+        invitation = create_invitation(api, organization, stranger)
+        assert stored_mails() == []
+        workers.run_until_idle()
+        assert mailbox.emails == []
+        accept_invitation(api, invitation, stranger)
+
+    def test_the_request_sends_only_one_queue_message(
+        self, api: ApiClient, organization: CreatedOrganization, mailbox: Mailbox
+    ) -> None:
+        response = api.post(f"{organization.path}/invite", caller=organization.owner, json={"email": SOPHIE_EMAIL})
+        assert response.calls.names_of_service("sqs") == ["sqs:SendMessage"]
+        assert response.calls.names_of_service("sesv2") == []
+        assert mailbox.emails == []
+
+    def test_repeated_queue_messages_send_one_mail(
+        self, api: ApiClient, organization: CreatedOrganization, workers: Workers, mailbox: Mailbox, clock: Clock
+    ) -> None:
+        create_invitation(api, organization, SOPHIE_EMAIL)
+        (mail,) = stored_mails()
+        for _ in range(3):
+            queues.enqueue("invitations.mail", (mail["pk"], mail["sk"]))
+        workers.deliver()
+        queues.enqueue("invitations.mail", (mail["pk"], mail["sk"]))
+        clock.shift(hours=1)
+        workers.run_until_idle()
+        assert len(mailbox.emails) == 1
+        assert stored_mails() == []
+
+    def test_the_sweep_replaces_a_lost_message(
+        self, api: ApiClient, organization: CreatedOrganization, workers: Workers, mailbox: Mailbox, clock: Clock
+    ) -> None:
+        with inject_fault(Fault.TIMED_OUT, call_name="sqs:SendMessage", times=None):
+            create_invitation(api, organization, SOPHIE_EMAIL)
+        workers.deliver()
+        assert mailbox.emails == []
+        clock.shift(minutes=1)
+        workers.run_until_idle()
+        assert len(mailbox.emails) == 1
+
+    def test_a_resent_mail_has_a_new_link(
+        self,
+        api: ApiClient,
+        organization: CreatedOrganization,
+        stranger: Person,
+        workers: Workers,
+        mailbox: Mailbox,
+        clock: Clock,
+    ) -> None:
+        invitation = create_invitation(api, organization, stranger)
+        workers.deliver()
+        clock.shift(minutes=1)
+        resend_invitation(api, organization, invitation)
+        workers.deliver()
+        first, second = (token_from_link(find_link(letter.text)) for letter in mailbox.emails)
+        assert open_invitation(api, first, stranger).status_and_code == "410 invitation_revoked"
+        assert open_invitation(api, second, stranger).status == 200
+
+    def test_an_invitation_resent_before_its_mail_sends_one_mail_with_the_latest_link(
+        self, api: ApiClient, organization: CreatedOrganization, workers: Workers, mailbox: Mailbox, clock: Clock
+    ) -> None:
+        invitation = create_invitation(api, organization, SOPHIE_EMAIL)
+        clock.shift(minutes=1)
+        latest = resend_invitation(api, organization, invitation)
+        workers.run_until_idle()
+        assert [find_link(letter.text) for letter in mailbox.emails] == [latest.record["acceptUrl"]]
+        assert stored_mails() == []
+
+
+def revoke(
+    api: ApiClient, organization: CreatedOrganization, invitation: CreatedInvitation, _invited_person: Person
+) -> None:
+    """Revoke the invitation."""
+    assert api.delete(invitation.path, caller=organization.owner).status == 204
+
+
+def accept(api: ApiClient, _organization: CreatedOrganization, invitation: CreatedInvitation, person: Person) -> None:
+    """Accept the invitation by the link that the inviter passed on."""
+    accept_invitation(api, invitation, person)
+
+
+def decline(api: ApiClient, _organization: CreatedOrganization, invitation: CreatedInvitation, person: Person) -> None:
+    """Decline the invitation."""
+    decline_invitation(api, invitation, person)
+
+
+def delete_organization(
+    api: ApiClient, organization: CreatedOrganization, _invitation: CreatedInvitation, _person: Person
+) -> None:
+    """Delete the organization."""
+    assert api.delete(organization.path, caller=organization.owner).status == 204
+
+
+class TestEndedInvitation:
+    @pytest.mark.parametrize("end", [revoke, accept, decline, delete_organization], ids=lambda f: f.__name__)
+    def test_an_ended_invitation_sends_no_mail(
+        self,
+        end: Callable[..., None],
+        api: ApiClient,
+        organization: CreatedOrganization,
+        stranger: Person,
+        workers: Workers,
+        mailbox: Mailbox,
+    ) -> None:
+        end(api, organization, create_invitation(api, organization, stranger), stranger)
+        workers.run_until_idle()
+        assert mailbox.emails == []
+        assert stored_mails() == []
+
+    def test_an_expired_invitation_sends_no_mail(
+        self, api: ApiClient, organization: CreatedOrganization, workers: Workers, mailbox: Mailbox, clock: Clock
+    ) -> None:
+        create_invitation(api, organization, SOPHIE_EMAIL)
+        clock.shift(days=7)
+        workers.run_until_idle()
+        assert mailbox.emails == []
+        assert stored_mails() == []
+
+    def test_an_invitation_of_a_former_member_sends_no_mail(
+        self, api: ApiClient, organization: CreatedOrganization, grace: Person, workers: Workers, mailbox: Mailbox
+    ) -> None:
+        create_invitation(api, organization, SOPHIE_EMAIL, caller=grace)
+        assert api.delete(f"{organization.path}/members/{grace.id}", caller=organization.owner).status == 204
+        workers.run_until_idle()
+        assert mailbox.emails == []
+        assert stored_mails() == []
+
+
+class TestMailServiceFailures:
+    def test_sending_is_retried_with_growing_delays_until_the_invitation_expires(
+        self, api: ApiClient, organization: CreatedOrganization, workers: Workers, mailbox: Mailbox, clock: Clock
+    ) -> None:
+        clock.freeze()
+        create_invitation(api, organization, SOPHIE_EMAIL)
+        delays_seconds = []
+        with inject_fault(Fault.THROTTLED, call_name="sesv2:SendEmail", times=None):
+            workers.deliver()
+            while unsent := stored_mails():
+                delays_seconds.append((timestamp_ms(unsent[0]["turn_at"]) - now_ms()) / 1000)
+                clock.shift(seconds=delays_seconds[-1])
+                workers.run_until_idle()
+        assert mailbox.emails == []
+        expected = [
+            MINUTE_SECONDS,
+            5 * MINUTE_SECONDS,
+            30 * MINUTE_SECONDS,
+            2 * HOUR_SECONDS,
+            *[6 * HOUR_SECONDS] * (len(delays_seconds) - 4),
+        ]
+        ratios = [delay / usual for delay, usual in zip(delays_seconds, expected, strict=True)]
+        assert 0.8 <= min(ratios) < 1 < max(ratios) <= 1.2
+        assert 24 <= len(delays_seconds) <= 40
+
+    def test_the_mail_is_sent_once_after_a_recovery(
+        self, api: ApiClient, organization: CreatedOrganization, workers: Workers, mailbox: Mailbox, clock: Clock
+    ) -> None:
+        create_invitation(api, organization, SOPHIE_EMAIL)
+        with inject_fault(Fault.INTERNAL_ERROR, call_name="sesv2:SendEmail", times=3):
+            workers.deliver()
+            for _ in range(2):
+                clock.shift(hours=1)
+                workers.run_until_idle()
+        assert mailbox.emails == []
+        for _ in range(3):
+            clock.shift(hours=3)
+            workers.run_until_idle()
+        assert len(mailbox.emails) == 1
+        assert stored_mails() == []
+
+    def test_a_paused_account_is_retried(
+        self,
+        api: ApiClient,
+        organization: CreatedOrganization,
+        workers: Workers,
+        mailbox: Mailbox,
+        clock: Clock,
+        caplog: pytest.LogCaptureFixture,
+    ) -> None:
+        create_invitation(api, organization, SOPHIE_EMAIL)
+        with Stubber(client("sesv2")) as stubbed:
+            stubbed.add_client_error("send_email", "SendingPausedException", "Sending is paused.")
+            workers.deliver()
+        assert logged_mail_errors(caplog) == ["SendingPausedException: Sending is paused."]
+        clock.shift(minutes=2)
+        workers.run_until_idle()
+        assert len(mailbox.emails) == 1
+
+    def test_a_rejected_mail_is_logged_without_the_address_and_not_retried(
+        self,
+        api: ApiClient,
+        organization: CreatedOrganization,
+        workers: Workers,
+        mailbox: Mailbox,
+        clock: Clock,
+        caplog: pytest.LogCaptureFixture,
+    ) -> None:
+        invitation = create_invitation(api, organization, SOPHIE_EMAIL)
+        with Stubber(client("sesv2")) as stubbed:
+            stubbed.add_client_error("send_email", "MessageRejected", f"No such address: {SOPHIE_EMAIL}")
+            workers.deliver()
+        assert logged_mail_errors(caplog) == ["given up: MessageRejected: No such address: …"]
+        assert SOPHIE_EMAIL not in repr([vars(record) for record in caplog.records])
+        assert stored_mails() == []
+        clock.shift(days=1)
+        workers.run_until_idle()
+        assert mailbox.emails == []
+        assert api.get(invitation.path, caller=organization.owner).json["status"] == "pending"
+
+
+def test_only_the_mail_contains_the_token(
+    api: ApiClient,
+    organization: CreatedOrganization,
+    workers: Workers,
+    mailbox: Mailbox,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    invitation = create_invitation(api, organization, SOPHIE_EMAIL)
+    stored: list[Any] = [*memory_aws.all_items()]
+    queued = [message.body for queue in memory_aws.get_queues() for message in queue._messages]  # noqa: SLF001
+    workers.run_until_idle()
+    searched_text = json.dumps([stored, memory_aws.all_items(), queued, list_entries(api, organization)], default=str)
+    assert invitation.token in mailbox.emails[0].text
+    assert invitation.token not in searched_text + repr([vars(record) for record in caplog.records])
+
+
+def test_sending_a_mail_is_not_logged(
+    api: ApiClient, organization: CreatedOrganization, workers: Workers, mailbox: Mailbox
+) -> None:
+    create_invitation(api, organization, SOPHIE_EMAIL)
+    before = len(list_entries(api, organization))
+    workers.run_until_idle()
+    assert mailbox.emails
+    assert len(list_entries(api, organization)) == before

@@ -1,0 +1,254 @@
+"""E-mails have equal contents in text and HTML for any input, and errors of SES become problems."""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from contextlib import contextmanager
+from html.parser import HTMLParser
+
+import pytest
+from botocore.stub import Stubber
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chalicelib.kernel.core.aws import client
+from chalicelib.kernel.core.problems import Problem
+from chalicelib.kernel.outbound import mail
+from chalicelib.kernel.outbound.mail import MAX_SUBJECT_CHARACTERS, Email, EmailRejected
+from tests.conftest import SettingsOverride
+from tests.harness.aws_calls import record_calls
+from tests.harness.faults import Fault, inject_fault
+from tests.harness.fresh_process import run_in_fresh_process
+from tests.harness.mailbox import SENDER, Mailbox
+
+INVITATION = "features/tenancy/invitations/mail.jinja"
+TEMPLATE_VALUES = {
+    "inviter": "Ada Lovelace",
+    "place": "Analytical Engines",
+    "role": "editor",
+    "message": "Come and join us.\n\nWe start on Monday.",
+    "accept_url": "https://app.example.com/join?a=b&token=AZPTwbLpcyGb8H0Xv6cS2QGT08Gy6XMhm_B9F7-nEtk",
+    "unsubscribe_url": None,
+    "email": "grace@example.com",
+    "expires_at": "2026-11-07T09:30:00.000Z",
+}
+EMAIL = Email("Subject", "Text\n", "<p>HTML</p>\n")
+ELEMENTS = {
+    *("html", "head", "meta", "title", "style", "body", "table", "tr", "td", "p", "blockquote", "br", "a"),
+    *("strong", "bdi"),
+}
+
+
+class EmailPage(HTMLParser):
+    """The HTML of an e-mail as a mail client reads it: elements, links and visible text."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: list[str] = []
+        self._open_elements: list[str] = []
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        self._open_elements.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        while self._open_elements.pop() != tag:
+            pass
+
+    def handle_data(self, data: str) -> None:
+        if not {"style", "title"} & set(self._open_elements):
+            self.texts.append(data)
+
+    @property
+    def links(self) -> set[str | None]:
+        return {attributes["href"] for tag, attributes in self.elements if tag == "a"}
+
+
+def split_words(text: str) -> list[str]:
+    return re.sub(r"^> ?", "", text, flags=re.MULTILINE).split()
+
+
+def render(**changes: str | None) -> Email:
+    return mail.render_email(INVITATION, **{**TEMPLATE_VALUES, **changes})
+
+
+class TestRenderEmail:
+    def test_text_consists_of_paragraphs_with_a_quoted_message(self) -> None:
+        assert render().text == (
+            "Ada Lovelace invites you to join Analytical Engines in the role of editor.\n\n"
+            "With these words:\n\n"
+            "> Come and join us.\n>\n> We start on Monday.\n\n"
+            f"Open the invitation:\n{TEMPLATE_VALUES['accept_url']}\n\n"
+            "It is for grace@example.com: to accept, sign in with that address."
+            " It is valid until 7 November 2026, 09:30 UTC.\n\n"
+            "If you did not expect this, ignore it: nothing happens unless you accept.\n"
+        )
+
+    def test_html_has_the_same_words_and_link_as_the_text(self) -> None:
+        email = render()
+        page = EmailPage(email.html)
+        text = re.sub(r"\s+If the button does not work, open this address:", ":\n", "".join(page.texts))
+        assert split_words(text) == split_words(email.text)
+        assert page.links == {TEMPLATE_VALUES["accept_url"]}
+
+    def test_html_declares_its_language_and_color_schemes(self) -> None:
+        elements = EmailPage(render().html).elements
+        assert ("html", {"lang": "en", "dir": "ltr"}) in elements
+        assert ("meta", {"name": "color-scheme", "content": "light dark"}) in elements
+        assert all(attributes["role"] == "presentation" for tag, attributes in elements if tag == "table")
+
+    def test_missing_optional_values_leave_no_gap(self) -> None:
+        email = render(inviter=None, message=None)
+        assert email.subject == "You are invited to Analytical Engines"
+        assert email.text.startswith("You are invited to join Analytical Engines in the role of editor.\n\nOpen the")
+        assert "None" not in email.text + email.html
+
+    def test_a_missing_required_value_is_an_error(self) -> None:
+        with pytest.raises(Exception, match="'role' is undefined"):
+            mail.render_email(INVITATION, **{name: word for name, word in TEMPLATE_VALUES.items() if name != "role"})
+
+    def test_a_long_subject_is_truncated(self) -> None:
+        subject = render(inviter="a" * 255, place="b" * 200).subject
+        assert len(subject) == MAX_SUBJECT_CHARACTERS
+        assert subject.endswith("a…")
+
+    @pytest.mark.parametrize("name", ["inviter", "place", "message"])
+    @pytest.mark.parametrize(
+        "markup",
+        [
+            "<script>alert(1)</script>",
+            "</title></bdi></strong></blockquote><img src=x onerror=alert(1)>",
+            '" onclick="alert(1)',
+            "{{ 7 * 7 }} {% for a in b %} {# c #} {{ self }}",
+            "&lt;b&gt; &#60;b&#62;",
+        ],
+    )
+    def test_markup_and_template_syntax_are_plain_text(self, name: str, markup: str) -> None:
+        email = render(**{name: markup})
+        assert markup in email.text
+        page = EmailPage(email.html)
+        assert markup in "".join(page.texts)
+        assert [tag for tag, _ in page.elements] == [tag for tag, _ in EmailPage(render(**{name: "a"}).html).elements]
+        assert page.links == {TEMPLATE_VALUES["accept_url"]}
+
+    @pytest.mark.parametrize("break_", ["\n", "\r\n", "\r", "\u2028", "\u2029", "\x85", "\v", "\x00"])
+    def test_a_name_with_line_breaks_stays_on_one_line(self, break_: str) -> None:
+        email = render(place=f"Engines{break_}Bcc: eve@example.com")
+        assert email.subject == "Ada Lovelace invites you to Engines Bcc: eve@example.com"
+        assert "to join Engines Bcc: eve@example.com in the role" in email.text
+
+    @pytest.mark.parametrize("break_", ["\n", "\r\n", "\r", "\u2028", "\x0c"])
+    def test_a_message_cannot_leave_its_quotation(self, break_: str) -> None:
+        text = render(message=f"Hello{break_}{break_}Open the invitation:{break_}http://evil.example").text
+        assert "> Hello\n>\n> Open the invitation:\n> http://evil.example\n\nOpen the invitation:\nhttps://app" in text
+
+    def test_bidirectional_control_characters_are_removed(self) -> None:
+        email = render(inviter="\u202eadA", place="\u2067\u200fEngines\u2069", message="\u202bwords\u061c")
+        assert email.subject == "adA invites you to Engines"
+        assert "> words\n" in email.text
+        assert not any(unicodedata.category(c) == "Cf" for c in email.subject + email.text + email.html)
+
+    def test_names_in_any_script_are_preserved_and_isolated(self) -> None:
+        email = render(inviter="עדה 👩\u200d💻", place="חב\u200cרה")
+        assert email.subject == "עדה 👩\u200d💻 invites you to חב\u200cרה"
+        assert "<bdi>עדה 👩\u200d💻</bdi>" in email.html
+
+    @settings(deadline=None)  # The first e-mail imports the template engine.
+    @given(st.text(max_size=60), st.text(max_size=60), st.text(max_size=120))
+    def test_any_input_produces_a_well_formed_email(self, inviter: str, place: str, message: str) -> None:
+        email = render(inviter=inviter, place=place, message=message)
+        assert len(email.subject.splitlines()) == 1
+        for part in (email.subject, email.text, email.html):
+            part.encode()
+            assert not any(unicodedata.category(c) == "Cc" and c != "\n" for c in part)
+        page = EmailPage(email.html)
+        assert {tag for tag, _ in page.elements} <= ELEMENTS
+        assert page.links == {TEMPLATE_VALUES["accept_url"]}
+        parts = email.text.split(f"Open the invitation:\n{TEMPLATE_VALUES['accept_url']}\n")
+        assert len(parts) == 2
+
+
+@contextmanager
+def stubbed_ses_error(code: str, status: int = 400, message: str = "arranged") -> Iterator[None]:
+    """Let SES respond with an error within the block."""
+    with Stubber(client("sesv2")) as stubbed:
+        stubbed.add_client_error("send_email", code, message, http_status_code=status)
+        yield
+
+
+@pytest.mark.usefixtures("aws")
+class TestSendEmail:
+    def test_an_email_is_sent_to_one_address_as_auto_generated(self, mailbox: Mailbox) -> None:
+        email = render(place="Café Ω")
+        with record_calls() as calls:
+            mail.send_email("grace@example.com", email)
+        (received,) = mailbox.received_emails
+        assert (received.recipients, received.sender, received.email) == (["grace@example.com"], SENDER, email)
+        assert received.headers == {"Auto-Submitted": "auto-generated"}
+        mail.send_email("grace@example.com", email, unsubscribe_url="https://a.example/unsubscribe?token=x")
+        assert mailbox.received_emails[1].headers == {
+            "Auto-Submitted": "auto-generated",
+            "List-Unsubscribe": "<https://a.example/unsubscribe?token=x>",
+            "List-Unsubscribe-Post": "List-Unsubscribe=One-Click",
+        }
+        assert calls.call_names == ["sesv2:SendEmail"]
+
+    @pytest.mark.parametrize("fault", [Fault.THROTTLED, Fault.INTERNAL_ERROR, Fault.TIMED_OUT])
+    def test_a_failing_service_is_called_once_and_unavailable(self, fault: Fault, mailbox: Mailbox) -> None:
+        with inject_fault(fault, times=None), record_calls() as calls, pytest.raises(Problem, match="unavailable"):
+            mail.send_email("grace@example.com", EMAIL)
+        assert calls.call_names == ["sesv2:SendEmail"]
+        assert mailbox.emails == []
+
+    def test_an_email_with_a_lost_response_is_not_sent_twice(self, mailbox: Mailbox) -> None:
+        with inject_fault(Fault.RETRIED), pytest.raises(Problem, match="unavailable"):
+            mail.send_email("grace@example.com", EMAIL)
+        assert mailbox.emails == [EMAIL]
+
+    def test_an_unverified_sender_is_a_temporary_failure(self, mailbox: Mailbox, configure: SettingsOverride) -> None:
+        configure(mail_from="somebody@elsewhere.example")
+        with pytest.raises(Problem, match="unavailable"):
+            mail.send_email("grace@example.com", EMAIL)
+        configure(mail_from=SENDER)
+        mail.send_email("grace@example.com", EMAIL)
+        assert mailbox.emails == [EMAIL]
+
+    @pytest.mark.parametrize("code", ["MessageRejected", "BadRequestException"])
+    def test_a_rejected_email_is_reported_without_addresses(self, code: str) -> None:
+        reason = "Not good: <grace@example.com>, a@b."
+        with stubbed_ses_error(code, message=reason), pytest.raises(EmailRejected, match=f"^{code}: Not good: <…>, …$"):
+            mail.send_email("grace@example.com", EMAIL)
+
+    @pytest.mark.parametrize(
+        ("code", "status"),
+        [
+            ("AccountSuspendedException", 400),
+            ("SendingPausedException", 400),
+            ("LimitExceededException", 400),
+            ("MailFromDomainNotVerifiedException", 400),
+            ("NotFoundException", 404),
+            ("AccessDeniedException", 403),
+            ("TooManyRequestsException", 429),
+            ("InternalServiceErrorException", 500),
+        ],
+    )
+    def test_an_account_problem_is_a_temporary_failure(self, code: str, status: int) -> None:
+        with stubbed_ses_error(code, status), pytest.raises(Problem, match="unavailable"):
+            mail.send_email("grace@example.com", EMAIL)
+
+
+def test_the_template_engine_is_imported_with_the_first_email() -> None:
+    program = """
+import json, sys
+from chalicelib.kernel.outbound import mail
+from chalicelib.kernel.core.aws import client
+before = "jinja2" in sys.modules
+mail.render_email("features/tenancy/invitations/mail.jinja", inviter=None, place="a", role="member", message=None,
+           accept_url="https://a.example", unsubscribe_url=None,
+           email="a@b.example", expires_at="2026-11-07T09:30:00.000Z")
+print(json.dumps([before, "jinja2" in sys.modules]))
+"""
+    assert run_in_fresh_process(program) == [False, True]

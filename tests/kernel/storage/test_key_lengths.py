@@ -1,0 +1,65 @@
+"""Keys that exceed the limits of DynamoDB are never written, and reading them returns nothing."""
+
+import pytest
+
+from chalicelib.kernel.core.problems import Problem
+from chalicelib.kernel.storage import table, writes
+from chalicelib.kernel.storage.entity import ItemKey, Partition
+from chalicelib.kernel.storage.writes import Write
+from tests.harness.aws_calls import record_calls
+
+LONGEST_KEY: ItemKey = ("P" * 2048, "S" * 1024)
+INVALID_KEYS: list[ItemKey] = [
+    ("P" * 2049, "S"),
+    ("é" * 1025, "S"),
+    ("P", "S" * 1025),
+    ("P", "é" * 513),
+    ("P", "\U0001f4a9" * 257),
+    ("", "S"),
+    ("P", ""),
+    ("P\ud800", "S"),
+]
+
+pytestmark = pytest.mark.usefixtures("aws")
+
+
+def test_an_item_can_have_the_longest_key() -> None:
+    table.write_transaction([writes.put_new({"pk": LONGEST_KEY[0], "sk": LONGEST_KEY[1], "n": 1})])
+    assert table.get(LONGEST_KEY)
+    assert table.get_all([LONGEST_KEY, *INVALID_KEYS]).keys() == {LONGEST_KEY}
+    assert len(table.query(LONGEST_KEY[0], prefix=LONGEST_KEY[1]).items) == 1
+
+
+@pytest.mark.parametrize("key", INVALID_KEYS, ids=repr)
+class TestInvalidKey:
+    def test_it_is_not_read(self, key: ItemKey) -> None:
+        with record_calls() as calls:
+            assert table.get(key) is None
+            assert table.get_all([key]) == {}
+        assert calls.call_list == []
+
+    @pytest.mark.parametrize("kind", ["Put", "Update", "Delete", "ConditionCheck"])
+    def test_it_is_not_written(self, key: ItemKey, kind: str) -> None:
+        item = {"pk": key[0], "sk": key[1]} if kind == "Put" else None
+        with record_calls() as calls, pytest.raises(Problem) as raised:
+            table.write_transaction([Write(kind, key, item=item, condition="attribute_exists(#pk)", names=["pk"])])  # type: ignore[arg-type]
+        assert raised.value.code == "validation_failed"
+        assert calls.call_list == []
+
+    def test_it_is_not_written_as_an_index_key(self, key: ItemKey) -> None:
+        item = {"pk": "P", "sk": "S", "index1pk": key[0], "index1sk": key[1]}
+        update = Write("Update", ("P", "S"), update="SET #n = :n", names={"n": "facet1pk"}, values={"facet1pk": key[0]})
+        with pytest.raises(Problem):
+            table.write_transaction([writes.put_new(item)])
+        if key[0] != "P":
+            with pytest.raises(Problem):
+                table.write_transaction([update])
+
+
+@pytest.mark.parametrize("partition", ["P" * 2049, "", Partition("P" * 2049, "index1")], ids=str)
+def test_an_invalid_partition_is_empty(partition: str | Partition) -> None:
+    with record_calls() as calls:
+        assert table.query(partition).items == []
+        assert table.count_items(partition) == 0
+        assert table.query("P", prefix="S" * 1025).items == []
+    assert calls.call_list == []

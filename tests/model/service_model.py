@@ -1,0 +1,262 @@
+"""The model of the service: the records that should exist, the roles of users, and the expected log entries."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from tests.model.interface_operations import (
+    OPERATIONS,
+    InterfaceOperation,
+    role_of_api_key,
+    role_suffices,
+    scopes_allow,
+)
+
+Json = dict[str, Any]
+
+DELETED_INDEX: Final = 99
+"""The index that selects a deleted record, if there is one."""
+
+SYSTEM: Final = "system"
+
+NOT_FOUND: Final = "404 not_found"
+
+READ_BY: Final = {
+    "organization": "get_organization",
+    "member": "get_organization_member",
+    "invitation": "get_invitation",
+    "api_key": "get_api_key",
+    "webhook": "get_webhook",
+    "channel": "get_integration_channel",
+    "platform": "get_platform",
+    "platform_member": "get_platform_member",
+    "space": "get_space",
+    "space_member": "get_space_member",
+    "node": "get_taxonomy_node",
+    "attachment": "get_taxonomy_attachment",
+    "site": "get_site",
+    "page": "get_page",
+    "redirect": "get_redirect",
+    "menu": "get_navigation_menu",
+    "lead": "get_marketing_lead",
+}
+"""The operation that reads a single record, by its kind."""
+
+MEMBERS: Final = {"organization": "member", "platform": "platform_member", "space": "space_member"}
+"""The kind of membership, by the kind of its container."""
+
+
+@dataclass(eq=False)
+class ModelRecord:
+    """A record. `fields` is its representation for its owner; `internal` has secrets and what only the model knows."""
+
+    kind: str
+    fields: Json
+    container: "ModelRecord | None" = None
+    internal: Json = field(default_factory=dict)
+    is_deleted: bool = False
+    first_etag: str = '"none"'
+    has_unseen_version: bool = False
+    """Whether the service may have changed its version without a response that shows it."""
+
+    @property
+    def id(self) -> str:
+        """The id of the record. A menu has the id that its creator chose."""
+        return str(self.fields["id"])
+
+    @property
+    def self_and_containers(self) -> "Iterator[ModelRecord]":
+        """The record and its containers, the nearest first."""
+        yield self
+        if self.container:
+            yield from self.container.self_and_containers
+
+    @property
+    def log_id(self) -> str:
+        """The id of the log that records its changes: its organization's log, or the system log."""
+        return SYSTEM if self.kind == "lead" else [*self.self_and_containers][-1].id
+
+    @property
+    def path_parameters(self) -> dict[str, str]:
+        """The ids of the record and its containers, by path parameter."""
+        own = self.fields["userId"] if self.kind in MEMBERS.values() else self.id
+        parameter = OPERATIONS[READ_BY[self.kind]].path.rpartition("{")[2].rstrip("}")
+        return {**(self.container.path_parameters if self.container else {}), parameter: own}
+
+    @property
+    def path(self) -> str:
+        """The path at which the record is read."""
+        return OPERATIONS[READ_BY[self.kind]].path.format_map(self.path_parameters)
+
+    def is_inside(self, container: "ModelRecord | None") -> bool:
+        """Return whether the record is a container or lies in it."""
+        return any(each is container for each in self.self_and_containers)
+
+    def container_of_kind(self, kind: str) -> "ModelRecord | None":
+        """Return the record itself or its container of a kind."""
+        return next((record for record in self.self_and_containers if record.kind == kind), None)
+
+    @property
+    def exists(self) -> bool:
+        """Whether neither the record nor any of its containers is deleted."""
+        is_closed = any(record.fields.get("status") == "pending_deletion" for record in self.self_and_containers)
+        return not is_closed and not any(record.is_deleted for record in self.self_and_containers)
+
+
+@dataclass(frozen=True)
+class Caller:
+    """A caller. `kind` is `user`, `operator`, `api_key` or `nobody`."""
+
+    kind: str
+    id: str
+    name: str = ""
+    key: ModelRecord | None = None
+
+
+@dataclass(frozen=True)
+class ExpectedEntry:
+    """An expected log entry. `fields` is the representation of the record after the change."""
+
+    type: str
+    target_id: str
+    actor_id: str | None
+    operation_id: str
+    fields: Json
+
+
+@dataclass
+class Model:
+    """The expected state of the service.
+
+    `expected_entries` has the entries of requests in order, by log; `expected_system_entries` those of the service
+    itself. `email_counts` has, by address and window length, the end of the window and the number of emails in it.
+    """
+
+    records: list[ModelRecord] = field(default_factory=list)
+    expected_entries: dict[str, list[ExpectedEntry]] = field(default_factory=dict)
+    expected_system_entries: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
+    former_slugs: dict[str, str] = field(default_factory=dict)
+    email_counts: dict[str, dict[int, tuple[float, int]]] = field(default_factory=dict)
+
+    def list_existing(self, kind: str, container: ModelRecord | None = None) -> list[ModelRecord]:
+        """Return the existing records of a kind, in order of their creation."""
+        return [
+            record
+            for record in self.records
+            if record.kind == kind and record.exists and (container is None or record.container is container)
+        ]
+
+    def pick(self, kind: str, record_index: int, container: ModelRecord | None = None) -> ModelRecord | None:
+        """Return a record of a kind, counted from the newest, or a deleted one if none exists or it is asked for."""
+        existing_records = self.list_existing(kind, container)[::-1]
+        deleted_records = [
+            record
+            for record in self.records
+            if record.kind == kind and not record.exists and (container is None or record.container is container)
+        ]
+        candidates = (
+            deleted_records[-1:] or existing_records
+            if record_index == DELETED_INDEX
+            else existing_records or deleted_records[-1:]
+        )
+        return candidates[record_index % len(candidates)] if candidates else None
+
+    def membership(self, container: ModelRecord, user_id: str) -> ModelRecord | None:
+        """Return the direct membership of a user in a container."""
+        members = (
+            record
+            for record in self.records
+            if record.kind == MEMBERS.get(container.kind) and record.container is container and not record.is_deleted
+        )
+        return next((member for member in members if member.fields["userId"] == user_id), None)
+
+    def effective_role(self, caller: Caller, container: ModelRecord) -> str | None:
+        """Return the effective role of a caller in a container."""
+        container_role = self.effective_role(caller, container.container) if container.container else None
+        if container.kind in ("organization", "platform", "space"):
+            own_role = self._role_of_key(caller.key, container) if caller.key else self._direct_role(caller, container)
+        else:
+            return container_role
+        if container_role and role_suffices(container_role, "admin"):
+            return "admin"
+        is_private = container.fields.get("visibility") == "private"
+        return own_role or (None if is_private else "member" if container_role else None)
+
+    def _direct_role(self, caller: Caller, container: ModelRecord) -> str | None:
+        member = self.membership(container, caller.id)
+        return str(member.fields["role"]) if member else None
+
+    @staticmethod
+    def _role_of_key(key: ModelRecord, container: ModelRecord) -> str | None:
+        if key.log_id != container.log_id:
+            return None
+        scopes = key.fields["scopes"]
+        sees_private = {"admin", "spaces:read", "spaces:write"} & {*scopes}
+        is_private = container.fields.get("visibility") == "private"
+        return role_of_api_key(scopes) if sees_private or not is_private else None
+
+    def expected_refusal(
+        self,
+        caller: Caller,
+        operation_row: InterfaceOperation,
+        container: ModelRecord | None,
+        record: ModelRecord | None = None,
+        alternative_container: ModelRecord | None = None,
+    ) -> str | None:
+        """Return the status and code with which an operation on a container, or a record in it, rejects a caller.
+
+        In `alternative_container`, a descendant, the caller may have the required role as well.
+        """
+        if principal_refusal := self._principal_refusal(caller, operation_row, container):
+            return principal_refusal
+        if container is None:
+            is_denied = (
+                caller.key
+                and operation_row.scope != "-"
+                and not scopes_allow(caller.key.fields["scopes"], operation_row)
+            )
+            return "403 insufficient_scope" if is_denied else None
+        kind, needed_role = operation_row.required_role
+        role = self.effective_role(caller, container)
+        if (
+            alternative_container
+            and not caller.key
+            and alternative_container.exists
+            and role_suffices(self.effective_role(caller, alternative_container), needed_role)
+        ):
+            role = role or "member"
+            container = alternative_container if role == "member" else container
+            kind = container.kind
+        is_public = operation_row.is_public_when_published and container.fields["status"] == "published"
+        if not container.exists or (role is None and needed_role and not is_public) or (record and not record.exists):
+            return NOT_FOUND
+        if is_public and (
+            role is None or (caller.key and not scopes_allow(caller.key.fields["scopes"], operation_row))
+        ):
+            return None
+        if caller.key:
+            return None if scopes_allow(caller.key.fields["scopes"], operation_row) else "403 insufficient_scope"
+        role_container = container.container_of_kind(kind) if needed_role else None
+        return (
+            None
+            if role_container is None or role_suffices(self.effective_role(caller, role_container), needed_role)
+            else "403 insufficient_role"
+        )
+
+    @staticmethod
+    def _principal_refusal(
+        caller: Caller, operation_row: InterfaceOperation, container: ModelRecord | None
+    ) -> str | None:
+        if caller.key and (ended := caller.key.fields["status"]) != "active":
+            return f"401 api_key_{ended}"
+        if operation_row.access in ("public", "lead-token", "preview-token"):
+            return None
+        if caller.kind == "nobody":
+            if operation_row.is_public_when_published:
+                return (
+                    None if container and container.exists and container.fields["status"] == "published" else NOT_FOUND
+                )
+            return "401 unauthenticated"
+        if operation_row.access == "operator" and caller.kind != "operator":
+            return "403 forbidden"
+        return "403 forbidden" if caller.key and operation_row.scope == "-" else None

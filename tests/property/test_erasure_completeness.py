@@ -1,0 +1,194 @@
+"""After any history, an erasure removes all data of a person and no data of others."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Final
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from chalicelib.kernel.core.encoding import to_base64url
+from tests.catalogue import log_proof
+from tests.harness import memory_aws, snapshots
+from tests.harness.api import ApiClient
+from tests.harness.audit_logs import verify_integrity
+from tests.harness.callers import Issuer, Person
+from tests.harness.clock import Clock
+from tests.harness.erasures import complete_erasure, keys_of_items_containing
+from tests.harness.invitations import CreatedInvitation, decide_on_invitation, post_invitation
+from tests.harness.memory_aws import Item
+from tests.harness.organizations import CreatedOrganization, create_organization, post_api_key
+from tests.harness.workers import Workers
+
+NAMES: Final = ("emmy", "lise", "hedy")
+ADDRESSES: Final = 2
+
+Identity = tuple[str, int]
+"""A person's name, and the number of the e-mail address that they use."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """An action of a person, possibly on another person."""
+
+    action: str
+    actor: Identity
+    subject: Identity
+
+
+identities = st.tuples(st.sampled_from(NAMES), st.integers(0, ADDRESSES - 1))
+steps = st.builds(
+    Step,
+    action=st.sampled_from(
+        [
+            "join",
+            "join",
+            "join",
+            "invite",
+            "answer",
+            "decline",
+            "leave",
+            "remove",
+            "promote",
+            "rename",
+            "make_key",
+            "mention",
+            "seal",
+        ]
+    ),
+    actor=identities,
+    subject=identities,
+)
+
+
+@dataclass
+class History:
+    """What people did in an organization. `verified_addresses`: the e-mail addresses that each person verified."""
+
+    api: ApiClient
+    workers: Workers
+    organization: CreatedOrganization
+    people: dict[Identity, Person]
+    verified_addresses: dict[str, set[str]] = field(default_factory=lambda: {name: set() for name in NAMES})
+    _invited: dict[Identity, CreatedInvitation] = field(default_factory=dict)
+    _numbers: Iterator[int] = field(default_factory=count)
+
+    def perform(self, step: Step) -> None:
+        """Perform a step. Steps that are not permitted have no effect."""
+        getattr(self, f"_{step.action}")(step.actor, step.subject)
+
+    def _join(self, actor: Identity, _subject: Identity) -> None:
+        self._invite_by(self.organization.owner, actor, role="admin")
+        self._answer(actor, actor)
+
+    def _invite(self, actor: Identity, subject: Identity) -> None:
+        self._invite_by(self.people[actor], subject, message="Come and join us.")
+
+    def _invite_by(self, actor: Person, subject: Identity, **fields: str) -> None:
+        response = post_invitation(self.api, self.organization, self.people[subject], caller=actor, **fields)
+        if response.status == 201:
+            self._invited[subject] = CreatedInvitation(response.json, response.location)
+
+    def _answer(self, actor: Identity, _subject: Identity, decision: str = "accept") -> None:
+        person = self.people[actor]
+        if (
+            actor in self._invited
+            and decide_on_invitation(self.api, self._invited[actor], person, decision).status == 200
+        ):
+            self.verified_addresses[actor[0]].add(person.email)
+
+    def _decline(self, actor: Identity, subject: Identity) -> None:
+        self._answer(actor, subject, decision="decline")
+
+    def _leave(self, actor: Identity, _subject: Identity) -> None:
+        self.api.post(f"{self.organization.path}/leave", caller=self.people[actor])
+
+    def _remove(self, actor: Identity, subject: Identity) -> None:
+        self.api.delete(f"{self.organization.path}/members/{self.people[subject].id}", caller=self.people[actor])
+
+    def _promote(self, actor: Identity, subject: Identity) -> None:
+        path = f"{self.organization.path}/members/{self.people[subject].id}"
+        self.api.patch(path, caller=self.people[actor], json={"role": "editor"})
+
+    def _rename(self, actor: Identity, _subject: Identity) -> None:
+        body = {"name": f"Name {next(self._numbers)}", "companyAddress": "x" * 3000 * (next(self._numbers) % 4 == 1)}
+        self.api.patch(self.organization.path, caller=self.people[actor], json=body)
+
+    def _make_key(self, actor: Identity, _subject: Identity) -> None:
+        post_api_key(self.api, self.organization, caller=self.people[actor])
+
+    def _mention(self, _actor: Identity, subject: Identity) -> None:
+        guest = f"guest-{next(self._numbers)}@example.org"
+        message = f"Greetings ({self.people[subject].email.upper()})!"
+        post_invitation(self.api, self.organization, guest, message=message)
+
+    def _seal(self, _actor: Identity, _subject: Identity) -> None:
+        self.workers.deliver()
+
+
+def unrelated_records(marks: set[str]) -> tuple[dict[tuple[str, str], Item], int]:
+    """Return the items without any of the marks, and the number of log entries with one of them.
+
+    Heads, counters and epochs are not included. Neither are guards of records that contain a mark, because they may
+    change with the record.
+    """
+    items, marked_keys = snapshots.items_by_key(), {*keys_of_items_containing(*marks)}
+    ids = {items[key]["id"] for key in marked_keys if "id" in items[key]}
+    entries = sum(any(mark in entry.body.decode().lower() for mark in marks) for entry in log_proof.load_entries(items))
+    others = {
+        key: item
+        for key, item in items.items()
+        if key not in marked_keys
+        and item.get("ref") not in ids
+        and not key[0].startswith("Q#")
+        and not key[1].startswith(("COUNT#", "EPOCH#", "CLOSING-EPOCH#"))
+    }
+    return others, entries
+
+
+@pytest.fixture
+def people(issuer: Issuer) -> dict[Identity, Person]:
+    return {
+        (name, n): issuer.create_person(name, name.title(), email=f"{name}@{n}.example.org")
+        for name in NAMES
+        for n in range(ADDRESSES)
+    }
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=12)
+@given(st.lists(steps, min_size=3, max_size=14), identities, st.sampled_from(["email", "userId"]))
+def test_an_erasure_removes_all_data_of_the_person_and_no_other_data(
+    api: ApiClient,
+    workers: Workers,
+    clock: Clock,
+    ada: Person,
+    people: dict[Identity, Person],
+    history_steps: list[Step],
+    subject: Identity,
+    identified_by: str,
+) -> None:
+    memory_aws.reset()
+    history = History(api, workers, create_organization(api, ada), people)
+    for step in history_steps:
+        history.perform(step)
+    clock.shift(minutes=1)
+    workers.run_until_idle()
+    person, organization = people[subject], history.organization
+    verified_addresses = history.verified_addresses[subject[0]]
+    marks = (
+        {person.id, *verified_addresses}
+        if identified_by == "userId" or person.email in verified_addresses
+        else {person.email}
+    )
+    others, entries = unrelated_records(marks)
+    report = verify_integrity(api, organization)
+    identifier = {"email": person.email, "userId": person.id}[identified_by]
+    record = complete_erasure(api, workers, clock, organization, **{identified_by: identifier})
+    assert record["erasedEntries"] == entries
+    assert keys_of_items_containing(*marks) == []
+    items_after = snapshots.items_by_key()
+    assert {key: items_after.get(key) for key in others} == others
+    assert verify_integrity(api, organization, checkpoint=to_base64url(report["checkpoint"].encode()))["valid"]
+    log_proof.assert_logs_are_proven(items_after)
