@@ -18,7 +18,7 @@ class CreatedChannel(CreatedRecord):
 
     organization: CreatedOrganization
 
-    listed_at = "{organization.path}/integration-channels"
+    collection_path = "{organization.path}/integration-channels"
 
 
 def post_channel(api: ApiClient, organization: CreatedOrganization, url: str | Receiver, **fields: Any) -> ApiResponse:

@@ -10,7 +10,7 @@ from tests.harness.api import Json
 class CreatedRecord:
     """A record as the response to its creation, or the last read, showed it.
 
-    `listed_at`: the path of the collection, with placeholders for attributes of the fields, such as
+    `collection_path`: the path of the collection, with placeholders for attributes of the fields, such as
     `{organization.path}/webhooks`.
     """
 

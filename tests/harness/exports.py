@@ -44,7 +44,7 @@ class CreatedExport(CreatedRecord):
 
     organization: CreatedOrganization
 
-    listed_at = "{organization.path}/audit-log/export-async"
+    collection_path = "{organization.path}/audit-log/export-async"
 
     @property
     def item_key(self) -> tuple[str, str]:

@@ -17,7 +17,7 @@ class CreatedOrganization(CreatedRecord):
 
     owner: Person
 
-    listed_at = "/organizations"
+    collection_path = "/organizations"
 
     @property
     def api_keys_path(self) -> str:

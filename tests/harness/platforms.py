@@ -23,7 +23,7 @@ class CreatedPlatform(CreatedRecord):
 
     owner: Person
 
-    listed_at = "/platforms"
+    collection_path = "/platforms"
 
     @property
     def organization_id(self) -> str:
@@ -37,7 +37,7 @@ class CreatedSpace(CreatedRecord):
 
     platform: CreatedPlatform
 
-    listed_at = "/spaces"
+    collection_path = "/spaces"
 
 
 def create_platform(

@@ -15,7 +15,7 @@ class CreatedSite(CreatedRecord):
 
     owner: Person
 
-    listed_at = "/sites"
+    collection_path = "/sites"
 
 
 @dataclass(frozen=True)

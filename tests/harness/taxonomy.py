@@ -16,7 +16,7 @@ class CreatedNode(CreatedRecord):
 
     platform: CreatedPlatform
 
-    listed_at = "/taxonomy-nodes"
+    collection_path = "/taxonomy-nodes"
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class CreatedAttachment(CreatedRecord):
 
     node: CreatedNode
 
-    listed_at = "{node.path}/attachments"
+    collection_path = "{node.path}/attachments"
 
 
 def post_node(

@@ -16,7 +16,7 @@ class CreatedWebhook(CreatedRecord):
 
     organization: CreatedOrganization
 
-    listed_at = "{organization.path}/webhooks"
+    collection_path = "{organization.path}/webhooks"
 
     @property
     def secret(self) -> str:
