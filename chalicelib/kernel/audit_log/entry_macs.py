@@ -15,7 +15,7 @@ from chalicelib.kernel.core.settings import SettingsError, settings
 from chalicelib.kernel.crypto import keyrings
 from chalicelib.kernel.crypto.keyrings import KEY_ID_BYTES, KeyPurpose, key_id
 
-_NUMBER_BYTES: Final = 8
+_SEQUENCE_BYTES: Final = 8
 _MAC_BYTES: Final = 16
 
 
@@ -30,16 +30,16 @@ def make_entry_mac(log: str, sequence: int, tree_size: int, leaf: bytes, *, chai
 def verify_entry_mac(seal: bytes, log: str, tree_size: int, leaf: bytes, *, chained: bool | None = None) -> int | None:
     """Return the sequence that the ledger assigned to this leaf in a tree of this size, or None if it did not.
 
-    The root alone proves that something was altered, the MAC proves which entry. Of a MAC made with a signing key only
-    the sequence is read, while such MACs are valid; the root must prove the rest. `chained`: the required value, or
-    None if it does not matter.
+    The root alone proves that something was altered, the MAC proves which entry. From a MAC made with a signing key
+    only the sequence is read, and only while such MACs are valid. The root must prove the rest. `chained`: the required
+    value, or None if it does not matter.
     """
-    mac_key_id, number = seal[:KEY_ID_BYTES], seal[KEY_ID_BYTES : KEY_ID_BYTES + _NUMBER_BYTES]
-    sequence = int.from_bytes(number, "big")
+    mac_key_id, sequence_bytes = seal[:KEY_ID_BYTES], seal[KEY_ID_BYTES : KEY_ID_BYTES + _SEQUENCE_BYTES]
+    sequence = int.from_bytes(sequence_bytes, "big")
     if key := keyrings.key_by_id(KeyPurpose.SEAL_KEY, mac_key_id):
         chained_values = (True, False) if chained is None else (chained,)
-        claims = (_mac_input(log, sequence, tree_size, leaf, chained=each) for each in chained_values)
-        return sequence if any(seal == _make_mac(key, sequence, claim) for claim in claims) else None
+        mac_inputs = (_mac_input(log, sequence, tree_size, leaf, chained=each) for each in chained_values)
+        return sequence if any(seal == _make_mac(key, sequence, mac_input) for mac_input in mac_inputs) else None
     config = settings()
     legacy_keys = (
         f"{config.audit_public_keys},{config.audit_former_public_keys}" if config.signing_key_seals_until else ""
@@ -54,11 +54,11 @@ def renew_entry_mac(
 
     A MAC of a listed signing key is verified with that key, so only functions that sign can call this.
     """
-    claim = _mac_input(log, sequence, tree_size, leaf, chained=chained)
+    mac_input = _mac_input(log, sequence, tree_size, leaf, chained=chained)
     legacy_key = keyrings.key_by_id(KeyPurpose.AUDIT_SIGNING_KEY, seal[:KEY_ID_BYTES])
-    if legacy_key and seal != _make_mac(_derive_mac_key(legacy_key), sequence, claim):
+    if legacy_key and seal != _make_mac(_derive_mac_key(legacy_key), sequence, mac_input):
         return None
-    return _make_mac(keyrings.current_key(KeyPurpose.SEAL_KEY), sequence, claim)
+    return _make_mac(keyrings.current_key(KeyPurpose.SEAL_KEY), sequence, mac_input)
 
 
 def public_keys() -> list[bytes]:
@@ -90,9 +90,9 @@ def _mac_input(log: str, sequence: int, tree_size: int, leaf: bytes, *, chained:
     return text.encode() + leaf
 
 
-def _make_mac(key: keyrings.SecretKey, sequence: int, claim: bytes) -> bytes:
-    mac = hmac.digest(key.secret, claim, "sha256")[:_MAC_BYTES]
-    return key.id + sequence.to_bytes(_NUMBER_BYTES, "big") + mac
+def _make_mac(key: keyrings.SecretKey, sequence: int, mac_input: bytes) -> bytes:
+    mac = hmac.digest(key.secret, mac_input, "sha256")[:_MAC_BYTES]
+    return key.id + sequence.to_bytes(_SEQUENCE_BYTES, "big") + mac
 
 
 @lru_cache(maxsize=2)

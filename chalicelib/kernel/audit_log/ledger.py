@@ -95,7 +95,7 @@ class Head:
         return Checkpoint(origin(log), self.tree.size, self.tree.root())
 
     def read_statement(self, log: str) -> Statement | None:
-        """Return its statement, or None. Raises BrokenStatement."""
+        """Return the verified statement, or None if there is none. Raises BrokenStatement."""
         return signed_statements.verify(self.statement, self.checkpoint(log), public_keys()) if self.statement else None
 
 
@@ -151,8 +151,12 @@ def _chain_run(pointer: Item, by_position: Mapping[tuple[int, int], Item]) -> tu
     return run, position
 
 
-def _opens_gap(before: tuple[int, int] | None, statement: Statement | None) -> bool:
-    return before is not None and statement is not None and statement.chain_state(before[0]).number < before[1]
+def _opens_gap(previous_position: tuple[int, int] | None, statement: Statement | None) -> bool:
+    return (
+        previous_position is not None
+        and statement is not None
+        and statement.chain_state(previous_position[0]).number < previous_position[1]
+    )
 
 
 def head_key(log: str) -> ItemKey:
@@ -173,32 +177,35 @@ def sequence_key(log: str, sequence: int) -> tuple[str, str]:
 def find_entry_ids(log: str, after: int, until: int) -> dict[int, str]:
     """Return the ids of entries in a range of sequences, by sequence, with one consistent query.
 
-    They are from the first batches, without a gap. Entries from before batches existed are not found.
+    The ids are without a gap, and may end before `until`. Entries that were appended before batches existed are not
+    found.
     """
-    pk, first = sequence_key(log, after + 1)
+    pk, first_key = sequence_key(log, after + 1)
     ids_by_sequence: dict[int, str] = {}
-    for batch in table.query(pk, since=first, limit=_MAX_BATCHES).items:
+    for batch in table.query(pk, since=first_key, limit=_MAX_BATCHES).items:
         ids = batch.get("ids")
         if not (isinstance(ids, list) and batch["sk"].isdecimal()):
             break
-        begin = int(batch["sk"]) - len(ids) + 1
-        if begin > after + len(ids_by_sequence) + 1:
+        first_sequence = int(batch["sk"]) - len(ids) + 1
+        if first_sequence > after + len(ids_by_sequence) + 1:
             break
         ids_by_sequence |= {
-            n: str(entry_id) for n, entry_id in enumerate(ids, begin) if after + len(ids_by_sequence) < n <= until
+            sequence: str(entry_id)
+            for sequence, entry_id in enumerate(ids, first_sequence)
+            if after + len(ids_by_sequence) < sequence <= until
         }
     return ids_by_sequence
 
 
 def split_hashes(joined: bytes) -> tuple[bytes, ...]:
     """Return concatenated hashes as a tuple."""
-    return tuple(joined[at : at + HASH_BYTES] for at in range(0, len(joined), HASH_BYTES))
+    return tuple(joined[start : start + HASH_BYTES] for start in range(0, len(joined), HASH_BYTES))
 
 
 def append_pending(log: str, deadline_ms: int | None = None) -> int:
     """Append all pending entries of a log, and return how long the oldest had been pending, in milliseconds.
 
-    Entries that are not appended until the deadline (milliseconds since 1970) stay pending and due. Forged entries are
+    Entries that are not appended before the deadline (milliseconds since 1970) stay pending and due. Forged entries are
     quarantined, and so are pointers whose entry is gone or appended already; the metric ForgedEntries counts them.
     Raises Problem `unavailable`, and ConcurrentModification if other workers keep moving the head.
     """
@@ -262,8 +269,8 @@ def _previous_statement(log: str, head: Head, outbox: Outbox) -> Statement | Non
     """
     lost = 0
     try:
-        if stated := head.read_statement(log):
-            return stated
+        if signed := head.read_statement(log):
+            return signed
     except BrokenStatement:
         add_fields(brokenStatement=True)
         add_metrics(ForgedEntries=1)
@@ -273,9 +280,9 @@ def _previous_statement(log: str, head: Head, outbox: Outbox) -> Statement | Non
     if not head.tree.size:
         return Statement(lost=lost)
     time.sleep(_SETTLING_SECONDS)  # Transactions in progress when the chains were read are complete then.
-    later = Outbox.read(log)
-    statement = Statement.create(head.tree.size, outbox.ends, links_of(later.pointers))
-    return replace(statement, lost=lost) if later.complete or lost else None
+    current_outbox = Outbox.read(log)
+    statement = Statement.create(head.tree.size, outbox.ends, links_of(current_outbox.pointers))
+    return replace(statement, lost=lost) if current_outbox.complete or lost else None
 
 
 def _put_batch(log: str, size: int, pointers: Sequence[Item]) -> Write:
@@ -291,10 +298,11 @@ def _move_head(log: str, size: int, tree: CompactRange, statement: Statement | N
     values: Item = {"size": tree.size, "peaks": b"".join(tree.peaks), "note": note}
     values |= _unconsumed_attributes(log) if organization_id_from_log(log) else {}
     values |= {"chains": signed_statements.sign(checkpoint, statement, seed)} if statement else {}
-    mark = _unanchored_attributes(log)
-    since = {"index2sk": mark.pop("index2sk")}  # Keeps the time since when the head has been unanchored.
-    move = ItemUpdate(head_key(log), set=values | mark, set_missing=since)
-    return move.write("#size = :was", was=size) if size else move.write("attribute_not_exists(#size)")
+    index_attributes = _unanchored_attributes(log)
+    # The time at which the head became unanchored is kept.
+    unanchored_since = {"index2sk": index_attributes.pop("index2sk")}
+    update = ItemUpdate(head_key(log), set=values | index_attributes, set_missing=unanchored_since)
+    return update.write("#size = :was", was=size) if size else update.write("attribute_not_exists(#size)")
 
 
 def _unanchored_attributes(log: str) -> Item:
@@ -333,9 +341,9 @@ def unanchored_heads(shard: int) -> Iterator[list[Item]]:
 
 def mark_anchored(log: str, size: int) -> None:
     """Mark a head as anchored, if it still has this size."""
-    anchored = ItemUpdate(head_key(log), remove=["index2pk", "index2sk"]).write("#size = :size", size=size)
+    update = ItemUpdate(head_key(log), remove=["index2pk", "index2sk"]).write("#size = :size", size=size)
     with suppress(TransactionCancelled):
-        table.write_transaction([anchored])
+        table.write_transaction([update])
 
 
 def mark_unanchored(log: str, head: Item) -> bool:

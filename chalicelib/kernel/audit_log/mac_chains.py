@@ -84,14 +84,17 @@ class ChainEnd(NamedTuple):
         return cls(number, mac) if is_valid else cls()  # type: ignore[arg-type]
 
 
-_NOTHING: Final[Mapping[ItemKey, Item]] = {}
+_NO_ITEMS: Final[Mapping[ItemKey, Item]] = {}
 
 
 class Chains:
     """Some chains of a log that were read, one of which a mutation extends."""
 
-    def __init__(self, log: str, shards: Sequence[int] = (), items: Mapping[ItemKey, Item] = _NOTHING) -> None:
-        """Take the shards that were read, any if the log is new, and their items. Shards without an item are empty."""
+    def __init__(self, log: str, shards: Sequence[int] = (), items: Mapping[ItemKey, Item] = _NO_ITEMS) -> None:
+        """Initialize from the items of the shards that were read. Shards without an item are empty.
+
+        `shards`: the shards that were read; empty for a new log.
+        """
         self.log = log
         shards = shards or random_shards()
         self._shards = [*shards]
@@ -119,8 +122,8 @@ class Chains:
     def write(self, link: Link, mac: bytes) -> Write:
         """Return the write that extends the chain by a link, on condition that it is unchanged."""
         pk, sk = chain_key(self.log, link.shard)
-        present, item = self._items[link.shard], {"pk": pk, "sk": sk, "number": link.number, "mac": mac}
-        if present is None:
+        current_item, item = self._items[link.shard], {"pk": pk, "sk": sk, "number": link.number, "mac": mac}
+        if current_item is None:
             return put_new(item)
         if not link.previous:  # The item was altered, so there is no previous MAC to compare.
             return Write("Put", (pk, sk), item=item)
@@ -130,9 +133,9 @@ class Chains:
         """Record that a chain was extended, so that the next link follows it."""
         self._items[link.shard] = {"number": link.number, "mac": mac}
 
-    def use_other_chain(self, *found: Item | None) -> None:
-        """Extend the other chain next. `found`: the current item of this one, if it is known."""
-        self._items |= dict.fromkeys(self._shards[:1], *found) if found else {}
+    def use_other_chain(self, *current_item: Item | None) -> None:
+        """Extend the other chain next. `current_item`: the present item of this one, if it is known."""
+        self._items |= dict.fromkeys(self._shards[:1], *current_item) if current_item else {}
         self._shards.append(self._shards.pop(0))
 
 

@@ -42,19 +42,19 @@ def quarantine_forged(log: str, pointers: Sequence[Item]) -> int:
     If only the pointer of an authentic entry was altered, it is restored.
     """
     entries = _load_entries(log, pointers)
-    moved = 0
+    moved_count = 0
     for item in pointers:
         entry = entries.get(_entry_key(log, item))
         if entry is None or "sequence" in entry:
-            moved += _quarantine(log, item, "not_authentic")
+            moved_count += _quarantine(log, item, "not_authentic")
         elif is_authentic(log, entry):
             proof: Item = {name: entry[name] for name in ("link", "mac") if name in entry}
             restored = build_pending_pointer(log, entry["sk"], entry["leaf"], proof, now())
-            moved += _quarantine(log, item, "altered_pointer", replacement=restored)
+            moved_count += _quarantine(log, item, "altered_pointer", replacement=restored)
         else:
-            moved += _quarantine(log, item, "not_authentic", entry=entry)
-    _log_quarantined(pointers, moved)
-    return moved
+            moved_count += _quarantine(log, item, "not_authentic", entry=entry)
+    _log_quarantined(pointers, moved_count)
+    return moved_count
 
 
 def quarantine_stale(log: str, pointers: Sequence[Item]) -> int:
@@ -63,25 +63,25 @@ def quarantine_stale(log: str, pointers: Sequence[Item]) -> int:
     Someone removed the entry, or restored an old pointer. Entries that another worker appends meanwhile stay untouched.
     """
     entries = _load_entries(log, pointers)
-    moved, stale = 0, list[Item]()
+    moved_count, stale_pointers = 0, list[Item]()
     for item in pointers:
         key = _entry_key(log, item)
         entry = entries.get(key)
         if entry is None:
-            gone = Write("ConditionCheck", key, condition="attribute_not_exists(#pk)", names=["pk"])
-            stale.append(item)
-            moved += _quarantine(log, item, "no_entry", check=gone)
+            entry_is_missing = Write("ConditionCheck", key, condition="attribute_not_exists(#pk)", names=["pk"])
+            stale_pointers.append(item)
+            moved_count += _quarantine(log, item, "no_entry", check=entry_is_missing)
         elif "sequence" in entry:
-            stale.append(item)
-            moved += _quarantine(log, item, "sealed_before")
-    _log_quarantined(stale, moved)
-    return moved
+            stale_pointers.append(item)
+            moved_count += _quarantine(log, item, "sealed_before")
+    _log_quarantined(stale_pointers, moved_count)
+    return moved_count
 
 
-def _log_quarantined(pointers: Sequence[Item], done: int) -> None:
-    if done:
+def _log_quarantined(pointers: Sequence[Item], moved_count: int) -> None:
+    if moved_count:
         add_fields(quarantined=[str(item["sk"])[:100] for item in pointers[:_MAX_LOGGED_KEYS]])
-        add_metrics(ForgedEntries=done)
+        add_metrics(ForgedEntries=moved_count)
 
 
 def _quarantine(
@@ -110,8 +110,8 @@ def _quarantine(
         Write(kind, pending_key(log, item["sk"]), item=replacement, condition="attribute_exists(#pk)", names=["pk"]),
     ]
     if entry:
-        unsealed = "attribute_exists(#pk) AND attribute_not_exists(#sequence)"
-        writes.append(Write("Delete", _entry_key(log, item), condition=unsealed, names=["pk", "sequence"]))
+        is_pending = "attribute_exists(#pk) AND attribute_not_exists(#sequence)"
+        writes.append(Write("Delete", _entry_key(log, item), condition=is_pending, names=["pk", "sequence"]))
     with suppress(TransactionCancelled):
         table.write_transaction([*writes, *([check] if check else [])])
         return True

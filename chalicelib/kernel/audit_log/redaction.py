@@ -36,8 +36,8 @@ def redact_entry(log: str, item: Item, *, is_authentic: bool) -> list[Write]:
     """
     signature = _sign(_signed_content(log, item)) if is_authentic else _UNSIGNED
     update = ItemUpdate((item["pk"], item["sk"]), set={"erased": signature}, remove=_REMOVED_ATTRIBUTES)
-    erased = update.write("attribute_exists(#pk)")
-    return [erased, Write("Delete", body_key(log, item["sk"]))]
+    redaction = update.write("attribute_exists(#pk)")
+    return [redaction, Write("Delete", body_key(log, item["sk"]))]
 
 
 def redaction_signature(entry: EntryItem) -> str | None:
@@ -48,14 +48,14 @@ def redaction_signature(entry: EntryItem) -> str | None:
 def is_intact(log: str, sequence: int, item: Item) -> bool:
     """Return whether an erased entry has exactly the attributes that the service left.
 
-    The item has the attributes that are shown of an entry. Others may be anything.
+    The item has all attributes that an entry needs. Their values, and other attributes, can be anything.
     """
     size, signature = item.get("tree_size"), item["erased"]
     if not (isinstance(size, int) and isinstance(signature, bytes)):
         return False
     remaining = EntryItem(**{name: item[name] for name in _REMAINING_ATTRIBUTES}, log_id=log, erased=signature)
     expected = remaining.item() | ledger.sequence_attributes(log, sequence, size)
-    return expected == item and _is_signed(_signed_content(log, item), signature)
+    return expected == item and _has_valid_signature(_signed_content(log, item), signature)
 
 
 def _signed_content(log: str, item: Item) -> bytes:
@@ -63,14 +63,14 @@ def _signed_content(log: str, item: Item) -> bytes:
     return _PURPOSE + canonical_json([log, *values, item["leaf"].hex()])
 
 
-def _sign(claim: bytes) -> bytes:
+def _sign(content: bytes) -> bytes:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     key = entry_macs.signing_key()
-    return key.id + Ed25519PrivateKey.from_private_bytes(key.secret).sign(claim)
+    return key.id + Ed25519PrivateKey.from_private_bytes(key.secret).sign(content)
 
 
-def _is_signed(claim: bytes, signature: bytes) -> bool:
+def _has_valid_signature(content: bytes, signature: bytes) -> bool:
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
@@ -78,7 +78,7 @@ def _is_signed(claim: bytes, signature: bytes) -> bool:
     if key is None:
         return False
     try:
-        Ed25519PublicKey.from_public_bytes(key).verify(signature[KEY_ID_BYTES:], claim)
+        Ed25519PublicKey.from_public_bytes(key).verify(signature[KEY_ID_BYTES:], content)
     except InvalidSignature:
         return False
     return True

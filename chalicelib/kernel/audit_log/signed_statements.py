@@ -44,9 +44,9 @@ class Gap(NamedTuple):
         altered = (link.number == self.first and mac_tag(link.previous) != self.before) or (
             link.number == self.last and mac_tag(mac) != self.end
         )
-        left = Gap(self.first, link.number - 1, self.before, mac_tag(link.previous))
-        right = Gap(link.number + 1, self.last, mac_tag(mac), self.end)
-        return [gap for gap in (left, right) if gap.first <= gap.last], altered
+        gap_before = Gap(self.first, link.number - 1, self.before, mac_tag(link.previous))
+        gap_after = Gap(link.number + 1, self.last, mac_tag(mac), self.end)
+        return [gap for gap in (gap_before, gap_after) if gap.first <= gap.last], altered
 
     @property
     def size(self) -> int:
@@ -116,7 +116,11 @@ class Statement:
 
         Read the ends before the pending links, so that no link is unknown to the ends.
         """
-        links = [each for each in pending if each.link.number <= ends.get(each.link.shard, ChainEnd()).number]
+        links = [
+            pending_link
+            for pending_link in pending
+            if pending_link.link.number <= ends.get(pending_link.link.shard, ChainEnd()).number
+        ]
         shards = {
             shard: ChainState(
                 end.number,
@@ -141,13 +145,13 @@ class Statement:
         """Return the statement with further links in the tree."""
         lost, shards = self.lost, dict(self.shards)
         for link, mac in sorted(links):
-            shards[link.shard], more = shards.get(link.shard, ChainState()).extend(link, mac)
-            lost += more
+            shards[link.shard], is_lost = shards.get(link.shard, ChainState()).extend(link, mac)
+            lost += is_lost
         return _limit_gaps(replace(self, lost=lost, shards=shards))
 
     def chains_behind(self, ends: Mapping[int, ChainEnd]) -> list[int]:
         """Return the chains whose items are behind the tree."""
-        return [shard for shard, reached in self.shards.items() if ends.get(shard, ChainEnd()).number < reached.number]
+        return [shard for shard, state in self.shards.items() if ends.get(shard, ChainEnd()).number < state.number]
 
     def find_missing(
         self, ends: Mapping[int, ChainEnd], pending: AbstractSet[Link], current_ends: Mapping[int, ChainEnd]
@@ -177,18 +181,18 @@ class Statement:
     def to_lines(self) -> tuple[str, ...]:
         """Return the lines of the note: `since`, `lost`, then each chain followed by its gaps."""
         lines = [f"since {self.since}", f"lost {self.lost}"]
-        for shard, reached in sorted(self.shards.items()):
-            lines.append(f"chain {shard} {reached.number} {to_base64(reached.mac)}")
-            lines += [f"gap {g.first} {g.last} {to_base64(g.before)} {to_base64(g.end)}" for g in reached.gaps]
+        for shard, state in sorted(self.shards.items()):
+            lines.append(f"chain {shard} {state.number} {to_base64(state.mac)}")
+            lines += [f"gap {gap.first} {gap.last} {to_base64(gap.before)} {to_base64(gap.end)}" for gap in state.gaps]
         return tuple(lines)
 
     @classmethod
     def from_lines(cls, lines: Sequence[str]) -> Self:
         """Return the statement in the lines of a note. Raises ValueError."""
-        words = [line.split(" ") for line in lines]
-        (_, since), (_, lost) = words[:_LINES]
+        tokens = [line.split(" ") for line in lines]
+        (_, since), (_, lost) = tokens[:_LINES]
         shards, shard = dict[int, ChainState](), -1
-        for name, *values in words[_LINES:]:
+        for name, *values in tokens[_LINES:]:
             if name == "chain":
                 shard = int(values[0])
                 shards[shard] = ChainState(int(values[1]), from_base64(values[2]))
@@ -221,13 +225,13 @@ def verify(note: str, checkpoint: Checkpoint, public_keys: Sequence[bytes]) -> S
 
 def _limit_gaps(statement: Statement) -> Statement:
     """Return a statement with at most `MAX_GAPS` gaps. The links of the others count as lost."""
-    gaps = sorted(((gap, shard) for shard, reached in statement.shards.items() for gap in reached.gaps), reverse=True)
+    gaps = sorted(((gap, shard) for shard, state in statement.shards.items() for gap in state.gaps), reverse=True)
     dropped = gaps[MAX_GAPS:]
     if not dropped:
         return statement
     shards = {
-        shard: replace(reached, gaps=tuple(gap for gap in reached.gaps if (gap, shard) not in dropped))
-        for shard, reached in statement.shards.items()
+        shard: replace(state, gaps=tuple(gap for gap in state.gaps if (gap, shard) not in dropped))
+        for shard, state in statement.shards.items()
     }
     lost = statement.lost + sum(gap.size for gap, _ in dropped)
     return replace(statement, lost=min(lost, MAX_NUMBER), shards=shards)

@@ -90,7 +90,7 @@ class Access:
 
 
 def reject_principal_type(operation: Operation, caller: User | UnverifiedApiKey | Anonymous, ip: str) -> None:
-    """Raise 401 or 403 if no caller of this type can perform the operation. An ended API key is reported first."""
+    """Raise 401 or 403 if no caller of this type can perform the operation. An invalid API key is reported first."""
     rule = operation.access
     if operation.allows_anonymous and (operation.allows_api_keys or not isinstance(caller, UnverifiedApiKey)):
         return
@@ -142,8 +142,8 @@ def _api_key_keys(caller: UnverifiedApiKey) -> list[ItemKey]:
 
 def _verify_principal(caller: UnverifiedApiKey, items: Mapping[ItemKey, Item], ip: str) -> ApiKeyPrincipal:
     """Return the API key if the items at its keys are valid. Raises Problem 401 or 403."""
-    record, ending = (items.get(key) for key in _api_key_keys(caller))
-    return verify_api_key(caller, record, ending, ip)
+    record, revocation = (items.get(key) for key in _api_key_keys(caller))
+    return verify_api_key(caller, record, revocation, ip)
 
 
 def _token_subject(operation: Operation, request: Request) -> str | None:

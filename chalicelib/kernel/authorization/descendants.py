@@ -25,8 +25,8 @@ def descendant_ids(
 ) -> list[str]:
     """Return the ids of the descendants that a request is about.
 
-    `records` are the items of the records in the path, which say their container. Without one, the query says which
-    descendant; otherwise it is every descendant that the user is a member of.
+    `records`: the items of the records in the path, which contain the id of their container. Without a record, the id
+    is in the query. Without either, all descendants that the user is a member of are returned.
     """
     parameter = rule.container_type.parameter
     if operation.records:
@@ -47,8 +47,10 @@ def load_descendants(
 ) -> list[Container]:
     """Return the containers with these ids that lie in a container, and add the users' memberships there to `items`."""
     keys = [rule.container_type.make_item_key(id=each) for each in ids]
-    outer = [key for user_id in user_ids for key in membership_view_keys(user_id, None, [container.item_key])]
-    items |= table.get_all([*keys, *outer, *(membership_key(key, user_id) for key in keys for user_id in user_ids)])
+    membership_keys = [key for user_id in user_ids for key in membership_view_keys(user_id, None, [container.item_key])]
+    items |= table.get_all(
+        [*keys, *membership_keys, *(membership_key(key, user_id) for key in keys for user_id in user_ids)]
+    )
     descendants = [rule.container_type.from_item(items[key]) for key in keys if key in items]
     return [each for each in descendants if getattr(each, container.parameter) == container.id]
 
@@ -62,7 +64,7 @@ def perform_decoy_reads(rule: DescendantRule, request: Request, user_id: str) ->
 
 
 def _membership_rows(rule: DescendantRule, pk: str, user_id: str) -> list[Item]:
-    """Return the items that name the descendants of a user: from the ancestor's partition, and from an older index."""
+    """Return the items that list a user's descendant memberships, from the ancestor's partition and an older index."""
     sources = [
         (Partition(pk), rule.membership_type.row_prefix(user_id)),
         (rule.membership_type.of_user.partition(user_id=user_id), ""),

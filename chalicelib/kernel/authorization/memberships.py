@@ -59,8 +59,8 @@ def is_current_membership(
     user_id: str, container: ItemKey, ancestors: Iterable[ItemKey], items: Mapping[ItemKey, Item]
 ) -> bool:
     """Return whether a user's membership of a container exists and is not revoked. `items` as in `membership_view`."""
-    joined = items.get(membership_key(container, user_id), {}).get("created_at", "")
-    return bool(joined > last_revocation_at(user_id, ancestors, items))
+    joined_at = items.get(membership_key(container, user_id), {}).get("created_at", "")
+    return bool(joined_at > last_revocation_at(user_id, ancestors, items))
 
 
 def last_revocation_at(user_id: str, containers: Iterable[ItemKey], items: Mapping[ItemKey, Item]) -> str:

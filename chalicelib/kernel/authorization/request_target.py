@@ -120,17 +120,19 @@ def _container_ids(rule: RequireRole, request: Request) -> dict[str, str]:
     return {rule.container_type.parameter: NIL_UUID if guard is None or table.is_expired(guard) else guard["ref"]}
 
 
-def _ancestor_keys(place: type[Container], ids: Mapping[str, str]) -> dict[type[Container], ItemKey]:
+def _ancestor_keys(container_type: type[Container], ids: Mapping[str, str]) -> dict[type[Container], ItemKey]:
     return {
-        kind: kind.make_item_key(id=ids[kind.parameter]) for kind in place.ancestor_types() if kind.parameter in ids
+        kind: kind.make_item_key(id=ids[kind.parameter])
+        for kind in container_type.ancestor_types()
+        if kind.parameter in ids
     }
 
 
-def _record_keys(operation: Operation, names: Mapping[str, str]) -> dict[str, ItemKey | None]:
+def _record_keys(operation: Operation, values: Mapping[str, str]) -> dict[str, ItemKey | None]:
     keys: dict[str, ItemKey | None] = {}
     for name, entity in operation.records.items():
-        needed = {**names, entity.id_field: names[entity.parameter]}
-        keys[name] = entity.make_item_key(**needed) if entity.is_valid_id(needed) else None
+        key_values = {**values, entity.id_field: values[entity.parameter]}
+        keys[name] = entity.make_item_key(**key_values) if entity.is_valid_id(key_values) else None
     return keys
 
 

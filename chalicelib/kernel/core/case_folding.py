@@ -96,12 +96,12 @@ def address_spellings(address: str) -> list[str]:
 
 
 def _normalize_email(text: str) -> str:
-    local_part, at, domain = text.rpartition("@")
+    local_part, at_sign, domain = text.rpartition("@")
     local_part = ascii_lower(local_part)
-    same = unicodedata.normalize("NFKC", local_part) == local_part == local_part.lower()
-    if not at:
+    is_unchanged = unicodedata.normalize("NFKC", local_part) == local_part == local_part.lower()
+    if not at_sign:
         raise ValueError(_ADDRESS_ADVICE)
-    if not same or _CHANGES_AS_CAPITAL.search(local_part):
+    if not is_unchanged or _CHANGES_AS_CAPITAL.search(local_part):
         raise ValueError(_LOCAL_ADVICE)
     return f"{local_part}@{ascii_domain(domain)}"
 
@@ -113,4 +113,4 @@ def _nfc_lower(text: str) -> str:
 def _casefold_except(unchanged: re.Pattern[str], convert: Callable[[str], str], text: str) -> str:
     if text.isascii():
         return ascii_lower(text)
-    return "".join(part if at % 2 else convert(part) for at, part in enumerate(unchanged.split(text)))
+    return "".join(part if index % 2 else convert(part) for index, part in enumerate(unchanged.split(text)))

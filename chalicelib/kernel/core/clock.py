@@ -16,11 +16,11 @@ def now_ms() -> int:
 
 def timestamp(ms: int) -> str:
     """Return a time as `2026-11-20T09:30:00.000Z`. Raises ValueError outside of the years 1 to 9999."""
-    seconds, rest = divmod(ms, 1000)
+    seconds, milliseconds = divmod(ms, 1000)
     utc = time.gmtime(seconds)
     if not MINYEAR <= utc.tm_year <= MAXYEAR:
         raise ValueError("is not within the years 1 to 9999")
-    return f"{utc.tm_year:04d}{time.strftime('-%m-%dT%H:%M:%S', utc)}.{rest:03d}Z"
+    return f"{utc.tm_year:04d}{time.strftime('-%m-%dT%H:%M:%S', utc)}.{milliseconds:03d}Z"
 
 
 def now() -> str:

@@ -25,22 +25,22 @@ def is_in_networks(address: str, networks: Sequence[str]) -> bool:
 
     IPv4-mapped IPv6 addresses (`::ffff:192.0.2.1`) count as IPv4. Raises ValueError if a network is invalid.
     """
-    parsed = [parse_network(n) for n in networks]
+    parsed_networks = [parse_network(network) for network in networks]
     try:
-        caller = _unmap_ipv4(ip_address(address))
+        parsed_address = _unmap_ipv4(ip_address(address))
     except ValueError:
         return False
-    return any(caller in n for n in parsed)
+    return any(parsed_address in network for network in parsed_networks)
 
 
 def networks_outside(networks: Sequence[str], allowed: Sequence[str]) -> list[str]:
     """Return the networks that are not completely within the allowed ones. Raises ValueError if one is invalid."""
-    parsed = [parse_network(each) for each in allowed]
-    whole: list[IPv4Network | IPv6Network] = [
-        *collapse_addresses(each for each in parsed if isinstance(each, IPv4Network)),
-        *collapse_addresses(each for each in parsed if isinstance(each, IPv6Network)),
+    allowed_networks = [parse_network(each) for each in allowed]
+    merged: list[IPv4Network | IPv6Network] = [
+        *collapse_addresses(each for each in allowed_networks if isinstance(each, IPv4Network)),
+        *collapse_addresses(each for each in allowed_networks if isinstance(each, IPv6Network)),
     ]
-    return [each for each in networks if not any(_covers(one, parse_network(each)) for one in whole)]
+    return [each for each in networks if not any(_covers(outer, parse_network(each)) for outer in merged)]
 
 
 def client_network(address: str) -> str:
@@ -49,21 +49,21 @@ def client_network(address: str) -> str:
     An invalid address is returned unchanged.
     """
     try:
-        plain = _unmap_ipv4(ip_address(address))
+        parsed = _unmap_ipv4(ip_address(address))
     except ValueError:
         return address
-    return str(plain if isinstance(plain, IPv4Address) else IPv6Network((plain, _CLIENT_BITS), strict=False))
+    return str(parsed if isinstance(parsed, IPv4Address) else IPv6Network((parsed, _CLIENT_BITS), strict=False))
 
 
 def parse_network(text: str) -> IPv4Network | IPv6Network:
     """Return a network, or a single address as one. Raises ValueError if it is invalid or has host bits set."""
     try:
-        given = ip_network(text)
+        network = ip_network(text)
     except ValueError:
         raise ValueError(_advice(text)) from None
-    if isinstance(given, IPv6Network) and given.subnet_of(_MAPPED):
-        return IPv4Network((int(given.network_address) & 0xFFFFFFFF, given.prefixlen - _MAPPED.prefixlen))
-    return given
+    if isinstance(network, IPv6Network) and network.subnet_of(_MAPPED):
+        return IPv4Network((int(network.network_address) & 0xFFFFFFFF, network.prefixlen - _MAPPED.prefixlen))
+    return network
 
 
 def parse_dns_servers(text: str) -> list[tuple[str, int]]:
@@ -91,12 +91,12 @@ def _parse_server(text: str) -> tuple[str, int]:
     match = _WITH_PORT.fullmatch(text)
     bracketed, plain, port, bare = match.groups() if match else ("", "", "", "")
     try:
-        found = str(ip_address(bracketed or plain or bare)), int(port or _DNS_PORT)
+        server = str(ip_address(bracketed or plain or bare)), int(port or _DNS_PORT)
     except ValueError:
         raise ValueError("must be addresses, such as 192.0.2.7, 192.0.2.7:53 or [2001:db8::7]:53") from None
-    if not 0 < found[1] <= _MAX_PORT:
+    if not 0 < server[1] <= _MAX_PORT:
         raise ValueError("must have a port from 1 to 65535")
-    return found
+    return server
 
 
 def _unmap_ipv4(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:

@@ -1,4 +1,4 @@
-"""Structured logs: one record for each request, message and tick, which also contains its metrics.
+"""Structured logs: one record for each request, message and scheduled run, which also contains its metrics.
 
 Powertools writes the records. The metrics are in the same object (CloudWatch's Embedded Metric Format), so each record
 is stored and paid for once. docs/operations/logs.md describes all fields.
@@ -39,8 +39,8 @@ class _LogRecord:
     metrics: dict[str, float] = field(default_factory=dict)
 
 
-_current_record: Final[ContextVar[_LogRecord | None]] = ContextVar("line", default=None)
-_current_request_ids: Final[ContextVar[tuple[str, ...]]] = ContextVar("requests", default=())
+_current_record: Final[ContextVar[_LogRecord | None]] = ContextVar("log_record", default=None)
+_current_request_ids: Final[ContextVar[tuple[str, ...]]] = ContextVar("request_ids", default=())
 _record_counter: Final = count()
 
 
@@ -62,21 +62,21 @@ def logger() -> Logger:
 def add_invocation_id(invocation_id: str) -> None:
     """Add the id of Lambda's invocation to all records in this context.
 
-    Lambda's own lines, such as for time-outs, have only this id.
+    The log lines of Lambda itself, such as those about time-outs, contain no other id.
     """
     logger().thread_safe_append_keys(invocationId=invocation_id)
 
 
-def add_fields(**facts: Any) -> None:
+def add_fields(**fields: Any) -> None:
     """Add fields to the record of the current request or message."""
-    if line := _current_record.get():
-        line.fields.update(facts)
+    if record := _current_record.get():
+        record.fields.update(fields)
 
 
-def add_metrics(**values: float) -> None:
+def add_metrics(**metrics: float) -> None:
     """Add metrics of the stage to the current record: counts, or milliseconds for lags."""
-    if line := _current_record.get():
-        line.metrics.update(values)
+    if record := _current_record.get():
+        record.metrics.update(metrics)
 
 
 @contextmanager
@@ -93,29 +93,29 @@ def best_effort(field_name: str) -> Iterator[None]:
 
 def add_request_ids(request_ids: Iterable[str]) -> None:
     """Add the ids of the requests behind the current record, up to a hundred. Records of requests have one."""
-    line = _current_record.get()
-    if line is None or "requestId" in line.fields:
+    record = _current_record.get()
+    if record is None or "requestId" in record.fields:
         return
-    if named := dict.fromkeys([*line.fields.get("requestIds", ()), *request_ids]):
-        line.fields["requestIds"] = [*named][:_MAX_REQUEST_IDS]
+    if ids := dict.fromkeys([*record.fields.get("requestIds", ()), *request_ids]):
+        record.fields["requestIds"] = [*ids][:_MAX_REQUEST_IDS]
 
 
 @contextmanager
 def correlate(*request_ids: str | None) -> Iterator[None]:
     """Add the ids of the requests that caused the block to its record, and to the messages that it queues."""
-    named = tuple(filter(None, request_ids))
-    add_request_ids(named)
-    token = _current_request_ids.set(named)
+    ids = tuple(filter(None, request_ids))
+    add_request_ids(ids)
+    token = _current_request_ids.set(ids)
     try:
         yield
     finally:
         _current_request_ids.reset(token)
 
 
-def log_event(name: str, **facts: Any) -> None:
-    """Write a separate record about something other than a request, message or tick."""
+def log_event(name: str, **fields: Any) -> None:
+    """Write a separate record about something other than a request, message or scheduled run."""
     request_ids = _current_request_ids.get()
-    logger().info(name, extra={"requestId": request_ids[0], **facts} if request_ids else facts)
+    logger().info(name, extra={"requestId": request_ids[0], **fields} if request_ids else fields)
 
 
 def current_request_ids() -> tuple[str, ...]:
@@ -124,36 +124,36 @@ def current_request_ids() -> tuple[str, ...]:
 
 
 @contextmanager
-def log_scope(kind: str, operation: str, **facts: Any) -> Iterator[dict[str, Any]]:
+def log_scope(kind: str, operation: str, **fields: Any) -> Iterator[dict[str, Any]]:
     """Write one record about the block, with its duration and its AWS calls.
 
     A block that raises an exception is logged as an error with the traceback.
     """
-    at_hand = _LogRecord({"kind": kind, "operation": operation, **facts})
-    known, token, began = at_hand.fields, _current_record.set(at_hand), time.perf_counter()
+    record = _LogRecord({"kind": kind, "operation": operation, **fields})
+    record_fields, token, started_at = record.fields, _current_record.set(record), time.perf_counter()
     try:
         with aws.count_calls() as usage:
-            yield known
+            yield record_fields
     except Exception as error:
-        known["error"] = type(error).__name__
+        record_fields["error"] = type(error).__name__
         raise
     finally:
         _current_record.reset(token)
-        latency = round((time.perf_counter() - began) * 1000, 1)
-        failed = known.get("status", 200) >= _SERVER_ERROR or "error" in known
-        known |= {"awsCalls": len(usage.calls), "awsActions": Counter(usage.calls)}
+        latency = round((time.perf_counter() - started_at) * 1000, 1)
+        failed = record_fields.get("status", 200) >= _SERVER_ERROR or "error" in record_fields
+        record_fields |= {"awsCalls": len(usage.calls), "awsActions": Counter(usage.calls)}
         if next(_record_counter) == 0:
-            known["coldStart"] = True
-        own = {"Latency": latency, "Errors": int(failed), "Throttles": usage.throttles}
-        _write(known, _build_metrics(known["kind"], own, at_hand.metrics), failed=failed)
+            record_fields["coldStart"] = True
+        record_metrics = {"Latency": latency, "Errors": int(failed), "Throttles": usage.throttles}
+        _write(record_fields, _build_metrics(record_fields["kind"], record_metrics, record.metrics), failed=failed)
 
 
-def _write(facts: dict[str, Any], measures: dict[str, Any], *, failed: bool) -> None:
+def _write(fields: dict[str, Any], metrics: dict[str, Any], *, failed: bool) -> None:
     if failed or logger().log_level <= INFO:
         write = logger().error if failed else logger().info
-        write(facts["kind"], extra=facts | measures, exc_info="error" in facts)
+        write(fields["kind"], extra=fields | metrics, exc_info="error" in fields)
     else:  # Alarms need the metrics at any log level.
-        sys.stdout.write(json.dumps(measures) + "\n")
+        sys.stdout.write(json.dumps(metrics) + "\n")
 
 
 def _build_metrics(
@@ -169,10 +169,10 @@ def _build_metrics(
         _directive(["stage", "kind"], record_metrics),
         *([_directive(["stage"], stage_metrics)] if stage_metrics else []),
     ]
-    described = {"Timestamp": int(time.time() * 1000), "CloudWatchMetrics": directives}
-    return {"_aws": described, "stage": settings().stage, "kind": kind, **record_metrics, **stage_metrics}
+    metadata = {"Timestamp": int(time.time() * 1000), "CloudWatchMetrics": directives}
+    return {"_aws": metadata, "stage": settings().stage, "kind": kind, **record_metrics, **stage_metrics}
 
 
-def _directive(dimensions: list[str], values: Mapping[str, float]) -> dict[str, Any]:
-    units = [{"Name": name, "Unit": "Milliseconds" if name in _IN_MILLISECONDS else "Count"} for name in values]
+def _directive(dimensions: list[str], metrics: Mapping[str, float]) -> dict[str, Any]:
+    units = [{"Name": name, "Unit": "Milliseconds" if name in _IN_MILLISECONDS else "Count"} for name in metrics]
     return {"Namespace": _NAMESPACE, "Dimensions": [dimensions], "Metrics": units}

@@ -203,8 +203,8 @@ class Settings(SettingsSection):
     @field_validator("mail_from")
     @classmethod
     def _validate_sender(cls, value: str) -> str:
-        found = [address for _, address in getaddresses([value])]
-        if value and not (len(found) == 1 and EMAIL_PATTERN.fullmatch(found[0])):
+        addresses = [address for _, address in getaddresses([value])]
+        if value and not (len(addresses) == 1 and EMAIL_PATTERN.fullmatch(addresses[0])):
             raise ValueError("must be an e-mail address, alone or as in Atrium <mail@example.com>")
         return value
 
@@ -241,7 +241,7 @@ def _load_section(target: str) -> type[SettingsSection]:
 def settings() -> Settings:
     """Return this process's settings.
 
-    Raises SettingsError with the name of each setting that is missing or wrong.
+    Raises SettingsError with the name of each setting that is missing or invalid.
     """
     file = os.environ.get("SETTINGS_FILE")
     values = json.loads(Path(file).read_text()) if file and Path(file).exists() else {}
@@ -265,7 +265,7 @@ def validate_settings(values: Mapping[str, object]) -> Settings:
     try:
         return settings_model().model_validate(values)
     except ValidationError as error:
-        wrong = "; ".join(
+        reasons = "; ".join(
             f"{str(e['loc'][0]).upper()}: {e['msg'].removeprefix('Value error, ')}" for e in error.errors()
         )
-        raise SettingsError(f"Wrong settings. {wrong}. docs/reference/settings.md lists each.") from None
+        raise SettingsError(f"Invalid settings. {reasons}. docs/reference/settings.md lists each.") from None

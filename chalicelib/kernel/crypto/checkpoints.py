@@ -100,7 +100,7 @@ def verify(note: str, public_keys: Sequence[bytes]) -> Checkpoint:
     parsed = parse(note)
     origin = parsed.checkpoint.origin
     keys = {_key_id(origin, key): key for key in public_keys}
-    signatures = [s for s in parsed.signatures if s.name == origin and s.key_id in keys]
+    signatures = [signature for signature in parsed.signatures if signature.name == origin and signature.key_id in keys]
     if not signatures:
         raise BadSignature("no trusted key has signed the checkpoint")
     for signature in signatures:

@@ -11,7 +11,7 @@ from chalicelib.kernel.crypto import keyrings
 from chalicelib.kernel.crypto.keyrings import KEY_ID_BYTES, KeyPurpose
 
 _NONCE_BYTES: Final = 12
-_HEAD_BYTES: Final = KEY_ID_BYTES + _NONCE_BYTES
+_HEADER_BYTES: Final = KEY_ID_BYTES + _NONCE_BYTES
 
 
 class DecryptionError(Exception):
@@ -37,7 +37,7 @@ def decrypt(sealed: bytes, context: str) -> bytes:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
     key = keyrings.key_by_id(KeyPurpose.DATA_KEY, sealed[:KEY_ID_BYTES])
-    nonce, ciphertext = sealed[KEY_ID_BYTES:_HEAD_BYTES], sealed[_HEAD_BYTES:]
+    nonce, ciphertext = sealed[KEY_ID_BYTES:_HEADER_BYTES], sealed[_HEADER_BYTES:]
     if key is None or len(nonce) != _NONCE_BYTES:
         raise DecryptionError("the value was encrypted with another key")
     try:

@@ -105,8 +105,8 @@ def _key(purpose: KeyPurpose, text: str) -> SecretKey:
 def _unwrap(purpose: KeyPurpose, text: str) -> bytes:
     ciphertext = from_base64(text.removeprefix(WRAPPED_KEY_PREFIX))
     with aws.translate_errors("key service"):
-        answer = aws.client("kms").decrypt(CiphertextBlob=ciphertext, EncryptionContext=purpose.context)
-    secret: bytes = answer["Plaintext"]
+        response = aws.client("kms").decrypt(CiphertextBlob=ciphertext, EncryptionContext=purpose.context)
+    secret: bytes = response["Plaintext"]
     if len(secret) != _KEY_BYTES:
-        raise SettingsError(f"{purpose.setting.upper()}: what AWS KMS has wrapped is not {_KEY_BYTES} bytes long")
+        raise SettingsError(f"{purpose.setting.upper()}: the decrypted key is not {_KEY_BYTES} bytes long")
     return secret

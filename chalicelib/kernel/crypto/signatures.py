@@ -58,6 +58,6 @@ def verify_token(token: str, size: int, context: str) -> bytes | None:
 
 
 def _tag(key: SecretKey, payload: bytes, context: str) -> bytes:
-    scope = context.encode(errors="surrogatepass")
-    message = len(scope).to_bytes(4, "big") + scope + payload
+    context_bytes = context.encode(errors="surrogatepass")
+    message = len(context_bytes).to_bytes(4, "big") + context_bytes + payload
     return key.id + hmac.digest(key.secret, message, "sha256")[:_MAC_BYTES]

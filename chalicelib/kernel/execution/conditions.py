@@ -1,7 +1,8 @@
 """Conditional requests (RFC 9110, section 13): entity tags, `If-None-Match`, `If-Match`.
 
-A tag is `"<end of the id>.<version>.<digest of the body>"`. `If-None-Match` compares the whole tag, since it is about
-bytes. `If-Match` compares id and version, since it is about the record, which can look different to two callers.
+A tag is `"<end of the id>.<version>.<digest of the body>"`. `If-None-Match` compares the whole tag, because it is
+about the bytes of a response. `If-Match` compares id and version, because it is about the record, whose representation
+can differ between callers.
 """
 
 import hashlib
@@ -19,7 +20,7 @@ _ID_CHARACTERS: Final = 12
 
 def entity_tag(record_id: str, version: int, body: bytes) -> str:
     """Return the strong tag of a record's representation."""
-    return f'"{_prefix(record_id, version)}{hashlib.sha256(body).hexdigest()[:12]}"'
+    return f'"{_tag_prefix(record_id, version)}{hashlib.sha256(body).hexdigest()[:12]}"'
 
 
 def digest_tag(body: bytes) -> str:
@@ -32,7 +33,7 @@ def if_none_match(request: Request, tag: str) -> bool:
     header = request.headers.get("if-none-match")
     if header is None:
         return False
-    return header.strip() == "*" or tag in [t.removeprefix("W/") for t in _tags("If-None-Match", header)]
+    return header.strip() == "*" or tag in [t.removeprefix("W/") for t in _parse_tags("If-None-Match", header)]
 
 
 def check_if_match(request: Request, record: Entity | None) -> bool:
@@ -43,21 +44,21 @@ def check_if_match(request: Request, record: Entity | None) -> bool:
     header = request.headers.get("if-match")
     if header is None:
         return False
-    tags = [] if header.strip() == "*" else _tags("If-Match", header)
+    tags = [] if header.strip() == "*" else _parse_tags("If-Match", header)
     if record is None:
         detail = "It does not exist. Omit If-Match to create it."
-    elif tags and not any(tag.startswith(f'"{_prefix(record.id, record.version)}') for tag in tags):
+    elif tags and not any(tag.startswith(f'"{_tag_prefix(record.id, record.version)}') for tag in tags):
         detail = f"It has changed: this {record.noun} now has version {record.version}. Read it again, then decide."
     else:
         return True
     raise Problem.for_field("header/If-Match", "precondition_failed", detail)
 
 
-def _prefix(record_id: str, version: int) -> str:
+def _tag_prefix(record_id: str, version: int) -> str:
     return f"{record_id[-_ID_CHARACTERS:]}.{version}."
 
 
-def _tags(name: str, header: str) -> list[str]:
+def _parse_tags(name: str, header: str) -> list[str]:
     if not _TAGS.fullmatch(header):
         detail = f'{name} contains entity tags in double quotes, as in ETag, or "*".'
         raise Problem.for_field(f"header/{name}", "invalid_header", detail)

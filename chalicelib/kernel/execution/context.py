@@ -39,12 +39,12 @@ NO_ITEMS: Final[Mapping[ItemKey, Item]] = {}
 
 
 class Records(list[Entity]):
-    """Records of several types. `asked`: the keys that were read; `read`: the items found there."""
+    """Records of several types. `asked`: the keys that were read. `read`: the items at these keys, by key."""
 
     def __init__(
         self, records: Iterable[Entity] = (), asked: Iterable[ItemKey] = (), read: Mapping[ItemKey, Item] = NO_ITEMS
     ) -> None:
-        """Take records and the items in which they were found."""
+        """Initialize the list from records, the keys that were read, and the items at these keys."""
         super().__init__(records)
         self.asked, self.read = {*asked}, read
 
@@ -67,11 +67,11 @@ class ExternalEffect:
     rate_limit_states: Sequence[RateLimitState] = ()
     results: list[Any] = field(default_factory=list)
 
-    def charge(self, shares: Sequence[RateLimitState]) -> None:
+    def charge(self, states: Sequence[RateLimitState]) -> None:
         """Count the request, unless it is counted. Raises ConcurrentModification."""
         if not self.rate_limit_states:
-            buckets.charge(shares)
-            self.rate_limit_states = shares
+            buckets.charge(states)
+            self.rate_limit_states = states
 
 
 @dataclass
@@ -131,7 +131,7 @@ class Context:
     def user(self) -> User:
         """Return the calling user. Only for operations that reject all other callers."""
         if not isinstance(self.principal, User):
-            raise TypeError(f"{self.operation.id} admits callers that are not users")
+            raise TypeError(f"{self.operation.id} allows callers that are not users")
         return self.principal
 
     @property
@@ -182,21 +182,25 @@ class Context:
         records are only in `read`.
         """
         ranges = [(each.pk.format_map({**self.ids, **names}), each.sk.partition("{")[0]) for each in sets]
-        reads: list[Callable[[], Iterable[Item]]] = [partial(table.query_all, pk, begins) for pk, begins in ranges]
+        reads: list[Callable[[], Iterable[Item]]] = [partial(table.query_all, pk, prefix) for pk, prefix in ranges]
         reads += [lambda: table.get_all(keys).values()] if keys else []
-        items = [item for found in table.gather(_answer, reads) for item in found]
+        items = [item for batch in table.gather(_call, reads) for item in batch]
         records = sorted((item for item in items if "kind" in item), key=lambda item: str(item["id"]))
         return Records(map(record_from_item, records), keys, {(item["pk"], item["sk"]): item for item in items})
 
     @property
     def ids(self) -> dict[str, str]:
         """Return the ids of the container and its ancestors by path parameter."""
-        return {place.parameter: place.id for place in (self.container, *self.access.ancestors.values()) if place}
+        return {
+            container.parameter: container.id
+            for container in (self.container, *self.access.ancestors.values())
+            if container
+        }
 
     def _require_own_partition(self, pk: str) -> None:
-        own = self.container.item_key[0] if self.container else ""
-        if not own or not (pk == own or pk.startswith(f"{own}#")):
-            raise ValueError(f"{pk} is no partition of the place of {self.operation.id}")
+        own_pk = self.container.item_key[0] if self.container else ""
+        if not own_pk or not (pk == own_pk or pk.startswith(f"{own_pk}#")):
+            raise ValueError(f"{pk} is not a partition of the container of {self.operation.id}")
 
     def new_record_fields(self, *, later_than: str = "") -> dict[str, Any]:
         """Return the first fields of a new record, created after `later_than` if given."""
@@ -212,8 +216,8 @@ class Context:
         """Perform an irreversible effect, and return its result. A repeated handler gets the same result."""
         if not self.effect.results:
             self.effect.results.append(effect())
-        outcome: T = self.effect.results[0]
-        return outcome
+        result: T = self.effect.results[0]
+        return result
 
     def fence(self, pk: str, items: Mapping[ItemKey, Item], deciding_records: Mapping[str, Iterable[Entity]]) -> None:
         """Make the transaction fail if the rights by which the caller is admitted are revoked concurrently.
@@ -248,21 +252,23 @@ class Context:
 
     def decode_cursor(self, query: CursorQuery) -> Item | None:
         """Return the position where the list continues. Raises Problem `invalid_cursor`."""
-        return pagination.decode_cursor(query.cursor, self._binding(query)) if query.cursor else None
+        return pagination.decode_cursor(query.cursor, self._cursor_binding(query)) if query.cursor else None
 
     def encode_cursor(self, position: Item, query: CursorQuery) -> str:
-        """Return the cursor of a position, good for this operation, tenant and these filters only."""
-        return pagination.encode_cursor(position, self._binding(query))
+        """Return the cursor of a position, valid only for this operation, tenant and filters."""
+        return pagination.encode_cursor(position, self._cursor_binding(query))
 
     def build_page(self, items: list[T] | list[bytes], last: Item | None, query: ListQuery) -> ListPage[T]:
-        """Return a page; `last` is where the next begins, or None at the end of the list."""
+        """Return a page. `last`: the position where the next page starts, or None at the end of the list."""
         return ListPage(items, self.encode_cursor(last, query) if last else None)
 
-    def slice_page(self, whole: Sequence[T], query: SmallListQuery) -> ListPage[T]:
-        """Return a page of a list that is at hand as a whole, in an order that lasts."""
-        begin = int((self.decode_cursor(query) or {"after": 0})["after"])
-        end = begin + query.limit if query.limit else len(whole)
-        return ListPage([*whole[begin:end]], self.encode_cursor({"after": end}, query) if end < len(whole) else None)
+    def slice_page(self, elements: Sequence[T], query: SmallListQuery) -> ListPage[T]:
+        """Return a page of a complete list whose order does not change."""
+        start = int((self.decode_cursor(query) or {"after": 0})["after"])
+        end = start + query.limit if query.limit else len(elements)
+        return ListPage(
+            [*elements[start:end]], self.encode_cursor({"after": end}, query) if end < len(elements) else None
+        )
 
     def list_records(
         self,
@@ -272,53 +278,66 @@ class Context:
         show: Callable[[Any], T],
         **names: str | None,
     ) -> ListPage[T]:
-        """Return a page of a list or a filter of it: one Query. `names` fill its key; `show` makes what callers see.
+        """Return a page of a list or of a filtered list, with one Query.
 
-        Of a list that is spread over several partitions it is one Query of each, side by side.
+        `names` are the values of its key template. `show` converts a record to its response. A list that is spread over
+        several partitions takes one Query for each, run in parallel.
         """
-        words: dict[str, Any] = {
+        options: dict[str, Any] = {
             "after": self.decode_cursor(query),
             "limit": query.limit,
             "newest_first": listed.newest_first,
             "attributes": entity.listed_attributes() if entity.fields_omitted_from_lists else (),
         }
         if isinstance(listed, Collection) and listed.shards:
-            found = table.query_merged(listed.partitions(**names), **words)
+            result = table.query_merged(listed.partitions(**names), **options)
         else:
             sk = listed.sk if isinstance(listed, Collection) else entity.sk
-            found = table.query(listed.partition(**names), prefix=sk.partition("{")[0], **words)
-        return self.build_page([show(entity.from_item(item)) for item in found.items], found.last_evaluated_key, query)
+            result = table.query(listed.partition(**names), prefix=sk.partition("{")[0], **options)
+        return self.build_page(
+            [show(entity.from_item(item)) for item in result.items], result.last_evaluated_key, query
+        )
 
     def list_memberships(
-        self, place: type[P], memberships: Collection, query: ListQuery, show: Callable[[P], T | None], **names: str
+        self,
+        container_type: type[P],
+        memberships: Collection,
+        query: ListQuery,
+        show: Callable[[P], T | None],
+        **names: str,
     ) -> ListPage[T]:
-        """Return a page of the places the caller is a member of: a Query of memberships, and a read of their places.
+        """Return a page of the containers that the caller is a member of: one Query and one read.
 
-        To an API key that is its organization. What is gone meanwhile, or `show` gives None for, is left out, and so is
-        what the caller has left: the list of memberships is an index's, and whether they are there the table says.
+        For an API key it is the key's organization. Deleted containers, and those for which `show` returns None, are
+        omitted. The index of memberships lags, so the memberships are also read from the table, and those that have
+        ended are omitted.
         """
         position = self.decode_cursor(query)
         if isinstance(self.principal, ApiKeyPrincipal):
-            keys, own, last = [place.make_item_key(id=self.principal.credential.organization_id)], [], None
+            keys, membership_keys, last = (
+                [container_type.make_item_key(id=self.principal.credential.organization_id)],
+                [],
+                None,
+            )
         else:
             partition = memberships.partition(**{"user_id": self.principal.id, **names})
-            found = table.query(partition, after=position, limit=query.limit)
+            result = table.query(partition, after=position, limit=query.limit)
             keys, last = (
-                [place.make_item_key(id=item[place.parameter]) for item in found.items],
-                found.last_evaluated_key,
+                [container_type.make_item_key(id=item[container_type.parameter]) for item in result.items],
+                result.last_evaluated_key,
             )
-            own = [membership_key(key, self.principal.id) for key in keys]
-        items = table.get_all([*keys, *own])
-        left = {key for key, membership in zip(keys, own, strict=False) if membership not in items}
-        shown = [show(place.from_item(items[key])) for key in keys if key in items and key not in left]
-        return self.build_page([s for s in shown if s is not None], last, query)
+            membership_keys = [membership_key(key, self.principal.id) for key in keys]
+        items = table.get_all([*keys, *membership_keys])
+        ended_keys = {key for key, membership in zip(keys, membership_keys, strict=False) if membership not in items}
+        outputs = [show(container_type.from_item(items[key])) for key in keys if key in items and key not in ended_keys]
+        return self.build_page([output for output in outputs if output is not None], last, query)
 
-    def _binding(self, query: CursorQuery) -> str:
-        everyones = self.operation.access is Caller.PUBLIC
-        tenant = self.container.id if self.container else "" if everyones else self.principal.id
+    def _cursor_binding(self, query: CursorQuery) -> str:
+        is_public = self.operation.access is Caller.PUBLIC
+        tenant = self.container.id if self.container else "" if is_public else self.principal.id
         filters = query.model_dump(exclude={"limit", "cursor"}, exclude_none=True)
         return f"{self.operation.id}:{tenant}:{json.dumps([self.request.parameters, filters], sort_keys=True)}"
 
 
-def _answer(ask: Callable[[], T]) -> T:
-    return ask()
+def _call(function: Callable[[], T]) -> T:
+    return function()

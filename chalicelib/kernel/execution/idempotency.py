@@ -1,7 +1,8 @@
-"""Idempotency: a POST repeated with its `Idempotency-Key` has its first effect only, and its first answer.
+"""Idempotency: a repeated POST with the same `Idempotency-Key` has no further effect and gets the first response.
 
-The answer is stored in the mutation's own transaction, in front, so that of two at once one fails and finds the other's
-answer in its way. It is looked up after authorization, in the same read as what decides that, and kept for a day.
+The response is stored in the mutation's own transaction, as its first write. Of two concurrent requests one fails, and
+the failure returns the stored response of the other. The response is looked up with the authorization, in the same
+read, and kept for a day.
 """
 
 import hashlib
@@ -25,31 +26,34 @@ _QUOTED: Final = re.compile(r'"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"')
 
 @dataclass(frozen=True)
 class IdempotentRequest:
-    """A request with a key: where its answer is stored, and what tells it from another with the same key."""
+    """A request with an idempotency key.
+
+    `key`: the item key of its stored response. `fingerprint` distinguishes it from other requests with the same key.
+    """
 
     key: ItemKey
     fingerprint: str
 
     @classmethod
-    def of(cls, request: Request, caller: str) -> "IdempotentRequest | None":
-        """Return it, or None if the request carries no key. `caller`: whose key it is."""
+    def from_request(cls, request: Request, caller: str) -> "IdempotentRequest | None":
+        """Return the request if it has an idempotency key, else None. `caller`: the id of the principal."""
         if request.method != "POST" or (header := request.headers.get("idempotency-key")) is None:
             return None
-        digest = hashlib.sha256(_key(header).encode()).hexdigest()
+        digest = hashlib.sha256(_parse_key(header).encode()).hexdigest()
         return cls((f"I#{caller}#{digest}", "#"), _fingerprint(request))
 
     def replay(self, stored: Item | None) -> Response | None:
-        """Return the stored answer, if there is one. Raises Problem if the key belongs to another request."""
+        """Return the stored response, or None. Raises Problem if the key belongs to another request."""
         if stored is None or table.is_expired(stored):
             return None
         if stored["fingerprint"] != self.fingerprint:
-            detail = "This Idempotency-Key came with another request before. Use a new key for a new request."
+            detail = "This Idempotency-Key was used with another request before. Use a new key for each request."
             raise Problem.for_field(_HEADER, "idempotency_key_reused", detail)
         body = encryption.decrypt(stored["body"], self._context) if stored["sealed"] else stored["body"]
         return Response(stored["status"], body, {**stored["headers"], "Idempotency-Replayed": "true"})
 
     def write(self, response: Response) -> Write:
-        """Return the write that stores the answer, unless one is stored already; a secret is stored encrypted."""
+        """Return the write that stores the response unless one is stored. A response with a secret is encrypted."""
         now = int(time.time())
         body = encryption.encrypt(response.body, self._context) if response.secret else response.body
         item = {
@@ -76,8 +80,8 @@ class IdempotentRequest:
         return f"idempotency:{self.key[0]}"
 
 
-def _key(header: str) -> str:
-    # A string of RFC 8941, or the same without its quotes.
+def _parse_key(header: str) -> str:
+    # The header is a quoted string (RFC 8941), or its content without quotes.
     quoted = _QUOTED.fullmatch(header.strip())
     key = re.sub(r"\\(.)", r"\1", quoted[1]) if quoted else header.strip()
     if not 1 <= len(key) <= _MAX_KEY_CHARACTERS or not key.isprintable():
@@ -87,7 +91,7 @@ def _key(header: str) -> str:
 
 
 def _fingerprint(request: Request) -> str:
-    # As the operation sees the body: none is an empty object, and the whitespace around it says nothing.
+    # A missing body is equal to an empty object. Whitespace around the body is ignored.
     body = request.body.strip() or b"{}"
     query = sorted((name, value) for name, values in request.query.items() for value in values)
     parts = [request.method, request.path, repr(query)]

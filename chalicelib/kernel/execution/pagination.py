@@ -1,7 +1,7 @@
-"""Cursors: where a list goes on. Nobody can read or alter one, and it is good for the list and filters it was made for.
+"""Cursors: opaque positions in lists, each valid only for one list with the same filters.
 
-A position names keys of the table, and may name a record that the list leaves out: so it is encrypted (AES-SIV,
-RFC 5297), which also proves what it is good for. In front of it stands the id of the key.
+A position contains keys of the table, and may refer to a record that the list omits. So it is encrypted with AES-SIV
+(RFC 5297), which also authenticates the list and the filters. The id of the key precedes the ciphertext.
 """
 
 import hmac
@@ -17,40 +17,41 @@ from chalicelib.kernel.storage.entity import Item
 
 
 def encode_cursor(position: Item, binding: str) -> str:
-    """Return an opaque cursor for a position, a small JSON object, bound to what `binding` names.
+    """Return the opaque cursor of a position, which is a small JSON object. `binding`: the list and its filters.
 
-    Raises Problem `unavailable` if the TOKEN_KEY is wrapped and can't be unwrapped now.
+    Raises Problem `unavailable` if AWS KMS cannot decrypt the key now.
     """
     payload = json.dumps(position, separators=(",", ":")).encode()
     key = keyrings.current_key(KeyPurpose.TOKEN_KEY)
-    return to_base64url(key.id + _cipher(key.secret).encrypt(payload, _good_for(binding)))
+    return to_base64url(key.id + _cipher(key.secret).encrypt(payload, _associated_data(binding)))
 
 
 def decode_cursor(text: str, binding: str) -> Item:
-    """Return the position a cursor holds.
+    """Return the position in a cursor.
 
-    Raises Problem `invalid_cursor` if it was altered or made elsewhere, and `unavailable` as `cursor` does.
+    Raises Problem `invalid_cursor` if it was altered or belongs to another list, and `unavailable` as `encode_cursor`
+    does.
     """
     from cryptography.exceptions import InvalidTag
 
     try:
-        payload = _decrypted(from_base64url(text), binding)
+        payload = _decrypt(from_base64url(text), binding)
     except (ValueError, InvalidTag):
-        detail = "The cursor was not made for this list with these filters. Start without one."
+        detail = "The cursor is not valid for this list with these filters. Omit it to start at the beginning."
         raise Problem.for_field("query/cursor", "invalid_cursor", detail) from None
-    found: Item = json.loads(payload)
-    return found
+    position: Item = json.loads(payload)
+    return position
 
 
-def _decrypted(data: bytes, binding: str) -> bytes:
+def _decrypt(data: bytes, binding: str) -> bytes:
     key = keyrings.key_by_id(KeyPurpose.TOKEN_KEY, data[:KEY_ID_BYTES])
     if key is None:
-        raise ValueError("made with no key that is listed")
-    payload: bytes = _cipher(key.secret).decrypt(data[KEY_ID_BYTES:], _good_for(binding))
+        raise ValueError("the cursor was encrypted with an unknown key")
+    payload: bytes = _cipher(key.secret).decrypt(data[KEY_ID_BYTES:], _associated_data(binding))
     return payload
 
 
-def _good_for(binding: str) -> list[bytes]:
+def _associated_data(binding: str) -> list[bytes]:
     return [binding.encode(errors="surrogatepass")]
 
 

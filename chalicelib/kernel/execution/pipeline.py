@@ -1,4 +1,4 @@
-"""The pipeline: what surrounds every operation, from the request to the answer, in the order it happens."""
+"""The pipeline that runs every operation, from the request to the response, in the order of its steps."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -37,15 +37,15 @@ _PAUSE_SECONDS: Final = 0.02
 _MAX_PAUSE_SECONDS: Final = 0.64
 _NOT_MODIFIED: Final = 304
 _MAX_STORED_BYTES: Final = 256 * 1024
-"""Of an answer that is kept for a repeated request: an item of the table holds 400 KB."""
+"""Maximum size of a stored response to a repeated request that changes nothing. An item can have 400 KB."""
 _AFTER_CONDITIONS: Final = (409, 429)
-"""What an operation finds wrong with a record's state: that it is not the one the caller saw comes before."""
+"""Statuses of problems with a record's state. A failed `If-Match` takes precedence over them."""
 
 
 def execute(operation: Operation, request: Request) -> Response:
-    """Perform an operation and return its answer.
+    """Perform an operation and return its response.
 
-    Raises Problem; nothing has changed then, unless the table did not answer (`unavailable`): then nobody knows.
+    Raises Problem. Then nothing has changed, except that with `unavailable` the transaction may have succeeded.
     """
     _check_version(request)
     usage = RateLimitUsage.begin(request)
@@ -62,16 +62,17 @@ def execute(operation: Operation, request: Request) -> Response:
 def _execute(operation: Operation, request: Request, usage: RateLimitUsage) -> Response:
     caller = usage.caller
     reject_principal_type(operation, caller, request.ip)
-    once = IdempotentRequest.of(request, caller.id)
-    once = once if operation.mutates else None  # What changes nothing can as well be asked for again.
+    idempotent_request = _idempotent_request(operation, request, caller.id)
     subjects: dict[Scope, str] = {"principal": caller.id, "network": ip_networks.client_network(request.ip)}
-    known = _rate_limit_buckets(operation, subjects)  # That of the organization follows from the place.
-    began, attempt, effect = time.monotonic(), 0, ExternalEffect()
+    known_buckets = _rate_limit_buckets(operation, subjects)  # The organization is known after authorization.
+    started_at, attempt, effect = time.monotonic(), 0, ExternalEffect()
     while True:
-        access = authorize(operation, request, caller, [each.key for each in (once, *known) if each])
+        access = authorize(
+            operation, request, caller, [each.key for each in (idempotent_request, *known_buckets) if each]
+        )
         usage.accept()
         add_fields(tenant=access.container.log if access.container else None)
-        if once and (stored := once.replay(access.prefetched.get(once.key))):
+        if idempotent_request and (stored := idempotent_request.replay(access.prefetched.get(idempotent_request.key))):
             return stored
         last_used.note_last_used(access.principal)
         ctx = _context(operation, request, access, attempt, effect)
@@ -83,21 +84,29 @@ def _execute(operation: Operation, request: Request, usage: RateLimitUsage) -> R
             response = _execute_handler(ctx, access, states)
             for state in states:
                 response.headers = merge_rate_limit_headers(response.headers, state)
-            _commit(ctx, response, once, [] if operation.has_external_effects else states)
+            _commit(ctx, response, idempotent_request, [] if operation.has_external_effects else states)
         except ConcurrentModification:
             attempt += 1
-            _wait(began, attempt)
-        except IdempotencyKeyConflict as taken:
-            if once and (stored := once.replay(taken.item)):
+            _back_off(started_at, attempt)
+        except IdempotencyKeyConflict as conflict:
+            if idempotent_request and (stored := idempotent_request.replay(conflict.item)):
                 return stored
-            raise Problem("idempotency_in_progress", "The same request is under way. Try again in a moment.") from taken
+            raise Problem(
+                "idempotency_in_progress", "The same request is under way. Try again in a moment."
+            ) from conflict
         except Problem as problem:
-            # A slug that the caller didn't choose is chosen again, once.
+            # A derived slug is chosen again, once.
             if not (ctx.has_derived_slug and problem.code == "slug_taken" and attempt == 0):
                 raise
             attempt += 1
         else:
             return response
+
+
+def _idempotent_request(operation: Operation, request: Request, caller_id: str) -> IdempotentRequest | None:
+    """Return the request if it has an idempotency key and may change something. An invalid key is always rejected."""
+    idempotent_request = IdempotentRequest.from_request(request, caller_id)
+    return idempotent_request if operation.mutates else None
 
 
 def _context(operation: Operation, request: Request, access: Access, attempt: int, effect: ExternalEffect) -> Context:
@@ -110,92 +119,96 @@ def _context(operation: Operation, request: Request, access: Access, attempt: in
 
 
 def _rate_limit_buckets(operation: Operation, subjects: Mapping[Scope, str]) -> list[RateLimitBucket]:
-    """Return where an operation's requests are counted, as far as it is known whose they are."""
-    return [budget.bucket_for(subjects[budget.per]) for budget in operation.rate_limits if budget.per in subjects]
+    """Return the buckets in which an operation's requests count, for the subjects that are known."""
+    return [
+        rate_limit.bucket_for(subjects[rate_limit.per])
+        for rate_limit in operation.rate_limits
+        if rate_limit.per in subjects
+    ]
 
 
 def _check_version(request: Request) -> None:
-    wanted = request.headers.get("api-version")
-    if wanted not in (None, API_VERSION):
-        detail = f"This service speaks version {API_VERSION}; send that, or no API-Version at all."
+    requested_version = request.headers.get("api-version")
+    if requested_version not in (None, API_VERSION):
+        detail = f"This service supports version {API_VERSION}. Send this version, or omit API-Version."
         raise Problem.for_field("header/API-Version", "unknown_api_version", detail)
 
 
-def _execute_handler(ctx: Context, access: Access, shares: Sequence[RateLimitState]) -> Response:
-    """Return the answer to a request. A list whose page Lambda would not take ends it before that.
+def _execute_handler(ctx: Context, access: Access, rate_limit_states: Sequence[RateLimitState]) -> Response:
+    """Return the response to a request. A page that is too large for Lambda gets fewer items.
 
-    Such a page is asked for again, with as many items as fit: so its cursor follows from the last of them, however the
-    list is read. Raises Problem `limit_exceeded` if not even one item fits, or an answer that is no list.
+    The handler is called again with a lower limit, so that the cursor follows from the last item. Raises Problem
+    `limit_exceeded` if not even one item fits, or if the response is not a list.
     """
     while True:
-        answer = _call_handler(ctx, access, shares)
-        response = _build_response(ctx, answer)
+        result = _call_handler(ctx, access, rate_limit_states)
+        response = _build_response(ctx, result)
         if envelope.fits_envelope(response):
             return response
-        fitting = _count_fitting(ctx, answer, response)
-        if not fitting:
+        max_items = _count_fitting(ctx, result, response)
+        if not max_items:
             raise envelope.response_too_large(ctx.operation)
-        ctx.page_limit = fitting
+        ctx.page_limit = max_items
 
 
-def _count_fitting(ctx: Context, answer: Any, response: Response) -> int:
-    """Return with how many items an answer that is too large is to be asked for again; 0 if that is of no use."""
-    if not isinstance(answer, ListPage) or ctx.operation.mutates or ctx.operation.query is None:
+def _count_fitting(ctx: Context, result: Any, response: Response) -> int:
+    """Return how many items a response that is too large can have, or 0 if fewer items do not help."""
+    if not isinstance(result, ListPage) or ctx.operation.mutates or ctx.operation.query is None:
         return 0
-    rest = _serialize_page(ctx, ListPage([], answer.next_cursor, answer.metadata))
+    empty_page = _serialize_page(ctx, ListPage([], result.next_cursor, result.metadata))
     items = [
         item
         if isinstance(item, bytes)
-        else _serialize_items(ctx.operation.response_model).dump_json([item], by_alias=True)
-        for item in answer.items
+        else _list_adapter(ctx.operation.response_model).dump_json([item], by_alias=True)
+        for item in result.items
     ]
-    fewer = len(items) - 1 if ctx.page_limit is None else ctx.page_limit - 1
-    rest.headers = rest.headers | response.headers
-    return min(envelope.count_fitting_items(items, rest), fewer)
+    max_items = len(items) - 1 if ctx.page_limit is None else ctx.page_limit - 1
+    empty_page.headers = empty_page.headers | response.headers
+    return min(envelope.count_fitting_items(items, empty_page), max_items)
 
 
-def _call_handler(ctx: Context, access: Access, shares: Sequence[RateLimitState]) -> Any:
+def _call_handler(ctx: Context, access: Access, rate_limit_states: Sequence[RateLimitState]) -> Any:
     operation = ctx.operation
-    subject = _target_record(operation, access)
+    target = _target_record(operation, access)
     arguments: dict[str, Any] = {name: ctx.request.parameters[name] for name in operation.plain_arguments}
     arguments |= access.records
     if operation.container_argument:
         arguments[operation.container_argument] = access.container
-    arguments |= _parse_input(ctx, subject)
+    arguments |= _parse_input(ctx, target)
     if operation.has_external_effects:
-        _check_condition(ctx, subject)
-        ctx.effect.charge(shares)
+        _check_condition(ctx, target)
+        ctx.effect.charge(rate_limit_states)
     try:
-        answer = operation.function(ctx, **arguments)
+        result = operation.function(ctx, **arguments)
     except Problem as problem:
         if problem.status in _AFTER_CONDITIONS:
-            _check_condition(ctx, subject)
+            _check_condition(ctx, target)
         raise
-    _check_condition(ctx, subject)
-    return answer
+    _check_condition(ctx, target)
+    return result
 
 
-def _check_condition(ctx: Context, subject: Entity | None) -> None:
-    if ctx.operation.is_conditional and conditions.check_if_match(ctx.request, subject) and subject:
-        ctx.changes.require_unchanged(subject)
+def _check_condition(ctx: Context, target: Entity | None) -> None:
+    if ctx.operation.is_conditional and conditions.check_if_match(ctx.request, target) and target:
+        ctx.changes.require_unchanged(target)
 
 
 def _target_record(operation: Operation, access: Access) -> Entity | None:
-    """Return the record that the path names, if it is there: what conditions and a merge patch are about.
+    """Return the record to which `If-Match` and a merge patch apply, or None if it does not exist.
 
-    Of several that is the one that is answered or, where none is, the last.
+    Of several records in the path it is the one that the operation returns, or else the last.
     """
     if not access.records:
         return access.container
-    answered = (
+    returned_names = (
         name
         for name, kind in operation.records.items()
         if operation.response_model and kind.output_model is operation.response_model
     )
-    return access.records[next(answered, [*access.records][-1])]
+    return access.records[next(returned_names, [*access.records][-1])]
 
 
-def _parse_input(ctx: Context, subject: Entity | None) -> dict[str, Any]:
+def _parse_input(ctx: Context, target: Entity | None) -> dict[str, Any]:
     operation = ctx.operation
     parsed: dict[str, Any] = {}
     if operation.query:
@@ -203,7 +216,7 @@ def _parse_input(ctx: Context, subject: Entity | None) -> dict[str, Any]:
         parsed["query"] = query.model_copy(update={"limit": ctx.page_limit}) if ctx.page_limit else query
     if operation.method in ("POST", "PUT", "PATCH"):
         body = validation.validate_body(
-            operation.body, ctx.request, _patch_base(operation, subject), form=operation.accepts_form
+            operation.body, ctx.request, _patch_base(operation, target), form=operation.accepts_form
         )
         if operation.body:
             validation.reject_misplaced_fields(operation.body, operation.query, ctx.request)
@@ -211,70 +224,72 @@ def _parse_input(ctx: Context, subject: Entity | None) -> dict[str, Any]:
     return parsed
 
 
-def _patch_base(operation: Operation, subject: Entity | None) -> Mapping[str, Any] | None:
-    """Return what a merge patch is merged into."""
-    if subject is None or operation.body is None or not issubclass(operation.body, Patch):
+def _patch_base(operation: Operation, target: Entity | None) -> Mapping[str, Any] | None:
+    """Return the value to which a merge patch applies, or None for other bodies."""
+    if target is None or operation.body is None or not issubclass(operation.body, Patch):
         return None
-    shown = outbox.public_view(subject)
-    return shown[operation.body.part] or {} if operation.body.part else shown
+    public_record = outbox.public_view(target)
+    return public_record[operation.body.part] or {} if operation.body.part else public_record
 
 
-def _build_response(ctx: Context, answer: Any) -> Response:
+def _build_response(ctx: Context, result: Any) -> Response:
     operation, request = ctx.operation, ctx.request
     status = operation.existing_status if ctx.already_existed and operation.existing_status else operation.success
-    if answer is None:
+    if result is None:
         return Response(status)
-    if isinstance(answer, Redirect):
-        base = request.base if answer.location.startswith("/") else ""
-        return Response(answer.status, headers={**ctx.headers, "Location": base + answer.location})
-    if isinstance(answer, RawResponse):
-        return _build_raw_response(request, answer, status)
-    if isinstance(answer, ListPage):
-        return _serialize_page(ctx, answer)
-    body = answer.model_dump_json(by_alias=True).encode()
+    if isinstance(result, Redirect):
+        base = request.base if result.location.startswith("/") else ""
+        return Response(result.status, headers={**ctx.headers, "Location": base + result.location})
+    if isinstance(result, RawResponse):
+        return _build_raw_response(request, result, status)
+    if isinstance(result, ListPage):
+        return _serialize_page(ctx, result)
+    body = result.model_dump_json(by_alias=True).encode()
     headers = {"Content-Type": "application/json", **ctx.headers}
-    secret = answer.no_store or any(getattr(answer, name) for name in answer.secret_fields)
+    secret = result.no_store or any(getattr(result, name) for name in result.secret_fields)
     if secret:
         headers["Cache-Control"] = "no-store"
-    if isinstance(answer, RecordOutput):
-        headers["ETag"] = conditions.entity_tag(answer.id, answer.version, body)
-    elif answer.content_etag:
+    if isinstance(result, RecordOutput):
+        headers["ETag"] = conditions.entity_tag(result.id, result.version, body)
+    elif result.content_etag:
         headers["ETag"] = conditions.digest_tag(body)
     if operation.creates and status == operation.success:
-        names = {**request.parameters, **ctx.ids}
-        listed_at = operation.collection_path.format_map(names) if operation.collection_path else request.path
-        name = f"/{getattr(answer, answer.id_field)}" if answer.id_field else ""
-        headers["Location"] = request.base + listed_at + name
+        path_values = {**request.parameters, **ctx.ids}
+        collection_path = (
+            operation.collection_path.format_map(path_values) if operation.collection_path else request.path
+        )
+        suffix = f"/{getattr(result, result.id_field)}" if result.id_field else ""
+        headers["Location"] = request.base + collection_path + suffix
     return _apply_if_none_match(ctx, Response(status, body, headers, secret=secret))
 
 
 def _apply_if_none_match(ctx: Context, response: Response) -> Response:
-    """Return an answer, or 304 in its place if the caller has it already."""
+    """Return the response, or 304 if its tag is in the request's `If-None-Match`."""
     tag = response.headers.get("ETag")
     if ctx.operation.method == "GET" and tag and conditions.if_none_match(ctx.request, tag):
         return Response(_NOT_MODIFIED, headers={**ctx.headers, "ETag": tag})
     return response
 
 
-def _build_raw_response(request: Request, answer: RawResponse, status: int) -> Response:
-    body = b"" if answer.tag else answer.text.encode()
-    tag = answer.tag or conditions.digest_tag(body)
-    headers = {**answer.headers, "ETag": tag}
+def _build_raw_response(request: Request, raw: RawResponse, status: int) -> Response:
+    body = b"" if raw.tag else raw.text.encode()
+    tag = raw.tag or conditions.digest_tag(body)
+    headers = {**raw.headers, "ETag": tag}
     if request.method == "GET" and conditions.if_none_match(request, tag):
         return Response(_NOT_MODIFIED, headers=headers)
-    return Response(status, body or answer.text.encode(), {"Content-Type": answer.content_type, **headers})
+    return Response(status, body or raw.text.encode(), {"Content-Type": raw.content_type, **headers})
 
 
 def _serialize_page(ctx: Context, page: ListPage[Any]) -> Response:
     operation, request = ctx.operation, ctx.request
-    ready = [item for item in page.items if isinstance(item, bytes)]
-    listed = (
-        b"[" + b",".join(ready) + b"]"
-        if ready
-        else _serialize_items(operation.response_model).dump_json(page.items, by_alias=True)
+    serialized_items = [item for item in page.items if isinstance(item, bytes)]
+    items_json = (
+        b"[" + b",".join(serialized_items) + b"]"
+        if serialized_items
+        else _list_adapter(operation.response_model).dump_json(page.items, by_alias=True)
     )
     metadata = b"," + page.metadata.model_dump_json(by_alias=True).encode()[1:-1] if page.metadata else b""
-    body = b'{"items":' + listed + b',"nextCursor":' + to_json(page.next_cursor) + metadata + b"}"
+    body = b'{"items":' + items_json + b',"nextCursor":' + to_json(page.next_cursor) + metadata + b"}"
     headers = {"Content-Type": "application/json", **ctx.headers}
     if operation.response_model and operation.response_model.no_store:
         headers["Cache-Control"] = "no-store"
@@ -286,32 +301,38 @@ def _serialize_page(ctx: Context, page: ListPage[Any]) -> Response:
 
 
 @cache
-def _serialize_items(item: type[Output] | None) -> TypeAdapter[Any]:
+def _list_adapter(item: type[Output] | None) -> TypeAdapter[Any]:
     return TypeAdapter(list[item])  # type: ignore[valid-type]
 
 
-def _commit(ctx: Context, response: Response, once: IdempotentRequest | None, shares: Sequence[RateLimitState]) -> None:
-    idempotency_write, has_changes = once.write(response) if once else None, not ctx.changes.is_empty
+def _commit(
+    ctx: Context,
+    response: Response,
+    idempotent_request: IdempotentRequest | None,
+    rate_limit_states: Sequence[RateLimitState],
+) -> None:
+    idempotency_write = idempotent_request.write(response) if idempotent_request else None
+    has_changes = not ctx.changes.is_empty
     if idempotency_write and not has_changes and len(response.body) > _MAX_STORED_BYTES:
-        idempotency_write = None  # It changed nothing: it can as well be asked for again.
-    for share in shares:
-        ctx.changes.add_write(share.write())
+        idempotency_write = None  # Nothing changed, so the request can simply be repeated.
+    for state in rate_limit_states:
+        ctx.changes.add_write(state.write())
     if has_changes:
-        if kinds := ctx.changes.unfenced_kinds:
-            raise ValueError(f"{ctx.operation.id} changes {sorted(kinds)}: declare `grants_access=True`")
+        if unfenced_kinds := ctx.changes.unfenced_kinds:
+            raise ValueError(f"{ctx.operation.id} changes {sorted(unfenced_kinds)}: declare `grants_access=True`")
         outbox.commit(ctx.changes, ctx.changes.event or ctx.operation.emits[0], ctx.origin, idempotency_write)
-    elif idempotency_write or shares:
+    elif idempotency_write or rate_limit_states:
         ctx.changes.commit(idempotency_write)
 
 
-def _wait(began: float, attempt: int) -> None:
-    """Wait before the work is done again: once at least, and so long that 50 at one item all have their turn.
+def _back_off(started_at: float, attempt: int) -> None:
+    """Wait before the next attempt, with full jitter. Raises Problem `conflict` after too many attempts.
 
-    The pauses have full jitter.
-
-    Raises Problem `conflict`.
+    There is at least one further attempt. The limits suffice for 50 concurrent requests to one item.
     """
-    left = began + _MAX_WAIT_SECONDS - time.monotonic()
-    if (left <= 0 and attempt > 1) or attempt >= _MAX_ATTEMPTS:
-        raise Problem("conflict", "Others keep changing it at this moment. Try again.", headers={"Retry-After": "1"})
-    back_off(attempt, first_seconds=_PAUSE_SECONDS, max_seconds=max(0, min(left, _MAX_PAUSE_SECONDS)))
+    seconds_left = started_at + _MAX_WAIT_SECONDS - time.monotonic()
+    if (seconds_left <= 0 and attempt > 1) or attempt >= _MAX_ATTEMPTS:
+        raise Problem(
+            "conflict", "Concurrent requests keep changing the same record. Try again.", headers={"Retry-After": "1"}
+        )
+    back_off(attempt, first_seconds=_PAUSE_SECONDS, max_seconds=max(0, min(seconds_left, _MAX_PAUSE_SECONDS)))

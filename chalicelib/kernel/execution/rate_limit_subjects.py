@@ -1,7 +1,7 @@
 """The subject against whose quota a request counts, one for each request.
 
-It is the authenticated principal or, without one, the client network. Requests that cannot prove to be a principal's do
-not count for it. A request that is rejected for an exhausted quota takes no AWS call.
+It is the authenticated principal or, without one, the client network. An unverified request
+does not count for the principal. A request that is rejected for an exhausted quota makes no AWS call.
 """
 
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from chalicelib.kernel.rate_limits.buckets import RateLimitState, merge_rate_lim
 class RateLimitUsage:
     """The quota against which a request counts.
 
-    `principal_state`: the principal's, once the request counts as theirs.
+    `principal_state`: the state of the principal's bucket, once the request counts against it.
     """
 
     caller: User | UnverifiedApiKey | Anonymous
@@ -48,12 +48,12 @@ class RateLimitUsage:
         return usage
 
     def accept(self) -> None:
-        """Count the request as its API key's, which is valid. Raises Problem `rate_limited`."""
+        """Count the request against the quota of its API key, which is valid. Raises Problem `rate_limited`."""
         if self.principal_state is None and isinstance(self.caller, UnverifiedApiKey):
             self.principal_state = request_quota.check_request_rate(self.caller.id)
 
     def record_problem(self, problem: Problem) -> None:
-        """Count a failed request as its API key's only if the key was valid."""
+        """Count a failed request against the quota of its API key only if the key was valid."""
         if isinstance(self.caller, UnverifiedApiKey) and not self.caller.accepted:
             if self.principal_state:
                 request_quota.refund(self.caller.id)

@@ -143,8 +143,8 @@ def _normalize_datetime(text: str) -> str:
     try:
         return timestamp(timestamp_ms(text))
     except ValueError:
-        lost = "; in a query `+` has to be sent as `%2B`" if _LOST_PLUS.fullmatch(text) else ""
-        raise ValueError(f"{_TIME_ADVICE}{lost}") from None
+        hint = "; in a query `+` has to be sent as `%2B`" if _LOST_PLUS.fullmatch(text) else ""
+        raise ValueError(f"{_TIME_ADVICE}{hint}") from None
 
 
 def check_slug(text: str, reserved: frozenset[str] = RESERVED_SLUGS) -> str:
@@ -175,7 +175,7 @@ def _validate_link(text: str) -> str:
 def _validate_json_object(value: dict[str, Any]) -> dict[str, Any]:
     size = len(to_json(value))
     if size > _MAX_JSON_OBJECT_BYTES:
-        raise PydanticCustomError("too_large", "", {"most": _MAX_JSON_OBJECT_BYTES, "size": size})
+        raise PydanticCustomError("too_large", "", {"max_bytes": _MAX_JSON_OBJECT_BYTES, "size": size})
     _reject_unsupported(value, "", _MAX_JSON_OBJECT_DEPTH)
     return value
 
@@ -198,7 +198,7 @@ def _reject_unsupported(value: Any, path: str, depth: int) -> None:
 
 def out_of_range_error(message: str) -> PydanticCustomError:
     """Return the error to raise for a well-formed value outside of its range."""
-    return PydanticCustomError("out_of_range", "{words}", {"words": message})
+    return PydanticCustomError("out_of_range", "{message}", {"message": message})
 
 
 def lower_case(value: object) -> object:
@@ -277,11 +277,11 @@ def unique_by(name: str) -> AfterValidator:
 
     def check(elements: list[Any]) -> list[Any]:
         values = [getattr(element, name) for element in elements]
-        first_positions = {value: at for at, value in reversed([*enumerate(values)])}
+        first_positions = {value: index for index, value in reversed([*enumerate(values)])}
         repeated = [
-            InitErrorDetails(type=PydanticCustomError("repeated", ""), loc=(at, to_camel(name)), input=value)
-            for at, value in enumerate(values)
-            if at > first_positions[value]
+            InitErrorDetails(type=PydanticCustomError("repeated", ""), loc=(index, to_camel(name)), input=value)
+            for index, value in enumerate(values)
+            if index > first_positions[value]
         ]
         if repeated:
             raise ValidationError.from_exception_data("list", repeated)

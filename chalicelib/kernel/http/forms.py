@@ -17,9 +17,9 @@ _MAX_FIELDS: Final = 20
 
 def parse_form(content_type: str, body: bytes) -> dict[str, str]:
     """Return the fields of a form by name, the last of repeated ones. Raises ValidationProblem if it is invalid."""
-    kind = case_folding.ascii_lower(content_type.partition(";")[0].strip())
+    media_type = case_folding.ascii_lower(content_type.partition(";")[0].strip())
     try:
-        fields = _parse_multipart(content_type, body) if kind == MULTIPART else _parse_url_encoded(body)
+        fields = _parse_multipart(content_type, body) if media_type == MULTIPART else _parse_url_encoded(body)
     except (ValueError, LookupError):
         fields = {}
     if not fields or len(fields) > _MAX_FIELDS:

@@ -52,10 +52,10 @@ class Input(BaseModel):
     )
 
     @classmethod
-    def __pydantic_init_subclass__(cls, **_words: Any) -> None:
-        """Make fields with a non-null default accept null for it, with all their other constraints.
+    def __pydantic_init_subclass__(cls, **_options: Any) -> None:
+        """Make fields with a non-null default accept null for the default, with all their other constraints.
 
-        Required fields are missing then.
+        In a required field, null counts as a missing value.
         """
         for field in cls.model_fields.values():
             if field.annotation in (int, int | None):
@@ -154,10 +154,10 @@ class Output(BaseModel):
     """Whether the response is not a record and its entity tag depends on the content."""
 
     @classmethod
-    def of(cls, record: object, **shown: Any) -> Self:
-        """Return the response for a record. `shown` sets fields that the record lacks, or hides fields."""
-        answer = cls.model_validate(record)
-        return answer.model_copy(update=shown) if shown else answer
+    def of(cls, record: object, **overrides: Any) -> Self:
+        """Return the response for a record. `overrides` sets fields that the record lacks, or hides fields."""
+        output = cls.model_validate(record)
+        return output.model_copy(update=overrides) if overrides else output
 
 
 class RecordOutput(Output):

@@ -54,10 +54,13 @@ class Request:
         """
         ranges = [each.strip() for each in ascii_lower(self.headers.get("accept", "")).split(",")]
         quality = {
-            each.partition(";")[0].strip(): (_media_range_quality(each), -place) for place, each in enumerate(ranges)
+            each.partition(";")[0].strip(): (_media_range_quality(each), -index) for index, each in enumerate(ranges)
         }
-        wanted, other = quality.get(media_type), quality.get(other_type, quality.get("*/*", (0.0, -len(ranges))))
-        return wanted is not None and wanted[0] > 0 and wanted > other
+        preference, other_preference = (
+            quality.get(media_type),
+            quality.get(other_type, quality.get("*/*", (0.0, -len(ranges)))),
+        )
+        return preference is not None and preference[0] > 0 and preference > other_preference
 
     def build_url(self, **changed: str) -> str:
         """Return the request's own URL with some query parameters changed."""
@@ -66,8 +69,8 @@ class Request:
 
 
 def _media_range_quality(media_range: str) -> float:
-    found = _QUALITY.search(media_range)
-    return float(found[1]) if found else 1.0
+    match = _QUALITY.search(media_range)
+    return float(match[1]) if match else 1.0
 
 
 @dataclass

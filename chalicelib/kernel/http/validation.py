@@ -40,9 +40,9 @@ _ERROR_DETAILS: Final = {
     "string_too_long": ("too_long", "must have {max_length} characters or fewer"),
     "too_short": ("too_few", "must have {min_length} or more items"),
     "too_long": ("too_many", "must have {max_length} items or fewer"),
-    "too_large": ("too_large", "must have {most} bytes or fewer as JSON; this has {size}"),
-    "out_of_range": ("out_of_range", "{words}"),
-    "repeated": ("repeated", "must be another than that of all before it"),
+    "too_large": ("too_large", "must have {max_bytes} bytes or fewer as JSON; this has {size}"),
+    "out_of_range": ("out_of_range", "{message}"),
+    "repeated": ("repeated", "must differ from those of all earlier elements"),
     "greater_than_equal": ("out_of_range", "must be {ge} or more"),
     "less_than_equal": ("out_of_range", "must be {le} or less"),
     "int_parsing_size": ("out_of_range", "must be a number of fewer digits"),
@@ -75,7 +75,7 @@ def validate_body(
             return _apply_patch(model, raw, shown or {})
         return model.model_validate_json(raw)
     except ValidationError as error:
-        raise _problem(error) from None
+        raise _to_problem(error) from None
 
 
 def validate_value(model: type[M], value: Mapping[str, Any], pointer: str) -> M:
@@ -83,7 +83,7 @@ def validate_value(model: type[M], value: Mapping[str, Any], pointer: str) -> M:
     try:
         return model.model_validate(value)
     except ValidationError as error:
-        raise ValidationProblem([_error_detail(e, pointer) for e in error.errors(include_url=False)]) from None
+        raise ValidationProblem([_to_field_error(e, pointer) for e in error.errors(include_url=False)]) from None
 
 
 def validate_query(model: type[Query], request: Request) -> Query:
@@ -92,7 +92,7 @@ def validate_query(model: type[Query], request: Request) -> Query:
     try:
         return model.model_validate(query_values)
     except ValidationError as error:
-        raise ValidationProblem([_error_detail(e, "query") for e in error.errors(include_url=False)]) from None
+        raise ValidationProblem([_to_field_error(e, "query") for e in error.errors(include_url=False)]) from None
 
 
 def is_valid_query(model: type[Query] | None, request: Request) -> bool:
@@ -106,13 +106,13 @@ def is_valid_query(model: type[Query] | None, request: Request) -> bool:
 def reject_misplaced_fields(body: type[Input], query: type[Query] | None, request: Request) -> None:
     """Raise ValidationProblem if the query contains a field of the body.
 
-    Ignoring it could do more than the caller intended. Unknown parameters are ignored.
-
-    Unknown parameters are ignored.
+    If it were ignored, the operation could do more than the caller intended. Unknown parameters are ignored.
     """
-    known = _field_names(query) if query else set()
+    query_names = _field_names(query) if query else set()
     misplaced = {
-        name: pointer for name, pointer in _field_pointers(body).items() if name in request.query and name not in known
+        name: pointer
+        for name, pointer in _field_pointers(body).items()
+        if name in request.query and name not in query_names
     }
     if misplaced:
         advice = "This field belongs in the body, as {}. Nothing was changed."
@@ -132,13 +132,13 @@ def _field_pointers(body: type[Input]) -> Mapping[str, str]:
     pointers: dict[str, str] = {}
     for name, field in body.model_fields.items():
         alias = field.alias or name
-        inner = next((kind for kind in _kinds(field.annotation) if issubclass(kind, Input)), None)
+        inner = next((kind for kind in _types_in(field.annotation) if issubclass(kind, Input)), None)
         nested = {each: f"/{alias}{pointer}" for each, pointer in _field_pointers(inner).items()} if inner else {}
         pointers = {**nested, **pointers, alias: f"/{alias}"}
     return pointers
 
 
-def _kinds(annotation: Any) -> list[type]:
+def _types_in(annotation: Any) -> list[type]:
     return [kind for kind in (annotation, *get_args(annotation)) if isinstance(kind, type)]
 
 
@@ -149,28 +149,30 @@ def _read_body(request: Request, *, form: bool) -> bytes:
         )
     if request.body.strip():
         content_type = request.headers.get("content-type", "application/json")
-        kind = ascii_lower(content_type.split(";")[0].strip())
-        if form and kind in FORMS:
+        media_type = ascii_lower(content_type.split(";")[0].strip())
+        if form and media_type in FORMS:
             return json.dumps(parse_form(content_type, request.body)).encode()
         allowed = _JSON if request.method == "PATCH" else _JSON[:1]
-        if kind not in allowed:
-            raise Problem("unsupported_media_type", f"Send {' or '.join(allowed)} instead of {kind[:100]!r}.")
+        if media_type not in allowed:
+            raise Problem("unsupported_media_type", f"Send {' or '.join(allowed)} instead of {media_type[:100]!r}.")
     return request.body.strip()
 
 
 def _apply_patch(model: type[Patch], raw: bytes, shown: Mapping[str, Any]) -> Input:
     patch = _parse_object(raw)
     names = _field_names(model)
-    foreign = {name: value for name, value in patch.items() if name not in names}
+    unknown_fields = {name: value for name, value in patch.items() if name not in names}
     errors = [
-        _unknown_field_error(name, shown) for name, value in foreign.items() if not _is_unchanged(name, value, shown)
+        _unknown_field_error(name, shown)
+        for name, value in unknown_fields.items()
+        if not _is_unchanged(name, value, shown)
     ]
     current = {name: value for name, value in shown.items() if name in names}
-    wanted = {name: value for name, value in patch.items() if name in names}
+    patch_fields = {name: value for name, value in patch.items() if name in names}
     try:
-        merged = model.model_validate_json(json.dumps(merge_patch(current, wanted)))
+        merged = model.model_validate_json(json.dumps(merge_patch(current, patch_fields)))
     except ValidationError as error:
-        raise ValidationProblem([*errors, *(_error_detail(e, "") for e in error.errors(include_url=False))]) from None
+        raise ValidationProblem([*errors, *(_to_field_error(e, "") for e in error.errors(include_url=False))]) from None
     if errors:
         raise ValidationProblem(errors)
     return merged
@@ -214,22 +216,22 @@ def _unknown_field_error(name: str, shown: Mapping[str, Any]) -> FieldError:
     return FieldError(pointer, *_ERROR_DETAILS["extra_forbidden"])
 
 
-def _problem(error: ValidationError) -> Problem:
+def _to_problem(error: ValidationError) -> Problem:
     details = error.errors(include_url=False)
     if details[0]["type"] == "json_invalid":
         return _malformed_body(details[0]["msg"].removeprefix("Invalid JSON: "))
-    return ValidationProblem([_error_detail(e, "") for e in details])
+    return ValidationProblem([_to_field_error(e, "") for e in details])
 
 
 def _malformed_body(why: str) -> Problem:
     return Problem("malformed_json", f"The body is not JSON: {why}.")
 
 
-def _error_detail(error: Mapping[str, Any], source: str) -> FieldError:
-    code, words = _ERROR_DETAILS.get(error["type"], ("malformed", "is not valid"))
+def _to_field_error(error: Mapping[str, Any], source: str) -> FieldError:
+    code, message = _ERROR_DETAILS.get(error["type"], ("malformed", "is not valid"))
     context = dict(error.get("ctx", {}))
     context["expected"] = str(context.get("expected")).replace(" or ", ", ")
-    return FieldError(_pointer(error["loc"], source), code, words.format(**context))
+    return FieldError(_pointer(error["loc"], source), code, message.format(**context))
 
 
 def _pointer(location: Sequence[int | str], source: str) -> str:

@@ -21,7 +21,7 @@ from chalicelib.kernel.storage.entity import Item, ItemKey
 _MAX_CACHED_KEYS: Final = 1000
 _records_by_digest: OrderedDict[str, ItemKey] = OrderedDict()
 _accepted_keys: OrderedDict[tuple[str, str], None] = OrderedDict()
-"""The API keys that this process accepted last, by digest of the secret and client address."""
+"""The API keys that this process accepted most recently, by digest of the secret and client address."""
 
 
 @dataclass
@@ -146,37 +146,39 @@ def _find_api_key(secret: str, ip: str) -> UnverifiedApiKey:
     return UnverifiedApiKey(_records_by_digest[digest], digest)
 
 
-def verify_api_key(holder: UnverifiedApiKey, item: Item | None, revocation: Item | None, ip: str) -> ApiKeyPrincipal:
+def verify_api_key(api_key: UnverifiedApiKey, item: Item | None, revocation: Item | None, ip: str) -> ApiKeyPrincipal:
     """Return the API key if its record is valid. Raises 401 if it has ended, 403 if the address is not allowed.
 
     Rejected requests count by secret and client network, and not for the key itself. `revocation`: the item at
     `revoked_keys_key`.
     """
     try:
-        principal = _validate_credential(holder, item, revocation, ip)
+        principal = _validate_credential(api_key, item, revocation, ip)
     except Problem:
-        holder.accepted = False
-        _accepted_keys.pop((holder.digest, ip), None)
-        request_quota.count_rejected_key(holder.digest, ip_networks.client_network(ip))
+        api_key.accepted = False
+        _accepted_keys.pop((api_key.digest, ip), None)
+        request_quota.count_rejected_key(api_key.digest, ip_networks.client_network(ip))
         raise
-    holder.accepted = True
-    _accepted_keys.pop((holder.digest, ip), None)
-    _accepted_keys[holder.digest, ip] = None
+    api_key.accepted = True
+    _accepted_keys.pop((api_key.digest, ip), None)
+    _accepted_keys[api_key.digest, ip] = None
     if len(_accepted_keys) > _MAX_CACHED_KEYS:
         _accepted_keys.popitem(last=False)
     return principal
 
 
-def _validate_credential(holder: UnverifiedApiKey, item: Item | None, ending: Item | None, ip: str) -> ApiKeyPrincipal:
+def _validate_credential(
+    api_key: UnverifiedApiKey, item: Item | None, revocation: Item | None, ip: str
+) -> ApiKeyPrincipal:
     record = Credential.from_item(item) if item else None
-    if record is None or holder.digest not in record.digests:
+    if record is None or api_key.digest not in record.digests:
         raise unauthenticated("The API key is unknown. It may have been rotated or removed.")
-    ends = record.digests[holder.digest]
-    revoked = record.status == "revoked" or record.id in (ending or {}).get("reasons", {})
-    if revoked or (ends is not None and ends <= now()):
+    expires_at = record.digests[api_key.digest]
+    revoked = record.status == "revoked" or record.id in (revocation or {}).get("reasons", {})
+    if revoked or (expires_at is not None and expires_at <= now()):
         raise unauthenticated("The API key was revoked. Create another one.", "api_key_revoked")
     if record.status == "expired":
         raise unauthenticated("The API key has expired. Create another one.", "api_key_expired")
     if record.allowed_ips and not ip_networks.is_in_networks(ip, record.allowed_ips):
         raise Problem("ip_not_allowed", f"This API key cannot be used from {ip}.")
-    return ApiKeyPrincipal(record, holder.record)
+    return ApiKeyPrincipal(record, api_key.record)

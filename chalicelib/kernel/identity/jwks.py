@@ -70,8 +70,8 @@ class IssuerKeys:
         self._refresh()
         if kid is not None and not self._has_key(kid):
             self._refetch_for(kid)
-        fitting = [key for key in self._keys if algorithm in algorithms_of(key) and kid in (None, key.key_id)]
-        return None if not fitting or (kid is None and len(fitting) > 1) else fitting[0]
+        matching = [key for key in self._keys if algorithm in algorithms_of(key) and kid in (None, key.key_id)]
+        return None if not matching or (kid is None and len(matching) > 1) else matching[0]
 
     def _refresh(self) -> None:
         if now_ms() >= self._next_fetch and self._fetching.acquire(blocking=not self._keys):
@@ -84,10 +84,10 @@ class IssuerKeys:
             raise unavailable("The keys of the token's issuer cannot be fetched.")
 
     def _refetch_for(self, kid: str) -> None:
-        seen = self._fetches
+        fetches_before = self._fetches
         with self._fetching:
             # Another thread may have fetched the set while this one waited.
-            if seen == self._fetches and not self._has_key(kid) and self._may_search():
+            if fetches_before == self._fetches and not self._has_key(kid) and self._may_search():
                 self._searches.append(now_ms())
                 self._fetch()
 
@@ -99,7 +99,7 @@ class IssuerKeys:
 
     def _fetch(self) -> None:
         try:
-            self._keys = _usable_keys(_load(self._source))
+            self._keys = _usable_keys(_load_key_set(self._source))
             self._next_fetch = now_ms() + _FRESH_MS
         except (OSError, HTTPException, ValueError, RecursionError) as error:
             log.warning("AUTH_JWKS could not be read, %d keys stay: %s", len(self._keys), error)
@@ -119,7 +119,7 @@ def issuer_keys(source: str) -> IssuerKeys:
     return IssuerKeys(source)
 
 
-def _load(source: str) -> bytes:
+def _load_key_set(source: str) -> bytes:
     scheme = urlsplit(source).scheme
     return _download(source) if scheme in {"http", "https"} else Path(source).read_bytes()
 
@@ -158,7 +158,7 @@ class _Download:
             self._connection.connect()
             # The connection drops its socket when the response ends.
             self._socket = self._connection.sock
-            self.content.set_result(_request(self._connection, self._path))
+            self.content.set_result(_request_body(self._connection, self._path))
         except Exception as error:  # noqa: BLE001 - re-raised in the waiting thread
             self.content.set_exception(error)
         finally:
@@ -171,7 +171,7 @@ class _Download:
                 self._socket.shutdown(socket.SHUT_RDWR)
 
 
-def _request(connection: HTTPConnection, path: str) -> bytes:
+def _request_body(connection: HTTPConnection, path: str) -> bytes:
     connection.request("GET", path, headers={"Accept": "application/json", "User-Agent": "atrium"})
     with closing(connection.getresponse()) as response:
         if response.status != _HTTP_OK:

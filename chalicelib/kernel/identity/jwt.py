@@ -40,10 +40,10 @@ MAX_LABEL_CHARACTERS: Final = 255
 _NumericDate = int | Annotated[float, Field(allow_inf_nan=False)]
 
 
-def _none_if_invalid(value: object, validated: ValidatorFunctionWrapHandler) -> object:
+def _none_if_invalid(value: object, validate: ValidatorFunctionWrapHandler) -> object:
     """Return the valid value, or None. An optional claim cannot make a token invalid."""
     try:
-        return validated(value)
+        return validate(value)
     except ValidationError:
         return None
 
@@ -119,8 +119,8 @@ class _Claims(BaseModel):
     def is_in(self, group: str) -> bool:
         """Return whether the issuer lists the user in a group. A single group can be a string."""
         return any(
-            group == named or (isinstance(named, list) and group in named)
-            for named in (self.groups, self.cognito_groups)
+            group == groups or (isinstance(groups, list) and group in groups)
+            for groups in (self.groups, self.cognito_groups)
         )
 
     @property
@@ -137,11 +137,13 @@ class _Claims(BaseModel):
         RFC 9068 puts the client's id in `sub`. Auth0 uses `gty` and an id that ends in `@clients`, Entra ID `idtyp`,
         Keycloak the name of the client's service account.
         """
-        clients = {client for client in (self.client_id, self.azp) if client}
+        client_ids = {client_id for client_id in (self.client_id, self.azp) if client_id}
         is_marked = self.gty == "client-credentials" or self.idtyp == "app"
-        subjects = clients | {f"{client}@clients" for client in clients}
-        accounts = {ascii_lower(f"service-account-{client}") for client in clients}
-        return is_marked or self.sub in subjects or ascii_lower(self.preferred_username or "") in accounts
+        client_subjects = client_ids | {f"{client_id}@clients" for client_id in client_ids}
+        service_accounts = {ascii_lower(f"service-account-{client_id}") for client_id in client_ids}
+        return (
+            is_marked or self.sub in client_subjects or ascii_lower(self.preferred_username or "") in service_accounts
+        )
 
 
 def verify_token(token: str) -> User:
@@ -161,11 +163,11 @@ def verify_token(token: str) -> User:
         raise unauthenticated(
             "Tokens of users are not accepted here: AUTH_JWKS, AUTH_ISSUER and AUTH_AUDIENCE are not set."
         )
-    kid, algorithm = _header(token)
+    kid, algorithm = _parse_header(token)
     key = issuer_keys(settings().auth_jwks).find(kid, algorithm)
     if key is None:
         raise unauthenticated("The token is not signed with a key of the issuer that fits its algorithm.")
-    claims = _claims(token, key, settings().auth_issuer)
+    claims = _verified_claims(token, key, settings().auth_issuer)
     _check_time(claims)
     _check_audience(claims)
     _check_type(claims)
@@ -173,7 +175,7 @@ def verify_token(token: str) -> User:
 
 
 @lru_cache(_MAX_CACHED_TOKENS)
-def _header(token: str) -> tuple[str | None, str]:
+def _parse_header(token: str) -> tuple[str | None, str]:
     """Return the token's key id and algorithm, which are not verified yet."""
     from jwt import PyJWTError, get_unverified_header
 
@@ -189,14 +191,14 @@ def _header(token: str) -> tuple[str | None, str]:
         raise unauthenticated("The token's header requires unsupported extensions.")
     if header.get("alg") not in ALGORITHMS:
         raise unauthenticated(f"The token's algorithm is not one of {', '.join(ALGORITHMS)}.")
-    kind = header.get("typ", TOKEN_TYPES[0])
-    if not isinstance(kind, str) or ascii_lower(kind).removeprefix("application/") not in TOKEN_TYPES:
+    token_type = header.get("typ", TOKEN_TYPES[0])
+    if not isinstance(token_type, str) or ascii_lower(token_type).removeprefix("application/") not in TOKEN_TYPES:
         raise unauthenticated("The token is not an access token: its header `typ` is neither `JWT` nor `at+jwt`.")
     return header.get("kid"), header["alg"]
 
 
 @lru_cache(_MAX_CACHED_TOKENS)
-def _claims(token: str, key: "PyJWK", issuer: str) -> _Claims:
+def _verified_claims(token: str, key: "PyJWK", issuer: str) -> _Claims:
     """Return the signed claims. The result is cached, since it does not change while the key is valid."""
     import jwt
 
@@ -220,8 +222,8 @@ def _claims(token: str, key: "PyJWK", issuer: str) -> _Claims:
     except jwt.PyJWTError as error:
         raise unauthenticated(_describe_error(error)) from None
     except ValidationError as error:
-        wrong = ", ".join(sorted({str(each["loc"][0]) for each in error.errors()}))
-        raise unauthenticated(f"The token has claims that are missing or not valid: {wrong}.") from None
+        invalid_names = ", ".join(sorted({str(each["loc"][0]) for each in error.errors()}))
+        raise unauthenticated(f"The token has claims that are missing or not valid: {invalid_names}.") from None
 
 
 def _check_time(claims: _Claims) -> None:

@@ -26,8 +26,8 @@ def note_last_used(principal: Principal) -> None:
 
 
 def _write(key: ItemKey, minute: str) -> None:
-    used = ItemUpdate(key, set={"last_used_at": minute}).write("attribute_exists(#pk)")
+    update = ItemUpdate(key, set={"last_used_at": minute}).write("attribute_exists(#pk)")
     try:
-        table.write_transaction([used])
+        table.write_transaction([update])
     except (TransactionCancelled, Problem):
         _written_minutes.clear()  # The next request retries.

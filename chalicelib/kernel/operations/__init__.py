@@ -1,1 +1,1 @@
-"""How an operation is declared: its route, its access rule and what it returns."""
+"""Declaration of operations: routes, access rules and results."""

@@ -25,11 +25,11 @@ class Caller(StrEnum):
 
 @dataclass(frozen=True)
 class DescendantRule:
-    """A kind of container below the one of the request where the role may be held instead.
+    """A type of containers below the one of the request in which the caller can have the required role instead.
 
-    It applies to records of such a container. The record in the path says which container, or the query does;
-    otherwise it is every one that the caller is a member of. The kind of membership is given by its name, because its
-    class belongs to a feature that may depend on the one with the rule.
+    The container is that of the record in the path, or the one in the query. Without either, all containers of the type
+    that the caller is a member of are considered. The type of memberships is given by its kind, because its class
+    belongs to a feature that may depend on the feature with the rule.
     """
 
     membership_kind: str
@@ -47,18 +47,19 @@ class DescendantRule:
 
 @dataclass(frozen=True)
 class RequireRole:
-    """Callers need a role, or one above it, at a container.
+    """Callers need a role, or one above it, in a container.
 
-    Without a role, every user may call the operation, which decides itself what they see.
+    Without a role, every user may call the operation. The operation itself decides what they see.
 
     The path contains the container's id or, with `by_slug`, its slug. With `in_body` the body contains the id. With
     `via_record` the path contains the id of a record from which the container is found. `role_at` is the type of the
-    ancestor at which the role is required instead.
+    ancestor in which the role is required instead.
 
     `if_published` opens the operation to everybody once the container is published. `public_label` opens it to
-    everybody at any time, without a credential too; it is the word that documents that, and the operation decides what
-    they see. `restore_body` is the body with which the owner can reach a container that waits for its purge, and is
-    *not found* otherwise. `allow_descendant_role` names containers further down where the role suffices too.
+    everybody at any time, also without a credential. Its value documents the rule, and the operation itself decides
+    what callers see. `restore_body` is the request body that restores a deleted container: with it the owner can access
+    the container, which otherwise is *not found*. `allow_descendant_role` names a type of containers further down in
+    which the role is sufficient, too.
     """
 
     container_type: type[Container]
@@ -74,7 +75,7 @@ class RequireRole:
 
     @property
     def parameter(self) -> str:
-        """Path parameter of the container or, with `in_body`, the one that its type has elsewhere."""
+        """Path parameter of the container. With `in_body`, it is the one of other operations."""
         if self.via_record:
             return self.via_record.parameter
         return "slug" if self.by_slug else self.container_type.parameter
@@ -86,24 +87,24 @@ class RequireRole:
 
     @property
     def role_scope(self) -> type[Container]:
-        """Type of the container at which the role is required."""
+        """Type of the container in which the role is required."""
         return self.role_at or self.container_type
 
     @property
     def label(self) -> str:
-        """The rule as a word, such as `organization:admin`."""
+        """The rule in short form, such as `organization:admin`."""
         if self.public_label:
             return self.public_label
-        word = f"{self.role_scope.kind}:{self.role}" if self.role else Caller.USER.value
-        return f"published|{word}" if self.if_published else word
+        label = f"{self.role_scope.kind}:{self.role}" if self.role else Caller.USER.value
+        return f"published|{label}" if self.if_published else label
 
 
 @dataclass(frozen=True)
 class RequireRecordToken:
     """Callers need a signed token of the record in the path, in the header `header`.
 
-    A credential adds nothing to that. Without a record in the path the token may be omitted. `label` is the rule as a
-    word. `verify` returns the id of the token's record, and raises Problem 401 if the token is not valid.
+    A credential is neither needed nor considered. Without a record in the path, the token may be omitted. `label`: the
+    rule in short form. `verify` returns the id of the token's record, and raises Problem 401 if the token is not valid.
     """
 
     label: str

@@ -1,4 +1,4 @@
-"""Operation: one thing that a caller can ask for. Its decorator, signature and docstring are its contract."""
+"""Operations of the API. The decorator, signature and docstring of the function define the contract."""
 
 import inspect
 import re
@@ -24,28 +24,28 @@ CREATED, ACCEPTED, OK, NO_CONTENT = 201, 202, 200, 204
 
 @dataclass(frozen=True)
 class Operation:
-    """An operation of the interface: one thing that a caller can ask for.
+    """An operation of the API: a method and a path.
 
-    `emits` lists the events that it can emit, the usual one first. `collection_path` is the path below which a created
-    record is found, if that is not the path of the operation.
+    `emits`: the events that it can emit, the usual one first. `collection_path`: the path below which a created record
+    is found, if that is not the path of the operation.
 
-    Reads: `prefetch` returns the keys of items that the request refers to beside its path. They are read in the same
-    round trip as the items that decide access; the ids of the container are among the parameters if they are known by
-    then. `prefetch_for_user` does the same for a caller who is a user. `subject_user_param` is the path parameter, or
-    the field of the path's record, with the id of another user whose memberships are loaded too.
+    Reads: `prefetch` returns the keys of further items that the operation needs. They are read in the same round trip
+    as the items that decide about access. The request's parameters include the ids of the container if they are known
+    by then. `prefetch_for_user` does the same for a caller who is a user. `subject_user_param` is the path parameter,
+    or the field of the path's record, with the id of another user whose memberships are loaded, too.
 
     Access: `allows_api_keys` says whether API keys may call an operation that is open to every user. `extra_check` runs
     after the access rule with the caller's access, and raises Problem 403 or 404. `grants_access` marks operations that
-    can give somebody access, by changes of records that `gives_access`: their transaction fails if the caller's rights
-    end, or the container closes, between the check and the commit.
+    can give somebody access, by changing records whose type has `gives_access`. Their transaction fails if the caller's
+    rights are revoked, or the container is deleted, between the check and the commit.
 
-    Answers: `existing_status` is the status if the record to create exists already. `list_metadata` is the model of the
-    metadata of a list, `has_etag` says whether a page of it has an entity tag. `cache_control` is the `Cache-Control`
-    header. `alternative` is what to request instead if an answer is too large to be sent.
+    Responses: `existing_status` is the status if the record to create exists already. `list_metadata` is the model of
+    the metadata of a list. `has_etag`: whether a page of the list has an entity tag. `cache_control` is the
+    `Cache-Control` header. `alternative` is the advice on what to request instead if a response is too large.
 
-    `has_external_effects` marks operations that act before the commit, such as sending a message: a condition that does
-    not hold prevents that. `rate_limits` bound how often callers may use it. `accepts_form` allows the body to be an
-    HTML form.
+    `has_external_effects` marks operations with effects before the commit, such as sending a message. If a precondition
+    fails, these effects do not happen. `rate_limits` limit how often callers can use the operation. `accepts_form`
+    allows the body to be an HTML form.
     """
 
     group: str
@@ -103,23 +103,23 @@ class Operation:
 
     @property
     def is_conditional(self) -> bool:
-        """Whether it honours `If-Match`: true of every change of an existing record or container.
+        """Whether it supports `If-Match`, as all changes of an existing record or container do.
 
-        A GET changes nothing, although it may emit an event that it was made.
+        A GET changes nothing, although it may emit an event.
         """
         changes = self.mutates and (self.returns_target or not self.creates) and self.method != "GET"
         return changes and bool(self.records or isinstance(self.access, RequireRole))
 
     @property
     def returns_target(self) -> bool:
-        """Whether it returns the record in its path, so that nothing is created."""
+        """Whether it returns the record in its path instead of a new one."""
         return self.response_model is not None and any(
             record.output_model is self.response_model for record in self.records.values()
         )
 
     @property
     def access_label(self) -> str:
-        """The access rule as a word, such as `public`, `user` or `organization:admin`."""
+        """The access rule in short form, such as `public`, `user` or `organization:admin`."""
         return self.access.value if isinstance(self.access, Caller) else self.access.label
 
     @property
@@ -169,29 +169,39 @@ class Operation:
     def _signature(self) -> inspect.Signature:
         return inspect.signature(self.function)
 
-    def _annotated(self, base: type) -> dict[str, type]:
-        annotations = {name: _without_none(p.annotation) for name, p in self._signature.parameters.items()}
-        return {name: kind for name, kind in annotations.items() if isinstance(kind, type) and issubclass(kind, base)}
+    def _parameters_of_type(self, base: type) -> dict[str, type]:
+        annotations = {
+            name: _without_none(parameter.annotation) for name, parameter in self._signature.parameters.items()
+        }
+        return {
+            name: annotation
+            for name, annotation in annotations.items()
+            if isinstance(annotation, type) and issubclass(annotation, base)
+        }
 
     @cached_property
     def body(self) -> type[Input] | None:
         """The model of the request body, if there is one."""
-        return next(iter(self._annotated(Input).values()), None)
+        return next(iter(self._parameters_of_type(Input).values()), None)
 
     @cached_property
     def query(self) -> type[Query] | None:
         """The model of the query, if there is one."""
-        return next(iter(self._annotated(Query).values()), None)
+        return next(iter(self._parameters_of_type(Query).values()), None)
 
     @cached_property
     def records(self) -> Mapping[str, type[Entity]]:
         """Types of the records in the path, without the container, by the function's parameter."""
-        return {name: entity for name, entity in self._annotated(Entity).items() if name != self.container_argument}
+        return {
+            name: entity for name, entity in self._parameters_of_type(Entity).items() if name != self.container_argument
+        }
 
     @cached_property
     def optional_records(self) -> frozenset[str]:
         """Parameters of records that may be missing. They are None then."""
-        return frozenset(n for n in self.records if not isinstance(self._signature.parameters[n].annotation, type))
+        return frozenset(
+            name for name in self.records if not isinstance(self._signature.parameters[name].annotation, type)
+        )
 
     @cached_property
     def container_argument(self) -> str | None:
@@ -199,7 +209,12 @@ class Operation:
         if not isinstance(self.access, RequireRole):
             return None
         return next(
-            (n for n, entity in self._annotated(Container).items() if entity is self.access.container_type), None
+            (
+                name
+                for name, entity in self._parameters_of_type(Container).items()
+                if entity is self.access.container_type
+            ),
+            None,
         )
 
     @cached_property

@@ -1,4 +1,4 @@
-"""What an operation's function can return beside a model: a page of a list, a redirect, or a raw response."""
+"""Results of an operation's function other than a model: a page of a list, a redirect, or a raw response."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -39,8 +39,8 @@ class Redirect:
 class ListPage(Generic[T]):
     """One page of a list, and the cursor of the next page, if there is one.
 
-    Items that are bytes are JSON, and sent as they are. `metadata` is sent beside the items by operations that declare
-    `list_metadata`.
+    Items that are bytes are JSON, and sent as they are. `metadata` is sent in addition to the items by operations that
+    declare `list_metadata`.
     """
 
     items: list[T] | list[bytes]

@@ -57,9 +57,9 @@ class RouteGroup:
     ) -> Callable[[Callable[..., Any]], Operation]:
         # None of these has a default, so a forgotten permission or event fails at import.
         events = (emits,) if isinstance(emits, str) else emits or ()
-        for word, grammar in [(event, _EVENT) for event in events] + ([(scope, _SCOPE)] if scope else []):
-            if not grammar.fullmatch(word):
-                raise ValueError(f"{method} {path}: {word!r} is not well-formed")
+        for name, pattern in [(event, _EVENT) for event in events] + ([(scope, _SCOPE)] if scope else []):
+            if not pattern.fullmatch(name):
+                raise ValueError(f"{method} {path}: {name!r} is not well-formed")
 
         def declare(function: Callable[..., Any]) -> Operation:
             operation = Operation(self.name, method, path, function, access, scope, events, success, **options)

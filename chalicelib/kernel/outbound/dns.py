@@ -16,16 +16,18 @@ if TYPE_CHECKING:
 RecordType = Literal["A", "AAAA", "CNAME", "TXT"]
 
 NO_SUCH_NAME: Final[list[str]] = []
-"""The result if DNS says that the name does not exist (NXDOMAIN): this very list, which stays empty."""
+"""The result if the name does not exist (NXDOMAIN). Compare with `is`, because a name without records also has []."""
 
 _ATTEMPT_SECONDS: Final = 1.0
 
 
 class DnsError(Exception):
-    """The query failed. `timed_out` tells whether the servers did not respond in time."""
+    """The query failed. `timed_out`: whether the servers did not respond in time."""
 
     def __init__(self, *, timed_out: bool) -> None:
-        super().__init__("no answer in time" if timed_out else "no answer that says something")
+        super().__init__(
+            "the DNS servers did not respond in time" if timed_out else "the DNS servers returned an error"
+        )
         self.timed_out = timed_out
 
 

@@ -63,7 +63,7 @@ _current_exchange: ContextVar[Exchange] = ContextVar("exchange")
 
 @contextmanager
 def guarded_exchange(seconds: float) -> Iterator[Exchange]:
-    """Limit the duration of all requests of the pool within the block, in this thread."""
+    """Set the deadline of all requests that use the pool within the block, in this thread."""
     exchange = Exchange(deadline=monotonic() + seconds)
     token = _current_exchange.set(exchange)
     try:
@@ -99,7 +99,7 @@ def _pool() -> httpcore.ConnectionPool:
 class _Network(httpcore.NetworkBackend):
     """Connects to permitted addresses. The exchange's deadline replaces httpcore's time-outs."""
 
-    def connect_tcp(self, host: str, port: int, *_: Any, **_words: Any) -> httpcore.NetworkStream:
+    def connect_tcp(self, host: str, port: int, *_: Any, **_options: Any) -> httpcore.NetworkStream:
         exchange = _current_exchange.get()
         exchange.connected = True
         deadline = min(exchange.deadline, monotonic() + CONNECT_SECONDS)
@@ -107,13 +107,13 @@ class _Network(httpcore.NetworkBackend):
 
 
 class _Stream(httpcore.NetworkStream):
-    """A connection. `until`: the deadline for its setup, including TLS."""
+    """A connection. `setup_deadline`: the deadline for opening it, including TLS."""
 
-    def __init__(self, connection: socket.socket, until: float) -> None:
+    def __init__(self, connection: socket.socket, setup_deadline: float) -> None:
         self._connection = connection
-        self._until = until
+        self._setup_deadline = setup_deadline
 
-    def read(self, max_bytes: int, *_: Any, **_words: Any) -> bytes:
+    def read(self, max_bytes: int, *_: Any, **_options: Any) -> bytes:
         exchange = _current_exchange.get()
         try:
             self._connection.settimeout(_seconds_left(exchange.deadline))
@@ -125,7 +125,7 @@ class _Stream(httpcore.NetworkStream):
         exchange.received_bytes += len(data)
         return data
 
-    def write(self, buffer: bytes, *_: Any, **_words: Any) -> None:
+    def write(self, buffer: bytes, *_: Any, **_options: Any) -> None:
         rest = memoryview(buffer)
         try:
             while rest:
@@ -143,11 +143,13 @@ class _Stream(httpcore.NetworkStream):
         self._connection.close()
 
     def start_tls(
-        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, *_: Any, **_words: Any
+        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, *_: Any, **_options: Any
     ) -> httpcore.NetworkStream:
         try:
-            self._connection.settimeout(_seconds_left(self._until))
-            return _Stream(ssl_context.wrap_socket(self._connection, server_hostname=server_hostname), self._until)
+            self._connection.settimeout(_seconds_left(self._setup_deadline))
+            return _Stream(
+                ssl_context.wrap_socket(self._connection, server_hostname=server_hostname), self._setup_deadline
+            )
         except OSError as error:
             self.close()
             raise _tls_error(error) from error
@@ -162,10 +164,10 @@ class _Stream(httpcore.NetworkStream):
 
 def _seconds_left(deadline: float) -> float:
     """Return the seconds until the deadline. Raises TimeoutError if it has passed."""
-    left = deadline - monotonic()
-    if left <= 0:
+    seconds = deadline - monotonic()
+    if seconds <= 0:
         raise TimeoutError
-    return left
+    return seconds
 
 
 def _resolve_allowed(host: str, deadline: float) -> list[str]:
@@ -187,9 +189,9 @@ def _connect(candidates: list[str], port: int, deadline: float) -> socket.socket
     failures: list[OSError] = []
     for attempt, address in enumerate(candidates):
         try:
-            left = _seconds_left(deadline)
-            share = max(left / (len(candidates) - attempt), min(left, _MIN_ATTEMPT_SECONDS))
-            return _open_socket(address, port, share)
+            seconds_left = _seconds_left(deadline)
+            attempt_seconds = max(seconds_left / (len(candidates) - attempt), min(seconds_left, _MIN_ATTEMPT_SECONDS))
+            return _open_socket(address, port, attempt_seconds)
         except OSError as error:
             failures.append(error)
     failure = next((failure for failure in failures if isinstance(failure, TimeoutError)), failures[0])

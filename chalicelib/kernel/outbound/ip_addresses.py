@@ -50,7 +50,7 @@ _SPECIAL_IPV6: Final = tuple(
         ),
     )
 )
-"""The part of IANA's IPv6 Special-Purpose Address Registry in it, such as Teredo, 6to4 and documentation."""
+"""Special-purpose networks within the global unicast addresses (IANA), such as Teredo, 6to4 and documentation."""
 
 NOT_PUBLIC: Final = "an address that is not public"
 _LOOPBACK: Final = ("127.0.0.1", "::1")
@@ -87,7 +87,7 @@ def is_public(address: str) -> bool:
 
 
 def mask_private_address(address: str) -> str:
-    """Return an address that callers may see. Private addresses would disclose the service's network.
+    """Return an address that callers may see, or `NOT_PUBLIC`. Private ones would disclose the service's network.
 
     On the local stage, loopback addresses are shown as well.
     """
@@ -115,9 +115,11 @@ def _query_addresses(host: str, deadline: float) -> list[str]:
     addresses: list[str] = []
     timed_out = no_such_name = False
     for record_type in _RECORD_TYPES:
-        left = deadline - monotonic()
+        seconds_left = deadline - monotonic()
         try:
-            records = dns.query_dns(host, record_type, min(left, _SECOND_QUERY_SECONDS) if addresses else left)
+            records = dns.query_dns(
+                host, record_type, min(seconds_left, _SECOND_QUERY_SECONDS) if addresses else seconds_left
+            )
             addresses += records
             no_such_name = no_such_name or records is dns.NO_SUCH_NAME
         except dns.DnsError as error:

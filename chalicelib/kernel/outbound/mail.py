@@ -88,9 +88,9 @@ def send_email(recipient: str, email: Email, *, unsubscribe_url: str | None = No
         raise unavailable("The mail service is not available at the moment.") from error
 
 
-def _render(template: str, form: str, words: dict[str, str | None]) -> Any:
-    layout = f"kernel/outbound/mail.{form}.jinja"
-    return _environment(html=form == "html").get_template(template).make_module({**words, "layout": layout})
+def _render(template: str, text_format: str, values: dict[str, str | None]) -> Any:
+    layout = f"kernel/outbound/mail.{text_format}.jinja"
+    return _environment(html=text_format == "html").get_template(template).make_module({**values, "layout": layout})
 
 
 @cache
@@ -117,8 +117,8 @@ def _format_time(timestamp: str) -> str:
 def _sanitize(text: str) -> str:
     """Return the text without control characters and direction marks. Line breaks stay."""
     lines = "\n".join(text.splitlines())
-    shown = "".join(c if c == "\n" or unicodedata.category(c) != "Cc" else " " for c in lines)
-    return shown.translate(_DIRECTION_MARKS)
+    printable = "".join(c if c == "\n" or unicodedata.category(c) != "Cc" else " " for c in lines)
+    return printable.translate(_DIRECTION_MARKS)
 
 
 def _one_line(text: str) -> str:

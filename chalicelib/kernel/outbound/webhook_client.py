@@ -57,7 +57,7 @@ def post_webhook(url: str, body: bytes, headers: Mapping[str, str], seconds: flo
 
     from chalicelib.kernel.outbound.egress import Unreachable, guarded_exchange
 
-    started = monotonic()
+    started_at = monotonic()
     time_limit = TOTAL_SECONDS if seconds is None else seconds
     response: WebhookResponse
     earlier_attempts: list[WebhookResponse] = []
@@ -70,8 +70,8 @@ def post_webhook(url: str, body: bytes, headers: Mapping[str, str], seconds: flo
             response = _failure(f"The server did not respond within {time_limit:g} s.", timed_out=True)
         except (NetworkError, RemoteProtocolError):
             response = _failure(_INVALID_RESPONSE_ERROR if exchange.received_bytes else _CLOSED_ERROR)
-    took_ms = round((monotonic() - started) * 1000) - sum(each.duration_ms for each in earlier_attempts)
-    return replace(response, duration_ms=max(took_ms, 0), earlier_attempts=tuple(earlier_attempts))
+    duration_ms = round((monotonic() - started_at) * 1000) - sum(each.duration_ms for each in earlier_attempts)
+    return replace(response, duration_ms=max(duration_ms, 0), earlier_attempts=tuple(earlier_attempts))
 
 
 def _send(
@@ -85,7 +85,7 @@ def _send(
     from httpcore import NetworkError, RemoteProtocolError
 
     while True:
-        started, exchange.sent_bytes = monotonic(), 0
+        started_at, exchange.sent_bytes = monotonic(), 0
         try:
             return _send_once(url, body, headers)
         except (NetworkError, RemoteProtocolError):
@@ -93,7 +93,7 @@ def _send(
                 raise
             if exchange.sent_bytes:
                 earlier_attempts.append(
-                    replace(_failure(_CLOSED_ERROR), duration_ms=round((monotonic() - started) * 1000))
+                    replace(_failure(_CLOSED_ERROR), duration_ms=round((monotonic() - started_at) * 1000))
                 )
 
 
@@ -105,25 +105,25 @@ def _send_once(url: str, body: bytes, headers: Mapping[str, str]) -> WebhookResp
     with get_pool().stream("POST", url, headers=all_headers, content=body) as response:
         response_headers = {name.lower(): value.decode("latin-1") for name, value in reversed(response.headers)}
         retry_after = parse_retry_after(response_headers.get(b"retry-after", ""))
-        read, timed_out = _read_beginning(response)
-        return WebhookResponse(response.status, None, _text(read), 0, retry_after, timed_out)
+        beginning, timed_out = _read_beginning(response)
+        return WebhookResponse(response.status, None, _text(beginning), 0, retry_after, timed_out)
 
 
 def _read_beginning(response: "Response") -> tuple[bytes, bool]:
     """Return the beginning of a response, and whether reading it timed out. A truncated response counts."""
     from httpcore import NetworkError, RemoteProtocolError, TimeoutException
 
-    read = b""
+    content = b""
     try:
         for part in response.iter_stream():
-            read += part
-            if len(read) >= MAX_BODY_BYTES:
+            content += part
+            if len(content) >= MAX_BODY_BYTES:
                 break
     except TimeoutException:
-        return read, True
+        return content, True
     except (NetworkError, RemoteProtocolError):
         pass
-    return read[:MAX_BODY_BYTES], False
+    return content[:MAX_BODY_BYTES], False
 
 
 def _text(data: bytes) -> str:

@@ -101,8 +101,8 @@ def _check_stage(scheme: str, port: str) -> None:
 def _check_host(host: str) -> None:
     if settings().webhook_allow_private:
         return
-    literal = ":" in host or _NUMBER.fullmatch(host)
-    if not is_public(host) if literal else is_local_name(host) or "." not in host:
+    is_literal = ":" in host or _NUMBER.fullmatch(host)
+    if not is_public(host) if is_literal else is_local_name(host) or "." not in host:
         raise ValueError(f"must have a public address, which {host} is not")
 
 

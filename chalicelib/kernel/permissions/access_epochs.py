@@ -90,8 +90,8 @@ def log_from_partition(pk: str) -> str:
 class Epoch:
     """An epoch that was read. `value` is None if nothing was lowered recently; `since` is when it was set.
 
-    `closing`: the time until which nobody checks the epoch, because a transaction is about to change it and needs all
-    shards at once.
+    `closing`: the time until which no request checks the epoch, because a transaction is about to change it and needs
+    all shards at once.
     """
 
     subject: Subject
@@ -117,7 +117,7 @@ class Epoch:
         return Write("ConditionCheck", key, condition=condition, names=["epoch"], values=values or None)
 
     def renewal_writes(self) -> list[Write]:
-        """Return the writes that set a new epoch in all shards, on condition that it is unchanged."""
+        """Return the writes that set a new epoch in all shards, on condition that the present one is unchanged."""
         condition, values = self._unchanged_condition()
         return [
             Write(
@@ -136,19 +136,20 @@ def epoch_writes(epochs: Mapping[Subject, Epoch], lowered: Iterable[Subject]) ->
     """Return the checks of epochs, and the writes that set new epochs for subjects whose rights are lowered."""
     subjects = {*lowered}
     renewals = [
-        epochs[each].renewal_writes() if each in epochs else _unconditional_renewal(each) for each in sorted(subjects)
+        epochs[each].renewal_writes() if each in epochs else _unconditional_renewal_writes(each)
+        for each in sorted(subjects)
     ]
     checks = [epoch.condition_write() for subject, epoch in epochs.items() if subject not in subjects]
     return [*checks, *(write for renewal in renewals for write in renewal)]
 
 
-def _unconditional_renewal(subject: Subject) -> list[Write]:
+def _unconditional_renewal_writes(subject: Subject) -> list[Write]:
     return [Write("Put", (item["pk"], item["sk"]), item=item) for item in _new_shards(subject)]
 
 
 def _new_shards(subject: Subject) -> Iterator[Item]:
-    new = {"epoch": secrets.token_hex(8), "since": now(), "ttl": _ttl()}
-    return ({"pk": pk, "sk": sk, **new} for pk, sk in subject.shards)
+    attributes = {"epoch": secrets.token_hex(8), "since": now(), "ttl": _ttl()}
+    return ({"pk": pk, "sk": sk, **attributes} for pk, sk in subject.shards)
 
 
 def _ttl() -> int:
@@ -160,15 +161,15 @@ def lowered_subjects(changes: Iterable[tuple[Entity | None, Entity | None]]) -> 
     subjects = {
         Subject(log_partition(record.log), subject_id)
         for before, changed in changes
-        if (subject_id := subjects_lowered_by(before, changed)) and (record := before or changed)
+        if (subject_id := lowered_subject_id(before, changed)) and (record := before or changed)
     }
     for pk in {subject.pk for subject in subjects}:
-        if len(many := {subject for subject in subjects if subject.pk == pk}) > MAX_SUBJECTS:
-            subjects = subjects - many | {Subject(pk, EVERYONE)}
+        if len(subjects_of_organization := {subject for subject in subjects if subject.pk == pk}) > MAX_SUBJECTS:
+            subjects = subjects - subjects_of_organization | {Subject(pk, EVERYONE)}
     return subjects
 
 
-def subjects_lowered_by(before: Entity | None, changed: Entity | None) -> str | None:
+def lowered_subject_id(before: Entity | None, changed: Entity | None) -> str | None:
     """Return the id of the subject whose rights a change of a record lowers, `EVERYONE`, or None."""
     if changed and changed is not before and changed.ends_access:
         return EVERYONE
@@ -192,10 +193,13 @@ def unfenced_record_kinds(
 ) -> set[str]:
     """Return the kinds of records that grant access and change without a check of these epochs.
 
-    A container created in the same transaction needs no check, nor do the service's own notes on a record.
+    Records of an organization that is created in the same transaction need no check. Neither do internal updates, which
+    do not change the version.
     """
     new_logs = {
-        changed.log for before, changed in changes if isinstance(changed, Container) and _is_new_root(before, changed)
+        changed.log
+        for before, changed in changes
+        if isinstance(changed, Container) and _is_new_organization(before, changed)
     }
     granting_records = [
         record
@@ -211,19 +215,19 @@ def unfenced_record_kinds(
     }
 
 
-def _is_new_root(before: Entity | None, changed: Container) -> bool:
+def _is_new_organization(before: Entity | None, changed: Container) -> bool:
     return before is None and changed.parent_type is None
 
 
 def _allows_as_much(before: Credential, changed: Credential) -> bool:
     fields = ("scopes", "revoked_at", "expires_at", "allowed_ips")
-    as_before = all(getattr(before, name) == getattr(changed, name) for name in fields)
-    return as_before and _is_live(before) <= _is_live(changed)
+    is_unchanged = all(getattr(before, name) == getattr(changed, name) for name in fields)
+    return is_unchanged and _live_digests(before) <= _live_digests(changed)
 
 
-def _is_live(credential: Credential) -> set[str]:
+def _live_digests(credential: Credential) -> set[str]:
     timestamp = now()
-    return {digest for digest, ends in credential.digests.items() if ends is None or ends > timestamp}
+    return {digest for digest, expires_at in credential.digests.items() if expires_at is None or expires_at > timestamp}
 
 
 def close_epochs(subjects: Iterable[Subject]) -> None:
@@ -232,8 +236,8 @@ def close_epochs(subjects: Iterable[Subject]) -> None:
     It is optional: it only prevents conflicts with the transaction that sets the new epochs.
     """
     closing_until = after(now(), seconds=_CLOSING_SECONDS)
-    marks = [each.closing_mark_key for each in sorted(subjects)]
-    items = [{"pk": pk, "sk": sk, "until": closing_until, "ttl": _ttl()} for pk, sk in marks]
+    keys = [each.closing_mark_key for each in sorted(subjects)]
+    items = [{"pk": pk, "sk": sk, "until": closing_until, "ttl": _ttl()} for pk, sk in keys]
     with suppress(TransactionCancelled):
-        if marks:
-            table.write_transaction([Write("Put", key, item=item) for key, item in zip(marks, items, strict=True)])
+        if keys:
+            table.write_transaction([Write("Put", key, item=item) for key, item in zip(keys, items, strict=True)])

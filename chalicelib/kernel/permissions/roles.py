@@ -40,23 +40,23 @@ def all_scopes() -> tuple[str, ...]:
 
 def expand_scopes(scopes: Iterable[str]) -> frozenset[str]:
     """Return the scopes with all scopes that they imply."""
-    held = set(scopes)
+    expanded = set(scopes)
     for scope in scopes:
         if scope in GENERAL_SCOPES:
-            held.update(GENERAL_SCOPES[: GENERAL_SCOPES.index(scope) + 1])
+            expanded.update(GENERAL_SCOPES[: GENERAL_SCOPES.index(scope) + 1])
         elif scope.endswith(":write"):
-            held.add(scope.removesuffix("write") + "read")
-    if "admin" in held:
-        held.update(all_scopes())
-    return frozenset(held)
+            expanded.add(scope.removesuffix("write") + "read")
+    if "admin" in expanded:
+        expanded.update(all_scopes())
+    return frozenset(expanded)
 
 
 def role_for_scopes(scopes: Iterable[str]) -> Role:
     """Return the role that an API key has by its scopes: `admin` admin, `write` editor, otherwise member."""
-    held = expand_scopes(scopes)
-    if "admin" in held:
+    expanded = expand_scopes(scopes)
+    if "admin" in expanded:
         return Role.ADMIN
-    return Role.EDITOR if "write" in held else Role.MEMBER
+    return Role.EDITOR if "write" in expanded else Role.MEMBER
 
 
 def readable_areas(scopes: Iterable[str] | None) -> list[str] | None:
@@ -64,11 +64,13 @@ def readable_areas(scopes: Iterable[str] | None) -> list[str] | None:
 
     `scopes` is None for a user, who must be an admin. `read` and `write` read the areas that are open to all members.
     """
-    held = expand_scopes(scopes) if scopes is not None else {"admin"}
-    if "admin" in held:
+    expanded = expand_scopes(scopes) if scopes is not None else {"admin"}
+    if "admin" in expanded:
         return None
     return [
-        area.name for area in scope_areas() if f"{area.name}:read" in held or ("read" in held and area.members_read_all)
+        area.name
+        for area in scope_areas()
+        if f"{area.name}:read" in expanded or ("read" in expanded and area.members_read_all)
     ]
 
 
@@ -83,18 +85,18 @@ def scopes_allow(scopes: Iterable[str], scope: str, needed: Role) -> bool:
     The scope of an area permits its operations for any role. `read` and `write` permit those up to member and editor.
     The others need `admin`.
     """
-    held = expand_scopes(scopes)
-    if scope in held:
+    expanded = expand_scopes(scopes)
+    if scope in expanded:
         return True
     if scope.endswith(":read") and needed == Role.MEMBER:
-        return "read" in held
-    return Role.EDITOR.includes(needed) and "write" in held
+        return "read" in expanded
+    return Role.EDITOR.includes(needed) and "write" in expanded
 
 
-def ungrantable_scopes(scopes: Iterable[str], held: Iterable[str]) -> list[str]:
-    """Return, in order, the scopes that a holder of `held` cannot grant.
+def ungrantable_scopes(scopes: Iterable[str], holder_scopes: Iterable[str]) -> list[str]:
+    """Return, in order, the scopes that a principal with `holder_scopes` cannot grant.
 
     `write` does not include the scopes of areas, which permit operations of admins.
     """
-    grantable = expand_scopes(held)
-    return [scope for scope in scopes if scope not in grantable]
+    grantable_scopes = expand_scopes(holder_scopes)
+    return [scope for scope in scopes if scope not in grantable_scopes]

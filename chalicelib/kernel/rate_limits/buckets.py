@@ -92,7 +92,7 @@ class RateLimitState:
     def headers(self) -> Mapping[str, str]:
         """Return the response headers, with the current request counted."""
         rate_limit = self.rate_limit
-        return _headers(
+        return _rate_limit_headers(
             rate_limit.name,
             rate_limit.limit,
             rate_limit.seconds,
@@ -144,19 +144,24 @@ def subject_digest(subject: str) -> str:
 
 def merge_rate_limit_headers(headers: Mapping[str, str], state: RateLimitState) -> dict[str, str]:
     """Return the headers with those of one more bucket. All buckets are members of one list."""
-    joined = {name: ", ".join(filter(None, [headers.get(name), value])) for name, value in state.headers.items()}
-    return {**headers, **joined}
+    merged = {name: ", ".join(filter(None, [headers.get(name), value])) for name, value in state.headers.items()}
+    return {**headers, **merged}
 
 
 def rate_limited(name: str, limit: int, seconds: int, reset_after_seconds: int, detail: str = "") -> Problem:
     """Return 429 with the time of the reset (draft-ietf-httpapi-ratelimit-headers)."""
     times = "once" if limit == 1 else f"{limit} times"
     detail = detail or f"This is allowed {times} in {seconds} s. Try again in {reset_after_seconds} s."
-    headers = {"Retry-After": str(reset_after_seconds), **_headers(name, limit, seconds, 0, reset_after_seconds)}
+    headers = {
+        "Retry-After": str(reset_after_seconds),
+        **_rate_limit_headers(name, limit, seconds, 0, reset_after_seconds),
+    }
     return Problem("rate_limited", detail, headers=headers)
 
 
-def _headers(name: str, limit: int, seconds: int, remaining: int, reset_after_seconds: int) -> Mapping[str, str]:
+def _rate_limit_headers(
+    name: str, limit: int, seconds: int, remaining: int, reset_after_seconds: int
+) -> Mapping[str, str]:
     return {
         "RateLimit": f'"{name}";r={remaining};t={reset_after_seconds}',
         "RateLimit-Policy": f'"{name}";q={limit};w={seconds}',

@@ -25,9 +25,9 @@ _WINDOW_MS: Final = WINDOW_SECONDS * 1000
 _MAX_COUNTERS: Final = 1000
 REQUESTS: Final = "requests"
 _ANONYMOUS: Final = "anonymous-requests"
-_REFUSED: Final = "refused-credentials"
-_REFUSED_ONE: Final = "refused-credential"
-NETWORK_LIMITS: Final = (_ANONYMOUS, _REFUSED, _REFUSED_ONE)
+_REJECTED_KEYS: Final = "refused-credentials"
+_REJECTED_KEY: Final = "refused-credential"
+NETWORK_LIMITS: Final = (_ANONYMOUS, _REJECTED_KEYS, _REJECTED_KEY)
 """Names of the limits that count by client network."""
 
 _SHARES_PER_NETWORK: Final = 5
@@ -45,20 +45,20 @@ def check_request_rate(principal: str) -> RateLimitState | None:
 
     Raises Problem `rate_limited` if it is exhausted. If the table is unavailable, requests are not counted.
     """
-    budget = _principal_limit()
-    if budget is None:
+    rate_limit = _principal_limit()
+    if rate_limit is None:
         return None
-    share = _counter_for(budget, principal).consume(budget)
-    if share.used >= budget.limit:
+    state = _counter_for(rate_limit, principal).consume(rate_limit)
+    if state.used >= rate_limit.limit:
         add_fields(limited=principal)
-        raise share.problem
-    return share
+        raise state.problem
+    return state
 
 
 def refund(principal: str) -> None:
     """Undo the counting of a request that turned out not to be the principal's."""
-    if budget := _principal_limit():
-        _counter_for(budget, principal).refund()
+    if rate_limit := _principal_limit():
+        _counter_for(rate_limit, principal).refund()
 
 
 def check_anonymous_rate(network: str) -> None:
@@ -66,11 +66,11 @@ def check_anonymous_rate(network: str) -> None:
 
     Raises Problem `rate_limited` if the network's bucket is exhausted.
     """
-    if budget := _network_limit(_ANONYMOUS):
-        share = _counter_for(budget, network).consume(budget)
-        if share.used >= budget.limit:
+    if rate_limit := _network_limit(_ANONYMOUS):
+        state = _counter_for(rate_limit, network).consume(rate_limit)
+        if state.used >= rate_limit.limit:
             add_fields(limited="network")
-            raise share.problem
+            raise state.problem
 
 
 def count_rejected_key(secret: str, network: str) -> None:
@@ -103,13 +103,13 @@ def reset() -> None:
 
 
 def _principal_limit() -> RateLimit | None:
-    most = settings().requests_per_minute
-    return RateLimit(REQUESTS, limit=most, seconds=WINDOW_SECONDS, per="principal") if most else None
+    limit = settings().requests_per_minute
+    return RateLimit(REQUESTS, limit=limit, seconds=WINDOW_SECONDS, per="principal") if limit else None
 
 
-def _network_limit(name: str, share: int = 1) -> RateLimit | None:
-    most = settings().network_requests_per_minute
-    return RateLimit(name, limit=max(1, most // share), seconds=WINDOW_SECONDS, per="network") if most else None
+def _network_limit(name: str, shares: int = 1) -> RateLimit | None:
+    limit = settings().network_requests_per_minute
+    return RateLimit(name, limit=max(1, limit // shares), seconds=WINDOW_SECONDS, per="network") if limit else None
 
 
 def _rejected_key_limits(secret: str, network: str) -> list[tuple[RateLimit, str]]:
@@ -117,20 +117,20 @@ def _rejected_key_limits(secret: str, network: str) -> list[tuple[RateLimit, str
 
     A secret counts within its network only, because its rightful owner may be in another.
     """
-    by_secret, by_network = _network_limit(_REFUSED_ONE, _SHARES_PER_NETWORK), _network_limit(_REFUSED)
+    by_secret, by_network = _network_limit(_REJECTED_KEY, _SHARES_PER_NETWORK), _network_limit(_REJECTED_KEYS)
     return [(by_secret, f"{secret}#{network}"), (by_network, network)] if by_secret and by_network else []
 
 
 def _counter_for(rate_limit: RateLimit, subject: str) -> "_WindowCounter":
     with _counters_lock:
-        known = _counters.setdefault(rate_limit.name, OrderedDict())
-        found = known.get(subject) or known.setdefault(
+        counters = _counters.setdefault(rate_limit.name, OrderedDict())
+        counter = counters.get(subject) or counters.setdefault(
             subject, _WindowCounter(rate_limit.name, subject_digest(subject))
         )
-        known.move_to_end(subject)
-        if len(known) > _MAX_COUNTERS:
-            known.popitem(last=False)
-        return found
+        counters.move_to_end(subject)
+        if len(counters) > _MAX_COUNTERS:
+            counters.popitem(last=False)
+        return counter
 
 
 @dataclass
@@ -157,7 +157,7 @@ class _WindowCounter:
         return self.reserved + self.unreported - self.remaining
 
     def consume(self, rate_limit: RateLimit) -> RateLimitState:
-        """Return the state of the bucket, and use one request if any is left."""
+        """Count a request, and return the state of the bucket before it. An exhausted bucket stays unchanged."""
         with self.lock:
             now_milliseconds = now_ms()
             self._roll_window(now_milliseconds)
@@ -183,7 +183,7 @@ class _WindowCounter:
             )
 
     def refund(self) -> None:
-        """Return a request that was used but does not count."""
+        """Undo the counting of one request."""
         with self.lock:
             if self.unreported:
                 self.unreported -= 1
@@ -193,9 +193,9 @@ class _WindowCounter:
     def _roll_window(self, now_milliseconds: int) -> None:
         # Each subject's windows start at a different second, so that not all reset at once.
         offset = int(self.subject_digest, 16) % _WINDOW_MS
-        until = now_milliseconds - (now_milliseconds - offset) % _WINDOW_MS + _WINDOW_MS
-        if until != self.ends_at_ms:
-            self.ends_at_ms, self.reserved, self.remaining, self.unreported = until, 0, 0, 0
+        window_end_ms = now_milliseconds - (now_milliseconds - offset) % _WINDOW_MS + _WINDOW_MS
+        if window_end_ms != self.ends_at_ms:
+            self.ends_at_ms, self.reserved, self.remaining, self.unreported = window_end_ms, 0, 0, 0
 
     def _reserve_batch(self, rate_limit: RateLimit) -> None:
         """Report the unreported requests and reserve a batch, which may be smaller or empty.

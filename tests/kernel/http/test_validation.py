@@ -155,7 +155,7 @@ def test_the_message_of_a_custom_rule_is_unchanged() -> None:
 
 def test_repeated_elements_are_reported_beside_other_errors() -> None:
     body = '{"parts": [{"text": "a"}, {"text": "b"}, {"text": "a"}, {"text": "a"}], "number": "x"}'
-    message = "must be another than that of all before it"
+    message = "must differ from those of all earlier elements"
     assert collect_errors(validate_body, UniquePartsBody, build_request(body), None) == [
         ("/parts/2/text", "repeated", message),
         ("/parts/3/text", "repeated", message),
