@@ -1,6 +1,6 @@
-"""The Chalice application: mounts the route groups and declares what queues and schedules call.
+"""The Chalice application: its routes, and the handlers of queues and schedules.
 
-Queue and schedule handlers stand here because Lambda imports the module that declares them.
+The handlers are declared here because Lambda imports the module that declares them.
 """
 
 import os
@@ -13,52 +13,53 @@ from chalicelib.entrypoints.invocations import named
 from chalicelib.kernel.core.settings import settings
 
 if "AWS_LAMBDA_FUNCTION_NAME" in os.environ:
-    settings()  # A wrong setting ends the start with its name; packaging, which imports this too, has none.
+    settings()  # An invalid setting prevents the start. Packaging also imports this module, but without settings.
 
-app = Chalice(app_name="atrium", configure_logs=False)  # Both log as `atrium`: the kernel writes, and once.
-app.api.binary_types = []  # Everything is text; and Chalice saves a third of its own time a request.
+# Chalice's logger has the same name as the kernel's. Configuring both would write each record twice.
+app = Chalice(app_name="atrium", configure_logs=False)
+app.api.binary_types = []  # All responses are text. Without binary types Chalice needs a third less time.
 app.register_middleware(named, "all")
 app.register_middleware(problems_of_chalice, "http")
 for blueprint in blueprints():
     app.register_blueprint(blueprint)
 
 
-def _queue(setting: str, local: str) -> str:
-    # Chalice puts a stage's variables into the environment before it loads the app, to deploy it or to package it.
-    return os.environ.get(setting, local).rpartition("/")[2]
+def _queue_name(setting: str, local_name: str) -> str:
+    # Before Chalice loads the app to deploy or package it, it sets the environment variables of the stage.
+    return os.environ.get(setting, local_name).rpartition("/")[2]
 
 
-@app.on_sqs_message(queue=_queue("EVENTS_QUEUE_URL", "atrium-events.fifo"), batch_size=10, maximum_concurrency=100)
+@app.on_sqs_message(queue=_queue_name("EVENTS_QUEUE_URL", "atrium-events.fifo"), batch_size=10, maximum_concurrency=100)
 def events(event: SQSEvent) -> Any:
-    """Append committed entries to their organizations' logs."""
+    """Append pending entries to the logs of their organizations."""
     from chalicelib.entrypoints.workers import append_entries
 
     return append_entries(event.to_dict())
 
 
-@app.on_sqs_message(queue=_queue("JOBS_QUEUE_URL", "atrium-jobs"), batch_size=1, maximum_concurrency=20)
+@app.on_sqs_message(queue=_queue_name("JOBS_QUEUE_URL", "atrium-jobs"), batch_size=1, maximum_concurrency=20)
 def jobs(event: SQSEvent) -> Any:
-    """Do the long work."""
+    """Run background tasks."""
     from chalicelib.entrypoints.workers import run_tasks
 
     return run_tasks(event.to_dict())
 
 
 @app.on_sqs_message(
-    queue=_queue("DELIVERIES_QUEUE_URL", "atrium-deliveries.fifo"), batch_size=10, maximum_concurrency=400
+    queue=_queue_name("DELIVERIES_QUEUE_URL", "atrium-deliveries.fifo"), batch_size=10, maximum_concurrency=400
 )
 def deliveries(event: SQSEvent) -> Any:
-    """Send events to webhooks and channels."""
+    """Deliver events to webhooks and channels."""
     from chalicelib.entrypoints.workers import deliver
 
     return deliver(event.to_dict())
 
 
 @app.on_sqs_message(
-    queue=_queue("DELIVERIES_SLOW_QUEUE_URL", "atrium-deliveries-slow"), batch_size=10, maximum_concurrency=50
+    queue=_queue_name("DELIVERIES_SLOW_QUEUE_URL", "atrium-deliveries-slow"), batch_size=10, maximum_concurrency=50
 )
 def deliveries_slow(event: SQSEvent) -> Any:
-    """Try the webhooks that gave no answer, or were never asked."""
+    """Deliver events to webhooks that time out, so that they do not delay the others."""
     from chalicelib.entrypoints.workers import deliver
 
     return deliver(event.to_dict())
@@ -66,7 +67,7 @@ def deliveries_slow(event: SQSEvent) -> Any:
 
 @app.schedule(Rate(1, unit=Rate.MINUTES))
 def sweep(_event: CloudWatchEvent) -> int:
-    """Queue all that is due."""
+    """Queue all due tasks."""
     from chalicelib.entrypoints import workers
 
     return workers.sweep()
@@ -74,7 +75,7 @@ def sweep(_event: CloudWatchEvent) -> int:
 
 @app.schedule(Rate(1, unit=Rate.HOURS))
 def anchor(_event: CloudWatchEvent) -> int:
-    """Let the heads of the logs that grew be kept outside of the table."""
+    """Store checkpoints of the logs that have grown outside of the table."""
     from chalicelib.entrypoints import workers
 
     return workers.anchor()
@@ -82,7 +83,7 @@ def anchor(_event: CloudWatchEvent) -> int:
 
 @app.lambda_function()
 def migrate(_event: Any, _context: Any) -> Any:
-    """Apply the migrations that are pending: to be called once after each deployment."""
+    """Apply pending migrations. Call it once after each deployment."""
     from chalicelib.entrypoints import workers
 
     return workers.migrate()

@@ -1,4 +1,4 @@
-"""Problem details (RFC 9457): everything that can be wrong with a request.
+"""Problem details (RFC 9457): the errors that a request can cause.
 
 Problem                a response: raise it anywhere below the pipeline
 └─ ValidationProblem   422 validation_failed, with one FieldError for each error
@@ -25,26 +25,26 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
     "not_found": (404, "There is no such resource"),
     "method_not_allowed": (405, "The resource has no such method"),
     "slug_taken": (409, "The slug is taken"),
-    "already_exists": (409, "It exists already"),
-    "already_member": (409, "They are a member already"),
-    "invalid_transition": (409, "The status can't change so"),
+    "already_exists": (409, "The resource exists already"),
+    "already_member": (409, "The user is a member already"),
+    "invalid_transition": (409, "The status cannot change in this way"),
     "owner_must_transfer": (409, "The ownership has to be transferred first"),
     "domain_taken": (409, "The domain is taken"),
-    "cycle": (409, "It would be its own ancestor"),
-    "redirect_loop": (409, "The redirect would not end"),
-    "not_empty": (409, "It is not empty"),
+    "cycle": (409, "The resource would be its own ancestor"),
+    "redirect_loop": (409, "The redirect would cause a loop"),
+    "not_empty": (409, "The resource is not empty"),
     "limit_exceeded": (409, "The limit is reached"),
     "export_too_large": (409, "The export is too large"),
     "idempotency_in_progress": (409, "The same request is under way"),
-    "conflict": (409, "Others kept changing it"),
+    "conflict": (409, "Concurrent requests kept changing the resource"),
     "invitation_expired": (410, "The invitation has expired"),
     "invitation_revoked": (410, "The invitation was revoked"),
     "invitation_used": (410, "The invitation was used"),
     "export_expired": (410, "The export has expired"),
-    "precondition_failed": (412, "It has changed since"),
+    "precondition_failed": (412, "The resource has changed or does not exist"),
     "payload_too_large": (413, "The body is too large"),
     "unsupported_media_type": (415, "The content type is not supported"),
-    "validation_failed": (422, "The request has faults"),
+    "validation_failed": (422, "The request is not valid"),
     "idempotency_key_reused": (422, "The idempotency key belongs to another request"),
     "rate_limited": (429, "Too many requests"),
     "internal_error": (500, "Something went wrong here"),
@@ -52,7 +52,7 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
 }
 
 MAX_ERRORS: Final = 100
-"""Errors in one response. Those of a large body would exceed the size of a response."""
+"""Maximum number of errors in one response. All errors of a large body could exceed the size of a response."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Problem(Exception):
 
     @classmethod
     def for_field(cls, pointer: str, code: str, detail: str) -> "Problem":
-        """Return a problem with one error at a place in the request."""
+        """Return a problem with one error at a pointer in the request."""
         return Problem(code, detail, [FieldError(pointer, code, detail)])
 
     @property
@@ -104,7 +104,7 @@ class ValidationProblem(Problem):
     """422 with all errors of the request, or with the first `MAX_ERRORS`."""
 
     def __init__(self, errors: Sequence[FieldError]) -> None:
-        """Take at least one error."""
+        """Initialize the problem from at least one error."""
         count = "One field is" if len(errors) == 1 else f"{len(errors)} fields are"
         shown = "errors" if len(errors) <= MAX_ERRORS else f"errors for the first {MAX_ERRORS}"
         super().__init__("validation_failed", f"{count} not valid; see {shown}.", errors[:MAX_ERRORS])

@@ -18,7 +18,7 @@ class DecryptionError(Exception):
     """The value was altered, or encrypted with another key or for another context."""
 
 
-def encrypt(plain: bytes, context: str) -> bytes:
+def encrypt(plaintext: bytes, context: str) -> bytes:
     """Return the bytes encrypted with the current key of the setting DATA_KEY, for one context.
 
     The context names where the value is stored, as in `idempotency:<pk>`. A value that is moved elsewhere cannot be
@@ -28,16 +28,16 @@ def encrypt(plain: bytes, context: str) -> bytes:
 
     key = keyrings.current_key(KeyPurpose.DATA_KEY)
     nonce = os.urandom(_NONCE_BYTES)
-    return key.id + nonce + AESGCM(key.secret).encrypt(nonce, plain, context.encode(errors="surrogatepass"))
+    return key.id + nonce + AESGCM(key.secret).encrypt(nonce, plaintext, context.encode(errors="surrogatepass"))
 
 
-def decrypt(sealed: bytes, context: str) -> bytes:
+def decrypt(encrypted: bytes, context: str) -> bytes:
     """Return the bytes that were encrypted for the context. Raises DecryptionError, and Problem as `encrypt` does."""
     from cryptography.exceptions import InvalidTag
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-    key = keyrings.key_by_id(KeyPurpose.DATA_KEY, sealed[:KEY_ID_BYTES])
-    nonce, ciphertext = sealed[KEY_ID_BYTES:_HEADER_BYTES], sealed[_HEADER_BYTES:]
+    key = keyrings.key_by_id(KeyPurpose.DATA_KEY, encrypted[:KEY_ID_BYTES])
+    nonce, ciphertext = encrypted[KEY_ID_BYTES:_HEADER_BYTES], encrypted[_HEADER_BYTES:]
     if key is None or len(nonce) != _NONCE_BYTES:
         raise DecryptionError("the value was encrypted with another key")
     try:

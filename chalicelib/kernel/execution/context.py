@@ -258,9 +258,9 @@ class Context:
         """Return the cursor of a position, valid only for this operation, tenant and filters."""
         return pagination.encode_cursor(position, self._cursor_binding(query))
 
-    def build_page(self, items: list[T] | list[bytes], last: Item | None, query: ListQuery) -> ListPage[T]:
-        """Return a page. `last`: the position where the next page starts, or None at the end of the list."""
-        return ListPage(items, self.encode_cursor(last, query) if last else None)
+    def build_page(self, items: list[T] | list[bytes], next_position: Item | None, query: ListQuery) -> ListPage[T]:
+        """Return a page. `next_position`: where the next page starts, or None at the end of the list."""
+        return ListPage(items, self.encode_cursor(next_position, query) if next_position else None)
 
     def slice_page(self, elements: Sequence[T], query: SmallListQuery) -> ListPage[T]:
         """Return a page of a complete list whose order does not change."""
@@ -273,29 +273,29 @@ class Context:
     def list_records(
         self,
         entity: type[Entity],
-        listed: Collection | Facet,
+        source: Collection | Facet,
         query: ListQuery,
-        show: Callable[[Any], T],
+        to_output: Callable[[Any], T],
         **names: str | None,
     ) -> ListPage[T]:
         """Return a page of a list or of a filtered list, with one Query.
 
-        `names` are the values of its key template. `show` converts a record to its response. A list that is spread over
-        several partitions takes one Query for each, run in parallel.
+        `names` are the values of its key template. `to_output` converts a record to its response. A list that is spread
+        over several partitions takes one Query for each, run in parallel.
         """
         options: dict[str, Any] = {
             "after": self.decode_cursor(query),
             "limit": query.limit,
-            "newest_first": listed.newest_first,
+            "newest_first": source.newest_first,
             "attributes": entity.listed_attributes() if entity.fields_omitted_from_lists else (),
         }
-        if isinstance(listed, Collection) and listed.shards:
-            result = table.query_merged(listed.partitions(**names), **options)
+        if isinstance(source, Collection) and source.shards:
+            result = table.query_merged(source.partitions(**names), **options)
         else:
-            sk = listed.sk if isinstance(listed, Collection) else entity.sk
-            result = table.query(listed.partition(**names), prefix=sk.partition("{")[0], **options)
+            sk = source.sk if isinstance(source, Collection) else entity.sk
+            result = table.query(source.partition(**names), prefix=sk.partition("{")[0], **options)
         return self.build_page(
-            [show(entity.from_item(item)) for item in result.items], result.last_evaluated_key, query
+            [to_output(entity.from_item(item)) for item in result.items], result.last_evaluated_key, query
         )
 
     def list_memberships(
@@ -303,18 +303,18 @@ class Context:
         container_type: type[P],
         memberships: Collection,
         query: ListQuery,
-        show: Callable[[P], T | None],
+        to_output: Callable[[P], T | None],
         **names: str,
     ) -> ListPage[T]:
         """Return a page of the containers that the caller is a member of: one Query and one read.
 
-        For an API key it is the key's organization. Deleted containers, and those for which `show` returns None, are
-        omitted. The index of memberships lags, so the memberships are also read from the table, and those that have
-        ended are omitted.
+        For an API key it is the key's organization. Deleted containers are omitted, and those for which `to_output`
+        returns None. The index of memberships lags, so the memberships are also read from the table, and those that
+        have ended are omitted.
         """
         position = self.decode_cursor(query)
         if isinstance(self.principal, ApiKeyPrincipal):
-            keys, membership_keys, last = (
+            keys, membership_keys, next_position = (
                 [container_type.make_item_key(id=self.principal.credential.organization_id)],
                 [],
                 None,
@@ -322,15 +322,17 @@ class Context:
         else:
             partition = memberships.partition(**{"user_id": self.principal.id, **names})
             result = table.query(partition, after=position, limit=query.limit)
-            keys, last = (
+            keys, next_position = (
                 [container_type.make_item_key(id=item[container_type.parameter]) for item in result.items],
                 result.last_evaluated_key,
             )
             membership_keys = [membership_key(key, self.principal.id) for key in keys]
         items = table.get_all([*keys, *membership_keys])
         ended_keys = {key for key, membership in zip(keys, membership_keys, strict=False) if membership not in items}
-        outputs = [show(container_type.from_item(items[key])) for key in keys if key in items and key not in ended_keys]
-        return self.build_page([output for output in outputs if output is not None], last, query)
+        outputs = [
+            to_output(container_type.from_item(items[key])) for key in keys if key in items and key not in ended_keys
+        ]
+        return self.build_page([output for output in outputs if output is not None], next_position, query)
 
     def _cursor_binding(self, query: CursorQuery) -> str:
         is_public = self.operation.access is Caller.PUBLIC

@@ -102,7 +102,7 @@ class IssuerKeys:
             self._keys = _usable_keys(_load_key_set(self._source))
             self._next_fetch = now_ms() + _FRESH_MS
         except (OSError, HTTPException, ValueError, RecursionError) as error:
-            log.warning("AUTH_JWKS could not be read, %d keys stay: %s", len(self._keys), error)
+            log.warning("AUTH_JWKS could not be read; %d cached keys stay in use: %s", len(self._keys), error)
             self._next_fetch = now_ms() + (_PAUSE_MS if self._keys else _FIRST_PAUSE_MS)
         finally:
             self._fetches += 1

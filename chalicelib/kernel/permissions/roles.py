@@ -98,5 +98,5 @@ def ungrantable_scopes(scopes: Iterable[str], holder_scopes: Iterable[str]) -> l
 
     `write` does not include the scopes of areas, which permit operations of admins.
     """
-    grantable_scopes = expand_scopes(holder_scopes)
-    return [scope for scope in scopes if scope not in grantable_scopes]
+    expanded = expand_scopes(holder_scopes)
+    return [scope for scope in scopes if scope not in expanded]

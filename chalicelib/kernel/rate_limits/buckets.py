@@ -116,12 +116,12 @@ class RateLimitState:
                 "Put",
                 self.key,
                 item=item,
-                condition="attribute_not_exists(#pk) OR #until <= :moment",
+                condition="attribute_not_exists(#pk) OR #until <= :timestamp",
                 names=["pk", "until"],
-                values={"moment": self.timestamp},
+                values={"timestamp": self.timestamp},
             )
         update = ItemUpdate(self.key, increment={"used": 1})
-        return update.write("#until = :until AND #used < :most", until=self.resets_at, most=self.rate_limit.limit)
+        return update.write("#until = :until AND #used < :limit", until=self.resets_at, limit=self.rate_limit.limit)
 
 
 def charge(states: Sequence[RateLimitState]) -> None:

@@ -9,7 +9,7 @@
         slug: str
 
 Keys are `str.format` templates over the record's fields. If a field of a template is None, the template yields no key
-and the record is not in that index. The letter at the start of each key says what the partition holds; see
+and the record is not in that index. The letter at the start of each key tells what the partition contains. See
 `docs/reference/table.md`.
 """
 
@@ -91,7 +91,7 @@ class Facet:
 class Quota:
     """The maximum number of records that may exist in `partition`.
 
-    `limit`: the number, or the name of the setting that holds it. `counts`: whether a record counts towards the quota.
+    `limit`: the number, or the name of the setting with it. `counts`: whether a record counts towards the quota.
     `advice`: what a caller can do to make room.
     """
 
@@ -149,7 +149,7 @@ class Entity:
     attribute_names: ClassVar[Mapping[str, str]] = {}
     """Stored attribute of each field whose attribute is named differently. Subclasses inherit the entries."""
     ends_access: ClassVar[bool] = False
-    """Whether the existence of such a record revokes the access of several principals."""
+    """Whether creating or changing such a record revokes the access of several principals."""
     gives_access: ClassVar[bool] = False
     """Whether creating such a record grants access, or sends data to somebody, beyond the current request."""
     schema_version: ClassVar[int] = 1
@@ -296,7 +296,7 @@ class Entity:
         if self.legacy_item is None:
             return self.item()
         upcast = schema_versions.upcast(self.legacy_item, self.schema_version, self.upcasters)
-        return schema_versions.migrated_quota_fields(self.legacy_item, upcast, self.item())
+        return schema_versions.attributes_of_record(self.legacy_item, upcast, self.item())
 
     @classmethod
     def pick_item(cls, key: ItemKey, read: dict[ItemKey, Item]) -> Item | None:

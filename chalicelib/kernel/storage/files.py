@@ -10,9 +10,9 @@ from chalicelib.kernel.core import aws
 MIN_PART_BYTES: Final = 5 * 1024 * 1024
 """Minimum size of all parts but the last (S3)."""
 
-_MISSING: Final = frozenset({"404", "NoSuchKey", "NoSuchUpload"})
-_THERE: Final = frozenset({"PreconditionFailed", "ConditionalRequestConflict"})
-_CHUNK: Final = 1024 * 1024
+_NOT_FOUND_CODES: Final = frozenset({"404", "NoSuchKey", "NoSuchUpload"})
+_EXISTS_CODES: Final = frozenset({"PreconditionFailed", "ConditionalRequestConflict"})
+_CHUNK_BYTES: Final = 1024 * 1024
 
 
 class FileNotFound(Exception):
@@ -21,16 +21,16 @@ class FileNotFound(Exception):
 
 def start_upload(bucket: str, key: str, content_type: str) -> str:
     """Start a multipart upload, and return its id."""
-    answer = _call("create_multipart_upload", Bucket=bucket, Key=key, ContentType=content_type)
-    return str(answer["UploadId"])
+    response = _call("create_multipart_upload", Bucket=bucket, Key=key, ContentType=content_type)
+    return str(response["UploadId"])
 
 
-def upload_part(bucket: str, key: str, upload: str, number: int, data: bytes) -> None:
+def upload_part(bucket: str, key: str, upload_id: str, number: int, data: bytes) -> None:
     """Upload a part, numbered from 1 to 10,000. Raises FileNotFound."""
-    _call("upload_part", Bucket=bucket, Key=key, UploadId=upload, PartNumber=number, Body=data)
+    _call("upload_part", Bucket=bucket, Key=key, UploadId=upload_id, PartNumber=number, Body=data)
 
 
-def complete_upload(bucket: str, key: str, upload: str, numbers: Collection[int]) -> None:
+def complete_upload(bucket: str, key: str, upload_id: str, numbers: Collection[int]) -> None:
     """Complete a file from its parts, in the order of their numbers.
 
     Raises FileNotFound if a part or the upload does not exist, for example because the upload is complete already.
@@ -39,11 +39,11 @@ def complete_upload(bucket: str, key: str, upload: str, numbers: Collection[int]
     page: dict[str, Any] = {"IsTruncated": True}
     while page["IsTruncated"]:
         after = {"PartNumberMarker": page["NextPartNumberMarker"]} if "NextPartNumberMarker" in page else {}
-        page = _call("list_parts", Bucket=bucket, Key=key, UploadId=upload, **after)
+        page = _call("list_parts", Bucket=bucket, Key=key, UploadId=upload_id, **after)
         parts += [_part_entry(part) for part in page.get("Parts", []) if part["PartNumber"] in numbers]
     if len(parts) < len(numbers):
         raise FileNotFound(key)
-    _call("complete_multipart_upload", Bucket=bucket, Key=key, UploadId=upload, MultipartUpload={"Parts": parts})
+    _call("complete_multipart_upload", Bucket=bucket, Key=key, UploadId=upload_id, MultipartUpload={"Parts": parts})
 
 
 def write_file(bucket: str, key: str, data: bytes) -> None:
@@ -57,7 +57,7 @@ def write_file_once(bucket: str, key: str, data: bytes) -> bool:
         # S3 requires a checksum for objects with a lock.
         _call("put_object", Bucket=bucket, Key=key, Body=data, IfNoneMatch="*", ChecksumAlgorithm="CRC32")
     except ClientError as error:
-        if error.response["Error"]["Code"] in _THERE:
+        if error.response["Error"]["Code"] in _EXISTS_CODES:
             return False
         raise
     return True
@@ -65,24 +65,24 @@ def write_file_once(bucket: str, key: str, data: bytes) -> bool:
 
 def find_first_key(bucket: str, prefix: str) -> str | None:
     """Return the first key with a prefix, in lexicographic order, or None."""
-    answer = _call("list_objects_v2", Bucket=bucket, Prefix=prefix, MaxKeys=1)
-    return next((str(found["Key"]) for found in answer.get("Contents", [])), None)
+    response = _call("list_objects_v2", Bucket=bucket, Prefix=prefix, MaxKeys=1)
+    return next((str(file["Key"]) for file in response.get("Contents", [])), None)
 
 
 def read_file(bucket: str, key: str) -> Iterator[bytes]:
     """Yield the bytes of a file in chunks of about 1 MB. Raises FileNotFound."""
     stream = _call("get_object", Bucket=bucket, Key=key)["Body"]
     with aws.translate_errors("file store"):
-        yield from stream.iter_chunks(_CHUNK)
+        yield from stream.iter_chunks(_CHUNK_BYTES)
 
 
 def delete_prefix(bucket: str, prefix: str) -> None:
     """Delete all files with a prefix, and abort their uploads."""
-    while found := _call("list_multipart_uploads", Bucket=bucket, Prefix=prefix).get("Uploads"):
-        for upload in found:
+    while uploads := _call("list_multipart_uploads", Bucket=bucket, Prefix=prefix).get("Uploads"):
+        for upload in uploads:
             _call("abort_multipart_upload", Bucket=bucket, Key=upload["Key"], UploadId=upload["UploadId"])
-    while found := _call("list_objects_v2", Bucket=bucket, Prefix=prefix).get("Contents"):
-        for file in found:
+    while files := _call("list_objects_v2", Bucket=bucket, Prefix=prefix).get("Contents"):
+        for file in files:
             _call("delete_object", Bucket=bucket, Key=file["Key"])
 
 
@@ -97,11 +97,11 @@ def _part_entry(part: dict[str, Any]) -> dict[str, Any]:
     return {name: part[name] for name in ("PartNumber", "ETag", "ChecksumCRC32") if name in part}
 
 
-def _call(operation: str, **words: Any) -> Any:
+def _call(operation: str, **arguments: Any) -> Any:
     try:
         with aws.translate_errors("file store"):
-            return getattr(aws.client("s3"), operation)(**words)
+            return getattr(aws.client("s3"), operation)(**arguments)
     except ClientError as error:
-        if error.response["Error"]["Code"] in _MISSING:
-            raise FileNotFound(words["Key"]) from error
+        if error.response["Error"]["Code"] in _NOT_FOUND_CODES:
+            raise FileNotFound(arguments["Key"]) from error
         raise

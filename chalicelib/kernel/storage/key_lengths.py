@@ -1,7 +1,7 @@
 """Maximum lengths of the keys of items. DynamoDB rejects longer keys.
 
-Patterns of path parameters and fields of models bound the input before. This is the last line of defence: a value that
-was missed is not found, or rejected as invalid, and never an internal error.
+The patterns of path parameters and the fields of models limit the input earlier. This is the last line of defence: a
+value that they do not cover is not found, or is rejected as invalid, instead of causing an internal error.
 """
 
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ _LIMITS: Final = {
 
 
 def key_fits(partition_key: str, sort_key: str | None = None) -> bool:
-    """Return whether a key is possible: not empty and not too long. With `sort_key` None only a partition is meant."""
+    """Return whether a key is valid: not empty and not too long. Without `sort_key`, it is the key of a partition."""
     sort_key_fits = sort_key is None or _is_within_limit(sort_key, MAX_SORT_KEY_BYTES)
     return sort_key_fits and _is_within_limit(partition_key, MAX_PARTITION_KEY_BYTES)
 

@@ -1,6 +1,6 @@
 """Lists over all organizations of a caller, which read a bounded number of memberships at a time.
 
-The records of an organization are listed in a partition of it, so a list over many organizations takes a query for
+The records of an organization are listed in its own partition, so a list over many organizations takes a query for
 each. A request reads one group of at most 25 successive memberships. The cursor names the group and the position in its
 list. After the end of a group the next one starts. So items are ordered within a group, and groups are in the order of
 the memberships.
@@ -39,18 +39,18 @@ class MembershipGroup:
         """Return whether a membership with this sort key is in a later group."""
         return bool(self.until) and sort_key > self.until
 
-    def query_merged(self, partitions: Sequence[str | Partition], *, limit: int, **words: Any) -> table.QueryResult:
+    def query_merged(self, partitions: Sequence[str | Partition], *, limit: int, **options: Any) -> table.QueryResult:
         """Return a page of the group's lists, oldest first.
 
         `last_evaluated_key` continues in the group or the next one.
         """
-        result = table.query_merged(partitions, limit=limit, after=self.position, newest_first=False, **words)
+        result = table.query_merged(partitions, limit=limit, after=self.position, newest_first=False, **options)
         if result.last_evaluated_key:
-            return table.QueryResult(result.items, self._parse_position(result.last_evaluated_key))
+            return table.QueryResult(result.items, self._position_in_group(result.last_evaluated_key))
         next_position = {"after": self.until} if self.until else None
         return table.QueryResult(result.items, next_position)
 
-    def _parse_position(self, position: Item) -> Item:
+    def _position_in_group(self, position: Item) -> Item:
         return {name: key for name, key in (("after", self.after), ("until", self.until)) if key} | position
 
 

@@ -1,8 +1,8 @@
 """Personal data: the identifiers of a person to erase, and their occurrences in text.
 
-An address matches a text that is nothing but the address, or any other text that contains it as a whole: it matches in
+An address matches a text that consists of it, or that contains it as a whole. For example, it matches in
 `Mail: ada@example.com.`, but not in `nada@example.com`, `ada@example.com.au` and `o'ada@example.com`. Text after a
-slash is a path, although it could be an address (RFC 5322).
+slash counts as a path, although it could be part of an address (RFC 5322).
 """
 
 import json
@@ -36,9 +36,9 @@ class PersonalData:
         return self.redact(text) != text
 
     def may_appear_in(self, text: str) -> bool:
-        """Return whether canonical JSON (RFC 8785) may contain the person. If not, it does not."""
+        """Return whether canonical JSON (RFC 8785) may contain the person. It is faster than an exact check."""
         lowered = lower(text)
-        return any(mark in lowered for mark in self._marks)
+        return any(identifier in lowered for identifier in self._json_identifiers)
 
     def appears_in_value(self, value: Any) -> bool:
         """Return whether a JSON value contains the person, also in the names of members."""
@@ -48,7 +48,7 @@ class PersonalData:
         """Return a text without the person."""
         if lower(text) in self.emails:
             return REDACTED
-        pattern = self._user_named if _ADDRESS.fullmatch(text) else self._named
+        pattern = self._user_id_pattern if _ADDRESS.fullmatch(text) else self._named
         return pattern.sub(REDACTED, text)
 
     def redact_all(self, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -64,17 +64,17 @@ class PersonalData:
         return [self.redact_value(element) for element in value] if isinstance(value, list) else value
 
     @cached_property
-    def _marks(self) -> list[str]:
-        return [json.dumps(mark, ensure_ascii=False)[1:-1] for mark in self.user_ids | self.emails]
+    def _json_identifiers(self) -> list[str]:
+        return [json.dumps(identifier, ensure_ascii=False)[1:-1] for identifier in self.user_ids | self.emails]
 
     @cached_property
-    def _user_named(self) -> re.Pattern[str]:
+    def _user_id_pattern(self) -> re.Pattern[str]:
         return _match_any(map(_ignore_case, sorted(self.user_ids)))
 
     @cached_property
     def _named(self) -> re.Pattern[str]:
         emails = (f"{_NOT_AFTER_WORD}{_ignore_case(email)}{_NOT_BEFORE_WORD}" for email in sorted(self.emails))
-        return _match_any([*emails, self._user_named.pattern])
+        return _match_any([*emails, self._user_id_pattern.pattern])
 
 
 def _match_any(patterns: Iterable[str]) -> re.Pattern[str]:

@@ -31,8 +31,8 @@ class RecordSet(Entity):
     @classmethod
     def create(cls, container: Container, items: Iterable[Any]) -> Self:
         """Return the set of records of a container."""
-        about = {name: getattr(container, name) for name in RECORD_FIELDS}
-        return cls(**about, organization_id=container.log, name=container.log_label, items=tuple(items))
+        record_fields = {name: getattr(container, name) for name in RECORD_FIELDS}
+        return cls(**record_fields, organization_id=container.log, name=container.log_label, items=tuple(items))
 
     def diffable(self, public: Mapping[str, Any]) -> dict[str, Any]:
         """Return the public set item by item, and the order of the items, so that a log entry shows each change."""

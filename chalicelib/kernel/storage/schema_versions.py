@@ -19,7 +19,7 @@ Item = dict[str, Any]
 Upcasts = Mapping[int, Callable[[Item], Item]]
 T = TypeVar("T")
 
-_MARKS: Final = re.compile(r"(?:index[0-9]|due)[ps]k|facet[0-9]pk|task")
+_INDEX_ATTRIBUTES: Final = re.compile(r"(?:index[0-9]|due)[ps]k|facet[0-9]pk|task")
 """Attributes of index keys, which follow from the record."""
 
 
@@ -28,32 +28,38 @@ def schema_version_of(item: Item) -> int:
     return int(item.get("shape", 1))
 
 
-def check_upcasters(kind: str, shape: int, upcasts: Upcasts) -> None:
+def check_upcasters(kind: str, version: int, upcasters: Upcasts) -> None:
     """Raise TypeError unless there is an upcaster from every older version."""
-    if {*upcasts} != {*range(1, shape)}:
-        raise TypeError(f"{kind} has the shape {shape}: it takes an upcast from each of 1 to {shape - 1}")
+    if {*upcasters} != {*range(1, version)}:
+        raise TypeError(
+            f"{kind} has schema version {version} and needs an upcaster from each version from 1 to {version - 1}"
+        )
 
 
-def upcast(item: Item, shape: int, upcasts: Upcasts) -> Item:
+def upcast(item: Item, version: int, upcasters: Upcasts) -> Item:
     """Return an item in the current schema. Raises Problem `unavailable` if a newer release wrote it."""
-    if schema_version_of(item) > shape:
+    if schema_version_of(item) > version:
         raise unavailable("A newer release of the service, which is being deployed, has written this record.")
-    for older in range(schema_version_of(item), shape):
-        item = upcasts[older](dict(item))
+    for older_version in range(schema_version_of(item), version):
+        item = upcasters[older_version](dict(item))
     return item
 
 
-def attach_legacy_item(record: T, older: Item | None) -> T:
+def attach_legacy_item(record: T, legacy_item: Item | None) -> T:
     """Return a record with the item it was read from, if that has an older schema version."""
-    if older is not None:
-        object.__setattr__(record, "legacy_item", older)  # It is not a field, so it does not affect equality.
+    if legacy_item is not None:
+        object.__setattr__(record, "legacy_item", legacy_item)  # It is not a field, so it does not affect equality.
     return record
 
 
-def migrated_quota_fields(older: Item, today: Item, item: Item) -> Item:
-    """Return the attributes of an older item that the record accounts for.
+def attributes_of_record(legacy_item: Item, upcast_item: Item, current_item: Item) -> Item:
+    """Return the attributes of a legacy item that belong to its record. A change of the record replaces them.
 
-    `today`: the upcast item. `item`: the record as it would be stored now. Other attributes were added by something
-    else, and stay.
+    `upcast_item`: the legacy item in the current schema. `current_item`: the record as it would be stored now. All
+    other attributes were added by other code, and stay.
     """
-    return {name: v for name, v in older.items() if name not in today or name in item or _MARKS.fullmatch(name)}
+    return {
+        name: value
+        for name, value in legacy_item.items()
+        if name not in upcast_item or name in current_item or _INDEX_ATTRIBUTES.fullmatch(name)
+    }

@@ -9,11 +9,11 @@ _END: Final = "#"
 _FULL_WIDTH: Final = "\uff03"
 
 
-def prefix_key(kind: str, word: str) -> str:
+def prefix_key(kind: str, prefix: str) -> str:
     """Return the common prefix of the keys of all names with a prefix."""
-    return kind + word[:_MAX_CHARACTERS].replace(_END, _FULL_WIDTH)
+    return kind + prefix[:_MAX_CHARACTERS].replace(_END, _FULL_WIDTH)
 
 
-def exact_key(kind: str, word: str) -> str:
-    """Return the common prefix of the keys of a name."""
-    return prefix_key(kind, word) + _END
+def exact_key(kind: str, name: str) -> str:
+    """Return the common prefix of the keys of one exact name."""
+    return prefix_key(kind, name) + _END

@@ -1,4 +1,4 @@
-"""The only module that calls DynamoDB. Reads are consistent, and each page of a list is one Query."""
+"""The only module that calls DynamoDB. Reads of the table are consistent, and each page of a list is one Query."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -22,10 +22,10 @@ from chalicelib.kernel.storage.writes import ItemUpdate, Write, key_to_wire
 T = TypeVar("T")
 R = TypeVar("R")
 
-_BATCH: Final = 100
+_BATCH_SIZE: Final = 100
 _MAX_ATTEMPTS: Final = 4
 _MAX_THREADS: Final = 16
-_HIGHEST: Final = "\U0010ffff"
+_MAX_SORT_KEY: Final = "\U0010ffff"
 """Sorts after every sort key."""
 
 MAX_PARALLEL_READS: Final = "side by side"
@@ -62,8 +62,8 @@ def get(key: ItemKey) -> Item | None:
     """Return one item, or None. A key longer than DynamoDB's maximum has no item."""
     if not key_lengths.key_fits(*key):
         return None
-    answer = _call("get_item", TableName=settings().table_name, Key=key_to_wire(key), ConsistentRead=True)
-    return from_wire(answer["Item"]) if "Item" in answer else None
+    response = _call("get_item", TableName=settings().table_name, Key=key_to_wire(key), ConsistentRead=True)
+    return from_wire(response["Item"]) if "Item" in response else None
 
 
 def get_all(keys: Iterable[ItemKey], attributes: Sequence[str] = ()) -> dict[ItemKey, Item]:
@@ -71,14 +71,16 @@ def get_all(keys: Iterable[ItemKey], attributes: Sequence[str] = ()) -> dict[Ite
 
     `attributes`: the attributes to read, including the keys; all if empty.
     """
-    wanted = [key for key in dict.fromkeys(keys) if key_lengths.key_fits(*key)]
-    found: dict[ItemKey, Item] = {}
-    for start in range(0, len(wanted), _BATCH):
-        found |= _get_batch([key_to_wire(key) for key in wanted[start : start + _BATCH]], _projection(attributes))
-    return found
+    valid_keys = [key for key in dict.fromkeys(keys) if key_lengths.key_fits(*key)]
+    items: dict[ItemKey, Item] = {}
+    for start in range(0, len(valid_keys), _BATCH_SIZE):
+        items |= _get_batch(
+            [key_to_wire(key) for key in valid_keys[start : start + _BATCH_SIZE]], _projection_arguments(attributes)
+        )
+    return items
 
 
-def _projection(attributes: Sequence[str]) -> dict[str, Any]:
+def _projection_arguments(attributes: Sequence[str]) -> dict[str, Any]:
     """Return the arguments that restrict a read to some attributes."""
     if not attributes:
         return {}
@@ -87,15 +89,15 @@ def _projection(attributes: Sequence[str]) -> dict[str, Any]:
 
 
 def _get_batch(keys: list[dict[str, Any]], projection: Mapping[str, Any]) -> dict[ItemKey, Item]:
-    name, found = settings().table_name, {}
+    name, items = settings().table_name, {}
     for attempt in range(_MAX_ATTEMPTS):
-        answer = _call("batch_get_item", RequestItems={name: {"Keys": keys, "ConsistentRead": True, **projection}})
-        for wire in answer["Responses"].get(name, []):
-            item = from_wire(wire)
-            found[item["pk"], item["sk"]] = item
-        keys = answer.get("UnprocessedKeys", {}).get(name, {}).get("Keys", [])
+        response = _call("batch_get_item", RequestItems={name: {"Keys": keys, "ConsistentRead": True, **projection}})
+        for wire_item in response["Responses"].get(name, []):
+            item = from_wire(wire_item)
+            items[item["pk"], item["sk"]] = item
+        keys = response.get("UnprocessedKeys", {}).get(name, {}).get("Keys", [])
         if not keys:
-            return found
+            return items
         back_off(attempt)
     raise unavailable("The database is busy.")
 
@@ -120,14 +122,14 @@ def query(
     if _is_empty(partition, prefix, since, until):
         return QueryResult([], None)
     arguments = _key_condition(partition, prefix, since, until) | {"ScanIndexForward": not newest_first}
-    projection = _projection(attributes)
+    projection = _projection_arguments(attributes)
     projection.get("ExpressionAttributeNames", {}).update(arguments["ExpressionAttributeNames"])
     arguments |= projection
     arguments |= {"Limit": limit} if limit else {}
     arguments |= {"ExclusiveStartKey": to_wire(after)} if after else {}
-    answer = _call("query", **arguments)
-    last = answer.get("LastEvaluatedKey")
-    return QueryResult([from_wire(item) for item in answer["Items"]], from_wire(last) if last else None)
+    response = _call("query", **arguments)
+    last_key = response.get("LastEvaluatedKey")
+    return QueryResult([from_wire(item) for item in response["Items"]], from_wire(last_key) if last_key else None)
 
 
 def read_current(items: Iterable[Item], partition: Partition | None = None) -> list[Item]:
@@ -136,9 +138,11 @@ def read_current(items: Iterable[Item], partition: Partition | None = None) -> l
     `partition`: the index partition that was read; items that have left it are dropped as well.
     """
     keys = [(item["pk"], item["sk"]) for item in items]
-    present = get_all(keys)
-    found = [present[key] for key in keys if key in present]
-    return [item for item in found if partition is None or item.get(_key_names(partition.index)[0]) == partition.pk]
+    current = get_all(keys)
+    current_items = [current[key] for key in keys if key in current]
+    return [
+        item for item in current_items if partition is None or item.get(_key_names(partition.index)[0]) == partition.pk
+    ]
 
 
 def query_merged(
@@ -151,33 +155,46 @@ def query_merged(
     newest_first: bool = True,
     attributes: Sequence[str] = (),
 ) -> QueryResult:
-    """Return at most `limit` items of several partitions as one sorted list, with one parallel Query for each.
+    """Return at most `limit` items of several partitions as one sorted list, with parallel Queries.
 
     A page takes one round trip and bounded cost: each partition is read for `limit` items or 1 MB, so a page may be
     short. `last_evaluated_key` is the position in all partitions; of items with equal sort keys, one may be skipped.
     `since`, `until` and `attributes` are those of `query`; sort keys are read in any case.
     """
-    sorted_by = {sort_key_of(partition) for partition in partitions}
+    sort_key_names = {sort_key_of(partition) for partition in partitions}
     if after and newest_first:
-        until = min(until or _HIGHEST, _just_before(after["at"]))
+        until = min(until or _MAX_SORT_KEY, _just_before(after["at"]))
     elif after:
         since = max(since or "", just_after(after["at"]))
-    ask = partial(
+    query_partition = partial(
         query,
         limit=limit,
         since=since,
         until=until,
         newest_first=newest_first,
-        attributes=[*attributes, *sorted_by] if attributes else (),
+        attributes=[*attributes, *sort_key_names] if attributes else (),
     )
-    founds = [(sort_key_of(p), found) for p, found in zip(partitions, gather(ask, partitions), strict=True)]
-    ends = [found.last_evaluated_key[sk] for sk, found in founds if found.last_evaluated_key]
-    known_to = (max if newest_first else min)(ends, default=None)
-    items = sorted(((i[sk], i) for sk, found in founds for i in found.items), key=itemgetter(0), reverse=newest_first)
-    known = [(at, i) for at, i in items if known_to is None or (at >= known_to if newest_first else at <= known_to)]
-    page = known[:limit]
-    more = bool(page) and (known_to is not None or len(page) < len(items))
-    return QueryResult([item for _, item in page], {"at": page[-1][0]} if more else None)
+    results = [
+        (sort_key_of(partition), result)
+        for partition, result in zip(partitions, gather(query_partition, partitions), strict=True)
+    ]
+    last_sort_keys = [
+        result.last_evaluated_key[sort_key_name] for sort_key_name, result in results if result.last_evaluated_key
+    ]
+    complete_until = (max if newest_first else min)(last_sort_keys, default=None)
+    items = sorted(
+        ((item[sort_key_name], item) for sort_key_name, result in results for item in result.items),
+        key=itemgetter(0),
+        reverse=newest_first,
+    )
+    complete_items = [
+        (sort_key, item)
+        for sort_key, item in items
+        if complete_until is None or (sort_key >= complete_until if newest_first else sort_key <= complete_until)
+    ]
+    page = complete_items[:limit]
+    has_more = bool(page) and (complete_until is not None or len(page) < len(items))
+    return QueryResult([item for _, item in page], {"at": page[-1][0]} if has_more else None)
 
 
 def query_filtered(
@@ -195,11 +212,11 @@ def query_filtered(
     The partitions are all of the table, or all of one index. As with `query_merged`, a page may be short or empty
     although the list continues.
     """
-    found = query_merged(partitions, limit=max_scanned, after=after, since=since, until=until)
-    passing = [item for item in found.items if predicate(item)]
-    if len(passing) <= limit:
-        return QueryResult(passing, found.last_evaluated_key)
-    return QueryResult(passing[:limit], {"at": passing[limit - 1][sort_key_of(partitions[0])]})
+    result = query_merged(partitions, limit=max_scanned, after=after, since=since, until=until)
+    matching = [item for item in result.items if predicate(item)]
+    if len(matching) <= limit:
+        return QueryResult(matching, result.last_evaluated_key)
+    return QueryResult(matching[:limit], {"at": matching[limit - 1][sort_key_of(partitions[0])]})
 
 
 def gather(function: Callable[[T], R], arguments: Sequence[T]) -> list[R]:
@@ -210,12 +227,12 @@ def gather(function: Callable[[T], R], arguments: Sequence[T]) -> list[R]:
 
     with ThreadPoolExecutor(min(len(arguments), _MAX_THREADS), MAX_PARALLEL_READS) as threads:
         # Run in the context of the request, so that the calls are counted towards it.
-        answers = [threads.submit(copy_context().run, function, each) for each in arguments]
-    return [answer.result() for answer in answers]
+        futures = [threads.submit(copy_context().run, function, each) for each in arguments]
+    return [future.result() for future in futures]
 
 
 def _just_before(sort_key: str) -> str:
-    return sort_key[:-1] + chr(ord(sort_key[-1]) - 1) + _HIGHEST
+    return sort_key[:-1] + chr(ord(sort_key[-1]) - 1) + _MAX_SORT_KEY
 
 
 def just_after(sort_key: str) -> str:
@@ -223,13 +240,13 @@ def just_after(sort_key: str) -> str:
     return sort_key + " "
 
 
-def iter_pages(partition: str | Partition, **words: Any) -> Iterator[list[Item]]:
+def iter_pages(partition: str | Partition, **options: Any) -> Iterator[list[Item]]:
     """Yield the items of `query` page by page, to the end. There is at least one page, possibly empty."""
-    last = None
+    last_key = None
     while True:
-        found = query(partition, after=last, **words)
-        yield found.items
-        if (last := found.last_evaluated_key) is None:
+        result = query(partition, after=last_key, **options)
+        yield result.items
+        if (last_key := result.last_evaluated_key) is None:
             return
 
 
@@ -242,8 +259,8 @@ def count_items(partition: str | Partition, *, since: str | None = None, until: 
     """Return the number of items of a partition within the first 1 MB."""
     if _is_empty(partition, "", since, until):
         return 0
-    answer = _call("query", Select="COUNT", **_key_condition(partition, "", since, until))
-    return int(answer["Count"])
+    response = _call("query", Select="COUNT", **_key_condition(partition, "", since, until))
+    return int(response["Count"])
 
 
 def _is_empty(partition: str | Partition, prefix: str, since: str | None, until: str | None) -> bool:
@@ -251,13 +268,15 @@ def _is_empty(partition: str | Partition, prefix: str, since: str | None, until:
 
     This is the case for keys that are too long and for a lower bound above the upper one.
     """
-    backwards = since is not None and until is not None and since > until
-    return backwards or not key_lengths.key_fits(_to_partition(partition).pk, prefix or None)
+    is_reversed = since is not None and until is not None and since > until
+    return is_reversed or not key_lengths.key_fits(_to_partition(partition).pk, prefix or None)
 
 
-def _key_condition(where: str | Partition, prefix: str, since: str | None, until: str | None) -> dict[str, Any]:
+def _key_condition(
+    partition_or_pk: str | Partition, prefix: str, since: str | None, until: str | None
+) -> dict[str, Any]:
     """Return the arguments of a Query that select a partition and a range of sort keys."""
-    partition = _to_partition(where)
+    partition = _to_partition(partition_or_pk)
     pk_name, sk_name = _key_names(partition.index)
     names, values = {"#pk": pk_name}, {":pk": partition.pk}
     condition = "#pk = :pk"
@@ -265,7 +284,7 @@ def _key_condition(where: str | Partition, prefix: str, since: str | None, until
         condition, values[":sk"] = f"{condition} AND begins_with(#sk, :sk)", prefix
     elif since is not None or until is not None:
         condition = f"{condition} AND #sk BETWEEN :since AND :until"
-        values |= {":since": since or " ", ":until": until or _HIGHEST}
+        values |= {":since": since or " ", ":until": until or _MAX_SORT_KEY}
     if "#sk" in condition:
         names["#sk"] = sk_name
     arguments: dict[str, Any] = {
@@ -277,8 +296,8 @@ def _key_condition(where: str | Partition, prefix: str, since: str | None, until
     return arguments | ({"IndexName": partition.index} if partition.index else {"ConsistentRead": True})
 
 
-def _to_partition(where: str | Partition) -> Partition:
-    return Partition(where) if isinstance(where, str) else where
+def _to_partition(partition_or_pk: str | Partition) -> Partition:
+    return Partition(partition_or_pk) if isinstance(partition_or_pk, str) else partition_or_pk
 
 
 def sort_key_of(partition: str | Partition) -> str:
@@ -288,10 +307,10 @@ def sort_key_of(partition: str | Partition) -> str:
 
 def delete_batch(pk: str) -> bool:
     """Delete the first items of a partition, as many as fit into a transaction. Return whether there may be more."""
-    found = query(pk, limit=MAX_TRANSACT_ITEMS)
-    if found.items:
-        write_transaction([Write("Delete", (item["pk"], item["sk"])) for item in found.items])
-    return found.last_evaluated_key is not None
+    result = query(pk, limit=MAX_TRANSACT_ITEMS)
+    if result.items:
+        write_transaction([Write("Delete", (item["pk"], item["sk"])) for item in result.items])
+    return result.last_evaluated_key is not None
 
 
 def write_transaction(writes: Sequence[Write]) -> None:
@@ -322,8 +341,8 @@ def increment(key: ItemKey, name: str, amount: int, *, ttl: int) -> int:
     twice.
     """
     update = ItemUpdate(key, set={"ttl": ttl}, add={name: amount}).write()
-    answer = _call("update_item", ReturnValues="UPDATED_NEW", **update.wire()["Update"])
-    return int(answer["Attributes"][name]["N"])
+    response = _call("update_item", ReturnValues="UPDATED_NEW", **update.wire()["Update"])
+    return int(response["Attributes"][name]["N"])
 
 
 def _cancellation_error(reasons: list[dict[str, Any]], error: Exception) -> Exception:

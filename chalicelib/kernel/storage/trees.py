@@ -5,8 +5,8 @@ only a hint to read the ancestors at once; if an ancestor has moved since, the p
 
 Items in one read may be from different times. So the state of the tree lists the recently moved nodes (`moved`: node id
 → version of the tree after the move), and a node contains the version of its own last move (`placed`). If the state
-agrees with all nodes of a chain, the chain existed at that version of the tree, and no state is shown that never
-existed. That fails only if more nodes than `moved` can list move between two reads of one request.
+agrees with all nodes of a chain, the chain existed at that version of the tree. So callers never see a chain that never
+existed, unless more nodes than `moved` can list move between two reads of one request.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -44,11 +44,11 @@ class Tree:
 
 
 def add_move(moved: Mapping[str, int], version: int, nodes: Iterable[str]) -> dict[str, int]:
-    """Return the recent moves after nodes move with a version."""
-    latest = sorted(moved.items(), key=lambda one: one[1], reverse=True)
-    now = dict.fromkeys(nodes, version)
-    earlier = [one for one in latest if one[0] not in now][: MAX_REMEMBERED_MOVES - len(now)]
-    return {**now, **dict(earlier)}
+    """Return the recent moves (node id → version) after some nodes have moved in a version of the tree."""
+    by_version = sorted(moved.items(), key=lambda move: move[1], reverse=True)
+    new_moves = dict.fromkeys(nodes, version)
+    earlier_moves = [move for move in by_version if move[0] not in new_moves][: MAX_REMEMBERED_MOVES - len(new_moves)]
+    return {**new_moves, **dict(earlier_moves)}
 
 
 def is_settled(node: Mapping[str, Any], node_id: str, state: Mapping[str, Any]) -> bool:
@@ -100,8 +100,8 @@ class TreeReader:
         """Read the missing ancestors of nodes until everything is from one state of the tree."""
         is_retry = False
         for _ in range(_MAX_TRIES):
-            while lacking := {key for node_id in nodes for key in self._missing_keys(node_id)}:
-                self.load(lacking)
+            while missing_keys := {key for node_id in nodes for key in self._missing_keys(node_id)}:
+                self.load(missing_keys)
             if all(self._is_consistent(node_id, is_retry=is_retry) for node_id in nodes):
                 return
             is_retry = True
@@ -173,12 +173,12 @@ def read_tree(tree: Tree, version: int) -> TreeReader:
     Nodes that move meanwhile are read once more. Raises Problem `unavailable` if that does not succeed.
     """
     for _ in range(_MAX_WHOLE_TREE_TRIES):
-        reading = TreeReader(tree)
+        reader = TreeReader(tree)
         for page in table.iter_pages(tree.partition, prefix=STATE[0]):
-            reading.add_items(page)
-        if unsettled := reading.unsettled_keys():
-            reading.load(unsettled)
-        if reading.covers_version(version) and not reading.unsettled_keys():
-            return reading
-        version = reading.state.get("version", 0)
+            reader.add_items(page)
+        if unsettled := reader.unsettled_keys():
+            reader.load(unsettled)
+        if reader.covers_version(version) and not reader.unsettled_keys():
+            return reader
+        version = reader.state.get("version", 0)
     raise unavailable(CONCURRENT_MOVES)

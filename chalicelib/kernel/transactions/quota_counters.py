@@ -15,13 +15,13 @@ def count_change(before: Entity | None, after: Entity | None, counts: Counts) ->
             counts[key] = counts.get(key, 0) + delta
 
 
-def counter_write(limit: Quota, pk: str, delta: int) -> tuple[Write, Problem | None]:
+def counter_write(quota: Quota, pk: str, delta: int) -> tuple[Write, Problem | None]:
     """Return the write that updates a counter, and the problem if the quota is exceeded."""
-    update = ItemUpdate((pk, f"COUNT#{limit.name}"), increment={"n": delta})
+    update = ItemUpdate((pk, f"COUNT#{quota.name}"), increment={"n": delta})
     if delta < 0:
         return update.write(), None
-    maximum = limit.maximum
-    problem = Problem("limit_exceeded", f"At most {maximum} {limit.name} are allowed. {limit.advice}")
-    condition = "#n <= :most" if delta > maximum else "attribute_not_exists(#n) OR #n <= :most"
-    write = update.write(condition, most=maximum - delta)
+    maximum = quota.maximum
+    problem = Problem("limit_exceeded", f"At most {maximum} {quota.name} are allowed. {quota.advice}")
+    condition = "#n <= :max" if delta > maximum else "attribute_not_exists(#n) OR #n <= :max"
+    write = update.write(condition, max=maximum - delta)
     return write, problem

@@ -32,8 +32,8 @@ def unique_item_writes(
     """Yield the writes of the reservations of a record that changes, each with the problem if the value is taken."""
     record = after or before
     for unique in type(record).uniques.values() if record else ():
-        old = guard_key(unique, before) if before and _requires_value(unique, before, timestamp) else None
-        new = guard_key(unique, after) if after and _requires_value(unique, after, timestamp) else None
+        old = guard_key(unique, before) if before and _has_reservation(unique, before, timestamp) else None
+        new = guard_key(unique, after) if after and _has_reservation(unique, after, timestamp) else None
         if new and after and (new != old or _expiry(unique, after) != _expiry(unique, before)):
             yield _reserve(new, unique, after, timestamp), _taken_problem(unique, after) if unique.error_code else None
         if old and new != old and before:
@@ -65,12 +65,12 @@ def former_name_fields(before: Entity, after: Entity, timestamp: str) -> dict[st
 
 def _former_names_after(unique: Unique, before: Entity, name: str | None, timestamp: str) -> list[FormerName]:
     """Return the former names of a record after its name changes or is removed. The oldest is dropped first."""
-    present = getattr(before, _value_field(unique))
+    current_name = getattr(before, _value_field(unique))
     remaining = [
-        each for each in _current_former_names(unique, before, timestamp) if each["name"] not in (name, present)
+        each for each in _current_former_names(unique, before, timestamp) if each["name"] not in (name, current_name)
     ]
-    ended: FormerName = {"name": present, "until": after(timestamp, days=FORMER_NAME_DAYS)}
-    return [*remaining, ended][-MAX_FORMER_NAMES:]
+    former_name: FormerName = {"name": current_name, "until": after(timestamp, days=FORMER_NAME_DAYS)}
+    return [*remaining, former_name][-MAX_FORMER_NAMES:]
 
 
 def _released_former_names(unique: Unique, before: Entity, after: Entity | None, timestamp: str) -> list[str]:
@@ -95,10 +95,10 @@ def _value_field(unique: Unique) -> str:
     return fields_of(unique.key)[0]
 
 
-def _requires_value(unique: Unique, record: Entity, now: str) -> bool:
+def _has_reservation(unique: Unique, record: Entity, timestamp: str) -> bool:
     # Another record may have an expired value.
     return unique.applies_to(record) and not (
-        unique.expires_at_field and getattr(record, unique.expires_at_field) <= now
+        unique.expires_at_field and getattr(record, unique.expires_at_field) <= timestamp
     )
 
 
@@ -112,7 +112,7 @@ def guard_key(unique: Unique, record: Entity | Mapping[str, Any] | _Values) -> I
     return f"U#{unique.namespace.format_map(values)}#{unique.key.format_map(values)}", "#"
 
 
-def _reserve(key: ItemKey, unique: Unique, record: Entity, now: str) -> Write:
+def _reserve(key: ItemKey, unique: Unique, record: Entity, timestamp: str) -> Write:
     expires_at = _expiry(unique, record)
     # TTLs are whole seconds. The item must not be removed early, and expires independently of its removal.
     expiry_attributes = {"until": expires_at, "ttl": math.ceil(timestamp_ms(expires_at) / 1000)} if expires_at else {}
@@ -122,19 +122,19 @@ def _reserve(key: ItemKey, unique: Unique, record: Entity, now: str) -> Write:
         "Put",
         key,
         item={"pk": key[0], "sk": key[1], "ref": record_ref, **projected, **expiry_attributes},
-        condition="attribute_not_exists(#pk) OR #until <= :moment OR #ttl <= :now OR #ref = :me",
+        condition="attribute_not_exists(#pk) OR #until <= :timestamp OR #ttl <= :now OR #ref = :me",
         names=["pk", "until", "ttl", "ref"],
-        values={"moment": now, "now": int(time.time()), "me": record_ref},
+        values={"timestamp": timestamp, "now": int(time.time()), "me": record_ref},
     )
 
 
-def _release(key: ItemKey, unique: Unique, record: Entity, days: int, now: str) -> Write:
+def _release(key: ItemKey, unique: Unique, record: Entity, days: int, timestamp: str) -> Write:
     record_ref = getattr(record, unique.ref_field)
     is_own_or_missing = "attribute_not_exists(#ref) OR #ref = :me"
     if not days:
         return Write("Delete", key, condition=is_own_or_missing, names=["ref"], values={"me": record_ref})
     ttl = int(time.time()) + days * 86_400
-    alias = ItemUpdate(key, set={"alias": True, "ttl": ttl, "since": now, "ref": record_ref})
+    alias = ItemUpdate(key, set={"alias": True, "ttl": ttl, "since": timestamp, "ref": record_ref})
     return alias.write(is_own_or_missing, me=record_ref)
 
 

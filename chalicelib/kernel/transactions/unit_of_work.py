@@ -19,7 +19,7 @@ from chalicelib.kernel.storage.table import TransactionCancelled
 from chalicelib.kernel.storage.writes import Write
 from chalicelib.kernel.transactions import unique_items
 from chalicelib.kernel.transactions.quota_counters import Counts, count_change, counter_write
-from chalicelib.kernel.transactions.record_writes import derived_item_writes, unchanged_condition, update_write
+from chalicelib.kernel.transactions.record_writes import derived_item_writes, unchanged_write, update_write
 
 R = TypeVar("R", bound=Entity)
 P = TypeVar("P", bound=Container)
@@ -37,7 +37,7 @@ class _PendingWrite:
     replaces_expired: bool = False
     unconditional: bool = False
     ignored_fields: frozenset[str] = frozenset()
-    ended: bool = False
+    was_ended: bool = False
 
 
 @dataclass
@@ -71,11 +71,11 @@ class UnitOfWork:
 
         A second update of a record takes the result of the first.
         """
-        change = self._change(record)
+        change = self._pending_update(record)
         if all(json_equal(getattr(record, name), value) for name, value in changed.items()):
             return record
         self._event_subject = self._event_subject or record.item_key
-        return self._apply(change, record, changed)
+        return self._update_fields(change, record, changed)
 
     def replace_set(
         self,
@@ -98,21 +98,21 @@ class UnitOfWork:
             self.set_event_diff(create_set(container, existing), create_set(self.touch_if_changed(container), records))
         return records
 
-    def set_event_diff(self, before: RecordSet, now: RecordSet) -> None:
+    def set_event_diff(self, before: RecordSet, after: RecordSet) -> None:
         """Make a set of records the subject of the log entry, with its state before and after."""
-        self._record_sets = before, now
+        self._record_sets = before, after
 
     def touch_if_changed(self, container: P) -> P:
         """Raise the version of a container if anything else changes, so that its sets cannot change concurrently."""
-        return container if self.is_empty else self._apply(self._change(container), container, {})
+        return container if self.is_empty else self._update_fields(self._pending_update(container), container, {})
 
     def bump_version(self, record: R, **changed: Any) -> R:
         """Raise the version of a record, optionally changing fields, without a log entry about it."""
-        return self._apply(self._change(record), record, changed)
+        return self._update_fields(self._pending_update(record), record, changed)
 
-    def replace(self, ended: Entity, record: R) -> R:
-        """Replace an ended record by a new one with the same key."""
-        self._add(record, _PendingWrite(ended, record, replaces_expired=True))
+    def replace(self, former: Entity, record: R) -> R:
+        """Replace an expired record by a new one with the same key. The log entry is that of a creation."""
+        self._add(record, _PendingWrite(former, record, replaces_expired=True))
         self._event_subject = self._event_subject or record.item_key
         return record
 
@@ -138,8 +138,8 @@ class UnitOfWork:
         return marked
 
     def delete(self, record: Entity, *, ended: bool = False) -> None:
-        """Delete a record and its reservations. `ended`: it granted no access any more."""
-        self._add(record, _PendingWrite(record, None, ended=ended))
+        """Delete a record and its reservations. `ended`: it already granted no access, so no access epoch changes."""
+        self._add(record, _PendingWrite(record, None, was_ended=ended))
         self._event_subject = self._event_subject or record.item_key
 
     def set_event_subject(self, record: Entity) -> None:
@@ -158,23 +158,23 @@ class UnitOfWork:
         """Start a task after the commit. If its message is lost, the record's schedule starts it."""
         self.tasks_after_commit.append((task, record.item_key))
 
-    def _change(self, record: Entity) -> _PendingWrite:
+    def _pending_update(self, record: Entity) -> _PendingWrite:
         change = self._records.setdefault(record.item_key, _PendingWrite(record, record))
         if not isinstance(change.after, type(record)) or change.after is not record:
-            raise ValueError(f"{record.kind} {record.id} was changed from another state")
+            raise ValueError(f"{record.kind} {record.id} was changed based on another state of it")
         return change
 
-    def _apply(self, change: _PendingWrite, record: R, changed: dict[str, Any]) -> R:
+    def _update_fields(self, change: _PendingWrite, record: R, changed: dict[str, Any]) -> R:
         if change.before is record:
             changed["updated_at"] = max(self.now, after(record.updated_at, seconds=0.001))
             changed["version"] = record.version + 1
-        now = replace(record, **changed)
-        former = unique_items.former_name_fields(change.before, now, self.now) if change.before else {}
-        change.after = now = replace(now, **former) if former else now
-        return now
+        updated = replace(record, **changed)
+        former_names = unique_items.former_name_fields(change.before, updated, self.now) if change.before else {}
+        change.after = updated = replace(updated, **former_names) if former_names else updated
+        return updated
 
-    def _create_or_update(self, record: R, present: R | None) -> R:
-        return self.create(record) if present is None else self.update(present, **record.domain_fields)
+    def _create_or_update(self, record: R, existing: R | None) -> R:
+        return self.create(record) if existing is None else self.update(existing, **record.domain_fields)
 
     def _add(self, record: Entity, change: _PendingWrite) -> None:
         if record.item_key in self._records:
@@ -197,7 +197,7 @@ class UnitOfWork:
     @property
     def lowered_subjects(self) -> set[Subject]:
         """Return the subjects whose access epochs change with the commit."""
-        return access_epochs.lowered_subjects((c.before, c.after) for c in self._records.values() if not c.ended)
+        return access_epochs.lowered_subjects((c.before, c.after) for c in self._records.values() if not c.was_ended)
 
     def add_write(self, write: Write, on_conflict: Problem | None = None) -> None:
         """Add a write that is not a record's.
@@ -248,20 +248,20 @@ class UnitOfWork:
         """
         if any(epoch.closing > self.now for epoch in self._epochs.values()) and not self.lowered_subjects:
             raise ConcurrentModification  # It would fail, and conflict with the transaction that sets the epochs.
-        closed = False
+        epochs_closed = False
         for attempt in range(_MAX_TRIES):
             try:
-                return self._write(idempotency_write, event)
+                return self._try_commit(idempotency_write, event)
             except TransactionCancelled as cancelled:
-                if cancelled.is_contended and attempt and not closed:
+                if cancelled.is_contended and attempt and not epochs_closed:
                     access_epochs.close_epochs(
                         self.lowered_subjects
                     )  # Revocations take precedence over mutations that grant access.
-                    closed = True
+                    epochs_closed = True
                 back_off(attempt, first_seconds=_PAUSE_SECONDS)
         raise ConcurrentModification
 
-    def _write(self, idempotency_write: Write | None, event: Event | None) -> None:
+    def _try_commit(self, idempotency_write: Write | None, event: Event | None) -> None:
         """Try to commit once.
 
         Raises as `commit` does, and TransactionCancelled if only another transaction conflicted.
@@ -275,22 +275,24 @@ class UnitOfWork:
         except TransactionCancelled as cancelled:
             if entry and _entry_exists(cancelled, len(planned) - len(entry)):
                 return  # An earlier attempt succeeded, but its response was lost.
-            failed = {*cancelled.failed_items} - (
+            failed_positions = {*cancelled.failed_items} - (
                 {self._use_other_chain(cancelled, len(planned) - 1)} if entry else set()
             )
-            if not failed:
+            if not failed_positions:
                 raise
-            if idempotency_write and 0 in failed:
+            if idempotency_write and 0 in failed_positions:
                 raise IdempotencyKeyConflict(cancelled.failed_items[0]) from cancelled
-            problems = [planned[position][1] for position in sorted(failed)]
+            problems = [planned[position][1] for position in sorted(failed_positions)]
             # Unless all failures are final, the decision was based on outdated records and is repeated.
-            final = all(problems) and next(iter(problems), None)
-            raise final or ConcurrentModification() from cancelled
+            problem = all(problems) and next(iter(problems), None)
+            raise problem or ConcurrentModification() from cancelled
 
     def starts_log(self, log: str) -> bool:
         """Return whether the organization of this log is created, so that the log is empty."""
-        changed = [change.after for change in self._records.values() if change.before is None]
-        return any(isinstance(now, Container) and now.parent_type is None and now.log == log for now in changed)
+        new_records = [change.after for change in self._records.values() if change.before is None]
+        return any(
+            isinstance(record, Container) and record.parent_type is None and record.log == log for record in new_records
+        )
 
     @property
     def _chains(self) -> Chains:
@@ -311,14 +313,14 @@ class UnitOfWork:
         for change in self._records.values():
             if change.before is change.after:
                 continue
-            writes.append((_write(change), change.on_conflict))
+            writes.append((_record_write(change), change.on_conflict))
             writes += unique_items.unique_item_writes(change.before, change.after, self.now)
             count_change(change.before, change.after, counts)
             writes += [(write, None) for write in derived_item_writes(change.before, change.after)]
         writes += [counter_write(limit, pk, delta) for (limit, pk), delta in counts.items() if delta]
         writes += [
-            (unchanged_condition("ConditionCheck", r), None)
-            for key, r in self._checks.items()
+            (unchanged_write("ConditionCheck", record), None)
+            for key, record in self._checks.items()
             if self._is_unwritten(key)
         ]
         writes += [(write, None) for write in access_epochs.epoch_writes(self._epochs, self.lowered_subjects)]
@@ -340,14 +342,14 @@ def _entry_exists(cancelled: TransactionCancelled, position: int) -> bool:
     return cancelled.failed_items.get(position) is not None
 
 
-def _write(change: _PendingWrite) -> Write:
-    before, now = change.before, change.after
-    if before is None and now is not None:
-        return Write("Put", now.item_key, item=now.item()) if change.unconditional else writes.put_new(now.item())
-    if before is not None and now is None:
-        return unchanged_condition("Delete", before)
-    assert before is not None and now is not None  # noqa: S101, PT018 - `_writes` omits unchanged records
-    return update_write(before, now, change.ignored_fields)
+def _record_write(change: _PendingWrite) -> Write:
+    before, after = change.before, change.after
+    if before is None and after is not None:
+        return Write("Put", after.item_key, item=after.item()) if change.unconditional else writes.put_new(after.item())
+    if before is not None and after is None:
+        return unchanged_write("Delete", before)
+    assert before is not None and after is not None  # noqa: S101, PT018 - `_writes` omits unchanged records
+    return update_write(before, after, change.ignored_fields)
 
 
 def _merge_transfers(writes: list[tuple[Write, Problem | None]]) -> list[tuple[Write, Problem | None]]:

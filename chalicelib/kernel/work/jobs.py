@@ -34,7 +34,7 @@ _JITTER: Final = 0.2
 class Job(Entity):
     """Work in slices. `lease_until`: when the next worker can claim it, None if it is done.
 
-    `failures` counts the slices since the last progress, including the current one. `status` is for callers.
+    `failures` counts the slices since the last progress, including the current one. `status` is shown to callers.
     """
 
     task: ClassVar[str]
@@ -47,7 +47,7 @@ class Job(Entity):
 
     @property
     def scheduled_task(self) -> ScheduledTask | None:
-        """Return the start of the next slice."""
+        """Return the task that starts the next slice."""
         return ScheduledTask(self.task, self.lease_until) if self.lease_until else None
 
 

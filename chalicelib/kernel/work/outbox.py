@@ -52,7 +52,7 @@ def commit(changes: UnitOfWork, event_type: str, origin: Origin, idempotency_wri
     After the commit nothing fails: if the ledger cannot be triggered, the sweep finds the entry and the tasks to start.
     """
     if event_type not in origin.emits:
-        raise ValueError(f"{origin.operation_id} does not say that it emits {event_type!r}")
+        raise ValueError(f"{origin.operation_id} does not declare that it emits {event_type!r}")
     event = _build_event(changes, event_type, origin)
     if changes.chains is None or changes.chains.log != event.log:
         changes.chains = Chains(event.log) if changes.starts_log(event.log) else Chains.read(event.log)
@@ -63,10 +63,10 @@ def commit(changes: UnitOfWork, event_type: str, origin: Origin, idempotency_wri
 
 
 def _build_event(changes: UnitOfWork, event_type: str, origin: Origin) -> Event:
-    before, now = changes.event_subject
-    record = now or before
+    before, after = changes.event_subject
+    record = after or before
     if record is None:
-        raise ValueError("an entry is about a record")
+        raise ValueError("the changes have no event subject")
     public = public_view(record)
     return Event(
         id=new_id(changes.effective_at),
@@ -76,8 +76,8 @@ def _build_event(changes: UnitOfWork, event_type: str, origin: Origin) -> Event:
         actor=origin.actor,
         target={"type": record.kind, "id": record.id, "name": record.log_label},
         context=origin.context(),
-        changes=diff_fields(_public_fields(before), _public_fields(now), record.untracked_fields)
-        if before and now
+        changes=diff_fields(_public_fields(before), _public_fields(after), record.untracked_fields)
+        if before and after
         else [],
         data=public,
     )

@@ -29,11 +29,11 @@ def notify_ledger(log: str, deduplication_id: str, tasks: Iterable[tuple[str, It
 
     The worker starts the `tasks` afterwards, so a request sends a single message.
     """
-    starts = [_message(task, record) for task, record in tasks]
+    task_messages = [_message(task, record) for task, record in tasks]
     with aws.translate_errors("queue"):
         aws.client("sqs").send_message(
             QueueUrl=settings().events_queue_url,
-            MessageBody=_to_json({"log": log, "then": starts} if starts else {"log": log}),
+            MessageBody=_to_json({"log": log, "then": task_messages} if task_messages else {"log": log}),
             MessageGroupId=log,
             MessageDeduplicationId=deduplication_id,
         )
@@ -76,8 +76,8 @@ def enqueue_deliveries(messages: Sequence[tuple[str, Message]]) -> None:
             for number, (group, message) in enumerate(messages[start : start + _MAX_BATCH])
         ]
         with aws.translate_errors("queue"):
-            answer = aws.client("sqs").send_message_batch(QueueUrl=settings().deliveries_queue_url, Entries=entries)
-        if answer.get("Failed"):
+            response = aws.client("sqs").send_message_batch(QueueUrl=settings().deliveries_queue_url, Entries=entries)
+        if response.get("Failed"):
             raise unavailable("The queue did not accept all messages.")
 
 

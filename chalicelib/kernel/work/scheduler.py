@@ -127,12 +127,12 @@ def _query_due(shard: int, due_before: str, position: Item | None, limit: int) -
     return table.query(Partition(f"DUE#{shard}", "due"), until=f"{due_before}~", after=position, limit=limit)
 
 
-def _enqueue_item(item: Item, woken: set[str]) -> bool:
+def _enqueue_item(item: Item, notified_logs: set[str]) -> bool:
     # All entries are claimed, although one message triggers their log, so that a stuck log does not block the sweep.
-    if item["task"] == APPEND_TASK and str(item["log"]) in woken:
+    if item["task"] == APPEND_TASK and str(item["log"]) in notified_logs:
         return False
     if item["task"] == APPEND_TASK:
-        woken.add(str(item["log"]))
+        notified_logs.add(str(item["log"]))
         queues.notify_ledger(str(item["log"]), new_id(now()))
     else:
         queues.enqueue(str(item["task"]), (item["pk"], item["sk"]))
@@ -141,8 +141,8 @@ def _enqueue_item(item: Item, woken: set[str]) -> bool:
 
 def _claim(item: Item) -> bool:
     key = (item["pk"], item["sk"])
-    mark = schedule_attributes(ScheduledTask(str(item.get("task")), after(now(), seconds=_LEASE_SECONDS)), key)
-    claim = ItemUpdate(key, set={"duesk": mark["duesk"]}).write("#duesk = :seen", seen=item["duesk"])
+    attributes = schedule_attributes(ScheduledTask(str(item.get("task")), after(now(), seconds=_LEASE_SECONDS)), key)
+    claim = ItemUpdate(key, set={"duesk": attributes["duesk"]}).write("#duesk = :seen", seen=item["duesk"])
     try:
         table.write_transaction([claim])
     except TransactionCancelled:

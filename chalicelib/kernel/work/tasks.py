@@ -43,12 +43,12 @@ class UnknownTask(Exception):
 def task(name: str, *, emits: Mapping[str, type[Entity] | str] | None = None) -> Callable[[TaskFunction], TaskFunction]:
     """Register a function as a task. It is called with the message, and may run more than once."""
 
-    def declare(work: TaskFunction) -> TaskFunction:
-        if _tasks.setdefault(name, Task(name, work, emits or {})).function is not work:
+    def register(function: TaskFunction) -> TaskFunction:
+        if _tasks.setdefault(name, Task(name, function, emits or {})).function is not function:
             raise ValueError(f"two tasks are named {name!r}")
-        return work
+        return function
 
-    return declare
+    return register
 
 
 def all_tasks() -> tuple[Task, ...]:
@@ -68,8 +68,8 @@ def load_record(kind: type[E], message: dict[str, Any]) -> E | None:
     item = table.get((message["pk"], message["sk"]))
     if item is None:
         return None
-    record_class = kind if item["kind"] == kind.kind else find_record_type(item["kind"]) or Entity
-    return record_class.from_item(item) if issubclass(record_class, kind) else None
+    record_type_of_item = kind if item["kind"] == kind.kind else find_record_type(item["kind"]) or Entity
+    return record_type_of_item.from_item(item) if issubclass(record_type_of_item, kind) else None
 
 
 def run_task(message: dict[str, Any]) -> None:
