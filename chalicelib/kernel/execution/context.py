@@ -273,7 +273,7 @@ class Context:
     def list_records(
         self,
         entity: type[Entity],
-        source: Collection | Facet,
+        listing: Collection | Facet,
         query: ListQuery,
         to_output: Callable[[Any], T],
         **names: str | None,
@@ -286,14 +286,14 @@ class Context:
         options: dict[str, Any] = {
             "after": self.decode_cursor(query),
             "limit": query.limit,
-            "newest_first": source.newest_first,
+            "newest_first": listing.newest_first,
             "attributes": entity.listed_attributes() if entity.fields_omitted_from_lists else (),
         }
-        if isinstance(source, Collection) and source.shards:
-            result = table.query_merged(source.partitions(**names), **options)
+        if isinstance(listing, Collection) and listing.shards:
+            result = table.query_merged(listing.partitions(**names), **options)
         else:
-            sk = source.sk if isinstance(source, Collection) else entity.sk
-            result = table.query(source.partition(**names), prefix=sk.partition("{")[0], **options)
+            sk = listing.sk if isinstance(listing, Collection) else entity.sk
+            result = table.query(listing.partition(**names), prefix=sk.partition("{")[0], **options)
         return self.build_page(
             [to_output(entity.from_item(item)) for item in result.items], result.last_evaluated_key, query
         )

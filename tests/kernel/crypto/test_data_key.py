@@ -54,7 +54,7 @@ def test_an_altered_data_key_is_rejected(configure: SettingsOverride) -> None:
 
 def test_a_data_key_of_another_length_is_rejected_with_the_settings_name(configure: SettingsOverride) -> None:
     configure(data_key=create_wrapped_key(KeySpec="AES_128"))
-    with pytest.raises(SettingsError, match="DATA_KEY: what AWS KMS has wrapped is not 32 bytes long"):
+    with pytest.raises(SettingsError, match="DATA_KEY: the decrypted key is not 32 bytes long"):
         encrypt(b"secret", PURPOSE)
 
 

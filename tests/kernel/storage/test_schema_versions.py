@@ -111,7 +111,7 @@ class TestReading:
         assert Crate(**new_record_fields(now()), shelf_id=SHELF, title="x", grams=1).item()["shape"] == 3
 
     def test_an_entity_without_all_upcasters_is_an_error(self) -> None:
-        with pytest.raises(TypeError, match="from each of 1 to 1"):
+        with pytest.raises(TypeError, match="from each version from 1 to 1"):
 
             class Box(Entity):
                 kind, pk, sk, schema_version = "box", "P#{id}", "#", 2

@@ -47,7 +47,7 @@ class TestTaskEvents:
         task("parcels.send", emits={"parcel.sent": Parcel})(send)
         task("parcels.weigh")(weigh)
         for name in ("parcels.send", "parcels.weigh"):
-            with pytest.raises(ValueError, match=r"does not say that it emits 'parcel\.lost'"):
+            with pytest.raises(ValueError, match=r"does not declare that it emits 'parcel\.lost'"):
                 commit(create_parcel(), "parcel.lost", Origin.system(name))
         assert memory_aws.all_items() == []
 
