@@ -1,1 +1,1 @@
-"""What every operation stands on; knows no feature by name."""
+"""The foundation of all features, which does not depend on any of them."""

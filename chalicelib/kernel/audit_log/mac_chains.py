@@ -1,9 +1,9 @@
 """Chains of MACs, which reveal entries that are removed before they are in the log's tree.
 
 A log has `SHARDS` chains. Each entry is the next link of one: it has a number in the chain, and its MAC covers the MAC
-of the previous link. An item beside the log's head contains the end of each chain, and the transaction that commits an
-entry advances it. A removed entry leaves a number without an entry. If an older copy of the item is restored, the next
-entry contradicts those in the tree.
+of the previous link. An item in the partition of the log's head contains the end of each chain, and the transaction
+that commits an entry advances it. A removed entry leaves a number without an entry. If an older copy of the item is
+restored, the next entry contradicts those in the tree.
 
 With each checkpoint the ledger signs the state of each chain in the tree and its missing links (`signed_statements`).
 

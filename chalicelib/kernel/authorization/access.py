@@ -208,7 +208,7 @@ def _constant_time_not_found(
 ) -> Iterator[None]:
     """Make *not found* take equally many reads whatever the reason, so that its timing discloses nothing.
 
-    If an answer is known without reads, as many reads are made as for an unknown container.
+    If the result is known without some of the reads, they are made nevertheless.
     """
     try:
         yield

@@ -41,7 +41,7 @@ def revocation_marker_key(container: ItemKey, user_id: str) -> ItemKey:
 
 
 def membership_view(user_id: str, containers: list[Container], items: Mapping[ItemKey, Item]) -> MembershipView:
-    """Return a user's memberships of containers, outermost first. `items`: what is at `membership_view_keys`."""
+    """Return a user's memberships of containers, outermost first. `items`: the items at `membership_view_keys`."""
     roles: dict[type[Container], Role] = {}
     memberships: dict[type[Container], Item] = {}
     parent_role, left_at, expired = None, "", None

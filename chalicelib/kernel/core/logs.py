@@ -130,22 +130,22 @@ def log_scope(kind: str, operation: str, **fields: Any) -> Iterator[dict[str, An
     A block that raises an exception is logged as an error with the traceback.
     """
     record = _LogRecord({"kind": kind, "operation": operation, **fields})
-    record_fields, token, started_at = record.fields, _current_record.set(record), time.perf_counter()
+    log_fields, token, started_at = record.fields, _current_record.set(record), time.perf_counter()
     try:
         with aws.count_calls() as usage:
-            yield record_fields
+            yield log_fields
     except Exception as error:
-        record_fields["error"] = type(error).__name__
+        log_fields["error"] = type(error).__name__
         raise
     finally:
         _current_record.reset(token)
         latency = round((time.perf_counter() - started_at) * 1000, 1)
-        failed = record_fields.get("status", 200) >= _SERVER_ERROR or "error" in record_fields
-        record_fields |= {"awsCalls": len(usage.calls), "awsActions": Counter(usage.calls)}
+        failed = log_fields.get("status", 200) >= _SERVER_ERROR or "error" in log_fields
+        log_fields |= {"awsCalls": len(usage.calls), "awsActions": Counter(usage.calls)}
         if next(_record_counter) == 0:
-            record_fields["coldStart"] = True
+            log_fields["coldStart"] = True
         record_metrics = {"Latency": latency, "Errors": int(failed), "Throttles": usage.throttles}
-        _write(record_fields, _build_metrics(record_fields["kind"], record_metrics, record.metrics), failed=failed)
+        _write(log_fields, _build_metrics(log_fields["kind"], record_metrics, record.metrics), failed=failed)
 
 
 def _write(fields: dict[str, Any], metrics: dict[str, Any], *, failed: bool) -> None:

@@ -125,7 +125,7 @@ def _load_key_set(source: str) -> bytes:
 
 
 def _download(url: str) -> bytes:
-    """Return the response body of a URL. A redirect is an error, since it could lead to anybody's keys.
+    """Return the response body of a URL. A redirect is an error, since it could lead to keys of another party.
 
     A separate thread does the work, because no socket time-out covers name resolution, or headers that arrive byte by
     byte. Raises TimeoutError after `TIMEOUT_SECONDS`, and then ends the thread through its connection.
@@ -175,7 +175,7 @@ def _request_body(connection: HTTPConnection, path: str) -> bytes:
     connection.request("GET", path, headers={"Accept": "application/json", "User-Agent": "atrium"})
     with closing(connection.getresponse()) as response:
         if response.status != _HTTP_OK:
-            raise ValueError(f"the key set was answered with status {response.status}")
+            raise ValueError(f"the response has status {response.status} instead of the key set")
         content = b""
         while chunk := response.read1(MAX_BYTES):
             content += chunk

@@ -1,4 +1,4 @@
-"""Access epochs: how a request in flight learns at its commit that rights were revoked since it was authorized.
+"""Access epochs, which make a request fail at its commit if rights were revoked after it was authorized.
 
 Each user and API key of an organization has an access epoch there, and one more epoch stands for everyone. A change
 that lowers somebody's rights sets a new epoch in its own transaction, and a change that closes a container sets a new
@@ -231,7 +231,7 @@ def _live_digests(credential: Credential) -> set[str]:
 
 
 def close_epochs(subjects: Iterable[Subject]) -> None:
-    """Announce new epochs, so that no request checks the present ones for a moment.
+    """Announce new epochs, so that requests briefly do not check the present ones.
 
     It is optional: it only prevents conflicts with the transaction that sets the new epochs.
     """

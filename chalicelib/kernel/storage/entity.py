@@ -9,7 +9,7 @@
         slug: str
 
 Keys are `str.format` templates over the record's fields. If a field of a template is None, the template yields no key
-and the record is not in that index. The letter at the start of each key tells what the partition contains. See
+and the record is not in that index. The letter at the start of each key identifies the kind of partition. See
 `docs/reference/table.md`.
 """
 
@@ -340,7 +340,7 @@ class Container(Entity):
 
     @property
     def is_deleted(self) -> bool:
-        """Whether requests for the container and its contents are answered with *not found*."""
+        """Whether requests for the container and its contents fail with *not found*."""
         return False
 
     @property

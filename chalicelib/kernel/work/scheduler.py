@@ -67,7 +67,7 @@ class Backlog:
 def oldest_pending() -> Backlog:
     """Return the backlog, from the first hundred due items of each shard.
 
-    The due time of a pending entry is at most one lease ahead, however often it was moved. Its id tells its age.
+    The sweep moves the due time of a pending entry by one lease at most, so the age of an entry is that of its id.
     """
     lease_end, current_time = after(now(), seconds=_LEASE_SECONDS), now()
     pages = table.gather(lambda shard: _query_due(shard, lease_end, None, 100).items, range(SCHEDULE_SHARDS))

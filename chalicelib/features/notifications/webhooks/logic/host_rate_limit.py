@@ -17,12 +17,12 @@ from chalicelib.kernel.storage.entity import ItemKey
 
 _RETENTION_SECONDS: Final = 3600
 _MAX_WAIT_SECONDS: Final = 60
-"""Maximum time before a waiting request tries again, because other requests may have been cancelled."""
+"""Maximum time before a waiting request asks again, because others may have gone away."""
 
 
 @dataclass(frozen=True)
 class SendSlots:
-    """How many of the wanted requests can be sent now, and when the others can try again."""
+    """How many of the wanted requests can be sent now, and when the others can ask again."""
 
     granted: int
     next_at: str
@@ -36,10 +36,10 @@ def acquire_slots(organization_id: str, url: str, wanted: int) -> SendSlots:
     rate, second = section(WebhookSettings).webhook_requests_per_second, now_ms() // 1000
     host = (urlsplit(url).hostname or "").rstrip(".")
     key = slot_counter_key(subject_digest(f"{organization_id} {host}"), second)
-    total = table.increment(key, "used", wanted, ttl=second + _RETENTION_SECONDS)
-    granted = max(0, min(wanted, rate - (total - wanted)))
-    wait_seconds = min(1 + max(0, total - rate) // rate, _MAX_WAIT_SECONDS)
-    return SendSlots(granted, timestamp((second + wait_seconds) * 1000))
+    asked = table.increment(key, "used", wanted, ttl=second + _RETENTION_SECONDS)
+    granted = max(0, min(wanted, rate - (asked - wanted)))
+    seconds = min(1 + max(0, asked - rate) // rate, _MAX_WAIT_SECONDS)
+    return SendSlots(granted, timestamp((second + seconds) * 1000))
 
 
 def slot_counter_key(host_digest: str, second: object) -> ItemKey:
