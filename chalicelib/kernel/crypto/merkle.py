@@ -80,7 +80,7 @@ def _count_subtrees(begin: int, end: int) -> int:
     """Return the number of perfect subtrees that fill a range."""
     count = 0
     while begin < end:
-        left = 1 << (end - begin).bit_length() - 1
-        begin += min(begin & -begin or left, left)
+        largest_size = 1 << (end - begin).bit_length() - 1
+        begin += min(begin & -begin or largest_size, largest_size)
         count += 1
     return count

@@ -57,11 +57,11 @@ class _NoBody(Input):
 
 
 def validate_body(
-    model: type[Input] | None, request: Request, shown: Mapping[str, Any] | None, *, form: bool = False
+    model: type[Input] | None, request: Request, public_record: Mapping[str, Any] | None, *, form: bool = False
 ) -> Input:
     """Return the request's body as its model.
 
-    `shown`: the record as the caller sees it, the target of a merge patch. `form`: whether the body can be an HTML
+    `public_record`: the record as the caller sees it, to which a merge patch applies. `form`: whether the body can be an HTML
     form.
 
     Raises Problem `payload_too_large`, `unsupported_media_type`, `malformed_json` or `validation_failed`.
@@ -72,7 +72,7 @@ def validate_body(
         _parse(raw)  # Pydantic accepts them as numbers, but JSON has none (RFC 8259, section 6).
     try:
         if issubclass(model, Patch):
-            return _apply_patch(model, raw, shown or {})
+            return _apply_patch(model, raw, public_record or {})
         return model.model_validate_json(raw)
     except ValidationError as error:
         raise _to_problem(error) from None
@@ -158,16 +158,16 @@ def _read_body(request: Request, *, form: bool) -> bytes:
     return request.body.strip()
 
 
-def _apply_patch(model: type[Patch], raw: bytes, shown: Mapping[str, Any]) -> Input:
+def _apply_patch(model: type[Patch], raw: bytes, public_record: Mapping[str, Any]) -> Input:
     patch = _parse_object(raw)
     names = _field_names(model)
     unknown_fields = {name: value for name, value in patch.items() if name not in names}
     errors = [
-        _unknown_field_error(name, shown)
+        _unknown_field_error(name, public_record)
         for name, value in unknown_fields.items()
-        if not _is_unchanged(name, value, shown)
+        if not _is_unchanged(name, value, public_record)
     ]
-    current = {name: value for name, value in shown.items() if name in names}
+    current = {name: value for name, value in public_record.items() if name in names}
     patch_fields = {name: value for name, value in patch.items() if name in names}
     try:
         merged = model.model_validate_json(json.dumps(merge_patch(current, patch_fields)))
@@ -205,13 +205,13 @@ def _parse(raw: bytes) -> Any:
         raise _malformed_body(str(error)) from None
 
 
-def _is_unchanged(name: str, value: Any, shown: Mapping[str, Any]) -> bool:
-    return name in shown and json_equal(shown[name], value)
+def _is_unchanged(name: str, value: Any, public_record: Mapping[str, Any]) -> bool:
+    return name in public_record and json_equal(public_record[name], value)
 
 
-def _unknown_field_error(name: str, shown: Mapping[str, Any]) -> FieldError:
+def _unknown_field_error(name: str, public_record: Mapping[str, Any]) -> FieldError:
     pointer = _pointer([name], "")
-    if name in shown:
+    if name in public_record:
         return FieldError(pointer, "read_only", "The service sets this field. Omit it.")
     return FieldError(pointer, *_ERROR_DETAILS["extra_forbidden"])
 

@@ -29,10 +29,10 @@ TIMEOUT_SECONDS: Final = 2.0
 """Time limit of a fetch: name resolution, connection, TLS, headers and body."""
 
 MAX_BYTES: Final = 262_144
-MAX_SEARCHES: Final = 5
-"""Fetches for unknown key ids within `SEARCH_WINDOW_MS`: sufficient for several rotations in a row."""
+MAX_REFETCHES: Final = 5
+"""Fetches for unknown key ids within `REFETCH_WINDOW_MS`: sufficient for several rotations in a row."""
 
-SEARCH_WINDOW_MS: Final = 300_000
+REFETCH_WINDOW_MS: Final = 300_000
 
 _FRESH_MS: Final = 600_000
 _PAUSE_MS: Final = 60_000
@@ -50,7 +50,7 @@ class IssuerKeys:
     """The keys of one issuer, from the URL or file of its key set.
 
     The set is fetched on first use, after ten minutes, and for an unknown key id, but for the latter at most
-    `MAX_SEARCHES` times in five minutes. After a failure it is fetched again a minute later, or a second later if there
+    `MAX_REFETCHES` times in five minutes. After a failure it is fetched again a minute later, or a second later if there
     are no keys. One thread fetches at a time. Threads that can continue with the cached keys do not wait.
     """
 
@@ -60,7 +60,7 @@ class IssuerKeys:
         self._keys: tuple[PyJWK, ...] = ()
         self._next_fetch = 0
         self._fetches = 0
-        self._searches: deque[int] = deque(maxlen=MAX_SEARCHES)
+        self._refetches: deque[int] = deque(maxlen=MAX_REFETCHES)
 
     def find(self, kid: str | None, algorithm: str) -> "PyJWK | None":
         """Return the key with an id for one of `ALGORITHMS`; without an id, the only key there is, or None.
@@ -87,12 +87,12 @@ class IssuerKeys:
         fetches_before = self._fetches
         with self._fetching:
             # Another thread may have fetched the set while this one waited.
-            if fetches_before == self._fetches and not self._has_key(kid) and self._may_search():
-                self._searches.append(now_ms())
+            if fetches_before == self._fetches and not self._has_key(kid) and self._may_refetch():
+                self._refetches.append(now_ms())
                 self._fetch()
 
-    def _may_search(self) -> bool:
-        return len(self._searches) < MAX_SEARCHES or now_ms() >= self._searches[0] + SEARCH_WINDOW_MS
+    def _may_refetch(self) -> bool:
+        return len(self._refetches) < MAX_REFETCHES or now_ms() >= self._refetches[0] + REFETCH_WINDOW_MS
 
     def _has_key(self, kid: str) -> bool:
         return any(key.key_id == kid for key in self._keys)
