@@ -49,9 +49,9 @@ log = logging.getLogger(__name__)
 class IssuerKeys:
     """The keys of one issuer, from the URL or file of its key set.
 
-    The set is fetched on first use, after ten minutes, and for an unknown key id, but for the latter at most
-    `MAX_REFETCHES` times in five minutes. After a failure it is fetched again a minute later, or a second later if there
-    are no keys. One thread fetches at a time. Threads that can continue with the cached keys do not wait.
+    The set is fetched on first use, after ten minutes, and for an unknown key id, which is limited to `MAX_REFETCHES`
+    times in five minutes. After a failure it is fetched again a minute later, or a second later if there are no keys.
+    One thread fetches at a time. Threads that can continue with the cached keys do not wait.
     """
 
     def __init__(self, source: str) -> None:
