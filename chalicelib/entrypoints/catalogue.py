@@ -1,8 +1,8 @@
-"""The catalogue: the only list of features, and from it every operation.
+"""The catalogue: the list of features, and the operations, tasks, events and record types that they define.
 
-`ROUTES` and `KINDS` are literals that `make generate` writes and tests compare with the decorators and the classes,
-which stay the source: so an operation's feature is imported when the operation is first asked for, and a kind of record
-when a read first returns one.
+`make generate` writes `ROUTES` and `KINDS` from the decorators and classes, and tests compare them with these. They
+make lazy imports possible: a feature is imported at the first call of one of its operations, and a record type when a
+read first returns such a record.
 """
 
 from functools import cache
@@ -64,9 +64,9 @@ record_types.register_types(KINDS)
 @cache
 def route_groups() -> tuple[RouteGroup, ...]:
     """Return the route group of every module with operations, in the order of the features."""
-    of_features = (f"chalicelib.features.{feature}.operations" for feature in FEATURES)
+    module_names = (f"chalicelib.features.{feature}.operations" for feature in FEATURES)
     modules = [
-        *(module for module in of_features if find_spec(module)),
+        *(module for module in module_names if find_spec(module)),
         "chalicelib.entrypoints.event_types",
         "chalicelib.entrypoints.documentation",
     ]
@@ -80,13 +80,13 @@ def operations() -> tuple[Operation, ...]:
 
 
 def record_kinds() -> list[type[Entity]]:
-    """Return the class of every kind of record that the service has, in the order of the kinds' names."""
+    """Return every record type, in the order of the kinds' names."""
     return [record_types.record_type(name) for name in KINDS]
 
 
 @cache
 def operation_of(target: str) -> Operation:
-    """Return the operation of a route's target, `module:function`."""
+    """Return the operation with a target `module:function`, as `ROUTES` names it."""
     module, _, function = target.partition(":")
     operation: Operation = getattr(import_module(module), function)
     return operation
@@ -94,7 +94,7 @@ def operation_of(target: str) -> Operation:
 
 @cache
 def load_tasks() -> None:
-    """Import every feature's queue work: tasks go by their names."""
+    """Import the tasks of every feature, which registers them by their names."""
     for feature in FEATURES:
         if find_spec(module := f"chalicelib.features.{feature}.tasks"):
             import_module(module)
@@ -102,13 +102,13 @@ def load_tasks() -> None:
 
 @cache
 def emitting_tasks() -> tuple[Task, ...]:
-    """Return every task that can emit events, by its name."""
+    """Return every task that can emit events, in the order of their names."""
     load_tasks()
     return tuple(task for task in tasks.all_tasks() if task.emits)
 
 
 def events() -> list[str]:
-    """Return every event there is, by its name: what an operation or a task declares that it emits."""
+    """Return the name of every event that an operation or a task declares, in order."""
     emitters: list[Operation | Task] = [*operations(), *emitting_tasks()]
     return sorted({event for emitter in emitters for event in emitter.emits})
 

@@ -1,6 +1,6 @@
-"""What the service says about itself: its interface as a document, and a page to read it and try it out.
+"""The OpenAPI document, the documentation page that shows it, and the files of that page.
 
-Beside the page stands the script that proves a log without the service.
+The files include `verify.py`, the script that verifies an export of an audit log without the service.
 """
 
 import hashlib
@@ -35,16 +35,16 @@ _ASSETS: Final = {
         _VERIFIER,
     )
 }
-_TYPES: Final = {
+_MEDIA_TYPES: Final = {
     ".css": "text/css; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
     ".py": "text/x-python; charset=utf-8",
     ".svg": "image/svg+xml",
 }
-_AssetName = Annotated[str, *matching(r"^[a-z0-9.-]{1,64}$", "must be the name of a file of the page")]
+_AssetName = Annotated[str, *matching(r"^[a-z0-9.-]{1,64}$", "must be the name of one of the page's files")]
 _FINGERPRINT_CHARACTERS: Final = 16
 
-# Everything comes from this host, nothing is inline, and nothing goes anywhere else: a credential typed in stays here.
+# The page loads nothing from other hosts, and sends requests to none, so a credential that is typed in stays here.
 _PAGE_HEADERS: Final = {
     "Cache-Control": "no-cache",
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
@@ -56,47 +56,47 @@ _PAGE_HEADERS: Final = {
 
 
 class AssetQuery(Query):
-    """Which state of a file is wanted."""
+    """The requested version of a file."""
 
-    v: str | None = Field(None, description="The file's fingerprint; with it, the answer may be kept for a year.")
+    v: str | None = Field(None, description="The file's fingerprint. With it, the response can be cached for a year.")
 
 
 @routes.get("/openapi.json", access=Caller.PUBLIC, scope=None, emits=None)
 def get_openapi_document(_ctx: Context) -> Annotated[RawResponse, "application/json"]:
-    """Get this interface as an OpenAPI 3.1 document."""
-    return RawResponse(_text(_FOLDER / "openapi.json"), "application/json", {"Cache-Control": "no-cache"})
+    """Get the OpenAPI 3.1 document of this API."""
+    return RawResponse(_read_text(_FOLDER / "openapi.json"), "application/json", {"Cache-Control": "no-cache"})
 
 
 @routes.get("/docs", access=Caller.PUBLIC, scope=None, emits=None)
 def get_docs(ctx: Context) -> Annotated[RawResponse, "text/html"]:
-    """Get a page to read about the operations and to try them out."""
-    return RawResponse(_page(ctx.request.base), "text/html; charset=utf-8", _PAGE_HEADERS)
+    """Get the documentation page, on which the operations can be read and tried out."""
+    return RawResponse(_render_page(ctx.request.base), "text/html; charset=utf-8", _PAGE_HEADERS)
 
 
 @routes.get("/docs/{asset}", access=Caller.PUBLIC, scope=None, emits=None)
 def get_docs_asset(
     _ctx: Context, asset: _AssetName, query: AssetQuery
 ) -> Annotated[RawResponse, "text/javascript", "text/css", "image/svg+xml", "text/x-python"]:
-    """Get a script, stylesheet or picture of the page.
+    """Get a file of the documentation page: a script, a stylesheet or an image.
 
-    `verify.py` is a program for those who keep parts of a log; where it begins it says how it is used.
+    `verify.py` is a program that verifies exports of an audit log. Its first lines describe its usage.
     """
     if asset not in _ASSETS:
         raise not_found()
-    text = _text(_ASSETS[asset])
+    text = _read_text(_ASSETS[asset])
     cache_control = "public, max-age=31536000, immutable" if query.v == _fingerprint(asset) else "no-cache"
     headers = {"Cache-Control": cache_control, "X-Content-Type-Options": "nosniff"}
-    return RawResponse(text, _TYPES[_ASSETS[asset].suffix], headers)
+    return RawResponse(text, _MEDIA_TYPES[_ASSETS[asset].suffix], headers)
 
 
-def _page(base: str) -> str:
-    # Absolute paths, so that the page also works below the path of a gateway's stage, and as `/docs/`.
+def _render_page(base: str) -> str:
+    # Absolute paths also work below the path of a gateway's stage, and for the URL `/docs/`.
     base = escape(base)
-    addresses = {_placeholder(name): f"{base}/docs/{name}?v={_fingerprint(name)}" for name in _ASSETS}
-    return Template(_text(_FOLDER / "index.html")).substitute(addresses, base=base)
+    asset_urls = {_placeholder_name(name): f"{base}/docs/{name}?v={_fingerprint(name)}" for name in _ASSETS}
+    return Template(_read_text(_FOLDER / "index.html")).substitute(asset_urls, base=base)
 
 
-def _placeholder(name: str) -> str:
+def _placeholder_name(name: str) -> str:
     return name.replace(".", "_").replace("-", "_")
 
 
@@ -106,5 +106,5 @@ def _fingerprint(name: str) -> str:
 
 
 @cache
-def _text(file: Path) -> str:
+def _read_text(file: Path) -> str:
     return file.read_text(encoding="utf-8")

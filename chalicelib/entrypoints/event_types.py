@@ -1,4 +1,4 @@
-"""The types of events that webhooks and integration channels can be told of, as the OpenAPI document describes them."""
+"""The operation that lists the event types of webhooks and integration channels, as the OpenAPI document has them."""
 
 import json
 import re
@@ -24,57 +24,62 @@ _REFERENCE: Final = re.compile(f'"{_COMPONENTS}(\\w+)"')
 
 
 class EventTypeOut(Output):
-    """A type of event."""
+    """An event type."""
 
     type: str = Field(examples=["organization.updated"])
-    description: str = Field(description="What has happened.", examples=["The organization was changed."])
+    description: str = Field(description="When the event occurs.", examples=["The organization was changed."])
     schema_: dict[str, Any] = Field(
         serialization_alias="schema",
-        description="JSON Schema (2020-12) of `data` of such an event.",
+        description="JSON Schema (2020-12) of the event's `data`.",
         examples=[{"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}],
     )
-    example: dict[str, Any] = Field(description="`data` of one.", examples=[{"name": "Analytical Engines"}])
+    example: dict[str, Any] = Field(
+        description="An example of the event's `data`.", examples=[{"name": "Analytical Engines"}]
+    )
 
 
 @routes.get("/event-types", access=Caller.PUBLIC, scope=None, emits=None)
 def list_event_types(ctx: Context, query: ListQuery) -> ListPage[EventTypeOut]:
-    """List the types of events there are, in the order of their names."""
-    last = (ctx.decode_cursor(query) or {}).get("type", "")
-    left = {name: item for name, item in _event_types().items() if name > last}
-    shown = list(left)[: query.limit]
-    position = {"type": shown[-1]} if len(shown) < len(left) else None
-    return ctx.build_page([left[name] for name in shown], position, query)
+    """List all event types, in the order of their names."""
+    last_name = (ctx.decode_cursor(query) or {}).get("type", "")
+    remaining = {name: item for name, item in _event_types().items() if name > last_name}
+    page_names = list(remaining)[: query.limit]
+    position = {"type": page_names[-1]} if len(page_names) < len(remaining) else None
+    return ctx.build_page([remaining[name] for name in page_names], position, query)
 
 
 @cache
 def _event_types() -> Mapping[str, bytes]:
-    """Return each type as it is listed, by its name, in order."""
+    """Return the JSON of each event type by name, in order."""
     document = json.loads(_DOCUMENT.read_text(encoding="utf-8"))
     components = document["components"]["schemas"]
-    return {name: _listed(name, path["post"], components) for name, path in sorted(document["webhooks"].items())}
+    return {
+        name: _event_type_to_json(name, path["post"], components) for name, path in sorted(document["webhooks"].items())
+    }
 
 
-def _listed(name: str, message: Mapping[str, Any], components: Mapping[str, Any]) -> bytes:
+def _event_type_to_json(name: str, message: Mapping[str, Any], components: Mapping[str, Any]) -> bytes:
     content = message["requestBody"]["content"]["application/json"]
     return to_json(
         {
             "type": name,
             "description": message["description"],
-            "schema": _self_contained(content["schema"]["properties"]["data"], components),
+            "schema": _bundle_schema(content["schema"]["properties"]["data"], components),
             "example": content["example"]["data"],
         }
     )
 
 
-def _self_contained(schema: Mapping[str, Any], components: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a schema together with all that it refers to."""
-    held: dict[str, Any] = {}
-    needed = _REFERENCE.findall(json.dumps(schema))
-    while needed:
-        name = needed.pop()
-        if name not in held:
-            held[name] = components[name]
-            needed += _REFERENCE.findall(json.dumps(held[name]))
-    whole = {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "$defs": dict(sorted(held.items()))}
-    moved: dict[str, Any] = json.loads(json.dumps(whole).replace(f'"{_COMPONENTS}', '"#/$defs/'))
-    return moved
+def _bundle_schema(schema: Mapping[str, Any], components: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a schema with all schemas to which it refers, in `$defs`."""
+    definitions: dict[str, Any] = {}
+    names = _REFERENCE.findall(json.dumps(schema))
+    while names:
+        name = names.pop()
+        if name not in definitions:
+            definitions[name] = components[name]
+            names += _REFERENCE.findall(json.dumps(definitions[name]))
+    dialect, definitions = "https://json-schema.org/draft/2020-12/schema", dict(sorted(definitions.items()))
+    text = json.dumps({"$schema": dialect, **schema, "$defs": definitions})
+    bundled: dict[str, Any] = json.loads(text.replace(f'"{_COMPONENTS}', '"#/$defs/'))
+    return bundled

@@ -1,4 +1,4 @@
-"""HTTP: Chalice's requests become operations, and everything that goes wrong becomes a problem. Once, here."""
+"""The HTTP entry point: maps requests of Chalice to operations, and every error to a problem document."""
 
 import json
 import re
@@ -21,47 +21,49 @@ from chalicelib.kernel.execution.pipeline import execute
 from chalicelib.kernel.http.fields import UUID_PATTERN
 from chalicelib.kernel.http.request import EXPOSED_HEADERS, Request, Response
 
-_ACCEPTED: Final = "Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, API-Version, Lead-Token"
+_ALLOWED_REQUEST_HEADERS: Final = (
+    "Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, API-Version, Lead-Token"
+)
 _NO_CONTENT: Final = 204
 
 
 def blueprints() -> Iterable[Blueprint]:
-    """Return a Blueprint for each route group, with a view for each of its operations and their preflights."""
+    """Return a Blueprint for each route group, with views for its operations and for CORS preflight requests."""
     groups: dict[str, Blueprint] = {}
     methods: dict[str, list[str]] = {}
     for group, method, path, target in ROUTES:
         blueprint = groups.setdefault(group, Blueprint(f"chalicelib.entrypoints.http.{group}"))
         blueprint.route(path, methods=[method], content_types=["*/*"], name=target.rpartition(":")[2])(
-            _view(blueprint, target)
+            _create_view(blueprint, target)
         )
         methods.setdefault(path, []).append(method)
         if len(methods[path]) == 1:
-            preflight = _preflight(blueprint, methods[path])
+            preflight = _create_preflight_view(blueprint, methods[path])
             blueprint.route(path, methods=["OPTIONS"], content_types=["*/*"], name="preflight")(preflight)
     return groups.values()
 
 
-def _view(blueprint: Blueprint, target: str) -> Callable[..., ChaliceResponse]:
+def _create_view(blueprint: Blueprint, target: str) -> Callable[..., ChaliceResponse]:
     def view(**_: str) -> ChaliceResponse:
-        return _answer(_request(blueprint.current_request), target)
+        return _handle_request(_from_chalice_request(blueprint.current_request), target)
 
     return view
 
 
-def _preflight(blueprint: Blueprint, methods: list[str]) -> Callable[..., ChaliceResponse]:
+def _create_preflight_view(blueprint: Blueprint, methods: list[str]) -> Callable[..., ChaliceResponse]:
     def view(**_: str) -> ChaliceResponse:
-        request = _request(blueprint.current_request)
-        allowed = {
+        request = _from_chalice_request(blueprint.current_request)
+        allow_headers = {
             "Access-Control-Allow-Methods": ", ".join([*methods, "OPTIONS"]),
-            "Access-Control-Allow-Headers": _ACCEPTED,
+            "Access-Control-Allow-Headers": _ALLOWED_REQUEST_HEADERS,
             "Access-Control-Max-Age": "86400",
         }
-        return _sent(request, Response(_NO_CONTENT, headers=allowed))
+        return _to_chalice_response(request, Response(_NO_CONTENT, headers=allow_headers))
 
     return view
 
 
-def _answer(request: Request, target: str) -> ChaliceResponse:
+def _handle_request(request: Request, target: str) -> ChaliceResponse:
     operation = target.rpartition(":")[2]
     with (
         log_scope(
@@ -72,77 +74,77 @@ def _answer(request: Request, target: str) -> ChaliceResponse:
         try:
             response = execute(operation_of(target), request)
         except Problem as problem:
-            response = _problem(request, problem)
+            response = _problem_response(request, problem)
             facts["problem"] = problem.code
-        except Exception:  # noqa: BLE001 - the edge of the process: the caller gets a problem, the log the trace
+        except Exception:  # noqa: BLE001 - boundary of the process: the caller gets a problem, the log the traceback
             logger().exception("unhandled", extra={"requestId": request.id})
-            response = _problem(request, internal_error())
+            response = _problem_response(request, internal_error())
         facts["status"] = response.status
-    return _sent(request, response)
+    return _to_chalice_response(request, response)
 
 
-def _request(request: ChaliceRequest) -> Request:
-    # `chalice local` decodes no path parameter and knows other routes' names: take the path's own, decoded once.
-    given = request.uri_params or {}
-    parameters = {name: _decoded(given[name]) for name in re.findall(r"{(\w+)}", request.path)}
-    path = re.sub(r"{(\w+)}", lambda match: given[match[1]], request.path)
-    full = (request.context.get("path") or path).rstrip("/")  # The gateway takes a trailing slash for nothing.
+def _from_chalice_request(request: ChaliceRequest) -> Request:
+    # `chalice local` does not decode path parameters, and also passes those of other routes.
+    raw_parameters = request.uri_params or {}
+    parameters = {name: _decode_path_parameter(raw_parameters[name]) for name in re.findall(r"{(\w+)}", request.path)}
+    path = re.sub(r"{(\w+)}", lambda match: raw_parameters[match[1]], request.path)
+    full_path = (request.context.get("path") or path).rstrip("/")  # The gateway ignores a trailing slash.
     return Request(
         method=request.method,
         path=path,
         parameters=parameters,
-        query=request.query_params._dict if request.query_params else {},  # noqa: SLF001 - MultiDict shows it no other way
+        query=request.query_params._dict if request.query_params else {},  # noqa: SLF001 - MultiDict has no public accessor for it
         headers={ascii_lower(name): value for name, value in request.headers.items()},
         body=body if isinstance(body := request.raw_body, bytes) else body.encode(),
         id=request.context.get("requestId") or str(uuid7()),
-        ip=request.context.get("identity", {}).get("sourceIp") or "0.0.0.0",  # noqa: S104 - an address unknown
-        base=full.removesuffix(path) if full.endswith(path) else "",
+        ip=request.context.get("identity", {}).get("sourceIp") or "0.0.0.0",  # noqa: S104 - placeholder for an unknown address
+        base=full_path.removesuffix(path) if full_path.endswith(path) else "",
     )
 
 
-def _decoded(parameter: str) -> str:
-    """Return a path parameter as operations see it: decoded, and a UUID in lower case."""
+def _decode_path_parameter(parameter: str) -> str:
+    """Return a path parameter decoded, and in lower case if it is a UUID."""
     value = unquote(parameter)
-    return lowered if re.fullmatch(UUID_PATTERN, lowered := ascii_lower(value)) else value
+    return lowercase if re.fullmatch(UUID_PATTERN, lowercase := ascii_lower(value)) else value
 
 
-def _problem(request: Request, problem: Problem) -> Response:
+def _problem_response(request: Request, problem: Problem) -> Response:
     document = problem.document(instance=request.path, request_id=request.id)
     headers = {"Content-Type": "application/problem+json", "Cache-Control": "no-store", **problem.headers}
     return Response(problem.status, json.dumps(document, ensure_ascii=False).encode(), headers)
 
 
-def _sent(request: Request, response: Response) -> ChaliceResponse:
+def _to_chalice_response(request: Request, response: Response) -> ChaliceResponse:
     headers: dict[str, str | list[str]] = {
         **response.headers,
         "API-Version": API_VERSION,
         "X-Request-Id": request.id,
-        **_cors(request, response.headers.get("Vary")),
+        **_cors_headers(request, response.headers.get("Vary")),
     }
     return ChaliceResponse(response.body.decode(), status_code=response.status, headers=headers)
 
 
-def _cors(request: Request, varies: str | None) -> dict[str, str]:
-    allowed = settings().cors_origins
-    if allowed == "*":
+def _cors_headers(request: Request, vary: str | None) -> dict[str, str]:
+    cors_origins = settings().cors_origins
+    if cors_origins == "*":
         return {"Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers": EXPOSED_HEADERS}
     origin = request.headers.get("origin", "")
-    listed = origin in [o.strip() for o in allowed.split(",")]
-    granted = {"Access-Control-Allow-Origin": origin, "Access-Control-Expose-Headers": EXPOSED_HEADERS}
-    return (granted if listed else {}) | {"Vary": ", ".join(filter(None, [varies, "Origin"]))}
+    is_allowed = origin in [o.strip() for o in cors_origins.split(",")]
+    allow_headers = {"Access-Control-Allow-Origin": origin, "Access-Control-Expose-Headers": EXPOSED_HEADERS}
+    return (allow_headers if is_allowed else {}) | {"Vary": ", ".join(filter(None, [vary, "Origin"]))}
 
 
 def problems_of_chalice(event: Any, get_response: Callable[[Any], ChaliceResponse]) -> ChaliceResponse:
-    """Middleware: what Chalice answers by itself (405, and 500 of its own) is a problem too."""
+    """Replace Chalice's own error responses (405 and 500) with problem documents. This is a middleware."""
     response = get_response(event)
     if "API-Version" in response.headers:
         return response
-    request = _request(event)
+    request = _from_chalice_request(event)
     if response.status_code == Problem("method_not_allowed", "").status:
         allow = ", ".join(
             m.strip() for m in str(response.headers.get("Allow", "")).split(",") if m.strip() != "OPTIONS"
         )
-        problem = Problem("method_not_allowed", f"Allowed here: {allow}.", headers={"Allow": allow})
+        problem = Problem("method_not_allowed", f"Allowed methods: {allow}.", headers={"Allow": allow})
     else:
         problem = internal_error()
-    return _sent(request, _problem(request, problem))
+    return _to_chalice_response(request, _problem_response(request, problem))

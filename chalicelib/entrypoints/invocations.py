@@ -1,4 +1,4 @@
-"""What holds for every call of Lambda's, be it a request, a batch of messages or a tick."""
+"""Middleware for every invocation of a Lambda function: requests, batches of messages and schedules."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,8 +7,8 @@ from chalicelib.kernel.core.logs import add_invocation_id
 
 
 def named(event: Any, get_response: Callable[[Any], Any]) -> Any:
-    """Let what is written name the call."""
-    # Chalice keeps Lambda's context in a request under another name than in all other events.
+    """Add the invocation's id to all log records."""
+    # Chalice stores Lambda's context in requests under another name than in all other events.
     context = getattr(event, "lambda_context", None) or event.context
     add_invocation_id(context.aws_request_id)
     return get_response(event)

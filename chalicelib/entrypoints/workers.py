@@ -1,4 +1,4 @@
-"""What the queue and schedule handlers do. A batch answers which of its messages failed; only those come again."""
+"""The handlers of queues and schedules. The result of a batch lists the failed messages, and only those are retried."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -25,53 +25,54 @@ from chalicelib.kernel.storage.entity import organization_id_from_log
 from chalicelib.kernel.work import queues, scheduler, tasks
 
 Event = dict[str, Any]
-_BATCH_MS: Final = 30_000
+_MAX_BATCH_MS: Final = 30_000
 
 
 def append_entries(event: Event) -> Mapping[str, Any]:
-    """Append what waits in the logs that the messages name, start the tasks they bring, and deliver what is new.
+    """Append the pending entries of the logs in the messages, start the messages' tasks, and fan out the new entries.
 
-    A log's first failure returns the rest of its messages. The batch ends before its function's time does: what is left
-    then is due, and the sweep wakes its log again.
+    After the first failure of a log, its other messages are retried too. The batch ends before the function times out.
+    The sweep finds the entries that are still pending then.
     """
-    append = partial(_append, until=now_ms() + _BATCH_MS)
-    return _each(event, SqsFifoPartialProcessor(skip_group_on_error=True), append)
+    process = partial(_process_log_message, until=now_ms() + _MAX_BATCH_MS)
+    return _process_batch(event, SqsFifoPartialProcessor(skip_group_on_error=True), process)
 
 
 def run_tasks(event: Event) -> Mapping[str, Any]:
-    """Run the tasks that the messages name."""
+    """Run the tasks of the messages."""
     load_tasks()
-    return _each(event, BatchProcessor(event_type=EventType.SQS), _run)
+    return _process_batch(event, BatchProcessor(event_type=EventType.SQS), _run_task)
 
 
 def deliver(event: Event) -> Mapping[str, Any]:
-    """Send what the messages name: groups side by side, what belongs to one of them in the order it was queued in.
+    """Send the deliveries of the messages: message groups in parallel, the messages of one group in order.
 
-    The batch ends before its function's time does: what is left then is queued again.
+    The batch ends before the function times out. The remaining deliveries are queued again.
     """
     load_tasks()
-    run = partial(_run, until=now_ms() + _BATCH_MS)
+    run_task = partial(_run_task, until=now_ms() + _MAX_BATCH_MS)
     groups: dict[str, list[Any]] = {}
-    for record in event["Records"]:
-        groups.setdefault(record["attributes"].get("MessageGroupId", record["messageId"]), []).append(record)
+    for sqs_record in event["Records"]:
+        group_id = sqs_record["attributes"].get("MessageGroupId", sqs_record["messageId"])
+        groups.setdefault(group_id, []).append(sqs_record)
 
-    def deliver_group(records: list[Any]) -> Mapping[str, Any]:
-        return _each({"Records": records}, SqsFifoPartialProcessor(), run)
+    def deliver_group(sqs_records: list[Any]) -> Mapping[str, Any]:
+        return _process_batch({"Records": sqs_records}, SqsFifoPartialProcessor(), run_task)
 
     with ThreadPoolExecutor(len(groups)) as threads:
-        answers = [threads.submit(copy_context().run, deliver_group, records) for records in groups.values()]
-    return {"batchItemFailures": [failure for a in answers for failure in a.result()["batchItemFailures"]]}
+        results = [threads.submit(copy_context().run, deliver_group, records) for records in groups.values()]
+    return {"batchItemFailures": [failure for each in results for failure in each.result()["batchItemFailures"]]}
 
 
 def sweep() -> int:
-    """Queue all that is due, and return how much that was."""
+    """Queue all due tasks, and return how many were queued."""
     with log_scope("schedule", "sweep") as facts:
         facts["queued"] = scheduler.enqueue_due()
     return int(facts["queued"])
 
 
 def anchor() -> int:
-    """Queue the anchoring of all logs that grew, and return how many these are; without a bucket there is nothing."""
+    """Queue the anchoring of all logs that grew, and return how many were queued; none without a bucket for anchors."""
     from chalicelib.features.audit.log.tasks import queue_anchor_tasks
 
     with log_scope("schedule", "anchor") as facts:
@@ -81,32 +82,34 @@ def anchor() -> int:
 
 
 def migrate() -> list[dict[str, Any]]:
-    """Apply the migrations that are pending, and return what came of each."""
-    from chalicelib.features.admin.migrations.logic.runner import apply_and_report as outcomes
+    """Apply the pending migrations, and return the outcome of each."""
+    from chalicelib.features.admin.migrations.logic.runner import apply_and_report
 
     with log_scope("function", "migrate") as facts:
-        found = outcomes()
-        facts["migrations"] = {outcome["id"] or "all": outcome["state"] for outcome in found}
-    return found
+        outcomes = apply_and_report()
+        facts["migrations"] = {outcome["id"] or "all": outcome["state"] for outcome in outcomes}
+    return outcomes
 
 
-def _each(event: Event, processor: BasePartialBatchProcessor, handle: Callable[[Event], None]) -> Mapping[str, Any]:
-    processor.raise_on_entire_batch_failure = False  # The answer says which failed, be it all.
+def _process_batch(
+    event: Event, processor: BasePartialBatchProcessor, handle: Callable[[Event], None]
+) -> Mapping[str, Any]:
+    processor.raise_on_entire_batch_failure = False  # The result lists the failed messages, even if all failed.
     with processor(event["Records"], handle):
         processor.process()
     response: Mapping[str, Any] = processor.response()
     return response
 
 
-def _append(record: Any, until: int) -> None:
-    with _message_line(record, "append_entries") as facts:
-        message = json.loads(record["body"])
+def _process_log_message(sqs_record: Any, until: int) -> None:
+    with _message_log_scope(sqs_record, "append_entries") as facts:
+        message = json.loads(sqs_record["body"])
         log = facts["tenant"] = message["log"]
         with correlate(*message.get("requestIds", ())):
             add_metrics(LedgerLag=ledger.append_pending(log, until))
-            with best_effort("start"):  # The log's next entries don't wait for that.
-                for start in message.get("then", []):
-                    queues.forward(start)
+            with best_effort("start"):  # A failure here must not block the log's next entries.
+                for task_message in message.get("then", []):
+                    queues.forward(task_message)
             if organization_id_from_log(log):
                 _fan_out(log, until)
 
@@ -114,21 +117,21 @@ def _append(record: Any, until: int) -> None:
 def _fan_out(log: str, until: int) -> None:
     from chalicelib.features.notifications.logic.fan_out import fan_out
 
-    load_tasks()  # An entry may be about a record of any kind.
+    load_tasks()  # The subject of an entry can be a record of any type.
     fan_out(log, until)
 
 
-def _run(record: Any, **more: Any) -> None:
-    with _message_line(record, "run_task") as facts:
-        message = json.loads(record["body"])
+def _run_task(sqs_record: Any, **extra_fields: Any) -> None:
+    with _message_log_scope(sqs_record, "run_task") as facts:
+        message = json.loads(sqs_record["body"])
         facts["operation"] = message["task"]
         with correlate(*message.get("requestIds", ())):
             try:
-                tasks.run_task(message | more)
+                tasks.run_task(message | extra_fields)
             except ConcurrentModification:
-                add_fields(contended=True)  # Another worker goes on with it, or it is due again.
+                add_fields(contended=True)  # Another worker continues with it, or the sweep finds it.
 
 
-def _message_line(record: Any, operation: str) -> AbstractContextManager[dict[str, Any]]:
-    receives = int(record["attributes"]["ApproximateReceiveCount"])
-    return log_scope("message", operation, messageId=record["messageId"], receives=receives)
+def _message_log_scope(sqs_record: Any, operation: str) -> AbstractContextManager[dict[str, Any]]:
+    receives = int(sqs_record["attributes"]["ApproximateReceiveCount"])
+    return log_scope("message", operation, messageId=sqs_record["messageId"], receives=receives)

@@ -1,15 +1,15 @@
 "use strict";
 
-// What is relative here and in the document's texts is meant beside /docs, not below /docs/.
+// Relative URLs, here and in the texts of the document, are relative to /docs, not to /docs/.
 history.replaceState(null, "", location.pathname.replace(/\/+$/, "") + location.search + location.hash);
 
-// Runs before anything is painted, so that a dark page never flashes white.
+// Runs before the first paint, so a dark page never flashes white.
 const dark = matchMedia("(prefers-color-scheme: dark)");
-const paint = () => document.documentElement.classList.toggle("dark-mode", dark.matches);
-dark.addEventListener("change", paint);
-paint();
+const applyColorScheme = () => document.documentElement.classList.toggle("dark-mode", dark.matches);
+dark.addEventListener("change", applyColorScheme);
+applyColorScheme();
 
-// A credential leaves for this origin only, whatever a document or a redirect of ours may name.
+// Credentials are sent to this origin only, whatever URL the document or a redirect contains.
 function sameOriginOnly(request) {
   if (new URL(request.url, location.href).origin !== location.origin) {
     throw new Error(`Not sent: ${request.url} is not on this host.`);
@@ -17,8 +17,8 @@ function sameOriginOnly(request) {
   return request;
 }
 
-// Opens what a link such as #/organizations/get_organization names. The library's own takes the underscores of our ids
-// for an obsolete way to write spaces, and complains.
+// Opens the operation of a link such as #/organizations/get_organization. The library's own function treats the
+// underscores of operation ids as an obsolete form of spaces, and logs a warning.
 const openDeepLink = (_, { layoutActions, layoutSelectors }) => (hash) => {
   const names = hash.replace(/^#\/?/, "").split("/");
   if (names[0] === "") return;
@@ -26,15 +26,15 @@ const openDeepLink = (_, { layoutActions, layoutSelectors }) => (hash) => {
   layoutActions.show(key, true);
   layoutActions.scrollTo(key);
   layoutActions.scrollToVirtualizedOperation(key);
-  keepInSight();
+  keepInView();
 };
 
-// What is above an operation may still grow when it is scrolled to: it stays in sight until the reader moves.
-function keepInSight() {
-  const growing = new ResizeObserver(() => document.querySelector(".opblock.is-open")?.scrollIntoView());
-  growing.observe(document.getElementById("reference"));
-  for (const moved of ["wheel", "touchstart", "keydown", "pointerdown"]) {
-    addEventListener(moved, () => growing.disconnect(), { once: true });
+// The content above an operation may still grow after it was scrolled to. Keep it in view until the reader scrolls.
+function keepInView() {
+  const observer = new ResizeObserver(() => document.querySelector(".opblock.is-open")?.scrollIntoView());
+  observer.observe(document.getElementById("reference"));
+  for (const eventName of ["wheel", "touchstart", "keydown", "pointerdown"]) {
+    addEventListener(eventName, () => observer.disconnect(), { once: true });
   }
 }
 const deepLinks = { statePlugins: { layout: { wrapActions: { parseDeepLinkHash: openDeepLink } } } };

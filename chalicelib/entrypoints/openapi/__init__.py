@@ -1,4 +1,4 @@
-"""The operations as an OpenAPI 3.1 document: nothing in it is written twice."""
+"""The OpenAPI 3.1 document, generated from the operations, their models and the tasks that emit events."""
 
 import json
 from collections.abc import Iterable
@@ -6,69 +6,68 @@ from typing import Any, Final
 
 from chalicelib.entrypoints import catalogue
 from chalicelib.entrypoints.openapi import headers, problems, schemas
-from chalicelib.entrypoints.openapi.operations import API_KEY, USER_TOKEN, described
-from chalicelib.entrypoints.openapi.webhooks import public_models, webhooks
+from chalicelib.entrypoints.openapi.operations import API_KEY, USER_TOKEN, build_operation_object
+from chalicelib.entrypoints.openapi.webhooks import build_webhooks, event_models
 from chalicelib.kernel.core.version import API_VERSION
 from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.work.tasks import Task
 
 _DESCRIPTION: Final = """\
-A multi-tenant back end: organizations with their members, the API keys of their programs, a log of all that changed and
-webhooks that tell of it; the platforms that organizations run, with spaces, modules, a domain and a taxonomy; the sites
-they publish; leads; works of researchers; and countries, currencies, languages, time zones and cities.
+A multi-tenant back end. Organizations have members, API keys, an audit log of all changes, and webhooks that receive
+events about them. They run platforms with spaces, modules, a domain and a taxonomy, and publish sites. The service also
+has leads, the works of researchers, and reference data: countries, currencies, languages, time zones and cities.
 
-**Credentials.** `Authorization: Bearer <credential>`: a user's token of the OpenID Connect issuer, or an
-organization's API key. Each operation says who may call it, and which scope a key needs. What exists in a tenant you
-have no part in answers 404, as what does not exist.
+**Credentials.** Send `Authorization: Bearer <credential>`. The credential is a user's token of the OpenID Connect
+issuer, or an API key of an organization. Each operation states who may call it, and which scope an API key needs.
+Without access to a tenant, you get 404 for everything in it, whether it exists or not.
 
-**Lists** are pages of `limit` items; go on with `cursor` until `nextCursor` is null.
+**Lists** have pages of `limit` items. To get the next page, send `nextCursor` as `cursor`, until it is null.
 
-**Changes.** PATCH is JSON Merge Patch: null clears a field, what is left out stays. In all other bodies null is the
-same as left out. Send the `ETag` you read as `If-Match`, and what others changed meanwhile answers 412. Send an
-`Idempotency-Key` with a POST, and it can be repeated safely. Every change makes one entry in the organization's audit
-log, and one event.
+**Changes.** PATCH is JSON Merge Patch: null clears a field, and omitted fields stay as they are. In all other bodies
+null is the same as an omitted field. If you send the `ETag` of a record as `If-Match`, and the record has changed
+since, the response is 412. A POST with an `Idempotency-Key` can be repeated safely. Every change makes one entry in the
+organization's audit log, and one event.
 
-**The audit log** is a Merkle tree (RFC 6962) with a signed head. Keep its checkpoints, and [verify.py](docs/verify.py)
-proves without the service that what you have of the log was not altered.
+**The audit log** is a Merkle tree (RFC 6962) with a signed head. Store its checkpoints: with one, the script
+[verify.py](docs/verify.py) proves without the service that an export of the log was not altered.
 
-**Problems** are `application/problem+json` (RFC 9457): `code` is for programs, `detail` for people, `errors` lists
-every fault of the request at once.
+**Problems** are `application/problem+json` (RFC 9457). `code` is for programs, `detail` is for people, and `errors`
+lists all errors of the request.
 """
 
 GROUPS: Final = {
-    "leads": "People who left their address, and what became of it.",
+    "leads": "People who submitted their e-mail address, and the status of each.",
     "organizations": "The tenants: their members, invitations and API keys, the webhooks and integration channels that "
-    "are told of their events, the inventory of their domains, their audit log with its exports, and the erasure of "
-    "people.",
-    "platforms": "What an organization runs: pages, modules, domain, navigation and theme.",
+    "receive their events, the list of their domains, their audit log with its exports, and the erasure of people.",
+    "platforms": "The platforms of organizations: modules, domain, home page, navigation and theme.",
     "reference": "Countries, currencies, languages, time zones and cities.",
-    "research": "Works of researchers, fetched from public sources and reconciled.",
-    "spaces": "Parts of a platform, with members and modules of their own.",
-    "system": "The service itself.",
-    "taxonomy": "A platform's tree of terms, and what is attached to it.",
-    "sites": "What an organization publishes: pages with revisions and previews, menus, redirects.",
-    "documentation": "The documentation: its page, the document that it shows, and the types of events.",
-    "events": "What webhooks are sent, signed as Standard Webhooks say.",
+    "research": "The works of researchers, fetched from public sources and reconciled.",
+    "spaces": "Parts of a platform, with their own members and modules.",
+    "system": "The status of the service, its migrations, and its own audit log.",
+    "taxonomy": "The taxonomy of a platform, and the attachments of its nodes to records.",
+    "sites": "The websites of organizations: pages with revisions and previews, menus, redirects.",
+    "documentation": "The documentation page, the OpenAPI document that it shows, and the event types.",
+    "events": "The messages to webhooks, signed as Standard Webhooks specifies.",
 }
-"""What the operations of a route group are about."""
+"""Descriptions of the route groups, and of the events."""
 
 
 def document() -> dict[str, Any]:
-    """Return the document of the whole interface: what is committed as `openapi.json` and served."""
+    """Return the document of the whole API, which is committed as `openapi.json` and served."""
     return described_together(catalogue.operations(), catalogue.emitting_tasks())
 
 
-def as_text(described: dict[str, Any]) -> str:
-    """Return a document as it is committed: two spaces deep, so that a change shows as its lines."""
-    return json.dumps(described, indent=2, ensure_ascii=False) + "\n"
+def as_text(openapi_document: dict[str, Any]) -> str:
+    """Return a document as indented JSON, so that diffs are readable."""
+    return json.dumps(openapi_document, indent=2, ensure_ascii=False) + "\n"
 
 
 def described_together(operations: Iterable[Operation], tasks: Iterable[Task] = ()) -> dict[str, Any]:
-    """Return the document (OpenAPI 3.1) of these operations, in their order, and of what these tasks emit."""
+    """Return the OpenAPI 3.1 document of some operations, in their order, and of the events of some tasks."""
     operations = list(operations)
-    emitting: list[Operation | Task] = [*operations, *tasks]
-    components = schemas.components(operations, public_models(emitting))
-    components |= {"Problem": problems.SCHEMA, "FieldError": problems.FIELD_ERROR}
+    emitters: list[Operation | Task] = [*operations, *tasks]
+    components = schemas.build_schemas(operations, event_models(emitters))
+    components |= {"Problem": problems.PROBLEM_SCHEMA, "FieldError": problems.FIELD_ERROR_SCHEMA}
     return {
         "openapi": "3.1.0",
         "info": {
@@ -77,16 +76,16 @@ def described_together(operations: Iterable[Operation], tasks: Iterable[Task] = 
             "description": _DESCRIPTION,
             "license": {"name": "Apache License 2.0", "identifier": "Apache-2.0"},
         },
-        # Relative to the document, so that it holds below an API Gateway stage too.
+        # Relative to the document's URL, so it is also right below the path of an API Gateway stage.
         "servers": [{"url": "."}],
         "tags": [{"name": name, "description": GROUPS[name]} for name in _tags(operations)],
         "paths": _paths(operations, components),
-        "webhooks": webhooks(emitting, components),
+        "webhooks": build_webhooks(emitters, components),
         "components": {
             "schemas": dict(sorted(components.items())),
             "headers": headers.RESPONSE,
-            "parameters": headers.parameters(),
-            "responses": problems.components(),
+            "parameters": headers.build_header_parameters(),
+            "responses": problems.build_shared_responses(),
             "securitySchemes": _security_schemes(),
         },
     }
@@ -99,7 +98,7 @@ def _tags(operations: Iterable[Operation]) -> list[str]:
 def _paths(operations: Iterable[Operation], components: dict[str, Any]) -> dict[str, Any]:
     paths: dict[str, Any] = {}
     for operation in operations:
-        paths.setdefault(operation.path, {})[operation.method.lower()] = described(operation, components)
+        paths.setdefault(operation.path, {})[operation.method.lower()] = build_operation_object(operation, components)
     return paths
 
 
@@ -115,6 +114,6 @@ def _security_schemes() -> dict[str, Any]:
             "type": "http",
             "scheme": "bearer",
             "bearerFormat": "atr_…",
-            "description": "An organization's API key; it reaches its own organization only.",
+            "description": "An API key of an organization. It only has access to that organization.",
         },
     }

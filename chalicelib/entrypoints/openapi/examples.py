@@ -1,4 +1,4 @@
-"""One example of every schema: what its fields say of themselves or, failing that, the same small world everywhere."""
+"""Examples for schemas: those that fields declare, or default examples by the name of the field."""
 
 import hashlib
 import re
@@ -9,11 +9,11 @@ from chalicelib.kernel.http.fields import UUID_PATTERN
 
 Schema = Mapping[str, Any]
 
-_LINK: Final = "https://api.example.com/organizations/invitations/acceptance"
-_TICKET: Final = "AaH4SpXAevOKG7MSv4QwBQGh-EqVwHBPiJltp2O3qWkAAAABwbyC7zGdXcYZYc-Iew0o_g"
+_ACCEPT_URL: Final = "https://api.example.com/organizations/invitations/acceptance"
+_INVITATION_CODE: Final = "AaH4SpXAevOKG7MSv4QwBQGh-EqVwHBPiJltp2O3qWkAAAABwbyC7zGdXcYZYc-Iew0o_g"
 
-WORLD: Final[Mapping[str, str | None]] = {
-    "acceptUrl": f"{_LINK}?token={_TICKET}",
+_EXAMPLES_BY_FIELD: Final[Mapping[str, str | None]] = {
+    "acceptUrl": f"{_ACCEPT_URL}?token={_INVITATION_CODE}",
     "auditPublicKey": "RCmTBlAEqh5MSPTdAVgZTAI0m8xmTNluQA6iaZGKjVE=",
     "auditPublicKeys": "RCmTBlAEqh5MSPTdAVgZTAI0m8xmTNluQA6iaZGKjVE=",
     "checkpoint": "atrium/01a1f84a-95c0-7af3-8a1b-b312bf843005\n2\n2cnjHMnhH8AtH26lCfSEJtgmWTY33L1UDy9+E3QpGHs=\n\n"
@@ -39,66 +39,67 @@ WORLD: Final[Mapping[str, str | None]] = {
     "rootHash": "d9c9e31cc9e11fc02d1f6ea509f48426d826593637dcbd540f2f7e137429187b",
     "secret": "whsec_YW4gZXhhbXBsZSwgYW5kIG5ldmVyIGEgc2VjcmV0Li4=",
     "slug": "analytical-engines",
-    "token": _TICKET,
+    "token": _INVITATION_CODE,
     "title": "Notes on the engine",
     "username": "ada",
 }
-"""What a field is called → its example, where the field's own declaration gives none."""
+"""Default examples by the name of the field."""
 
-_FORMATS: Final[Mapping[str, str]] = {
+_EXAMPLES_BY_FORMAT: Final[Mapping[str, str]] = {
     "date-time": "2026-11-20T09:30:00.000Z",
     "date": "2026-11-20",
     "email": "ada@example.com",
     "uri": "https://example.com/engines",
 }
 _EXAMPLE_ID_PREFIX: Final = "01a1f84a-95c0"
-"""The first 48 bits of every example's UUIDv7: 2026-11-20T09:30:00.000Z."""
+"""The first 48 bits of all example UUIDs (version 7): 2026-11-20T09:30:00.000Z."""
 
 
-def example_of(schema: Schema, components: Mapping[str, Schema], name: str = "", noun: str = "") -> Any:
-    """Return a value that the schema accepts; `name` is the field's, `noun` that of the record it belongs to.
+def example_of(schema: Schema, components: Mapping[str, Schema], name: str = "", model_name: str = "") -> Any:
+    """Return an example that a schema accepts.
 
-    Raises LookupError, naming the field, if a text's shape can't be guessed: give the field `examples`.
+    `name` is the name of the field, and `model_name` that of the model to which it belongs. Raises LookupError for a
+    string without an example. The field then needs `examples`.
     """
-    given = [*schema.get("examples", [])[:1], *(schema[key] for key in ("const", "default") if key in schema)]
-    if given and given[0] != "":
-        return given[0]
+    declared = [*schema.get("examples", [])[:1], *(schema[key] for key in ("const", "default") if key in schema)]
+    if declared and declared[0] != "":
+        return declared[0]
     if "$ref" in schema:
         target = str(schema["$ref"]).rsplit("/", 1)[-1]
         return example_of(components[target], components, name, target)
     alternatives = [a for a in schema.get("anyOf", schema.get("oneOf", [])) if a != {"type": "null"}]
     if alternatives:
-        return example_of(alternatives[0], components, name, noun)
-    return schema["enum"][0] if "enum" in schema else _of_type(schema, components, name, noun)
+        return example_of(alternatives[0], components, name, model_name)
+    return schema["enum"][0] if "enum" in schema else _example_by_type(schema, components, name, model_name)
 
 
-def _of_type(schema: Schema, components: Mapping[str, Schema], name: str, noun: str) -> Any:
-    kinds = schema.get("type", "object")
-    kind = kinds if isinstance(kinds, str) else next(k for k in kinds if k != "null")
-    if kind == "object":
+def _example_by_type(schema: Schema, components: Mapping[str, Schema], name: str, model_name: str) -> Any:
+    types = schema.get("type", "object")
+    json_type = types if isinstance(types, str) else next(each for each in types if each != "null")
+    if json_type == "object":
         fields = schema.get("properties", {}).items()
-        shown = {key: example_of(field, components, key, noun) for key, field in fields}
-        return {key: value for key, value in shown.items() if value is not None or key in schema.get("required", ())}
-    if kind == "array":
-        return [example_of(schema["items"], components, name, noun)]
-    if kind in ("integer", "number"):
+        examples = {key: example_of(field, components, key, model_name) for key, field in fields}
+        return {key: value for key, value in examples.items() if value is not None or key in schema.get("required", ())}
+    if json_type == "array":
+        return [example_of(schema["items"], components, name, model_name)]
+    if json_type in ("integer", "number"):
         return schema.get("minimum", 1)
-    return True if kind == "boolean" else _text(schema, name, noun)
+    return True if json_type == "boolean" else _example_string(schema, name, model_name)
 
 
-def _text(schema: Schema, name: str, noun: str) -> str | None:
-    kind = schema.get("format", "")
-    if kind == "uuid" or schema.get("pattern") == UUID_PATTERN:
-        return uuid_of(noun if name == "id" else name)
-    if name in WORLD:
-        return WORLD[name]
-    if kind in _FORMATS:
-        return _FORMATS[kind]
-    raise LookupError(f"{noun}.{name} has no example: give the field `examples`")
+def _example_string(schema: Schema, name: str, model_name: str) -> str | None:
+    string_format = schema.get("format", "")
+    if string_format == "uuid" or schema.get("pattern") == UUID_PATTERN:
+        return uuid_of(model_name if name == "id" else name)
+    if name in _EXAMPLES_BY_FIELD:
+        return _EXAMPLES_BY_FIELD[name]
+    if string_format in _EXAMPLES_BY_FORMAT:
+        return _EXAMPLES_BY_FORMAT[string_format]
+    raise LookupError(f"{model_name}.{name} has no example: give the field `examples`")
 
 
 def uuid_of(name: str) -> str:
-    """Return the example id of what a field or a record's name means: `organizationId` and `Organization` are one."""
-    noun = re.sub(r"[^a-z]", "", name.lower()).removesuffix("id")
-    digest = hashlib.sha256(noun.encode()).hexdigest()
+    """Return the example id for the name of a field or a record. `organizationId` and `Organization` have the same."""
+    record_name = re.sub(r"[^a-z]", "", name.lower()).removesuffix("id")
+    digest = hashlib.sha256(record_name.encode()).hexdigest()
     return f"{_EXAMPLE_ID_PREFIX}-7{digest[:3]}-8{digest[3:6]}-{digest[6:18]}"

@@ -1,4 +1,4 @@
-"""The headers that requests may and responses do carry."""
+"""Headers of requests and responses."""
 
 from typing import Any, Final
 
@@ -6,71 +6,81 @@ from chalicelib.kernel.core.version import API_VERSION
 
 Headers = dict[str, Any]
 
-_TAG: Final = r'(?:W/)?"[\x21\x23-\x7e]*"'
-_TAGS: Final = rf"^\s*(?:\*|{_TAG}(?:\s*,\s*{_TAG})*)\s*$"
-"""As it stands in the document; what is sent is looked at tag by tag."""
+_ETAG_PATTERN: Final = r'(?:W/)?"[\x21\x23-\x7e]*"'
+_ETAGS_PATTERN: Final = rf"^\s*(?:\*|{_ETAG_PATTERN}(?:\s*,\s*{_ETAG_PATTERN})*)\s*$"
+"""The pattern in the document. The service itself parses the header tag by tag."""
 
 
-def _text(description: str, **schema: Any) -> dict[str, Any]:
+def _string_header(description: str, **schema: Any) -> dict[str, Any]:
     return {"description": description, "schema": {"type": "string", **schema}}
 
 
-_SEEN: Final = r"[^\s\x00-\x20\x7f-\xa0\xad]"
-_KEY: Final = rf"^{_SEEN}(?:[^\x00-\x1f\x7f-\xa0\xad]*{_SEEN})?$"
+_VISIBLE_CHARACTER: Final = r"[^\s\x00-\x20\x7f-\xa0\xad]"
+_IDEMPOTENCY_KEY_PATTERN: Final = rf"^{_VISIBLE_CHARACTER}(?:[^\x00-\x1f\x7f-\xa0\xad]*{_VISIBLE_CHARACTER})?$"
 
 
-REQUEST: Final[dict[str, tuple[str, dict[str, Any]]]] = {
+_REQUEST_HEADERS: Final[dict[str, tuple[str, dict[str, Any]]]] = {
     "ApiVersion": (
         "API-Version",
-        _text("The version of the interface that is asked for; left out, this one.", enum=[API_VERSION]),
+        _string_header("The requested version of the API. The default is this version.", enum=[API_VERSION]),
     ),
     "IdempotencyKey": (
         "Idempotency-Key",
-        _text(
-            "Any text, bare or quoted, the same on every try of one request: the effect happens once, and later tries "
-            "get the first answer, with `Idempotency-Replayed: true`. Kept for 24 hours.",
+        _string_header(
+            "Any text, quoted or not, which is the same for all attempts of one request. The request then has its "
+            "effect once, and later attempts get the first response, with `Idempotency-Replayed: true`, for 24 hours.",
             minLength=1,
             maxLength=255,
-            pattern=_KEY,
+            pattern=_IDEMPOTENCY_KEY_PATTERN,
         ),
     ),
     "IfMatch": (
         "If-Match",
-        _text("The `ETag` that was read: what has changed since is left alone, with 412.", pattern=_TAGS),
+        _string_header(
+            "The `ETag` of the record as you read it. If the record has changed since, the response is 412.",
+            pattern=_ETAGS_PATTERN,
+        ),
     ),
     "IfNoneMatch": (
         "If-None-Match",
-        _text("The `ETag` in hand: 304 without a body if it is still the present one.", pattern=_TAGS),
+        _string_header(
+            "The `ETag` of your copy. If it is still current, the response is 304 without a body.",
+            pattern=_ETAGS_PATTERN,
+        ),
     ),
 }
-"""Component's name → header, what for."""
+"""Request headers by component name: the name of the header, and its description and schema."""
 
 RESPONSE: Final[dict[str, dict[str, Any]]] = {
-    "API-Version": _text("The version of the interface that answered.", format="date"),
-    "Allow": _text("The methods that the path has."),
-    "Cache-Control": _text("Who may keep it, and for how many seconds."),
-    "ETag": _text("Names this state of the record; send it back as `If-Match`."),
-    "Idempotency-Replayed": _text("`true` if this is the stored answer to an earlier try.", enum=["true"]),
-    "Link": _text('The next page, if there is one: `<…>; rel="next"`.'),
-    "Location": _text("Where it is.", format="uri-reference"),
-    "RateLimit": _text(
-        "What is left of each budget that applies, and in how many seconds it is refilled: a list by name. Requests "
-        "without a credential are told of their network's when nothing of it is left, and of the operation's own."
+    "API-Version": _string_header("The version of the API that responded.", format="date"),
+    "Allow": _string_header("The allowed methods of the path."),
+    "Cache-Control": _string_header("Who may cache the response, and for how many seconds."),
+    "ETag": _string_header("The version of the record, which can be sent as `If-Match`."),
+    "Idempotency-Replayed": _string_header(
+        "`true` if this is the stored response of an earlier attempt.", enum=["true"]
     ),
-    "RateLimit-Policy": _text("The same budgets: how many requests in how many seconds."),
+    "Link": _string_header('The URL of the next page, if there is one: `<…>; rel="next"`.'),
+    "Location": _string_header("The URL of the record or of the redirect's target.", format="uri-reference"),
+    "RateLimit": _string_header(
+        "The remaining requests of each rate limit that applies, and the seconds until it is full again, as a list by "
+        "name. Responses without a credential contain the limit of the client's network only once it is exceeded."
+    ),
+    "RateLimit-Policy": _string_header("The same rate limits: how many requests in how many seconds."),
     "Retry-After": {"description": "Seconds to wait.", "schema": {"type": "integer"}},
-    "WWW-Authenticate": _text("`Bearer`, and what is wrong with the credential."),
-    "X-Request-Id": _text("Names this request in logs, problems and audit entries."),
+    "WWW-Authenticate": _string_header("`Bearer`, and the error of the credential."),
+    "X-Request-Id": _string_header("The id of this request in logs, problems and audit entries."),
 }
 
-_COMMON: Final = ("API-Version", "RateLimit", "RateLimit-Policy", "X-Request-Id")
+_COMMON_HEADERS: Final = ("API-Version", "RateLimit", "RateLimit-Policy", "X-Request-Id")
 
 
-def with_common(*names: str) -> Headers:
-    """Return references to these response headers and to those that every response carries, or may carry."""
-    return {name: {"$ref": f"#/components/headers/{name}"} for name in sorted({*_COMMON, *names})}
+def header_references(*names: str) -> Headers:
+    """Return references to some response headers, and to those that every response has or may have."""
+    return {name: {"$ref": f"#/components/headers/{name}"} for name in sorted({*_COMMON_HEADERS, *names})}
 
 
-def parameters() -> dict[str, Any]:
-    """Return the request headers as parameters, by component name."""
-    return {name: {"name": header, "in": "header", **rest} for name, (header, rest) in REQUEST.items()}
+def build_header_parameters() -> dict[str, Any]:
+    """Return the request headers as OpenAPI parameters, by component name."""
+    return {
+        name: {"name": header, "in": "header", **definition} for name, (header, definition) in _REQUEST_HEADERS.items()
+    }

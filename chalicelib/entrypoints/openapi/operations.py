@@ -1,4 +1,4 @@
-"""One operation as OpenAPI's operation object: what it takes, what it answers, who may call it."""
+"""The OpenAPI operation object of an operation: its parameters, body, responses and access."""
 
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -7,9 +7,9 @@ from typing import Any, Final, get_args
 
 from chalicelib.entrypoints.openapi import schemas
 from chalicelib.entrypoints.openapi.examples import example_of
-from chalicelib.entrypoints.openapi.headers import Headers, with_common
-from chalicelib.entrypoints.openapi.problems import problems_of
-from chalicelib.entrypoints.openapi.records import example_record_fields, secrets
+from chalicelib.entrypoints.openapi.headers import Headers, header_references
+from chalicelib.entrypoints.openapi.problems import problem_responses
+from chalicelib.entrypoints.openapi.records import example_secrets, initial_fields
 from chalicelib.kernel.http.fields import UUID_PATTERN
 from chalicelib.kernel.http.forms import FORMS
 from chalicelib.kernel.http.models import Patch, RecordOutput
@@ -23,7 +23,7 @@ Components = Mapping[str, Schema]
 
 USER_TOKEN, API_KEY = "userToken", "apiKey"
 
-_DOCUMENTS: Final[Mapping[str, Schema]] = {
+_CONTENT_BY_MEDIA_TYPE: Final[Mapping[str, Schema]] = {
     "application/json": {"schema": {"type": "object"}, "example": {"openapi": "3.1.0"}},
     "application/xml": {
         "schema": {"type": "string"},
@@ -38,11 +38,11 @@ _DOCUMENTS: Final[Mapping[str, Schema]] = {
     "text/javascript": {"schema": {"type": "string"}, "example": '"use strict";'},
     "text/x-python": {"schema": {"type": "string"}, "example": "import hashlib"},
 }
-"""What is answered that is no record, by media type."""
+"""Schema and example of the responses that are not records, by media type."""
 
 
-def described(operation: Operation, components: Components) -> dict[str, Any]:
-    """Return the operation object. `components` are the schemas that examples are made of."""
+def build_operation_object(operation: Operation, components: Components) -> dict[str, Any]:
+    """Return the operation object. `components` are the schemas from which examples are built."""
     return {
         "operationId": operation.id,
         "tags": [operation.group],
@@ -51,24 +51,25 @@ def described(operation: Operation, components: Components) -> dict[str, Any]:
         "security": _security(operation),
         "parameters": _parameters(operation),
         **({"requestBody": _request_body(operation, components)} if operation.body else {}),
-        "responses": _successes(operation, components) | problems_of(operation),
+        "responses": _success_responses(operation, components) | problem_responses(operation),
         **_extensions(operation),
     }
 
 
 def _description(operation: Operation) -> str:
-    """Return the docstring beyond its first sentence, and in words what the declaration says."""
+    """Return the docstring without its summary, followed by the operation's access rule, events and rate limits."""
     details = operation.description.partition("\n\n")[2]
-    key = f"; an API key needs the scope `{operation.scope}`" if operation.scope else ""
-    who = f"**Access:** `{operation.access_label}`{key}."
+    required_scope = f"; an API key needs the scope `{operation.scope}`" if operation.scope else ""
+    access = f"**Access:** `{operation.access_label}`{required_scope}."
     events = "**Event:** " + " or ".join(f"`{event}`" for event in operation.emits) + "." if operation.emits else ""
-    budget = f"**Budget:** {', '.join(map(_budget, operation.rate_limits))}." if operation.rate_limits else ""
-    return "\n\n".join(part for part in (details, " ".join(filter(None, (who, events, budget)))) if part)
+    limits = ", ".join(map(_describe_rate_limit, operation.rate_limits))
+    rate_limit = f"**Rate limit:** {limits}." if limits else ""
+    return "\n\n".join(filter(None, (details, " ".join(filter(None, (access, events, rate_limit))))))
 
 
-def _budget(budget: RateLimit) -> str:
-    scope_name = "client network" if budget.per == "network" else budget.per
-    return f"{budget.limit} times in {budget.seconds} s for each {scope_name}"
+def _describe_rate_limit(rate_limit: RateLimit) -> str:
+    subject = "client network" if rate_limit.per == "network" else rate_limit.per
+    return f"{rate_limit.limit} requests in {rate_limit.seconds} s for each {subject}"
 
 
 def _security(operation: Operation) -> list[dict[str, list[str]]]:
@@ -76,19 +77,19 @@ def _security(operation: Operation) -> list[dict[str, list[str]]]:
         return []
     user: dict[str, list[str]] = {USER_TOKEN: []}
     key: dict[str, list[str]] = {API_KEY: [operation.scope or ""]}
-    anyone: list[dict[str, list[str]]] = (
+    anonymous: list[dict[str, list[str]]] = (
         [{}] if isinstance(operation.access, RequireRole) and operation.access.if_published else []
     )
-    return [*anyone, user, key] if operation.scope else [*anyone, user]
+    return [*anonymous, user, key] if operation.scope else [*anonymous, user]
 
 
 def _extensions(operation: Operation) -> dict[str, Any]:
-    usual, others = operation.emits[:1], operation.emits[1:]
+    main_event, other_events = operation.emits[:1], operation.emits[1:]
     return {
         "x-atrium-access": operation.access_label,
         **({"x-atrium-scope": operation.scope} if operation.scope else {}),
-        **({"x-atrium-event": usual[0]} if usual else {}),
-        **({"x-atrium-other-events": list(others)} if others else {}),
+        **({"x-atrium-event": main_event[0]} if main_event else {}),
+        **({"x-atrium-other-events": list(other_events)} if other_events else {}),
     }
 
 
@@ -115,7 +116,7 @@ def _query_parameters(operation: Operation) -> list[dict[str, Any]]:
             "in": "query",
             **({"required": True} if name in required else {}),
             **({"description": field["description"]} if "description" in field else {}),
-            # Without examples: a page that fills them in would send them.
+            # Without examples, because documentation pages fill them in and send them.
             "schema": {key: value for key, value in field.items() if key not in ("description", "examples")},
         }
         for name, field in schemas.query_fields(operation.query).items()
@@ -127,28 +128,30 @@ def _header_parameters(operation: Operation) -> list[dict[str, Any]]:
     names += ["IfNoneMatch"] if has_etag(operation) and operation.method == "GET" else []
     names += ["IdempotencyKey"] if operation.method == "POST" else []
     shared = [{"$ref": f"#/components/parameters/{name}"} for name in [*names, "ApiVersion"]]
-    return [*_token(operation), *shared]
+    return [*_record_token_header(operation), *shared]
 
 
-def _token(operation: Operation) -> list[dict[str, Any]]:
-    """Return the header that carries the token by which an operation is called, if one does."""
+def _record_token_header(operation: Operation) -> list[dict[str, Any]]:
+    """Return the header with the record token, for an operation that requires one."""
     if not isinstance(operation.access, RequireRecordToken):
         return []
     header = {"name": operation.access.header, "in": "header", "required": bool(operation.records)}
-    return [{**header, "description": "The token that came with what it opens.", "schema": {"type": "string"}}]
+    return [
+        {**header, "description": "The token from the response that created the record.", "schema": {"type": "string"}}
+    ]
 
 
 def has_etag(operation: Operation) -> bool:
-    """Return whether the answer is one record, or a document or a list that names its state."""
-    answer = operation.response_model
-    if answer is None:
+    """Return whether the response has an ETag: one record, a document, or a list that declares it."""
+    model = operation.response_model
+    if model is None:
         return operation.method == "GET" and bool(media_types(operation))
-    return operation.has_etag if operation.is_list else issubclass(answer, RecordOutput) or answer.content_etag
+    return operation.has_etag if operation.is_list else issubclass(model, RecordOutput) or model.content_etag
 
 
 def _request_body(operation: Operation, components: Components) -> dict[str, Any]:
     body = operation.body
-    assert body  # noqa: S101 - the only caller asked
+    assert body  # noqa: S101 - the only caller checks this
     schema = schemas.reference(body.__name__)
     content = {"schema": schema, "example": example_of(schema, components)}
     types = ["application/json", *(["application/merge-patch+json"] if operation.method == "PATCH" else [])]
@@ -157,63 +160,66 @@ def _request_body(operation: Operation, components: Components) -> dict[str, Any
     return {"required": required, "content": dict.fromkeys(types, content)}
 
 
-def _successes(operation: Operation, components: Components) -> dict[str, Any]:
-    responses = {str(operation.success): _success(operation, components)}
+def _success_responses(operation: Operation, components: Components) -> dict[str, Any]:
+    responses = {str(operation.success): _success_response(operation, components)}
     if operation.existing_status:
-        there = responses[str(operation.success)]
-        headers = {name: header for name, header in there["headers"].items() if name != "Location"}
+        created = responses[str(operation.success)]
+        headers = {name: header for name, header in created["headers"].items() if name != "Location"}
         responses[str(operation.existing_status)] = {
-            **there,
-            "description": "It was there already.",
+            **created,
+            "description": "It existed already.",
             "headers": headers,
         }
     if has_etag(operation) and operation.method == "GET":
         responses["304"] = {
-            "description": "It has not changed: use the one in hand.",
-            "headers": with_common("ETag", *_cache_headers(operation)),
+            "description": "It has not changed. Use your copy.",
+            "headers": header_references("ETag", *_cache_headers(operation)),
         }
-    for status in _moves(operation):
-        responses[str(status)] = {"description": "It has moved.", "headers": with_common("Location")}
+    for status in _redirect_statuses(operation):
+        responses[str(status)] = {
+            "description": "A redirect to the `Location`.",
+            "headers": header_references("Location"),
+        }
     return responses
 
 
-def _moves(operation: Operation) -> list[int]:
-    """Return the statuses of an answer that leads elsewhere: `Annotated[Moved, 301, 308]`, or 301 alone."""
-    for answer in get_args(signature(operation.function).return_annotation):
-        if answer is Redirect:
+def _redirect_statuses(operation: Operation) -> list[int]:
+    """Return the statuses of an operation that can redirect: `Annotated[Redirect, 301, 308]`. The default is 301."""
+    for result_type in get_args(signature(operation.function).return_annotation):
+        if result_type is Redirect:
             return [301]
-        if get_args(answer)[:1] == (Redirect,):
-            return [*get_args(answer)[1:]]
+        if get_args(result_type)[:1] == (Redirect,):
+            return [*get_args(result_type)[1:]]
     return []
 
 
-def _success(operation: Operation, components: Components) -> dict[str, Any]:
-    response = {"description": _outcome(operation), "headers": _success_headers(operation)}
+def _success_response(operation: Operation, components: Components) -> dict[str, Any]:
+    response = {"description": _success_description(operation), "headers": _success_headers(operation)}
     if operation.response_model is None:
-        content = {media_type: _DOCUMENTS[media_type] for media_type in media_types(operation)}
+        content = {media_type: _CONTENT_BY_MEDIA_TYPE[media_type] for media_type in media_types(operation)}
         return response | ({"content": content} if content else {})
     name = schemas.list_name if operation.is_list else lambda model: schemas.public_name(model.__name__)
     schema = schemas.reference(name(operation.response_model))
     example = example_of(schema, components)
     if operation.method == "POST":
-        example |= secrets(operation.response_model)
+        example |= example_secrets(operation.response_model)
     if operation.success == HTTPStatus.ACCEPTED:
-        example |= example_record_fields(operation.response_model)
-    others = {media_type: _DOCUMENTS[media_type] for media_type in media_types(operation)}
-    return response | {"content": {"application/json": {"schema": schema, "example": example}, **others}}
+        example |= initial_fields(operation.response_model)
+    other_content = {media_type: _CONTENT_BY_MEDIA_TYPE[media_type] for media_type in media_types(operation)}
+    return response | {"content": {"application/json": {"schema": schema, "example": example}, **other_content}}
 
 
-def _outcome(operation: Operation) -> str:
+def _success_description(operation: Operation) -> str:
     if operation.response_model is None:
-        return "Done." if operation.mutates else "As asked."
+        return "Success." if operation.mutates else "The document."
     name = schemas.public_name(operation.response_model.__name__)
     if operation.is_list:
-        return f"A page of the list: `{name}`, and the cursor of the next page."
+        return f"A page of the list: `{name}` items, and the cursor of the next page."
     return f"The new `{name}`." if operation.creates and not operation.returns_target else f"The `{name}`."
 
 
 def _success_headers(operation: Operation) -> Headers:
-    return with_common(
+    return header_references(
         *(["ETag"] if has_etag(operation) else []),
         *_cache_headers(operation),
         *(["Location"] if operation.creates else []),
@@ -227,9 +233,9 @@ def _cache_headers(operation: Operation) -> list[str]:
 
 
 def media_types(operation: Operation) -> list[str]:
-    """Return what an operation answers that is no JSON record: `Annotated[Document, "text/html"]`, alone or not."""
+    """Return the media types of responses that are not JSON records: `Annotated[RawResponse, "text/html"]`."""
     annotation = signature(operation.function).return_annotation
-    for kind in (annotation, *get_args(annotation)):
-        if get_args(kind)[:1] == (RawResponse,):
-            return [*get_args(kind)[1:]]
+    for result_type in (annotation, *get_args(annotation)):
+        if get_args(result_type)[:1] == (RawResponse,):
+            return [*get_args(result_type)[1:]]
     return []

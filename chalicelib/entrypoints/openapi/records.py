@@ -1,4 +1,4 @@
-"""What answers and events show of a record otherwise than its schema's example: secrets, what is begun or over."""
+"""Where the example of a record in a response or an event differs from the example of its schema."""
 
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
@@ -12,48 +12,51 @@ from chalicelib.kernel.storage.entity import Entity
 from chalicelib.kernel.storage.record_types import all_record_types
 
 
-def secrets(model: type[Output]) -> dict[str, Any]:
-    """Return examples of the secrets that an answer holds, once, when they are made."""
+def example_secrets(model: type[Output]) -> dict[str, Any]:
+    """Return examples of the example_secrets that only the response that creates them contains."""
     return {
         alias: example_of({"type": "string"}, {}, alias)
-        for alias in _aliased(model, dict.fromkeys(model.secret_fields))
+        for alias in _by_alias(model, dict.fromkeys(model.secret_fields))
     }
 
 
-def example_record_fields(model: type[Output]) -> dict[str, Any]:
-    """Return examples of the fields that tell how far work is, before it begins: what is stored or shown by default."""
-    stored = {field.name: field.default for kind in _kinds(model) for field in fields(kind)}
-    shown = {name: stored.get(name, field.default) for name, field in model.model_fields.items()}
-    return _aliased(model, {name: value for name, value in shown.items() if value not in (MISSING, PydanticUndefined)})
+def initial_fields(model: type[Output]) -> dict[str, Any]:
+    """Return the default values of a record's fields, as the response that starts background work has them."""
+    stored = {field.name: field.default for record_type in _record_types(model) for field in fields(record_type)}
+    defaults = {name: stored.get(name, field.default) for name, field in model.model_fields.items()}
+    return _by_alias(
+        model, {name: value for name, value in defaults.items() if value not in (MISSING, PydanticUndefined)}
+    )
 
 
 def example_event(model: type[Output], event: str) -> dict[str, Any]:
-    """Return what an event shows otherwise: nothing that no record stores, and the record as it is afterwards.
+    """Return the fields whose values in an event differ from the example of the schema.
 
-    Its status is the event's own word, where that is one: an expired invitation's. `Output.after` says the rest.
+    Fields that no record stores have their defaults. If the last part of the event's name is a status, as in
+    `invitation.expired`, it is the status of the example. Further values are from `Output.event_examples`.
     """
-    kinds, word = _kinds(model), event.rpartition(".")[2]
-    unknown = {
+    types, last_part = _record_types(model), event.rpartition(".")[2]
+    not_stored = {
         name: field.default
         for name, field in model.model_fields.items()
-        if kinds and not any(_has(kind, name) for kind in kinds)
+        if types and not any(_has_attribute(record_type, name) for record_type in types)
     }
-    status = {"status": word} if word in _statuses(model) else {}
-    return _aliased(model, {**unknown, **status, **model.event_examples.get(event, {})})
+    status = {"status": last_part} if last_part in _possible_statuses(model) else {}
+    return _by_alias(model, {**not_stored, **status, **model.event_examples.get(event, {})})
 
 
-def _kinds(model: type[Output]) -> list[type[Entity]]:
-    return [kind for kind in all_record_types() if kind.output_model is model]
+def _record_types(model: type[Output]) -> list[type[Entity]]:
+    return [each for each in all_record_types() if each.output_model is model]
 
 
-def _has(kind: type[Entity], name: str) -> bool:
-    return hasattr(kind, name) or name in {field.name for field in fields(kind)}
+def _has_attribute(record_type: type[Entity], name: str) -> bool:
+    return hasattr(record_type, name) or name in {field.name for field in fields(record_type)}
 
 
-def _statuses(model: type[Output]) -> tuple[Any, ...]:
+def _possible_statuses(model: type[Output]) -> tuple[Any, ...]:
     field = model.model_fields.get("status")
     return get_args(field.annotation) if field else ()
 
 
-def _aliased(model: type[Output], values: Mapping[str, Any]) -> dict[str, Any]:
+def _by_alias(model: type[Output], values: Mapping[str, Any]) -> dict[str, Any]:
     return {model.model_fields[name].serialization_alias or name: value for name, value in sorted(values.items())}

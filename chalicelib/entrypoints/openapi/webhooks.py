@@ -1,4 +1,4 @@
-"""What webhooks are sent, one message for each event that an operation or a task emits (Standard Webhooks)."""
+"""OpenAPI webhooks: the messages to webhooks, one for each event of an operation or a task (Standard Webhooks)."""
 
 from collections.abc import Iterable, Mapping
 from http import HTTPStatus
@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from chalicelib.entrypoints.openapi import schemas
 from chalicelib.entrypoints.openapi.examples import example_of
-from chalicelib.entrypoints.openapi.records import example_event, example_record_fields
+from chalicelib.entrypoints.openapi.records import example_event, initial_fields
 from chalicelib.features.notifications.models.event_types import EVENT_TYPES
 from chalicelib.kernel.http.models import Output
 from chalicelib.kernel.operations.access_rules import RequireRole
@@ -20,45 +20,50 @@ Schema = dict[str, Any]
 Emitter = Operation | Task
 
 _HEADERS: Final = {
-    "webhook-id": "The event's id, the same on every try.",
-    "webhook-timestamp": "When this try was made, in seconds since 1970.",
-    "webhook-signature": "`v1,` and the base64 of HMAC-SHA256 over `{webhook-id}.{webhook-timestamp}.{body}`, "
-    "one for each live secret, separated by spaces.",
+    "webhook-id": "The id of the event, which is the same in each attempt.",
+    "webhook-timestamp": "The time of this attempt, in seconds since 1970.",
+    "webhook-signature": "`v1,` and the base64 of the HMAC-SHA256 of `{webhook-id}.{webhook-timestamp}.{body}`, "
+    "once for each active secret, separated by spaces.",
 }
-_SOMETIMES: Final = {
-    "x-request-id": "The id of the request that led to it, to be quoted in questions; it is not signed."
+_OPTIONAL_HEADERS: Final = {
+    "x-request-id": "The id of the request that caused the event, for questions to support. It is not signed."
 }
 _RESPONSES: Final = {
-    "2XX": {"description": "Taken; it is not sent again."},
-    "410": {"description": "Never again: disables the webhook."},
-    "default": {"description": "Sent again later, for some three days; `Retry-After` is honoured."},
+    "2XX": {"description": "Delivered. The event is not sent again."},
+    "410": {"description": "Disables the webhook."},
+    "default": {"description": "The event is sent again, for about three days. `Retry-After` delays the next attempt."},
 }
 
 
-def webhooks(emitting: Iterable[Emitter], components: Mapping[str, Schema]) -> dict[str, Any]:
-    """Return the webhook object of each event, by the event's name."""
-    return {event: {"post": _message(event, by, components)} for event, by in sorted(_emitters(emitting).items())}
+def build_webhooks(all_emitters: Iterable[Emitter], components: Mapping[str, Schema]) -> dict[str, Any]:
+    """Return the OpenAPI path item of each event, by the name of the event."""
+    return {
+        event: {"post": _message_operation(event, emitters, components)}
+        for event, emitters in sorted(_emitters_by_event(all_emitters).items())
+    }
 
 
-def public_models(emitting: Iterable[Emitter]) -> set[type[Output]]:
-    """Return the public models of all records that events are about."""
-    return {model for event, by in _emitters(emitting).items() for model in _models(event, by)}
+def event_models(all_emitters: Iterable[Emitter]) -> set[type[Output]]:
+    """Return the public models of all records in the data of events."""
+    return {
+        model for event, emitters in _emitters_by_event(all_emitters).items() for model in _data_models(event, emitters)
+    }
 
 
-def _emitters(emitting: Iterable[Emitter]) -> dict[str, list[Emitter]]:
-    emitters: dict[str, list[Emitter]] = {}
-    for emitter in emitting:
+def _emitters_by_event(all_emitters: Iterable[Emitter]) -> dict[str, list[Emitter]]:
+    by_event: dict[str, list[Emitter]] = {}
+    for emitter in all_emitters:
         for event in emitter.emits:
-            emitters.setdefault(event, []).append(emitter)
-    return emitters
+            by_event.setdefault(event, []).append(emitter)
+    return by_event
 
 
-def _models(event: str, emitters: Iterable[Emitter]) -> set[type[Output]]:
-    """Return the public models of the records that an event's data can be.
+def _data_models(event: str, emitters: Iterable[Emitter]) -> set[type[Output]]:
+    """Return the public models that the data of an event can have.
 
-    A task declares it. Of an operation the whole that it changes says it best, then the record that it answers, if it
-    is its usual event, then the event's own name, then the record its path names, then the place it is done at. What
-    one operation answers that is of the event's own name, another may answer as somebody else sees it.
+    A task declares the record type of each event. For an operation, the first rule that applies decides: the record set
+    that it changes, the record in its response if the event is its main event, the record type that the event is named
+    after, the innermost record in its path, or the container in which it requires a role.
     """
     kind = find_record_type(event.rpartition(".")[0])
     records = {entity.output_model for entity in all_record_types()}
@@ -78,25 +83,26 @@ def _models(event: str, emitters: Iterable[Emitter]) -> set[type[Output]]:
             ranked.setdefault(0, set()).add(emitter.response_model)
         elif kind:
             ranked.setdefault(1, set()).add(kind.output_model)
-        elif named := _named_by(emitter):
-            ranked.setdefault(2 if emitter.records else 3, set()).add(named.output_model)
+        elif path_type := _record_type_in_path(emitter):
+            ranked.setdefault(2 if emitter.records else 3, set()).add(path_type.output_model)
     return ranked[min(ranked)] if ranked else set()
 
 
-def _named_by(operation: Operation) -> type[Entity] | None:
-    """Return the innermost record that an operation's path names and that has a public model, or else its place."""
-    place = [operation.access.container_type] if isinstance(operation.access, RequireRole) else []
-    return next((entity for entity in [*[*operation.records.values()][::-1], *place] if entity.output_model), None)
+def _record_type_in_path(operation: Operation) -> type[Entity] | None:
+    """Return the innermost record type with a public model in an operation's path, or else its container's type."""
+    container_types = [operation.access.container_type] if isinstance(operation.access, RequireRole) else []
+    record_types = [*[*operation.records.values()][::-1], *container_types]
+    return next((record_type for record_type in record_types if record_type.output_model), None)
 
 
-def _message(event: str, emitters: list[Emitter], components: Mapping[str, Schema]) -> dict[str, Any]:
-    records = {schemas.public_name(model.__name__): model for model in _models(event, emitters)}
-    schema = _body(event, sorted(records))
+def _message_operation(event: str, emitters: list[Emitter], components: Mapping[str, Schema]) -> dict[str, Any]:
+    records = {schemas.public_name(model.__name__): model for model in _data_models(event, emitters)}
+    schema = _body_schema(event, sorted(records))
     example = example_of(schema, components)
     if records:
-        example["data"] |= _shown(event, emitters, records[min(records)])
+        example["data"] |= _example_fields(event, emitters, records[min(records)])
     return {
-        "summary": _after(emitters),
+        "summary": _summarize_emitters(emitters),
         **({"description": EVENT_TYPES[event].description} if event in EVENT_TYPES else {}),
         "tags": ["events"],
         "security": [],
@@ -108,7 +114,7 @@ def _message(event: str, emitters: list[Emitter], components: Mapping[str, Schem
                 "description": text,
                 "schema": {"type": "string"},
             }
-            for name, text in (_HEADERS | _SOMETIMES).items()
+            for name, text in (_HEADERS | _OPTIONAL_HEADERS).items()
         ],
         "requestBody": {
             "required": True,
@@ -118,29 +124,33 @@ def _message(event: str, emitters: list[Emitter], components: Mapping[str, Schem
     }
 
 
-def _shown(event: str, emitters: Iterable[Emitter], model: type[Output]) -> dict[str, Any]:
-    """Return what the record shows after an event otherwise than in the example of an answer."""
-    begins = all(isinstance(e, Operation) and e.success == HTTPStatus.ACCEPTED for e in emitters)
-    return (example_record_fields(model) if begins else {}) | example_event(model, event)
+def _example_fields(event: str, emitters: Iterable[Emitter], model: type[Output]) -> dict[str, Any]:
+    """Return the fields whose values after an event differ from the example of the schema."""
+    starts_job = all(isinstance(e, Operation) and e.success == HTTPStatus.ACCEPTED for e in emitters)
+    return (initial_fields(model) if starts_job else {}) | example_event(model, event)
 
 
-def _after(emitters: Iterable[Emitter]) -> str:
+def _summarize_emitters(emitters: Iterable[Emitter]) -> str:
     operations = [emitter.id for emitter in emitters if isinstance(emitter, Operation)]
-    by_itself = ["by the service itself"] if any(isinstance(emitter, Task) for emitter in emitters) else []
-    text = ", or ".join([*(["after " + " or ".join(operations)] if operations else []), *by_itself])
+    by_service = ["by the service itself"] if any(isinstance(emitter, Task) for emitter in emitters) else []
+    text = ", or ".join([*(["after " + " or ".join(operations)] if operations else []), *by_service])
     return text[0].upper() + text[1:]
 
 
-def _body(event: str, records: list[str]) -> Schema:
+def _body_schema(event: str, records: list[str]) -> Schema:
     references = [schemas.reference(name) for name in records]
     data = {"type": "object"} if not references else references[0] if len(references) == 1 else {"anyOf": references}
     return {
         "type": "object",
         "properties": {
             "type": {"const": event},
-            "timestamp": {"type": "string", "format": "date-time", "description": "When it happened."},
-            "organizationId": {"type": "string", "format": "uuid", "description": "Whose log it is in."},
-            "sequence": {"type": "integer", "minimum": 1, "description": "Its place in that log."},
+            "timestamp": {"type": "string", "format": "date-time", "description": "When the event occurred."},
+            "organizationId": {
+                "type": "string",
+                "format": "uuid",
+                "description": "The organization whose log contains the event.",
+            },
+            "sequence": {"type": "integer", "minimum": 1, "description": "The position of the event in that log."},
             "data": data,
         },
         "required": ["type", "timestamp", "organizationId", "sequence", "data"],
