@@ -94,6 +94,7 @@ def migrate() -> list[dict[str, Any]]:
 def _process_batch(
     event: Event, processor: BasePartialBatchProcessor, handle: Callable[[Event], None]
 ) -> Mapping[str, Any]:
+    # The processor passes the SQS record by keyword, as `record`.
     processor.raise_on_entire_batch_failure = False  # The result lists the failed messages, even if all failed.
     with processor(event["Records"], handle):
         processor.process()
@@ -101,9 +102,9 @@ def _process_batch(
     return response
 
 
-def _process_log_message(sqs_record: Any, until: int) -> None:
-    with _message_log_scope(sqs_record, "append_entries") as facts:
-        message = json.loads(sqs_record["body"])
+def _process_log_message(record: Any, until: int) -> None:
+    with _message_log_scope(record, "append_entries") as facts:
+        message = json.loads(record["body"])
         log = facts["tenant"] = message["log"]
         with correlate(*message.get("requestIds", ())):
             add_metrics(LedgerLag=ledger.append_pending(log, until))
@@ -121,9 +122,9 @@ def _fan_out(log: str, until: int) -> None:
     fan_out(log, until)
 
 
-def _run_task(sqs_record: Any, **extra_fields: Any) -> None:
-    with _message_log_scope(sqs_record, "run_task") as facts:
-        message = json.loads(sqs_record["body"])
+def _run_task(record: Any, **extra_fields: Any) -> None:
+    with _message_log_scope(record, "run_task") as facts:
+        message = json.loads(record["body"])
         facts["operation"] = message["task"]
         with correlate(*message.get("requestIds", ())):
             try:

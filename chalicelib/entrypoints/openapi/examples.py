@@ -55,10 +55,10 @@ _EXAMPLE_ID_PREFIX: Final = "01a1f84a-95c0"
 """The first 48 bits of all example UUIDs (version 7): 2026-11-20T09:30:00.000Z."""
 
 
-def example_of(schema: Schema, components: Mapping[str, Schema], name: str = "", model_name: str = "") -> Any:
+def example_of(schema: Schema, components: Mapping[str, Schema], name: str = "", noun: str = "") -> Any:
     """Return an example that a schema accepts.
 
-    `name` is the name of the field, and `model_name` that of the model to which it belongs. Raises LookupError for a
+    `name` is the name of the field, and `noun` that of the model to which it belongs. Raises LookupError for a
     string without an example. The field then needs `examples`.
     """
     declared = [*schema.get("examples", [])[:1], *(schema[key] for key in ("const", "default") if key in schema)]
@@ -69,8 +69,8 @@ def example_of(schema: Schema, components: Mapping[str, Schema], name: str = "",
         return example_of(components[target], components, name, target)
     alternatives = [a for a in schema.get("anyOf", schema.get("oneOf", [])) if a != {"type": "null"}]
     if alternatives:
-        return example_of(alternatives[0], components, name, model_name)
-    return schema["enum"][0] if "enum" in schema else _example_by_type(schema, components, name, model_name)
+        return example_of(alternatives[0], components, name, noun)
+    return schema["enum"][0] if "enum" in schema else _example_by_type(schema, components, name, noun)
 
 
 def _example_by_type(schema: Schema, components: Mapping[str, Schema], name: str, model_name: str) -> Any:
