@@ -34,7 +34,7 @@ def append_entries(event: Event) -> Mapping[str, Any]:
     After the first failure of a log, its other messages are retried too. The batch ends before the function times out.
     The sweep finds the entries that are still pending then.
     """
-    process = partial(_process_log_message, until=now_ms() + _MAX_BATCH_MS)
+    process = partial(_process_log_message, deadline_ms=now_ms() + _MAX_BATCH_MS)
     return _process_batch(event, SqsFifoPartialProcessor(skip_group_on_error=True), process)
 
 
@@ -102,24 +102,24 @@ def _process_batch(
     return response
 
 
-def _process_log_message(record: Any, until: int) -> None:
+def _process_log_message(record: Any, deadline_ms: int) -> None:
     with _message_log_scope(record, "append_entries") as facts:
         message = json.loads(record["body"])
         log = facts["tenant"] = message["log"]
         with correlate(*message.get("requestIds", ())):
-            add_metrics(LedgerLag=ledger.append_pending(log, until))
+            add_metrics(LedgerLag=ledger.append_pending(log, deadline_ms))
             with best_effort("start"):  # A failure here must not block the log's next entries.
                 for task_message in message.get("then", []):
                     queues.forward(task_message)
             if organization_id_from_log(log):
-                _fan_out(log, until)
+                _fan_out(log, deadline_ms)
 
 
-def _fan_out(log: str, until: int) -> None:
+def _fan_out(log: str, deadline_ms: int) -> None:
     from chalicelib.features.notifications.logic.fan_out import fan_out
 
     load_tasks()  # The subject of an entry can be a record of any type.
-    fan_out(log, until)
+    fan_out(log, deadline_ms)
 
 
 def _run_task(record: Any, **extra_fields: Any) -> None:

@@ -51,12 +51,12 @@ class Subscriber(Entity):
 
     @property
     def endpoint(self) -> object:
-        """The endpoint that receives the events; a different value means another server."""
+        """Return the endpoint that receives the events, to detect that a change replaced it."""
         raise NotImplementedError
 
 
 class Delivery(Entity):
-    """An event for a subscriber; it has the event's id.
+    """The delivery of an event to a subscriber. Its id is the id of the event.
 
     `tries` counts the attempts since the delivery was last requested. `due_at` is when the scheduler queues it, if
     nothing else did.
@@ -109,27 +109,27 @@ class Delivery(Entity):
 
     @property
     def event_id(self) -> str:
-        """The id of the event, which is also the id of the delivery."""
+        """Return the id of the event, which is also the id of the delivery."""
         return self.id
 
     @property
     def subscriber_id(self) -> str:
-        """The id of the subscriber."""
+        """Return the id of the subscriber."""
         return str(getattr(self, self.subscriber_field))
 
     @property
     def log_label(self) -> str:
-        """The event type, which stands for the delivery in the log."""
+        """Return the event type, which stands for the delivery in the log."""
         return self.event_type
 
     @property
     def scheduled_task(self) -> ScheduledTask | None:
-        """When the scheduler queues a pending delivery."""
+        """Return the task that queues a pending delivery, and its time."""
         return ScheduledTask(QUEUE_TASK, self.due_at) if self.due_at else None
 
     @property
     def is_expired(self) -> bool:
-        """Whether the retention period is over; the table deletes the item some time later."""
+        """Return whether the retention period has ended. The table deletes the item some time later."""
         return self.ttl <= timestamp_ms(now()) // 1000
 
     def redact(self, person: PersonalData) -> Mapping[str, Any] | None:

@@ -15,7 +15,7 @@ from chalicelib.kernel.work.tasks import task
 _PURGE_TASK: Final = "organizations.purge"
 _PURGED_EVENT: Final = "organization.purged"
 _GRACE_SECONDS: Final = 120
-"""Time between the last possible restoration and the purge. It is longer than clocks differ."""
+"""Time between the last possible restoration and the purge, which is longer than the difference between clocks."""
 
 
 @task(_PURGE_TASK, emits={_PURGED_EVENT: Organization})

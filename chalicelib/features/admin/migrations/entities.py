@@ -9,9 +9,10 @@ PARTITION: Final = "MIGRATIONS"
 
 
 class MigrationRecord(Entity):
-    """A migration that was started. `position`: of its next step, None once it is applied.
+    """A migration that was started.
 
-    `checksum`: of the code that ran it.
+    `position` is the position of its next step, or None once the migration is applied. `checksum` is the checksum of
+    the code that ran it.
     """
 
     kind, pk, sk = "migration", PARTITION, "M#{id}"
@@ -28,7 +29,7 @@ class MigrationRecord(Entity):
 
 
 class MigrationLease(Entity):
-    """The runner that applies migrations, and the end of its lease. `holder` is None if there is none."""
+    """The lease of the runner that applies migrations. `holder` is None if no runner holds it."""
 
     kind, pk, sk = "migration.lease", PARTITION, "#"
     attribute_names: ClassVar = {"expires_at": "until"}

@@ -40,7 +40,7 @@ def _run_all() -> list[Check]:
     futures = {name: threads.submit(copy_context().run, probe) for name, probe in probes.items()}
     threads.shutdown(wait=False)  # Slow probes end on their own. Nothing waits for them.
     wait(futures.values(), TIMEOUT_SECONDS)
-    errors = {name: _describe_fault(name, future) for name, future in futures.items()}
+    errors = {name: _describe_error(name, future) for name, future in futures.items()}
     queue_errors = [f"{name}: {error}" for name, error in errors.items() if name in queues.queue_urls() and error]
     return [
         _build_check("table", errors["table"]),
@@ -53,7 +53,7 @@ def _read_table() -> None:
     table.get(("STATUS", "#"))
 
 
-def _describe_fault(name: str, future: "Future[Backlog | None]") -> str | None:
+def _describe_error(name: str, future: "Future[Backlog | None]") -> str | None:
     """Return what is wrong with a dependency, without internal details; None if it is healthy."""
     if not future.done():
         return f"It did not respond within {TIMEOUT_SECONDS:g} s."
@@ -64,10 +64,10 @@ def _describe_fault(name: str, future: "Future[Backlog | None]") -> str | None:
     return "The check failed. See the log for the reason."
 
 
-def _backlog_checks(fault: str | None, future: "Future[Backlog | None]") -> list[Check]:
-    backlog = None if fault else future.result()
+def _backlog_checks(error_text: str | None, future: "Future[Backlog | None]") -> list[Check]:
+    backlog = None if error_text else future.result()
     if backlog is None:
-        return [_build_check("ledger", fault), _build_check("due", fault)]
+        return [_build_check("ledger", error_text), _build_check("due", error_text)]
     is_lagging = _is_older(backlog.entry_since, _MAX_LAG_MS)
     is_overdue = _is_older(backlog.due_since, _MAX_OVERDUE_MS)
     return [
@@ -80,5 +80,5 @@ def _is_older(since: str | None, than_ms: int) -> bool:
     return since is not None and now_ms() - timestamp_ms(since) > than_ms
 
 
-def _build_check(name: str, fault: str | None) -> Check:
-    return Check(name=name, status="degraded" if fault else "ok", detail=fault)
+def _build_check(name: str, error_text: str | None) -> Check:
+    return Check(name=name, status="degraded" if error_text else "ok", detail=error_text)

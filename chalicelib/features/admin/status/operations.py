@@ -37,9 +37,9 @@ def list_system_audit_log(ctx: Context, query: AuditQuery) -> ListPage[AuditEntr
     """List events outside of any organization, newest first.
 
     The list combines 16 logs, `system-0` to `system-15`. Each is a Merkle tree with its own checkpoint, and an entry's
-    `sequence` and `integrity` refer to the log that contains it: the remainder of the CRC-32 of the target's id divided
-    by 16. So all entries about a target are in one log, in order. A list filtered by type, actor or target may lag by
-    moments.
+    `sequence` and `integrity` refer to the log that contains it. The number of that log is the CRC-32 of the target's
+    id modulo 16, so all entries about a target are in one log, in order. A list filtered by type, actor or target may
+    lag for a moment.
     """
     target_logs = query.target_id and [system_log(query.target_id)]
     entries, last = logs.list_entries(target_logs or SYSTEM_LOGS, query, ctx.decode_cursor(query), query.limit)

@@ -60,7 +60,7 @@ class AuditExport(Job):
 
     @property
     def requested_state(self) -> "AuditExport":
-        """The export as it was when requested; the base of the diff in its final log entry."""
+        """Return the export as it was when requested; the base of the diff in its final log entry."""
         return AuditExport(
             id=self.id,
             created_at=self.created_at,
@@ -72,22 +72,22 @@ class AuditExport(Job):
 
     @property
     def key_prefix(self) -> str:
-        """The common prefix of the keys of its files; it starts with the organization's id."""
+        """Return the common prefix of the keys of its files; it starts with the organization's id."""
         return f"{self.organization_id}/{self.id}/"
 
     @property
     def file_key(self) -> str:
-        """The key of the finished file."""
+        """Return the key of the finished file."""
         return f"{self.key_prefix}audit-log.{self.format}.gz"
 
     @property
     def is_expired(self) -> bool:
-        """Whether the file is deleted, or should be."""
+        """Return whether the file is deleted, or should be."""
         return self.status == "expired" or bool(self.expires_at and self.expires_at <= now())
 
     @property
     def scheduled_task(self) -> ScheduledTask | None:
-        """The next slice of work and, after the last one, the deletion of the files."""
+        """Return the next slice of work and, after the last one, the deletion of the files."""
         if self.lease_until:
             return super().scheduled_task
         return ScheduledTask("audit_exports.clear", self.clear_at) if self.clear_at else None

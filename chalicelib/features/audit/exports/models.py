@@ -39,13 +39,13 @@ class AuditExportCreate(Input):
 
 
 class ExportFilters(EntryFilters, Output):
-    """The filters of an export; a filter that was not set is null."""
+    """The filters of an export. A filter that was not set is null."""
 
     model_config = ConfigDict(alias_generator=to_camel)
 
 
 class OmittedEntries(Output):
-    """A run of consecutive entries that an export leaves out."""
+    """A run of consecutive entries that an export omits."""
 
     model_config = ConfigDict(alias_generator=to_camel)
 
@@ -78,12 +78,12 @@ class AuditExportOut(RecordOutput):
     )
     checkpoint: str | None = Field(description="The signed head of the log that the export covers.")
     evidence: list[OmittedEntries] | None = Field(
-        description="The hashes of the omitted entries, with which an NDJSON file can be proven to be part of the log. "
+        description="The hashes of the omitted entries, which prove that an NDJSON file is part of the log. "
         "Null if more than 2,000 hashes were needed."
     )
     download_url: str | None = Field(
         None,
-        description="Valid for 15 minutes; each request returns a new URL. Anyone with the URL can download the file.",
+        description="Valid for 15 minutes. Each request returns a new URL. Anyone with the URL can download the file.",
         examples=["https://atrium-exports.s3.amazonaws.com/01a1f84a?X-Amz-Expires=900&X-Amz-Signature=5d3a"],
     )
     error: str | None = Field(description="Why it failed.", examples=[None])

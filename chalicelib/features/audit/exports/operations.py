@@ -1,4 +1,4 @@
-"""Operations on log exports: one response, or a file made in the background."""
+"""Operations on exports of the audit log, in one response or as a file that is made in the background."""
 
 from typing import Annotated, Final
 
@@ -34,8 +34,8 @@ def export_audit_log(
 ) -> Annotated[RawResponse, "application/x-ndjson", "text/csv"]:
     """Export the log, or the entries that match the filters, in one response, oldest entry first.
 
-    Entries without a sequence come last. The export never lags behind the log: recent entries are read from the log
-    itself. If the result has more than 10,000 entries or 5 MB, or takes too long to find, the problem is
+    Entries without a sequence come last. The export never lags behind the log, because recent entries are read from the
+    log itself. If the result has more than 10,000 entries or 5 MB, or takes too long to find, the problem is
     `export_too_large`. Start a background export in that case.
     """
     try:
@@ -56,7 +56,7 @@ def export_audit_log(
     emits="organization.audit_export.requested",
 )
 def start_audit_export(ctx: Context, organization: Organization, body: AuditExportCreate) -> AuditExportOut:
-    """Start a background export: a gzip file of all matching entries that have a sequence by then.
+    """Start a background export, which makes a gzip file of all matching entries that have a sequence at its start.
 
     Poll the export until it is completed or failed. At most 10 exports run at a time.
     """

@@ -70,11 +70,11 @@ def _make_file(export: AuditExport, deadline: float) -> None:
             _fail(export, _INVALID_HEAD_ERROR)
             return
     if not export.whole:
-        draft = ExportWriter(export)
+        writer = ExportWriter(export)
         try:
-            export = draft.write(deadline)
+            export = writer.write(deadline)
         except UnreadableEntry as unreadable:
-            _wait_or_fail(draft.export, unreadable)
+            _wait_or_fail(writer.export, unreadable)
             return
     if export.whole:
         _finish(export)
@@ -83,7 +83,7 @@ def _make_file(export: AuditExport, deadline: float) -> None:
 def _start(export: AuditExport) -> AuditExport:
     """Return the export with the current head of the log and a new upload. Raises BrokenHead."""
     head = Head.from_item(table.get(head_key(export.organization_id)))
-    provable = export.format == "ndjson"
+    is_verifiable = export.format == "ndjson"
     return jobs.checkpoint(
         export,
         status="running",
@@ -91,7 +91,7 @@ def _start(export: AuditExport) -> AuditExport:
         checkpoint=head.note or None,
         entry_count=0,
         upload=async_export.start_upload(export),
-        omitted=OmittedRuns([], CompactRange()).to_item() if provable else None,
+        omitted=OmittedRuns([], CompactRange()).to_item() if is_verifiable else None,
     )
 
 
@@ -104,12 +104,15 @@ def _wait_or_fail(export: AuditExport, unreadable: UnreadableEntry) -> None:
 
 def _finish(export: AuditExport) -> None:
     """Complete the file, and read it once for its SHA-256, which can't be computed from the parts."""
-    digest, size, keep_by = sha256(), 0, time.monotonic() + async_export.CHECKPOINT_INTERVAL_SECONDS
+    digest, size, checkpoint_due = sha256(), 0, time.monotonic() + async_export.CHECKPOINT_INTERVAL_SECONDS
     for chunk in async_export.complete_upload(export):
         digest.update(chunk)
         size += len(chunk)
-        if time.monotonic() > keep_by:
-            export, keep_by = jobs.checkpoint(export), time.monotonic() + async_export.CHECKPOINT_INTERVAL_SECONDS
+        if time.monotonic() > checkpoint_due:
+            export, checkpoint_due = (
+                jobs.checkpoint(export),
+                time.monotonic() + async_export.CHECKPOINT_INTERVAL_SECONDS,
+            )
     expires_at = after(now(), days=RETENTION_DAYS)
     _end_export(
         export,

@@ -98,16 +98,15 @@ class Integrity(Output):
         exclude_if=lambda signature: not signature,
         examples=[None],
         description="Present for an erased entry only: the service's signature of the remaining fields, or null if the "
-        "entry had been altered before the erasure. Base64 of the first 4 bytes of the public key's SHA-256, followed "
-        "by the 64-byte Ed25519 signature. verify.py checks this signature in place of the leaf hash.",
+        "entry had been altered before the erasure. The value is the base64 of the first 4 bytes of the public key's "
+        "SHA-256, followed by the 64-byte Ed25519 signature. verify.py checks it instead of the leaf hash.",
     )
 
 
 class AuditEntry(Output):
     """One entry of the log. `sequence` and `integrity` are null for a second or two, until the entry is in the tree.
 
-    `erased` marks an entry that named a person whose data was erased: only its position, type and time remain, and
-    signed.
+    `erased` marks an entry that named a person whose data was erased. Only its signed position, type and time remain.
     """
 
     no_store: ClassVar[bool] = True

@@ -27,7 +27,7 @@ routes = RouteGroup("organizations", scope_areas=(ScopeArea("audit-log"),))
 def list_audit_log(ctx: Context, organization: Organization, query: AuditQuery) -> ListPage[AuditEntry]:
     """List the audit log of an organization, newest entry first.
 
-    With a filter by type, actor or target the list may lag by moments, because it reads an index. Without a filter it
+    With a filter by type, actor or target the list may lag for a moment, because it reads an index. Without a filter it
     never lags, and an export is always complete.
     """
     entries, last = logs.list_entries([organization.log], query, ctx.decode_cursor(query), query.limit)

@@ -1,4 +1,4 @@
-"""Hourly anchoring: stores the heads of all logs that grew outside the table, after verifying the new entries."""
+"""Hourly anchoring: verifies the new entries of all logs that grew, and stores the logs' heads outside the table."""
 
 import time
 from itertools import zip_longest

@@ -57,17 +57,17 @@ class IntegrationChannel(Subscriber):
 
     @property
     def endpoint(self) -> object:
-        """The encrypted URL that receives the messages."""
+        """Return the encrypted URL that receives the messages."""
         return self.sealed_url
 
     @property
     def config(self) -> dict[str, str]:
-        """The masked URL, in its public form."""
+        """Return the masked URL, in its public form."""
         return {"webhook_url": self.masked_url}
 
     @property
     def url(self) -> str:
-        """The decrypted URL. Raises DecryptionError if the stored value was altered."""
+        """Return the decrypted URL. Raises DecryptionError if the stored value was altered."""
         return encryption.decrypt(self.sealed_url, _encryption_context(self.id)).decode()
 
     def redact(self, person: PersonalData) -> Mapping[str, Any] | None:

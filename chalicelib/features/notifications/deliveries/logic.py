@@ -51,10 +51,8 @@ def _id_range(since: str | None, until: str | None) -> ids.IdRange:
 
 
 def _narrowest_index(filters: DeliveriesQuery) -> Facet | None:
-    if filters.event_type and filters.status in (
-        None,
-        "succeeded",
-    ):  # most deliveries succeeded, so the type is more selective
+    # Most deliveries succeeded, so the event type is more selective than that status.
+    if filters.event_type and filters.status in (None, "succeeded"):
         return WebhookDelivery.by_event_type
     return WebhookDelivery.by_status if filters.status else None
 

@@ -17,7 +17,7 @@ QueueMessage = dict[str, Any]
 def queue_batches(
     deliveries_by_subscriber: Iterable[tuple[ItemKey, Sequence[Delivery]]], request_ids: Mapping[str, str] | None = None
 ) -> None:
-    """Queue deliveries in batches, by the key of their subscriber. Raises Problem `unavailable`.
+    """Queue the deliveries of each subscriber, given by its item key, in batches. Raises Problem `unavailable`.
 
     `request_ids` maps event ids to request ids; without it, the messages carry the ids of the current request or task.
     """

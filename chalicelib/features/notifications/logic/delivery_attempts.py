@@ -1,4 +1,4 @@
-"""Sends batches: one delivery after the other, with the procedure of the subscriber's type."""
+"""Sends batches of deliveries one after the other, with a function of the subscriber's type."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -46,9 +46,9 @@ class DeliveryEvent:
 
     @property
     def request_id(self) -> str | None:
-        """The id of the request that caused the event; None for an event of the service itself."""
-        asked_by: str | None = self.entry["context"]["requestId"]
-        return asked_by
+        """Return the id of the request that caused the event; None for an event of the service itself."""
+        request_id: str | None = self.entry["context"]["requestId"]
+        return request_id
 
     def to_request_body(self) -> bytes:
         """Return the event as the body of a webhook request; the same bytes in each attempt."""
@@ -120,8 +120,8 @@ def load_deferred(subscriber: Subscriber) -> list[Delivery]:
             for deferral in deferrals
         }
         items = table.get_all(keys.values())
-        present = {key: delivery_type.from_item(item) for key, item in items.items()}
-        due = {key: delivery for key, delivery in present.items() if is_due(delivery)}
+        deliveries = {key: delivery_type.from_item(item) for key, item in items.items()}
+        due = {key: delivery for key, delivery in deliveries.items() if is_due(delivery)}
         obsolete = [deferral for deferral in deferrals if keys[deferral["sk"]] not in due]
         if obsolete:
             try:
@@ -159,10 +159,10 @@ def update_subscriber(subscriber: S, apply_change: Callable[[UnitOfWork, S], S])
         except ConcurrentModification:
             back_off(attempt)
             item = table.get(subscriber.item_key)
-            present = type(subscriber).from_item(item) if item else None
-            if present is None or present.endpoint != subscriber.endpoint:
-                return present or subscriber
-            subscriber = present
+            current = type(subscriber).from_item(item) if item else None
+            if current is None or current.endpoint != subscriber.endpoint:
+                return current or subscriber
+            subscriber = current
         else:
             return changed
     raise ConcurrentModification
@@ -282,7 +282,7 @@ def _load_batch(subscriber_type: type[S], message: dict[str, Any]) -> tuple[S | 
         return subscriber, load_deferred(subscriber) if subscriber else []
     subscriber_item_key = (message["pk"], message["sk"])
     fields = {subscriber_type.delivery_type.subscriber_field: message["subscriber"]}
-    keys = [subscriber_type.delivery_type.make_item_key(**fields, id=name) for name in message["ids"]]
+    keys = [subscriber_type.delivery_type.make_item_key(**fields, id=delivery_id) for delivery_id in message["ids"]]
     items = table.get_all([subscriber_item_key, *keys])
     deliveries = [subscriber_type.delivery_type.from_item(items[key]) for key in keys if key in items]
     return subscriber_type.from_item(items[subscriber_item_key]) if subscriber_item_key in items else None, deliveries
@@ -290,8 +290,8 @@ def _load_batch(subscriber_type: type[S], message: dict[str, Any]) -> tuple[S | 
 
 def is_due(delivery: Delivery) -> bool:
     """Return whether an attempt should be made now."""
-    soon = after(now(), seconds=_CLOCK_SKEW_SECONDS)
-    return delivery.status == "pending" and delivery.next_attempt_at is not None and delivery.next_attempt_at <= soon
+    latest = after(now(), seconds=_CLOCK_SKEW_SECONDS)
+    return delivery.status == "pending" and delivery.next_attempt_at is not None and delivery.next_attempt_at <= latest
 
 
 def _load_events(deliveries: Sequence[Delivery]) -> dict[str, DeliveryEvent]:
@@ -300,11 +300,15 @@ def _load_events(deliveries: Sequence[Delivery]) -> dict[str, DeliveryEvent]:
         EntryItem.make_item_key(log_id=delivery.organization_id, id=delivery.id): delivery for delivery in deliveries
     }
     items = table.get_all(keys)
-    found_items = [(keys[key], item) for key, item in items.items()]
-    bodies = logs.load_bodies(deliveries[0].organization_id, [item for _, item in found_items]) if found_items else []
+    deliveries_with_items = [(keys[key], item) for key, item in items.items()]
+    entries = (
+        logs.load_bodies(deliveries[0].organization_id, [item for _, item in deliveries_with_items])
+        if deliveries_with_items
+        else []
+    )
     return {
         delivery.id: DeliveryEvent(from_json(entry.body), delivery.sequence)
-        for (delivery, _), entry in zip(found_items, bodies, strict=True)
+        for (delivery, _), entry in zip(deliveries_with_items, entries, strict=True)
         if isinstance(entry.body, bytes)
     }
 

@@ -1,8 +1,8 @@
-"""Following a log: a second cursor behind its head, for what becomes of each sealed entry, once and in their order.
+"""The offset of a consumer that processes the sequenced entries of a log, each of them once and in order.
 
-The head is due while the cursor is behind it. What is made of the entries is written in the transaction that moves the
-cursor, on condition that nobody moved it since: so a message that is lost or doubled, and two workers at once, change
-nothing.
+The offset is stored in the head of the log, which is scheduled while the offset is behind its size. The results of the
+entries are written in the transaction that advances the offset, on condition that no other worker has advanced it. So
+lost or repeated messages and concurrent workers do no harm.
 """
 
 from dataclasses import dataclass
@@ -18,18 +18,21 @@ _NOT_STARTED_CONDITION: Final = "attribute_not_exists(#followed)"
 
 @dataclass(frozen=True)
 class ConsumerOffset:
-    """How far a log is followed: all entries up to `sequence`, and of the next so much as `part` says."""
+    """The progress in a log: all entries up to `sequence`, and the first `part` deliveries of the next entry."""
 
     sequence: int = 0
     part: int = 0
 
     @classmethod
     def from_head(cls, head: Item | None) -> "ConsumerOffset":
-        """Return the cursor of a log by its head."""
+        """Return the offset that the head of a log contains."""
         return cls(int(head.get("followed", 0)), int(head.get("followed_part", 0))) if head else cls()
 
     def advance(self, log: str, target: "ConsumerOffset", size: int) -> Write:
-        """Return the write that moves it in a log of that size, if neither has changed; at the end nothing is due."""
+        """Return the write that moves the offset, on condition that neither it nor the size of the log has changed.
+
+        At the end of the log, the write also removes the head from the schedule.
+        """
         is_at_end = target.sequence == size
         started = self != ConsumerOffset()
         offset_condition = "#followed = :was AND #followed_part = :was_part" if started else _NOT_STARTED_CONDITION

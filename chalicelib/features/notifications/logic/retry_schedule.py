@@ -9,10 +9,10 @@ from chalicelib.kernel.core.problems import FieldError, Problem
 from chalicelib.kernel.rate_limits.buckets import RateLimit
 
 RETRY_SECONDS: Final = (5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400)
-"""Pauses between the attempts of a delivery. It is given up after the attempt that follows the last pause."""
+"""Pauses between the attempts of a delivery. The delivery fails after the attempt that follows the last pause."""
 
 JITTER_FRACTION: Final = 0.2
-"""Random variation of a pause, as a fraction of it, so failed deliveries don't all return at once."""
+"""Random variation of a pause, as a fraction of it, so failed deliveries are not all repeated at once."""
 
 TEST_TIMEOUT_SECONDS: Final = 5.0
 """Time limit of a test message, because the caller and a function instance wait for it."""
@@ -52,7 +52,7 @@ def next_attempt_at(
     retry_after_seconds: int | None = None,
     delays_seconds: Sequence[int] = RETRY_SECONDS,
 ) -> str | None:
-    """Return when a delivery is attempted again after a number of failures, or None if it is given up.
+    """Return when a delivery is attempted again after a number of failures, or None if there is no further attempt.
 
     `jitter` is a number from -1 to 1. `retry_after_seconds` is the pause that the server requested.
     """

@@ -1,7 +1,7 @@
 """The subscriptions of a log as of each entry.
 
-They follow from the log itself: an entry about a subscriber states its settings from then on. They are stored together
-with the offset of the fan-out, in the same transaction. So a change takes effect with its own entry, no matter when
+They are derived from the log: an entry about a subscriber contains its settings from then on. The transaction that
+advances the offset of the fan-out also stores the subscriptions. So a change takes effect with its own entry, whenever
 that entry is processed.
 """
 
@@ -28,8 +28,8 @@ _WEBHOOK_ID_FIELDS: Final = {
 class Subscription:
     """The settings of a subscriber as of an entry.
 
-    `takes`: whether it is active; otherwise its deliveries are skipped. `free_at`: the earliest time for the next
-    message.
+    `takes` is whether the subscriber is active. If not, its deliveries are skipped. `free_at` is the earliest time for
+    its next message.
     """
 
     kind: str
@@ -52,7 +52,9 @@ class SubscriptionSet:
     @classmethod
     def from_item(cls, item: Item | None) -> "SubscriptionSet":
         """Return the subscriptions in an item."""
-        return cls({name: Subscription(**one) for name, one in item["of"].items()} if item else {})
+        return cls(
+            {subscriber_id: Subscription(**fields) for subscriber_id, fields in item["of"].items()} if item else {}
+        )
 
     def apply_entry(self, entry: Mapping[str, Any]) -> "SubscriptionSet":
         """Return the subscriptions after an entry, which may be about a subscriber."""
@@ -60,7 +62,7 @@ class SubscriptionSet:
         subscriber_type = find_record_type(target["type"])
         if not (subscriber_type and issubclass(subscriber_type, Subscriber)):
             return self
-        others = {name: subscription for name, subscription in self.by_subscriber_id.items() if name != target["id"]}
+        others = {each: subscription for each, subscription in self.by_subscriber_id.items() if each != target["id"]}
         if entry["type"].endswith(_DELETED_SUFFIX) or not data:
             return SubscriptionSet(others)
         is_active = data["enabled"] and data["status"] == "active"
@@ -101,8 +103,8 @@ class SubscriptionSet:
         )
         if not (subscriber_type.min_interval_seconds and subscription.takes):
             return delivery, self
-        spaced = replace(subscription, free_at=after(attempt_at, seconds=subscriber_type.min_interval_seconds))
-        return delivery, SubscriptionSet({**self.by_subscriber_id, subscriber_id: spaced})
+        updated = replace(subscription, free_at=after(attempt_at, seconds=subscriber_type.min_interval_seconds))
+        return delivery, SubscriptionSet({**self.by_subscriber_id, subscriber_id: updated})
 
     def to_item(self, log_id: str) -> Item:
         """Return the subscriptions as an item."""
@@ -110,7 +112,7 @@ class SubscriptionSet:
         return {
             "pk": pk,
             "sk": sk,
-            "of": {name: vars(subscription) for name, subscription in self.by_subscriber_id.items()},
+            "of": {each: vars(subscription) for each, subscription in self.by_subscriber_id.items()},
         }
 
 

@@ -306,7 +306,7 @@ EVENT_TYPES: Final[Mapping[str, EventType]] = {
 }
 
 EVENT_SUBJECTS: Final = ("organization", "platform", "space", "taxonomy", "site", "page", "lead", "research")
-"""The first parts of event types; some have no events yet, but can be subscribed to."""
+"""The first parts of event types. Subscriptions can name those that have no events yet."""
 
 EVENT_PATTERNS: Final = frozenset(
     {

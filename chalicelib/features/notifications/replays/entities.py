@@ -1,4 +1,4 @@
-"""Stored record of a replay."""
+"""The stored record of a replay."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -44,7 +44,7 @@ class Replay(Job):
 
     @property
     def selected_statuses(self) -> Sequence[ReplayableStatus]:
-        """The statuses of the deliveries to replay."""
+        """Return the statuses of the deliveries to replay."""
         return statuses_to_replay(self.delivery_status)
 
 

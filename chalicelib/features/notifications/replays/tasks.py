@@ -1,4 +1,4 @@
-"""Task that replays deliveries in batches, resuming after the last stored batch."""
+"""The task that replays deliveries in batches, and resumes after the last stored batch."""
 
 import time
 from collections.abc import Sequence
@@ -29,8 +29,8 @@ def replay_deliveries(message: dict[str, Any]) -> None:
     """Queue the deliveries of a time range that have a selected status again, oldest first."""
     replay, ends_at = jobs.claim(Replay, message), jobs.slice_ends_at()
     while replay and replay.lease_until:
-        given_up = replay.failures > jobs.MAX_FAILURES
-        replay = _end_replay(replay, _GIVEN_UP_ERROR) if given_up else _advance(replay)
+        has_failed = replay.failures > jobs.MAX_FAILURES
+        replay = _end_replay(replay, _GIVEN_UP_ERROR) if has_failed else _advance(replay)
         if replay.lease_until and time.monotonic() > ends_at:
             jobs.release(replay)
             return

@@ -42,9 +42,9 @@ class WebhookDelivery(Delivery):
 class Webhook(Subscriber):
     """A webhook of an organization, with the state of its circuit breaker.
 
-    `secrets` holds `{sealed, until}` items, the current secret first; its `until` is null. `failing_since` is the time
-    of the first of the attempts that all failed. `misconfigured_since` is the time since when the host name does not
-    resolve, or the certificate is invalid.
+    `secrets` holds `{sealed, until}` items. The current secret comes first, and its `until` is null. `failing_since` is
+    the time of the first failed attempt after the last success. `misconfigured_since` is the time since when the host
+    name does not resolve, or the certificate is invalid.
 
     `responsive` is false if the last request timed out, or none was sent yet. `consecutive_timeouts` counts the
     time-outs in a row. While `backlog_drained` is false, new events wait: for a probe at `probe_at` to succeed, for the
@@ -58,7 +58,7 @@ class Webhook(Subscriber):
     quota = Quota("webhooks", "O#{organization_id}", MAX_WEBHOOKS, lambda _webhook: True)
     output_model = WebhookOut
     version_fields = ("version", "probe_at")
-    untracked_fields = Subscriber.untracked_fields | {"failingSince"}  # the service sets it, not a person
+    untracked_fields = Subscriber.untracked_fields | {"failingSince"}  # the service sets it, not a user
     attribute_names: ClassVar = {
         "responsive": "answers",
         "consecutive_timeouts": "silences",
@@ -82,7 +82,7 @@ class Webhook(Subscriber):
 
     @property
     def endpoint(self) -> object:
-        """The URL that receives the events."""
+        """Return the URL that receives the events."""
         return self.url
 
     @property
@@ -94,12 +94,12 @@ class Webhook(Subscriber):
 
     @property
     def accepts_events(self) -> bool:
-        """Whether events are sent to it."""
+        """Return whether events are sent to it."""
         return self.status == "active" and self.pending_disable_reason is None
 
     @property
     def log_label(self) -> str:
-        """The URL, which stands for the webhook in the log."""
+        """Return the URL, which stands for the webhook in the log."""
         return self.url
 
     def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
@@ -109,7 +109,7 @@ class Webhook(Subscriber):
 
     @property
     def scheduled_task(self) -> ScheduledTask | None:
-        """The next probe, or the time to send the backlog."""
+        """Return the next probe, or the time to send the backlog."""
         return ScheduledTask(PROBE_TASK, self.probe_at) if self.probe_at else None
 
 
@@ -140,7 +140,7 @@ class DisabledNotice(Job):
 
 
 class DisableJob(Job):
-    """A webhook that receives no events any more and is about to be disabled."""
+    """The job that disables a webhook to which no events are sent any more."""
 
     kind, task = "organization.webhook.disabling", "webhooks.disable"
     pk, sk = "O#{organization_id}", "F#{id}"
@@ -151,7 +151,7 @@ class DisableJob(Job):
 
     @property
     def webhook_key(self) -> ItemKey:
-        """The item key of the webhook."""
+        """Return the item key of the webhook."""
         return Webhook.make_item_key(organization_id=self.organization_id, id=self.webhook_id)
 
     @classmethod
@@ -168,9 +168,9 @@ class DisableJob(Job):
 
 
 class ExhaustionJob(Job):
-    """A delivery whose last attempt failed, as long as the log does not record that yet.
+    """The job that records in the log that the last attempt of a delivery failed.
 
-    `due_before` and `completed_at` are the times when that attempt was due, and when it had failed.
+    `due_before` is the time at which that attempt was due, and `completed_at` the time at which it failed.
     """
 
     kind, task = "organization.webhook.exhaustion", "webhooks.exhaust"
@@ -185,7 +185,7 @@ class ExhaustionJob(Job):
 
     @property
     def delivery_key(self) -> ItemKey:
-        """The item key of the delivery."""
+        """Return the item key of the delivery."""
         return WebhookDelivery.make_item_key(webhook_id=self.webhook_id, id=self.delivery_id)
 
     @classmethod

@@ -1,4 +1,4 @@
-"""Tasks that send events to webhooks, probe unresponsive ones, and disable those that checkpoint failing."""
+"""Tasks that send events to webhooks, probe unresponsive webhooks, and disable those that keep failing."""
 
 import random
 from collections.abc import Iterator
@@ -49,9 +49,9 @@ _BACKLOG_TIMEOUT_SECONDS: Final = 120
 
 
 class _HostAllowance:
-    """The requests that the host of a webhook may still be sent in this second.
+    """The number of requests that may still be sent to the host of a webhook in this second.
 
-    They are acquired for the whole batch at its first request. `exhausted`: whether a request was denied; it can be
+    The first request acquires slots for the whole batch. `exhausted` is true once a request was denied, which can be
     sent at `next_at`.
     """
 
@@ -65,8 +65,8 @@ class _HostAllowance:
     def try_acquire(self, webhook: Webhook) -> bool:
         """Return whether one more request may be sent now. Raises Problem `unavailable`."""
         if self._remaining < 0:
-            turns = host_rate_limit.acquire_slots(webhook.organization_id, webhook.url, self._requested)
-            self._remaining, self.next_at = turns.granted, turns.next_at
+            slots = host_rate_limit.acquire_slots(webhook.organization_id, webhook.url, self._requested)
+            self._remaining, self.next_at = slots.granted, slots.next_at
         if self._remaining == 0:
             self.exhausted = True
             return False
@@ -76,9 +76,9 @@ class _HostAllowance:
 
 @task(SEND_TASK)
 def send_to_webhook(message: dict[str, Any]) -> None:
-    """Send the events in a message to a webhook; an unresponsive or new webhook gets only one, as a probe.
+    """Send the events in a message to a webhook. An unresponsive or new webhook gets only one, as a probe.
 
-    A message with `catch_up` contains no events; it stands for the next batch of the backlog. Events over the rate
+    A message with `catch_up` contains no events, and stands for the next batch of the backlog. Events over the rate
     limit of the host are deferred, and so are all later ones.
     """
     is_probe, sends_backlog, allowance = bool(message.get("probe")), bool(message.get("catch_up")), _HostAllowance()
@@ -111,8 +111,8 @@ def probe_webhook(message: dict[str, Any]) -> None:
         return
     if webhook.responsive or not webhook.accepts_events:
         _queue_backlog(webhook)
-    elif waiting := delivery_attempts.load_deferred(webhook):
-        _send_probe(webhook, waiting[0])
+    elif deferred := delivery_attempts.load_deferred(webhook):
+        _send_probe(webhook, deferred[0])
     else:
         _set_probe_at(webhook, None)
 
@@ -124,13 +124,13 @@ def _send_probe(webhook: Webhook, delivery: Delivery) -> Webhook:
 
 
 def _pause_until(webhook: Webhook, probe_at: str) -> Webhook:
-    """Defer all new events of a webhook, in order, until its host may be sent more."""
+    """Defer all new events of a webhook, in order, until its host can receive more requests."""
     if not webhook.backlog_drained and webhook.probe_at == probe_at:
         return webhook
 
-    def apply_change(changes: UnitOfWork, present: Webhook) -> Webhook:
-        changes.update_untracked(present, backlog_drained=False, probe_at=probe_at)
-        return present.replace(backlog_drained=False, probe_at=probe_at)
+    def apply_change(changes: UnitOfWork, current: Webhook) -> Webhook:
+        changes.update_untracked(current, backlog_drained=False, probe_at=probe_at)
+        return current.replace(backlog_drained=False, probe_at=probe_at)
 
     changed = delivery_attempts.update_subscriber(webhook, apply_change)
     queues.enqueue_at(PROBE_TASK, changed.item_key, probe_at)
@@ -158,20 +158,20 @@ def _continue_backlog(webhook: Webhook) -> None:
 
 
 def _mark_backlog_drained(webhook: Webhook) -> None:
-    def apply_change(changes: UnitOfWork, present: Webhook) -> Webhook:
-        caught_up = present.responsive
-        changes.update_untracked(present, backlog_drained=caught_up, probe_at=None)
-        return present.replace(backlog_drained=caught_up, probe_at=None)
+    def apply_change(changes: UnitOfWork, current: Webhook) -> Webhook:
+        is_drained = current.responsive
+        changes.update_untracked(current, backlog_drained=is_drained, probe_at=None)
+        return current.replace(backlog_drained=is_drained, probe_at=None)
 
     delivery_attempts.update_subscriber(webhook, apply_change)
 
 
 def _set_probe_at(webhook: Webhook, probe_at: str | None) -> Webhook:
-    def apply_change(changes: UnitOfWork, present: Webhook) -> Webhook:
-        if (present.responsive, present.probe_at) != (webhook.responsive, webhook.probe_at):
-            return present  # Another worker is handling it.
-        changes.update_untracked(present, probe_at=probe_at)
-        return present.replace(probe_at=probe_at)
+    def apply_change(changes: UnitOfWork, current: Webhook) -> Webhook:
+        if (current.responsive, current.probe_at) != (webhook.responsive, webhook.probe_at):
+            return current  # Another worker is handling it.
+        changes.update_untracked(current, probe_at=probe_at)
+        return current.replace(probe_at=probe_at)
 
     return delivery_attempts.update_subscriber(webhook, apply_change)
 
@@ -185,10 +185,10 @@ def notify_webhook_disabled(message: dict[str, Any]) -> None:
     notice = jobs.claim(DisabledNotice, message)
     if notice is None:
         return
-    if letter := _render_notice(notice):
+    if email := _render_notice(notice):
         for admin in _admins_to_notify(notice):
             try:
-                _send_notice(admin, letter)
+                _send_notice(admin, email)
             except Problem:
                 jobs.retry_later(notice)
                 return
@@ -248,11 +248,11 @@ def _update_health(
 
     health = breaker_fields | {"misconfigured_since": misconfigured_since}
 
-    def apply_change(changes: UnitOfWork, present: Webhook) -> Webhook:
-        if present.failing_since != failing_since:  # A public field, so this creates a new version.
-            return changes.update(present, failing_since=failing_since, **health)
-        changes.update_untracked(present, **health)
-        return present.replace(**health)
+    def apply_change(changes: UnitOfWork, current: Webhook) -> Webhook:
+        if current.failing_since != failing_since:  # A public field, so this creates a new version.
+            return changes.update(current, failing_since=failing_since, **health)
+        changes.update_untracked(current, **health)
+        return current.replace(**health)
 
     updated = delivery_attempts.update_subscriber(webhook, apply_change)
     if breaker_fields and updated.probe_at:
@@ -293,5 +293,5 @@ def _send_notice(admin: Member, email: mail.Email) -> None:
     if admin.email:
         try:
             mail.send_email(admin.email, email)
-        except mail.EmailRejected as refused:
-            add_fields(mail=f"given up: {refused}")
+        except mail.EmailRejected as rejected:
+            add_fields(mail=f"given up: {rejected}")

@@ -26,8 +26,8 @@ class Erasure(Job):
     `pending_ranges` are the partitions still to be searched for records, empty before that step begins. `log_cursor` is
     the position in the log at which to continue.
 
-    `user_ids` and `emails` identify the person in the request. `identities` are the pairs that the erasure found. When
-    the erasure ends it forgets the person. If it ends with an `error` it keeps the identities for the next erasure,
+    `user_ids` and `emails` identify the person in the request. `identities` are the pairs that the erasure found. All
+    three are cleared when the erasure ends. If it ends with an `error`, it keeps the identities for the next erasure,
     because it may have erased the entries that contained them.
 
     After `completed_at` it searches once more for records that were in flight at that time, and ignores later ones. A

@@ -1,4 +1,4 @@
-"""Which people requests and log entries refer to. No I/O."""
+"""Rules about the people to whom requests and log entries refer. No I/O."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
@@ -17,7 +17,9 @@ from chalicelib.kernel.storage.pii import PersonalData
 from chalicelib.kernel.storage.record_types import child_types
 
 _RESPONSE_EVENTS: Final = tuple(
-    f"{place}.invitation.{outcome}" for place in ("organization", "platform") for outcome in ("accepted", "declined")
+    f"{container_kind}.invitation.{outcome}"
+    for container_kind in ("organization", "platform")
+    for outcome in ("accepted", "declined")
 )
 _PERSON_ACTOR_TYPES: Final = ("user", "operator")
 _EXTRA_COLLECTIONS: Final = ((Organization, ResearchJob.in_organization),)

@@ -24,9 +24,9 @@ class ErasureCreate(Input):
 class ErasureOut(RecordOutput):
     """An erasure.
 
-    A minute after completion it searches once more for records that were in flight, then forgets the person. If the
-    second search fails, `error` says so. After an error create another erasure of the person. It uses what this one
-    found.
+    A minute after completion it searches once more for records that were in flight, then clears all data about the
+    person. If the second search fails, `error` has the reason. After an error, create another erasure of the person,
+    which uses the results of this one.
     """
 
     status: ErasureStatus = Field(examples=["completed"])

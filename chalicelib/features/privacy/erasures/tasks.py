@@ -82,8 +82,8 @@ def _search_log(erasure: Erasure) -> Erasure:
         matching = {identity for identity in identities if identity[1] in erasure.emails}
     else:
         matching = {identity for identity in identities if identity[0] in person.user_ids}
-    known = sorted([*identity] for identity in erasure.known_identities | matching)
-    return _checkpoint_page(erasure, cursor, status="running", identities=known)
+    all_identities = sorted([*identity] for identity in erasure.known_identities | matching)
+    return _checkpoint_page(erasure, cursor, status="running", identities=all_identities)
 
 
 def _member_identities(erasure: Erasure) -> list[Identity]:
@@ -222,7 +222,7 @@ def _checkpoint_page(erasure: Erasure, last: Item | None, **progress: Any) -> Er
 
 
 def _finish(erasure: Erasure, error: str | None = None) -> Erasure:
-    """End an erasure, which forgets the person. With an error it keeps the identities for the next erasure.
+    """End an erasure, and clear the person. With an error it keeps the identities for the next erasure.
 
     A completed erasure stays completed.
     """

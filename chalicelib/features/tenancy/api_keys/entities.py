@@ -86,7 +86,7 @@ class ApiKey(Credential):
 
 
 class KeyRevocation(Job):
-    """API keys of an organization that are revoked, but too many for one transaction. `reasons`: by key id.
+    """The job that revokes the keys that exceed one transaction. `reasons` maps key ids to the reason and its cause.
 
     Listed keys are denied access.
     """

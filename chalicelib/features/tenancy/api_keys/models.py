@@ -81,7 +81,7 @@ class ApiKeyOut(RecordOutput):
     last_used_at: Timestamp | None = Field(description="To the minute.")
     status: Literal["active", "revoked", "expired"] = Field(examples=["active"])
     revoked_because: RevokedBecauseOut | None = Field(
-        description="Its creator, if a change of that user or key revoked it. Null if it was revoked itself.",
+        description="The user or key whose change revoked it, and the reason. Null if the key itself was revoked.",
         examples=[None],
     )
     revoked_keys: list[RevokedKeyOut] | None = Field(

@@ -105,15 +105,15 @@ def rotate_api_key(ctx: Context, api_key: ApiKey, body: ApiKeyRotation) -> ApiKe
         raise Problem("invalid_transition", f"The API key is {api_key.status}. Create another one.")
     grantor_ids = _grantor_ids_after_rotation(ctx, api_key)
     secret, grace_ends_at = api_key_format.generate_api_key(), after(ctx.now, hours=body.grace_hours)
-    active = {
-        d: min(ends or grace_ends_at, grace_ends_at)
-        for d, ends in api_key.digests.items()
-        if ends is None or ends > ctx.now
+    active_digests = {
+        digest: min(expires_at or grace_ends_at, grace_ends_at)
+        for digest, expires_at in api_key.digests.items()
+        if expires_at is None or expires_at > ctx.now
     }
-    if body.grace_hours and len(active) == MAX_ACTIVE_SECRETS:
+    if body.grace_hours and len(active_digests) == MAX_ACTIVE_SECRETS:
         detail = f"{MAX_ACTIVE_SECRETS} of its secrets are active. Wait until one expires, or rotate with graceHours 0."
         raise Problem("limit_exceeded", detail)
-    digests = active | {api_key_format.digest_api_key(secret): None}
+    digests = active_digests | {api_key_format.digest_api_key(secret): None}
     rotated = ctx.changes.update(
         api_key, digests=digests, hint=api_key_format.api_key_hint(secret), grantor_ids=grantor_ids
     )

@@ -70,10 +70,13 @@ def accept_invitation(ctx: Context, query: AcceptanceQuery) -> AcceptanceOut:
     """Describe an invitation. With `decision` and the invited user's credential, accept or decline it.
 
     Without `decision` nothing changes, even with a credential, because mail scanners and browsers open links. A user
-    sees whether they can accept it and, if not, the reason. Problems: `not_found` for a token that the service did not
-    sign; `invitation_revoked` also for a link that a later mail replaced, or whose sender could not grant its role
-    today; `invitation_used` if it was answered before; `invitation_expired` with the time of expiry; `already_member`
-    if it offers a member a higher role, which it cannot give.
+    sees whether they can accept it and, if not, the reason. Problems:
+
+    - `not_found`: The service did not sign the token.
+    - `invitation_revoked`: It was revoked, a later mail has another link, or its sender could not grant the role today.
+    - `invitation_used`: It was accepted or declined before.
+    - `invitation_expired`: It has expired. The detail has the time.
+    - `already_member`: The user is a member with a lower role. Invitations do not change roles.
     """
     user = ctx.principal if isinstance(ctx.principal, User) else None
     resolved = resolve_token(query.token, user)
@@ -92,10 +95,13 @@ def accept_invitation(ctx: Context, query: AcceptanceQuery) -> AcceptanceOut:
 def respond_to_invitation(ctx: Context, body: InvitationAnswer) -> AcceptanceOut:
     """Accept or decline an invitation.
 
-    Problems: `not_found` for a token that the service did not sign; `invitation_revoked` also for a link that a later
-    mail replaced, or whose sender could not grant its role today; `invitation_used` if it was answered before;
-    `invitation_expired` with the time of expiry; `already_member` if it offers a member a higher role, which it cannot
-    give.
+    Problems:
+
+    - `not_found`: The service did not sign the token.
+    - `invitation_revoked`: It was revoked, a later mail has another link, or its sender could not grant the role today.
+    - `invitation_used`: It was accepted or declined before.
+    - `invitation_expired`: It has expired. The detail has the time.
+    - `already_member`: The user is a member with a lower role. Invitations do not change roles.
     """
     return _respond(ctx, resolve_token(body.token, ctx.user, ctx.access.prefetched), ctx.user, body.decision)
 

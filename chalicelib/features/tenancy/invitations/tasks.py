@@ -55,8 +55,8 @@ def send_invitation(message: dict[str, Any]) -> None:
             url = build_unsubscribe_url(job.recipient_hash) if job.recipient_hash else None
             if not (job.recipient_hash and table.get(EmailSuppression.make_item_key(address_hash=job.recipient_hash))):
                 mail.send_email(resolved.invitation.email, _render_email(resolved, token, url), unsubscribe_url=url)
-    except mail.EmailRejected as refused:
-        add_fields(mail=f"given up: {refused}")
+    except mail.EmailRejected as rejected:
+        add_fields(mail=f"given up: {rejected}")
     except Problem:
         jobs.retry_later(job)
         return
@@ -77,15 +77,15 @@ def _resolve_pending(token: str) -> ResolvedInvitation | None:
 def _render_email(resolved: ResolvedInvitation, token: str, url: str | None) -> mail.Email:
     """Return the mail. A new organization's mails contain no text that its members wrote."""
     invitation = resolved.invitation
-    established = is_established(resolved.organization, now())
+    may_include_texts = is_established(resolved.organization, now())
     return mail.render_email(
         "features/tenancy/invitations/mail.jinja",
-        inviter=resolved.inviter_name if established else plain_name_or_none(resolved.inviter_name),
+        inviter=resolved.inviter_name if may_include_texts else plain_name_or_none(resolved.inviter_name),
         place=resolved.container_name
-        if established
+        if may_include_texts
         else plain_name_or_none(resolved.container_name) or f"a new {resolved.container.kind}",
         role=invitation.role,
-        message=invitation.message if established else None,
+        message=invitation.message if may_include_texts else None,
         accept_url=build_accept_url(token),
         unsubscribe_url=url,
         email=invitation.email,

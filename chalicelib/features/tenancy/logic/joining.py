@@ -28,9 +28,8 @@ def join(
     on it.
     """
     member = membership_type.create(ctx.new_record_fields(later_than=memberships.left_at), user, role, **container_ids)
-    if (
-        ctx.attempt
-    ):  # The first attempt may have failed because the username is taken. A check before it would cost a read.
+    # The first attempt may have failed because the username is taken. A check before it would cost a read.
+    if ctx.attempt:
         member = member.with_unique_username()
     for item in memberships.memberships.values():
         ancestor_membership = record_from_item(item)

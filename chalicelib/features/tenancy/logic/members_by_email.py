@@ -14,10 +14,11 @@ _MAX_MATCHES: Final = 10
 def find_user_ids_by_email(
     membership_type: type[ContainerMember], emails: Iterable[str], **container_ids: str
 ) -> set[str]:
-    """Return the user ids of the members of a container that have one of the addresses. It queries twice per address.
+    """Return the user ids of the members of a container that have one of the addresses.
 
-    All queries run in parallel. Derived items in the table find current members. The index, which lags, also finds
-    members from before these items existed; those are read from the table.
+    There are two queries for each address, all in parallel. One finds current members by derived items. The
+    other also finds members from before these items existed, by an index. Their current items are read from the table,
+    because the index lags.
     """
     pk, prefix = membership_type.make_item_key(**container_ids, user_id="")
     addresses = sorted({*emails})

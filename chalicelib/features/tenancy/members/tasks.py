@@ -37,14 +37,14 @@ def revoke_dependent_memberships(message: dict[str, Any]) -> None:
     marker, ends_at = jobs.claim(RevocationMarker, message), jobs.slice_ends_at()
     if marker is None:
         return
-    found_count = 0
+    dependent_count = 0
     for record in _iter_dependents(marker):
         if time.monotonic() > ends_at:
             jobs.release(marker)
             return
-        found_count += 1
+        dependent_count += 1
         _revoke(record)
-    if found_count or marker.created_at > after(now(), seconds=-_MAX_INDEX_LAG_SECONDS):
+    if dependent_count or marker.created_at > after(now(), seconds=-_MAX_INDEX_LAG_SECONDS):
         jobs.release(marker, seconds=_MAX_INDEX_LAG_SECONDS)
     else:
         jobs.remove(marker)

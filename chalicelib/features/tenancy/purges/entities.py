@@ -9,7 +9,7 @@ from chalicelib.kernel.work.jobs import Job
 
 
 class Purge(Job):
-    """The removal of the contents of a deleted container. `passes`: how many times all contents were removed so far.
+    """The job that removes the contents of a deleted container. `passes` is the number of completed passes.
 
     It has a partition of its own, so it outlives the container's ancestors.
     """

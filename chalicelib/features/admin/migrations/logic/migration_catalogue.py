@@ -19,7 +19,7 @@ Step = Callable[[int, UnitOfWork], int | None]
 
 @dataclass(frozen=True)
 class Migration:
-    """A migration. `checksum`: of its module and its data, verified by a test."""
+    """A migration. `checksum` is the checksum of its module and its data, which a test verifies."""
 
     id: str
     description: str

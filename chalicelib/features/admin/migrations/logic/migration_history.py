@@ -1,4 +1,4 @@
-"""The stored records of migrations. It takes one query."""
+"""Reads of the migrations' stored records, with one query each."""
 
 from chalicelib.features.admin.migrations.entities import MigrationLease, MigrationRecord
 from chalicelib.features.admin.migrations.logic.checksums import migration_states

@@ -29,7 +29,7 @@ _LEASE_LOST: Final = "Another runner has taken over, because this one made no pr
 
 @dataclass(frozen=True)
 class Outcome:
-    """The result of a run for a migration: `applied` or `failed`; or `held`, if another runner is working."""
+    """The outcome of a migration: `applied` or `failed`. `held` means that another runner holds the lease."""
 
     id: str
     state: str
@@ -44,8 +44,8 @@ def apply_pending(migrations: Sequence[Migration] = MIGRATIONS) -> Iterator[Outc
         return
     try:
         runner = _Runner(_acquire_lease(lease))
-    except _LeaseHeld as held:
-        yield Outcome("", "held", error=str(held))
+    except _LeaseHeld as error:
+        yield Outcome("", "held", error=str(error))
         return
     records, _ = migration_history.read_records()  # Another runner may have made progress.
     try:
@@ -55,8 +55,8 @@ def apply_pending(migrations: Sequence[Migration] = MIGRATIONS) -> Iterator[Outc
                 yield outcome
                 if outcome.state != "applied":
                     break
-    except _LeaseHeld as held:
-        yield Outcome("", "held", error=str(held))
+    except _LeaseHeld as error:
+        yield Outcome("", "held", error=str(error))
     else:
         runner.release_lease()
 
@@ -82,11 +82,11 @@ def _acquire_lease(lease: MigrationLease | None) -> MigrationLease:
     changes, holder, expires_at = UnitOfWork(timestamp), str(uuid4()), after(timestamp, seconds=_LEASE_SECONDS)
     new = MigrationLease(id="lease", created_at=timestamp, updated_at=timestamp, holder=holder, expires_at=expires_at)
     try:
-        taken = changes.bump_version(lease, holder=holder, expires_at=expires_at) if lease else changes.create(new)
+        acquired = changes.bump_version(lease, holder=holder, expires_at=expires_at) if lease else changes.create(new)
         changes.commit()
     except ConcurrentModification:
         raise _LeaseHeld("Another runner has just started to apply migrations.") from None
-    return taken
+    return acquired
 
 
 @dataclass
@@ -107,7 +107,7 @@ class _Runner:
         return Outcome(migration.id, "applied", record.duration_ms)
 
     def release_lease(self) -> None:
-        """Let the next runner start at once."""
+        """Release the lease, so that the next runner can start at once."""
         changes = UnitOfWork(now())
         changes.bump_version(self.lease, holder=None)
         with suppress(ConcurrentModification):  # The lease expired, and another runner has it.
@@ -181,4 +181,4 @@ def _describe_failure(error: Exception) -> str:
     """Return why a step failed. Messages of libraries are omitted, because they may contain secrets."""
     if isinstance(error, Problem):
         return error.detail
-    return f"A step ended by {type(error).__name__}. The log of the function that ran it says more; then run it again."
+    return f"A step ended by {type(error).__name__}. See the log of the function that ran it, then run it again."

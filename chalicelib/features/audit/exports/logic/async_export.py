@@ -1,7 +1,7 @@
 """Background export: reads the log, compresses matching entries, and stores the file part by part.
 
-Each stored object has a number that no other worker uses, so a worker that lost its lease without noticing can't
-overwrite anything. A worker that resumes from the stored state therefore makes the same file.
+Each stored object has a number that no other worker uses. A worker that lost its lease without noticing therefore can't
+overwrite anything, and a worker that resumes from the stored state makes the same file.
 """
 
 import time
@@ -32,7 +32,7 @@ _GZIP_WINDOW_BITS: Final = 31
 
 
 class UnreadableEntry(Exception):
-    """An entry can't be exported. `may_be_index_lag`: it is missing from the index, which may be catching up."""
+    """An entry can't be exported. With `may_be_index_lag`, it is missing from the index, which may lag."""
 
     def __init__(self, sequence: int, *, may_be_index_lag: bool) -> None:
         self.sequence, self.may_be_index_lag = sequence, may_be_index_lag
@@ -42,22 +42,22 @@ class GzipPart:
     """The next part of the file as gzip members (RFC 1952); any number of members concatenate to one file."""
 
     def __init__(self, compressed_prefix: bytes = b"") -> None:
-        self._packed = bytearray(compressed_prefix)
-        self._packer = zlib.compressobj(_COMPRESSION_LEVEL, wbits=_GZIP_WINDOW_BITS)
+        self._compressed = bytearray(compressed_prefix)
+        self._compressor = zlib.compressobj(_COMPRESSION_LEVEL, wbits=_GZIP_WINDOW_BITS)
 
     def write(self, data: bytes) -> None:
         """Compress and append data."""
-        self._packed += self._packer.compress(data)
+        self._compressed += self._compressor.compress(data)
 
     @property
     def is_full(self) -> bool:
-        """Whether the part has reached the minimum size of a multipart upload."""
-        return len(self._packed) >= files.MIN_PART_BYTES
+        """Return whether the part has reached the minimum size of a multipart upload."""
+        return len(self._compressed) >= files.MIN_PART_BYTES
 
     def finish(self) -> bytes:
         """Return the compressed part; nothing can be added afterwards."""
-        self._packed += self._packer.flush()
-        return bytes(self._packed)
+        self._compressed += self._compressor.flush()
+        return bytes(self._compressed)
 
 
 class ExportWriter:
@@ -88,12 +88,12 @@ class ExportWriter:
 
     def _add_entries(self, entries: Iterable[StoredEntry]) -> None:
         formatted, skipped_leaves = list[bytes](), list[bytes]()
-        for sequence, sealed in enumerate(entries, self._last_sequence + 1):
-            entry = _parse_entry(self.export.organization_id, sequence, sealed)
+        for sequence, stored_entry in enumerate(entries, self._last_sequence + 1):
+            entry = _parse_entry(self.export.organization_id, sequence, stored_entry)
             if logs.matches(self._filters, entry):
                 self._omitted.add_leaves(sequence - len(skipped_leaves), skipped_leaves)
                 skipped_leaves = []
-                formatted.append(_format_entry(self.export, sequence, entry, sealed.body))
+                formatted.append(_format_entry(self.export, sequence, entry, stored_entry.body))
             else:
                 skipped_leaves.append(entry.leaf)
             self._last_sequence = sequence

@@ -33,7 +33,7 @@ def file_header(export_format: ExportFormat) -> bytes:
 
 
 def format_entry(export_format: ExportFormat, entry_json: bytes) -> bytes:
-    """Return an entry, given as one line of JSON, in a format. Raises ValueError if it is not one line of JSON."""
+    """Return an entry in a format. Raises ValueError if `entry_json` is not one line of JSON."""
     entry = from_json(entry_json)
     if b"\n" in entry_json:
         raise ValueError("the entry contains a newline")

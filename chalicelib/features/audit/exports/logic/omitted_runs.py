@@ -1,4 +1,4 @@
-"""The entries that an export leaves out, as evidence for the proof of the others; without I/O."""
+"""Hashes of the entries that an export omits, which are evidence in the proof of the others. No I/O."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -12,7 +12,7 @@ MAX_EVIDENCE_HASHES: Final = 2_000
 
 
 class OmittedRuns:
-    """The runs of consecutive entries left out so far, as hashes of their subtrees (RFC 6962, compact ranges).
+    """The runs of consecutive entries omitted so far, as hashes of their subtrees (RFC 6962, compact ranges).
 
     `runs` is in the public format, or None once there are too many hashes. The last run may still grow.
     """
@@ -20,7 +20,7 @@ class OmittedRuns:
     def __init__(self, runs: list[Item] | None, last: CompactRange) -> None:
         self.runs = runs
         self._last = last
-        self._hashes = sum(len(run["hashes"]) for run in runs or ())
+        self._hash_count = sum(len(run["hashes"]) for run in runs or ())
 
     @classmethod
     def from_item(cls, item: Item | None) -> "OmittedRuns":
@@ -33,10 +33,10 @@ class OmittedRuns:
         """Add consecutive omitted entries, from a sequence on, by their leaf hashes."""
         if self.runs is None or not leaves:
             return
-        begin = first_sequence - 1
-        if begin != self._last.begin + self._last.size:
+        start = first_sequence - 1
+        if start != self._last.begin + self._last.size:
             self._close_run()
-            self._last = CompactRange(begin=begin)
+            self._last = CompactRange(begin=start)
         self._last = self._last.extend(leaves)
 
     def to_item(self) -> Item | None:
@@ -53,8 +53,8 @@ class OmittedRuns:
 
     def _close_run(self) -> None:
         last = self._last
-        self._hashes += len(last.peaks)
-        if self.runs is None or self._hashes > MAX_EVIDENCE_HASHES:
+        self._hash_count += len(last.peaks)
+        if self.runs is None or self._hash_count > MAX_EVIDENCE_HASHES:
             self.runs = None
         elif last.size:
             hashes = [peak.hex() for peak in last.peaks]

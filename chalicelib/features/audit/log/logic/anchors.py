@@ -1,4 +1,4 @@
-"""Anchors: signed log heads stored outside the table, out of reach for anyone who can only write to the table.
+"""Anchors: signed log heads stored outside the table, where somebody with access to the table can't change them.
 
 An anchor is a file in the bucket `ANCHORS_BUCKET`, written once and never overwritten. Its name is `<log>/<10**12 -
 size>` (12 digits), so a listing starts with the newest anchor. The file holds the signed checkpoint, an empty line, and

@@ -1,4 +1,4 @@
-"""Reads the audit log: pages by time and filter, and sequenced entries in the order of the log."""
+"""Queries on audit logs: pages by time and filter, and sequenced entries in the order of the log."""
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -71,8 +71,8 @@ def refetch_matching(log_id: str, filters: EntryFilters, entries: Iterable[Entry
 
 
 def _is_visible_match(log_ids: Sequence[str], filters: EntryFilters, item: Item) -> bool:
-    is_known = is_displayable_entry(item) and item["log_id"] in log_ids and _is_committed(item["log_id"], item)
-    return is_known and matches(filters, EntryItem.from_item(item))
+    is_valid = is_displayable_entry(item) and item["log_id"] in log_ids and _is_committed(item["log_id"], item)
+    return is_valid and matches(filters, EntryItem.from_item(item))
 
 
 def _is_committed(log_id: str, item: Item) -> bool:
@@ -111,8 +111,8 @@ def entry_to_json(entry: EntryItem, body: bytes | None) -> bytes:
     instead.
     """
     body = canonical_json(_erased_entry(entry)) if body is None or entry.erased else body
-    signed = {"erasureSignature": redaction.redaction_signature(entry)} if entry.erased else {}
-    integrity = {"leafHash": entry.leaf.hex(), "treeSize": entry.tree_size, **signed} if entry.sequence else None
+    signature = {"erasureSignature": redaction.redaction_signature(entry)} if entry.erased else {}
+    integrity = {"leafHash": entry.leaf.hex(), "treeSize": entry.tree_size, **signature} if entry.sequence else None
     return body[:-1] + b',"sequence":' + to_json(entry.sequence) + b',"integrity":' + to_json(integrity) + b"}"
 
 
@@ -179,8 +179,8 @@ def _load_from_table(log_id: str, after_sequence: int, last_sequence: int) -> li
 def _refetch(items: list[Item]) -> list[Item]:
     """Return the table's version of items from an index; items that left the sequence are returned unchanged."""
     stored_items = table.get_all((item["pk"], item["sk"]) for item in items)
-    present = {key: item for key, item in stored_items.items() if "index1sk" in item}
-    return [present.get((item["pk"], item["sk"]), item) for item in items]
+    sequenced = {key: item for key, item in stored_items.items() if "index1sk" in item}
+    return [sequenced.get((item["pk"], item["sk"]), item) for item in items]
 
 
 def list_stored(log_id: str, after_position: Item | None, limit: int) -> tuple[list[StoredEntry], Item | None]:
@@ -217,13 +217,13 @@ def _dense_prefix_length(log_id: str, items: list[Item], after_sequence: int) ->
 
 def _chunk_by_long_bodies(items: list[Item]) -> Iterator[list[Item]]:
     # One Query returns a megabyte of items, but the bodies stored elsewhere can be a hundred times larger.
-    start, long = 0, 0
+    start, long_body_count = 0, 0
     for end, item in enumerate(items):
         if "body" not in item:
-            if long == _MAX_LONG_BODIES:
+            if long_body_count == _MAX_LONG_BODIES:
                 yield items[start:end]
-                start, long = end, 0
-            long += 1
+                start, long_body_count = end, 0
+            long_body_count += 1
     yield items[start:]
 
 

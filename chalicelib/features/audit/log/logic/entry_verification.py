@@ -1,4 +1,4 @@
-"""Verification rules for sequenced entries: pure functions without I/O."""
+"""Verification rules for sequenced entries and for the heads of logs. No I/O."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -88,13 +88,13 @@ def _failure(log_id: str, sequence: int, entry: StoredEntry, chained_since_size:
         return "modified"
     computed_leaf = leaf_hash(body)
     is_chained = None if chained_since_size is None else size > chained_since_size
-    sealed_sequence = (
+    authenticated_sequence = (
         verify_entry_mac(seal, log_id, size, computed_leaf, chained=is_chained)
         if computed_leaf == item.get("leaf")
         else None
     )
-    if sealed_sequence != sequence:
-        return "reordered" if sealed_sequence else "modified"
+    if authenticated_sequence != sequence:
+        return "reordered" if authenticated_sequence else "modified"
     try:
         decoded = EntryItem.create(log_id, body)
     except (ValueError, KeyError, TypeError):

@@ -1,4 +1,4 @@
-"""Verification of a log: recomputes its Merkle tree, one window each request, and compares it with the signed head."""
+"""Verification of a log. Recomputes its Merkle tree, one window per request, and compares it with the signed head."""
 
 import time
 from collections.abc import Sequence
@@ -45,17 +45,17 @@ class VerificationProgress:
 
     def to_cursor(self) -> dict[str, Any]:
         """Return the state as it is stored in a cursor."""
-        known = {
+        head_fields = {
             "note": self.note,
             "size": self.head_size,
             "anchor": self.anchor_note,
             "suppressed": self.suppressed_count,
         }
-        return {**known, **self.verified.to_cursor()}
+        return {**head_fields, **self.verified.to_cursor()}
 
     @property
     def root(self) -> bytes:
-        """The root in the signed head; the root of the empty tree without a head."""
+        """Return the root in the signed head; the root of the empty tree without a head."""
         try:
             return checkpoints.parse(self.note).checkpoint.root
         except NoteError:
@@ -80,7 +80,7 @@ class VerificationResult:
 
     @property
     def is_complete(self) -> bool:
-        """Whether nothing is left to verify."""
+        """Return whether nothing is left to verify."""
         return self.fault is not None or self.progress.verified.tree.size == self.progress.head_size
 
 
@@ -91,20 +91,20 @@ def verify_next_window(log_id: str, position: dict[str, Any] | None, client_note
     `client_note` is not a checkpoint of this log, and Problem `unavailable` if the anchors can't be read.
     """
     if position:
-        progress, fault, waiting = VerificationProgress.from_cursor(position), None, count_pending(log_id)
+        progress, fault, pending_count = VerificationProgress.from_cursor(position), None, count_pending(log_id)
     else:
         outbox = Outbox.read(log_id)  # Read before the head, so entries appended meanwhile are already in the tree.
-        (progress, fault), waiting = _start(log_id, outbox), len(outbox.pointers) + len(outbox.forged)
+        (progress, fault), pending_count = _start(log_id, outbox), len(outbox.pointers) + len(outbox.forged)
     trusted = _trusted_checkpoints(log_id, progress, client_note)
     if isinstance(trusted, Fault):
-        return VerificationResult(progress, trusted, waiting)
+        return VerificationResult(progress, trusted, pending_count)
     if any(checkpoint.size > progress.head_size for checkpoint in trusted):
         fault = fault or Fault("truncated", progress.head_size + 1)
     result = fault or _verify_window(log_id, progress, trusted)
     return (
-        VerificationResult(progress, result, waiting)
+        VerificationResult(progress, result, pending_count)
         if isinstance(result, Fault)
-        else VerificationResult(result, None, waiting)
+        else VerificationResult(result, None, pending_count)
     )
 
 
@@ -130,9 +130,11 @@ def _start(log_id: str, outbox: Outbox) -> tuple[VerificationProgress, Fault | N
         statement = head.read_statement(log_id) or (None if progress.head_size else Statement())
     except BrokenStatement:
         return progress, forged_fault
-    since = statement.since if statement else progress.head_size
-    suppressed = _count_suppressed(log_id, statement, outbox) if statement else 0
-    return replace(progress, verified=VerifiedPrefix(chained_since_size=since), suppressed_count=suppressed), None
+    chained_since_size = statement.since if statement else progress.head_size
+    suppressed_count = _count_suppressed(log_id, statement, outbox) if statement else 0
+    return replace(
+        progress, verified=VerifiedPrefix(chained_since_size=chained_since_size), suppressed_count=suppressed_count
+    ), None
 
 
 def _count_suppressed(log_id: str, statement: Statement, outbox: Outbox) -> int:
@@ -170,10 +172,10 @@ def _missing_links(log_id: str, statement: Statement, outbox: Outbox) -> Missing
 
 
 def _pending_links(log_id: str, statement: Statement, outbox: Outbox) -> set[Link]:
-    """Return the links of entries that still wait for their sequence.
+    """Return the links of entries that are still pending.
 
-    A count_pending key that is late, or no longer scheduled, may have been put back without its entry, so its entry is
-    loaded.
+    A pointer that is late, or no longer scheduled, may have been put back without its entry. Its entry is loaded to
+    verify that it exists.
     """
     pointers = {each.link: pointer for pointer in outbox.pointers for each in links_of([pointer])}
     links_to_check = {

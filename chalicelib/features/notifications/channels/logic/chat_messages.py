@@ -1,4 +1,4 @@
-"""Chat messages about events, in the format of each provider; without I/O.
+"""Chat messages about events, in the format of each provider. No I/O.
 
 Names come from users. They are therefore escaped for the provider's markup, mentions such as `@everyone` are disabled,
 and long names are shortened, so a message never exceeds a provider's limit (Slack: 3,000 characters in a section,
@@ -69,7 +69,7 @@ class MessageContent:
 
     @property
     def plain_text(self) -> str:
-        """The sentence as plain text."""
+        """Return the sentence as plain text."""
         return self.render(str)
 
     def render(self, escape: EscapeFunction) -> str:

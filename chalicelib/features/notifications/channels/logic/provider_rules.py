@@ -1,4 +1,4 @@
-"""Provider rules: which URLs a provider accepts, and what its responses mean; without I/O."""
+"""Rules of the providers: which URLs they have, and what their responses mean. No I/O."""
 
 import math
 import re
@@ -71,7 +71,7 @@ def _rejection_reason(provider: Provider, response: WebhookResponse) -> str | No
     if status in _GONE_STATUSES:
         return f"{name} takes nothing at this URL any more ({status}). Give the channel another."
     if status < HTTPStatus.BAD_REQUEST:
-        return f"{name} sends us elsewhere ({status}), and redirects are not followed. Give the URL it leads to."
+        return f"{name} redirects to another URL ({status}), and redirects are not followed. Give the channel that URL."
     return None if status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE else f"{name} did not accept the message ({status})."
 
 

@@ -1,4 +1,4 @@
-"""Circuit breaker of webhooks: when a failing webhook is probed, and when it is disabled; without I/O."""
+"""The circuit breaker of webhooks: when a failing webhook is probed, and when it is disabled. No I/O."""
 
 from http import HTTPStatus
 from typing import Any, Final
@@ -26,7 +26,7 @@ def find_disable_reason(
         return "It answered 410 Gone: it wants nothing any more."
     is_lasting = misconfigured_since is not None and misconfigured_since <= after(now, days=-MISCONFIGURED_DAYS)
     if response.misconfigured and is_lasting:
-        return f"For a day nothing could be sent to it. {response.error}"
+        return f"Nothing could be sent to it for a day. {response.error}"
     if failing_since and failing_since <= after(now, days=-FAILING_DAYS):
         return f"Every attempt has failed for {FAILING_DAYS} days."
     return None
@@ -60,7 +60,7 @@ def require_active(webhook: Webhook) -> None:
 
 
 def closed_circuit_fields(now: str, *, enabled: bool) -> dict[str, Any]:
-    """Return the fields of a webhook whose failures are forgotten.
+    """Return the fields of a webhook without its recorded failures.
 
     If the webhook is enabled, it is probed now, and its backlog is sent as soon as it responds.
     """
@@ -69,7 +69,7 @@ def closed_circuit_fields(now: str, *, enabled: bool) -> dict[str, Any]:
 
 
 def half_open_circuit_fields(probe_at: str | None) -> dict[str, Any]:
-    """Return the fields of a webhook that is probed, at a time or with its next event, before it gets more."""
+    """Return the fields of a webhook that gets only probes until it responds, at `probe_at` or with its next event."""
     return {"responsive": False, "consecutive_timeouts": 0, "backlog_drained": False, "probe_at": probe_at}
 
 
@@ -77,4 +77,4 @@ def failure_reason(response: WebhookResponse) -> str | None:
     """Return the reason why a message was not delivered, or None if it was."""
     if response.succeeded or response.error:
         return response.error
-    return f"It answered {response.status}, and not 2xx."
+    return f"It answered {response.status} instead of 2xx."

@@ -1,7 +1,7 @@
-"""Final outcomes of deliveries, which a task of the jobs function commits together with a log entry.
+"""Disabled webhooks and failed deliveries, which tasks of the jobs function commit together with a log entry.
 
-The functions that send requests to third-party servers have no key to authenticate log entries. They store what
-happened together with a job that is due at once, and the task of that job writes the log entry.
+The functions that send requests to third-party servers have no key to authenticate log entries. They store the outcome
+together with a job that is due at once, and the task of that job writes the log entry.
 """
 
 from collections.abc import Callable

@@ -17,18 +17,18 @@ from chalicelib.kernel.storage.entity import ItemKey
 
 _RETENTION_SECONDS: Final = 3600
 _MAX_WAIT_SECONDS: Final = 60
-"""Maximum time before a waiting request asks again, because others may have gone away."""
+"""Maximum time before a waiting request tries again, because other waiting requests may have been dropped."""
 
 
 @dataclass(frozen=True)
 class SendSlots:
-    """How many of the wanted requests can be sent now, and when the others can ask again."""
+    """How many of the requests can be sent now, and when the others can try again."""
 
     granted: int
     next_at: str
 
 
-def acquire_slots(organization_id: str, url: str, wanted: int) -> SendSlots:
+def acquire_slots(organization_id: str, url: str, request_count: int) -> SendSlots:
     """Acquire slots for requests to a URL's host in the current second.
 
     Raises Problem `unavailable`. Then nothing may be sent.
@@ -36,9 +36,9 @@ def acquire_slots(organization_id: str, url: str, wanted: int) -> SendSlots:
     rate, second = section(WebhookSettings).webhook_requests_per_second, now_ms() // 1000
     host = (urlsplit(url).hostname or "").rstrip(".")
     key = slot_counter_key(subject_digest(f"{organization_id} {host}"), second)
-    asked = table.increment(key, "used", wanted, ttl=second + _RETENTION_SECONDS)
-    granted = max(0, min(wanted, rate - (asked - wanted)))
-    seconds = min(1 + max(0, asked - rate) // rate, _MAX_WAIT_SECONDS)
+    used_count = table.increment(key, "used", request_count, ttl=second + _RETENTION_SECONDS)
+    granted = max(0, min(request_count, rate - (used_count - request_count)))
+    seconds = min(1 + max(0, used_count - rate) // rate, _MAX_WAIT_SECONDS)
     return SendSlots(granted, timestamp((second + seconds) * 1000))
 
 

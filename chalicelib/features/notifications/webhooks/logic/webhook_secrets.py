@@ -1,4 +1,4 @@
-"""Secrets of a webhook: encryption at rest, and the signatures of its messages."""
+"""The secrets of a webhook: their encryption at rest, and the signatures of messages."""
 
 from typing import Any
 

@@ -1,7 +1,7 @@
-"""Standard Webhooks: how a message tells its receiver who sent it (standardwebhooks.com, version 1.0.0).
+"""Secrets and signatures of Standard Webhooks (standardwebhooks.com, version 1.0.0).
 
-A secret is `whsec_` and the base64 of its bytes. Each live one signs `{webhook-id}.{webhook-timestamp}.{body}` with
-HMAC-SHA256 (RFC 2104), so that a receiver who knows any of them can tell.
+A secret is `whsec_` and the base64 of its bytes. Each active secret signs `{webhook-id}.{webhook-timestamp}.{body}`
+with HMAC-SHA256 (RFC 2104), so a receiver needs only one of them to verify a message.
 """
 
 import hmac
@@ -27,7 +27,7 @@ def generate_secret() -> str:
 
 
 def decode_secret(text: str) -> bytes:
-    """Return the bytes that a secret stands for. Raises ValueError, with what to send, if it is none."""
+    """Return the bytes of a secret. Raises ValueError if it has another format."""
     try:
         key = from_base64(text.removeprefix(SECRET_PREFIX)) if text.startswith(SECRET_PREFIX) else b""
     except ValueError:

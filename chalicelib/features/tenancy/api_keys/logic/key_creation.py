@@ -1,4 +1,4 @@
-"""Bounds of an API key that another key creates or rotates, and its grantors."""
+"""Rules for the creation and rotation of API keys: the bounds of an issuing key, and the grantors of a key."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,7 +7,7 @@ from chalicelib.features.tenancy.api_keys.entities import ApiKey
 from chalicelib.features.tenancy.api_keys.models import ApiKeyCreate
 from chalicelib.features.tenancy.entities.memberships import Member
 from chalicelib.kernel.core.ids import new_id
-from chalicelib.kernel.core.ip_networks import networks_outside as networks_beyond
+from chalicelib.kernel.core.ip_networks import networks_outside
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.identity.auth import ApiKeyPrincipal
@@ -15,7 +15,7 @@ from chalicelib.kernel.permissions.roles import ungrantable_scopes
 
 
 def load_key_issuer(ctx: Context) -> ApiKey | Member:
-    """Return who creates or rotates a key: the calling API key, or the caller's membership of the organization."""
+    """Return the issuer of a key: the calling API key, or the caller's membership of the organization."""
     if isinstance(ctx.principal, ApiKeyPrincipal):
         return ApiKey.from_item(ctx.access.prefetched[ctx.principal.record])
     return Member.from_item(ctx.access.membership or {})
@@ -43,7 +43,7 @@ def reject_excess_rights(issuer: ApiKey, scopes: list[str], expires_at: str | No
     if issuer.expires_at and (expires_at is None or expires_at > issuer.expires_at):
         detail = f"Your API key expires at {issuer.expires_at}. Keys that it creates cannot expire later."
         raise Problem.for_field("/expiresAt", "forbidden", detail)
-    if issuer.allowed_ips and (not allowed_ips or networks_beyond(allowed_ips, issuer.allowed_ips)):
+    if issuer.allowed_ips and (not allowed_ips or networks_outside(allowed_ips, issuer.allowed_ips)):
         networks = ", ".join(issuer.allowed_ips)
         detail = f"Your API key works from {networks}. Keys that it creates cannot work from other networks."
         raise Problem.for_field("/allowedIps", "forbidden", detail)
@@ -55,5 +55,5 @@ def record_issuance(ctx: Context, issuer: ApiKey | Member, grantor_ids: Sequence
     The transaction fails if the issuer is revoked concurrently. `grantor_ids`: the key's grantors so far.
     """
     ctx.changes.set_marker(issuer, last_key_issuance_id=new_id(ctx.now))
-    own = [issuer.user_id] if isinstance(issuer, Member) else [*(issuer.grantor_ids or ()), issuer.id]
-    return [*dict.fromkeys([*(grantor_ids or ()), *own])]
+    issuer_ids = [issuer.user_id] if isinstance(issuer, Member) else [*(issuer.grantor_ids or ()), issuer.id]
+    return [*dict.fromkeys([*(grantor_ids or ()), *issuer_ids])]

@@ -1,4 +1,4 @@
-"""Revocation of API keys with the keys and users they depend on."""
+"""Revocation of API keys together with the keys and users on which they depend."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ The same transaction lists further keys as revoked, which denies them access, an
 
 @dataclass(frozen=True)
 class KeyRevocationPlan:
-    """The live keys of an organization to be revoked together. `reasons`: why, by key id."""
+    """Live keys of an organization that are revoked together. `reasons` maps key ids to the reason and its cause."""
 
     organization_id: str
     keys: Sequence[Item]
@@ -35,24 +35,26 @@ class KeyRevocationPlan:
         return [{"id": key["id"], "name": key["name"]} for key in self.keys] or None
 
     def revoke(self, changes: UnitOfWork) -> int:
-        """Add the revocations to a unit of work, and return how many it contains.
+        """Add revocations to a unit of work, and return how many were added.
 
-        The other keys are listed for a task.
+        Keys above the maximum are listed as revoked, and a task revokes them.
         """
-        at_once, later = self.keys[:MAX_KEYS_PER_TRANSACTION], self.keys[MAX_KEYS_PER_TRANSACTION:]
+        revoked_now, revoked_later = self.keys[:MAX_KEYS_PER_TRANSACTION], self.keys[MAX_KEYS_PER_TRANSACTION:]
         marker = revoked_keys_key(KeyRevocation.make_item_key(organization_id=self.organization_id))
-        item_keys = [ApiKey.make_item_key(organization_id=self.organization_id, id=key["id"]) for key in at_once]
-        items = table.get_all([*item_keys, *([marker] if later else [])]) if at_once else {}
+        item_keys = [ApiKey.make_item_key(organization_id=self.organization_id, id=key["id"]) for key in revoked_now]
+        items = table.get_all([*item_keys, *([marker] if revoked_later else [])]) if revoked_now else {}
         for key in (ApiKey.from_item(items[each]) for each in item_keys if each in items):
             if key.is_live:
                 cause = self.reasons[key.id]
                 changes.update(key, **key.revocation_fields(changes.now, cause["reason"], cause["id"]))
-        if later:
-            self._enqueue_remaining(changes, items.get(marker), {key["id"]: self.reasons[key["id"]] for key in later})
-        return len(at_once)
+        if revoked_later:
+            self._enqueue_remaining(
+                changes, items.get(marker), {key["id"]: self.reasons[key["id"]] for key in revoked_later}
+            )
+        return len(revoked_now)
 
     def reassign(self, changes: UnitOfWork, user_id: str, new_grantor_ids: Sequence[str]) -> None:
-        """Make others responsible for the keys in a user's stead."""
+        """Replace a user by other grantors of the keys."""
         keys = [ApiKey.make_item_key(organization_id=self.organization_id, id=key["id"]) for key in self.keys]
         for key in map(ApiKey.from_item, table.get_all(keys).values()):
             others = [each for each in key.grantor_ids or () if each != user_id]
@@ -79,8 +81,8 @@ def plan_revocation_by_key(key: ApiKey) -> KeyRevocationPlan:
     if key.last_key_issuance_id is None:
         return KeyRevocationPlan(key.organization_id, (), {})
     dependencies = _list_dependencies(key.organization_id)
-    first = [each for each in dependencies if key.id in each["lineage"] and each["id"] != key.id]
-    return _plan_with_descendants(key.organization_id, dependencies, first, "parent_revoked", key.id)
+    direct_dependents = [each for each in dependencies if key.id in each["lineage"] and each["id"] != key.id]
+    return _plan_with_descendants(key.organization_id, dependencies, direct_dependents, "parent_revoked", key.id)
 
 
 def plan_revocation_by_member(
@@ -88,12 +90,12 @@ def plan_revocation_by_member(
 ) -> KeyRevocationPlan:
     """Return the keys that depend on a user and exceed the scopes that they can grant from now on."""
     dependencies, grantable_scopes = _list_dependencies(organization_id), [*grantable]
-    first = [
+    direct_dependents = [
         each
         for each in dependencies
         if user_id in each["lineage"] and ungrantable_scopes(each["scopes"], grantable_scopes)
     ]
-    return _plan_with_descendants(organization_id, dependencies, first, reason, user_id)
+    return _plan_with_descendants(organization_id, dependencies, direct_dependents, reason, user_id)
 
 
 def _list_dependencies(organization_id: str) -> list[Item]:
@@ -104,14 +106,18 @@ def _list_dependencies(organization_id: str) -> list[Item]:
 
 
 def _plan_with_descendants(
-    organization_id: str, dependencies: list[Item], first: list[Item], reason: RevocationReason, cause_id: str
+    organization_id: str,
+    dependencies: list[Item],
+    direct_dependents: list[Item],
+    reason: RevocationReason,
+    cause_id: str,
 ) -> KeyRevocationPlan:
-    """Return a plan with the first keys and all keys that depend on them."""
-    reasons: dict[str, dict[str, Any]] = {key["id"]: {"reason": reason, "id": cause_id} for key in first}
-    while more := {
+    """Return a plan with direct dependents and all keys that depend on them."""
+    reasons: dict[str, dict[str, Any]] = {key["id"]: {"reason": reason, "id": cause_id} for key in direct_dependents}
+    while further_reasons := {
         key["id"]: {"reason": "parent_revoked", "id": next(each for each in key["lineage"] if each in reasons)}
         for key in dependencies
         if key["id"] not in (*reasons, cause_id) and not reasons.keys().isdisjoint(key["lineage"])
     }:
-        reasons |= more
+        reasons |= further_reasons
     return KeyRevocationPlan(organization_id, [key for key in dependencies if key["id"] in reasons], reasons)

@@ -32,7 +32,7 @@ INVITATION_RATE_LIMITS: Final = (
     RateLimit("invitations", limit=120, seconds=3600, per="principal"),
     RateLimit("invitations-of-organization", limit=240, seconds=3600, per="organization"),
 )
-"""How often callers can invite people or resend invitations. Revoking an invitation returns nothing."""
+"""How often callers can invite people or resend invitations. Revoking an invitation does not lower the count."""
 
 _RECIPIENT_MAIL_LIMITS: Final = (
     RateLimit("mails-an-hour", limit=5, seconds=3600, per="recipient"),
@@ -73,7 +73,7 @@ def recipient_mail_buckets(email_address: str) -> list[RateLimitBucket]:
 
 
 def is_established(organization: Organization, timestamp: str) -> bool:
-    """Return whether mails may contain text that the organization's members wrote, since anybody can create one."""
+    """Return whether mails may contain text by members. Anybody can create an organization, so new ones may not."""
     return (
         bool(organization.invitation_accepted_at)
         or after(organization.created_at, days=_NEW_ORGANIZATION_DAYS) <= timestamp
@@ -123,7 +123,9 @@ def is_inviter_valid(invitation: Invitation, inviter: MembershipView) -> bool:
     if invitation.inviter_membership_id is None:
         return True
     role = inviter.roles.get(invitation.container_type)
-    if role is None or invitation.inviter_membership_id not in {held["id"] for held in inviter.memberships.values()}:
+    if role is None or invitation.inviter_membership_id not in {
+        membership["id"] for membership in inviter.memberships.values()
+    }:
         return False
     return role.includes(Role(invitation.role))
 
@@ -168,10 +170,14 @@ def reject_role_upgrade(invitation: Invitation, member: ContainerMember) -> None
 def reject_resend_too_soon(invitation: Invitation, timestamp: str) -> None:
     """Raise Problem `rate_limited` if the invitation was sent within the last minute."""
     issued_at = invitation.issued_at or invitation.sent_at or invitation.created_at
-    left = MIN_RESEND_INTERVAL_SECONDS - (timestamp_ms(timestamp) - timestamp_ms(issued_at)) // 1000
-    if left > 0:
+    remaining_seconds = MIN_RESEND_INTERVAL_SECONDS - (timestamp_ms(timestamp) - timestamp_ms(issued_at)) // 1000
+    if remaining_seconds > 0:
         raise rate_limited(
-            "resend", 1, MIN_RESEND_INTERVAL_SECONDS, left, f"It was sent {issued_at}. Send it again in {left} s."
+            "resend",
+            1,
+            MIN_RESEND_INTERVAL_SECONDS,
+            remaining_seconds,
+            f"It was sent {issued_at}. Send it again in {remaining_seconds} s.",
         )
 
 

@@ -35,15 +35,15 @@ def invite(
     reject_ungrantable_role(Role(body.role), ctx.max_grantable_role)
     if find_user_ids_by_email(invitation_type.membership_type, address_spellings(body.email), **ctx.ids):
         raise Problem.for_field("/email", "already_member", "Somebody with this address is a member already.")
-    new, inviter = ctx.new_record_fields(), ctx.principal.id
+    record_fields, inviter_id = ctx.new_record_fields(), ctx.principal.id
     mailed = reserve_mail(ctx, body.email, ctx.access.prefetched)
     invitation = invitation_type(
-        **{**new, **body.fields(), **container_ids},
-        invited_by=inviter,
-        pending_inviter_id=inviter,
+        **{**record_fields, **body.fields(), **container_ids},
+        invited_by=inviter_id,
+        pending_inviter_id=inviter_id,
         inviter_membership_id=inviting_membership_id(ctx.access.memberships),
         **build_send_fields(
-            container_ids["organization_id"], new["id"], 1, body.expires_in_days, ctx.now, mailed=mailed
+            container_ids["organization_id"], record_fields["id"], 1, body.expires_in_days, ctx.now, mailed=mailed
         ),
     )
     return dispatch_invitation(ctx, ctx.changes.create(invitation))
@@ -52,7 +52,7 @@ def invite(
 def resend(ctx: Context, invitation: Invitation) -> InvitationOut:
     """Send an invitation again with a new link and its full validity, and return it with that link."""
     mailed = reserve_mail(ctx, invitation.email, table.get_all(_recipient_keys(invitation.email)))
-    issued = build_send_fields(
+    send_fields = build_send_fields(
         invitation.organization_id,
         invitation.id,
         invitation.send_count + 1,
@@ -60,7 +60,7 @@ def resend(ctx: Context, invitation: Invitation) -> InvitationOut:
         ctx.now,
         mailed=mailed,
     )
-    return dispatch_invitation(ctx, ctx.changes.update(invitation, **issued))
+    return dispatch_invitation(ctx, ctx.changes.update(invitation, **send_fields))
 
 
 def recipient_prefetch_keys(request: Request) -> list[ItemKey]:

@@ -37,9 +37,9 @@ DECISION_OUTCOMES: Final[dict[Decision, Literal["accepted", "declined"]]] = {
 class ResolvedInvitation:
     """An invitation with the records on which a response depends.
 
-    `container`: to which it invites; `organization`: that container or its outermost ancestor. `user_memberships`: the
-    calling user's; `member`: their membership of the container, if any. `items`: everything that was read. `chains`:
-    the MAC chains of the organization's log, if they were read.
+    `container` is the container to which it invites, and `organization` that container or its outermost ancestor.
+    `user_memberships` are the calling user's, and `member` is their membership of the container, if any. `items` are
+    all items that were read. `chains` are the MAC chains of the organization's log, if they were read.
     """
 
     invitation: Invitation
@@ -82,10 +82,10 @@ class ResolvedInvitation:
             inviter_name=self.inviter_name,
             can_accept=obstacle is None if user else None,
             reason=obstacle,
-            membership=MemberOut.of(self.member) if user and self.member and self._is_joined_by(user) else None,
+            membership=MemberOut.of(self.member) if user and self.member and self._was_accepted_by(user) else None,
         )
 
-    def _is_joined_by(self, user: User) -> bool:
+    def _was_accepted_by(self, user: User) -> bool:
         """Return whether the user accepted the invitation and still has that membership."""
         invitation = self.invitation
         is_member = self.member is not None and self.member.id == invitation.accepted_membership_id
@@ -103,13 +103,15 @@ class ResolvedInvitation:
     def is_repeated_response(self, user: User, decision: Decision) -> bool:
         """Return whether the user made this decision before. Raises Problem if they cannot respond."""
         reject_other_user(self.invitation, user)
-        outcome, wanted = self.invitation.outcome, DECISION_OUTCOMES[decision]
+        outcome, requested_outcome = self.invitation.outcome, DECISION_OUTCOMES[decision]
         if outcome is None:
             return False
-        is_theirs = self._is_joined_by(user) or (outcome == "declined" and self.invitation.answered_by == user.id)
-        if is_theirs and outcome == wanted:
+        is_own_response = self._was_accepted_by(user) or (
+            outcome == "declined" and self.invitation.answered_by == user.id
+        )
+        if is_own_response and outcome == requested_outcome:
             return True
-        if is_theirs and outcome == "accepted":
+        if is_own_response and outcome == "accepted":
             leave = f"POST {container_path(self.invitation)}/leave"
             raise Problem("invitation_used", f"You accepted it and are a member. To leave, send {leave}.")
         raise Problem("invitation_used", f"It was {outcome} before. Ask to be invited again.")

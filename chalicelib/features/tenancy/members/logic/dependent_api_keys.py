@@ -18,32 +18,32 @@ from chalicelib.kernel.permissions.roles import Role, grantable_scopes
 def plan_key_revocation(
     ctx: Context, member: Member, query: KeysQuery, reason: RevocationReason, role: Role | None
 ) -> KeyRevocationPlan:
-    """Return the API keys to revoke when a member's role changes, or ends: those beyond what the new role can grant.
+    """Return the API keys to revoke when a member gets another role or leaves: those that the new role can't grant.
 
     With `keys=keep` the caller takes responsibility for them, and none is revoked. Raises Problem 403 if the caller may
     not decide that.
     """
-    none = KeyRevocationPlan(member.organization_id, (), {})
+    empty_plan = KeyRevocationPlan(member.organization_id, (), {})
     if query.keys == "keep":
-        _reject_keep(ctx, member)
+        _require_other_admin(ctx, member)
     if member.last_key_issuance_id is None:
-        return none
+        return empty_plan
     grantable = grantable_scopes(role) if role else ()
     plan = plan_revocation_by_member(member.organization_id, member.user_id, grantable, reason)
     if query.keys == "revoke":
         return plan
     _keep_keys(ctx, member, plan)
-    return none
+    return empty_plan
 
 
-def _reject_keep(ctx: Context, member: Member) -> None:
+def _require_other_admin(ctx: Context, member: Member) -> None:
     if isinstance(ctx.principal, ApiKeyPrincipal) or ctx.principal.id == member.user_id:
         detail = "Only another admin can keep the keys of this member. Omit `keys` to revoke them."
         raise Problem.for_field("query/keys", "forbidden", detail)
 
 
 def _keep_keys(ctx: Context, member: Member, plan: KeyRevocationPlan) -> None:
-    """Make the caller responsible for API keys in a member's stead. An admin holds every scope that a key can have."""
+    """Make the caller the grantor of a member's API keys. An admin can grant every scope that a key can have."""
     if len(plan.keys) > MAX_KEYS_PER_TRANSACTION:
         detail = (
             f"{len(plan.keys)} API keys depend on this member, and at most {MAX_KEYS_PER_TRANSACTION} can be kept. "
