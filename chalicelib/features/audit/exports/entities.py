@@ -1,8 +1,8 @@
-"""Stored record of a background export."""
+"""The stored record of a background export."""
 
 from collections.abc import Mapping
 from dataclasses import field
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from chalicelib.features.audit.exports.models import AuditExportOut, ExportFormat, ExportStatus
 from chalicelib.kernel.core.clock import after, now
@@ -16,11 +16,12 @@ MAX_RUNNING_EXPORTS: Final = 10
 class AuditExport(Job):
     """A background export of the log, written to a file part by part.
 
-    It covers the entries up to the sequence `until`; those up to `at` are processed. Their output is in the `parts` of
-    the multipart `upload` or, while it is too small for a part, in a separate file `rest`. `number` is the next part
-    number; parts and rest files share the numbering. `omitted` holds the runs of entries that the filters left out so
-    far. All files have to be deleted at `clear_at`. `handed` maps each principal to the time of their last download
-    URL.
+    It covers the entries up to `last_sequence`, and those up to `processed_sequence` are processed. Their output is in
+    the `part_numbers` of the multipart upload `upload_id`. Output that is too small for a part is in a separate file
+    with the number `rest_number`. Parts and these files share one numbering, and `next_number` is the next one.
+    `is_uploaded` is true once the last part is stored. `omitted_runs` are the runs of entries that the filters omit so
+    far. All files have to be deleted at `delete_files_at`. `issued_urls_at` maps principals to the time of their last
+    download URL.
     """
 
     kind, parameter, task = "organization.audit_export", "export_id", "audit_exports.run"
@@ -33,7 +34,19 @@ class AuditExport(Job):
         "Wait until one has ended.",
     )
     output_model = AuditExportOut
-    version_fields = ("version", "lease_until", "handed")
+    version_fields = ("version", "lease_until", "issued_urls_at")
+    attribute_names: ClassVar[Mapping[str, str]] = {
+        "delete_files_at": "clear_at",
+        "issued_urls_at": "handed",
+        "is_uploaded": "whole",
+        "last_sequence": "until",
+        "next_number": "number",
+        "omitted_runs": "omitted",
+        "part_numbers": "parts",
+        "processed_sequence": "at",
+        "rest_number": "rest",
+        "upload_id": "upload",
+    }
 
     organization_id: str
     format: ExportFormat
@@ -46,21 +59,21 @@ class AuditExport(Job):
     evidence: list[Item] | None = None
     error: str | None = None
     expires_at: str | None = None
-    clear_at: str | None = None
-    handed: dict[str, str] = field(default_factory=dict)
+    delete_files_at: str | None = None
+    issued_urls_at: dict[str, str] = field(default_factory=dict)
 
-    until: int = 0
-    at: int = 0
-    upload: str | None = None
-    parts: list[int] = field(default_factory=list)
-    rest: int | None = None
-    number: int = 1
-    whole: bool = False
-    omitted: Item | None = None
+    last_sequence: int = 0
+    processed_sequence: int = 0
+    upload_id: str | None = None
+    part_numbers: list[int] = field(default_factory=list)
+    rest_number: int | None = None
+    next_number: int = 1
+    is_uploaded: bool = False
+    omitted_runs: Item | None = None
 
     @property
     def requested_state(self) -> "AuditExport":
-        """Return the export as it was when requested; the base of the diff in its final log entry."""
+        """Return the export as it was when it was requested, which is the diff base of its final log entry."""
         return AuditExport(
             id=self.id,
             created_at=self.created_at,
@@ -72,7 +85,7 @@ class AuditExport(Job):
 
     @property
     def key_prefix(self) -> str:
-        """Return the common prefix of the keys of its files; it starts with the organization's id."""
+        """Return the common prefix of the keys of its files, which starts with the organization's id."""
         return f"{self.organization_id}/{self.id}/"
 
     @property
@@ -87,18 +100,21 @@ class AuditExport(Job):
 
     @property
     def scheduled_task(self) -> ScheduledTask | None:
-        """Return the next slice of work and, after the last one, the deletion of the files."""
+        """Return the task for the next slice of work or, after the last one, for the deletion of the files."""
         if self.lease_until:
             return super().scheduled_task
-        return ScheduledTask("audit_exports.clear", self.clear_at) if self.clear_at else None
+        return ScheduledTask("audit_exports.clear", self.delete_files_at) if self.delete_files_at else None
 
     def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
-        """Return the changes that redact a person; an export whose filters name the person expires."""
-        handed = {principal: at for principal, at in self.handed.items() if principal not in person.user_ids}
-        changed_fields: dict[str, Any] = {"handed": handed} if handed != self.handed else {}
+        """Return the changes that redact a person. An export whose filters name the person expires."""
+        issued_urls_at = {user_id: at for user_id, at in self.issued_urls_at.items() if user_id not in person.user_ids}
+        has_changed = issued_urls_at != self.issued_urls_at
+        changed_fields: dict[str, Any] = {"issued_urls_at": issued_urls_at} if has_changed else {}
         if redacted := person.redact_all(self.filters):
             timestamp = now()
             expired_fields = {"status": "expired", "lease_until": None, "expires_at": timestamp}
-            expired_fields["clear_at"] = after(timestamp, seconds=LEASE_SECONDS)  # A worker may still be writing.
+            expired_fields["delete_files_at"] = after(
+                timestamp, seconds=LEASE_SECONDS
+            )  # A worker may still be writing.
             changed_fields |= {"filters": {**self.filters, **redacted}, **expired_fields}
         return changed_fields

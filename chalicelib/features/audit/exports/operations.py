@@ -97,9 +97,9 @@ def get_audit_export(ctx: Context, organization: Organization, export: AuditExpo
 def _log_download(ctx: Context, export: AuditExport) -> None:
     """Record the download in the log, unless the caller has a URL that is still valid."""
     valid_from = after(ctx.now, seconds=-_DOWNLOAD_URL_SECONDS)
-    still_valid = {principal: at for principal, at in export.handed.items() if at > valid_from}
+    still_valid = {principal: at for principal, at in export.issued_urls_at.items() if at > valid_from}
     if ctx.principal.id not in still_valid:
-        ctx.changes.update_untracked(export, handed={**still_valid, ctx.principal.id: ctx.now})
+        ctx.changes.update_untracked(export, issued_urls_at={**still_valid, ctx.principal.id: ctx.now})
         ctx.changes.set_event_subject(export)
 
 

@@ -53,30 +53,30 @@ def make_audit_export(message: dict[str, Any]) -> None:
 def delete_audit_export_files(message: dict[str, Any]) -> None:
     """Delete the files of an export that has expired or failed."""
     export = tasks.load_record(AuditExport, message)
-    if export and export.clear_at and export.clear_at <= now():
+    if export and export.delete_files_at and export.delete_files_at <= now():
         async_export.delete_files(export)
         changes = UnitOfWork(now())
         changes.update_untracked(
-            export, clear_at=None, status="expired" if export.is_expired else export.status, evidence=None
+            export, delete_files_at=None, status="expired" if export.is_expired else export.status, evidence=None
         )
         changes.commit()
 
 
 def _make_file(export: AuditExport, deadline: float) -> None:
-    if not export.upload:
+    if not export.upload_id:
         try:
             export = _start(export)
         except BrokenHead:
             _fail(export, _INVALID_HEAD_ERROR)
             return
-    if not export.whole:
+    if not export.is_uploaded:
         writer = ExportWriter(export)
         try:
             export = writer.write(deadline)
         except UnreadableEntry as unreadable:
             _wait_or_fail(writer.export, unreadable)
             return
-    if export.whole:
+    if export.is_uploaded:
         _finish(export)
 
 
@@ -87,11 +87,11 @@ def _start(export: AuditExport) -> AuditExport:
     return jobs.checkpoint(
         export,
         status="running",
-        until=head.tree.size,
+        last_sequence=head.tree.size,
         checkpoint=head.note or None,
         entry_count=0,
-        upload=async_export.start_upload(export),
-        omitted=OmittedRuns([], CompactRange()).to_item() if is_verifiable else None,
+        upload_id=async_export.start_upload(export),
+        omitted_runs=OmittedRuns([], CompactRange()).to_item() if is_verifiable else None,
     )
 
 
@@ -119,18 +119,20 @@ def _finish(export: AuditExport) -> None:
         "completed",
         size_bytes=size,
         sha256=digest.hexdigest(),
-        evidence=OmittedRuns.from_item(export.omitted).finish(),
+        evidence=OmittedRuns.from_item(export.omitted_runs).finish(),
         expires_at=expires_at,
-        clear_at=expires_at,
+        delete_files_at=expires_at,
     )
 
 
 def _fail(export: AuditExport, error: str) -> None:
-    _end_export(export, "failed", error=error, entry_count=None, clear_at=after(now(), seconds=jobs.LEASE_SECONDS))
+    _end_export(
+        export, "failed", error=error, entry_count=None, delete_files_at=after(now(), seconds=jobs.LEASE_SECONDS)
+    )
 
 
 def _end_export(export: AuditExport, status: str, **result_fields: Any) -> None:
     changes = UnitOfWork(now())
-    changes.update(export, status=status, lease_until=None, omitted=None, **result_fields)
+    changes.update(export, status=status, lease_until=None, omitted_runs=None, **result_fields)
     changes.set_diff_base(export.requested_state)
     outbox.commit(changes, f"organization.audit_export.{status}", Origin.system(AuditExport.task))

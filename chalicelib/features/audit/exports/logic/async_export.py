@@ -66,23 +66,23 @@ class ExportWriter:
     def __init__(self, export: AuditExport) -> None:
         self.export = export
         self._filters = EntrySelection.model_validate(export.filters)
-        self._omitted = OmittedRuns.from_item(export.omitted)
-        self._last_sequence, self._entry_count = export.at, export.entry_count or 0
+        self._omitted_runs = OmittedRuns.from_item(export.omitted_runs)
+        self._last_sequence, self._entry_count = export.processed_sequence, export.entry_count or 0
         self._start_part(_read_rest(export))
-        if not export.at:
+        if not export.processed_sequence:
             self._part.write(file_header(export.format))
 
     def write(self, deadline: float) -> AuditExport:
         """Process entries to the end or until the deadline, and return the stored export. Raises UnreadableEntry."""
         for entries in logs.iter_sequenced(
-            self.export.organization_id, self._last_sequence, self.export.until, reread=True
+            self.export.organization_id, self._last_sequence, self.export.last_sequence, reread=True
         ):
             self._add_entries(entries)
             if time.monotonic() > deadline:
                 return jobs.release(self._store_progress())
             if self._part.is_full or time.monotonic() > self._checkpoint_deadline:
                 self._store_progress()
-        if self._last_sequence < self.export.until:
+        if self._last_sequence < self.export.last_sequence:
             raise UnreadableEntry(self._last_sequence + 1, may_be_index_lag=True)
         return self._store_progress(is_complete=True)
 
@@ -91,37 +91,37 @@ class ExportWriter:
         for sequence, stored_entry in enumerate(entries, self._last_sequence + 1):
             entry = _parse_entry(self.export.organization_id, sequence, stored_entry)
             if logs.matches(self._filters, entry):
-                self._omitted.add_leaves(sequence - len(skipped_leaves), skipped_leaves)
+                self._omitted_runs.add_leaves(sequence - len(skipped_leaves), skipped_leaves)
                 skipped_leaves = []
                 formatted.append(_format_entry(self.export, sequence, entry, stored_entry.body))
             else:
                 skipped_leaves.append(entry.leaf)
             self._last_sequence = sequence
-        self._omitted.add_leaves(self._last_sequence + 1 - len(skipped_leaves), skipped_leaves)
+        self._omitted_runs.add_leaves(self._last_sequence + 1 - len(skipped_leaves), skipped_leaves)
         self._part.write(b"".join(formatted))
         self._entry_count += len(formatted)
 
     def _store_progress(self, *, is_complete: bool = False) -> AuditExport:
         """Store the compressed data, and the progress of the job."""
         export, data = self.export, self._part.finish()
-        number, parts, rest = export.number + export.failures, export.parts, None
+        number, part_numbers, rest_number = export.next_number + export.failures, export.part_numbers, None
         if is_complete or len(data) >= files.MIN_PART_BYTES:
-            files.upload_part(_bucket(), export.file_key, export.upload or "", number, data)
-            parts = [*parts, number]
+            files.upload_part(_bucket(), export.file_key, export.upload_id or "", number, data)
+            part_numbers = [*part_numbers, number]
         else:
             files.write_file(_bucket(), _rest_key(export, number), data)
-            rest = number
+            rest_number = number
         self.export = jobs.checkpoint(
             export,
-            at=self._last_sequence,
-            parts=parts,
-            rest=rest,
-            number=number + 1,
-            whole=is_complete,
+            processed_sequence=self._last_sequence,
+            part_numbers=part_numbers,
+            rest_number=rest_number,
+            next_number=number + 1,
+            is_uploaded=is_complete,
             entry_count=self._entry_count,
-            omitted=self._omitted.to_item(),
+            omitted_runs=self._omitted_runs.to_item(),
         )
-        self._start_part(data if rest else b"")
+        self._start_part(data if rest_number else b"")
         return self.export
 
     def _start_part(self, compressed_prefix: bytes) -> None:
@@ -137,7 +137,7 @@ def start_upload(export: AuditExport) -> str:
 def complete_upload(export: AuditExport) -> Iterator[bytes]:
     """Complete the upload, unless an earlier worker did, and yield the file's content. Raises NoFile."""
     with suppress(files.FileNotFound):  # Already completed, or deleted; if it was deleted, reading fails.
-        files.complete_upload(_bucket(), export.file_key, export.upload or "", export.parts)
+        files.complete_upload(_bucket(), export.file_key, export.upload_id or "", export.part_numbers)
     return files.read_file(_bucket(), export.file_key)
 
 
@@ -152,7 +152,7 @@ def presigned_url(export: AuditExport, name: str, seconds: int) -> str:
 
 
 def _read_rest(export: AuditExport) -> bytes:
-    return b"".join(files.read_file(_bucket(), _rest_key(export, export.rest))) if export.rest else b""
+    return b"".join(files.read_file(_bucket(), _rest_key(export, export.rest_number))) if export.rest_number else b""
 
 
 def _rest_key(export: AuditExport, number: int | None) -> str:

@@ -38,11 +38,13 @@ MAX_LINE_BYTES: Final = 1 << 20
 
 _ED25519: Final = b"\1"
 _KEY_ID_BYTES: Final = 4
-_GZIP: Final = b"\x1f\x8b"
-_CSV: Final = re.compile(rb"(\xef\xbb\xbf)?\"?sequence\"?[,;\t]")
+_GZIP_MAGIC: Final = b"\x1f\x8b"
+_CSV_HEADER: Final = re.compile(rb"(\xef\xbb\xbf)?\"?sequence\"?[,;\t]")
 _EVIDENCE_HINT: Final = "; if filters left it out, name the export's record by --evidence"
 _CONTRADICTION: Final = "The entry with sequence %d is there, and the evidence says that it was left out."
-_NO_EVIDENCE: Final = "This is no evidence: no list of `from`, `to` and `hashes`, one for each subtree in between."
+_NO_EVIDENCE: Final = (
+    "This is no evidence: it has to be a list of `from`, `to` and `hashes`, with a hash for each subtree."
+)
 _NO_SEQUENCE: Final = 10**15
 """Placeholder for the sequence of an entry that has none yet; sorts after all real sequences."""
 
@@ -67,7 +69,7 @@ _UNSIGNED_ERASURE: Final = (
 
 
 class Broken(Exception):
-    """The input is not what the service signed; the message says where and how it differs."""
+    """The input is not what the service signed. The message says where and how it differs."""
 
 
 class Unusable(Exception):
@@ -123,26 +125,26 @@ class Proof:
     def __init__(self, checkpoint: Checkpoint, evidence: Sequence[OmittedRun] | None) -> None:
         self._checkpoint = checkpoint
         self._omitted = deque(evidence or ())
-        self._silence = "no evidence says that it was left out" + (_EVIDENCE_HINT if evidence is None else "")
+        self._no_evidence_text = "no evidence says that it was left out" + (_EVIDENCE_HINT if evidence is None else "")
         self._tree = MerkleTree()
-        self._before = Entry(0, b"", 0, erased=False)
-        self.missing = 0  # the sequence of a missing entry that no evidence covers, if there is one
-        self._first = self._last = self._count = self._erased = self._younger = 0
+        self._previous = Entry(0, b"", 0, erased=False)
+        self.missing = 0  # the sequence of the missing entry that no evidence covers; 0 if there is none
+        self._first = self._last = self._count = self._erased = self._unproven = 0
 
     def add(self, entry: Entry) -> None:
         """Append the next entry. Raises Broken if it can't come next, or an entry before it is missing."""
-        before, self._before = self._before, entry
-        if entry.sequence <= before.sequence and entry.sequence != _NO_SEQUENCE:
-            fault = "there twice" if entry.sequence == before.sequence else "out of order"
-            raise Broken(f"The entry with sequence {entry.sequence} is {fault}.")
+        previous, self._previous = self._previous, entry
+        if entry.sequence <= previous.sequence and entry.sequence != _NO_SEQUENCE:
+            error = "there twice" if entry.sequence == previous.sequence else "out of order"
+            raise Broken(f"The entry with sequence {entry.sequence} is {error}.")
         if entry.sequence > self._checkpoint.size:
             self._fill(self._checkpoint.size)  # All sequenced entries come before it.
-            self._younger += 1
+            self._unproven += 1
             return
         self._fill(entry.sequence - 1)
         # Entries appended in one batch share the tree size after that batch.
-        together = entry.tree_size == before.tree_size or entry.sequence > before.tree_size
-        if not (entry.sequence <= entry.tree_size <= self._checkpoint.size and together):
+        fits_batch = entry.tree_size == previous.tree_size or entry.sequence > previous.tree_size
+        if not (entry.sequence <= entry.tree_size <= self._checkpoint.size and fits_batch):
             raise Broken(f"The entry with sequence {entry.sequence} was altered: its treeSize can't be right.")
         self._tree.append(entry.leaf)
         self._first, self._last = self._first or entry.sequence, entry.sequence
@@ -157,11 +159,11 @@ class Proof:
             raise Broken(_CONTRADICTION % self._omitted[0].first)
         if self._tree.root() != root:
             raise Broken("These are not the entries that were signed: their tree has another root.")
-        places = f", sequence {self._first} to {self._last}" if self._count else ""
-        younger = f"; {self._younger} younger than the checkpoint, not proven" if self._younger else ""
+        sequences = f", sequence {self._first} to {self._last}" if self._count else ""
+        unproven = f"; {self._unproven} younger than the checkpoint, not proven" if self._unproven else ""
         return (
-            f"{origin}: {self._count} of {size} entries are proven to be in the signed tree{places}: "
-            f"{self._count - self._erased} unaltered, {self._erased} erased{younger}."
+            f"{origin}: {self._count} of {size} entries are proven to be in the signed tree{sequences}: "
+            f"{self._count - self._erased} unaltered, {self._erased} erased{unproven}."
         )
 
     def _fill(self, until: int) -> None:
@@ -170,7 +172,7 @@ class Proof:
             expected = self._tree.size + 1
             if not self._omitted or self._omitted[0].first > expected:
                 self.missing = expected
-                raise Broken(f"The entry with sequence {expected} is missing, and {self._silence}.")
+                raise Broken(f"The entry with sequence {expected} is missing, and {self._no_evidence_text}.")
             omitted = self._omitted.popleft()
             if omitted.first < expected:
                 raise Broken(_CONTRADICTION % omitted.first)
@@ -228,7 +230,7 @@ def read_entries(lines: Iterable[bytes], checkpoint: Checkpoint) -> Iterator[Ent
         line = raw_line.removesuffix(b"\n")
         end = line.rfind(_SEQUENCE_KEY)
         position = _POSITION.fullmatch(line, end)
-        if number == 1 and _CSV.match(line):
+        if number == 1 and _CSV_HEADER.match(line):
             raise Broken("This is an export in CSV, which can't be verified: only one in NDJSON can.")
         if position is None or not line.startswith(b"{"):
             raise Broken(f"Line {number} is no line of an export: {_describe_malformed_line(line)}.")
@@ -237,19 +239,19 @@ def read_entries(lines: Iterable[bytes], checkpoint: Checkpoint) -> Iterator[Ent
             continue
         erased = pattern.fullmatch(line, 0, end)
         text = line[:end] + b"}"
-        if fault := _erasure_fault(log, erased, position, checkpoint.keys) if erased else _fault(text, position):
-            raise Broken(f"The entry with sequence {int(position['sequence'])} was altered: {fault}.")
+        if error := _erasure_error(log, erased, position, checkpoint.keys) if erased else _text_error(text, position):
+            raise Broken(f"The entry with sequence {int(position['sequence'])} was altered: {error}.")
         leaf = bytes.fromhex(position["leaf"].decode())
         yield Entry(int(position["sequence"]), leaf, int(position["size"]), erased is not None)
 
 
-def _fault(text: bytes, position: re.Match[bytes]) -> str:
+def _text_error(text: bytes, position: re.Match[bytes]) -> str:
     if position["erasure"]:
         return "it is signed as erased, and says more than is left then"
     return "" if sha256(b"\0" + text).hexdigest().encode() == position["leaf"] else "its text has another hash"
 
 
-def _erasure_fault(log: str, erased: re.Match[bytes], position: re.Match[bytes], keys: Sequence[bytes]) -> str:
+def _erasure_error(log: str, erased: re.Match[bytes], position: re.Match[bytes], keys: Sequence[bytes]) -> str:
     if position["erasure"] == b"null":
         return "it says that the service found it so when it was erased"
     entry = (*position.group("sequence", "size"), *erased.group("id", "time", "time", "type"), position["leaf"])
@@ -263,10 +265,10 @@ def _describe_malformed_line(line: bytes) -> str:
     if not line.strip():
         return "it is empty"
     if line.endswith(b"\r"):
-        return "it ends in CR LF, so another program has written it anew"
+        return "it ends in CR LF, so another program has rewritten it"
     if len(line) >= MAX_LINE_BYTES:
         return "it is too long"
-    return "its end does not say which place the entry has in the log"
+    return "its end does not contain the sequence and integrity of the entry"
 
 
 def read_lines(path: Path) -> Iterator[bytes]:
@@ -274,7 +276,7 @@ def read_lines(path: Path) -> Iterator[bytes]:
     number = 0
     with path.open("rb") as file:
         try:
-            with gzip.open(file) if file.peek(len(_GZIP)).startswith(_GZIP) else nullcontext(file) as lines:
+            with gzip.open(file) if file.peek(len(_GZIP_MAGIC)).startswith(_GZIP_MAGIC) else nullcontext(file) as lines:
                 while line := lines.readline(MAX_LINE_BYTES):
                     number += 1
                     yield line
@@ -291,7 +293,7 @@ def read_checkpoint(note: bytes, *keys: bytes) -> Checkpoint:
     origin, size, root = (*text.split("\n"), "", "")[:3]
     lines = [_SIGNATURE_LINE.fullmatch(line) for line in signatures.split("\n")]
     if not _TREE_SIZE.fullmatch(size) or len(_from_base64(root)) != HASH_BYTES or not all(lines) or "\r" in text:
-        raise Broken("This is no checkpoint: no origin, size and root, then signatures, as they are written.")
+        raise Broken("This is no checkpoint: it has to consist of origin, size and root, followed by signatures.")
     keys_by_id = {sha256(f"{origin}\n".encode() + _ED25519 + key).digest()[:_KEY_ID_BYTES]: key for key in keys}
     signature_bytes = [_from_base64(line["bytes"]) for line in lines if line and line["name"] == origin]
     usable = [(data, key) for data in signature_bytes if (key := keys_by_id.get(data[:_KEY_ID_BYTES]))]
@@ -348,16 +350,16 @@ def _parse_evidence(content: Any) -> list[OmittedRun]:
     if not isinstance(content, list):
         raise Broken(_NO_EVIDENCE)
     evidence = [_parse_omitted(run) for run in content]
-    for before, following in pairwise(evidence):
-        if following.first <= before.last:
-            raise Broken(f"The evidence says twice, or too late, that sequence {following.first} was left out.")
+    for previous, current in pairwise(evidence):
+        if current.first <= previous.last:
+            raise Broken(f"The evidence says twice, or too late, that sequence {current.first} was left out.")
     return evidence
 
 
 def _reject_duplicate_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) < len(pairs):
-        raise ValueError("a name stands twice in an object")
+        raise ValueError("an object contains a name twice")
     return members
 
 
@@ -376,7 +378,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("export", type=Path, help="export in NDJSON, plain or gzip")
     parser.add_argument("--checkpoint", type=Path, required=True, help="the log's checkpoint, or the export's record")
     parser.add_argument("--public-key", action="append", required=True, help="auditPublicKey of GET /status (repeat)")
-    parser.add_argument("--evidence", type=Path, help="of an export with filters the record, or its list `evidence`")
+    parser.add_argument("--evidence", type=Path, help="the record of an export with filters, or its list `evidence`")
     options = parser.parse_args(arguments)
     keys = [_from_base64(key) for key in options.public_key]
     if any(len(key) != HASH_BYTES for key in keys):
