@@ -143,17 +143,18 @@ class Delivery(Entity):
 class SubscriberCleanup(Job):
     """The removal of the deliveries of a deleted subscriber, including those that the fan-out still creates.
 
-    `partition` holds them. `until` is the size of the log with the entry of the deletion: once the fan-out has passed
-    it, no more deliveries appear.
+    `partition` contains them. `last_sequence` is the size of the log once it contains the entry of the deletion. After
+    the fan-out has processed that entry, it creates no more deliveries.
     """
 
     kind, task = "organization.clearing", "deliveries.clear"
     pk, sk = "O#{organization_id}", "Y#{id}"
     child_partition = "{partition}"
+    attribute_names: ClassVar[Mapping[str, str]] = {"last_sequence": "until"}
 
     organization_id: str
     partition: str
-    until: int | None = None
+    last_sequence: int | None = None
 
     @classmethod
     def from_subscriber(cls, subscriber: Subscriber, timestamp: str) -> "SubscriberCleanup":

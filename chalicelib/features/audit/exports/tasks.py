@@ -44,7 +44,7 @@ def make_audit_export(message: dict[str, Any]) -> None:
     if export is None:
         return
     if export.failures > jobs.MAX_FAILURES:
-        _fail(export, _GIVEN_UP_ERROR)
+        _fail_export(export, _GIVEN_UP_ERROR)
     else:
         _make_file(export, jobs.slice_ends_at())
 
@@ -65,9 +65,9 @@ def delete_audit_export_files(message: dict[str, Any]) -> None:
 def _make_file(export: AuditExport, deadline: float) -> None:
     if not export.upload_id:
         try:
-            export = _start(export)
+            export = _start_export(export)
         except BrokenHead:
-            _fail(export, _INVALID_HEAD_ERROR)
+            _fail_export(export, _INVALID_HEAD_ERROR)
             return
     if not export.is_uploaded:
         writer = ExportWriter(export)
@@ -77,10 +77,10 @@ def _make_file(export: AuditExport, deadline: float) -> None:
             _wait_or_fail(writer.export, unreadable)
             return
     if export.is_uploaded:
-        _finish(export)
+        _complete_export(export)
 
 
-def _start(export: AuditExport) -> AuditExport:
+def _start_export(export: AuditExport) -> AuditExport:
     """Return the export with the current head of the log and a new upload. Raises BrokenHead."""
     head = Head.from_item(table.get(head_key(export.organization_id)))
     is_verifiable = export.format == "ndjson"
@@ -99,10 +99,10 @@ def _wait_or_fail(export: AuditExport, unreadable: UnreadableEntry) -> None:
     if unreadable.may_be_index_lag and export.failures < _MAX_INDEX_WAITS:
         jobs.release(export, seconds=_INDEX_WAIT_SECONDS)
     else:
-        _fail(export, _UNREADABLE_ERROR.format(unreadable.sequence))
+        _fail_export(export, _UNREADABLE_ERROR.format(unreadable.sequence))
 
 
-def _finish(export: AuditExport) -> None:
+def _complete_export(export: AuditExport) -> None:
     """Complete the file, and read it once for its SHA-256, which can't be computed from the parts."""
     digest, size, checkpoint_due = sha256(), 0, time.monotonic() + async_export.CHECKPOINT_INTERVAL_SECONDS
     for chunk in async_export.complete_upload(export):
@@ -125,7 +125,7 @@ def _finish(export: AuditExport) -> None:
     )
 
 
-def _fail(export: AuditExport, error: str) -> None:
+def _fail_export(export: AuditExport, error: str) -> None:
     _end_export(
         export, "failed", error=error, entry_count=None, delete_files_at=after(now(), seconds=jobs.LEASE_SECONDS)
     )

@@ -100,7 +100,7 @@ def update_webhook(ctx: Context, webhook: Webhook, body: WebhookPatch) -> Webhoo
     """Change a webhook. The change takes effect with its own event.
 
     Events that occur while the webhook is not enabled are recorded as skipped, and can be replayed. Enabling it again,
-    even after the service disabled it, or changing its URL forgets all earlier failures. After a change by an API key,
+    even after the service disabled it, or changing its URL clears its recorded failures. After a change by an API key,
     the webhook receives only events that the key may read.
     """
     fields, is_enabled_now = body.fields(), body.enabled and not webhook.enabled

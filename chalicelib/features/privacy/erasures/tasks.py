@@ -135,9 +135,9 @@ def _redact_records(erasure: Erasure) -> Erasure:
     )
 
 
-def _load_records(listed: list[Item]) -> list[Entity]:
+def _load_records(index_items: list[Item]) -> list[Entity]:
     """Return the current records of a list that an index provided."""
-    items = table.get_all((item["pk"], item["sk"]) for item in listed)
+    items = table.get_all((item["pk"], item["sk"]) for item in index_items)
     return [record_from_item(item) for item in items.values()]
 
 

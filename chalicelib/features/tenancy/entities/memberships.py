@@ -66,8 +66,8 @@ class ContainerMember(Membership):
         """Return None if the membership is the person's. Another member only loses values that name the person."""
         if self.user_id in person.user_ids:
             return None
-        named = person.redact_all({"username": self.username, "name": self.name})
-        return {**named, "email": None} if self.email in person.emails else named
+        redacted = person.redact_all({"username": self.username, "name": self.name})
+        return {**redacted, "email": None} if self.email in person.emails else redacted
 
     def with_unique_username(self) -> Self:
         """Return the membership with a username that no other member has, in containers where usernames are unique."""

@@ -82,8 +82,8 @@ class Organization(Container):
 
     def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
         """Return the changes that remove the person from its texts, and their addresses from its contacts."""
-        named = person.redact_all({name: getattr(self, name) for name in _TEXT_FIELDS})
-        return {**named, **{name: None for name in _EMAIL_FIELDS if getattr(self, name) in person.emails}}
+        redacted = person.redact_all({name: getattr(self, name) for name in _TEXT_FIELDS})
+        return {**redacted, **{name: None for name in _EMAIL_FIELDS if getattr(self, name) in person.emails}}
 
 
 def require_organization_role(

@@ -74,7 +74,7 @@ def _resolve_pending(token: str) -> ResolvedInvitation | None:
     return resolved if resolved.invitation.status == "pending" else None
 
 
-def _render_email(resolved: ResolvedInvitation, token: str, url: str | None) -> mail.Email:
+def _render_email(resolved: ResolvedInvitation, token: str, unsubscribe_url: str | None) -> mail.Email:
     """Return the mail. A new organization's mails contain no text that its members wrote."""
     invitation = resolved.invitation
     may_include_texts = is_established(resolved.organization, now())
@@ -87,7 +87,7 @@ def _render_email(resolved: ResolvedInvitation, token: str, url: str | None) -> 
         role=invitation.role,
         message=invitation.message if may_include_texts else None,
         accept_url=build_accept_url(token),
-        unsubscribe_url=url,
+        unsubscribe_url=unsubscribe_url,
         email=invitation.email,
         expires_at=invitation.expires_at,
     )

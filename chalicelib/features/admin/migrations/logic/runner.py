@@ -101,7 +101,7 @@ class _Runner:
             return Outcome(migration.id, "failed", error=CHECKSUM_CHANGED_ERROR)
         started_at_monotonic = time.monotonic() - (record.duration_ms / 1000 if record else 0)
         while record is None or record.position is not None:
-            record = self._step(migration, record, started_at_monotonic)
+            record = self._perform_step(migration, record, started_at_monotonic)
             if record.state == "failed":
                 return Outcome(migration.id, "failed", record.duration_ms, record.error)
         return Outcome(migration.id, "applied", record.duration_ms)
@@ -113,7 +113,7 @@ class _Runner:
         with suppress(ConcurrentModification):  # The lease expired, and another runner has it.
             changes.commit()
 
-    def _step(
+    def _perform_step(
         self, migration: Migration, record: MigrationRecord | None, started_at_monotonic: float
     ) -> MigrationRecord:
         """Perform the next step, and return the migration's record."""

@@ -57,9 +57,9 @@ class VerifiedPrefix:
             if entry.item["index1sk"] > sort_key or (entry.body is None and not erased):
                 return Fault("missing", sequence)
             failure = (
-                _erased_failure(log_id, sequence, entry)
+                _erased_entry_failure(log_id, sequence, entry)
                 if erased
-                else _failure(log_id, sequence, entry, self.chained_since_size)
+                else _entry_failure(log_id, sequence, entry, self.chained_since_size)
             )
             if failure:
                 return Fault(failure, sequence)
@@ -76,7 +76,9 @@ class VerifiedPrefix:
         return cls(CompactRange(position["at"], split_hashes(from_base64(position["peaks"]))), position.get("since"))
 
 
-def _failure(log_id: str, sequence: int, entry: StoredEntry, chained_since_size: int | None = None) -> Failure | None:
+def _entry_failure(
+    log_id: str, sequence: int, entry: StoredEntry, chained_since_size: int | None = None
+) -> Failure | None:
     """Return the failure of an entry at its sequence, or None. Trusts none of the stored attributes.
 
     The entry's MAC covers its sequence, so an entry whose MAC is valid for another sequence was moved. All attributes
@@ -103,7 +105,7 @@ def _failure(log_id: str, sequence: int, entry: StoredEntry, chained_since_size:
     return None if expected.items() <= item.items() else "modified"
 
 
-def _erased_failure(log_id: str, sequence: int, entry: StoredEntry) -> Failure | None:
+def _erased_entry_failure(log_id: str, sequence: int, entry: StoredEntry) -> Failure | None:
     """Return the failure of an entry that claims to be erased; only the service's signature confirms that."""
     return (
         None if is_displayable_entry(entry.item) and redaction.is_intact(log_id, sequence, entry.item) else "modified"
@@ -113,7 +115,7 @@ def _erased_failure(log_id: str, sequence: int, entry: StoredEntry) -> Failure |
 def has_valid_entry_mac(log_id: str, entry: StoredEntry) -> bool:
     """Return whether an entry has a valid MAC for the sequence that it claims."""
     sequence = entry.item.get("sequence")
-    return isinstance(sequence, int) and _failure(log_id, sequence, entry) is None
+    return isinstance(sequence, int) and _entry_failure(log_id, sequence, entry) is None
 
 
 def find_head_fault(log_id: str, head: Head) -> Fault | None:

@@ -94,7 +94,10 @@ def verify_next_window(log_id: str, position: dict[str, Any] | None, client_note
         progress, fault, pending_count = VerificationProgress.from_cursor(position), None, count_pending(log_id)
     else:
         outbox = Outbox.read(log_id)  # Read before the head, so entries appended meanwhile are already in the tree.
-        (progress, fault), pending_count = _start(log_id, outbox), len(outbox.pointers) + len(outbox.forged)
+        (progress, fault), pending_count = (
+            _start_verification(log_id, outbox),
+            len(outbox.pointers) + len(outbox.forged),
+        )
     trusted = _trusted_checkpoints(log_id, progress, client_note)
     if isinstance(trusted, Fault):
         return VerificationResult(progress, trusted, pending_count)
@@ -108,7 +111,7 @@ def verify_next_window(log_id: str, position: dict[str, Any] | None, client_note
     )
 
 
-def _start(log_id: str, outbox: Outbox) -> tuple[VerificationProgress, Fault | None]:
+def _start_verification(log_id: str, outbox: Outbox) -> tuple[VerificationProgress, Fault | None]:
     """Return the initial progress, and the fault if one is visible already."""
     forged_fault = Fault("bad_signature", None)
     try:
