@@ -50,7 +50,7 @@ class IntegrityQuery(CursorQuery):
     checkpoint: CheckpointNote | None = Field(
         None,
         description="A checkpoint that you stored earlier, in base64url. The log must still begin with it. If no key "
-        "of this service signed it, the report has the failure `bad_signature`; this is not a problem (4xx).",
+        "of this service signed it, the report has the failure `bad_signature`. That is not a problem (4xx).",
     )
 
 
@@ -157,4 +157,4 @@ class IntegrityReport(Output):
         description="Changes whose entries were removed before they received a sequence. A log with more than 0 is not "
         "valid, even if every remaining entry is intact.",
     )
-    next_cursor: str | None = Field(description="The cursor for the next request; null once the whole log is verified.")
+    next_cursor: str | None = Field(description="The cursor for the next request. Null once the whole log is verified.")

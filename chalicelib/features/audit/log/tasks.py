@@ -21,7 +21,7 @@ from chalicelib.kernel.work.tasks import task
 _TASK: Final = "audit.anchor"
 _QUEUE_TIMEOUT_SECONDS: Final = 600
 _INDEX_LAG_SECONDS: Final = 60
-"""Grace period for the sequence index; an entry that it lacks after that counts as missing."""
+"""Grace period for the sequence index. An entry that it lacks after that counts as missing."""
 
 
 def queue_anchor_tasks() -> int:
@@ -91,7 +91,7 @@ def _verify_from_anchor(
 
 
 def _resume_progress(message: dict[str, Any], log_id: str, anchored_head: Head) -> VerifiedPrefix:
-    """Return how far earlier runs got from the same anchor; the signed cursor in the message holds it."""
+    """Return the prefix that earlier runs verified from the same anchor, from the signed cursor in the message."""
     try:
         return VerifiedPrefix.from_cursor(
             pagination.decode_cursor(message["reached"], _cursor_binding(log_id, anchored_head))

@@ -19,7 +19,7 @@ _ERASED_URL_FIELDS: Final = {
 }
 _VISIBLE_CHARACTERS: Final = 4
 _MIN_HIDDEN_CHARACTERS: Final = 12
-"""Minimum number of characters that stay hidden; a shorter secret is hidden completely."""
+"""Minimum number of characters that stay hidden. A shorter secret is hidden completely."""
 
 
 class ChannelMessage(Delivery):
@@ -71,7 +71,7 @@ class IntegrationChannel(Subscriber):
         return encryption.decrypt(self.sealed_url, _encryption_context(self.id)).decode()
 
     def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
-        """Return the changes that redact a person; a URL that names the person keeps only its host."""
+        """Return the changes that redact a person. A URL that names the person keeps only its host."""
         redacted = person.redact_all({"name": self.name})
         if not person.appears_in(url := self.url):
             return redacted

@@ -113,7 +113,7 @@ def update_integration_channel(ctx: Context, channel: IntegrationChannel, body: 
     grants_access=True,
 )
 def delete_integration_channel(ctx: Context, channel: IntegrationChannel) -> None:
-    """Delete an integration channel; pending messages are dropped."""
+    """Delete an integration channel. Pending messages are dropped."""
     ctx.changes.delete(channel)
     ctx.changes.enqueue_after_commit(
         SubscriberCleanup.task, ctx.changes.create(SubscriberCleanup.from_subscriber(channel, ctx.now))

@@ -23,7 +23,7 @@ from chalicelib.kernel.work.tasks import task
 
 @task(SEND_TASK)
 def send_to_channel(message: dict[str, Any]) -> None:
-    """Send the events in a message to a channel, one each second; while the channel backs off, they are postponed."""
+    """Send the events in a message to a channel, one each second. While the channel backs off, they are postponed."""
 
     def attempt(channel: IntegrationChannel, delivery: Delivery, event: DeliveryEvent) -> IntegrationChannel:
         if not channel.enabled or channel.status != "active":

@@ -45,7 +45,7 @@ def count_deliveries(webhook_id: str, statuses: Iterable[DeliveryStatus], since:
 
 
 def _id_range(since: str | None, until: str | None) -> ids.IdRange:
-    """Return the key range for delivery ids; it excludes the deferral items, which sort before."""
+    """Return the key range of delivery ids, without the deferral items, which sort before them."""
     id_range = ids.id_range(since, until)
     return {**id_range, "since": id_range["since"] or "0"}
 

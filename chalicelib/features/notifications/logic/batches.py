@@ -19,7 +19,7 @@ def queue_batches(
 ) -> None:
     """Queue the deliveries of each subscriber, given by its item key, in batches. Raises Problem `unavailable`.
 
-    `request_ids` maps event ids to request ids; without it, the messages carry the ids of the current request or task.
+    `request_ids` maps event ids to request ids. Without it, the messages carry the ids of the current request or task.
     """
     messages = [
         (batch[0].subscriber_id, build_queue_message(subscriber, batch) | _request_ids_field(batch, request_ids))

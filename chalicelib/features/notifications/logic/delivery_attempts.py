@@ -27,10 +27,10 @@ from chalicelib.kernel.work.jobs import Job
 S = TypeVar("S", bound=Subscriber)
 
 MAX_STORED_ATTEMPTS: Final = 50
-"""Maximum number of attempts that a delivery records; requested retries can exceed the retry schedule."""
+"""Maximum number of recorded attempts of a delivery. Requested retries can exceed the retry schedule."""
 
 _DEFERRAL_PREFIX: Final = "!"
-"""Sort key prefix of the items that list a subscriber's deferred deliveries; it sorts before every id."""
+"""Sort key prefix of the items that list a subscriber's deferred deliveries. It sorts before every id."""
 
 _MAX_CONFLICTS: Final = 4
 _CLOCK_SKEW_SECONDS: Final = 1
@@ -51,7 +51,7 @@ class DeliveryEvent:
         return request_id
 
     def to_request_body(self) -> bytes:
-        """Return the event as the body of a webhook request; the same bytes in each attempt."""
+        """Return the event as the body of a webhook request, with the same bytes in each attempt."""
         return to_json(
             {
                 "type": self.entry["type"],
@@ -71,10 +71,10 @@ def send_batch(
 ) -> S | None:
     """Send the due deliveries of a queue message with `attempt`, and return the subscriber as it is afterwards.
 
-    `attempt` returns the changed subscriber; `on_start` gets the number of deliveries before the first one. A message
-    without ids stands for the first deferred deliveries. Deliveries that are not sent by the message's `until` (ms
-    since 1970) are queued again, or stay deferred. Deliveries to a deleted subscriber are deleted. Erased events, and
-    events that the subscriber may no longer receive, are skipped.
+    `attempt` returns the changed subscriber. `on_start` is called with the number of deliveries before the first one. A
+    message without ids stands for the first deferred deliveries. Deliveries that are not sent by the message's `until`
+    (ms since 1970) are queued again, or stay deferred. Deliveries to a deleted subscriber are deleted. Erased events,
+    and events that the subscriber may no longer receive, are skipped.
     """
     subscriber, deliveries = _load_batch(subscriber_type, message)
     if subscriber is None:
@@ -104,7 +104,7 @@ def load_deferred(subscriber: Subscriber) -> list[Delivery]:
     """Return the first deferred deliveries of a subscriber, at most one batch, in the order of the log.
 
     Reads the list of deferred deliveries from the table, so none is missing. Deliveries that were sent or skipped
-    since, or are due later, leave the list; they are deferred again when necessary.
+    since, or are due later, leave the list. They are deferred again when necessary.
 
     Raises ConcurrentModification if other workers keep changing the list.
     """
@@ -169,14 +169,14 @@ def update_subscriber(subscriber: S, apply_change: Callable[[UnitOfWork, S], S])
 
 
 def skip_delivery(delivery: Delivery) -> None:
-    """Mark a delivery as skipped; it can be replayed. Raises ConcurrentModification."""
+    """Mark a delivery as skipped, so that it can be replayed. Raises ConcurrentModification."""
     changes = UnitOfWork(now())
     changes.update(delivery, status="skipped", next_attempt_at=None, due_at=None, completed_at=changes.now)
     changes.commit()
 
 
 def defer(subscriber: Subscriber, delivery: Delivery, seconds: int) -> None:
-    """Defer a delivery until its subscriber is ready; the scheduler ignores it for a number of seconds.
+    """Defer a delivery until its subscriber is ready. The scheduler ignores it for a number of seconds.
 
     Raises ConcurrentModification if the delivery changed meanwhile.
     """
@@ -314,7 +314,7 @@ def _load_events(deliveries: Sequence[Delivery]) -> dict[str, DeliveryEvent]:
 
 
 def load_delivery(key: ItemKey) -> Delivery | None:
-    """Return the delivery with an item key, of any type; None if there is none."""
+    """Return the delivery with an item key, of any type, or None if there is none."""
     item = table.get(key)
     kind = find_record_type(item["kind"]) if item else None
     return kind.from_item(item) if item and kind and issubclass(kind, Delivery) else None

@@ -12,7 +12,7 @@ S = TypeVar("S", bound=Subscriber)
 
 
 def authorize_event_areas(ctx: Context, events: Sequence[str]) -> list[str] | None:
-    """Return the areas that the caller may read; None stands for all areas.
+    """Return the areas that the caller may read. None stands for all areas.
 
     Raises Problem 403 for exact event types outside these areas.
     """
@@ -22,7 +22,7 @@ def authorize_event_areas(ctx: Context, events: Sequence[str]) -> list[str] | No
 
 
 def limit_to_caller_areas(ctx: Context, subscriber: S, previous: S) -> S:
-    """Return a changed subscriber limited to the areas that the caller may read; unchanged if nothing changed.
+    """Return a changed subscriber limited to the areas that the caller may read, if it was changed.
 
     The change may have pointed it to a server of the caller. Raises Problem 403 for exact event types outside the
     areas.

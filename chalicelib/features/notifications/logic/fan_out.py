@@ -122,7 +122,7 @@ def _plan_steps(
 
 
 def _decode_entry(entry: StoredEntry) -> dict[str, Any]:
-    """Return the entry's JSON; an empty dict if its body was erased or removed."""
+    """Return the entry's JSON, or an empty dict if its body was erased or removed."""
     if isinstance(entry.body, bytes):
         decoded: dict[str, Any] = from_json(entry.body)
         return decoded

@@ -1,4 +1,4 @@
-"""Subscription patterns and the retry schedule; without I/O."""
+"""Event patterns of subscriptions, and the retry schedule. No I/O."""
 
 from collections.abc import Container, Iterable, Sequence
 from typing import Final

@@ -340,7 +340,7 @@ _AREA_BY_PREFIX: Final = {
     "lead": "leads",
     "mail": "mail",
 }
-"""The area of event types by their prefix; the longest prefix wins. No key has a scope of `leads` or `mail`."""
+"""The area of event types by their prefix. The longest prefix wins. No key has a scope of `leads` or `mail`."""
 
 
 def area_of(event_type: str) -> str:
@@ -350,5 +350,5 @@ def area_of(event_type: str) -> str:
 
 
 def is_in_areas(event_type: str, areas: Container[str] | None) -> bool:
-    """Return whether an event type belongs to one of the areas; None stands for all areas."""
+    """Return whether an event type belongs to one of the areas. None stands for all areas."""
     return areas is None or area_of(event_type) in areas

@@ -71,10 +71,10 @@ class AttemptOut(Output):
     number: int = Field(ge=1, examples=[1])
     at: Timestamp
     duration_ms: int = Field(ge=0, examples=[84])
-    status_code: int | None = Field(description="The status of the response; null without a response.", examples=[204])
+    status_code: int | None = Field(description="The status of the response. Null without a response.", examples=[204])
     error: str | None = Field(description="Why there was no response.", examples=[None])
     response_body: str | None = Field(
-        description="The first KiB of the response body; null if it was empty.", examples=[None]
+        description="The first KiB of the response body. Null if it was empty.", examples=[None]
     )
 
 
@@ -109,6 +109,6 @@ class TrialOut(Output):
     """The result of a test message."""
 
     delivered: bool
-    status_code: int | None = Field(description="The status of the response; null without a response.", examples=[204])
+    status_code: int | None = Field(description="The status of the response. Null without a response.", examples=[204])
     error: str | None = Field(description="Why the message was not delivered.", examples=[None])
     duration_ms: int = Field(ge=0, examples=[84])

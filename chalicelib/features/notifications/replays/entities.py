@@ -49,5 +49,5 @@ class Replay(Job):
 
 
 def statuses_to_replay(status: ReplayableStatus | None) -> Sequence[ReplayableStatus]:
-    """Return the statuses of the deliveries to replay; the default is `failed` and `skipped`."""
+    """Return the statuses of the deliveries to replay. The default is `failed` and `skipped`."""
     return (status,) if status else ("failed", "skipped")

@@ -103,7 +103,7 @@ class Webhook(Subscriber):
         return self.url
 
     def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
-        """Return the changes that redact a person from description and URL; a changed URL disables the webhook."""
+        """Return the changes that redact a person from description and URL. A changed URL disables the webhook."""
         redacted = person.redact_all({"description": self.description, "url": self.url})
         return {**redacted, **_ERASED_URL_FIELDS} if "url" in redacted else redacted
 

@@ -124,7 +124,7 @@ def update_webhook(ctx: Context, webhook: Webhook, body: WebhookPatch) -> Webhoo
     grants_access=True,
 )
 def delete_webhook(ctx: Context, webhook: Webhook) -> None:
-    """Delete a webhook and all its deliveries at once; pending events are not sent any more."""
+    """Delete a webhook and all its deliveries. Pending events are not sent any more."""
     ctx.changes.delete(webhook)
     ctx.changes.enqueue_after_commit(
         SubscriberCleanup.task, ctx.changes.create(SubscriberCleanup.from_subscriber(webhook, ctx.now))
@@ -191,7 +191,7 @@ def _send_test(webhook: Webhook, body: bytes, headers: Mapping[str, str]) -> Web
     grants_access=True,
 )
 def rotate_webhook_secret(ctx: Context, webhook: Webhook, body: SecretRotation) -> WebhookOut:
-    """Replace the secret of a webhook; for some hours the previous secret signs messages too."""
+    """Replace the secret of a webhook. For some hours, the previous secret signs messages too."""
     secret, until = standard_webhooks.generate_secret(), after(ctx.now, hours=body.grace_hours)
     active_secrets = webhook_secrets.active_secrets(webhook, ctx.now) if body.grace_hours else []
     if len(active_secrets) == MAX_ACTIVE_SECRETS:

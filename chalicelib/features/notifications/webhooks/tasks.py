@@ -39,7 +39,7 @@ from chalicelib.kernel.work import jobs, queues, tasks
 from chalicelib.kernel.work.tasks import task
 
 _DEFERRAL_SECONDS: Final = 3600
-"""How long the scheduler ignores a deferred delivery; the backlog is normally sent earlier, by a successful probe."""
+"""How long the scheduler ignores a deferred delivery. Normally a successful probe sends the backlog earlier."""
 
 _PROBE_TIMEOUT_SECONDS: Final = 300
 """Time after which a probe without a result counts as lost."""
@@ -261,7 +261,7 @@ def _update_health(
 
 
 def _render_notice(notice: DisabledNotice) -> mail.Email | None:
-    """Return the email of a notice; None if the webhook is deleted or enabled again."""
+    """Return the email of a notice, or None if the webhook is deleted or enabled again."""
     webhook_key = Webhook.make_item_key(organization_id=notice.organization_id, id=notice.webhook_id)
     organization_key = Organization.make_item_key(id=notice.organization_id)
     items = table.get_all([webhook_key, organization_key])

@@ -39,7 +39,7 @@ class UnreadableEntry(Exception):
 
 
 class GzipPart:
-    """The next part of the file as gzip members (RFC 1952); any number of members concatenate to one file."""
+    """The next part of the file, as gzip members (RFC 1952), which can be concatenated."""
 
     def __init__(self, compressed_prefix: bytes = b"") -> None:
         self._compressed = bytearray(compressed_prefix)
@@ -55,13 +55,13 @@ class GzipPart:
         return len(self._compressed) >= files.MIN_PART_BYTES
 
     def finish(self) -> bytes:
-        """Return the compressed part; nothing can be added afterwards."""
+        """Return the compressed part. Nothing can be added afterwards."""
         self._compressed += self._compressor.flush()
         return bytes(self._compressed)
 
 
 class ExportWriter:
-    """Writer of an export's file: the stored export, and everything read since it was stored."""
+    """The writer of an export's file, with the stored export and the output since it was stored."""
 
     def __init__(self, export: AuditExport) -> None:
         self.export = export
@@ -136,7 +136,7 @@ def start_upload(export: AuditExport) -> str:
 
 def complete_upload(export: AuditExport) -> Iterator[bytes]:
     """Complete the upload, unless an earlier worker did, and yield the file's content. Raises NoFile."""
-    with suppress(files.FileNotFound):  # Already completed, or deleted; if it was deleted, reading fails.
+    with suppress(files.FileNotFound):  # Already completed, or deleted. In that case, reading fails.
         files.complete_upload(_bucket(), export.file_key, export.upload_id or "", export.part_numbers)
     return files.read_file(_bucket(), export.file_key)
 

@@ -26,13 +26,13 @@ MAX_RECENT_QUERIES: Final = 30
 """Queries for recent entries, which are read from the table even where an index serves the filters."""
 
 MAX_INDEX_LAG_SECONDS: Final = 600
-"""Age after which every index is certain to have an entry; several times the lag that was observed."""
+"""Age after which every index has an entry, which is several times the lag that was observed."""
 
 _BATCH_SIZE: Final = 100
 
 
 class ExportTooLarge(Exception):
-    """The export does not fit into one response; the message says why."""
+    """The export does not fit into one response. The message has the reason."""
 
 
 def build_inline_export(log_id: str, filters: EntryFilters, export_format: ExportFormat) -> str:
@@ -43,7 +43,7 @@ def build_inline_export(log_id: str, filters: EntryFilters, export_format: Expor
     text = bytearray(file_header(export_format))
     for start in range(0, len(entries), _BATCH_SIZE):
         for line in logs.entries_to_json(entries[start : start + _BATCH_SIZE]):
-            with suppress(ValueError):  # Too damaged to show; verification reports it.
+            with suppress(ValueError):  # It is too damaged to show. Verification reports it.
                 text += format_entry(export_format, line)
         if len(text) > MAX_BYTES:
             raise ExportTooLarge(f"The export has more than {MAX_BYTES:,} bytes.")

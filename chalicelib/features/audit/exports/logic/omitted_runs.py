@@ -24,7 +24,7 @@ class OmittedRuns:
 
     @classmethod
     def from_item(cls, item: Item | None) -> "OmittedRuns":
-        """Return the state that `to_item` returned; None means that there is no evidence."""
+        """Return the state that `to_item` stored. None means that there is no evidence."""
         if item is None:
             return cls(None, CompactRange())
         return cls(item["runs"], CompactRange(item["size"], split_hashes(item["peaks"]), item["begin"]))
@@ -47,7 +47,7 @@ class OmittedRuns:
         return {"runs": self.runs, "begin": last.begin, "size": last.size, "peaks": b"".join(last.peaks)}
 
     def finish(self) -> list[Item] | None:
-        """Close the last run and return all runs; None if there are too many hashes."""
+        """Close the last run and return all runs, or None if there are too many hashes."""
         self._close_run()
         return self.runs
 

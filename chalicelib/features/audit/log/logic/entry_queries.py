@@ -39,7 +39,7 @@ def list_entries(
 
     Runs one Query for each log, in parallel, on the most selective index. With `exact`, it reads the table itself,
     because an index lags. A page that needs further filtering reads at least 100 items. Entries that were altered so
-    much that they can't be shown are left out; verification reports them.
+    much that they can't be shown are omitted. Verification reports them.
     """
     facet = None if exact else _narrowest_index(filters)
     filter_count = _count_filters(filters)
@@ -93,9 +93,9 @@ def _count_filters(filters: EntryFilters) -> int:
 
 
 def entries_to_json(entries: Iterable[EntryItem]) -> list[bytes]:
-    """Return the entries as JSON for callers; long bodies are loaded from items of their own.
+    """Return the entries as JSON for callers, with long bodies loaded from items of their own.
 
-    Entries whose body is missing are left out; verification reports them.
+    Entries whose body is missing are omitted. Verification reports them.
     """
     entries = list(entries)
     long_bodies = _load_long_bodies(body_key(e.log_id, e.id) for e in entries if e.body is None and not e.erased)
@@ -107,7 +107,7 @@ def entry_to_json(entry: EntryItem, body: bytes | None) -> bytes:
     """Return an entry as JSON: its canonical bytes, followed by `sequence` and `integrity`.
 
     The canonical bytes are spliced in, not parsed and written again, so a reader who cuts the line at `,"sequence":`
-    gets the data of the Merkle leaf. An erased entry has no body; its remaining fields and their signature are shown
+    gets the data of the Merkle leaf. An erased entry has no body. Its remaining fields and their signature are shown
     instead.
     """
     body = canonical_json(_erased_entry(entry)) if body is None or entry.erased else body
@@ -177,7 +177,7 @@ def _load_from_table(log_id: str, after_sequence: int, last_sequence: int) -> li
 
 
 def _refetch(items: list[Item]) -> list[Item]:
-    """Return the table's version of items from an index; items that left the sequence are returned unchanged."""
+    """Return the table's version of items from an index. Those without a sequence in the table stay unchanged."""
     stored_items = table.get_all((item["pk"], item["sk"]) for item in items)
     sequenced = {key: item for key, item in stored_items.items() if "index1sk" in item}
     return [sequenced.get((item["pk"], item["sk"]), item) for item in items]
@@ -194,7 +194,7 @@ def list_stored(log_id: str, after_position: Item | None, limit: int) -> tuple[l
 
 
 def is_pending(log_id: str, item: Item) -> bool:
-    """Return whether an entry still waits for its sequence. An entry without a valid MAC never gets one."""
+    """Return whether an entry is authentic and has no sequence yet. An entry without a valid MAC never gets one."""
     return "sequence" not in item and is_authentic(log_id, item)
 
 

@@ -82,7 +82,7 @@ def _entry_failure(
     """Return the failure of an entry at its sequence, or None. Trusts none of the stored attributes.
 
     The entry's MAC covers its sequence, so an entry whose MAC is valid for another sequence was moved. All attributes
-    that lists and filters use have to match the body; otherwise an attacker could hide an entry from them.
+    that lists and filters use have to match the body. Otherwise an attacker could hide an entry from them.
     """
     item, body = entry.item, entry.body
     seal, size = item.get("seal"), item.get("tree_size")

@@ -55,7 +55,7 @@ class VerificationProgress:
 
     @property
     def root(self) -> bytes:
-        """Return the root in the signed head; the root of the empty tree without a head."""
+        """Return the root in the signed head or, without a head, the root of the empty tree."""
         try:
             return checkpoints.parse(self.note).checkpoint.root
         except NoteError:
@@ -165,7 +165,7 @@ def _load_statement(log_id: str) -> Statement | None:
 
 
 def _missing_links(log_id: str, statement: Statement, outbox: Outbox) -> MissingLinks:
-    """Return the missing chain links; none if the outbox was not read completely."""
+    """Return the missing chain links, or none if the outbox was not read completely."""
     if not outbox.complete:
         return MissingLinks()
     lagging_shards = statement.chains_behind(outbox.ends)

@@ -20,7 +20,7 @@ from chalicelib.features.notifications.models.event_types import EVENT_TYPES
 from chalicelib.kernel.core.clock import timestamp_ms
 
 MAX_NAME_CHARACTERS: Final = 256
-"""Maximum characters of a name; two fully escaped names fit into one section of Slack."""
+"""Maximum characters of a name. Two fully escaped names fit into one section of Slack."""
 
 _TEST_SENTENCE: Final = "{actor} sends a test: the messages of {target} arrive here."
 _DEFAULT_ACTOR_NAMES: Final = {
@@ -83,7 +83,7 @@ def build_body(provider: Provider, content: MessageContent) -> bytes:
 
 
 def delivery_url(provider: Provider, url: str) -> str:
-    """Return the URL for a message; Discord reports the result only with `wait=true`."""
+    """Return the URL for a message. Discord reports the result only with `wait=true`."""
     if provider != "discord":
         return url
     parts = urlsplit(url)

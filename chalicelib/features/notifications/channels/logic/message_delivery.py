@@ -14,7 +14,7 @@ from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 _MAX_WAIT_MS: Final = IntegrationChannel.min_interval_seconds * 1000
 _MAX_BACKOFF_SECONDS: Final = 86_400
 _TIMEOUT_BACKOFF_SECONDS: Final = 300
-"""Pause for a channel that timed out; otherwise it would delay all other messages."""
+"""Pause for a channel that timed out, because otherwise it would delay all other messages."""
 
 
 def send_message(
@@ -22,7 +22,7 @@ def send_message(
 ) -> WebhookResponse:
     """Send a message and return the response. Waits until the channel is free, but at most a second.
 
-    `timeout_seconds` limits the total time including the wait; the default is the limit of any request.
+    `timeout_seconds` limits the total time including the wait. The default is the limit of any request.
     """
     wait = timestamp_ms(channel.free_at) - now_ms() if channel.free_at else 0
     wait_seconds = max(0, min(wait, _MAX_WAIT_MS)) / 1000
@@ -37,7 +37,7 @@ def send_message(
 def apply_response(changes: UnitOfWork, channel: IntegrationChannel, response: WebhookResponse) -> IntegrationChannel:
     """Add the new state of a channel after a response to the unit of work, and return the changed channel.
 
-    The public status creates a new version of the record; the time when the channel is free does not.
+    The public status creates a new version of the record. The time when the channel is free does not.
     """
     backoff_seconds = (
         _TIMEOUT_BACKOFF_SECONDS

@@ -99,7 +99,7 @@ def _commit_disable_job(job: DisableJob, webhook: Webhook) -> None:
 
 
 def commit_exhaustion(message: dict[str, Any]) -> None:
-    """Commit the log entry for a failed delivery; without the delivery there is nothing to record.
+    """Commit the log entry for a failed delivery, unless the delivery is deleted.
 
     Raises ConcurrentModification if another worker committed first.
     """

@@ -14,7 +14,7 @@ def encrypt_secret(webhook_id: str, secret: str) -> dict[str, Any]:
 
 
 def active_secrets(webhook: Webhook, timestamp: str) -> list[dict[str, Any]]:
-    """Return the stored secrets that sign at a time; the current one first."""
+    """Return the stored secrets that sign at a time, with the current one first."""
     return [item for item in webhook.secrets if item["until"] is None or item["until"] > timestamp]
 
 

@@ -74,9 +74,9 @@ class WebhookOut(RecordOutput):
     enabled: bool
     status: WebhookStatus = Field(examples=["active"])
     secret: str | None = Field(
-        None, description="Only in the response that creates or rotates it; null otherwise.", examples=[None]
+        None, description="Only in the response that creates or rotates it. Null otherwise.", examples=[None]
     )
     failing_since: Timestamp | None = Field(
-        description="The time since when every attempt has failed; null if the last one succeeded.", examples=[None]
+        description="The time since when every attempt has failed. Null if the last one succeeded.", examples=[None]
     )
     disabled_reason: str | None = Field(description="Why the service disabled the webhook.", examples=[None])
