@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from chalicelib.entrypoints.openapi import schemas
 from chalicelib.entrypoints.openapi.examples import example_of
-from chalicelib.entrypoints.openapi.records import example_event, initial_fields
+from chalicelib.entrypoints.openapi.records import example_event_fields, initial_fields
 from chalicelib.features.notifications.models.event_types import EVENT_TYPES
 from chalicelib.kernel.http.models import Output
 from chalicelib.kernel.operations.access_rules import RequireRole
@@ -127,7 +127,7 @@ def _message_operation(event: str, emitters: list[Emitter], components: Mapping[
 def _example_fields(event: str, emitters: Iterable[Emitter], model: type[Output]) -> dict[str, Any]:
     """Return the fields whose values after an event differ from the example of the schema."""
     starts_job = all(isinstance(e, Operation) and e.success == HTTPStatus.ACCEPTED for e in emitters)
-    return (initial_fields(model) if starts_job else {}) | example_event(model, event)
+    return (initial_fields(model) if starts_job else {}) | example_event_fields(model, event)
 
 
 def _summarize_emitters(emitters: Iterable[Emitter]) -> str:

@@ -42,9 +42,7 @@ _GZIP_MAGIC: Final = b"\x1f\x8b"
 _CSV_HEADER: Final = re.compile(rb"(\xef\xbb\xbf)?\"?sequence\"?[,;\t]")
 _EVIDENCE_HINT: Final = "; if filters left it out, name the export's record by --evidence"
 _CONTRADICTION: Final = "The entry with sequence %d is there, and the evidence says that it was left out."
-_NO_EVIDENCE: Final = (
-    "This is no evidence: it has to be a list of `from`, `to` and `hashes`, with a hash for each subtree."
-)
+_NO_EVIDENCE: Final = "This is no evidence: it has to be a list of `from`, `to`, and `hashes` of the subtrees."
 _NO_SEQUENCE: Final = 10**15
 """Placeholder for the sequence of an entry that has none yet; sorts after all real sequences."""
 
@@ -125,7 +123,7 @@ class Proof:
     def __init__(self, checkpoint: Checkpoint, evidence: Sequence[OmittedRun] | None) -> None:
         self._checkpoint = checkpoint
         self._omitted = deque(evidence or ())
-        self._no_evidence_text = "no evidence says that it was left out" + (_EVIDENCE_HINT if evidence is None else "")
+        self._no_evidence = "no evidence says that it was left out" + (_EVIDENCE_HINT if evidence is None else "")
         self._tree = MerkleTree()
         self._previous = Entry(0, b"", 0, erased=False)
         self.missing = 0  # the sequence of the missing entry that no evidence covers; 0 if there is none
@@ -172,7 +170,7 @@ class Proof:
             expected = self._tree.size + 1
             if not self._omitted or self._omitted[0].first > expected:
                 self.missing = expected
-                raise Broken(f"The entry with sequence {expected} is missing, and {self._no_evidence_text}.")
+                raise Broken(f"The entry with sequence {expected} is missing, and {self._no_evidence}.")
             omitted = self._omitted.popleft()
             if omitted.first < expected:
                 raise Broken(_CONTRADICTION % omitted.first)
