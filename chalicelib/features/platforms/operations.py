@@ -15,7 +15,7 @@ from chalicelib.features.platforms.logic.navigation_visibility import (
     require_own_site,
 )
 from chalicelib.features.platforms.logic.visibility import list_visible_platforms
-from chalicelib.features.platforms.models.nested_items import refuse_large, refuse_repeated_ids
+from chalicelib.features.platforms.models.nested_items import reject_duplicate_ids, reject_oversized_document
 from chalicelib.features.platforms.models.schemas import (
     HomePatch,
     NavigationPatch,
@@ -124,8 +124,8 @@ def delete_platform(ctx: Context, platform: Platform) -> None:
 def update_platform_home(ctx: Context, platform: Platform, body: HomePatch) -> PlatformOut:
     """Change the home page of a platform. Omitted fields keep their values."""
     home = body.fields()
-    refuse_repeated_ids(home["blocks"], "/blocks")
-    refuse_large("home", home)
+    reject_duplicate_ids(home["blocks"], "/blocks")
+    reject_oversized_document("home", home)
     if body.space_id and body.space_id != platform.home["space_id"]:
         _require_visible_space(ctx, platform, body.space_id)
     if body.site_id and body.site_id != platform.home["site_id"]:
@@ -142,9 +142,9 @@ def update_platform_home(ctx: Context, platform: Platform, body: HomePatch) -> P
 def update_platform_navigation(ctx: Context, platform: Platform, body: NavigationPatch) -> PlatformOut:
     """Change the navigation of a platform. All items are replaced together."""
     navigation = body.fields()
-    refuse_repeated_ids(navigation["items"], "/items")
+    reject_duplicate_ids(navigation["items"], "/items")
     reject_invalid_targets(navigation["items"], "/items")
-    refuse_large("navigation", navigation)
+    reject_oversized_document("navigation", navigation)
     return _platform_response(ctx, ctx.changes.update(platform, navigation=navigation))
 
 
@@ -180,7 +180,7 @@ def update_platform_theme(ctx: Context, platform: Platform, body: ThemePatch) ->
     Colours with too little contrast are accepted and listed in `warnings`.
     """
     theme = body.fields()
-    refuse_large("theme", theme)
+    reject_oversized_document("theme", theme)
     return _platform_response(ctx, ctx.changes.update(platform, theme=theme))
 
 

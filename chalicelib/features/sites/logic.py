@@ -15,23 +15,23 @@ from chalicelib.kernel.storage.record_types import record_from_item
 
 
 def with_domains(ctx: Context, sites: Iterable[Site]) -> list[Site]:
-    """Return sites with the verified domain of their platforms. It takes one read."""
-    listed = [*sites]
-    keys = [CustomDomain.make_item_key(platform_id=site.platform_id) for site in listed if site.platform_id]
-    domains = {custom.platform_id: custom for custom in ctx.load(keys=keys).instances_of(CustomDomain)} if keys else {}
-    return [site.replace(domain=verified_domain(domains.get(site.platform_id or ""))) for site in listed]
+    """Return sites with the verified domains of their platforms. Takes one read."""
+    site_list = [*sites]
+    keys = [CustomDomain.make_item_key(platform_id=site.platform_id) for site in site_list if site.platform_id]
+    domains = {each.platform_id: each for each in ctx.load(keys=keys).instances_of(CustomDomain)} if keys else {}
+    return [site.replace(domain=verified_domain(domains.get(site.platform_id or ""))) for site in site_list]
 
 
 def verified_domain(custom_domain: CustomDomain | None) -> str | None:
-    """Return the domain of a custom domain if it is verified."""
+    """Return the domain of a custom domain, or None if it is not verified."""
     return custom_domain.domain if custom_domain and custom_domain.status == "verified" else None
 
 
 def reject_foreign_platform(ctx: Context, organization: Container, platform_id: str | None) -> None:
-    """Raise Problem unless the platform is the organization's and the caller is an admin there.
+    """Raise Problem unless the platform belongs to the organization and the caller is an admin of the platform.
 
-    The site of a platform is what the platform's domain shows. The transaction fails if any of this changes
-    concurrently.
+    The domain of a platform shows the site that is assigned to it. The transaction fails if the platform or the
+    caller's memberships change concurrently.
     """
     if platform_id is None:
         return
@@ -53,6 +53,6 @@ def reject_foreign_platform(ctx: Context, organization: Container, platform_id: 
 
 def _require_platform_admin(role: Role | None) -> None:
     if not (role and role.includes(Role.ADMIN)):
-        yours = f"yours is {role.value!r}" if role else "you have no role there"
-        detail = f"Assigning a site to a platform requires the role 'admin' on that platform; {yours}."
+        caller_role = f"yours is {role.value!r}" if role else "you have no role there"
+        detail = f"Assigning a site to a platform requires the role 'admin' on that platform; {caller_role}."
         raise Problem.for_field("/platformId", "insufficient_role", detail)

@@ -1,4 +1,4 @@
-"""Sites: create, list, get, update, publish and delete."""
+"""HTTP operations on sites."""
 
 from chalicelib.features.sites.entities.sites import DRAFT_TREE, PUBLISHED_TREE, Site, SiteTree, require_site_role
 from chalicelib.features.sites.logic import reject_foreign_platform, with_domains
@@ -48,13 +48,13 @@ def create_site(ctx: Context, organization: Organization, body: SiteCreate) -> S
         ctx.changes.create(
             SiteTree(**ctx.new_record_fields(), organization_id=organization.id, site_id=site.id, tree=tree)
         )
-    return _show(ctx, site)
+    return _site_response(ctx, site)
 
 
 @routes.get("/sites/{site_id}", access=require_site_role(Role.MEMBER), scope="sites:read", emits=None)
 def get_site(ctx: Context, site: Site) -> SiteOut:
     """Get a site."""
-    return _show(ctx, site)
+    return _site_response(ctx, site)
 
 
 @routes.patch(
@@ -64,7 +64,7 @@ def get_site(ctx: Context, site: Site) -> SiteOut:
     emits=("site.updated", "site.published", "site.unpublished"),
 )
 def update_site(ctx: Context, site: Site, body: SitePatch) -> SiteOut:
-    """Update a site or publish it. `status` = `draft` unpublishes it.
+    """Change a site. `status` = `published` publishes it, and `draft` unpublishes it.
 
     Assigning it to another platform requires the role `admin` on that platform.
     """
@@ -75,7 +75,7 @@ def update_site(ctx: Context, site: Site, body: SitePatch) -> SiteOut:
         ctx.changes.event = "site.published" if body.status == "published" else "site.unpublished"
         fields["published_at"] = ctx.now if body.status == "published" else None
         fields["first_published_at"] = site.first_published_at or site.published_at or ctx.now
-    return _show(ctx, ctx.changes.update(site, **fields))
+    return _site_response(ctx, ctx.changes.update(site, **fields))
 
 
 @routes.delete(
@@ -85,12 +85,12 @@ def update_site(ctx: Context, site: Site, body: SitePatch) -> SiteOut:
     emits="site.deleted",
 )
 def delete_site(ctx: Context, site: Site) -> None:
-    """Delete a site with its contents. It disappears at once, and another site can take its platform.
+    """Delete a site with its contents, effective immediately. Another site can be assigned to its platform.
 
-    Its slug can be reused, too, unless the site was ever published. Then its host stays reserved for 90 days.
+    The slug becomes available, too, but if the site was ever published only after 90 days.
     """
     purge_container(ctx.changes, site)
 
 
-def _show(ctx: Context, site: Site) -> SiteOut:
+def _site_response(ctx: Context, site: Site) -> SiteOut:
     return SiteOut.of(with_domains(ctx, [site])[0])

@@ -84,14 +84,14 @@ def resolve_platform_config(ctx: Context, platform: Platform, body: ResolveReque
     module overrides of the space apply, and its capabilities are listed. A `spaceId` that the caller can't see is not
     found. A path without a space, or a host that is not a domain of the platform, is not an error.
     """
-    space_id, by = _selected_space(ctx, body)
+    space_id, selected_by = _selected_space(ctx, body)
     visibility = NavigationVisibility(ctx, platform)
     space, records = _load_records(ctx, platform, space_id, visibility)
     if space is None and body.space_id:
         raise not_found()
     matched = MatchedOut(
         host=_match_host(platform, body.host, records),
-        space=MatchedSpaceOut(id=space.id, slug=space.slug, name=space.name, by=by) if space else None,
+        space=MatchedSpaceOut(id=space.id, slug=space.slug, name=space.name, by=selected_by) if space else None,
         locale=body.locale or platform.default_locale,
     )
     capabilities = [ConfigCapabilityOut.of(capability) for capability in records.instances_of(Capability)]
@@ -126,7 +126,7 @@ def _load_records(
 
 
 def _selected_space(ctx: Context, body: ResolveRequest) -> tuple[str | None, Literal["spaceId", "path"]]:
-    """Return the id of the space that a request selects, if any, and the field that selects it."""
+    """Return the id of the space that a request selects, or None, and the field of the body that selects it."""
     if body.space_id:
         return body.space_id, "spaceId"
     slug_items = [

@@ -63,9 +63,9 @@ class PlatformLike(Protocol):
 class CustomDomain(Entity):
     """The custom domain of a platform. It exists for every platform, has its id, and may hold no domain.
 
-    `records` are the fields of `DnsRecordOut` in snake case. `proof` is the expected value of the ownership record, and
-    `missing_since` the time since when that record has been missing. The entity writes the entry of the organization's
-    inventory, so it copies the slug and name of the platform.
+    `records` are the fields of `DnsRecordOut` in snake case. `proof` is the token that the ownership record must
+    contain, and `missing_since` is the time since when that record has been missing. The entity writes the entry of
+    the organization's inventory, so it copies the slug and name of the platform.
     """
 
     gives_access = True
@@ -76,7 +76,7 @@ class CustomDomain(Entity):
         "{domain}",
         error_code="",
         field="domain",
-        applies_to=lambda custom: custom.status == "verified",
+        applies_to=lambda custom_domain: custom_domain.status == "verified",
     )
     output_model = CustomDomainOut
     # Observations of DNS are not changes made by a user.

@@ -66,7 +66,7 @@ def get_custom_domain(_ctx: Context, custom_domain: CustomDomain) -> CustomDomai
 def set_custom_domain(ctx: Context, custom_domain: CustomDomain, body: CustomDomainIn) -> CustomDomainOut:
     """Claim a domain for a platform, replacing one that is not verified. `records` lists the required DNS records.
 
-    The service checks the DNS regularly, and immediately on `verify`. Several platforms may claim the same domain: the
+    The service checks the DNS regularly, and immediately on `verify`. Several platforms may claim the same domain. The
     first one to verify it gets it. Repeating a claim changes nothing (200).
     """
     if body.domain == custom_domain.domain and custom_domain.status in ("pending", "verified"):
@@ -86,7 +86,7 @@ def set_custom_domain(ctx: Context, custom_domain: CustomDomain, body: CustomDom
     grants_access=True,
 )
 def remove_custom_domain(ctx: Context, custom_domain: CustomDomain) -> None:
-    """Remove the custom domain of a platform, so that others may verify it. Without a domain nothing happens."""
+    """Remove the custom domain of a platform, so that other platforms can verify it. Does nothing if there is none."""
     ctx.changes.update(custom_domain, **UNCLAIMED_FIELDS)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 from urllib.parse import unquote
 
-from chalicelib.features.platforms.models.nested_items import Parts, walk_items
+from chalicelib.features.platforms.models.nested_items import NestedItems, walk_items
 from chalicelib.kernel.core.case_folding import ascii_lower
 from chalicelib.kernel.core.problems import FieldError, ValidationProblem
 from chalicelib.kernel.http.fields import IDENTIFIER_PATTERN, LINK, LINK_ADVICE, SLUG_PATTERN
@@ -47,7 +47,7 @@ def _first_slug(segments: list[str]) -> str | None:
     return segments[0] if segments and re.fullmatch(SLUG_PATTERN, segments[0]) else None
 
 
-def reject_invalid_targets(items: Parts, pointer: str) -> None:
+def reject_invalid_targets(items: NestedItems, pointer: str) -> None:
     """Raise ValidationProblem if the target of an item, or of one of its descendants, is missing or malformed.
 
     `pointer` is the JSON Pointer of the items.

@@ -56,7 +56,7 @@ class PlatformMember(ContainerMember, DescendantMembership):
 
     @property
     def derived_items(self) -> tuple[Item, ...]:
-        """Return also the item that lists the platform in its organization's partition, because indexes lag."""
+        """Also include an item in the organization's partition that lists the platform, because indexes lag."""
         names = {"organization_id": self.organization_id, "platform_id": self.platform_id}
         row = {
             "pk": f"O#{self.organization_id}",
@@ -72,7 +72,7 @@ class PlatformMember(ContainerMember, DescendantMembership):
 
     @property
     def folded_username(self) -> str:
-        """Return the username without differences of case."""
+        """The username, case-folded for comparison."""
         return fold_username(self.username or "")
 
     def with_unique_username(self) -> Self:
@@ -104,14 +104,14 @@ class PlatformRevocationMarker(RevocationMarker):
 
     @property
     def dependents(self) -> Facet:
-        """Return the index of the records that depend on the membership."""
+        """The index of the records that depend on the membership."""
         return DEPENDENTS_OF_PLATFORM_MEMBER
 
 
 class PlatformInvitation(Invitation):
     """An invitation to a platform.
 
-    The item that reserves its address also holds the inviter, so that one read yields both.
+    The item that reserves its email address also holds the inviter, so that one read yields both.
     """
 
     kind = "platform.invitation"
@@ -132,7 +132,7 @@ class PlatformInvitation(Invitation):
 
     @property
     def container_ids(self) -> dict[str, str]:
-        """Return the ids of the platform and of its organization, by path parameter."""
+        """The ids of the platform and of its organization, by path parameter."""
         return {"organization_id": self.organization_id, "platform_id": str(self.platform_id)}
 
 

@@ -71,7 +71,7 @@ def get_platform_member_by_user(ctx: Context, member: PlatformMember) -> MemberO
     prefetch=lambda request: username_keys(request.parameters["platform_id"], request.parameters["username"]),
 )
 def get_platform_member_by_username(ctx: Context, platform: Platform, username: Username) -> MemberOut:
-    """Get a member of a platform by their username, whatever the case of its letters."""
+    """Get a member of a platform by their username, ignoring case."""
     guards = [ctx.access.prefetched.get(key) for key in username_keys(platform.id, username)]
     member = next((ctx.find(PlatformMember, user_id=guard["ref"]) for guard in guards if guard), None)
     if member is None:
@@ -93,7 +93,7 @@ def update_platform_member(
     """Change the role or the username of a platform member. A member of the organization becomes a platform member.
 
     A user whose username is taken joins with a suffix added to it; an admin can change the username here. Usernames are
-    unique on a platform, whatever the case of their letters: `already_exists`.
+    unique on a platform, ignoring case. A username that another member has is `already_exists`.
     """
     updated = set_role(ctx, PlatformMember, member, Role(body.role), **platform.ancestor_ids)
     if "username" in ctx.request.unvalidated_body:
@@ -109,7 +109,7 @@ def update_platform_member(
     grants_access=True,
 )
 def remove_platform_member(ctx: Context, platform: Platform, member: PlatformMember) -> None:
-    """Remove a member from a platform and from its spaces. Invitations that they sent as such are revoked.
+    """Remove a member from a platform and from its spaces, and revoke the invitations that they sent as a member.
 
     One log entry records the removal with all its consequences. A member of the organization can still take part in the
     platform as such.
@@ -175,7 +175,7 @@ def join_platform(ctx: Context, platform: Platform) -> MemberOut:
     grants_access=True,
 )
 def leave_platform(ctx: Context, platform: Platform) -> None:
-    """Leave a platform and its spaces. Invitations that the member sent as such are revoked.
+    """Leave a platform and its spaces, and revoke the invitations that the caller sent as a member.
 
     One log entry records the removal with all its consequences. A member of the organization can still take part in the
     platform as such. Without a membership of the platform the problem is `not_found`.

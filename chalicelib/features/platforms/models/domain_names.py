@@ -38,7 +38,7 @@ Below `arpa` are only infrastructure names, such as `home.arpa` for home network
 _FORBIDDEN_CHARACTERS: Final = re.compile(r"[\s/:@?#*\\]")
 _NAME: Final = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*")
 _IDEOGRAPHIC_STOP: Final = "\u3002"
-_NUMBER: Final = re.compile(r"(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)")
+_NUMERIC_LAST_LABEL: Final = re.compile(r"(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)")
 
 
 def normalize_domain_name(text: str) -> str:
@@ -46,7 +46,7 @@ def normalize_domain_name(text: str) -> str:
 
     Raises ValueError with advice for other names, and for domains of the service itself.
     """
-    if _is_address(text):
+    if _is_ip_address(text):
         raise ValueError("must be a domain name such as shop.example.com, not an IP address")
     if _FORBIDDEN_CHARACTERS.search(text):
         raise ValueError(
@@ -70,7 +70,7 @@ def normalize_domain_name(text: str) -> str:
 
 def registrable_domain(name: str) -> str | None:
     """Return the registered domain of a name, the name itself or an ancestor; None for a public suffix."""
-    domain: str | None = _suffixes().privatesuffix(name)
+    domain: str | None = _public_suffixes().privatesuffix(name)
     return domain
 
 
@@ -81,7 +81,7 @@ def _is_registrable(name: str) -> bool:
 
 
 def is_within(name: str, domain: str) -> bool:
-    """Return whether a name is a domain or below it."""
+    """Return whether a name is `domain` or below it."""
     return f".{name}".endswith(f".{domain}")
 
 
@@ -93,12 +93,12 @@ def _to_ascii(text: str) -> str:
         raise ValueError(advice) from None
     if not _NAME.fullmatch(name):
         raise ValueError(advice)
-    if _NUMBER.fullmatch(name):
+    if _NUMERIC_LAST_LABEL.fullmatch(name):
         raise ValueError("must be a domain name such as shop.example.com: none ends in a number")
     return name
 
 
-def _is_address(text: str) -> bool:
+def _is_ip_address(text: str) -> bool:
     try:
         ip_address(text.removeprefix("[").removesuffix("]"))
     except ValueError:
@@ -108,11 +108,11 @@ def _is_address(text: str) -> bool:
 
 def _is_service_domain(name: str) -> bool:
     host = urlsplit(settings().public_url).hostname or ""
-    return any(is_within(name, own) for own in (section(PlatformSettings).platforms_domain, host) if own)
+    return any(is_within(name, each) for each in (section(PlatformSettings).platforms_domain, host) if each)
 
 
 @lru_cache(maxsize=1)
-def _suffixes() -> "PublicSuffixList":
+def _public_suffixes() -> "PublicSuffixList":
     from publicsuffixlist import PublicSuffixList
 
     return PublicSuffixList()

@@ -1,4 +1,4 @@
-"""Parts of a document that callers keep, such as items of a navigation: each has an id, and may have others below."""
+"""Documents with nested items, such as a navigation. Each item has an id, and may have child items in `children`."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Any, Final
@@ -9,45 +9,44 @@ from pydantic_core import to_json
 from chalicelib.kernel.core.problems import FieldError, ValidationProblem
 from chalicelib.kernel.http.fields import out_of_range_error
 
-MOST_BYTES: Final = 64 * 1024
-"""Of a document as JSON: a record carries it."""
-
-Parts = Iterable[Mapping[str, Any]]
-
-
-def walk_items(parts: Parts, pointer: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield parts and those below them, in the order of reading, each with where it stands."""
-    for number, part in enumerate(parts):
-        path = f"{pointer}/{number}"
-        yield path, part
-        yield from walk_items(part.get("children", ()), f"{path}/children")
+MAX_DOCUMENT_BYTES: Final = 64 * 1024
+"""Maximum size of a document as JSON. It is stored in the item of its record."""
+NestedItems = Iterable[Mapping[str, Any]]
 
 
-def refuse_repeated_ids(parts: Parts, pointer: str) -> None:
-    """Raise Invalid for each part whose id another one before it has."""
-    seen: set[str] = set()
-    faults = []
-    for path, part in walk_items(parts, pointer):
-        if part["id"] in seen:
-            faults.append(FieldError(f"{path}/id", "repeated", "Another one has this id; ids have to be different."))
-        seen.add(part["id"])
-    if faults:
-        raise ValidationProblem(faults)
+def walk_items(items: NestedItems, pointer: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield items and their descendants in document order, each with its JSON Pointer."""
+    for index, item in enumerate(items):
+        item_pointer = f"{pointer}/{index}"
+        yield item_pointer, item
+        yield from walk_items(item.get("children", ()), f"{item_pointer}/children")
 
 
-def refuse_large(noun: str, document: Any) -> None:
-    """Raise Invalid if a document takes more room than it may."""
+def reject_duplicate_ids(items: NestedItems, pointer: str) -> None:
+    """Raise ValidationProblem with an error for each item that has the id of an earlier one."""
+    seen_ids: set[str] = set()
+    errors = []
+    for item_pointer, item in walk_items(items, pointer):
+        if item["id"] in seen_ids:
+            errors.append(FieldError(f"{item_pointer}/id", "repeated", "Another item has this id. Use different ids."))
+        seen_ids.add(item["id"])
+    if errors:
+        raise ValidationProblem(errors)
+
+
+def reject_oversized_document(noun: str, document: Any) -> None:
+    """Raise ValidationProblem if a document exceeds the maximum size. `noun` names the document in the problem."""
     size = len(to_json(document))
-    if size > MOST_BYTES:
-        detail = f"A {noun} has at most {MOST_BYTES} bytes as JSON; this has {size}."
+    if size > MAX_DOCUMENT_BYTES:
+        detail = f"A {noun} has at most {MAX_DOCUMENT_BYTES} bytes as JSON; this one has {size}."
         raise ValidationProblem([FieldError("", "too_large", detail)])
 
 
-def _not_deeper(children: list[Any]) -> list[Any]:
+def _reject_children(children: list[Any]) -> list[Any]:
     if children:
         raise out_of_range_error("must be empty: a navigation is at most 3 levels deep")
     return children
 
 
-NothingBelow = Annotated[list[Any], AfterValidator(_not_deeper)]
-"""What is below an item of a navigation on the lowest level: none."""
+NoChildren = Annotated[list[Any], AfterValidator(_reject_children)]
+"""The empty children of an item at the deepest level."""

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
 
-from chalicelib.features.platforms.models.nested_items import NothingBelow
+from chalicelib.features.platforms.models.nested_items import NoChildren
 from chalicelib.kernel.http.fields import (
     ElementId,
     Identifier,
@@ -26,9 +26,9 @@ PlatformStatus = Literal["draft", "published"]
 NavigationItemType = Literal["page", "space", "module", "url", "group"]
 
 _MAX_ITEMS: Final = 50
-_MAX_NAMES: Final = 100
+_MAX_THEME_ENTRIES: Final = 100
 _MAX_TOKEN_CHARACTERS: Final = 200
-_PLAIN_TEXT_ADVICE: Final = (
+_CSS_VALUE_ADVICE: Final = (
     "must be text without any of < > { } ; and of 200 characters at most, a number, true or false"
 )
 
@@ -40,28 +40,28 @@ Color = Annotated[
 NavigationTarget = Annotated[str, StringConstraints(min_length=1, max_length=2000)]
 
 
-def _check_tokens(value: dict[str, Any], path: str = "") -> dict[str, Any]:
+def _validate_tokens(value: dict[str, Any], path: str = "") -> dict[str, Any]:
     for name, token in value.items():
         pointer = f"{path}/{name}"
         if isinstance(token, dict):
-            _check_tokens(token, pointer)
-        elif token is None or isinstance(token, list) or (isinstance(token, str) and not _is_plain(token)):
-            raise ValueError(f"{pointer[:100]} {_PLAIN_TEXT_ADVICE}")
+            _validate_tokens(token, pointer)
+        elif token is None or isinstance(token, list) or (isinstance(token, str) and not _is_safe_in_css(token)):
+            raise ValueError(f"{pointer[:100]} {_CSS_VALUE_ADVICE}")
     return value
 
 
-def _is_plain(text: str) -> bool:
+def _is_safe_in_css(text: str) -> bool:
     """Return whether text can be inserted into a style sheet without closing the surrounding declaration."""
     return len(text) <= _MAX_TOKEN_CHARACTERS and text.isprintable() and not set(text) & set("<>{};")
 
 
-def _check_font(text: str) -> str:
-    if not _is_plain(text):
+def _validate_font(text: str) -> str:
+    if not _is_safe_in_css(text):
         raise ValueError("must be the name of a font family, without any of < > { } ;")
     return text
 
 
-FontFamily = Annotated[Name, AfterValidator(_check_font)]
+FontFamily = Annotated[Name, AfterValidator(_validate_font)]
 
 
 class PlatformCreate(Input):
@@ -99,16 +99,16 @@ class ThemePatch(Patch):
     mode: Literal["light", "dark", "auto"] | None = None
     colors: dict[Identifier, Color] = Field(
         {},
-        max_length=_MAX_NAMES,
+        max_length=_MAX_THEME_ENTRIES,
         description="Colours by name. `warnings` lists pairs such as `text` on `background` with too little contrast.",
         examples=[{"text": "#1a1a1a", "background": "#ffffff"}],
     )
     fonts: dict[Identifier, FontFamily] = Field(
-        {}, max_length=_MAX_NAMES, description="Font families by usage.", examples=[{"body": "Source Sans 3"}]
+        {}, max_length=_MAX_THEME_ENTRIES, description="Font families by usage.", examples=[{"body": "Source Sans 3"}]
     )
     logo_url: WebUrl | None = Field(None, examples=["https://example.com/logo.svg"])
     favicon_url: WebUrl | None = Field(None, examples=["https://example.com/favicon.ico"])
-    tokens: Annotated[JsonObject, AfterValidator(_check_tokens)] = Field(
+    tokens: Annotated[JsonObject, AfterValidator(_validate_tokens)] = Field(
         {}, description="Design tokens: groups of text, numbers or booleans by name.", examples=[{"radius": "4px"}]
     )
 
@@ -124,7 +124,7 @@ class NavigationLeafIn(Input):
         description="Where the item leads: an id or a path. For type `url`, an http(s) or mailto URL, or a path.",
         examples=["/spaces/looms"],
     )
-    children: NothingBelow = Field([], examples=[[]])
+    children: NoChildren = Field([], examples=[[]])
 
 
 class NavigationBranchIn(NavigationLeafIn):

@@ -1,4 +1,4 @@
-"""The stored records of spaces and of their members."""
+"""The stored spaces and their members, and the access rule of operations on a space."""
 
 from collections.abc import Mapping
 from dataclasses import field
@@ -38,16 +38,16 @@ class Space(Container):
 
     @property
     def is_private(self) -> bool:
-        """Return whether only its members and the platform's admins can see it."""
+        """Whether only members of the space and admins of the platform can see it."""
         return self.visibility == "private"
 
     def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
-        """Return the changes that remove the person from its name and description."""
+        """Return the name and description with the person's data redacted."""
         return person.redact_all({"name": self.name, "description": self.description})
 
 
 def require_space_role(role: Role | None, *, at_platform: bool = False) -> RequireRole:
-    """Return the rule that requires a role in the space named by the path or, with `at_platform`, in its platform."""
+    """Return the access rule that requires a role at the space in the path or, with `at_platform`, at its platform."""
     return RequireRole(Space, role, role_at=Platform if at_platform else None)
 
 

@@ -1,4 +1,4 @@
-"""Visibility of spaces."""
+"""Which spaces of a platform a caller can see."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -22,21 +22,21 @@ def may_see_private_spaces(ctx: Context) -> bool:
     """Return whether the caller sees all private spaces of the current platform."""
     if ctx.role is None:
         return False
-    by_key = isinstance(ctx.principal, ApiKeyPrincipal) and may_see_private(Space, ctx.principal)
-    return by_key or ctx.role.includes(Role.ADMIN)
+    has_key_access = isinstance(ctx.principal, ApiKeyPrincipal) and may_see_private(Space, ctx.principal)
+    return has_key_access or ctx.role.includes(Role.ADMIN)
 
 
 def space_visibility_keys(ctx: Context, platform: Platform, space_id: str) -> list[ItemKey]:
     """Return the item keys of a space and of the items that determine whether the caller sees it."""
-    space = Space.make_item_key(id=space_id)
+    space_key = Space.make_item_key(id=space_id)
     if not isinstance(ctx.principal, User):
-        return [space]
+        return [space_key]
     user_id = ctx.principal.id
-    return [space, membership_key(space, user_id), revocation_marker_key(platform.item_key, user_id)]
+    return [space_key, membership_key(space_key, user_id), revocation_marker_key(platform.item_key, user_id)]
 
 
 def visible_space_or_none(ctx: Context, platform: Platform, space_id: str, records: Records) -> Space | None:
-    """Return a space of a platform if the caller sees it. `records`: what is stored at `space_visibility_keys`."""
+    """Return a space of a platform if the caller sees it. `records` holds those at `space_visibility_keys`."""
     space = next((space for space in records.instances_of(Space) if space.id == space_id), None)
     if space is None or space.platform_id != platform.id:
         return None
@@ -49,9 +49,9 @@ def visible_space_or_none(ctx: Context, platform: Platform, space_id: str, recor
 
 
 def list_visible_spaces(ctx: Context, platform: Platform, query: ListQuery) -> ListPage[SpaceOut]:
-    """Return a page of a platform's spaces by position: the open ones, and the private ones of the caller."""
+    """Return a page of a platform's spaces by position: the open ones, and the private ones that the caller sees."""
     after = ctx.decode_cursor(query)
-    first_key = f"{after['at']} " if after else None
+    previous_key = f"{after['at']} " if after else None
     sees_private = may_see_private_spaces(ctx)
     collection = Space.sibling_index if sees_private else Space.by_visibility
     partitions = [collection.partition(platform_id=platform.id, visibility="open")]
@@ -60,7 +60,7 @@ def list_visible_spaces(ctx: Context, platform: Platform, query: ListQuery) -> L
 
     def run_query(partition: Partition) -> table.QueryResult:
         lists_spaces = partition is partitions[0]
-        options: Mapping[str, Any] = {"limit": query.limit, "since": first_key} if lists_spaces else {}
+        options: Mapping[str, Any] = {"limit": query.limit, "since": previous_key} if lists_spaces else {}
         return table.query(partition, **options)
 
     page_result, *memberships = table.gather(run_query, partitions)
@@ -69,7 +69,9 @@ def list_visible_spaces(ctx: Context, platform: Platform, query: ListQuery) -> L
         own_space_ids = [item["space_id"] for each in memberships for item in each.items]
         spaces = _visible_spaces(ctx, platform, spaces, own_space_ids)
     last_key = page_result.last_evaluated_key[f"{collection.index}sk"] if page_result.last_evaluated_key else None
-    keys = sorted(key for key in spaces if (not first_key or key > first_key) and (not last_key or key <= last_key))
+    keys = sorted(
+        key for key in spaces if (not previous_key or key > previous_key) and (not last_key or key <= last_key)
+    )
     page_keys = keys[: query.limit]
     cursor = {"at": page_keys[-1]} if page_keys and (last_key or len(page_keys) < len(keys)) else None
     return ctx.build_page([SpaceOut.of(spaces[key]) for key in page_keys], cursor, query)
@@ -78,10 +80,10 @@ def list_visible_spaces(ctx: Context, platform: Platform, query: ListQuery) -> L
 def _visible_spaces(
     ctx: Context, platform: Platform, open_spaces: Mapping[str, Space], own_space_ids: Sequence[str]
 ) -> dict[str, Space]:
-    """Return the spaces that the caller sees, by sort key: those listed as open, and the private ones of the caller.
+    """Return the open spaces, and the private spaces of which the caller is a member, by sort key.
 
-    `own_space_ids`: the spaces of which they are listed as a member. Both lists come from indexes, which lag, so the
-    current state is read from the table.
+    `open_spaces` holds the spaces that an index lists as open, by sort key. `own_space_ids` are the ids of the spaces
+    of which an index lists the caller as a member. Indexes lag, so the current state is read from the table.
     """
     container_keys, user_id = [platform.item_key, *platform.ancestor_keys.values()], ctx.principal.id
     marker_keys = [revocation_marker_key(key, user_id) for key in container_keys] if own_space_ids else []

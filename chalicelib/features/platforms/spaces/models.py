@@ -1,4 +1,4 @@
-"""Requests and responses of the operations on spaces."""
+"""Request and response models of the space operations."""
 
 from typing import Literal
 
@@ -13,31 +13,31 @@ MAX_POSITION = 999_999_999
 
 
 class SpaceCreate(Input):
-    """A new space."""
+    """A space to create."""
 
-    platform_id: Uuid = Field(description="The platform that contains it. It cannot be changed.")
+    platform_id: Uuid = Field(description="The platform that contains the space. It cannot be changed later.")
     name: Name = Field(examples=["Looms"])
-    slug: Slug | None = Field(None, description="If omitted, it is derived from the name.", examples=[None])
+    slug: Slug | None = Field(None, description="Derived from the name if omitted.", examples=[None])
     description: Text | None = Field(None, examples=["All about weaving."])
     visibility: Visibility = Field("open", description="Only members and admins see a `private` space.")
     position: int | None = Field(
         None,
         ge=0,
         le=MAX_POSITION,
-        description="Position in lists. If omitted, after all other spaces.",
+        description="Position in lists; after all other spaces if omitted.",
         examples=[None],
     )
 
 
 class SpacePatch(Patch):
-    """The fields of a space that can be changed."""
+    """Changes to a space."""
 
     name: Name = Field(examples=["Looms"])
-    slug: Slug = Field(description="The former slug can be reused at once.", examples=["looms"])
+    slug: Slug = Field(description="The former slug becomes available at once.", examples=["looms"])
     description: Text | None = Field(None, examples=["All about weaving."])
     visibility: Visibility = Field("open", examples=["private"])
     position: int | None = Field(
-        None, ge=0, le=MAX_POSITION, description="Null moves it after all other spaces.", examples=[1]
+        None, ge=0, le=MAX_POSITION, description="Null moves the space after all others.", examples=[1]
     )
 
 

@@ -1,4 +1,4 @@
-"""Spaces and their members: create, list, change and delete spaces; join, leave and manage members."""
+"""HTTP operations on spaces and their members."""
 
 from chalicelib.features.platforms.entities import Platform, require_platform_role
 from chalicelib.features.platforms.spaces.entities import Space, SpaceMember, require_space_role
@@ -20,10 +20,10 @@ from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.permissions.scope_areas import ScopeArea
 
 routes = RouteGroup("spaces", scope_areas=(ScopeArea("spaces"),))
-in_platforms = RouteGroup("platforms", routes.operations)
+platform_routes = RouteGroup("platforms", routes.operations)
 
 
-@in_platforms.get(
+@platform_routes.get(
     "/platforms/{platform_id}/spaces",
     access=require_platform_role(Role.MEMBER),
     scope="spaces:read",
@@ -65,7 +65,7 @@ def get_space(_ctx: Context, space: Space) -> SpaceOut:
 
 @routes.patch("/spaces/{space_id}", access=require_space_role(Role.ADMIN), scope="spaces:write", emits="space.updated")
 def update_space(ctx: Context, space: Space, body: SpacePatch) -> SpaceOut:
-    """Update a space. Without a position it becomes the last one."""
+    """Change a space. With `position` = null, it becomes the last one."""
     fields = body.fields() | {"position": _position_or_last(ctx, body.position)}
     return SpaceOut.of(ctx.changes.update(space, **fields))
 
@@ -77,7 +77,7 @@ def update_space(ctx: Context, space: Space, body: SpacePatch) -> SpaceOut:
     emits="space.deleted",
 )
 def delete_space(ctx: Context, space: Space) -> None:
-    """Delete a space with its contents. It disappears at once, and its slug can be reused."""
+    """Delete a space with its contents, effective immediately. Its slug becomes available at once."""
     purge_container(ctx.changes, space)
 
 
@@ -170,5 +170,5 @@ def update_space_member(ctx: Context, space: Space, member: SpaceMember | None, 
     grants_access=True,
 )
 def remove_space_member(ctx: Context, member: SpaceMember) -> None:
-    """Remove a member from a space. A participant of the platform can still take part in an open space."""
+    """Remove a member from a space. A user who takes part in the platform can still take part in an open space."""
     ctx.changes.delete(member)

@@ -1,1 +1,1 @@
-"""The stored records of sites and of their redirects."""
+"""The stored sites, the states of their page trees, and their redirects."""

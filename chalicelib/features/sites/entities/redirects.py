@@ -1,4 +1,4 @@
-"""The stored record of a redirect."""
+"""The stored redirects of a site, and the keys of the items that find them."""
 
 from collections.abc import Mapping
 from hashlib import sha256
@@ -15,9 +15,9 @@ from chalicelib.kernel.storage.unique_values import Unique
 class Redirect(Entity):
     """A redirect of a site.
 
-    A redirect with the origin `page` was created when a page moved. It only makes the former position of the page in
-    the slug index visible: the page `page_id` was at `former_slug` below `former_parent_id`. Its destination is the
-    page's current path, so it has no `to_path`.
+    A redirect with the origin `page` was created when a page moved. It lists a former position of the page, which the
+    slug index resolves: the page `page_id` was at `former_slug` below `former_parent_id`. Its destination is the
+    current path of the page, so it has no `to_path`.
     """
 
     kind, parameter = "site.redirect", "redirect_id"
@@ -29,7 +29,7 @@ class Redirect(Entity):
         "{from_path}",
         error_code="already_exists",
         field="fromPath",
-        advice="Change that one, or delete it first; one that was made for a page that moved can be changed too.",
+        advice="Change the existing redirect, or delete it first. A redirect of a moved page can be changed, too.",
     )
     output_model = RedirectOut
 
@@ -46,12 +46,12 @@ class Redirect(Entity):
 
     @property
     def log_label(self) -> str:
-        """Return the path that is redirected."""
+        """The path that is redirected."""
         return self.from_path
 
     @property
     def derived_items(self) -> tuple[Item, ...]:
-        """Return a copy found by its path and, if it redirects within the site, an item found by its target."""
+        """A copy with a key made of the path and, for a target on the site, an item with a key made of the target."""
         copy = {name: value for name in self._stored_fields if (value := getattr(self, name)) is not None}
         pk, sk = redirect_path_key(self.site_id, self.from_path)
         by_path = {**copy, "pk": pk, "sk": sk}
@@ -60,7 +60,7 @@ class Redirect(Entity):
         return by_path, {"pk": pk, "sk": target_key_prefix(self.to_path) + self.id, "from_path": self.from_path}
 
     def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
-        """Return None if it names the person, because a path without the name would be another path."""
+        """Return None if a path names the person, because a path without the name would be another path."""
         return None if person.appears_in_value([self.from_path, self.to_path or ""]) else {}
 
 

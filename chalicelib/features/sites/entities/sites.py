@@ -1,4 +1,4 @@
-"""The stored records of sites, and of the two trees of their pages: the drafts, and the published pages."""
+"""The stored sites, and the states of the two trees of their pages: the drafts, and the published pages."""
 
 from collections.abc import Mapping
 from dataclasses import field
@@ -29,7 +29,7 @@ TreeName = Literal["D", "L"]
 class Site(Container, LinkTarget):
     """A site of an organization: pages below one host.
 
-    `domain`: the verified domain of its platform, once it is loaded.
+    `domain` is the verified domain of the site's platform, once it is loaded.
     """
 
     kind, parameter, parent_type, scope_area = SITE_KIND, "site_id", Organization, "sites"
@@ -71,7 +71,7 @@ class Site(Container, LinkTarget):
 
     @property
     def is_published(self) -> bool:
-        """Return whether everybody can see its published pages."""
+        """Whether everybody can see the published pages of the site."""
         return self.status == "published"
 
     def is_public_at(self, timestamp: str) -> bool:  # noqa: ARG002 - sites have no schedule
@@ -80,26 +80,27 @@ class Site(Container, LinkTarget):
 
     @property
     def host(self) -> str:
-        """Return its host."""
+        """The host name: the verified domain of the platform or, without one, a host of the service."""
         return self.domain or f"{self.slug}.{sites_domain()}"
 
     @property
     def url(self) -> str:
-        """Return the prefix of its pages' URLs."""
+        """The URL of the site without a path."""
         return f"https://{self.host}"
 
     def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
-        """Return the changes that remove the person from its texts."""
+        """Return the text fields with the person's data redacted."""
         return person.redact_all({name: getattr(self, name) for name in ("name", "description", "robots")})
 
 
 class SiteTree(Entity):
     """The state of one of the two trees of a site.
 
-    `moved`: see `kernel/storage/trees.py`. `home_page_id` is the page at `/`; paths begin below it. In the tree of
-    published pages `home_revision_id` is the revision shown there, and `content_id` changes with everything that the
-    tree shows. `home_since` is when the home page became it. `former_homes` maps page ids to the intervals in which
-    they were the home page.
+    `moved` maps the ids of recently moved pages to the version of the tree (`kernel/storage/trees.py`). `home_page_id`
+    is the page at `/`, and its children have paths of one segment. In the tree of published pages `home_revision_id` is
+    the published revision of that page, and `content_id` changes with every publication. `home_since` is the time since
+    when the page has been the home page. `former_homes` maps page ids to the intervals in which they were the home
+    page.
     """
 
     kind = "site.tree"
@@ -118,7 +119,7 @@ class SiteTree(Entity):
     former_homes: dict[str, list[list[str]]] = field(default_factory=dict)
 
     def fields_with_home(self, page_id: str | None, timestamp: str) -> dict[str, Any]:
-        """Return the fields of the tree with another home page, or none, from a time on."""
+        """Return the changed fields if another page, or none, becomes the home page at `timestamp`."""
         former = {**self.former_homes}
         if self.home_page_id:
             former[self.home_page_id] = compact([*former.get(self.home_page_id, []), [str(self.home_since), timestamp]])
@@ -146,5 +147,5 @@ def sites_domain() -> str:
 
 
 def require_site_role(role: Role | None, *, if_published: bool = False, public_label: str = "") -> RequireRole:
-    """Return the rule that requires a role in the organization of the site named by the path."""
+    """Return the access rule that requires a role at the organization of the site in the path."""
     return RequireRole(Site, role, role_at=Organization, if_published=if_published, public_label=public_label)

@@ -1,4 +1,4 @@
-"""The stored record of a menu."""
+"""The stored menus of a site."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
@@ -14,10 +14,10 @@ MAX_MENUS: Final = 100
 
 
 class Menu(Entity):
-    """A menu of a site. `outline`: its items as they were sent.
+    """A menu of a site. `outline` holds its items as they were sent.
 
-    `ancestor_page_ids` are the ancestors of its pages when the menu was stored, a hint to read their paths at once.
-    `page_paths` maps the ids of existing pages to their published path or None. `with_page_paths` loads it.
+    `ancestor_page_ids` are the ancestors that the linked pages had when the menu was stored. They are a hint that saves
+    a read. `page_paths` maps the ids of existing pages to their published paths or None. `with_page_paths` loads it.
     """
 
     kind, parameter, parameter_pattern = "site.navigation", "navigation_id", MENU_ID_PATTERN
@@ -38,25 +38,25 @@ class Menu(Entity):
 
     @property
     def page_ids(self) -> list[str]:
-        """Return the distinct ids of the pages that it links."""
-        return sorted({part["page_id"] for _, part in walk_items(self.outline, "") if part["page_id"]})
+        """The distinct ids of the pages to which the menu links, sorted."""
+        return sorted({item["page_id"] for _, item in walk_items(self.outline, "") if item["page_id"]})
 
     @property
     def items(self) -> list[dict[str, Any]]:
-        """Return its items with the paths of their pages."""
-        return [*self._show_items(self.outline)]
+        """The items with the current paths of their pages."""
+        return [*self._items_with_paths(self.outline)]
 
     def without_unpublished(self) -> Self:
-        """Return the menu as the public sees it: without unpublished pages, the items below them and empty groups."""
+        """Return the menu for the public, without items of unpublished pages, their children, and empty groups."""
         return self.replace(outline=[*self._published_items(self.outline)])
 
-    def _show_items(self, items: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    def _items_with_paths(self, items: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         for item in items:
             page_id = item["page_id"]
             location = (
                 {"path": self.page_paths.get(page_id), "dangling": page_id not in self.page_paths} if page_id else {}
             )
-            yield {**item, **location, "children": [*self._show_items(item["children"])]}
+            yield {**item, **location, "children": [*self._items_with_paths(item["children"])]}
 
     def _published_items(self, items: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         for item in items:
@@ -66,5 +66,5 @@ class Menu(Entity):
                 yield {**item, "children": children}
 
     def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
-        """Return the changes that remove the person from its name and items."""
+        """Return the name and items with the person's data redacted."""
         return person.redact_all({"name": self.name, "outline": self.outline})

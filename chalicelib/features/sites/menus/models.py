@@ -1,15 +1,15 @@
-"""Requests and responses of the operations on menus."""
+"""Request and response models of the menu operations."""
 
 from typing import Final, Literal
 
 from pydantic import Field
 
-from chalicelib.features.platforms.models.nested_items import NothingBelow
+from chalicelib.features.platforms.models.nested_items import NoChildren
 from chalicelib.kernel.http.fields import ElementId, Link, Name, Uuid
 from chalicelib.kernel.http.models import Input, Output, RecordOutput
 
 MAX_MENU_ITEMS: Final = 200
-"""Items of a menu on all levels."""
+"""Maximum number of items of a menu, on all levels together."""
 
 ItemType = Literal["page", "url", "group"]
 
@@ -20,17 +20,17 @@ class MenuLeafIn(Input):
     id: ElementId = Field(description="Unique within the menu.", examples=["looms"])
     label: Name = Field(examples=["Looms"])
     type: ItemType = Field(examples=["url"])
-    page_id: Uuid | None = Field(None, description="For the type `page`: a page of the site.", examples=[None])
+    page_id: Uuid | None = Field(None, description="The linked page of the site; for type `page`.", examples=[None])
     url: Link | None = Field(
         None,
         examples=["https://example.com/looms"],
-        description="For the type `url`: a web address, a `mailto:` address or a path of the site.",
+        description="For type `url`: a web address, a `mailto:` address or a path of the site.",
     )
-    children: NothingBelow = Field([], examples=[[]])
+    children: NoChildren = Field([], examples=[[]])
     path: str | None = Field(
-        None, exclude=True, description="Accepted as responses contain it, and ignored.", examples=[None]
+        None, exclude=True, description="Ignored, so that responses can be sent back.", examples=[None]
     )
-    dangling: bool = Field(default=False, exclude=True, description="Accepted as responses contain it, and ignored.")
+    dangling: bool = Field(default=False, exclude=True, description="Ignored, so that responses can be sent back.")
 
 
 class MenuBranchIn(MenuLeafIn):
@@ -65,14 +65,14 @@ class MenuItemOut(Output):
     path: str | None = Field(
         None,
         examples=["/looms"],
-        description="Published path of its page. Null for an unpublished page, which only members see.",
+        description="The published path of the page. Null for an unpublished page, which only members see.",
     )
-    dangling: bool = Field(default=False, description="Whether its page is gone.", examples=[False])
+    dangling: bool = Field(default=False, description="Whether the page was deleted.", examples=[False])
     children: list["MenuItemOut"] = Field([], examples=[[]])
 
 
 class MenuSummary(RecordOutput):
-    """A menu as lists show it."""
+    """A menu in a list."""
 
     id: str = Field(description="Id chosen by the caller.", examples=["main"])
     site_id: Uuid

@@ -1,4 +1,4 @@
-"""Menus: list, get and put."""
+"""HTTP operations on the menus of a site."""
 
 from chalicelib.features.sites.entities.sites import Site, require_site_role
 from chalicelib.features.sites.menus.entities import Menu
@@ -32,12 +32,12 @@ def list_navigation_menus(ctx: Context, site: Site, query: ListQuery) -> ListPag
 def get_navigation_menu(ctx: Context, _site: Site, menu: Menu) -> MenuOut:
     """Get a menu with the current paths of its pages.
 
-    The public does not see items of unpublished pages, nor the items below them. Members see them without a path.
+    The public does not see items of unpublished pages, nor their children. Members see them without a path.
     """
     ctx.allow_caching()
-    member = ctx.role is not None
-    shown = with_page_paths(menu, drafts=member, read=ctx.access.prefetched)
-    return MenuOut.of(shown if member else shown.without_unpublished())
+    is_member = ctx.role is not None
+    resolved = with_page_paths(menu, include_drafts=is_member, items=ctx.access.prefetched)
+    return MenuOut.of(resolved if is_member else resolved.without_unpublished())
 
 
 @routes.put(
@@ -48,9 +48,9 @@ def get_navigation_menu(ctx: Context, _site: Site, menu: Menu) -> MenuOut:
     prefetch=menu_prefetch_keys,
 )
 def put_navigation_menu(ctx: Context, site: Site, navigation_id: str, menu: Menu | None, body: MenuPut) -> MenuOut:
-    """Create or replace a menu. A site can have 100. Choose its id yourself, such as `main`.
+    """Create or replace a menu. You choose its id, such as `main`. A site has at most 100 menus.
 
-    Items link to pages of the site, wherever they are published, or to any address. A `group` only contains other
+    Items link to pages of the site, whatever their current paths, or to any address. A `group` only contains other
     items. An item whose page is deleted stays and is `dangling`.
     """
     return MenuOut.of(put_menu(ctx, site, navigation_id, menu, body))

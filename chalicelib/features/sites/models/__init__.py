@@ -1,1 +1,1 @@
-"""Request and response models of sites, intervals of time, and paths of URLs."""
+"""Request and response models of sites and redirects, time intervals, and URL paths."""

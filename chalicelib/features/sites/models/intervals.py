@@ -1,13 +1,13 @@
-"""Intervals of time in ascending order: pairs of a start and an end, which is not part of the interval."""
+"""Time intervals in ascending order. Each is a pair of a start and an end, and does not include its end."""
 
 from collections.abc import Sequence
 from typing import Final
 
 OPEN_END: Final = "~"
-"""End of an interval that continues. It is greater than any timestamp."""
+"""The end of an open interval. It is greater than any timestamp."""
 
 MAX_INTERVALS: Final = 10
-"""Number of intervals that are stored for one fact."""
+"""Maximum number of intervals that `compact` returns, so that stored items stay small."""
 
 Intervals = Sequence[Sequence[str]]
 """Pairs of timestamps."""
@@ -16,12 +16,12 @@ ALWAYS: Final[Intervals] = (("", OPEN_END),)
 
 
 def open_interval(intervals: Intervals, timestamp: str) -> list[list[str]]:
-    """Return the intervals with one that is open, starting at a time unless one is open already."""
+    """Return the intervals with an open one at the end. If none is open yet, it starts at `timestamp`."""
     return [*map(list, intervals)] if is_open(intervals) else [*map(list, intervals), [timestamp, OPEN_END]]
 
 
 def close_intervals(intervals: Intervals, timestamp: str) -> list[list[str]]:
-    """Return the intervals without anything after a time."""
+    """Return the parts of the intervals before `timestamp`."""
     return [[since, min(until, timestamp)] for since, until in intervals if since < timestamp]
 
 
@@ -36,7 +36,7 @@ def last_end(intervals: Intervals) -> str:
 
 
 def compact(intervals: Intervals) -> list[list[str]]:
-    """Return at most `MAX_INTERVALS` intervals. The first ones are joined."""
+    """Return at most `MAX_INTERVALS` sorted intervals. If there are more, the earliest are merged into one."""
     ordered = sorted(map(list, intervals))
     while len(ordered) > MAX_INTERVALS:
         (since, _), (_, until), *ordered = ordered
@@ -46,12 +46,12 @@ def compact(intervals: Intervals) -> list[list[str]]:
 
 def intersect(first: Intervals, second: Intervals) -> Intervals:
     """Return the intersection of two sequences of intervals."""
-    spans = ((max(a, c), min(b, d)) for a, b in first for c, d in second)
-    return tuple(sorted((since, until) for since, until in spans if since < until))
+    overlaps = ((max(a, c), min(b, d)) for a, b in first for c, d in second)
+    return tuple(sorted((since, until) for since, until in overlaps if since < until))
 
 
 def subtract(intervals: Intervals, subtracted: Intervals) -> Intervals:
-    """Return the intervals without those of a second sequence."""
+    """Return the parts of the intervals outside `subtracted`."""
     for since, until in subtracted:
         intervals = intersect(intervals, [("", since), (until, OPEN_END)])
     return intervals

@@ -12,7 +12,7 @@ from chalicelib.features.sites.models.url_paths import decode_path, normalize_pa
 SPLAT: Final = ":splat"
 MAX_SOURCE_BYTES: Final = 1000
 MAX_WILDCARD_SEGMENTS: Final = 10
-"""Segments before a wildcard. All redirects that a path can match are read at once."""
+"""Maximum number of segments before a wildcard. All redirects that a path can match are read at once."""
 
 _UNSAFE: Final = re.compile(r"[\x00-\x20\x7f\\<>\"`{}|^\u0080-\u00a0\u2028\u2029\ufeff\ud800-\udfff]")
 _SAFE: Final = "/:@!$&'()*+,;=-._~%?#[]"
@@ -22,20 +22,20 @@ _SOURCE_ADVICE: Final = "must be a path that begins with one /, such as /old-loo
 
 
 def normalize_source(text: str) -> str:
-    """Return the normalized path of a redirect. Raises ValueError."""
+    """Return the normalized source path of a redirect. Raises ValueError."""
     if not text.startswith("/") or text.startswith("//") or re.search(r"[?#\\]", text):
         raise ValueError(_SOURCE_ADVICE)
     bare, star, rest = text.partition("*")
     path = normalize_path(bare)
-    # A path that changes when it is normalized again, such as an escaped `?`, could not be sent back as it is shown.
+    # A path that changes when it is normalized again, such as an escaped `?`, could not be sent back unchanged.
     if path is None or path != normalize_path(path) or rest or (star and not bare.endswith("/")) or "*" in path:
         raise ValueError(_SOURCE_ADVICE)
-    whole = f"{path.rstrip('/')}/*" if star else path
-    if len(whole.encode()) > MAX_SOURCE_BYTES:
+    source = f"{path.rstrip('/')}/*" if star else path
+    if len(source.encode()) > MAX_SOURCE_BYTES:
         raise ValueError(f"must have {MAX_SOURCE_BYTES} bytes or fewer in UTF-8")
-    if star and whole.count("/") > MAX_WILDCARD_SEGMENTS + 1:
+    if star and source.count("/") > MAX_WILDCARD_SEGMENTS + 1:
         raise ValueError(f"must have {MAX_WILDCARD_SEGMENTS} segments or fewer before the *")
-    return whole
+    return source
 
 
 def validate_target(text: str) -> str:
@@ -54,16 +54,16 @@ def validate_target(text: str) -> str:
 
 
 def _stays_on_site(path: str) -> bool:
-    """Return whether browsers, and servers that decode it first, treat it as a path of the same host."""
+    """Return whether browsers, and servers that decode paths first, treat a path as one of the same host."""
     url = Url(f"https://{_ANY_HOST}{path}")
-    # The unmodified path counts, too: a library may reduce `//host/../..` to `/`, while browsers go to the host.
-    readings = [unicodedata.normalize("NFKC", decode_path(each)) for each in (path, url.path or "/")]
-    is_same_host = url.host == _ANY_HOST and not any(each.startswith("//") or "\\" in each for each in readings)
+    # The unmodified path is checked, too. A library may reduce `//host/../..` to `/`, while browsers go to the host.
+    decoded_paths = [unicodedata.normalize("NFKC", decode_path(each)) for each in (path, url.path or "/")]
+    is_same_host = url.host == _ANY_HOST and not any(each.startswith("//") or "\\" in each for each in decoded_paths)
     return is_same_host and normalize_path(path) is not None
 
 
 def _is_web_address(text: str) -> bool:
-    """Return whether it is a web address whose host readers can recognize, without credentials."""
+    """Return whether a text is a web address without credentials and without a wildcard in its host."""
     url, host = Url(text), urlsplit(text).netloc
     return url.scheme in ("http", "https") and bool(host) and not ("@" in host or SPLAT in host)
 
@@ -76,13 +76,13 @@ def is_site_path(to_path: str) -> bool:
 def expand_splat(to_path: str, splat: str) -> str:
     """Return a target with `:splat` replaced by the part of the path that matched the wildcard.
 
-    A visitor's path cannot change the target's host. A result that would leave the site becomes its home page.
+    The host of the target never depends on the visitor's path. A path that would leave the site becomes `/`.
     """
-    filled = to_path.replace(SPLAT, quote(splat, safe="/-._~"))
-    return filled if not is_site_path(to_path) or _stays_on_site(filled) else "/"
+    expanded = to_path.replace(SPLAT, quote(splat, safe="/-._~"))
+    return expanded if not is_site_path(to_path) or _stays_on_site(expanded) else "/"
 
 
 def to_location(to_path: str) -> str:
     """Return a target as a `Location` value: ASCII only (RFC 3986), with the IDNA form of the host."""
-    named = is_site_path(to_path) or urlsplit(to_path).netloc.isascii()
-    return quote(to_path if named else str(Url(to_path)), safe=_SAFE)
+    has_ascii_host = is_site_path(to_path) or urlsplit(to_path).netloc.isascii()
+    return quote(to_path if has_ascii_host else str(Url(to_path)), safe=_SAFE)

@@ -1,4 +1,4 @@
-"""Requests and responses of the operations on redirects."""
+"""Request and response models of the redirect operations."""
 
 from typing import Annotated, Literal
 
@@ -16,7 +16,7 @@ ToPath = Annotated[str, StringConstraints(min_length=1, max_length=2000), AfterV
 
 
 class RedirectCreate(Input):
-    """A new redirect."""
+    """A redirect to create."""
 
     from_path: FromPath = Field(
         description="A path of the site. `/a/*` matches everything below `/a`. Case is ignored.",
@@ -32,7 +32,7 @@ class RedirectCreate(Input):
 
 
 class RedirectPatch(Patch):
-    """The fields of a redirect that can be changed. A redirect of a moved page becomes a manual one."""
+    """Changes to a redirect. A redirect of a moved page becomes a manual one."""
 
     from_path: FromPath = Field(examples=["/old-looms"])
     to_path: ToPath = Field("/", examples=["/looms"])
@@ -46,12 +46,12 @@ class RedirectOut(RecordOutput):
     site_id: Uuid
     from_path: str = Field(examples=["/old-looms"])
     to_path: str | None = Field(
-        description="Destination. For a page that moved, its current path; null while the page is not published.",
+        description="The target; for a moved page its current path, or null while the page is not published.",
         examples=["/looms"],
     )
     status_code: StatusCode = Field(examples=[301])
     enabled: bool = Field(examples=[True])
     origin: Origin = Field(
-        description="`page`: a page was at this path, and the path and those below it redirect to the moved pages.",
+        description="`page` if a page was at this path: the path, and the paths below it, redirect to the moved pages.",
         examples=["manual"],
     )

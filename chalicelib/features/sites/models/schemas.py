@@ -1,4 +1,4 @@
-"""Requests and responses of the operations on sites."""
+"""Request and response models of the site operations."""
 
 import re
 from collections.abc import Mapping
@@ -42,10 +42,10 @@ class RobotsIn(Input):
 
 
 class SiteCreate(Input):
-    """A new site."""
+    """A site to create."""
 
     name: Name = Field(examples=["Analytical Engines"])
-    slug: Slug | None = Field(None, description="If omitted, it is derived from the name.", examples=[None])
+    slug: Slug | None = Field(None, description="Derived from the name if omitted.", examples=[None])
     description: Text | None = Field(None, examples=["All about the engines."])
     default_locale: Locale = Field("en", description="Language of its pages (BCP 47).", examples=["en"])
     platform_id: Uuid | None = Field(
@@ -57,18 +57,18 @@ class SiteCreate(Input):
 
 
 class SitePatch(Patch):
-    """The fields of a site that can be changed."""
+    """Changes to a site."""
 
     name: Name = Field(examples=["Analytical Engines"])
     slug: Slug = Field(
-        description="It is part of the host. The former host redirects for 90 days.",
+        description="The slug is part of the host. The former host redirects for 90 days.",
         examples=["engines"],
     )
     description: Text | None = Field(None, examples=["All about the engines."])
     default_locale: Locale = Field("en", examples=["en"])
     platform_id: Uuid | None = Field(None, examples=[None])
     robots: RobotsIn = Field(default_factory=lambda: RobotsIn(disallow=[], extra=None))
-    status: SiteStatus = Field("draft", description="`published` shows it to everybody.", examples=["published"])
+    status: SiteStatus = Field("draft", description="`published` shows the site to everybody.", examples=["published"])
 
 
 class RobotsOut(Output):
@@ -94,10 +94,10 @@ class SiteOut(RecordOutput):
     robots: RobotsOut
     status: SiteStatus = Field(examples=["draft"])
     published_at: Timestamp | None = Field(
-        description="Since when it is published. Null while it is a draft.", examples=[None]
+        description="When the site was published. Null while it is a draft.", examples=[None]
     )
     host: str = Field(
-        description="Host: the verified custom domain of its platform or, without one, a host of the service.",
+        description="The verified custom domain of the platform or, without one, a host of the service.",
         examples=["engines.sites.atrium.localhost"],
     )
     home_page_id: Uuid | None = Field(description="The page at `/`. Null if there is none.")

@@ -12,7 +12,7 @@ _UNSAFE: Final = re.compile(r"[\x00-\x1f\x7f\\\ud800-\udfff]")
 
 
 def normalize_path(path: str) -> str | None:
-    """Return a path in the form in which paths are compared: clean, in lower case. Return None if it is invalid."""
+    """Return a clean path in lower case, the form in which paths are compared; None if the path is invalid."""
     clean = clean_path(path)
     return clean and lower(clean)
 
@@ -23,9 +23,9 @@ def decode_path(path: str) -> str:
 
 
 def clean_path(path: str) -> str | None:
-    """Return a path decoded, with single slashes and without a trailing one, in its own case; None if it is invalid.
+    """Return a path decoded, with single slashes and without a trailing one; None if the path is invalid.
 
-    Its query and fragment are removed. The segments `.` and `..` are resolved as in browsers.
+    The case stays. The query and fragment are removed. The segments `.` and `..` are resolved as in browsers.
     """
     plain = unicodedata.normalize("NFC", decode_path(path))
     if _UNSAFE.search(plain):

@@ -1,4 +1,4 @@
-"""Pages and their revisions: create, list, get, update, publish, restore and delete."""
+"""HTTP operations on pages and their revisions."""
 
 from chalicelib.features.sites.entities.sites import Site, require_site_role, tree_state_keys
 from chalicelib.features.sites.pages.entities.pages import SCHEDULE_TASK, Content, Page, Revision, page_status
@@ -33,21 +33,21 @@ _REVISION = "/sites/{site_id}/pages/{page_id}/revisions/{revision_id}"
 
 
 def tree_prefetch_keys(request: Request) -> list[ItemKey]:
-    """Return the item keys of both trees' states of the site in the path."""
+    """Return the item keys of both trees' states of the site in the path, for prefetching."""
     return tree_state_keys(request.parameters["site_id"])
 
 
 def revision_prefetch_keys(request: Request) -> list[ItemKey]:
-    """Return the item keys of both trees' states and of the content of the revision in the path."""
-    names = {"page_id": request.parameters["page_id"], "id": request.parameters["revision_id"]}
-    return [*tree_prefetch_keys(request), Content.make_item_key(**names)]
+    """Return the item keys of both trees' states and of the content of the revision in the path, for prefetching."""
+    ids = {"page_id": request.parameters["page_id"], "id": request.parameters["revision_id"]}
+    return [*tree_prefetch_keys(request), Content.make_item_key(**ids)]
 
 
 def publication_prefetch_keys(request: Request) -> list[ItemKey]:
-    """Return the item keys of both trees' states and of the revision in the body."""
+    """Return the item keys of both trees' states and of the revision in the body, for prefetching."""
     revision_id = request.unvalidated_body.get("revisionId")
-    names = {"page_id": request.parameters["page_id"], "id": ascii_lower(str(revision_id))}
-    return [*tree_prefetch_keys(request), *([Revision.make_item_key(**names)] if isinstance(revision_id, str) else [])]
+    ids = {"page_id": request.parameters["page_id"], "id": ascii_lower(str(revision_id))}
+    return [*tree_prefetch_keys(request), *([Revision.make_item_key(**ids)] if isinstance(revision_id, str) else [])]
 
 
 @routes.get(
@@ -60,7 +60,7 @@ def publication_prefetch_keys(request: Request) -> list[ItemKey]:
 def list_pages(ctx: Context, site: Site, query: PagesQuery) -> PageOfList[PageSummary]:
     """List the pages of a site with their drafts, in order of creation or, with `q`, by title.
 
-    With several filters a page of the list may be short.
+    A page of the list may be short if several filters are given.
     """
     return find_pages(ctx, site.id, query)
 
@@ -99,7 +99,7 @@ def get_page(_ctx: Context, _site: Site, page: Page) -> PageOut:
     prefetch=page_changes.page_prefetch_keys,
 )
 def update_page(ctx: Context, site: Site, page: EditablePage, body: PagePatch) -> PageOut:
-    """Update the draft of a page. The changes are not public until they are published.
+    """Change the draft of a page. The changes are not public until they are published.
 
     An `unpublishAt` in the past unpublishes the page at once. A `publishAt` in the past publishes the draft within
     seconds.
@@ -129,7 +129,7 @@ def update_page(ctx: Context, site: Site, page: EditablePage, body: PagePatch) -
     prefetch=tree_prefetch_keys,
 )
 def delete_page(ctx: Context, site: Site, page: EditablePage, query: DeleteQuery) -> None:
-    """Delete a page with its revisions and, with `cascade`, all pages below it. They disappear at once."""
+    """Delete a page with its revisions and, with `cascade`, its descendants. They disappear at once."""
     page_changes.delete_page(ctx, site, page, cascade=query.strategy == "cascade")
 
 
@@ -186,8 +186,8 @@ def get_page_revision(_ctx: Context, _site: Site, _page: Page, revision: Revisio
 def restore_page_revision(ctx: Context, site: Site, page: EditablePage, revision: Revision) -> PageOut:
     """Restore a revision of a page as its draft. The published revision does not change.
 
-    It creates a new revision, so nothing is lost. If another page has the revision's path by now, the page stays at its
-    path.
+    It creates a new revision, so nothing is lost. If another page has the path of the revision by now, the page keeps
+    its path.
     """
     return PageOut.of(page_changes.restore_revision(ctx, site, page, revision))
 

@@ -37,7 +37,7 @@ _BATCH_SIZE: Final = 25
 _MIN_SERVER_ERROR: Final = 500
 _PASS_COUNT: Final = 2
 _PAUSE_SECONDS: Final = 60
-"""Time between passes. It is longer than an index lags."""
+"""Time between passes. It is longer than indexes usually lag."""
 
 
 @task(SCHEDULE_TASK, emits={"page.published": Page, "page.unpublished": Page})
@@ -67,10 +67,10 @@ def run_schedule(message: dict[str, Any]) -> None:
         add_fields(page=f"not published yet: {problem.code}")
 
 
-def _apply_schedule(publishing: PagePublisher, page: Page) -> tuple[str, Page]:
+def _apply_schedule(publisher: PagePublisher, page: Page) -> tuple[str, Page]:
     if page.scheduled_task and page.scheduled_task.at == page.publish_at:
-        return "page.published", publishing.publish(page, since=page.publish_at)
-    return "page.unpublished", publishing.unpublish()
+        return "page.published", publisher.publish(page, since=page.publish_at)
+    return "page.unpublished", publisher.unpublish()
 
 
 def _cleared_schedule_fields(page: Page, timestamp: str) -> dict[str, Any]:
@@ -83,16 +83,16 @@ def _cleared_schedule_fields(page: Page, timestamp: str) -> dict[str, Any]:
 def render_content(message: dict[str, Any]) -> None:
     """Render the content of a revision that the current renderer has not rendered yet.
 
-    A request that needs the rendering enqueues this task, and renders for itself meanwhile. Content that changes
-    concurrently is rendered with that change, or by a later request.
+    A request that needs the rendering enqueues this task, and renders the content itself meanwhile. If the content
+    changes concurrently, that change stores a rendering, or a later request enqueues the task again.
     """
     content = tasks.load_record(Content, message)
     if content is None:
         return
     ids = {"page_id": content.page_id, "id": content.id}
     items = table.get_all([StoredRendering.make_item_key(**ids), Revision.make_item_key(**ids)])
-    rendered, revision = (items.get(kind.make_item_key(**ids)) for kind in (StoredRendering, Revision))
-    if revision is None or (rendered and StoredRendering.from_item(rendered).is_current):
+    rendering, revision = (items.get(record_type.make_item_key(**ids)) for record_type in (StoredRendering, Revision))
+    if revision is None or (rendering and StoredRendering.from_item(rendering).is_current):
         return
     changes = UnitOfWork(now())
     if content.repeats_title is None:
@@ -126,9 +126,9 @@ def run_page_removal(message: dict[str, Any]) -> None:
 
 
 def _remove_descendants(site_id: str, page_id: str, deadline: float) -> bool:
-    """Remove the records of a deleted page and the pages below it, the lowest first; False if time is up.
+    """Remove the records of a deleted page, and its descendants from the bottom up. Return False if time is up.
 
-    In this order an interrupted run leaves nothing that cannot be found from above.
+    In this order an interrupted run leaves no page that cannot be found from its parent.
     """
     while table.delete_batch(f"R#{page_id}"):
         pass
@@ -147,7 +147,7 @@ def _remove_descendants(site_id: str, page_id: str, deadline: float) -> bool:
 
 
 def _unpublish_descendants(site_id: str, page_id: str, deadline: float) -> bool:
-    """Unpublish pages published below a deleted page whose drafts are elsewhere; False if the deadline has passed."""
+    """Unpublish the pages that are only published below a deleted page. Return False if time is up."""
     for item in _iter_current(Page.by_published_parent.partition(site_id=site_id, published_parent_id=page_id)):
         if time.monotonic() > deadline:
             return False
@@ -158,7 +158,7 @@ def _unpublish_descendants(site_id: str, page_id: str, deadline: float) -> bool:
 
 
 def _iter_current(partition: Partition) -> Iterator[Item]:
-    """Yield the listed items that still belong to the list. Pages that have moved away must not be removed."""
+    """Yield the current items of an index partition. Pages that have moved away must not be removed."""
     for items in table.iter_pages(partition):
         yield from table.read_current(items, partition)
 
@@ -172,7 +172,7 @@ def _remove_redirects(items: list[Item]) -> None:
 
 
 def _remove_page(site_id: str, page_id: str) -> None:
-    """Remove a page whose parent is gone."""
+    """Remove a page whose parent is deleted."""
     loaded = _load_page(site_id, page_id)
     if loaded:
         page, trees = loaded
@@ -183,22 +183,22 @@ def _remove_page(site_id: str, page_id: str) -> None:
 
 
 def _unpublish_orphan(site_id: str, page_id: str) -> None:
-    """Unpublish a page whose published parent is gone. The ancestors of its draft may be gone, too."""
+    """Unpublish a page whose published parent is deleted. The ancestors of its draft may be deleted, too."""
     loaded = _load_page(site_id, page_id)
     if loaded is None or loaded[0].published_tree_version is None:
         return
     page, trees = loaded
-    shown = page.hydrate(trees.read)
-    trees.changes.update(shown or page, **unpublish_orphan(trees, page))
+    hydrated_page = page.hydrate(trees.items)
+    trees.changes.update(hydrated_page or page, **unpublish_orphan(trees, page))
     trees.write()
-    if shown and page.published_revision_id:
+    if hydrated_page and page.published_revision_id:
         outbox.commit(trees.changes, "page.unpublished", Origin.system(PageRemoval.task))
     else:
         trees.changes.commit()
 
 
 def _load_page(site_id: str, page_id: str) -> tuple[Page, SiteTreesUnitOfWork] | None:
-    """Return a page and the trees of its site for a transaction, or None if the page or the site is gone."""
+    """Return a page and a unit of work for the trees of its site, or None if the page or the site is deleted."""
     key = Page.make_item_key(site_id=site_id, id=page_id)
     items = table.get_all([key, *tree_state_keys(site_id)])
     is_complete = len(items) > len(tree_state_keys(site_id))

@@ -43,7 +43,7 @@ _NO_STORE: Final = "private, no-store"
 
 
 def preview_prefetch_keys(request: Request) -> list[ItemKey]:
-    """Return the item keys of the page and revision in the path and query, and of both trees' states."""
+    """Return the keys of the page in the path, the revision in the query and both trees' states, for prefetching."""
     parameters, revision_ids = request.parameters, request.query.get("revisionId", [])
     revision = revision_keys(parameters["page_id"], ascii_lower(revision_ids[-1].strip())) if revision_ids else []
     return [
@@ -65,11 +65,11 @@ def preview_page(
 ) -> PreviewOut | Annotated[RawResponse, "text/html"]:
     """Preview a page as JSON or HTML, and get a link that shows this preview to others.
 
-    The link ends at its expiry, with the issuer's membership, and when the page's `revokePreviews` is set. A link valid
-    for more than a day stops working while its issuer is not an editor.
+    The link is valid until it expires, its issuer leaves the organization, or `revokePreviews` of the page is set. A
+    link that is valid for more than a day works only while its issuer is an editor.
     """
     _reject_long_validity(ctx, query.expires_in)
-    shown = (
+    previewed_page = (
         page
         if query.revision_id in (None, page.draft_revision_id)
         else page_at_revision(page, _find_revision(ctx, page, query.revision_id), ctx.access.prefetched)
@@ -79,7 +79,7 @@ def preview_page(
     claim = PreviewClaim(
         site.id, page.id, revision_id, str(ctx.principal.id), _membership_id(ctx), expires_ms, page.preview_epoch
     )
-    return _build_response(ctx, site, shown, claim)
+    return _build_response(ctx, site, previewed_page, claim)
 
 
 @routes.get(
@@ -104,10 +104,10 @@ def _build_response(ctx: Context, site: Site, page: Page, claim: PreviewClaim) -
     ctx.headers |= {"Cache-Control": _NO_STORE, "X-Robots-Tag": "noindex", "Vary": VARY_BY_ACCEPT}
     if wants_html(ctx.request):
         return render_page(ctx, site, page, claim.revision_id, preview=True)
-    shown, token = PageOut.of(page), claim.to_token()
+    page_output, token = PageOut.of(page), claim.to_token()
     return PreviewOut(
-        page=shown,
-        blocks=shown.blocks,
+        page=page_output,
+        blocks=page_output.blocks,
         token=token,
         expires_at=timestamp(claim.expires_ms),
         preview_url=f"{settings().public_url}/sites/{site.id}/pages/{page.id}/preview-public?token={token}",

@@ -1,4 +1,4 @@
-"""Redirects: list, create, get, update and delete."""
+"""HTTP operations on the redirects of a site."""
 
 from chalicelib.features.sites.entities.redirects import Redirect
 from chalicelib.features.sites.entities.sites import Site, require_site_role
@@ -40,7 +40,7 @@ def create_redirect(ctx: Context, site: Site, body: RedirectCreate) -> RedirectO
     """Create a redirect of one path or, with `/*` at the end, of all paths below; the longest match wins.
 
     A redirect of a path takes precedence over a page at the path. A wildcard redirect comes after pages and former
-    pages. A redirect is rejected if visitors would return to where they were, or would follow more than five redirects.
+    paths of pages. A redirect is rejected if it would be part of a loop, or of a chain of more than five redirects.
     """
     return RedirectOut.of(add_redirect(ctx, site, body.fields()))
 
@@ -59,7 +59,7 @@ def get_redirect(_ctx: Context, _site: Site, redirect: ResolvedRedirect) -> Redi
     prefetch=target_prefetch_keys,
 )
 def update_redirect(ctx: Context, site: Site, redirect: ResolvedRedirect, body: RedirectPatch) -> RedirectOut:
-    """Update a redirect. A disabled redirect has no effect.
+    """Change a redirect. A disabled redirect has no effect.
 
     A redirect of a moved page becomes a manual one: it has a fixed target and no longer follows the page.
     """
@@ -68,7 +68,7 @@ def update_redirect(ctx: Context, site: Site, redirect: ResolvedRedirect, body: 
 
 @routes.delete(_REDIRECT, access=require_site_role(Role.EDITOR), scope="sites:write", emits="site.redirect.deleted")
 def delete_redirect(ctx: Context, _site: Site, redirect: ResolvedRedirect) -> None:
-    """Delete a redirect. Deleting that of a moved page also ends the redirects of the former paths below it."""
+    """Delete a redirect. Deleting one of a moved page also removes the redirects of the former paths below it."""
     if redirect.origin == "page":
         detach_from_page(ctx, redirect)
     ctx.changes.delete(redirect)

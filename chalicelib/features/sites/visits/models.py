@@ -1,4 +1,4 @@
-"""Requests and responses of visits."""
+"""Request and response models of the visit operations."""
 
 from typing import Annotated, Literal
 
@@ -10,19 +10,19 @@ from chalicelib.kernel.http.models import Output, Query
 
 
 class ResolveQuery(Query):
-    """The host and path that somebody visits."""
+    """The host and path of a visit."""
 
     host: Annotated[str, StringConstraints(max_length=1000)] = Field(
-        description="Host of the request, with or without a port.", examples=["engines.sites.atrium.localhost"]
+        description="The host of the visit, with or without a port.", examples=["engines.sites.atrium.localhost"]
     )
     path: UrlPath = Field("/", examples=["/looms"])
 
 
 class SitemapQuery(Query):
-    """Which part of a sitemap."""
+    """The part of a sitemap to return."""
 
     page: int | None = Field(
-        None, ge=1, description="Number of a part. If omitted, the sitemap or the index of its parts.", examples=[None]
+        None, ge=1, description="Number of a part; the sitemap, or the index of its parts, if omitted.", examples=[None]
     )
 
 
@@ -40,5 +40,5 @@ class VisitOut(Output):
 
     site: SiteOut
     match: Literal["page", "redirect", "none"] = Field(examples=["page"])
-    page: PageOut | None = Field(description="With `match` = `page`: the published page.")
-    redirect: RedirectedOut | None = Field(description="With `match` = `redirect`: its destination.")
+    page: PageOut | None = Field(description="The published page if `match` is `page`, else null.")
+    redirect: RedirectedOut | None = Field(description="The redirect if `match` is `redirect`, else null.")

@@ -1,4 +1,4 @@
-"""Visits: the page at a path, the home page, the content at a host and path, robots.txt and the sitemap."""
+"""HTTP operations for visitors: the content at a host and path, pages, the home page, robots.txt and the sitemap."""
 
 from typing import Annotated, Final
 from urllib.parse import urlencode
@@ -13,7 +13,7 @@ from chalicelib.features.sites.pages.logic.page_queries import (
     load_draft,
     load_published,
     path_prefetch_keys,
-    show_public,
+    public_page_output,
 )
 from chalicelib.features.sites.pages.models.schemas import DraftQuery, PageOut, PathQuery
 from chalicelib.features.sites.redirects.logic.resolution import RedirectTarget, resolution_prefetch_keys, resolve
@@ -41,7 +41,7 @@ _CACHE_FIVE_MINUTES: Final = {"Cache-Control": "public, max-age=300"}
 
 
 def path_and_draft_prefetch_keys(request: Request) -> list[ItemKey]:
-    """Return the item keys that resolve the path in the query, among published pages and drafts."""
+    """Return the item keys that resolve the path in the query among pages and drafts, for prefetching."""
     site_id, path = request.parameters["site_id"], normalize_path(request.query.get("path", [_HOME])[-1])
     if path is None:
         return []
@@ -50,7 +50,7 @@ def path_and_draft_prefetch_keys(request: Request) -> list[ItemKey]:
 
 
 def home_prefetch_keys(request: Request) -> list[ItemKey]:
-    """Return the item keys that find the home pages."""
+    """Return the item keys that find the published home page and the home page of the drafts, for prefetching."""
     site_id = request.parameters["site_id"]
     return [*path_prefetch_keys(site_id, _HOME), *path_prefetch_keys(site_id, _HOME, draft=True)]
 
@@ -66,8 +66,8 @@ def home_prefetch_keys(request: Request) -> list[ItemKey]:
 def resolve_site(ctx: Context, query: ResolveQuery) -> VisitOut:
     """Find the content at a host and path: a page of the site, a redirect, or nothing.
 
-    Hosts are compared ignoring case, port and a trailing dot. Another spelling of a page's path redirects to it. A host
-    without a published site is `not_found`.
+    Hosts are compared ignoring case, port and a trailing dot. Another spelling of a page's path redirects to the path.
+    A host without a published site is `not_found`.
     """
     visit = resolve_visit(query.host, query.path, dict(ctx.access.prefetched))
     if visit is None:
@@ -87,14 +87,15 @@ def get_page_by_path(
 ) -> PageResponse | Annotated[Redirect, 301, 302, 307, 308]:
     """Get the published page at a path, as JSON or HTML.
 
-    With `draft`, members get the draft at a path of the drafts. Redirects and former paths of pages redirect.
+    With `draft`, members get the draft at a path of the drafts. Redirects and former paths of pages are answered by a
+    redirect.
     """
-    path, read = normalize_path(query.path), dict(ctx.access.prefetched)
+    path, items = normalize_path(query.path), dict(ctx.access.prefetched)
     if path is None:
         raise not_found()
     if query.draft and ctx.role is not None:
-        return _draft_response(ctx, site, find_by_path(site.id, path, read, draft=True))
-    resolved = resolve(site.id, path, read, clean_path(query.path))
+        return _draft_response(ctx, site, find_by_path(site.id, path, items, draft=True))
+    resolved = resolve(site.id, path, items, clean_path(query.path))
     if isinstance(resolved, RedirectTarget):
         return _redirect_response(ctx, site, resolved)
     return _published_response(ctx, site, resolved)
@@ -109,10 +110,10 @@ def get_page_by_path(
 )
 def get_home_page(ctx: Context, site: Site, query: DraftQuery) -> PageResponse:
     """Get the published page at `/`, as JSON or HTML. With `draft`, members get its draft."""
-    read = dict(ctx.access.prefetched)
+    items = dict(ctx.access.prefetched)
     if query.draft and ctx.role is not None:
-        return _draft_response(ctx, site, find_by_path(site.id, _HOME, read, draft=True))
-    return _published_response(ctx, site, find_by_path(site.id, _HOME, read))
+        return _draft_response(ctx, site, find_by_path(site.id, _HOME, items, draft=True))
+    return _published_response(ctx, site, find_by_path(site.id, _HOME, items))
 
 
 @routes.get(
@@ -134,8 +135,8 @@ def get_robots_txt(ctx: Context, site: Site) -> Annotated[RawResponse, "text/pla
 def get_sitemap(ctx: Context, site: Site, query: SitemapQuery) -> Annotated[RawResponse, "application/xml"]:
     """Get the sitemap of a published site: its indexable pages and their last publication.
 
-    With more than 10,000 pages it is the index of the parts that `page` numbers. Pages with `noindex`, or with another
-    canonical URL, are omitted.
+    With more than 10,000 pages it is an index of parts, and `page` selects a part. Pages with `noindex` or with another
+    canonical URL are omitted.
     """
     (site_with_domain,) = with_domains(ctx, [site])
     text = load_or_build_sitemap(site_with_domain, query.page, ctx.access.prefetched) if site.is_published else None
@@ -152,7 +153,7 @@ def _published_response(ctx: Context, site: Site, location: PageLocation | None)
     ctx.allow_caching(by=VARY_BY_ACCEPT)
     if as_html:
         return render_page(ctx, site, page, location.revision_id)
-    return PageOut.of(page) if ctx.role is not None else show_public(page)
+    return PageOut.of(page) if ctx.role is not None else public_page_output(page)
 
 
 def _draft_response(ctx: Context, site: Site, location: PageLocation | None) -> PageResponse:

@@ -45,12 +45,12 @@ def query_dns(domain: str) -> DnsObservation:
         ipv4, ipv6 = (threads.submit(_query, domain, record_type) for record_type in _ADDRESS_TYPES)
         target = verification.cname_target()
         target_ipv4, target_ipv6 = (threads.submit(_query, target, record_type) for record_type in _ADDRESS_TYPES)
-    addresses = _merge(ipv4.result(), ipv6.result())
-    target_addresses = _merge(target_ipv4.result(), target_ipv6.result())
+    addresses = _merge_answers(ipv4.result(), ipv6.result())
+    target_addresses = _merge_answers(target_ipv4.result(), target_ipv6.result())
     return DnsObservation(proof.result(), chain.result(), addresses, target_addresses)
 
 
-def _merge(first: DnsAnswer, second: DnsAnswer) -> DnsAnswer:
+def _merge_answers(first: DnsAnswer, second: DnsAnswer) -> DnsAnswer:
     return DnsAnswer((*first.values, *second.values), first.error or second.error)
 
 

@@ -25,7 +25,7 @@ _CHALLENGE_LABEL: Final = "_atrium-challenge"
 _MIN_WAIT_SECONDS: Final = 60
 _MAX_WAIT_SECONDS: Final = 3_600
 _WAIT_TO_AGE_RATIO: Final = 1 / 6
-"""Wait before the next check of a pending domain, as a share of its pending time: short at first, then hourly."""
+"""Ratio of the wait before the next check to the time that a domain has been pending: short at first, then hourly."""
 
 _DAY_SECONDS: Final = 86_400
 _MAX_JITTER_RATIO: Final = 0.1
@@ -106,7 +106,7 @@ def required_records(domain: str, proof: str) -> list[DnsRecord]:
     """Return the DNS records that a domain needs, none of them observed yet."""
     apex = registrable_domain(domain) or domain
 
-    def record(purpose: str, record_type: str, name: str, expected: str) -> DnsRecord:
+    def build_record(purpose: str, record_type: str, name: str, expected: str) -> DnsRecord:
         return {
             "purpose": purpose,
             "type": record_type,
@@ -117,9 +117,9 @@ def required_records(domain: str, proof: str) -> list[DnsRecord]:
             "ok": False,
         }
 
-    ownership = record("ownership", "TXT", challenge_name(domain), f"atrium-verify={proof}")
+    ownership = build_record("ownership", "TXT", challenge_name(domain), f"atrium-verify={proof}")
     routes = _apex_routes() if domain == apex else [("CNAME", cname_target())]
-    return [ownership, *(record("routing", record_type, domain, expected) for record_type, expected in routes)]
+    return [ownership, *(build_record("routing", record_type, domain, expected) for record_type, expected in routes)]
 
 
 def _apex_routes() -> list[tuple[str, str]]:
@@ -146,8 +146,8 @@ def evaluate(custom_domain: CustomDomain, observation: DnsObservation) -> Verdic
     for record in records:
         is_ok = is_proven if record["purpose"] == "ownership" else is_routed
         if is_ok is None:
-            last = previous.get((record["type"], record["expected"]), record)
-            record |= {"observed": last["observed"], "ok": last["ok"]}
+            last_record = previous.get((record["type"], record["expected"]), record)
+            record |= {"observed": last_record["observed"], "ok": last_record["ok"]}
         else:
             record |= {"observed": [*_observed_values(record["type"], observation, is_ok=is_ok)], "ok": is_ok}
     return Verdict(records, ownership_error or routing_error, is_proven)
@@ -170,7 +170,7 @@ def _check_routing(
     """Return whether DNS directs visitors to the service, None if DNS did not answer, and the error.
 
     A subdomain may use a CNAME. Any domain may have addresses, if all of them belong to the service. An apex can't have
-    a CNAME (RFC 1034, section 3.6.2): one that exists nevertheless works with some resolvers only.
+    a CNAME (RFC 1034, section 3.6.2). If it has one nevertheless, that works with some resolvers only.
     """
     is_apex = registrable_domain(custom_domain.domain or "") == custom_domain.domain
     if not is_apex and cname_target() in observation.cname_chain.values:
@@ -203,7 +203,7 @@ def _observed_values(record_type: str, observation: DnsObservation, *, is_ok: bo
 
 
 def reset_verification(custom_domain: CustomDomain, timestamp: str) -> CustomDomain:
-    """Return a domain to verify on request. A failed, lapsed or overdue domain becomes pending again."""
+    """Return a domain as a request to verify it finds it. A failed, lapsed or overdue domain becomes pending again."""
     if custom_domain.status in ("failed", "lapsed") or _is_overdue(custom_domain, timestamp):
         return custom_domain.replace(status="pending", pending_since=timestamp, missing_since=None)
     return custom_domain
@@ -217,9 +217,11 @@ def fields_after_check(
     `is_taken` tells whether another platform has verified the domain. `jitter` is between -1 and 1.
     """
     if custom_domain.status == "pending":
-        status_fields = _pending_changes(custom_domain, timestamp, is_good=verdict.error is None and not is_taken)
+        status_fields = _pending_domain_fields(
+            custom_domain, timestamp, has_passed=verdict.error is None and not is_taken
+        )
     else:
-        status_fields = _verified_changes(custom_domain, timestamp, verdict.is_owned)
+        status_fields = _verified_domain_fields(custom_domain, timestamp, verdict.is_owned)
     updated = custom_domain.replace(**status_fields)
     return {
         "status": updated.status,
@@ -233,13 +235,13 @@ def fields_after_check(
     }
 
 
-def _pending_changes(custom_domain: CustomDomain, timestamp: str, *, is_good: bool) -> dict[str, Any]:
-    if is_good:
+def _pending_domain_fields(custom_domain: CustomDomain, timestamp: str, *, has_passed: bool) -> dict[str, Any]:
+    if has_passed:
         return {"status": "verified", "verified_at": timestamp, "pending_since": None}
     return {"status": "failed", "pending_since": None} if _is_overdue(custom_domain, timestamp) else {}
 
 
-def _verified_changes(custom_domain: CustomDomain, timestamp: str, is_owned: bool | None) -> dict[str, Any]:  # noqa: FBT001 - three values
+def _verified_domain_fields(custom_domain: CustomDomain, timestamp: str, is_owned: bool | None) -> dict[str, Any]:  # noqa: FBT001 - three values
     """Return the changed fields of a verified domain. It lapses only if the ownership record is missing too long."""
     if is_owned is None:
         return {}

@@ -16,17 +16,19 @@ def put_menu(ctx: Context, site: Site, menu_id: str, menu: Menu | None, body: Me
     """
     outline = body.fields()["items"]
     reject_invalid_items(outline)
-    before = menu or Menu(**{**ctx.new_record_fields(), "id": menu_id}, **site.ancestor_ids, name=body.name)
-    pages = PagePathReader(site.id, drafts=True, read=ctx.access.prefetched, asked=menu_prefetch_keys(ctx.request))
-    wanted = before.replace(name=body.name, outline=outline)
-    page_paths = pages.load_paths(sorted({*before.page_ids, *wanted.page_ids}), before.ancestor_page_ids)
+    current = menu or Menu(**{**ctx.new_record_fields(), "id": menu_id}, **site.ancestor_ids, name=body.name)
+    pages = PagePathReader(
+        site.id, include_drafts=True, items=ctx.access.prefetched, read_keys=menu_prefetch_keys(ctx.request)
+    )
+    updated = current.replace(name=body.name, outline=outline)
+    page_paths = pages.load_paths(sorted({*current.page_ids, *updated.page_ids}), current.ancestor_page_ids)
     reject_unknown_pages(outline, {*page_paths, *(menu.page_ids if menu else ())})
-    before, wanted = (
-        before.replace(page_paths=page_paths),
-        wanted.replace(page_paths=page_paths, ancestor_page_ids=pages.ancestor_ids(wanted.page_ids)),
+    current, updated = (
+        current.replace(page_paths=page_paths),
+        updated.replace(page_paths=page_paths, ancestor_page_ids=pages.ancestor_ids(updated.page_ids)),
     )
     if menu is None:
-        return ctx.changes.create(wanted)
-    if json_equal(before.outline, outline) and before.name == body.name:
-        return before
-    return ctx.changes.update(before, name=body.name, outline=outline, ancestor_page_ids=wanted.ancestor_page_ids)
+        return ctx.changes.create(updated)
+    if json_equal(current.outline, outline) and current.name == body.name:
+        return current
+    return ctx.changes.update(current, name=body.name, outline=outline, ancestor_page_ids=updated.ancestor_page_ids)

@@ -1,4 +1,4 @@
-"""The current paths of the pages in menus."""
+"""The items of menus with the current paths of their pages."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,17 +21,17 @@ _MAX_LEVELS: Final = 3
 
 @dataclass(frozen=True)
 class MenuEntry:
-    """An item of a menu as a page shows it. `href`: its target; None for a group."""
+    """An item of a menu as a page shows it. `href` is its target, or None for a group."""
 
     label: str
     href: str | None
     children: Sequence["MenuEntry"]
 
 
-def resolve_menu(menu: Menu, read: Mapping[ItemKey, Item]) -> list[MenuEntry]:
-    """Return the items of a menu as the public sees them, usually with one read. `read`: what was read before."""
-    shown = with_page_paths(menu, drafts=False, read=read)
-    return [*_entries(shown.without_unpublished().items)]
+def resolve_menu(menu: Menu, items: Mapping[ItemKey, Item]) -> list[MenuEntry]:
+    """Return the items of a menu as the public sees them, usually with one read. `items` were read before."""
+    resolved = with_page_paths(menu, include_drafts=False, items=items)
+    return [*_entries(resolved.without_unpublished().items)]
 
 
 def _entries(items: Iterable[Mapping[str, Any]]) -> Iterator[MenuEntry]:
@@ -40,7 +40,7 @@ def _entries(items: Iterable[Mapping[str, Any]]) -> Iterator[MenuEntry]:
 
 
 def menu_prefetch_keys(request: Request) -> list[ItemKey]:
-    """Return the item keys of both trees' states and of the positions of the pages in a body."""
+    """Return the item keys of both trees' states and of the positions of the pages in the body, for prefetching."""
     items = request.unvalidated_body.get("items")
     ids = [each for each in _page_ids(items, _MAX_LEVELS) if re.fullmatch(UUID_PATTERN, each)]
     trees = [page_tree(request.parameters["site_id"], name) for name in (PUBLISHED_TREE, DRAFT_TREE)]
@@ -48,34 +48,36 @@ def menu_prefetch_keys(request: Request) -> list[ItemKey]:
 
 
 def _page_ids(items: object, levels: int) -> Iterator[str]:
-    """Yield the page ids in items that are not validated yet."""
+    """Yield the page ids in unvalidated items and their descendants, down to a number of levels."""
     for item in items if isinstance(items, list) and levels else []:
         if isinstance(item, dict):
             yield from (ascii_lower(each.strip()) for each in [item.get("pageId")] if isinstance(each, str))
             yield from _page_ids(item.get("children"), levels - 1)
 
 
-def with_page_paths(menu: Menu, *, drafts: bool, read: Mapping[ItemKey, Item]) -> Menu:
-    """Return a menu with the paths of its pages. With `drafts`, unpublished pages count as existing."""
-    pages = PagePathReader(menu.site_id, drafts=drafts, read=read, asked=read)
+def with_page_paths(menu: Menu, *, include_drafts: bool, items: Mapping[ItemKey, Item]) -> Menu:
+    """Return a menu with the paths of its pages. With `include_drafts`, unpublished pages count as existing."""
+    pages = PagePathReader(menu.site_id, include_drafts=include_drafts, items=items, read_keys=items)
     return menu.replace(page_paths=pages.load_paths(menu.page_ids, menu.ancestor_page_ids))
 
 
 class PagePathReader:
-    """Reads the paths of pages in the tree of published pages and, with `drafts`, in the tree of drafts.
+    """Reads the paths of pages in the tree of published pages and, with `include_drafts`, in the tree of drafts.
 
-    `asked`: item keys that were read before; `read`: the items found there.
+    `read_keys` are the item keys that were read before, and `items` the items that exist at them.
     """
 
-    def __init__(self, site_id: str, *, drafts: bool, read: Mapping[ItemKey, Item], asked: Iterable[ItemKey]) -> None:
-        self._items, self._asked = {**read}, {*asked}
-        names: tuple[TreeName, ...] = (PUBLISHED_TREE, DRAFT_TREE) if drafts else (PUBLISHED_TREE,)
-        self._trees = [TreeReader(page_tree(site_id, name), self._items, self._asked) for name in names]
+    def __init__(
+        self, site_id: str, *, include_drafts: bool, items: Mapping[ItemKey, Item], read_keys: Iterable[ItemKey]
+    ) -> None:
+        self._items, self._read_keys = {**items}, {*read_keys}
+        names: tuple[TreeName, ...] = (PUBLISHED_TREE, DRAFT_TREE) if include_drafts else (PUBLISHED_TREE,)
+        self._trees = [TreeReader(page_tree(site_id, name), self._items, self._read_keys) for name in names]
 
     def load_paths(self, page_ids: Sequence[str], hints: Iterable[str]) -> dict[str, str | None]:
         """Return the existing pages, each with its published path or None.
 
-        It takes one read, and a second if the ancestors of some pages are not among the `hints`.
+        `hints` are the ids of pages that are probably ancestors. It takes one read, and a second if other pages are.
         """
         if page_ids:
             self._load_positions({*page_ids, *hints, *self._stored_ancestor_ids(page_ids)})
@@ -86,19 +88,19 @@ class PagePathReader:
         return {page_id: path for page_id, path in paths.items() if path or self._chains(page_id)}
 
     def ancestor_ids(self, page_ids: Iterable[str]) -> list[str]:
-        """Return the ancestors of pages whose paths were loaded."""
+        """Return the ids of the ancestors of pages whose paths were loaded."""
         chains = (chain for page_id in page_ids for chain in self._chains(page_id))
         return sorted({str(node["id"]) for chain in chains for node in chain[:-1]})
 
     def _load_positions(self, page_ids: Iterable[str]) -> None:
         """Read the positions of pages and the states of the trees, unless they were read before."""
         keys = {tree.tree.node_key(page_id) for tree in self._trees for page_id in page_ids}
-        if unknown := sorted({*keys, *(tree.tree.state_key for tree in self._trees)} - self._asked):
-            self._items |= table.get_all(unknown)
-            self._asked |= {*unknown}
+        if unread_keys := sorted({*keys, *(tree.tree.state_key for tree in self._trees)} - self._read_keys):
+            self._items |= table.get_all(unread_keys)
+            self._read_keys |= {*unread_keys}
 
     def _stored_ancestor_ids(self, page_ids: Iterable[str]) -> Iterator[str]:
-        """Yield the ancestors of pages according to their positions."""
+        """Yield the ids of the ancestors of pages, as stored in their positions."""
         nodes = (tree.node(page_id) for tree in self._trees for page_id in page_ids)
         yield from (ancestor_id for node in nodes if node for ancestor_id in node["lineage"])
 
@@ -107,5 +109,5 @@ class PagePathReader:
         return [chain for tree in self._trees if (chain := tree.chain(page_id))]
 
     def _path(self, page_id: str) -> str | None:
-        located = locate_published(self._trees[0], page_id)
-        return located.path if located else None
+        location = locate_published(self._trees[0], page_id)
+        return location.path if location else None

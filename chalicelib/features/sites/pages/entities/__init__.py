@@ -1,1 +1,1 @@
-"""The stored records of pages, their revisions, renderings and slug index."""
+"""The stored pages, their revisions and renderings, and the slug index."""

@@ -1,12 +1,12 @@
-"""The stored records of pages and their revisions, and the positions of pages in the two trees of their site.
+"""The stored pages and their revisions, and the positions of pages in the two trees of their site.
 
 A page has a draft, and can have a published revision. Slug and parent belong to a revision, so a site has two trees,
 one of drafts and one of published pages. The position of a page in a tree is its slug and its parent. A published
 position changes only when a page is published. A page that is not published keeps its published position while pages
 below it are published.
 
-A position is a small item in its tree's partition, stored beside the page. Paths, the sitemap and menus read only
-positions. Revisions and their contents are in a partition of the page, so neither lists nor paths read them.
+A position is a small item in the partition of its tree, written together with the page. Paths, the sitemap and menus
+read only positions. Revisions and their contents are in a partition of the page, so neither lists nor paths read them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -44,7 +44,7 @@ from chalicelib.kernel.work.jobs import Job
 SCHEDULE_TASK: Final = "pages.turn"
 RENDER_TASK: Final = "pages.render"
 REVISION_FIELDS: Final = ("title", "slug", "parent_id", "seo")
-"""Fields of a page that belong to a revision, without its blocks."""
+"""Fields of a page that belong to a revision, except the blocks."""
 
 _EMPTY_SEO = {"title": None, "description": None, "canonical": None, "noindex": False, "image": None}
 
@@ -52,13 +52,13 @@ _EMPTY_SEO = {"title": None, "description": None, "canonical": None, "noindex": 
 class Page(PageTarget):
     """A page.
 
-    - `title`, `slug`, `parent_id`, `seo` belong to its draft, `published_…` to its position in the tree of published
+    - `title`, `slug`, `parent_id`, `seo` belong to the draft, `published_…` to the position in the tree of published
       pages.
-    - `ancestor_ids` and `tree_version`: see `kernel/storage/trees.py`. `child_count` and `published_child_count` are
-      the numbers of its children in each tree.
-    - `published_position_since` is when it got its published position, `published_intervals` when it was published
-      there itself, `published_version` its version at its last publication, `last_published_position` its `path`,
-      `parent_id` and `slug` before it was unpublished.
+    - `ancestor_ids` and `tree_version` are described in `kernel/storage/trees.py`. `child_count` and
+      `published_child_count` are the numbers of children in each tree.
+    - `published_position_since` is the time at which the page got its published position. `published_intervals` are
+      the times during which the page itself was published there. `published_version` is the version of the page at its
+      last publication. `last_published_position` holds the `path`, `parent_id` and `slug` before it was unpublished.
     - `indexable` and `canonical` are from the `seo` of the published revision. Raising `preview_epoch` ends all preview
       links.
     - `blocks`, `breadcrumbs` (the positions from the root of the drafts to the page) and `draft_home_id` (the home page
@@ -144,44 +144,44 @@ class Page(PageTarget):
     draft_home_id: str | None = field(default=None, compare=False)
 
     def is_public_at(self, timestamp: str) -> bool:
-        """Return whether everybody who can see the site can see the page."""
+        """Return whether everybody who can see the site can see the page at a timestamp."""
         is_expired = self.unpublish_at is not None and self.unpublish_at <= timestamp
         return self.published_revision_id is not None and not is_expired
 
     @property
     def site_ids(self) -> dict[str, Any]:
-        """Return the ids of its organization and site, which all its records have."""
+        """The ids of the organization and site, which all records of the page have."""
         return {"organization_id": self.organization_id, "site_id": self.site_id}
 
     @property
     def is_home(self) -> bool:
-        """Return whether it is the home page of the drafts."""
+        """Whether the page is the home page of the drafts."""
         return self.id == self.draft_home_id
 
     @property
     def path(self) -> str:
-        """Return the path of its draft."""
+        """The path of the draft."""
         return build_path(self.breadcrumbs, self.draft_home_id)
 
     @property
     def has_unpublished_changes(self) -> bool:
-        """Return whether its draft differs from the published revision."""
+        """Whether the draft differs from the published revision."""
         return self.draft_revision_id != self.published_revision_id
 
     @property
     def log_label(self) -> str:
-        """Return its title."""
+        """The title."""
         return self.title
 
     @property
     def scheduled_task(self) -> ScheduledTask | None:
-        """Return the task that publishes or unpublishes it, whichever is due first."""
+        """The task that publishes or unpublishes the page, whichever is due first."""
         times = [self.publish_at, self.unpublish_at if self.published_revision_id or self.publish_at else None]
         return ScheduledTask(SCHEDULE_TASK, min(filter(None, times))) if any(times) else None
 
     @property
     def draft_position(self) -> Item:
-        """Return its item in the tree of drafts."""
+        """The item of the page in the tree of drafts."""
         pk, sk = page_tree(self.site_id, DRAFT_TREE).node_key(self.id)
         return {
             "pk": pk,
@@ -196,7 +196,7 @@ class Page(PageTarget):
 
     @property
     def published_position(self) -> Item:
-        """Return its item in the tree of published pages, with the revision if it is published itself."""
+        """The item of the page in the tree of published pages. It has a revision if the page itself is published."""
         pk, sk = page_tree(self.site_id, PUBLISHED_TREE).node_key(self.id)
         return {
             "pk": pk,
@@ -217,7 +217,7 @@ class Page(PageTarget):
 
     @property
     def derived_items(self) -> tuple[Item, ...]:
-        """Return its positions, and the items that find it by id and by title."""
+        """The positions of the page, and the items that find it by its id and title."""
         positions = (
             (self.draft_position,)
             if self.published_tree_version is None
@@ -227,14 +227,14 @@ class Page(PageTarget):
         return *positions, ancestor_cache.ancestor_pointer(self.id, **self.site_ids), title
 
     def hydrate(self, read: dict[ItemKey, Item]) -> Self | None:
-        """Return it with its blocks and breadcrumbs, or None if an ancestor is gone. It usually takes one read."""
+        """Return the page with its blocks and breadcrumbs; None if an ancestor is deleted. Usually takes one read."""
         return self.with_breadcrumbs(read, [Content.make_item_key(page_id=self.id, id=self.draft_revision_id)])
 
     def with_breadcrumbs(self, items: dict[ItemKey, Item], extra_keys: Sequence[ItemKey] = ()) -> Self | None:
-        """Return it with its breadcrumbs and, if they are read, its blocks; None if an ancestor is gone.
+        """Return the page with its breadcrumbs and, if they were read, its blocks; None if an ancestor is deleted.
 
-        `items` is what was read before, and further items are added to it. `extra_keys` are read together with the
-        ancestors.
+        `items` holds the items that were read before, and is extended by further reads. `extra_keys` are read together
+        with the ancestors.
         """
         reading = TreeReader.from_items(page_tree(self.site_id, DRAFT_TREE), items)
         reading.add_items([self.draft_position])
@@ -253,7 +253,7 @@ class Page(PageTarget):
         )
 
     def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
-        """Return the changes that remove the person from its title and its SEO fields."""
+        """Return the title and SEO fields with the person's data redacted."""
         return person.redact_all({"title": self.title, "seo": self.seo})
 
 
@@ -279,25 +279,25 @@ class Revision(Entity):
 
     @property
     def domain_fields(self) -> dict[str, Any]:
-        """Return the fields that belong to a revision, including its blocks once they are loaded."""
+        """The fields that belong to a revision, including its blocks once they are loaded."""
         return {name: getattr(self, name) for name in (*REVISION_FIELDS, "blocks")}
 
     def hydrate(self, read: dict[ItemKey, Item]) -> Self:
-        """Return it with its blocks, which were read with it."""
+        """Return the revision with its blocks, which were read with it."""
         content = read.get(Content.make_item_key(page_id=self.page_id, id=self.id))
         return self.replace(blocks=Content.from_item(content).blocks if content else ())
 
     def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
-        """Return the changes that remove the person as creator, and from its title and SEO fields."""
-        named = person.redact_all({"title": self.title, "seo": self.seo})
-        return {**named, "created_by": None} if self.created_by in person.user_ids else named
+        """Return the title and SEO fields with the person's data redacted, without a creator who is the person."""
+        redacted = person.redact_all({"title": self.title, "seo": self.seo})
+        return {**redacted, "created_by": None} if self.created_by in person.user_ids else redacted
 
 
 class Content(Entity):
     """The blocks of a revision as JSON, with the revision's id.
 
-    `repeats_title` tells whether the first block repeats the title of the revision. It is None in older items. The HTML
-    is rendered when a revision is written, and again when an erasure changes it.
+    `repeats_title` tells whether the first block repeats the title of the revision. It is None in older items.
+    The blocks are rendered as HTML when a revision is written, and again when an erasure changes them.
     """
 
     kind = "page.content"
@@ -312,7 +312,7 @@ class Content(Entity):
 
     @classmethod
     def create(cls, page: Page, record_fields: Mapping[str, Any]) -> Self:
-        """Return the content of a page's draft."""
+        """Return the content of the draft of a page."""
         has_repeated_title = repeats_title(page.blocks, page.title)
         text = to_json(page.blocks)
         return cls(
@@ -325,34 +325,34 @@ class Content(Entity):
 
     @property
     def blocks(self) -> tuple[Mapping[str, Any], ...]:
-        """Return the blocks."""
+        """The blocks."""
         return tuple(from_json(self.text))
 
     def with_repeats_title(self, title: str) -> Self:
-        """Return it with `repeats_title`, which older items lack."""
+        """Return the content with `repeats_title`, which older items lack. `title` is the title of the revision."""
         return self if self.repeats_title is not None else self.replace(repeats_title=repeats_title(self.blocks, title))
 
     @cached_property
     def rendering(self) -> Rendering:
-        """Return its rendering."""
+        """The blocks as HTML."""
         return Rendering(self.blocks, without_first=bool(self.repeats_title))
 
     @property
     def derived_items(self) -> tuple[Item, ...]:
-        """Return the items that store its rendering."""
+        """The items that store the rendering."""
         if self.repeats_title is None:
             return ()
         record_fields = {name: getattr(self, name) for name in (*RECORD_FIELDS, "organization_id", "page_id")}
         return tuple(self.rendering.build_items(**record_fields))
 
     def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
-        """Return the changes that remove the person from its blocks."""
+        """Return the blocks as JSON with the person's data redacted."""
         blocks = [*self.blocks]
         return {"text": to_json(person.redact_value(blocks))} if person.appears_in_value(blocks) else {}
 
 
 class PageRemoval(Job):
-    """The removal of a deleted page's revisions and of the pages below it. `passes`: how many times it was done."""
+    """The removal of a deleted page's revisions and of the pages below it. `passes` counts the completed passes."""
 
     kind, task = "page.removal", "pages.remove"
     pk, sk = "W#{site_id}#D", "G#{page_id}"
@@ -364,7 +364,7 @@ class PageRemoval(Job):
 
 
 def slug_guard_key(site_id: str, tree_name: TreeName, parent_id: str | None, slug: str) -> ItemKey:
-    """Return the key of the item that reserves a slug below a parent in a tree."""
+    """Return the key of the item that reserves a slug below a parent, or among the roots, of a tree."""
     unique = Page.by_published_slug if tree_name == PUBLISHED_TREE else Page.by_slug
     values = {
         "site_id": site_id,

@@ -1,6 +1,6 @@
-"""What is stored of a revision as people see it: its blocks as HTML, compressed, by the renderer that made it.
+"""The stored HTML of the blocks of a revision, compressed, with the version of the renderer that produced it.
 
-It stands beside the blocks, is written with them in one transaction, and goes with them.
+It is stored in the partition of the blocks, and written and removed in the same transactions.
 """
 
 import zlib
@@ -16,22 +16,23 @@ from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Entity, Item, ItemKey
 
 _MAX_PART_BYTES: Final = 350_000
-"""Of an item, which holds 400 KB."""
+"""Maximum size of the HTML in one item. An item holds at most 400 KB."""
 
 _COMPRESSION_LEVEL: Final = 4
-"""Of compression: most of what can be had, in a third of the time."""
+"""A zlib level that is three times as fast as the highest one, and compresses almost as well."""
 
 TOO_COMPLEX_HTML: Final = (
     '<p lang="en" dir="ltr">This page can\'t be shown: its content exceeds what one page can hold. Whoever edits it can'
     " divide it between several pages.</p>"
 )
-"""What is shown in place of blocks that exceed the limits of a page."""
+"""The HTML shown in place of blocks that exceed the limits of a page."""
 
 
 class StoredRendering(Entity):
-    """The blocks of a revision as HTML; it has the revision's id, and the version of its content.
+    """The blocks of a revision as HTML, with the id of the revision and the version of its content.
 
-    `html`: compressed; the rest of it is in further `parts`, if there are any. None if the blocks exceed the limits.
+    `html` is compressed, and None if the blocks exceed the limits. It is the first of `parts` pieces; the others are in
+    items of their own.
     """
 
     kind = "page.rendering"
@@ -45,49 +46,51 @@ class StoredRendering(Entity):
 
     @property
     def is_current(self) -> bool:
-        """Whether this renderer made it."""
+        """Whether the current renderer produced the HTML."""
         return self.renderer == RENDERER
 
     def load_html(self) -> str:
-        """Return the HTML, or what is shown in place of it. What is in further parts takes a read.
+        """Return the HTML, or `TOO_COMPLEX_HTML`. Takes a read if there are further parts.
 
-        Raises Problem `not_found` if these go at this very moment, with their page.
+        Raises Problem `not_found` if the page is deleted concurrently.
         """
         if self.html is None:
             return TOO_COMPLEX_HTML
         keys = [_part_key(self.item_key, number) for number in range(1, self.parts)]
-        found = table.get_all(keys) if keys else {}
-        if len(found) < len(keys):
+        items = table.get_all(keys) if keys else {}
+        if len(items) < len(keys):
             raise not_found()
-        return zlib.decompress(b"".join([self.html, *(found[key]["html"] for key in keys)])).decode()
+        return zlib.decompress(b"".join([self.html, *(items[key]["html"] for key in keys)])).decode()
 
 
 class Rendering:
-    """The blocks of a page, rendered at most once. `without_first`: whether the first repeats the page's title."""
+    """The blocks of a page, rendered at most once. `without_first` omits the first block, which repeats the title."""
 
     def __init__(self, blocks: Sequence[Mapping[str, Any]], *, without_first: bool) -> None:
         self._blocks, self._without_first = blocks, without_first
 
     @cached_property
     def result(self) -> str | TooComplex:
-        """The HTML, or why there is none."""
+        """The HTML, or the exception that tells why there is none."""
         try:
             return content.render_blocks(self._blocks, without_first=self._without_first)
-        except TooComplex as refused:
-            return refused
+        except TooComplex as error:
+            return error
 
     @property
     def html(self) -> str:
-        """The HTML, or what is shown in place of it."""
+        """The HTML, or `TOO_COMPLEX_HTML`."""
         return TOO_COMPLEX_HTML if isinstance(self.result, TooComplex) else self.result
 
     def build_items(self, **record_fields: Any) -> Iterator[Item]:
-        """Yield the items that hold it; `names`: what the first says beside."""
-        packed = (
+        """Yield the items that store the HTML. `record_fields` are further fields of the first one."""
+        compressed = (
             None if isinstance(self.result, TooComplex) else zlib.compress(self.result.encode(), _COMPRESSION_LEVEL)
         )
         parts = (
-            [packed[at : at + _MAX_PART_BYTES] for at in range(0, len(packed), _MAX_PART_BYTES)] if packed else [None]
+            [compressed[start : start + _MAX_PART_BYTES] for start in range(0, len(compressed), _MAX_PART_BYTES)]
+            if compressed
+            else [None]
         )
         first = StoredRendering(**record_fields, renderer=RENDERER, html=parts[0], parts=len(parts))
         yield first.item()

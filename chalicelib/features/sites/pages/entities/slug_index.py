@@ -1,10 +1,10 @@
-"""The slug index, which finds pages by slug: two items per slug and tree, without a version.
+"""The slug index, which finds pages by slug. It has two items per slug and tree, which have no version.
 
-The item of a *slug* contains the positions of all pages that have it, so one read of the slugs of a path resolves the
-path. The item of a *former slug* contains the former published positions of pages: parent, the intervals in which a
-page was there, and when it was published there itself. Both refer to pages by id, so a former path leads to the page
-that was there whatever has moved since. An item with too many pages overflows: it contains no positions, and the items
-that reserve the slugs are read instead.
+The item of a *slug* contains the positions of all pages that have it, so one read of the items of all slugs of a path
+resolves the path. The item of a *former slug* contains former published positions of pages: the parent, the intervals
+during which a page was there, and those during which it was published there itself. Both items refer to pages by id,
+so a former path leads to the page that had it, whatever has moved since. An item with too many pages overflows: it
+contains no positions, and the items that reserve the slugs are read instead.
 """
 
 from collections import defaultdict
@@ -18,7 +18,7 @@ from chalicelib.kernel.storage.writes import ItemUpdate, Write
 
 MAX_PAGES_PER_SLUG: Final = 100
 MAX_FORMER_POSITIONS: Final = 200
-"""Former positions in one item. The oldest are dropped."""
+"""Maximum number of former positions in one item. The oldest are dropped."""
 
 _ROOT_ID: Final = "-"
 _OVERFLOW: Final = "wide"
@@ -28,8 +28,8 @@ _POSITION_FIELDS: Final = ("parent_id", "placed", "since", "shown", "revision_id
 Position = Mapping[str, Any]
 """The position of a page: `parent_id`, `tree_version` as `placed` and, if published, `since` and `revision_id`.
 
-`shown` are the intervals in which the page was published there itself. A former position has `times`, the intervals in
-which the page was there.
+`shown` holds the intervals during which the page itself was published there. A former position has `times`, the
+intervals during which the page was there.
 """
 
 
@@ -51,64 +51,64 @@ def positions_of_slug(item: Item | None) -> Mapping[str, Position] | None:
 
 
 def former_children(item: Item | None, parent_id: str | None) -> list[tuple[str, Position]]:
-    """Return the pages that had a slug below a parent, or as roots, the last to leave first."""
+    """Return the ids and former positions of the pages that had a slug below a parent or as roots, latest first."""
     prefix = f"{parent_id or _ROOT_ID}/"
     positions = [
         (name.removeprefix(prefix), position) for name, position in (item or {}).items() if name.startswith(prefix)
     ]
-    return sorted(positions, key=lambda one: last_end(one[1]["times"]), reverse=True)
+    return sorted(positions, key=lambda pair: last_end(pair[1]["times"]), reverse=True)
 
 
 class SlugIndexWriter:
-    """The changes of a tree's slug index in one transaction. Each item is written at most once.
+    """Collects the changes of a tree's slug index in one transaction, so that each item is written once.
 
-    `read`: the items that were read. Items that were not read are assumed not to overflow.
+    `items` were read before. Items that were not read are assumed not to overflow.
     """
 
-    def __init__(self, tree: Tree, read: Mapping[ItemKey, Item]) -> None:
-        self._tree, self._read = tree, read
-        self._set: defaultdict[ItemKey, dict[str, Any]] = defaultdict(dict)
-        self._gone: defaultdict[ItemKey, set[str]] = defaultdict(set)
+    def __init__(self, tree: Tree, items: Mapping[ItemKey, Item]) -> None:
+        self._tree, self._items = tree, items
+        self._changed: defaultdict[ItemKey, dict[str, Any]] = defaultdict(dict)
+        self._removed: defaultdict[ItemKey, set[str]] = defaultdict(set)
 
     def __bool__(self) -> bool:
-        return any(self._set.values()) or any(self._gone.values())
+        return any(self._changed.values()) or any(self._removed.values())
 
     def add(self, position: Position) -> None:
         """Add a page at its position, an item of its tree with `id` and `slug`."""
         fields = {name: position[name] for name in _POSITION_FIELDS if name in position}
-        self._set[slug_key(self._tree, position["slug"])][position["id"]] = fields
+        self._changed[slug_key(self._tree, position["slug"])][position["id"]] = fields
 
     def remove(self, position: Position) -> None:
         """Remove a page from the item of the slug that it had."""
-        self._gone[slug_key(self._tree, position["slug"])].add(position["id"])
+        self._removed[slug_key(self._tree, position["slug"])].add(position["id"])
 
     def add_former(self, position: Position, timestamp: str) -> None:
-        """Add the position that a page had until a time to its former positions."""
+        """Add a position that a page had until `timestamp` to the former positions."""
         key = former_slug_key(self._tree, position["slug"])
         former_name = f"{position['parent_id'] or _ROOT_ID}/{position['id']}"
-        former = {name: former_position for name, former_position in self._read.get(key, {}).items() if "/" in name}
+        former = {name: former_position for name, former_position in self._items.get(key, {}).items() if "/" in name}
         previous: Position = former.get(former_name, {"times": [], "shown": []})
-        self._set[key][former_name] = {
+        self._changed[key][former_name] = {
             "times": compact([*previous["times"], [position["since"], timestamp]]),
             "shown": compact([*previous["shown"], *close_intervals(position["shown"], timestamp)]),
         }
         oldest = sorted(former, key=lambda name: last_end(former[name]["times"]))[
             : max(0, len(former) + 1 - MAX_FORMER_POSITIONS)
         ]
-        self._gone[key] |= {*oldest} - {*self._set[key]}
+        self._removed[key] |= {*oldest} - {*self._changed[key]}
 
     def remove_former(self, page_id: str, parent_id: str | None, slug: str) -> None:
         """Remove a former position of a page."""
-        self._gone[former_slug_key(self._tree, slug)].add(f"{parent_id or _ROOT_ID}/{page_id}")
+        self._removed[former_slug_key(self._tree, slug)].add(f"{parent_id or _ROOT_ID}/{page_id}")
 
     def writes(self) -> Iterator[Write]:
-        """Yield the writes."""
-        for key in {**self._set, **self._gone}:
-            changed, gone = self._set[key], self._gone[key] - {*self._set[key]}
-            item = self._read.get(key, {})
-            if key[1].startswith("S#") and len({*item, *changed} - {*_META_ATTRIBUTES} - gone) > MAX_PAGES_PER_SLUG:
-                changed, gone = {_OVERFLOW: True}, {*item} - {*_META_ATTRIBUTES}
+        """Yield the writes of the changed items."""
+        for key in {**self._changed, **self._removed}:
+            changed, removed = self._changed[key], self._removed[key] - {*self._changed[key]}
+            item = self._items.get(key, {})
+            if key[1].startswith("S#") and len({*item, *changed} - {*_META_ATTRIBUTES} - removed) > MAX_PAGES_PER_SLUG:
+                changed, removed = {_OVERFLOW: True}, {*item} - {*_META_ATTRIBUTES}
             elif item.get(_OVERFLOW):
                 continue
-            if changed or gone:
-                yield ItemUpdate(key, set=changed, remove=sorted(gone)).write()
+            if changed or removed:
+                yield ItemUpdate(key, set=changed, remove=sorted(removed)).write()

@@ -1,6 +1,6 @@
-"""Creation, changes, moves and deletion of drafts, with the effects on their ancestors, the trees and the slug index.
+"""Create, change, move and delete pages as drafts, with their effects on parents, both trees and the slug index.
 
-A decision that relies on a path is conditional on the version of the tree of drafts that it was read with.
+A write that relies on a path fails if the version of the tree of drafts has changed since the path was read.
 """
 
 import re
@@ -30,8 +30,8 @@ from chalicelib.features.sites.pages.logic.tree_positions import (
     SiteTreesUnitOfWork,
     breadcrumb_ids,
     reject_cycle,
-    reject_duplicate_path,
     reject_excess_depth,
+    require_unique_path,
 )
 from chalicelib.features.sites.pages.models.schemas import MAX_BLOCKS_BYTES, MAX_PAGE_DEPTH, PageCreate, PagePatch
 from chalicelib.features.sites.pages.models.slugs import RESERVED_PAGE_SLUGS
@@ -53,7 +53,7 @@ _HOME_REQUIRED: Final = "A site always has a home page. Set `isHome` on another 
 
 
 def page_prefetch_keys(request: Request) -> list[ItemKey]:
-    """Return the item keys that decide where the page of a request can be: both trees, its parent, its slug."""
+    """Return the item keys of both trees' states, and of the parent and the slug in the body, for prefetching."""
     site_id, body = request.parameters["site_id"], request.unvalidated_body
     keys = tree_state_keys(site_id)
     parent, slug, title = (body.get(field) for field in ("parentId", "slug", "title"))
@@ -67,7 +67,7 @@ def page_prefetch_keys(request: Request) -> list[ItemKey]:
 
 
 def create_page(ctx: Context, site: Site, body: PageCreate) -> Page:
-    """Create a page with its first draft. Raises Problem if it cannot be at its position."""
+    """Create a page with its first draft. Raises Problem if the page cannot have its position."""
     trees = SiteTreesUnitOfWork(ctx.changes, site.id, ctx.access.prefetched)
     parent_breadcrumbs = _load_breadcrumbs(trees, body.parent_id)
     reject_excess_depth(site.id, trees.state(DRAFT_TREE), "", len(parent_breadcrumbs), has_children=False)
@@ -91,7 +91,7 @@ def create_page(ctx: Context, site: Site, body: PageCreate) -> Page:
     _create_revision(ctx, page)
     trees.slug_index(DRAFT_TREE).add(page.draft_position)
     trees.add_to_counts(body.parent_id, child_count=1)
-    reject_duplicate_path(trees, DRAFT_TREE, page, page.parent_id, page.slug)
+    require_unique_path(trees, DRAFT_TREE, page, page.parent_id, page.slug)
     if body.is_home or page.draft_home_id is None:
         page = _set_home(trees, site, page)
     trees.write()
@@ -101,7 +101,7 @@ def create_page(ctx: Context, site: Site, body: PageCreate) -> Page:
 def update_draft(ctx: Context, trees: SiteTreesUnitOfWork, site: Site, page: Page, body: PagePatch) -> Page:
     """Apply a patch to a page. Changed revision fields create a new revision, which becomes the draft.
 
-    Raises Problem if the page cannot be at its position.
+    Raises Problem if the page cannot have its new position.
     """
     fields = body.model_dump(mode="json", include={*REVISION_FIELDS})
     changed = revise_draft(ctx, trees, page, {**fields, "blocks": _serialize_blocks(body)})
@@ -113,7 +113,7 @@ def update_draft(ctx: Context, trees: SiteTreesUnitOfWork, site: Site, page: Pag
 
 
 def restore_revision(ctx: Context, site: Site, page: Page, revision: Revision) -> Page:
-    """Restore a revision as the draft of a page, at the revision's position unless another page is there."""
+    """Restore a revision as the draft of a page. The page gets the revision's position unless another page has it."""
     trees = SiteTreesUnitOfWork(ctx.changes, site.id, ctx.access.prefetched)
     revision_fields = revision.domain_fields
     if (revision.parent_id, revision.slug) != (page.parent_id, page.slug) and not _is_position_free(
@@ -132,12 +132,12 @@ def revise_draft(
     revision_fields: Mapping[str, Any],
     restored_from: str | None = None,
 ) -> Page:
-    """Give a page a new draft with these fields, and move the page if they say so."""
+    """Create a revision with some fields as the draft of a page, and move the page if its parent or slug changes."""
     if not restored_from and all(getattr(page, name) == value for name, value in revision_fields.items()):
         return page
-    moved = _move(trees, page, revision_fields["parent_id"], revision_fields["slug"])
+    moved_fields = _move(trees, page, revision_fields["parent_id"], revision_fields["slug"])
     revised = ctx.changes.update(
-        page, **{**revision_fields, **moved, "draft_revision_id": ctx.new_record_fields()["id"]}
+        page, **{**revision_fields, **moved_fields, "draft_revision_id": ctx.new_record_fields()["id"]}
     )
     # Stored blocks can be moved, renamed and restored, even if the limits are lower by now.
     _create_revision(
@@ -147,7 +147,7 @@ def revise_draft(
 
 
 def _move(trees: SiteTreesUnitOfWork, page: Page, parent_id: str | None, slug: str) -> dict[str, Any]:
-    """Return the fields of a page that gets another parent or slug, or nothing if neither changes."""
+    """Move a page among the drafts, and return the changed fields, if its parent or slug changes."""
     if (parent_id, slug) == (page.parent_id, page.slug):
         return {}
     parent_breadcrumbs = page.breadcrumbs[:-1] if parent_id == page.parent_id else _load_breadcrumbs(trees, parent_id)
@@ -164,23 +164,23 @@ def _move(trees: SiteTreesUnitOfWork, page: Page, parent_id: str | None, slug: s
         trees.add_to_counts(page.parent_id, child_count=-1)
         trees.add_to_counts(parent_id, child_count=1)
     version = trees.record_move(DRAFT_TREE, page.id)
-    moved = page.replace(
+    moved_page = page.replace(
         parent_id=parent_id, slug=slug, ancestor_ids=breadcrumb_ids(parent_breadcrumbs), tree_version=version
     )
     trees.slug_index(DRAFT_TREE).remove(page.draft_position)
-    trees.slug_index(DRAFT_TREE).add(moved.draft_position)
-    reject_duplicate_path(trees, DRAFT_TREE, page, parent_id, slug)
+    trees.slug_index(DRAFT_TREE).add(moved_page.draft_position)
+    require_unique_path(trees, DRAFT_TREE, page, parent_id, slug)
     return {
-        "ancestor_ids": moved.ancestor_ids,
-        "tree_version": moved.tree_version,
-        "breadcrumbs": (*parent_breadcrumbs, moved.draft_position),
+        "ancestor_ids": moved_page.ancestor_ids,
+        "tree_version": moved_page.tree_version,
+        "breadcrumbs": (*parent_breadcrumbs, moved_page.draft_position),
     }
 
 
 def _is_position_free(trees: SiteTreesUnitOfWork, page: Page, revision: Revision) -> bool:
-    """Return whether a page can be at the position of one of its revisions."""
+    """Return whether a page can have the position of one of its revisions."""
     parent = trees.get_page(revision.parent_id)
-    if revision.parent_id and (parent is None or (parent := parent.with_breadcrumbs(trees.read)) is None):
+    if revision.parent_id and (parent is None or (parent := parent.with_breadcrumbs(trees.items)) is None):
         return False
     parent_breadcrumbs = parent.breadcrumbs if parent else ()
     home_id = trees.state(DRAFT_TREE).home_page_id
@@ -204,9 +204,9 @@ def _is_position_free(trees: SiteTreesUnitOfWork, page: Page, revision: Revision
 
 
 def _set_home(trees: SiteTreesUnitOfWork, site: Site, page: Page) -> Page:
-    """Make a page the home page: of the drafts at once, and of the published pages when it is published.
+    """Make a page the home page of the drafts and, if it is published, of the published pages.
 
-    Raises Problem if a page below it would then have the path of another page.
+    Raises Problem if a child of the page would then have the path of another page.
     """
     _reject_slug_conflicts(trees, DRAFT_TREE, page)
     trees.set_fields(DRAFT_TREE, **trees.state(DRAFT_TREE).fields_with_home(page.id, trees.changes.now))
@@ -219,7 +219,7 @@ def _set_home(trees: SiteTreesUnitOfWork, site: Site, page: Page) -> Page:
 
 
 def set_published_home(trees: SiteTreesUnitOfWork, page: Page, revision_id: str) -> None:
-    """Make a page the home page of the published pages, with a revision of it."""
+    """Make a page the home page of the published pages, which shows one of its revisions."""
     _reject_slug_conflicts(trees, PUBLISHED_TREE, page)
     trees.set_fields(
         PUBLISHED_TREE,
@@ -229,29 +229,31 @@ def set_published_home(trees: SiteTreesUnitOfWork, page: Page, revision_id: str)
 
 
 def _reject_slug_conflicts(trees: SiteTreesUnitOfWork, tree_name: TreeName, page: Page) -> None:
-    """Raise Problem if a child of a page would have the path of another page, were the page the home page.
+    """Raise Problem if a child of a page would have the path of another page if the page became the home page.
 
     No child can be added concurrently, because that would change the version of the tree.
     """
-    number = page.child_count if tree_name == DRAFT_TREE else page.published_child_count
-    if not number:
+    child_count = page.child_count if tree_name == DRAFT_TREE else page.published_child_count
+    if not child_count:
         return
-    if number > MAX_CHILDREN_OF_NEW_HOME:
-        detail = f"The page has {number} children. A new home page can have at most {MAX_CHILDREN_OF_NEW_HOME}."
+    if child_count > MAX_CHILDREN_OF_NEW_HOME:
+        detail = f"The page has {child_count} children. A new home page can have at most {MAX_CHILDREN_OF_NEW_HOME}."
         raise Problem.for_field("/isHome", "limit_exceeded", f"{detail} Move some first.")
     slugs = sorted(str(position["slug"]) for position in read_children(page_tree(trees.site_id, tree_name), page.id))
-    if len(slugs) != number:
+    if len(slugs) != child_count:
         raise ConcurrentModification  # A child was added or removed concurrently.
     guard_keys = {slug: slug_guard_key(trees.site_id, tree_name, None, slug) for slug in slugs}
     guards = table.get_all(guard_keys.values())
-    taken = [slug for slug in slugs if guards.get(guard_keys[slug], {}).get("ref", page.id) != page.id]
-    if taken:
+    taken_slugs = [slug for slug in slugs if guards.get(guard_keys[slug], {}).get("ref", page.id) != page.id]
+    if taken_slugs:
         detail = "Children and siblings of the page have the same slugs and would get the same paths"
-        raise Problem.for_field("/isHome", "slug_taken", f"{detail}: {', '.join(taken)}. Change one of each first.")
+        raise Problem.for_field(
+            "/isHome", "slug_taken", f"{detail}: {', '.join(taken_slugs)}. Change one of each first."
+        )
 
 
 def delete_page(ctx: Context, site: Site, page: Page, *, cascade: bool) -> None:
-    """Delete a page and, with `cascade`, the pages below it. Raises Problem `not_empty` if there are any without it."""
+    """Delete a page and, with `cascade`, its descendants. Raises Problem `not_empty` if it has children otherwise."""
     child_count = max(page.child_count, page.published_child_count)
     if child_count and not cascade:
         noun = "page" if child_count == 1 else "pages"
@@ -272,7 +274,7 @@ def delete_page(ctx: Context, site: Site, page: Page, *, cascade: bool) -> None:
 def detach(trees: SiteTreesUnitOfWork, page: Page, timestamp: str) -> None:
     """Remove a page that is deleted from both trees.
 
-    Its former published path still finds the pages that were below it.
+    The former published paths of its descendants continue to resolve.
     """
     trees.slug_index(DRAFT_TREE).remove(page.draft_position)
     trees.add_to_counts(page.parent_id, child_count=-1)
@@ -287,16 +289,16 @@ def detach(trees: SiteTreesUnitOfWork, page: Page, timestamp: str) -> None:
 
 
 def _load_breadcrumbs(trees: SiteTreesUnitOfWork, page_id: str | None) -> tuple[Item, ...]:
-    """Return the breadcrumbs of the parent of a page. Raises ValidationProblem if there is no such page."""
+    """Return the breadcrumbs of a page that is to be a parent. Raises ValidationProblem if it does not exist."""
     page = trees.get_page(page_id)
-    parent = page.with_breadcrumbs(trees.read) if page else None
+    parent = page.with_breadcrumbs(trees.items) if page else None
     if page_id and parent is None:
         raise ValidationProblem([FieldError("/parentId", "unknown", "No page of this site has this id.")])
     return parent.breadcrumbs if parent else ()
 
 
 def _serialize_blocks(body: PageCreate | PagePatch) -> tuple[Mapping[str, Any], ...]:
-    """Return the blocks of a body as they are stored. Raises Problem `payload_too_large`."""
+    """Return the blocks of a body in their stored form. Raises Problem `payload_too_large`."""
     blocks = tuple(block.model_dump(mode="json", by_alias=True) for block in body.blocks)
     size = len(to_json(blocks))
     if size > MAX_BLOCKS_BYTES:
@@ -311,7 +313,7 @@ def _create_revision(ctx: Context, page: Page, restored_from: str | None = None,
     revision_fields = {name: getattr(page, name) for name in REVISION_FIELDS}
     content = Content.create(page, record_fields)
     if not is_stored:
-        _reject_complex(content)
+        _reject_too_complex(content)
     ctx.changes.create(
         Revision(
             **record_fields,
@@ -325,7 +327,7 @@ def _create_revision(ctx: Context, page: Page, restored_from: str | None = None,
     ctx.changes.create(content)
 
 
-def _reject_complex(content: Content) -> None:
+def _reject_too_complex(content: Content) -> None:
     """Raise ValidationProblem if blocks exceed the limits of a rendered page."""
     result = content.rendering.result
     if isinstance(result, TooComplex):

@@ -1,4 +1,4 @@
-"""Queries of pages: by path, by id, and lists."""
+"""Find pages by current and former paths, load their revisions, and list them."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ _MAX_CANDIDATES: Final = 25
 
 @dataclass(frozen=True)
 class PageLocation:
-    """A page that a path leads to. `breadcrumbs`: the positions from the root of its tree to it."""
+    """A page in a tree. `breadcrumbs` are the positions from a root of the tree to the page."""
 
     page_id: str
     revision_id: str | None
@@ -31,22 +31,22 @@ class PageLocation:
 
     @property
     def path(self) -> str:
-        """Return its path."""
+        """The path of the page."""
         return build_path(self.breadcrumbs, self.home_id)
 
     @property
     def position_since(self) -> str:
-        """Return since when the page has its path: when the last of its breadcrumbs got its position."""
+        """The time since when the page has had its path: when the last of its breadcrumbs got its position."""
         return max(str(page.get("since") or "") for page in self.breadcrumbs)
 
 
 def path_prefetch_keys(site_id: str, path: str, *, draft: bool = False) -> list[ItemKey]:
-    """Return the item keys that `find_by_path` needs."""
+    """Return the item keys that `find_by_path` needs, for prefetching."""
     return slug_index_keys(page_tree(site_id, DRAFT_TREE if draft else PUBLISHED_TREE), split_path(path))
 
 
 def find_by_path(site_id: str, path: str, items: dict[ItemKey, Item], *, draft: bool = False) -> PageLocation | None:
-    """Return the page at a path, among the drafts or the published pages. `items`: what is at `path_prefetch_keys`."""
+    """Return the page at a path, among the drafts or the published pages. `items` are at `path_prefetch_keys`."""
     slugs = split_path(path)
     if slugs is None:
         return None
@@ -57,28 +57,28 @@ def find_by_path(site_id: str, path: str, items: dict[ItemKey, Item], *, draft: 
     return PageLocation(breadcrumbs[-1]["id"], breadcrumbs[-1].get("revision_id"), breadcrumbs, resolver.home_id)
 
 
-def find_moved(site_id: str, path: str, items: dict[ItemKey, Item]) -> PageLocation | None:
-    """Return the published page that was at a path before, with its current location.
+def find_by_former_path(site_id: str, path: str, items: dict[ItemKey, Item]) -> PageLocation | None:
+    """Return the current location of the published page that had a path before, or None.
 
-    `items`: what is at `path_prefetch_keys`.
+    `items` are at `path_prefetch_keys`.
     """
     slugs = split_path(path)
     if slugs is None:
         return None
     tree = page_tree(site_id, PUBLISHED_TREE)
     resolver, reading = PathResolver(site_id, tree, slugs, items), TreeReader.from_items(tree, items)
-    for number, page_id in enumerate(resolver.resolve_former()):
-        if number >= _MAX_CANDIDATES:
+    for candidate_count, page_id in enumerate(resolver.resolve_former()):
+        if candidate_count >= _MAX_CANDIDATES:
             break
         reading.load_ancestors([page_id])
-        located = locate_published(reading, page_id)
-        if located and located.path != path:
-            return located
+        location = locate_published(reading, page_id)
+        if location and location.path != path:
+            return location
     return None
 
 
 def locate(reading: TreeReader, page_id: str) -> PageLocation | None:
-    """Return the location of a page in a tree whose positions were read; None if the page or an ancestor is gone."""
+    """Return the location of a page in a tree that was read; None if the page or an ancestor is deleted."""
     breadcrumbs = reading.chain(page_id)
     if breadcrumbs is None:
         return None
@@ -87,12 +87,12 @@ def locate(reading: TreeReader, page_id: str) -> PageLocation | None:
 
 def locate_published(reading: TreeReader, page_id: str) -> PageLocation | None:
     """Return the location of a published page in the tree of published pages; None if it is not published."""
-    located = locate(reading, page_id)
-    return located if located and located.revision_id else None
+    location = locate(reading, page_id)
+    return location if location and location.revision_id else None
 
 
 def load_published(site_id: str, location: PageLocation, *, blocks: bool = True) -> Page | None:
-    """Return a page with its published revision, with or without blocks; None if it is gone. It takes one read."""
+    """Return a page with its published revision, with or without blocks; None if it is deleted. Takes one read."""
     page_key = Page.make_item_key(site_id=site_id, id=location.page_id)
     ids = {"page_id": location.page_id, "id": str(location.revision_id)}
     content = [Content.make_item_key(**ids)] if blocks else []
@@ -100,14 +100,14 @@ def load_published(site_id: str, location: PageLocation, *, blocks: bool = True)
     item, revision = items.get(page_key), items.get(Revision.make_item_key(**ids))
     if item is None or revision is None:
         return None
-    loaded = Revision.from_item(revision).hydrate(items)
+    loaded_revision = Revision.from_item(revision).hydrate(items)
     return Page.from_item(item).replace(
-        **loaded.domain_fields, breadcrumbs=location.breadcrumbs, draft_home_id=location.home_id
+        **loaded_revision.domain_fields, breadcrumbs=location.breadcrumbs, draft_home_id=location.home_id
     )
 
 
 def load_draft(site_id: str, location: PageLocation, *, blocks: bool = True) -> Page | None:
-    """Return a page with its draft, with or without blocks; None if it is gone."""
+    """Return a page with its draft, with or without blocks; None if it is deleted."""
     item = table.get(Page.make_item_key(site_id=site_id, id=location.page_id))
     page = Page.from_item(item) if item else None
     if page is None:
@@ -115,11 +115,11 @@ def load_draft(site_id: str, location: PageLocation, *, blocks: bool = True) -> 
     content = table.get(Content.make_item_key(page_id=page.id, id=page.draft_revision_id)) if blocks else None
     if blocks and content is None:
         return None
-    shown = Content.from_item(content).blocks if content else ()
-    return page.replace(blocks=shown, breadcrumbs=location.breadcrumbs, draft_home_id=location.home_id)
+    loaded_blocks = Content.from_item(content).blocks if content else ()
+    return page.replace(blocks=loaded_blocks, breadcrumbs=location.breadcrumbs, draft_home_id=location.home_id)
 
 
-def show_public(page: Page) -> PageOut:
+def public_page_output(page: Page) -> PageOut:
     """Return a published page as the public sees it, without anything about its draft."""
     return PageOut.of(
         page,
@@ -135,8 +135,8 @@ def show_public(page: Page) -> PageOut:
 def list_pages(ctx: Context, site_id: str, query: PagesQuery) -> PageOfList[PageSummary]:
     """Return a page of a site's pages with their drafts, in order of creation or, with `q`, by title.
 
-    It is one query of the index of the first filter: title, parent, status. Records that do not match the other filters
-    are omitted. The ancestors are read afterwards.
+    One Query reads the index of the first filter given: title, parent, status. Pages that fail the other filters are
+    omitted. A second read loads the ancestors.
     """
     after, key_values = (
         ctx.decode_cursor(query),
@@ -149,28 +149,31 @@ def list_pages(ctx: Context, site_id: str, query: PagesQuery) -> PageOfList[Page
         keys = (Page.make_item_key(site_id=site_id, id=row["page_id"]) for row in result.items)
         pages = [Page.from_item(items[key]) for key in keys if key in items]
     else:
-        filtered = Page.by_parent if query.parent_id else Page.by_status if query.status else Page.in_site
+        collection = Page.by_parent if query.parent_id else Page.by_status if query.status else Page.in_site
         result = table.query(
-            filtered.partition(**key_values), after=after, limit=query.limit, prefix=Page.sk.partition("{")[0]
+            collection.partition(**key_values), after=after, limit=query.limit, prefix=Page.sk.partition("{")[0]
         )
         pages = [Page.from_item(item) for item in result.items]
-    shown = [
+    summaries = [
         PageSummary.of(page)
         for page in with_breadcrumbs(site_id, pages, ctx.access.prefetched)
         if _matches(page, query)
     ]
-    return ctx.build_page(shown, result.last_evaluated_key, query)
+    return ctx.build_page(summaries, result.last_evaluated_key, query)
 
 
 def with_breadcrumbs(site_id: str, pages: Iterable[Page], items: Mapping[ItemKey, Item]) -> list[Page]:
     """Return pages with their breadcrumbs, without their blocks. Pages with a missing ancestor are omitted."""
-    listed = [*pages]
+    page_list = [*pages]
     reading = TreeReader.from_items(page_tree(site_id, DRAFT_TREE), dict(items))
-    reading.add_items(page.draft_position for page in listed)
-    if ancestor_keys := {reading.tree.node_key(each) for page in listed for each in page.ancestor_ids} - reading.asked:
+    reading.add_items(page.draft_position for page in page_list)
+    if (
+        ancestor_keys := {reading.tree.node_key(each) for page in page_list for each in page.ancestor_ids}
+        - reading.asked
+    ):
         reading.load(ancestor_keys)
-    reading.load_ancestors([page.id for page in listed])
-    chains = ((page, reading.chain(page.id)) for page in listed)
+    reading.load_ancestors([page.id for page in page_list])
+    chains = ((page, reading.chain(page.id)) for page in page_list)
     return [
         page.replace(breadcrumbs=tuple(chain), draft_home_id=reading.state.get("home"))
         for page, chain in chains

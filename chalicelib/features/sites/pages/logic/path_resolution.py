@@ -1,4 +1,4 @@
-"""Resolution of paths to pages, from slug to slug, in the items of the slug index."""
+"""Resolve a path to a page, slug by slug, with the items of the slug index."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
@@ -28,7 +28,7 @@ from chalicelib.kernel.storage.entity import Item, ItemKey
 from chalicelib.kernel.storage.trees import CONCURRENT_MOVES, Tree, is_settled
 
 _MAX_STEPS: Final = 200
-"""Pages visited along a former path: current children and former children, on each level."""
+"""Maximum number of pages visited along a former path, where each level has current and former children."""
 
 _MAX_ATTEMPTS: Final = 5
 
@@ -47,28 +47,28 @@ def slug_index_keys(tree: Tree, slugs: Sequence[str] | None) -> list[ItemKey]:
 
 
 class PathResolver:
-    """Resolves a path in one of a site's trees.
+    """Resolves a path, given by its slugs, in one of the trees of a site.
 
-    `read` contains what is at `slug_index_keys`. Further items are added to it.
+    `items` holds those at `slug_index_keys`, and is extended by further reads.
     """
 
-    def __init__(self, site_id: str, tree: Tree, slugs: Sequence[str], read: dict[ItemKey, Item]) -> None:
-        self._site_id, self._tree, self._slugs, self._read = site_id, tree, slugs, read
+    def __init__(self, site_id: str, tree: Tree, slugs: Sequence[str], items: dict[ItemKey, Item]) -> None:
+        self._site_id, self._tree, self._slugs, self._items = site_id, tree, slugs, items
 
     @property
     def home_id(self) -> str | None:
-        """Return the id of the home page."""
+        """The id of the home page."""
         return self._state.get("home")
 
     @property
     def _state(self) -> Item:
-        return self._read.get(self._tree.state_key, {})
+        return self._items.get(self._tree.state_key, {})
 
     def resolve_current(self) -> Breadcrumbs | None:
         """Return the breadcrumbs of the page at the path, or None if there is none.
 
-        Items that were read at different versions of the tree are read again. Raises Problem `unavailable` if that does
-        not succeed.
+        Items that were read at different versions of the tree are read again. Raises Problem `unavailable` if the tree
+        keeps changing.
         """
         for _ in range(_MAX_ATTEMPTS):
             breadcrumbs = self._resolve_from(None) or self._resolve_from(self.home_id)
@@ -76,16 +76,16 @@ class PathResolver:
                 is_settled(page, page["id"], self._state) for page in breadcrumbs if page["slug"]
             ):
                 return breadcrumbs
-            self._read |= table.get_all(slug_index_keys(self._tree, self._slugs))
+            self._items |= table.get_all(slug_index_keys(self._tree, self._slugs))
         raise unavailable(CONCURRENT_MOVES)
 
     def resolve_former(self) -> Iterator[str]:
-        """Yield the ids of the pages that the path may have led to, if each slug can be a current or former one.
+        """Yield the ids of the pages to which the path may have led, where each slug is a current or a former one.
 
-        The first pass yields pages that really had the path: all pages along it had their positions at the same time,
-        and none of them was the home page, which is at `/`. The second pass yields the other candidates. On each level
-        current pages come before former ones, and of those the last to leave comes first. The home page by its own slug
-        comes last.
+        The first pass yields pages that certainly had the path: all pages along it had their positions at the same
+        time, and none of them was the home page, which is at `/`. The second pass yields the other candidates. On each
+        level current pages come before former ones, and former ones in descending order of the time when they left.
+        Paths that begin with the slug of the home page come last.
         """
         for strict in (True, False):
             visited: set[tuple[object, ...]] = set()
@@ -98,14 +98,14 @@ class PathResolver:
 
     @cached_property
     def _home_intervals(self) -> dict[str, Intervals]:
-        """Return when pages were the home page: the current one first, then former ones, the last first."""
+        """The intervals during which pages were the home page, by page id, in descending order of their ends."""
         homes: dict[str, Intervals] = dict(self._state.get("former_homes", {}))
         if self.home_id:
             homes[self.home_id] = open_interval(homes.get(self.home_id, ()), self._state["home_since"])
-        return dict(sorted(homes.items(), key=lambda one: last_end(one[1]), reverse=True))
+        return dict(sorted(homes.items(), key=lambda pair: last_end(pair[1]), reverse=True))
 
     def _resolve_from(self, root_id: str | None) -> Breadcrumbs | None:
-        """Return the breadcrumbs along the path, below the home page or from a root other than the home page."""
+        """Return the breadcrumbs of the page at the path, starting below a page or, if `root_id` is None, at a root."""
         if not self._slugs:
             return (
                 ({"id": root_id, "slug": "", "revision_id": self._state.get("home_revision_id")},) if root_id else None
@@ -123,7 +123,7 @@ class PathResolver:
     def _candidates(
         self, parent_id: str | None, level: int, intervals: Intervals, visited: set[tuple[object, ...]], *, strict: bool
     ) -> Iterator[str]:
-        """Yield where the rest of the path may have led from a page that its beginning led to during some intervals."""
+        """Yield the pages to which the rest of the path may have led from a parent, during some intervals."""
         if (parent_id, level, intervals) in visited or len(visited) >= _MAX_STEPS:
             return
         visited.add((parent_id, level, intervals))
@@ -131,7 +131,7 @@ class PathResolver:
             if parent_id:
                 yield parent_id
             return
-        former = former_children(self._read.get(former_slug_key(self._tree, self._slugs[level])), parent_id)
+        former = former_children(self._items.get(former_slug_key(self._tree, self._slugs[level])), parent_id)
         for page_id, position in (*self._children_with_slug(parent_id, level), *former):
             if strict:
                 common = intersect(intervals, self._position_intervals(page_id, position, parent_id, level))
@@ -141,9 +141,9 @@ class PathResolver:
                 yield from self._candidates(page_id, level + 1, common, visited, strict=strict)
 
     def _position_intervals(self, page_id: str, position: Position, parent_id: str | None, level: int) -> Intervals:
-        """Return when the path led to a page at a position, given its parent.
+        """Return the intervals during which the path led to a page at a position below a parent.
 
-        At the end of the path, when it was shown.
+        On the last level these are the intervals during which the page itself was published.
         """
         intervals: Intervals = position["times"] if "times" in position else [[position["since"], OPEN_END]]
         if level + 1 == len(self._slugs):
@@ -152,7 +152,7 @@ class PathResolver:
 
     def _children_with_slug(self, parent_id: str | None, level: int) -> Iterator[tuple[str, Position]]:
         """Yield the child of a page that has the slug of a level, with its position."""
-        positions = positions_of_slug(self._read.get(slug_key(self._tree, self._slugs[level])))
+        positions = positions_of_slug(self._items.get(slug_key(self._tree, self._slugs[level])))
         if positions is None:
             positions = self._find_by_guard(parent_id, self._slugs[level])
         yield from (
@@ -167,6 +167,6 @@ class PathResolver:
         return {guard["ref"]: position} if guard and position and position["slug"] == slug else {}
 
     def _get_item(self, key: ItemKey) -> Item | None:
-        if key not in self._read:
-            self._read |= table.get_all([key])
-        return self._read.get(key)
+        if key not in self._items:
+            self._items |= table.get_all([key])
+        return self._items.get(key)

@@ -1,7 +1,7 @@
-"""Publication of pages: a page gets a position among the published pages, moves there, or is unpublished.
+"""Publish and unpublish pages. A published page has a position in the tree of published pages.
 
-One transaction contains all changes, however many pages are below: the page, its position, the slug index, its former
-position, the redirect that lists it, and the removal of a redirect at its new path.
+One transaction contains all changes, however many descendants the page has: the page, its position, the slug index, the
+former position, the redirect that lists the former position, and the removal of a redirect at the new path.
 """
 
 from collections.abc import Mapping
@@ -16,8 +16,8 @@ from chalicelib.features.sites.pages.logic.tree_positions import (
     SiteTreesUnitOfWork,
     breadcrumb_ids,
     reject_cycle,
-    reject_duplicate_path,
     reject_excess_depth,
+    require_unique_path,
 )
 from chalicelib.features.sites.pages.models.paths import build_path
 from chalicelib.kernel.core.ids import new_record_fields
@@ -31,18 +31,18 @@ _PARENT_GONE: Final = "The parent of this revision is gone. Restore the revision
 
 
 class PagePublisher:
-    """Publishes or unpublishes a page at a time."""
+    """Publishes or unpublishes a page."""
 
     def __init__(self, trees: SiteTreesUnitOfWork, page: Page, timestamp: str) -> None:
         self._trees, self._page, self._timestamp = trees, page, timestamp
-        self._reading = TreeReader.from_items(trees.tree(PUBLISHED_TREE), trees.read)
+        self._reading = TreeReader.from_items(trees.tree(PUBLISHED_TREE), trees.items)
         self._breadcrumbs: dict[str, list[Item]] = {}
 
     def publish(self, revision: Revision | Page, since: str | None = None) -> Page:
-        """Publish a revision of the page, or its draft. All pages below it move with it.
+        """Publish a revision of the page, or its draft. Its published descendants move with it.
 
-        `since`: the scheduled time, if it was scheduled; an `unpublishAt` before that is cleared. Raises Problem if
-        another page is published at its path, or if it cannot be there.
+        `since` is the scheduled time, if the publication was scheduled. An `unpublishAt` up to that time is cleared.
+        Raises Problem if another page is published at the path, or if the page cannot have the position.
         """
         trees, page = self._trees, self._page
         revision_id = revision.id if isinstance(revision, Revision) else revision.draft_revision_id
@@ -50,11 +50,11 @@ class PagePublisher:
             return page
         previous = self._position_summary(page) if page.published_revision_id else page.last_published_position
         position_fields = self._take_position(page, revision.parent_id, revision.slug)
-        shown = open_interval(page.replace(**position_fields).published_intervals, self._timestamp)
+        intervals = open_interval(page.replace(**position_fields).published_intervals, self._timestamp)
         is_expired = page.unpublish_at is not None and page.unpublish_at <= (since or self._timestamp)
         published = trees.changes.update(
             page,
-            **{**position_fields, "published_intervals": shown},
+            **{**position_fields, "published_intervals": intervals},
             published_revision_id=revision_id,
             published_at=self._timestamp,
             was_published=True,
@@ -74,7 +74,7 @@ class PagePublisher:
         return published
 
     def unpublish(self) -> Page:
-        """Unpublish the page. Its position becomes free unless pages are published below it."""
+        """Unpublish the page. It keeps its position only if it has published descendants."""
         trees, page = self._trees, self._page
         if page.published_revision_id is None:
             return page
@@ -95,7 +95,7 @@ class PagePublisher:
         return unpublished
 
     def _release_position(self, page: Page) -> None:
-        """Remove the page's published position, and those of ancestors that are needed for nothing else."""
+        """Remove the published position of the page, and those of unpublished ancestors without other descendants."""
         trees = self._trees
         trees.remove_published_position(page, self._timestamp)
         parent = trees.get_page(page.published_parent_id)
@@ -104,9 +104,9 @@ class PagePublisher:
             trees.set_page_fields(parent.id, **_NO_POSITION)
 
     def _take_position(self, page: Page, parent_id: str | None, slug: str) -> dict[str, Any]:
-        """Return the fields of a page that gets a position below a parent, which gets a position itself if it has none.
+        """Give a page a published position, and return the changed fields; none if it has the position already.
 
-        Return nothing if the page has that position. Raises Problem if it cannot be there.
+        A parent without a published position gets one, too. Raises Problem if the page cannot have the position.
         """
         trees, had_position = self._trees, page.published_tree_version is not None
         breadcrumbs = self._breadcrumbs_of(parent_id)
@@ -120,7 +120,7 @@ class PagePublisher:
         reject_excess_depth(
             trees.site_id, trees.state(PUBLISHED_TREE), page.id, len(breadcrumbs), has_children=is_deeper
         )
-        reject_duplicate_path(trees, PUBLISHED_TREE, page, parent_id, slug)
+        require_unique_path(trees, PUBLISHED_TREE, page, parent_id, slug)
         if had_position or page.id in trees.state(PUBLISHED_TREE).moved:
             tree_version = trees.record_move(PUBLISHED_TREE, page.id)
         if had_position:
@@ -136,7 +136,7 @@ class PagePublisher:
         }
 
     def _breadcrumbs_of(self, page_id: str | None) -> list[Item]:
-        """Return the published breadcrumbs of a page. A page without a published position gets one at its draft's."""
+        """Return the published breadcrumbs of a page. Without a published position, it gets that of its draft."""
         if page_id is None:
             return []
         if page_id not in self._breadcrumbs:
@@ -171,15 +171,15 @@ class PagePublisher:
             set_published_home(self._trees, page, revision_id)
 
     def _update_redirects(self, page: Page, previous: Mapping[str, Any] | None, path: str) -> None:
-        """Create the redirect that lists the former path of a page, and remove redirects at its new path."""
+        """Create the redirect that lists the former path of a page, and remove a redirect at its new path."""
         changes, site_id, former_path = self._trees.changes, page.site_id, previous and previous["path"]
         keys = {each: redirect_path_key(site_id, each) for each in (former_path, path) if each}
         items = table.get_all(keys.values())
         redirects = {each: Redirect.from_item(items[key]) for each, key in keys.items() if key in items}
-        removed = [each for each, redirect in redirects.items() if each == path or redirect.origin == "page"]
-        for each in removed:
+        removed_paths = [each for each, redirect in redirects.items() if each == path or redirect.origin == "page"]
+        for each in removed_paths:
             changes.delete(redirects[each])
-        if previous and former_path != "/" and (former_path in removed or former_path not in redirects):
+        if previous and former_path != "/" and (former_path in removed_paths or former_path not in redirects):
             changes.create(
                 Redirect(
                     **new_record_fields(self._timestamp),
@@ -195,14 +195,14 @@ class PagePublisher:
 
 
 def unpublish_orphan(trees: SiteTreesUnitOfWork, page: Page) -> dict[str, Any]:
-    """Return the fields of a page that is unpublished because its parent is gone."""
+    """Remove the published position of a page whose parent is deleted, and return the changed fields."""
     trees.remove_published_position(page, trees.changes.now)
     _clear_published_home(trees, page)
     return {**_NO_POSITION, **_unpublished_fields(page)}
 
 
 def _unpublished_fields(page: Page) -> dict[str, Any]:
-    """Return the fields of a page that is not published any more."""
+    """Return the changed fields of a page that is unpublished, apart from those of its position."""
     status = page_status(page.replace(published_revision_id=None), page.publish_at)
     return {"published_revision_id": None, "published_at": None, "status": status}
 

@@ -1,4 +1,4 @@
-"""Rules for the positions of pages in trees, and the changes of both trees of a site in one transaction."""
+"""Rules for the positions of pages, and the changes of both trees of a site in one transaction."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Self
@@ -19,27 +19,27 @@ Breadcrumbs = Sequence[Mapping[str, Any]]
 
 
 class EditablePage(Page):
-    """A page that is to be changed, moved, published or deleted. It is read with everything that decides about that."""
+    """A page to be changed, moved, published or deleted, which is loaded with everything that this requires."""
 
     def hydrate(self, read: dict[ItemKey, Item]) -> Self | None:
-        """Return it with its blocks and breadcrumbs; None if an ancestor is gone."""
+        """Return the page with its blocks and breadcrumbs; None if an ancestor is deleted."""
         content = Content.make_item_key(page_id=self.id, id=self.draft_revision_id)
         return self.with_breadcrumbs(read, [content, *self._related_keys(read)])
 
     def _related_keys(self, read: Mapping[ItemKey, Item]) -> Iterator[ItemKey]:
-        """Yield the item keys of the ancestors of its positions and of pages that were read, and of the slug index."""
-        drafts, live = page_tree(self.site_id, DRAFT_TREE), page_tree(self.site_id, PUBLISHED_TREE)
+        """Yield the keys of the slug index items, and of the ancestors of the page and of other pages in `read`."""
+        drafts, published = page_tree(self.site_id, DRAFT_TREE), page_tree(self.site_id, PUBLISHED_TREE)
         others = [item for item in read.values() if item.get("kind") == Page.kind and item["id"] != self.id]
         yield from (drafts.node_key(each) for other in others for each in other["lineage"])
-        yield from (live.node_key(each) for each in {*self.ancestor_ids, *self.published_ancestor_ids})
+        yield from (published.node_key(each) for each in {*self.ancestor_ids, *self.published_ancestor_ids})
         yield from (
             self.make_item_key(site_id=self.site_id, id=each)
             for each in {self.parent_id, self.published_parent_id}
             if each
         )
-        yield from (slug_key(tree, self.slug) for tree in (drafts, live))
+        yield from (slug_key(tree, self.slug) for tree in (drafts, published))
         if self.published_slug:
-            yield from (key(live, self.published_slug) for key in (slug_key, former_slug_key))
+            yield from (key(published, self.published_slug) for key in (slug_key, former_slug_key))
 
 
 def reject_cycle(page_id: str, ancestors: Breadcrumbs, advice: str) -> None:
@@ -48,16 +48,14 @@ def reject_cycle(page_id: str, ancestors: Breadcrumbs, advice: str) -> None:
         raise Problem.for_field("/parentId", "cycle", f"The page would be below itself. {advice}")
 
 
-def reject_excess_depth(site_id: str, tree: SiteTree, page_id: str, levels: int, *, has_children: bool) -> None:
+def reject_excess_depth(site_id: str, tree: SiteTree, page_id: str, ancestor_count: int, *, has_children: bool) -> None:
     """Raise ValidationProblem if a page, or its lowest descendant, would be too deep.
 
-    `levels` is the number of its ancestors. Only a page with children makes it read the tree: a query for each megabyte
-    of its positions.
-
-    Only a page with children makes it read the tree: a query for each megabyte of its positions.
+    `ancestor_count` is the number of its new ancestors. The tree is read only for a page with children, with one Query
+    for each megabyte of positions.
     """
     height = _subtree_height(site_id, tree, page_id) if has_children else 0
-    if levels + 1 + height > MAX_PAGE_DEPTH:
+    if ancestor_count + 1 + height > MAX_PAGE_DEPTH:
         explanation = f", and this page has {height} below it" if height else ""
         detail = f"is too deep: a site can have at most {MAX_PAGE_DEPTH} levels{explanation}"
         raise ValidationProblem([FieldError("/parentId", "too_deep", detail)])
@@ -74,12 +72,12 @@ def _subtree_height(site_id: str, tree: SiteTree, page_id: str) -> int:
     return height
 
 
-def reject_duplicate_path(
+def require_unique_path(
     trees: "SiteTreesUnitOfWork", tree_name: TreeName, page: Page, parent_id: str | None, slug: str
 ) -> None:
-    """Make the transaction fail if another page has the path that a page gets with its new position.
+    """Make the transaction fail with `slug_taken` if another page has the path that a page gets.
 
-    Pages below the home page have the same paths as roots. The home page itself is at `/`.
+    Children of the home page have paths of one segment, as roots do. The home page itself is at `/`.
     """
     home_id = trees.state(tree_name).home_page_id
     if home_id is None or page.id == home_id or parent_id not in (None, home_id):
@@ -90,14 +88,14 @@ def reject_duplicate_path(
         return  # The slug belongs to the page itself, or to the home page, which is at `/`.
     where = "Below the home page" if parent_id is None else "Beside the home page"
     detail = f"{where} another page has the slug {slug!r}, and so the same path. Choose another."
-    absent = Write(
+    absence_check = Write(
         "ConditionCheck",
         key,
         condition="attribute_not_exists(#pk) OR #ref = :home",
         names=["pk", "ref"],
         values={"home": home_id},
     )
-    trees.changes.add_write(absent, Problem.for_field("/slug", "slug_taken", detail))
+    trees.changes.add_write(absence_check, Problem.for_field("/slug", "slug_taken", detail))
 
 
 def _held_guard_key(tree_name: TreeName, page: Page) -> ItemKey:
@@ -108,19 +106,19 @@ def _held_guard_key(tree_name: TreeName, page: Page) -> ItemKey:
 
 
 class SiteTreesUnitOfWork:
-    """The changes of both trees of a site, their pages and the slug index in one transaction.
+    """Collects the changes of both trees of a site, of their pages and of the slug index in one transaction.
 
-    `read` contains the states of both trees and everything else that was read. Further items are added to it.
+    `items` holds the states of both trees and the other items that were read, and is extended by further reads.
     """
 
-    def __init__(self, changes: UnitOfWork, site_id: str, read: Mapping[ItemKey, Item]) -> None:
-        self.changes, self.site_id, self.read = changes, site_id, dict(read)
+    def __init__(self, changes: UnitOfWork, site_id: str, items: Mapping[ItemKey, Item]) -> None:
+        self.changes, self.site_id, self.items = changes, site_id, dict(items)
         self._original = {
-            name: SiteTree.from_item(self.read[self.tree(name).state_key]) for name in (DRAFT_TREE, PUBLISHED_TREE)
+            name: SiteTree.from_item(self.items[self.tree(name).state_key]) for name in (DRAFT_TREE, PUBLISHED_TREE)
         }
         self._current = {**self._original}
         self._slug_indexes = {
-            name: SlugIndexWriter(self.tree(name), self.read) for name in (DRAFT_TREE, PUBLISHED_TREE)
+            name: SlugIndexWriter(self.tree(name), self.items) for name in (DRAFT_TREE, PUBLISHED_TREE)
         }
         self._pages: dict[str, tuple[Page, dict[str, Any]]] = {}
         self._has_content_changed = False
@@ -134,17 +132,17 @@ class SiteTreesUnitOfWork:
         return self._current[name]
 
     def record_move(self, name: TreeName, page_id: str) -> int:
-        """Record that a page moves in a tree, and return the version that the tree gets."""
+        """Record that a page moves in a tree, and return the next version of the tree."""
         version = self._original[name].version + 1
         self.set_fields(name, moved=add_move(self._current[name].moved, version, [page_id]))
         return version
 
     def mark_content_changed(self) -> None:
-        """Give the tree of published pages another `content_id`, because one of its pages changed."""
+        """Give the tree of published pages another `content_id` when the changes are written."""
         self._has_content_changed = True
 
     def remove_published_position(self, page: Page, timestamp: str) -> None:
-        """Remove a page from its published position, which becomes a former position."""
+        """Remove the published position of a page, which becomes a former position."""
         self.mark_content_changed()
         self._slug_indexes[PUBLISHED_TREE].remove(page.published_position)
         self._slug_indexes[PUBLISHED_TREE].add_former(page.published_position, timestamp)
@@ -159,28 +157,28 @@ class SiteTreesUnitOfWork:
         self._current[name] = self.changes.bump_version(self._current[name], **fields)
 
     def get_page(self, page_id: str | None) -> Page | None:
-        """Return another page with the changes so far, reading it if necessary; None if there is none."""
+        """Return a page with the changes so far, read if necessary; None if it does not exist."""
         key = Page.make_item_key(site_id=self.site_id, id=str(page_id))
-        if page_id and key not in self.read:
-            self.read |= table.get_all([key])
-        if not page_id or key not in self.read:
+        if page_id and key not in self.items:
+            self.items |= table.get_all([key])
+        if not page_id or key not in self.items:
             return None
-        page, fields = self._pages.get(page_id, (Page.from_item(self.read[key]), {}))
+        page, fields = self._pages.get(page_id, (Page.from_item(self.items[key]), {}))
         return page.replace(**fields)
 
     def set_page_fields(self, page_id: str | None, **fields: Any) -> None:
-        """Set fields of another page, if it exists."""
+        """Set fields of a page, if it exists."""
         if page := self.get_page(page_id):
             original, changed = self._pages.get(page.id, (page, {}))
             self._pages[page.id] = original, {**changed, **fields}
 
     def add_to_counts(self, page_id: str | None, **delta: int) -> None:
-        """Add to the numbers of children of another page: `child_count` or `published_child_count`."""
+        """Add to the `child_count` or `published_child_count` of a page, if it exists."""
         if page := self.get_page(page_id):
             self.set_page_fields(page_id, **{name: getattr(page, name) + number for name, number in delta.items()})
 
     def write(self) -> None:
-        """Add all changes to the unit of work. A tree without changes must be unchanged at the commit."""
+        """Add all changes to the unit of work. The commit requires that a tree without changes is unchanged."""
         if self._has_content_changed:
             self._change_content_id(self._current[PUBLISHED_TREE])
         for page, fields in self._pages.values():

@@ -34,7 +34,7 @@ def _require_https(url: str) -> str:
 
 
 class _Block(Input):
-    """Fields of all blocks."""
+    """The fields of every block."""
 
     id: ElementId = Field(description="Unique within the page.", examples=["opening"])
     type: BlockType
@@ -164,7 +164,7 @@ _REGISTRY: Final[dict[str, type[_Block]]] = {
 def _parse_block(block: Any) -> _Block:
     """Return a block as the model of its type.
 
-    A discriminated union would add the type to the path of each error, which is not a part of the document.
+    A discriminated union would add the type, which is not a part of the document, to the path of each error.
     """
     untyped = _UntypedBlock.model_validate(block)
     return _REGISTRY[untyped.type].model_validate(block)
@@ -187,7 +187,7 @@ Block = Annotated[Any, PlainValidator(_parse_block, json_schema_input_type=_AnyB
 
 
 def _validate_blocks(blocks: list[_Block]) -> list[_Block]:
-    """Return all blocks of a page, unless there are too many, they are nested too deeply, or ids repeat."""
+    """Return the blocks of a page. Raises ValidationError for too many blocks, duplicate ids and deep nesting."""
     errors: list[InitErrorDetails] = []
     block_ids: set[str] = set()
     for path, block in _iter_blocks(blocks):
@@ -195,19 +195,19 @@ def _validate_blocks(blocks: list[_Block]) -> list[_Block]:
             errors.append(InitErrorDetails(type=PydanticCustomError("repeated", ""), loc=(*path, "id"), input=block.id))
         block_ids.add(block.id)
         if isinstance(block, ColumnsBlock) and path.count("columns") == MAX_COLUMN_DEPTH:
-            deep = out_of_range_error(f"is not allowed here: columns are at most {MAX_COLUMN_DEPTH} levels deep")
-            errors.append(InitErrorDetails(type=deep, loc=path, input=None))
+            depth_error = out_of_range_error(f"is not allowed here: columns are at most {MAX_COLUMN_DEPTH} levels deep")
+            errors.append(InitErrorDetails(type=depth_error, loc=path, input=None))
     count = sum(1 for _ in _iter_blocks(blocks))
     if count > MAX_BLOCKS:
-        lengths = {"field_type": "List", "max_length": MAX_BLOCKS, "actual_length": count}
-        errors.append(InitErrorDetails(type="too_long", loc=(), input=None, ctx=lengths))
+        context = {"field_type": "List", "max_length": MAX_BLOCKS, "actual_length": count}
+        errors.append(InitErrorDetails(type="too_long", loc=(), input=None, ctx=context))
     if errors:
         raise ValidationError.from_exception_data("list", errors)
     return blocks
 
 
 def _iter_blocks(blocks: Sequence[_Block], path: _BlockPath = ()) -> Iterator[tuple[_BlockPath, _Block]]:
-    """Yield blocks and those in their columns in reading order, with their paths."""
+    """Yield blocks and the blocks in their columns in document order, each with its path."""
     for number, block in enumerate(blocks):
         block_path = (*path, number)
         yield block_path, block

@@ -9,7 +9,7 @@ from chalicelib.kernel.http.fields import SLUG_PATTERN
 
 
 def split_path(path: str) -> list[str] | None:
-    """Return the slugs of a normalized path, none for the home page. Return None if no page can have the path."""
+    """Return the slugs of a normalized path: none for `/`. Return None if no page can have the path."""
     slugs = [slug for slug in path.split("/") if slug]
     is_valid = len(slugs) <= MAX_PAGE_DEPTH and all(re.fullmatch(SLUG_PATTERN, slug) for slug in slugs)
     return slugs if is_valid else None

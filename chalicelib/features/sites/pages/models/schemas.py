@@ -1,4 +1,4 @@
-"""Requests and responses of the operations on pages."""
+"""Request and response models of the page and preview operations, and limits of pages."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Final, Literal
@@ -12,10 +12,10 @@ from chalicelib.kernel.http.models import Input, ListQuery, Output, Patch, Query
 
 MAX_PAGE_DEPTH: Final = 10
 MAX_PAGES_PER_SITE: Final = 50_000
-"""The sitemap contains all published pages."""
+"""Limits the size of the sitemap, which contains all published pages."""
 
 MAX_BLOCKS_BYTES: Final = 256 * 1024
-"""Size of the blocks of a page as JSON."""
+"""Maximum size of the blocks of a page as JSON."""
 
 DEFAULT_PREVIEW_SECONDS: Final = 24 * 3600
 MAX_PREVIEW_SECONDS: Final = 30 * 24 * 3600
@@ -35,7 +35,7 @@ UrlPath = Annotated[str, StringConstraints(max_length=2000)]
 class SeoIn(Input):
     """Metadata for search engines and link previews."""
 
-    title: Name | None = Field(None, description="Title instead of the page's own.", examples=["Looms, explained"])
+    title: Name | None = Field(None, description="Replaces the title of the page.", examples=["Looms, explained"])
     description: Text | None = Field(None, examples=["How a Jacquard loom weaves."])
     canonical: WebUrl | None = Field(
         None, description="URL of the original, if the content was published elsewhere first.", examples=[None]
@@ -49,32 +49,37 @@ def _empty_seo() -> SeoIn:
 
 
 class PageCreate(Input):
-    """A new page with its first draft."""
+    """A page to create, with its first draft."""
 
     title: Name = Field(examples=["Looms"])
-    slug: PageSlug | None = Field(None, description="If omitted, it is derived from the title.", examples=[None])
+    slug: PageSlug | None = Field(None, description="Derived from the title if omitted.", examples=[None])
     parent_id: Uuid | None = Field(None, description="The parent page.", examples=[None])
     blocks: Blocks = Field([], description="Content. At most 256 KiB as JSON.")
     seo: SeoIn = Field(default_factory=_empty_seo)
-    publish_at: DateTime | None = Field(None, description="When it is published automatically.", examples=[None])
-    unpublish_at: DateTime | None = Field(None, description="When it is unpublished automatically.", examples=[None])
-    is_home: bool = Field(default=False, description="Whether it is at `/`. The first page of a site always is.")
+    publish_at: DateTime | None = Field(None, description="When the page is published automatically.", examples=[None])
+    unpublish_at: DateTime | None = Field(
+        None, description="When the page is unpublished automatically.", examples=[None]
+    )
+    is_home: bool = Field(default=False, description="Whether the page is at `/`. The first page of a site always is.")
 
 
 class PagePatch(Patch):
-    """The fields of a page that can be changed.
+    """Changes to a page.
 
-    Title, slug, parent, blocks and seo create a new revision, which becomes the draft. The others take effect at once.
+    Changes of title, slug, parent, blocks and SEO fields create a revision, which becomes the draft. Other changes take
+    effect at once.
     """
 
     title: Name = Field(examples=["Looms"])
-    slug: PageSlug = Field(description="The published path stays until the draft is published.", examples=["looms"])
+    slug: PageSlug = Field(
+        description="The published path does not change until the draft is published.", examples=["looms"]
+    )
     parent_id: Uuid | None = Field(None, examples=[None])
     blocks: Blocks = Field([])
     seo: SeoIn = Field(default_factory=_empty_seo)
     publish_at: DateTime | None = Field(None, examples=[None])
     unpublish_at: DateTime | None = Field(
-        None, description="A time in the past unpublishes it at once.", examples=[None]
+        None, description="A time in the past unpublishes the page at once.", examples=[None]
     )
     is_home: bool = Field(default=False, examples=[False])
     revoke_previews: bool = Field(
@@ -85,7 +90,7 @@ class PagePatch(Patch):
 class PagePublication(Input):
     """The revision to publish."""
 
-    revision_id: Uuid | None = Field(None, description="If omitted, the draft.", examples=[None])
+    revision_id: Uuid | None = Field(None, description="The revision; the draft if omitted.", examples=[None])
 
 
 class SeoOut(Output):
@@ -99,7 +104,7 @@ class SeoOut(Output):
 
 
 class PageSummary(RecordOutput):
-    """A page as lists show it."""
+    """A page in a list."""
 
     site_id: Uuid
     title: str = Field(examples=["Looms"])
@@ -112,9 +117,9 @@ class PageSummary(RecordOutput):
     path: str = Field(description="Path of the revision that is shown.", examples=["/machines/looms"])
     status: PageStatus = Field(examples=["draft"])
     has_unpublished_changes: bool = Field(description="Whether the draft differs from the published revision.")
-    draft_revision_id: Uuid | None = Field(description="Null for the public.")
+    draft_revision_id: Uuid | None = Field(description="Null in responses to the public.")
     published_revision_id: Uuid | None = Field(examples=[None])
-    published_at: Timestamp | None = Field(description="When that revision was published.", examples=[None])
+    published_at: Timestamp | None = Field(description="When the published revision was published.", examples=[None])
 
 
 class PageOut(PageSummary):
@@ -129,15 +134,17 @@ class PageOut(PageSummary):
 
 
 class RevisionSummary(RecordOutput):
-    """A revision as lists show it."""
+    """A revision in a list."""
 
     page_id: Uuid
     title: str = Field(examples=["Looms"])
     slug: str = Field(examples=["looms"])
     parent_id: Uuid | None
     seo: SeoOut
-    created_by: Uuid | None = Field(description="Id of the user or API key. Null after an erasure.")
-    restored_from: Uuid | None = Field(description="The revision that it restores.", examples=[None])
+    created_by: Uuid | None = Field(description="The id of the user or API key. Null after an erasure.")
+    restored_from: Uuid | None = Field(
+        description="The revision that was restored to create this one.", examples=[None]
+    )
 
 
 class RevisionOut(RevisionSummary):
@@ -155,12 +162,12 @@ class PreviewOut(Output):
         description="Anyone with this link sees the preview.",
         examples=["https://api.example.com/sites/…/pages/…/preview-public?token=…"],
     )
-    token: str = Field(description="Token in the link.", examples=["cHJldmlldw"])
+    token: str = Field(description="The token in the link.", examples=["cHJldmlldw"])
     expires_at: Timestamp
 
 
 class PagesQuery(ListQuery):
-    """Which pages to list."""
+    """Filters of the list of pages."""
 
     status: PageStatus | None = None
     parent_id: Uuid | None = Field(None, description="Only children of this page.", examples=[None])
@@ -169,18 +176,20 @@ class PagesQuery(ListQuery):
         min_length=1,
         max_length=200,
         examples=["loo"],
-        description="Only titles with this prefix, ignoring case and accents. They are listed by title.",
+        description="Prefix of the title, ignoring case and accents. The pages are ordered by title then.",
     )
 
 
 class DeleteQuery(Query):
-    """What happens to the pages below a deleted page."""
+    """How to treat the descendants of a deleted page."""
 
-    strategy: Literal["cascade"] | None = Field(None, description="`cascade` deletes them, too.", examples=["cascade"])
+    strategy: Literal["cascade"] | None = Field(
+        None, description="`cascade` deletes the descendants, too.", examples=["cascade"]
+    )
 
 
 class PreviewQuery(Query):
-    """Which revision to preview, and the validity of the link."""
+    """The revision to preview, and the validity of the link."""
 
     expires_in: int = Field(
         DEFAULT_PREVIEW_SECONDS,
@@ -189,22 +198,20 @@ class PreviewQuery(Query):
         examples=[3600],
         description="Validity of the link in seconds. More than a day requires an editor.",
     )
-    revision_id: Uuid | None = Field(None, description="If omitted, the draft.", examples=[None])
+    revision_id: Uuid | None = Field(None, description="The revision; the draft if omitted.", examples=[None])
 
 
 class TokenQuery(Query):
     """The token of a preview link."""
 
-    token: str = Field("", description="Token from `previewUrl`.", examples=["cHJldmlldw"])
+    token: str = Field("", description="The token from `previewUrl`.", examples=["cHJldmlldw"])
 
 
 class PathQuery(Query):
     """The path of a page."""
 
     path: UrlPath = Field("/", description="Case and trailing slashes are ignored.", examples=["/looms"])
-    draft: bool = Field(
-        default=False, description="Whether to look among the drafts, at their own paths. Members only."
-    )
+    draft: bool = Field(default=False, description="Whether the path is one of the drafts. Members only.")
 
 
 class DraftQuery(Query):

@@ -19,10 +19,10 @@ RESERVED_PAGE_SLUGS: Final = frozenset(
         "www",
     }
 )
-"""The reserved slugs that pages cannot have, either.
+"""The reserved slugs that apply to pages, too.
 
-The other reserved words are names of hosts and of the service's own paths. They do not conflict with a page of a site,
-and many sites have a page such as `/about`.
+The other reserved slugs are names of hosts or of the service's own paths. They do not conflict with pages of sites, and
+many sites have a page such as `/about`.
 """
 
 

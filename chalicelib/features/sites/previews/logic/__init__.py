@@ -1,1 +1,1 @@
-"""Tokens of previews, and pages at a revision."""
+"""Tokens of preview links, and pages as of one of their revisions."""

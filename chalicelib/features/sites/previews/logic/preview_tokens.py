@@ -1,6 +1,6 @@
-"""Tokens of preview links. No I/O.
+"""Tokens of preview links. Without I/O.
 
-A token names one revision of one page, its expiry and its issuer, and is signed. It is not stored.
+A token contains the ids of one revision of a page and of its issuer, and its expiry. It is signed, and not stored.
 """
 
 import struct
@@ -20,14 +20,14 @@ from chalicelib.kernel.storage.entity import Item, ItemKey
 
 _CONTEXT: Final = "preview"
 _LAYOUT: Final = struct.Struct(">16s16s16s16s16sQI")
-"""Site, page, revision, issuer, their membership; expiry in milliseconds; the page's preview epoch."""
+"""Ids of site, page, revision, issuer and their membership; expiry in milliseconds; preview epoch of the page."""
 
 _NO_MEMBERSHIP: Final = str(UUID(int=0))
 
 
 @dataclass(frozen=True)
 class PreviewClaim:
-    """The content of a token. `membership_id`: the issuer's membership; None for an API key."""
+    """The content of a token. `membership_id` is the membership of the issuer, or None if the issuer is an API key."""
 
     site_id: str
     page_id: str
@@ -44,13 +44,13 @@ class PreviewClaim:
         return signatures.sign_token(payload, _CONTEXT)
 
     def issuer_key(self, organization_id: str) -> ItemKey:
-        """Return the item key of the issuer's membership of an organization, or of the API key."""
+        """Return the item key of the issuer: of their membership of an organization, or of the API key."""
         if self.membership_id:
             return membership_key(Organization.make_item_key(id=organization_id), self.issuer_id)
         return ApiKey.make_item_key(organization_id=organization_id, id=self.issuer_id)
 
     def is_issuer_valid(self, issuer: Item | None) -> bool:
-        """Return whether the issuer still has the same membership or key, and could issue this link today.
+        """Return whether the issuer still has the membership or API key, and may still issue such a link.
 
         `issuer` is the item at `issuer_key`.
         """
@@ -73,7 +73,7 @@ def may_issue_long_links(role_or_scopes: Role | Sequence[str] | None) -> bool:
 
 
 def verify_preview_token(token: str, path: Mapping[str, str]) -> PreviewClaim | None:
-    """Return the content of a token if the service signed it for the page in the path and it has not expired."""
+    """Return the content of a token, or None if it is invalid, expired or not for the page in the `path` parameters."""
     payload = signatures.verify_token(token, _LAYOUT.size, _CONTEXT)
     if payload is None:
         return None

@@ -1,4 +1,4 @@
-"""The page that a preview shows: one of its revisions at the revision's path."""
+"""Pages as of one of their revisions, at the path that the revision has among the drafts."""
 
 from collections.abc import Mapping
 
@@ -12,12 +12,12 @@ from chalicelib.kernel.storage.entity import Item, ItemKey
 
 def revision_keys(page_id: str, revision_id: str) -> list[ItemKey]:
     """Return the item keys of a revision and its content."""
-    names = {"page_id": page_id, "id": revision_id}
-    return [Revision.make_item_key(**names), Content.make_item_key(**names)]
+    ids = {"page_id": page_id, "id": revision_id}
+    return [Revision.make_item_key(**ids), Content.make_item_key(**ids)]
 
 
 def read_revision(items: dict[ItemKey, Item], page_id: str, revision_id: str) -> Revision | None:
-    """Return a revision with its blocks from the items that were read."""
+    """Return a revision with its blocks from the items that were read, or None."""
     item = items.get(Revision.make_item_key(page_id=page_id, id=revision_id))
     return Revision.from_item(item).hydrate(items) if item else None
 
@@ -35,7 +35,7 @@ def page_at_revision(page: Page, revision: Revision, items: Mapping[ItemKey, Ite
 
 
 def load_claimed_page(claim: PreviewClaim, site: Site, items: dict[ItemKey, Item]) -> Page | None:
-    """Return the page of a preview link if the link is valid. `items` contains the page and both trees' states.
+    """Return the page of a preview link, or None if the link is invalid. `items` holds the page and both trees' states.
 
     It takes two reads, whatever the result.
     """

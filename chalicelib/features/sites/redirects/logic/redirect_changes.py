@@ -1,4 +1,4 @@
-"""Creation and changes of redirects. They must not form loops or long chains."""
+"""Create and change redirects, which must not form loops or long chains."""
 
 from collections.abc import Iterable
 from typing import Any, Final
@@ -35,14 +35,14 @@ from chalicelib.kernel.storage.entity import Item, ItemKey
 from chalicelib.kernel.storage.writes import Write
 
 MAX_CHECKED_REDIRECTS: Final = 25
-"""Redirects to a new redirect's path, and redirects to these, that are checked on each level."""
+"""Maximum number of redirects that are checked in each step back along the chains that lead to a redirect."""
 
 _WILDCARD: Final = "*"
 _MANUAL_FIELDS: Final = {"origin": "manual", "page_id": None, "former_parent_id": None, "former_slug": None}
 
 
 def target_prefetch_keys(request: Request) -> list[ItemKey]:
-    """Return the item keys that determine where the target in the body leads."""
+    """Return the item keys that resolve the target in the body, for prefetching."""
     to_path = request.unvalidated_body.get("toPath", "/" if request.method == "POST" else None)
     path = (
         normalize_path(expand_splat(to_path, _WILDCARD)) if isinstance(to_path, str) and is_site_path(to_path) else None
@@ -84,7 +84,7 @@ def _routing_fields(redirect: Redirect) -> tuple[object, ...]:
 
 
 def detach_from_page(ctx: Context, redirect: ResolvedRedirect) -> ResolvedRedirect:
-    """Remove the former position of a page that a redirect lists, and return the redirect as it is stored."""
+    """Remove the former position of a page that a redirect lists. Return the redirect without its destination."""
     slug_index = SlugIndexWriter(page_tree(redirect.site_id, PUBLISHED_TREE), {})
     slug_index.remove_former(str(redirect.page_id), redirect.former_parent_id, str(redirect.former_slug))
     for write in slug_index.writes():
@@ -94,7 +94,7 @@ def detach_from_page(ctx: Context, redirect: ResolvedRedirect) -> ResolvedRedire
 
 
 def normalize_target(ctx: Context, site: Site, to_path: str) -> str:
-    """Return a target as it is stored: of a URL at one of the site's own hosts, which can change, only the path."""
+    """Return a target in its stored form: only the path if it is a URL of the site itself, whose host can change."""
     parts = urlsplit(to_path)
     if is_site_path(to_path) or host_name(parts.netloc) not in {site.host, with_domains(ctx, [site])[0].host}:
         return to_path
@@ -105,17 +105,17 @@ def normalize_target(ctx: Context, site: Site, to_path: str) -> str:
 
 
 class RedirectChainCheck:
-    """Checks the chain of redirects through a new or changed redirect; `was` is its stored version.
+    """Checks the chain of redirects through a new or changed redirect. `previous` is its stored version.
 
     Everything that the check relies on must be unchanged at the commit, so two concurrent requests cannot form a loop
     together.
     """
 
-    def __init__(self, ctx: Context, redirect: Redirect, was: Redirect | None = None) -> None:
+    def __init__(self, ctx: Context, redirect: Redirect, previous: Redirect | None = None) -> None:
         self._changes, self._redirect = ctx.changes, redirect
-        self._read, self._asked = ctx.access.prefetched, {*target_prefetch_keys(ctx.request)}
-        self._own = {redirect_path_key(each.site_id, each.from_path) for each in (redirect, was) if each}
-        self._absent: set[ItemKey] = set()
+        self._prefetched, self._prefetched_keys = ctx.access.prefetched, {*target_prefetch_keys(ctx.request)}
+        self._own_keys = {redirect_path_key(each.site_id, each.from_path) for each in (redirect, previous) if each}
+        self._absent_keys: set[ItemKey] = set()
 
     def reject_loop(self) -> None:
         """Raise Problem `redirect_loop` if the chain returns to a path, or has too many redirects.
@@ -124,50 +124,50 @@ class RedirectChainCheck:
         """
         if not self._redirect.enabled:
             return
-        following_hops = self._count_hops()
-        for key in sorted(self._absent):
+        hop_count = self._count_hops()
+        for key in sorted(self._absent_keys):
             self._changes.add_write(Write("ConditionCheck", key, condition="attribute_not_exists(#pk)", names=["pk"]))
-        self._reject_long_chain(following_hops)
+        self._reject_long_chain(hop_count)
 
     def _count_hops(self) -> int:
-        """Return the number of redirects from this one on, including it."""
+        """Return the number of redirects in the chain from this one on, including it."""
         visited = [self._redirect.from_path]
         hop: RedirectTarget | None = redirect_target(self._redirect, self._redirect.from_path)
         while hop and (path := hop.path):
             if path in visited:
                 raise _loop_problem(f"It returns to {path!r} after {len(visited)} redirects.")
             visited.append(path)
-            read = self._items_at(path)
-            hop = next_hop(self._redirect.site_id, path, read)
-            self._require_unchanged(path, read, hop)
+            items = self._items_at(path)
+            hop = next_hop(self._redirect.site_id, path, items)
+            self._require_unchanged(path, items, hop)
             if hop and len(visited) > MAX_HOPS:
                 raise _loop_problem(f"Its target continues with more than {MAX_HOPS} redirects.")
         return len(visited) - 1 or 1
 
     def _items_at(self, path: str) -> dict[ItemKey, Item]:
-        """Return the items at a path, with the new version of the redirect."""
+        """Return the items that resolve a path, including the new version of the redirect."""
         keys = resolution_prefetch_keys(self._redirect.site_id, path)
-        read = {**self._read} if self._asked.issuperset(keys) else table.get_all(keys)
-        others = {key: item for key, item in read.items() if key not in self._own}
+        items = {**self._prefetched} if self._prefetched_keys.issuperset(keys) else table.get_all(keys)
+        others = {key: item for key, item in items.items() if key not in self._own_keys}
         own_item = self._redirect.item()
         return {**others, redirect_path_key(self._redirect.site_id, self._redirect.from_path): own_item}
 
-    def _require_unchanged(self, path: str, read: dict[ItemKey, Item], hop: RedirectTarget | None) -> None:
-        """Make the transaction fail if the path matches another redirect by then."""
+    def _require_unchanged(self, path: str, items: dict[ItemKey, Item], hop: RedirectTarget | None) -> None:
+        """Make the transaction fail if the redirects that match a path have changed by then."""
         for key in matching_redirect_keys(self._redirect.site_id, path):
-            if key in self._own:
+            if key in self._own_keys:
                 continue
-            if key in read:
-                self._changes.require_unchanged(Redirect.from_item(read[key]))
+            if key in items:
+                self._changes.require_unchanged(Redirect.from_item(items[key]))
             else:
-                self._absent.add(key)
+                self._absent_keys.add(key)
             if hop and hop.redirect and key == redirect_path_key(hop.redirect.site_id, hop.redirect.from_path):
                 return
 
-    def _reject_long_chain(self, following_hops: int) -> None:
-        """Raise Problem if the redirects that lead here and the `following_hops` exceed the limit."""
+    def _reject_long_chain(self, hop_count: int) -> None:
+        """Raise Problem if the redirects that lead to this one, and the `hop_count` from it on, exceed the limit."""
         targets, visited = {target_pattern(self._redirect.from_path)}, set[str]()
-        for _ in range(MAX_HOPS - following_hops + 1):
+        for _ in range(MAX_HOPS - hop_count + 1):
             visited |= targets
             targets = {target_pattern(path) for path in self._paths_leading_to(targets)} - visited
             if not targets:
@@ -175,12 +175,12 @@ class RedirectChainCheck:
         raise _loop_problem(f"With the redirects that lead to it, the chain would have more than {MAX_HOPS} redirects.")
 
     def _paths_leading_to(self, targets: Iterable[str]) -> list[str]:
-        """Return the paths of the redirects to some targets: a query for each, in parallel."""
-        pk, own = self._redirect.item_key
-        prefixes = [target_key_prefix(end) for end in sorted(targets)][:MAX_CHECKED_REDIRECTS]
+        """Return the paths of the redirects to some targets. Takes one Query for each target, in parallel."""
+        pk, own_sk = self._redirect.item_key
+        prefixes = [target_key_prefix(target) for target in sorted(targets)][:MAX_CHECKED_REDIRECTS]
         results = table.gather(lambda prefix: table.query(pk, prefix=prefix, limit=MAX_CHECKED_REDIRECTS), prefixes)
-        ids = own.removeprefix(Redirect.sk.partition("{")[0])
-        return [row["from_path"] for each in results for row in each.items if not row["sk"].endswith(ids)]
+        own_id = own_sk.removeprefix(Redirect.sk.partition("{")[0])
+        return [row["from_path"] for each in results for row in each.items if not row["sk"].endswith(own_id)]
 
 
 def _loop_problem(reason: str) -> Problem:

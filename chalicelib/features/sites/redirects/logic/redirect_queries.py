@@ -1,4 +1,4 @@
-"""Redirects with their current destinations."""
+"""Load the current destinations of redirects."""
 
 from collections.abc import Sequence
 from typing import Self
@@ -11,18 +11,18 @@ from chalicelib.kernel.storage.trees import TreeReader
 
 
 class ResolvedRedirect(Redirect):
-    """A redirect whose `to_path` is its current destination, also for a moved page."""
+    """A redirect whose `to_path` is its current destination, even if it is a redirect of a moved page."""
 
     def hydrate(self, read: dict[ItemKey, Item]) -> Self | None:  # noqa: ARG002 - the positions of pages are read again
-        """Return it with its destination. For a moved page that takes one or two reads."""
-        (shown,) = with_destinations(self.site_id, [self])
-        return self.replace(to_path=shown.to_path)
+        """Return the redirect with its destination, which takes one or two reads for a moved page."""
+        (resolved,) = with_destinations(self.site_id, [self])
+        return self.replace(to_path=resolved.to_path)
 
 
 def with_destinations(site_id: str, redirects: Sequence[Redirect]) -> list[Redirect]:
     """Return redirects with their destinations, None for pages that are not published.
 
-    One read loads the positions of all pages, and another one their ancestors.
+    One read loads the positions of all pages, and a second one their ancestors.
     """
     page_ids = [redirect.page_id for redirect in redirects if redirect.page_id]
     reading = TreeReader(page_tree(site_id, PUBLISHED_TREE))
@@ -35,5 +35,5 @@ def with_destinations(site_id: str, redirects: Sequence[Redirect]) -> list[Redir
 def _destination(reading: TreeReader, redirect: Redirect) -> str | None:
     if redirect.page_id is None:
         return redirect.to_path
-    located = locate_published(reading, redirect.page_id)
-    return located.path if located else None
+    location = locate_published(reading, redirect.page_id)
+    return location.path if location else None

@@ -1,4 +1,4 @@
-"""Resolution of a path of a site to a page or a redirect, and of chains of redirects."""
+"""Resolve a path of a site to a page or a redirect, and follow chains of redirects."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ _WILDCARD: Final = "*"
 
 @dataclass(frozen=True)
 class RedirectTarget:
-    """The target of a redirect, a path of the site or a web address. `redirect` is None for a moved page."""
+    """The target of a redirect: a path of the site or a web address. `redirect` is None if a page has moved."""
 
     to_path: str
     status_code: int
@@ -27,7 +27,7 @@ class RedirectTarget:
 
     @property
     def path(self) -> str | None:
-        """Return the target as a normalized path of the site, if it is one."""
+        """The target as a normalized path of the site, or None if it is a web address."""
         return normalize_path(self.to_path) if is_site_path(self.to_path) else None
 
 
@@ -35,16 +35,16 @@ Resolution = PageLocation | RedirectTarget | None
 
 
 def resolution_prefetch_keys(site_id: str, path: str) -> list[ItemKey]:
-    """Return the item keys that `resolve` needs for a path."""
+    """Return the item keys that `resolve` needs for a path, for prefetching."""
     return [*page_queries.path_prefetch_keys(site_id, path), *matching_redirect_keys(site_id, path)]
 
 
 def resolve(site_id: str, path: str, items: dict[ItemKey, Item], original_path: str | None = None) -> Resolution:
-    """Return what is at a path: a page, the target of a redirect, or nothing.
+    """Return what a path resolves to: a page, the target of a redirect, or None.
 
     In order of precedence: a redirect of the path itself, unless the page there is newer; the page; a page that was
     there before; wildcard redirects, the longest first. A redirect that would return to the path is ignored.
-    `original_path`: the path in its own case, for what a wildcard matches.
+    `original_path` is the path before conversion to lower case, which provides the part that a wildcard matches.
     """
     candidates = _candidates(site_id, path, items, original_path)
     return next((each for each in candidates if not _leads_back(site_id, path, each)), None)
@@ -53,7 +53,7 @@ def resolve(site_id: str, path: str, items: dict[ItemKey, Item], original_path: 
 def _candidates(
     site_id: str, path: str, items: dict[ItemKey, Item], original_path: str | None = None
 ) -> Iterator[PageLocation | RedirectTarget]:
-    """Yield everything a path can lead to, in order of precedence."""
+    """Yield everything that a path can resolve to, in order of precedence."""
     own_key = redirect_path_key(site_id, path)
     own_target, page = (
         _manual_target(items.get(own_key), original_path or path),
@@ -63,14 +63,14 @@ def _candidates(
         yield own_target
     if page:
         yield page
-    if moved := page_queries.find_moved(site_id, path, items):
-        yield RedirectTarget(moved.path, _MOVED_STATUS)
+    if location := page_queries.find_by_former_path(site_id, path, items):
+        yield RedirectTarget(location.path, _MOVED_STATUS)
     wildcard_items = (items.get(key) for key in matching_redirect_keys(site_id, path) if key != own_key)
     yield from filter(None, (_manual_target(item, original_path or path) for item in wildcard_items))
 
 
 def _manual_target(item: Item | None, path: str) -> RedirectTarget | None:
-    """Return the target of the redirect in an item, if it is enabled and manual."""
+    """Return the target of the redirect in an item, or None if there is none that is enabled and manual."""
     redirect = Redirect.from_item(item) if item else None
     is_active = redirect and redirect.enabled and redirect.origin == "manual"
     return redirect_target(redirect, path) if redirect and is_active else None
@@ -83,20 +83,20 @@ def redirect_target(redirect: Redirect, path: str) -> RedirectTarget:
     return RedirectTarget(expand_splat(redirect.to_path or "/", splat), redirect.status_code, redirect)
 
 
-def _predates_page(exact: RedirectTarget, page: PageLocation | None) -> bool:
-    """Return whether a redirect is older than the page at its path, which got the path with its ancestors."""
-    return bool(page and exact.redirect and exact.redirect.updated_at <= page.position_since)
+def _predates_page(target: RedirectTarget, page: PageLocation | None) -> bool:
+    """Return whether a redirect was last changed before the page at its path got that path."""
+    return bool(page and target.redirect and target.redirect.updated_at <= page.position_since)
 
 
 def follow(site_id: str, target: RedirectTarget) -> Iterator[RedirectTarget]:
-    """Yield the targets of a chain of redirects, one read each, up to the limit."""
-    following: RedirectTarget | None = target
+    """Yield the targets that follow a target in a chain of redirects, up to the limit. Takes one read for each."""
+    hop: RedirectTarget | None = target
     for _ in range(MAX_HOPS):
-        path = following.path if following else None
-        following = next_hop(site_id, path, table.get_all(resolution_prefetch_keys(site_id, path))) if path else None
-        if following is None:
+        path = hop.path if hop else None
+        hop = next_hop(site_id, path, table.get_all(resolution_prefetch_keys(site_id, path))) if path else None
+        if hop is None:
             return
-        yield following
+        yield hop
 
 
 def next_hop(site_id: str, path: str, items: dict[ItemKey, Item]) -> RedirectTarget | None:
@@ -105,8 +105,8 @@ def next_hop(site_id: str, path: str, items: dict[ItemKey, Item]) -> RedirectTar
     return first if isinstance(first, RedirectTarget) else None
 
 
-def _leads_back(site_id: str, path: str, found: PageLocation | RedirectTarget) -> bool:
+def _leads_back(site_id: str, path: str, candidate: PageLocation | RedirectTarget) -> bool:
     """Return whether a redirect leads to its own path, directly or through others."""
-    if isinstance(found, PageLocation) or found.redirect is None:
+    if isinstance(candidate, PageLocation) or candidate.redirect is None:
         return False
-    return found.path == path or any(each.path == path for each in follow(site_id, found))
+    return candidate.path == path or any(each.path == path for each in follow(site_id, candidate))

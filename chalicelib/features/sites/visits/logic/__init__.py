@@ -1,1 +1,1 @@
-"""Resolution of hosts and paths, page views, sitemaps and robots.txt."""
+"""Resolution of hosts and paths, pages as HTML, sitemaps and robots.txt."""

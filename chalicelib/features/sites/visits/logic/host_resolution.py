@@ -1,4 +1,4 @@
-"""Resolution of hosts to sites. A process caches the results, and each request verifies them against what it reads."""
+"""Resolve hosts to sites. A process caches the results, and each request verifies them with the items that it reads."""
 
 from dataclasses import dataclass
 
@@ -14,14 +14,14 @@ from chalicelib.kernel.transactions.unique_items import guard_key
 
 @dataclass(frozen=True)
 class SiteHost:
-    """A host name of a site. `slug`: the site's slug, if it is a host of the service."""
+    """A host name of a site. `slug` is the slug of the site if the host belongs to the service, else None."""
 
     name: str
     slug: str | None
 
     @classmethod
     def parse(cls, host: str) -> "SiteHost | None":
-        """Return the host name in a `Host` value, with or without a port; None if no site can have it."""
+        """Return the host in the value of a `Host` header, with or without a port; None if no site can have it."""
         name = host_name(host)
         if not name:
             return None
@@ -30,17 +30,19 @@ class SiteHost:
 
     @property
     def guard_key(self) -> ItemKey:
-        """Return the key of the item that reserves the host: by the site's slug, or by the platform's domain."""
+        """The key of the item that reserves the slug of the site or the domain of the platform."""
         if self.slug is not None:
             return guard_key(Site.by_slug, {"slug": self.slug})
         return guard_key(CustomDomain.by_domain, {"domain": self.name})
 
     def site_id(self) -> str | None:
-        """Return the id of the site with this host, from the cache or with one or two reads."""
+        """Return the id of the site with this host, or None. Takes one or two reads if it is not cached."""
         ids = ancestor_cache.cached_ids(self._cache_key)
         if not ids:
-            owner = table.get(self.guard_key)
-            guard = owner and (owner if self.slug is not None else table.get(_platform_guard_key(owner["ref"])))
+            host_guard = table.get(self.guard_key)
+            guard = host_guard and (
+                host_guard if self.slug is not None else table.get(_platform_guard_key(host_guard["ref"]))
+            )
             if not guard or table.is_expired(guard):
                 return None
             ids = {Site.parameter: guard["ref"]}
@@ -66,14 +68,14 @@ def _platform_guard_key(platform_id: str) -> ItemKey:
 
 
 def site_keys(site_id: str) -> list[ItemKey]:
-    """Return the item keys of a site and, if it is cached, of its organization."""
+    """Return the item keys of a site and, if the id is cached, of its organization."""
     site = Site.make_item_key(id=site_id)
     organization_id = ancestor_cache.cached_ids(site).get(Organization.parameter)
     return [site, *([Organization.make_item_key(id=organization_id)] if organization_id else [])]
 
 
 def public_site_or_none(site_id: str, items: dict[ItemKey, Item]) -> Site | None:
-    """Return a site that everybody can see, or None. `items`: what is at `site_keys`; further items are added."""
+    """Return a site that everybody can see, or None. `items` are at `site_keys`, and are extended by a further read."""
     item = items.get(Site.make_item_key(id=site_id))
     site = Site.from_item(item) if item else None
     if site is None or not site.is_published:

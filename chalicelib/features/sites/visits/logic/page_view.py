@@ -1,4 +1,4 @@
-"""The HTML of a page with the site's menu and language, in the theme of its platform."""
+"""Return a page as HTML, with the menu and language of its site and the theme of its platform."""
 
 from collections.abc import Iterable, Mapping
 from typing import Final
@@ -34,10 +34,10 @@ def wants_html(request: Request) -> bool:
 
 
 def render_page(ctx: Context, site: Site, page: Page, revision_id: str | None, *, preview: bool = False) -> RawResponse:
-    """Return one of a page's revisions as HTML, with the response headers of the context.
+    """Return a revision of a page as HTML, with the response headers of the context. `page` needs no blocks.
 
-    It takes one read of the stored rendering, the site's platform and menu, and one or two for the paths in the menu.
-    `page` needs no blocks.
+    One read loads the stored rendering, the menu and the platform of the site. One or two reads load the paths of the
+    pages in the menu.
     """
     platform_id = str(site.platform_id)
     platform_keys = (
@@ -75,12 +75,12 @@ def render_page(ctx: Context, site: Site, page: Page, revision_id: str | None, *
 
 
 def _rendered_blocks(stored: StoredRendering | None, title: str, ids: Mapping[str, str]) -> Blocks:
-    """Return the rendering of a revision's blocks. If the current renderer has none stored, it is enqueued."""
+    """Return the HTML of the blocks of a revision. If none is stored for the current renderer, render it in a task."""
     if stored and stored.is_current:
         return Blocks(f"{stored.id}.{stored.version}", stored.load_html)
     key = Content.make_item_key(**ids)
     item = table.get(key)
-    if item is None:  # It is removed concurrently, with its page.
+    if item is None:  # The page was deleted concurrently.
         raise not_found()
     with best_effort("render"):
         queues.enqueue(RENDER_TASK, key)

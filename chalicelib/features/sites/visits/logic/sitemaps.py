@@ -1,7 +1,7 @@
-"""Sitemaps of sites, and the indexes of long ones (sitemaps.org, protocol 0.9).
+"""Sitemaps of sites, and sitemap indexes of large sites (sitemaps.org, protocol 0.9).
 
-They are built from the positions of published pages, with a query for each megabyte and without reading revisions. The
-result is stored (`stored_sitemaps.py`), so a sitemap is built once for each state of a site.
+They are built from the positions of published pages, with one Query for each megabyte and without reading revisions.
+The result is stored (`stored_sitemaps.py`), so a sitemap is built once for each state of a site.
 """
 
 import re
@@ -19,10 +19,10 @@ from chalicelib.kernel.storage.trees import read_tree
 
 MAX_ENTRIES: Final = 10_000
 MAX_ADDRESS_BYTES: Final = 4_000_000
-"""Total size of the URLs in one sitemap, so that it fits in a response."""
+"""Maximum total size of the URLs in one sitemap, so that the sitemap fits in a response."""
 
 _FORMAT_VERSION: Final = 1
-"""Version of the stored form. A sitemap of another version is built again."""
+"""Version of the stored form. A stored sitemap of another version is not used."""
 _SCHEMA: Final = "http://www.sitemaps.org/schemas/sitemap/0.9"
 
 
@@ -40,7 +40,7 @@ def sitemap_url(site: Site) -> str:
 
 
 def sitemap_prefetch_keys(request: Request) -> list[ItemKey]:
-    """Return the item keys of the state of the published tree and of the stored sitemap."""
+    """Return the item keys of the state of the published tree and of the stored sitemap, for prefetching."""
     site_id, page = request.parameters["site_id"], request.query.get("page", ["1"])[-1]
     number = int(page) if re.fullmatch("[0-9]{1,4}", page) else 1
     return [
@@ -51,9 +51,9 @@ def sitemap_prefetch_keys(request: Request) -> list[ItemKey]:
 
 
 def load_or_build_sitemap(site: Site, number: int | None, items: Mapping[ItemKey, Item]) -> str | None:
-    """Return the sitemap of a site or the index of its parts; with a number that part, or None if there is none.
+    """Return the part of a site's sitemap with a number, or None. Without a number, return the sitemap or its index.
 
-    `items`: what is at `sitemap_prefetch_keys`. The stored sitemap is used while the site is unchanged.
+    `items` are at `sitemap_prefetch_keys`. The stored sitemap is used while the site is unchanged.
     """
     state = items.get(page_tree(site.id, PUBLISHED_TREE).state_key, {})
     basis = f"{_FORMAT_VERSION}|{state.get('version', 0)}|{state.get('mark', '')}|{site.url}"
@@ -78,9 +78,9 @@ def _build_and_store(site: Site, basis: str, version: int, number: int | None) -
     return texts[(number or 1) - 1][1] if (number or 1) <= len(texts) else None
 
 
-def _build_index(site: Site, changed: Sequence[str]) -> str:
-    """Return the index of the parts of a sitemap. `changed`: the last publication in each part."""
-    parts = (SitemapEntry(f"{sitemap_url(site)}?page={number}", at) for number, at in enumerate(changed, 1))
+def _build_index(site: Site, changed_at: Sequence[str]) -> str:
+    """Return the index of the parts of a sitemap. `changed_at` holds the time of the last publication in each part."""
+    parts = (SitemapEntry(f"{sitemap_url(site)}?page={number}", at) for number, at in enumerate(changed_at, 1))
     return _to_xml("sitemapindex", "sitemap", parts)
 
 
@@ -88,14 +88,14 @@ def _entries(site: Site, version: int) -> Iterator[SitemapEntry]:
     """Yield the published pages that search engines should index at their own URL."""
     reading = read_tree(page_tree(site.id, PUBLISHED_TREE), version)
     for position in reading.items.values():
-        if position.get("revision_id") and position.get("indexable") and (located := locate(reading, position["id"])):
-            address = site.url + located.path
-            if _comparable_url(position.get("canonical") or address) == _comparable_url(address):
-                yield SitemapEntry(address, position["published_at"])
+        if position.get("revision_id") and position.get("indexable") and (location := locate(reading, position["id"])):
+            url = site.url + location.path
+            if _comparable_url(position.get("canonical") or url) == _comparable_url(url):
+                yield SitemapEntry(url, position["published_at"])
 
 
 def _comparable_url(url: str) -> str:
-    """Return a URL without differences that do not matter on a site."""
+    """Return a URL in lower case and without a trailing slash, for comparison."""
     return ascii_lower(url.rstrip("/"))
 
 

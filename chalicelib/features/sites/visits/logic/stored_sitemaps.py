@@ -1,4 +1,4 @@
-"""Stored sitemaps, in pieces. A sitemap is valid only while everything that it was built from is unchanged.
+"""Store sitemaps in pieces that fit in items. A stored sitemap is valid while everything in it is unchanged.
 
 Anybody can request a sitemap, and building it reads the whole tree of published pages. So it is built once for each
 state of that tree and of the site's host. The `basis`, stored in the head and in each piece, identifies that state. A
@@ -20,7 +20,7 @@ from chalicelib.kernel.storage.writes import Write
 
 SITEMAP_PARTITION: Final = "W#{site_id}#S"
 MAX_PIECE_BYTES: Final = 350_000
-"""Size of a piece. An item holds at most 400 KB."""
+"""Maximum size of a piece. An item holds at most 400 KB."""
 
 _MAX_PIECES_PER_TRANSACTION: Final = 8
 """A transaction holds at most 4 MB."""
@@ -28,11 +28,11 @@ _MAX_AGE_DAYS: Final = 1
 
 
 @dataclass(frozen=True)
-class Part:
-    """One sitemap of a site. `changed_at`: the last publication in it; `pieces`: the number of its items."""
+class SitemapPart:
+    """A part of a sitemap. `changed_at` is the time of the last publication in it."""
 
     changed_at: str
-    pieces: int
+    piece_count: int
 
 
 def head_key(site_id: str) -> ItemKey:
@@ -40,32 +40,32 @@ def head_key(site_id: str) -> ItemKey:
     return SITEMAP_PARTITION.format(site_id=site_id), "#"
 
 
-def piece_key(site_id: str, number: int, piece: int) -> ItemKey:
+def piece_key(site_id: str, part_number: int, piece_number: int) -> ItemKey:
     """Return the item key of a piece. Parts are numbered from 1, pieces from 0."""
-    return SITEMAP_PARTITION.format(site_id=site_id), f"{number:05d}#{piece:03d}"
+    return SITEMAP_PARTITION.format(site_id=site_id), f"{part_number:05d}#{piece_number:03d}"
 
 
-def stored_parts(site_id: str, basis: str, items: Mapping[ItemKey, Item]) -> list[Part] | None:
-    """Return the stored parts of a site's sitemap, or None if there are no valid ones. `items` contains the head."""
+def stored_parts(site_id: str, basis: str, items: Mapping[ItemKey, Item]) -> list[SitemapPart] | None:
+    """Return the stored parts of the sitemap of a site, or None if they are not valid. `items` holds the head."""
     head = items.get(head_key(site_id))
     if head is None or head["basis"] != basis or head["made_at"] < after(now(), days=-_MAX_AGE_DAYS):
         return None
-    return [Part(part["changed_at"], part["pieces"]) for part in head["parts"]]
+    return [SitemapPart(part["changed_at"], part["pieces"]) for part in head["parts"]]
 
 
-def load_part(site_id: str, basis: str, number: int, part: Part, items: Mapping[ItemKey, Item]) -> str | None:
+def load_part(site_id: str, basis: str, number: int, part: SitemapPart, items: Mapping[ItemKey, Item]) -> str | None:
     """Return a stored part, or None if it is not valid. Pieces that are not in `items` take one read."""
-    keys = [piece_key(site_id, number, piece) for piece in range(part.pieces)]
+    keys = [piece_key(site_id, number, piece_number) for piece_number in range(part.piece_count)]
     missing = [key for key in keys if key not in items]
     loaded = {**items, **(table.get_all(missing) if missing else {})}
     pieces = [loaded[key] for key in keys if key in loaded and loaded[key]["basis"] == basis]
-    if len(pieces) < part.pieces:
+    if len(pieces) < part.piece_count:
         return None
     return zlib.decompress(b"".join(piece["bytes"] for piece in pieces)).decode()
 
 
 def store_parts(site_id: str, basis: str, texts: Sequence[tuple[str, str]]) -> None:
-    """Store the parts of a sitemap: the last publication in each, and its XML. The head is written last.
+    """Store the parts of a sitemap, each a pair of the time of its last publication and its XML. Write the head last.
 
     If that fails, or another process does the same, the next request builds the sitemap again.
     """
@@ -76,8 +76,8 @@ def store_parts(site_id: str, basis: str, texts: Sequence[tuple[str, str]]) -> N
         pieces = [data[start : start + MAX_PIECE_BYTES] for start in range(0, len(data), MAX_PIECE_BYTES)]
         parts.append({"changed_at": changed_at, "pieces": len(pieces)})
         writes += [
-            _put(piece_key(site_id, number, place), {"basis": basis, "bytes": piece})
-            for place, piece in enumerate(pieces)
+            _put(piece_key(site_id, number, piece_number), {"basis": basis, "bytes": piece})
+            for piece_number, piece in enumerate(pieces)
         ]
     writes.append(_put(head_key(site_id), {"basis": basis, "made_at": now(), "parts": parts}))
     with suppress(Problem, TransactionCancelled):

@@ -1,4 +1,4 @@
-"""The content at a host and path."""
+"""Find the content at a host and path: a page, a redirect, or nothing."""
 
 from typing import Final
 
@@ -6,7 +6,7 @@ from chalicelib.features.sites.entities.sites import PUBLISHED_TREE, Site, page_
 from chalicelib.features.sites.models.redirect_targets import to_location
 from chalicelib.features.sites.models.schemas import SiteOut
 from chalicelib.features.sites.models.url_paths import clean_path, decode_path, normalize_path
-from chalicelib.features.sites.pages.logic.page_queries import PageLocation, load_published, show_public
+from chalicelib.features.sites.pages.logic.page_queries import PageLocation, load_published, public_page_output
 from chalicelib.features.sites.redirects.logic.resolution import RedirectTarget, resolution_prefetch_keys, resolve
 from chalicelib.features.sites.visits.logic.host_resolution import SiteHost, public_site_or_none, site_keys
 from chalicelib.features.sites.visits.models import RedirectedOut, VisitOut
@@ -18,7 +18,7 @@ _CANONICAL_REDIRECT_STATUS: Final = 308
 
 
 def visit_prefetch_keys(request: Request) -> list[ItemKey]:
-    """Return the item keys that determine the content at the host and path in the query."""
+    """Return the item keys that determine the content at the host and path in the query, for prefetching."""
     host = SiteHost.parse(request.query.get("host", [""])[-1])
     path = normalize_path(request.query.get("path", ["/"])[-1])
     return _prefetch_keys(host, path) if host else []
@@ -32,7 +32,7 @@ def _prefetch_keys(host: SiteHost, path: str | None) -> list[ItemKey]:
 def resolve_visit(requested_host: str, requested_path: str, items: dict[ItemKey, Item]) -> VisitOut | None:
     """Return the content at a host and path, or None if no public site has the host.
 
-    `items`: what is at `visit_prefetch_keys`. If the cached site of the host is outdated, everything is read again.
+    `items` are at `visit_prefetch_keys`. If the cached site of the host is outdated, everything is read again.
     """
     host, path = SiteHost.parse(requested_host), normalize_path(requested_path)
     site = _find_site(host, items) if host else None
@@ -42,7 +42,7 @@ def resolve_visit(requested_host: str, requested_path: str, items: dict[ItemKey,
     if host is None or site is None:
         return None
     resolved = resolve(site.id, path, items, clean_path(requested_path)) if path else None
-    site_out = _show_site(site, host, items)
+    site_out = _public_site_output(site, host, items)
     if isinstance(resolved, RedirectTarget):
         return _redirect_response(site_out, resolved.to_path, resolved.status_code)
     if isinstance(resolved, PageLocation) and (decode_path(requested_path) or "/") != path:
@@ -50,22 +50,22 @@ def resolve_visit(requested_host: str, requested_path: str, items: dict[ItemKey,
     page = load_published(site.id, resolved) if resolved else None
     if page is None:
         return VisitOut(site=site_out, match="none", page=None, redirect=None)
-    return VisitOut(site=site_out, match="page", page=show_public(page), redirect=None)
+    return VisitOut(site=site_out, match="page", page=public_page_output(page), redirect=None)
 
 
-def _find_site(host: SiteHost, read: dict[ItemKey, Item]) -> Site | None:
+def _find_site(host: SiteHost, items: dict[ItemKey, Item]) -> Site | None:
     site_id = host.site_id()
-    site = public_site_or_none(site_id, read) if site_id else None
-    return site if site and host.is_current(site, read) else None
+    site = public_site_or_none(site_id, items) if site_id else None
+    return site if site and host.is_current(site, items) else None
 
 
-def _show_site(site: Site, host: SiteHost, read: dict[ItemKey, Item]) -> SiteOut:
-    """Return a site as the public sees it: with the domain that was requested, and its published home page."""
-    state = read.get(page_tree(site.id, PUBLISHED_TREE).state_key, {})
+def _public_site_output(site: Site, host: SiteHost, items: dict[ItemKey, Item]) -> SiteOut:
+    """Return a site as the public sees it, with the requested domain and the published home page."""
+    state = items.get(page_tree(site.id, PUBLISHED_TREE).state_key, {})
     home_id = state.get("home") if state.get("home_revision_id") else None
     return SiteOut.of(site.replace(domain=host.name if host.slug is None else None, home_page_id=home_id))
 
 
 def _redirect_response(site: SiteOut, to_path: str, status_code: int) -> VisitOut:
-    sent = RedirectedOut.model_validate({"location": to_location(to_path), "status_code": status_code})
-    return VisitOut(site=site, match="redirect", page=None, redirect=sent)
+    redirect = RedirectedOut.model_validate({"location": to_location(to_path), "status_code": status_code})
+    return VisitOut(site=site, match="redirect", page=None, redirect=redirect)
