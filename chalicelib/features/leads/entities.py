@@ -9,7 +9,7 @@ from chalicelib.kernel.storage.entity import Collection, Entity, Facet, Item, It
 from chalicelib.kernel.storage.unique_values import Unique
 
 StoredSubmission = dict[str, Any]
-"""One submission: the fields of `models.Submission`, and a `history` of its own."""
+"""The fields of `models.Submission`, and the `history` of the submission."""
 
 _SHARDS: Final = 8
 
@@ -82,15 +82,15 @@ class Lead(Entity):
 
     @property
     def log_label(self) -> str:
-        """The name of the person."""
+        """The name of the contact."""
         return self.contact_name
 
     def get_submission(self, submission_id: str) -> StoredSubmission:
         """Return the submission with an id."""
-        return next(sent for sent in self.submissions if sent["id"] == submission_id)
+        return next(submission for submission in self.submissions if submission["id"] == submission_id)
 
     def _first_submission_field(self, name: str) -> Any:
-        """Return a field of the first submission. Later ones may be from somebody else who knows the address."""
+        """Return a field of the first submission. Later ones may be from other people who know the email address."""
         return self.submissions[0][name]
 
 
@@ -113,11 +113,11 @@ class LeadSubmission(Entity):
     @classmethod
     def from_lead(cls, lead: Lead, submission_id: str) -> Self:
         """Return the current state of a submission in a lead."""
-        sent = lead.get_submission(submission_id)
-        history = sent["history"]
+        submission = lead.get_submission(submission_id)
+        history = submission["history"]
         return cls(
             id=submission_id,
-            created_at=sent["submitted_at"],
+            created_at=submission["submitted_at"],
             updated_at=history[-1]["at"],
             version=len(history),
             lead_id=lead.id,

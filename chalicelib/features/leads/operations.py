@@ -99,9 +99,9 @@ def get_marketing_lead(_ctx: Context, lead: Lead) -> LeadOut:
     prefetch=submission_prefetch_keys,
 )
 def change_marketing_lead_status(ctx: Context, lead: Lead, body: LeadStatusPatch) -> LeadOut:
-    """Change the status of a lead and add a note. A status that can't follow the present one is `invalid_transition`.
+    """Change the status of a lead and add a note. A status that can't follow the current one is `invalid_transition`.
 
-    A lead may take 128 KB with its notes and history. Beyond that, the error is `limit_exceeded`.
+    A change after which the lead would be larger than 128 KB, with its notes and history, is `limit_exceeded`.
     """
     changed_at, operator_id = _next_timestamp(ctx, lead), ctx.user.id
     fields = note_fields(lead, body.note, changed_at, operator_id) if body.note else {}
@@ -114,7 +114,7 @@ def change_marketing_lead_status(ctx: Context, lead: Lead, body: LeadStatusPatch
 
 @routes.get("/public/leads", access=_SENDER_ACCESS, scope=None, emits=None)
 def list_public_leads(ctx: Context, query: SmallListQuery) -> ListPage[PublicLeadOut]:
-    """List the submission of the header `Lead-Token`. Without the header the list is empty.
+    """List the submission to which the header `Lead-Token` gives access. Without the header the list is empty.
 
     An expired token is `token_expired`.
     """
@@ -176,5 +176,5 @@ def change_public_lead_status(ctx: Context, submission: LeadSubmission, body: Pu
 
 
 def _next_timestamp(ctx: Context, lead: Lead) -> str:
-    """Return the present time, but later than the last change of the lead."""
+    """Return the current time, or a later time if the lead was changed at this time or later."""
     return max(ctx.now, after(lead.updated_at, seconds=0.001))

@@ -1,4 +1,4 @@
-"""The stored reference data: the current version, and the parts of its sets."""
+"""The stored reference data: the current version, and the parts of its sets of records."""
 
 from typing import Any, Self
 
@@ -12,7 +12,7 @@ def version_timestamp(version: str) -> str:
 
 
 class ReferenceData(Entity):
-    """The current version of the reference data. `sets` maps the name of each set to its number of parts."""
+    """The current version of the reference data. `sets` maps the name of each set of records to its number of parts."""
 
     kind, pk, sk = "reference_data", "DATA", "#"
 

@@ -46,7 +46,7 @@ def list_countries(ctx: Context, query: NamesQuery) -> ListPage[CountryOut]:
     "/reference/countries/{country_id}", access=Caller.PUBLIC, scope=None, emits=None, cache_control=_CACHE_FOR_A_DAY
 )
 def get_country(_ctx: Context, country_id: ReferenceId) -> CountryOut:
-    """Return a country."""
+    """Get a country."""
     return get_record("countries", country_id, record_output.to_country)
 
 
@@ -68,7 +68,7 @@ def list_currencies(ctx: Context, query: CountryQuery) -> ListPage[CurrencyOut]:
     "/reference/currencies/{currency_id}", access=Caller.PUBLIC, scope=None, emits=None, cache_control=_CACHE_FOR_A_DAY
 )
 def get_currency(_ctx: Context, currency_id: ReferenceId) -> CurrencyOut:
-    """Return a currency."""
+    """Get a currency."""
     return get_record("currencies", currency_id, record_output.to_currency)
 
 
@@ -90,7 +90,7 @@ def list_languages(ctx: Context, query: CountryQuery) -> ListPage[LanguageOut]:
     "/reference/languages/{language_id}", access=Caller.PUBLIC, scope=None, emits=None, cache_control=_CACHE_FOR_A_DAY
 )
 def get_language(_ctx: Context, language_id: ReferenceId) -> LanguageOut:
-    """Return a language."""
+    """Get a language."""
     return get_record("languages", language_id, record_output.to_language)
 
 
@@ -114,7 +114,7 @@ def list_timezones(ctx: Context, query: TimezonesQuery) -> ListPage[TimezoneOut]
     "/reference/timezones/{timezone_id}", access=Caller.PUBLIC, scope=None, emits=None, cache_control=_CACHE_FOR_A_DAY
 )
 def get_timezone(ctx: Context, timezone_id: ReferenceId, query: AtQuery) -> TimezoneOut:
-    """Return a time zone by its id, or by its name with `/` as `%2F`. `at` adds its offset at a given time."""
+    """Get a time zone by its id, or by its name with `/` as `%2F`. `at` adds its offset at a given time."""
     name = timezone_id.replace("/", ".")
     return get_record("timezones", name, partial(record_output.to_timezone, now=ctx.now, requested_time=query.at))
 
@@ -139,5 +139,5 @@ def list_cities(ctx: Context, query: CountryQuery) -> ListPage[CityOut]:
 
 @routes.get("/reference/cities/{city_id}", access=Caller.PUBLIC, scope=None, emits=None, cache_control=_CACHE_FOR_A_DAY)
 def get_city(_ctx: Context, city_id: ReferenceId) -> CityOut:
-    """Return a city by its GeoNames id."""
+    """Get a city by its GeoNames id."""
     return get_record("cities", city_id, record_output.to_city)

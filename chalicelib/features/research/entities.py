@@ -1,4 +1,4 @@
-"""The stored records of research: artefacts, outputs and jobs. Each belongs to one library."""
+"""The stored artefacts, outputs and jobs of research. Each of them belongs to one library."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import field
@@ -20,27 +20,27 @@ from chalicelib.kernel.storage.writes import ItemUpdate, Write
 from chalicelib.kernel.work.jobs import Job
 
 PUBLIC_LIBRARY_ID: Final = "common"
-"""The library that everybody sees. Other libraries have the id of their organization or user."""
+"""The id of the library that everybody sees. Other libraries have the id of their organization or user."""
 
 JOB_RETENTION_DAYS: Final = 30
 
 _LIBRARY_PARTITION: Final = "RL#{library_id}"
 
 STALE_ARTEFACTS_PARTITION: Final = "RL#{library_id}#D"
-"""Artefacts of a library that changed since their output was built, by id."""
+"""Partition of the items that list the stale artefacts of a library, by id."""
 
 MATCH_KEYS_PARTITION: Final = "RL#{library_id}#K"
-"""Artefacts of a library by their match keys."""
+"""Partition of the items that find the artefacts of a library by their match keys."""
 
 COMPARISON_PARTITION: Final = "RL#{library_id}#S"
-"""Outputs of a library by what they may have in common with others."""
+"""Partition of the items by which the outputs of a library are compared with each other."""
 
 EDITION_COUNTS_PARTITION: Final = "RL#{library_id}#V"
-"""Number of outputs per edition."""
+"""Partition of the items that count the outputs of each edition."""
 
 
 class Artefact(Entity):
-    """A source's record of a work, as it was fetched. `is_stale`: its output was built before it changed."""
+    """A source's record of a work, as it was fetched. It is stale until its output contains it in this state."""
 
     kind, parameter = "research-artefact", "artefact_id"
     pk, sk = "RA#{id}", "{id}"
@@ -71,7 +71,7 @@ class Artefact(Entity):
 
     @property
     def derived_items(self) -> tuple[Item, ...]:
-        """Return the items that find it by its match keys, by its researchers and, while it is stale, as such."""
+        """The items that find the artefact by its match keys, by its researchers and, while it is stale, as stale."""
         return tuple(self._rows())
 
     def _rows(self) -> Iterator[Item]:
@@ -94,9 +94,7 @@ class Artefact(Entity):
 class ResearchOutput(Entity):
     """A work, built from all artefacts of a library that share an identifier.
 
-    `merged_into`: the output that replaced it. `list_name` is `shown`, or `merged` after it was replaced.
-
-    `list_name` is `shown`, or `merged` after it was replaced.
+    `list_name` is `shown`, or `merged` if the output was merged into another, whose id is `merged_into` then.
     """
 
     kind, parameter = "research-output", "output_id"
@@ -125,7 +123,7 @@ class ResearchOutput(Entity):
 
     @property
     def derived_items(self) -> tuple[Item, ...]:
-        """Return the items that find it by its researchers, and the item for comparisons."""
+        """The items that find the output by its researchers, and the item for comparisons."""
         if self.merged_into:
             return ()
         rows = [
@@ -136,11 +134,11 @@ class ResearchOutput(Entity):
 
     @property
     def comparison_row(self) -> Item:
-        """Return the item that compares it with the other outputs of its library.
+        """The item by which the output is compared with the other outputs of its library.
 
-        Works that list authors are compared by title and first author, which are in the key. Works without authors are
-        compared by title and researchers, which are attributes, because an item for each would be too many for one
-        transaction. Older items have no such attributes, not even `lists_authors`.
+        Works with authors are compared by title and first author, which are in the key. Works without authors are
+        compared by title and researchers, which are attributes, because an item for each researcher would exceed a
+        transaction. Older items have none of these attributes.
         """
         digest = title_author_digest(self.title, self.authors) if self.year else None
         title = title_digest(self.title) if self.year and self.researcher_ids else None
@@ -153,7 +151,7 @@ class ResearchOutput(Entity):
         return row | ({"title": title, "researcher_ids": self.researcher_ids} if title else {})
 
     def merged_fields(self, survivor_id: str) -> dict[str, Any]:
-        """Return the fields of an output that was merged into another."""
+        """Return the changed fields of an output that is merged into another."""
         cleared: dict[str, Any] = {
             "title": "",
             "type": "other",
@@ -169,9 +167,9 @@ class ResearchOutput(Entity):
 class ResearchJob(Job):
     """An import, a reconciliation or a backfill of a library.
 
-    `started_by` is the caller, until they are erased. `pending_steps` are the pages still to be fetched, and
-    `stored_record_count` records of the first of them are stored. A backfill ends with a reconciliation. `skipped`
-    lists the first unreadable records.
+    `started_by` is the id of the caller, or None after their erasure. `pending_steps` describes the pages still to be
+    fetched. Of the first of them, `stored_record_count` records are stored already. A backfill ends with a
+    reconciliation. `skipped` lists the first unreadable records with the reasons.
     """
 
     kind, parameter, task = "research.job", "job_id", "research.work"
@@ -198,16 +196,16 @@ class ResearchJob(Job):
 
     @property
     def log_label(self) -> str:
-        """Return the subject of the job."""
+        """The researcher or edition of the job, or else its id."""
         return self.researcher_id or self.edition_id or self.id
 
     def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
-        """Return the changes that remove the person as the caller."""
+        """Return the changed fields if the person is the caller."""
         return {"started_by": None} if self.started_by in person.user_ids else {}
 
     @property
     def as_requested(self) -> "ResearchJob":
-        """Return the job as it was created, the base of the diff in the log entry of its end."""
+        """The job as it was created, which is the base of the diff in the log entry of its end."""
         return ResearchJob(
             id=self.id,
             created_at=self.created_at,
@@ -223,18 +221,18 @@ class ResearchJob(Job):
 
     @property
     def library_ids(self) -> dict[str, Any]:
-        """Return the ids of the library and organization of its records."""
+        """The ids of the library and of its organization, which all records of the library have."""
         return {"library_id": self.library_id, "organization_id": self.organization_id}
 
-    def add_counts(self, **more: int) -> dict[str, int]:
-        """Return its counts with further ones added."""
-        return {name: count + more.get(name, 0) for name, count in self.counts.items()}
+    def counts_plus(self, **added: int) -> dict[str, int]:
+        """Return the sums of the counts of the job and further ones."""
+        return {name: count + added.get(name, 0) for name, count in self.counts.items()}
 
 
 def researcher_partition(library_id: str, record_type: type[Entity], researcher_id: str, source: str = "") -> str:
     """Return the partition of the items that list a researcher's records in a library, optionally of one source."""
-    of_source = f"#{source}" if source else ""
-    return f"RL#{library_id}#{record_type.parameter[0].upper()}R#{researcher_id}{of_source}"
+    source_suffix = f"#{source}" if source else ""
+    return f"RL#{library_id}#{record_type.parameter[0].upper()}R#{researcher_id}{source_suffix}"
 
 
 def count_edition_outputs(library_id: str, edition_id: str, delta: int) -> Write:

@@ -1,4 +1,4 @@
-"""Research: import from public sources, reconcile to works, backfill conferences, and read the results."""
+"""HTTP operations on research: import, reconcile and backfill publications, and list and get the results."""
 
 from typing import Any, Final
 
@@ -53,7 +53,8 @@ def list_artefacts(ctx: Context, query: ArtefactsQuery) -> ListPage[ArtefactOut]
     """List the records of the sources, in the order in which they were first fetched.
 
     They are from the caller's own library, those of their organizations, and the public one. With more than 25
-    organizations the list comes in groups of 25. A page may be short or empty; `nextCursor` is null at the end.
+    organizations, the list is grouped by 25 of them. A page may be short or empty. The list ends when `nextCursor` is
+    null.
     """
     return list_visible_records(ctx, Artefact, artefact_partitions(query), query, ArtefactOut.of)
 
@@ -113,7 +114,7 @@ def import_research(ctx: Context, body: ImportCreate) -> ResearchJobOut:
 def get_research_job(ctx: Context, job: ResearchJob) -> ResearchJobOut:
     """Get an import, a reconciliation or a backfill, and its progress. It is available to its caller for 30 days.
 
-    A job in an organization's library is not available after the caller left the organization.
+    A job in the library of an organization is not available after the caller has left the organization.
     """
     if job.started_by != ctx.principal.id:
         raise not_found()
@@ -125,14 +126,15 @@ def get_research_job(ctx: Context, job: ResearchJob) -> ResearchJobOut:
 def list_outputs(ctx: Context, query: OutputsQuery) -> ListPage[WorkOut]:
     """List works, in the order in which they were first reconciled.
 
-    The first filter of `doi`, `researcherId`, `venueId` and `year` selects the records. Records that do not match the
-    others are omitted from a page, which may be short. With more than 25 organizations the list comes in groups of 25.
+    The first filter given, of `doi`, `researcherId`, `venueId` and `year`, selects the records. Records that fail the
+    other filters are omitted from the page, which may be short. With more than 25 organizations, the list is grouped by
+    25 of them.
     """
     doi = normalize_doi(query.doi)
     if query.doi is not None and doi is None:
         raise ValidationProblem([FieldError("query/doi", "malformed", "must be a DOI such as 10.5555/12345678")])
-    others = query.model_dump(include={"venue_id", "year"}) | {"doi": doi, "researcher_ids": query.researcher_id}
-    return list_visible_records(ctx, ResearchOutput, output_partitions(query, doi), query, WorkOut.of, **others)
+    filters = query.model_dump(include={"venue_id", "year"}) | {"doi": doi, "researcher_ids": query.researcher_id}
+    return list_visible_records(ctx, ResearchOutput, output_partitions(query, doi), query, WorkOut.of, **filters)
 
 
 @routes.get("/research/outputs/{output_id}", access=Caller.PRINCIPAL, scope="research:read", emits=None)
@@ -157,9 +159,9 @@ def reconcile_research(ctx: Context, body: ReconcileCreate) -> ResearchJobOut:
     """Build works from artefacts that share a DOI or an id of arXiv, PubMed or OpenAlex.
 
     Reconciling an organization's library requires an editor. The job runs in the background: poll the job that the 202
-    returns. Works that only look alike (the same title and first author, at most a year apart; for works without
-    authors, one common researcher) are not merged but counted in `conflicts`. It can be repeated: the same artefacts
-    produce the same works in whatever order they were imported.
+    returns. Works that only look alike are not merged but counted in `conflicts`: they have the same title and first
+    author (without authors, a common researcher), and are at most a year apart. Reconciling again is safe, because the
+    same artefacts produce the same works in whatever order they were imported.
     """
     return _start_job(ctx, "reconcile", [], **library_ids(ctx, body.organization_id))
 
@@ -171,7 +173,7 @@ def list_venues(ctx: Context, query: SmallListQuery) -> ListPage[VenueOut]:
 
 
 def _start_job(ctx: Context, job_type: JobType, pending_steps: list[Item], **fields: Any) -> ResearchJobOut:
-    """Create a job, which starts after the commit."""
+    """Create a job, which is started by a task after the commit."""
     job = ResearchJob(
         **ctx.new_record_fields(),
         lease_until=ctx.now,

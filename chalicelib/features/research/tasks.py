@@ -1,4 +1,4 @@
-"""Imports, reconciliations and backfills in the background, page by page, and the removal of a library."""
+"""Background imports, reconciliations and backfills, page by page, and the removal of libraries."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -41,19 +41,19 @@ _CLUSTER_ERROR: Final = "More than {} artefacts share identifiers with {}. They 
 
 _FAILURE_DETAILS: Final[Mapping[type[Exception], Callable[[Exception], tuple[str, str]]]] = {
     NotFound: lambda _: ("unknown_researcher", _UNKNOWN_RESEARCHER),
-    Rejected: lambda refused: ("refused_by_source", str(refused)),
-    InvalidResponse: lambda malformed: ("malformed_answer", str(malformed)),
-    reconciliation.ClusterTooLarge: lambda alike: (
+    Rejected: lambda error: ("refused_by_source", str(error)),
+    InvalidResponse: lambda error: ("malformed_answer", str(error)),
+    reconciliation.ClusterTooLarge: lambda error: (
         "too_many_alike",
-        _CLUSTER_ERROR.format(reconciliation.MAX_CLUSTER_SIZE, alike),
+        _CLUSTER_ERROR.format(reconciliation.MAX_CLUSTER_SIZE, error),
     ),
 }
-"""How a job fails, by exception: a code and a sentence."""
+"""Exception → a function to the error code and detail of the failed job."""
 
 
 @task(ResearchJob.task, emits=dict.fromkeys(_EVENTS, ResearchJob))
 def run_research_job(message: dict[str, Any]) -> None:
-    """Run a job, and record its end. Each run continues after the stored progress."""
+    """Run a job, continuing after its stored progress, and log its end."""
     job, ends_at = jobs.claim(ResearchJob, message), jobs.slice_ends_at()
     while job and job.lease_until:
         try:
@@ -61,26 +61,26 @@ def run_research_job(message: dict[str, Any]) -> None:
                 jobs.release(job)
                 return
             job = _advance(job)
-        except ConcurrentModification:  # Another worker has the job now.
+        except ConcurrentModification:  # Another worker has taken over the job.
             return
 
 
 def _advance(job: ResearchJob) -> ResearchJob:
-    """Return the job after its next page, or with its run over."""
+    """Do the next step of a job, and return the updated job. It has no lease if this run of it is over."""
     if job.failures > jobs.MAX_FAILURES:
         return _fail(job, "source_unavailable", _GAVE_UP_ERROR)
     if job.work == "import" and not (is_orcid(job.researcher_id or "") or is_openalex_author(job.researcher_id or "")):
         return _fail(job, "unknown_researcher", _UNKNOWN_RESEARCHER)
     try:
         return _fetch_page(job) if job.pending_steps else _reconcile(job)
-    except RetryLater as later:
-        return _postpone(job, later)
-    except tuple(_FAILURE_DETAILS) as failure:
-        return _fail(job, *_FAILURE_DETAILS[type(failure)](failure))
+    except RetryLater as error:
+        return _postpone(job, error)
+    except tuple(_FAILURE_DETAILS) as error:
+        return _fail(job, *_FAILURE_DETAILS[type(error)](error))
 
 
 def _fetch_page(job: ResearchJob) -> ResearchJob:
-    """Return the job with its next page fetched and stored. Raises the exceptions of `Source.get`."""
+    """Fetch and store the next page of a job, and return the updated job. Raises the exceptions of `Source.get`."""
     step, *rest = job.pending_steps
     try:
         page = _FETCHERS[step["of"]](step)
@@ -102,7 +102,7 @@ def _fetch_page(job: ResearchJob) -> ResearchJob:
 
 
 def _reconcile(job: ResearchJob) -> ResearchJob:
-    """Return the job after the next step of the reconciliation of its library, or completed.
+    """Reconcile the next artefact of the library of a job, or complete the job. Return the updated job.
 
     Imports do not reconcile.
     """
@@ -110,15 +110,15 @@ def _reconcile(job: ResearchJob) -> ResearchJob:
         return _finish(job, "completed")
     if next_job := reconciliation.reconcile_next(job):
         return next_job
-    outputs, conflicts = merge_proposals.count_proposals(job.library_id)
+    output_count, conflicts = merge_proposals.count_proposals(job.library_id)
     counts = {**job.counts, "conflicts": conflicts}
     if job.work == "reconcile":
-        counts["unchanged"] = max(0, outputs - counts["created"] - counts["updated"])
+        counts["unchanged"] = max(0, output_count - counts["created"] - counts["updated"])
     return _finish(job, "completed", counts=counts)
 
 
 def _postpone(job: ResearchJob, error: RetryLater) -> ResearchJob:
-    """Return the job with its run over, until the time that the source named, or with increasing delays.
+    """End this run of a job. The next run starts at the time that the source requested, or with increasing delays.
 
     Throttling by other workers does not count as a failure.
     """
@@ -137,13 +137,13 @@ def _fail(job: ResearchJob, error: str, detail: str) -> ResearchJob:
 
 def _finish(job: ResearchJob, status: str, **result: Any) -> ResearchJob:
     changes = UnitOfWork(now())
-    ended = changes.update(job, status=status, lease_until=None, pending_steps=[], **result)
+    finished_job = changes.update(job, status=status, lease_until=None, pending_steps=[], **result)
     changes.set_diff_base(job.as_requested)
     outbox.commit(changes, f"research.{job.work}.{status}", Origin.system(ResearchJob.task))
-    return ended
+    return finished_job
 
 
 @on_container_purge
 def remove_organization_library(container_type: type[Container], container_id: str, deadline: float) -> bool:
-    """Remove the library of a deleted organization. Return False if the deadline has passed."""
+    """Remove the library of a purged organization. Return False if time is up."""
     return container_type is not Organization or remove_library(container_id, deadline)

@@ -156,7 +156,7 @@ class ResolveQuery(Query):
         None,
         max_length=200,
         examples=["looms"],
-        description="A slug or, if no node has it, another label. Case and accents are ignored.",
+        description="A slug or, if no node has it, another label, ignoring case and accents.",
     )
 
 

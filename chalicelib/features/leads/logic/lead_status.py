@@ -2,8 +2,8 @@
 
 A lead contains several submissions, each with a status and a history. A status change by an operator applies to all of
 them. A change by a sender applies to one submission, and to the lead if all submissions agree. Email addresses are not
-verified, so a submission never replaces an earlier one and never ends a withdrawal: a withdrawn lead becomes `new` if
-an operator says so, or if none of its submissions is withdrawn any more.
+verified, so a submission never replaces an earlier one and never undoes a withdrawal. A withdrawn lead becomes `new`
+again if an operator sets that status, or if none of its submissions is withdrawn any more.
 """
 
 from collections.abc import Mapping, Sequence
@@ -35,7 +35,7 @@ MAX_MERGED_BYTES: Final = 32 * 1024
 """Maximum number and size of merged submissions. Limits how much of a list page one sender can fill."""
 
 MAX_SENDER_CHANGES: Final = 20
-"""Maximum number of status changes by a sender. Limits how much of a lead one sender can fill."""
+"""Maximum number of status changes of a submission by its sender. Limits how much of a lead one sender can fill."""
 
 MAX_LEAD_BYTES: Final = 128 * 1024
 """Maximum size of a lead with notes and history: more than senders can fill, less than an item of the table."""
@@ -59,10 +59,12 @@ def operator_change_fields(lead: Lead, status: LeadStatusCode, changed_at: str, 
     Withdrawn submissions do not change unless all submissions were withdrawn.
     """
     _require_transition(lead.status, status, NEXT_STATUSES[lead.status])
-    unaffected = {status} if _is_withdrawn(lead.submissions) else {status, "withdrawn"}
+    unaffected_statuses = {status} if _is_withdrawn(lead.submissions) else {status, "withdrawn"}
     submissions = [
-        sent if sent["status"] in unaffected else _submission_with_status(sent, status, changed_at)
-        for sent in lead.submissions
+        submission
+        if submission["status"] in unaffected_statuses
+        else _submission_with_status(submission, status, changed_at)
+        for submission in lead.submissions
     ]
     return {"submissions": submissions, **_status_fields(lead, status, changed_at, operator_id)}
 
@@ -72,23 +74,29 @@ def sender_change_fields(lead: Lead, submission_id: str, status: LeadStatusCode,
 
     Raises Problem `invalid_transition`, and `limit_exceeded` after too many changes.
     """
-    own = lead.get_submission(submission_id)
-    allowed = [each for each in NEXT_STATUSES[own["status"]] if each == "withdrawn" or own["status"] == "withdrawn"]
-    _require_transition(own["status"], status, allowed)
-    if len(own["history"]) > MAX_SENDER_CHANGES:
-        raise Problem("limit_exceeded", f"It has changed {MAX_SENDER_CHANGES} times, and stays {own['status']!r} now.")
+    own_submission = lead.get_submission(submission_id)
+    allowed = [
+        each
+        for each in NEXT_STATUSES[own_submission["status"]]
+        if each == "withdrawn" or own_submission["status"] == "withdrawn"
+    ]
+    _require_transition(own_submission["status"], status, allowed)
+    if len(own_submission["history"]) > MAX_SENDER_CHANGES:
+        raise Problem(
+            "limit_exceeded", f"It has changed {MAX_SENDER_CHANGES} times, and stays {own_submission['status']!r} now."
+        )
     submissions = [
-        _submission_with_status(sent, status, changed_at) if sent["id"] == submission_id else sent
-        for sent in lead.submissions
+        _submission_with_status(submission, status, changed_at) if submission["id"] == submission_id else submission
+        for submission in lead.submissions
     ]
     is_withdrawal = _is_withdrawn(submissions) and lead.status != "withdrawn"
-    is_return = lead.status == "withdrawn" and all(sent["status"] != "withdrawn" for sent in submissions)
-    lead_fields = _status_fields(lead, status, changed_at, None) if is_withdrawal or is_return else {}
+    is_undone = lead.status == "withdrawn" and all(each["status"] != "withdrawn" for each in submissions)
+    lead_fields = _status_fields(lead, status, changed_at, None) if is_withdrawal or is_undone else {}
     return {"submissions": submissions, **lead_fields}
 
 
 def _is_withdrawn(submissions: Sequence[StoredSubmission]) -> bool:
-    return all(sent["status"] == "withdrawn" for sent in submissions)
+    return all(submission["status"] == "withdrawn" for submission in submissions)
 
 
 def note_fields(lead: Lead, text: str, noted_at: str, operator_id: str) -> dict[str, Any]:
@@ -103,10 +111,10 @@ def reject_oversized(lead: Lead) -> None:
         raise Problem("limit_exceeded", f"{detail} Shorten the note, or omit it.")
 
 
-def _require_transition(present: LeadStatusCode, requested: LeadStatusCode, allowed: Sequence[LeadStatusCode]) -> None:
+def _require_transition(current: LeadStatusCode, requested: LeadStatusCode, allowed: Sequence[LeadStatusCode]) -> None:
     if requested not in allowed:
         statuses = ", ".join(repr(each) for each in allowed) or "none"
-        detail = f"The status is {present!r} and can't become {requested!r}. Possible next statuses: {statuses}."
+        detail = f"The status is {current!r} and can't become {requested!r}. Possible next statuses: {statuses}."
         raise Problem("invalid_transition", detail)
 
 

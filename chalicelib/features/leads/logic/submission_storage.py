@@ -13,7 +13,7 @@ from chalicelib.kernel.transactions.unique_items import guard_key
 
 
 def email_prefetch_keys(request: Request) -> list[ItemKey]:
-    """Return the key that maps the email address in the body to its open lead, for prefetching."""
+    """Return the key of the item that maps the email address in the body to its open lead, for prefetching."""
     value = request.unvalidated_body.get("contactEmail")
     email_address = email_from_claim(value.strip()) if isinstance(value, str) else None
     return [_email_key(email_address)] if email_address else []
@@ -58,13 +58,13 @@ def _load_open_lead(ctx: Context, email_address: str) -> Lead | None:
 
 def _new_submission(ctx: Context, body: LeadCreate, after_timestamp: str = "") -> StoredSubmission:
     """Return the submission in a body, received now but later than `after_timestamp`."""
-    new = ctx.new_record_fields(later_than=after_timestamp)
-    submitted_at = new["created_at"]
+    record_fields = ctx.new_record_fields(later_than=after_timestamp)
+    submitted_at = record_fields["created_at"]
     fields = body.model_dump(include={"contact_name", "company_name", "message", "source", "consent"})
     if consent := fields["consent"]:
         consent["given_at"] = consent["given_at"] or submitted_at
     history = [{"status": "new", "at": submitted_at}]
-    return {"id": new["id"], "submitted_at": submitted_at, **fields, "status": "new", "history": history}
+    return {"id": record_fields["id"], "submitted_at": submitted_at, **fields, "status": "new", "history": history}
 
 
 def _new_lead(submission: StoredSubmission, body: LeadCreate, operator_id: str | None) -> Lead:
@@ -82,7 +82,7 @@ def _new_lead(submission: StoredSubmission, body: LeadCreate, operator_id: str |
 
 
 def _create_open_lead(ctx: Context, lead: Lead, open_lead: Lead | None) -> Lead:
-    """Create a lead that becomes the open lead of its email address. Closes the lead that was open."""
+    """Create a lead that becomes the open lead of its email address. Close the lead that was open, if any."""
     if open_lead:
         ctx.changes.update_untracked(open_lead, open_until=None)
     return ctx.changes.create(lead)

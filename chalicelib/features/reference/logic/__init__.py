@@ -1,1 +1,1 @@
-"""Queries of reference data, and the cache of each process."""
+"""Queries of reference data, and the cache of the process."""

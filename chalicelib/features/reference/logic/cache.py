@@ -24,14 +24,17 @@ _SEPARATELY_READ_SET: Final = "cities"
 
 @dataclass
 class RecordColumns:
-    """The records of a set, stored by column. A record has the same index in all columns."""
+    """The records of a set, stored by column. A record has the same index in all columns.
+
+    `search_names` is the compressed set of their search names.
+    """
 
     columns: Mapping[str, Sequence[str]]
     search_names: bytes
 
     @cached_property
     def row_index(self) -> Mapping[str, int]:
-        """The index of each record by its id in lower case."""
+        """The index of each record, by its id in lower case."""
         return {ascii_lower(record_id): index for index, record_id in enumerate(self.columns["id"])}
 
     @cached_property
@@ -51,7 +54,7 @@ class RecordColumns:
 
     @cached_property
     def indexes_by_country(self) -> Mapping[str, list[int]]:
-        """The indexes of the records of each country by country id, in order."""
+        """The indexes of the records of each country, by country id, in order."""
         indexes: dict[str, list[int]] = {}
         for index, countries in enumerate(self.columns["countries"]):
             for country_id in countries.split():
@@ -95,7 +98,7 @@ class DatasetCache:
         }
         items = table.get_all([key for keys in keys_by_set.values() for key in keys])
         if len(items) < sum(map(len, keys_by_set.values())):
-            raise _not_loaded()
+            raise _not_loaded_problem()
         contents = {key: ReferencePart.from_item(item).content for key, item in items.items()}
         for name, keys in keys_by_set.items():
             self.compressed_sets[name] = b"".join(contents[key] for key in keys)
@@ -109,17 +112,17 @@ def current_dataset() -> DatasetCache:
     if not _cached or not _cached[0].is_current:
         item = table.get(ReferenceData.make_item_key())
         if item is None:
-            raise _not_loaded()
-        _cached[:] = [_refreshed(ReferenceData.from_item(item))]
+            raise _not_loaded_problem()
+        _cached[:] = [_refresh_cache(ReferenceData.from_item(item))]
     return _cached[0]
 
 
 def reset_cache() -> None:
-    """Clear the cache."""
+    """Clear the cache, so that the next use reads the data again."""
     _cached.clear()
 
 
-def _refreshed(data: ReferenceData) -> DatasetCache:
+def _refresh_cache(data: ReferenceData) -> DatasetCache:
     """Return the present cache if it has the version of the data, else a new one."""
     if _cached and _cached[0].data.id == data.id:
         _cached[0].read_at = time.monotonic()
@@ -127,5 +130,5 @@ def _refreshed(data: ReferenceData) -> DatasetCache:
     return DatasetCache(data, time.monotonic())
 
 
-def _not_loaded() -> Any:
+def _not_loaded_problem() -> Any:
     return unavailable("The reference data are not loaded yet. Run the migrations of the service.", 60)

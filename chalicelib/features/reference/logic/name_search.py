@@ -55,7 +55,7 @@ def offset_at(changes: Sequence[tuple[int, int]], seconds: int) -> int:
 
 
 def following_year(seconds: int) -> tuple[int, int]:
-    """Return the start and end of the 12 months from a time on, but at most the last 12 months with data."""
+    """Return the start and end of the 12 months from a time on. They start in the last year with data at the latest."""
     start = min(seconds, timegm((LAST_YEAR, 1, 1, 0, 0, 0)))
     year, *rest = time.gmtime(start)[:6]
     return start, timegm((year + 1, *rest))

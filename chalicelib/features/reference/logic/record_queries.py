@@ -1,4 +1,4 @@
-"""Read one record or a page of records of reference data, from the cache of the process."""
+"""Return one record or a page of records of reference data, from the cache of the process."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeVar
@@ -41,10 +41,10 @@ def list_records(ctx: Context, set_name: str, query: NamesQuery, format_record: 
     return ListPage(items, cursor, dataset_info(cache, set_name))
 
 
-def _common_fields(cache: DatasetCache, name: str) -> dict[str, Any]:
+def _common_fields(cache: DatasetCache, set_name: str) -> dict[str, Any]:
     """Return the fields that all records of a set have in common."""
     record_fields = {"created_at": cache.timestamp, "updated_at": cache.timestamp, "version": 1}
-    return record_fields | dataset_info(cache, name).model_dump()
+    return record_fields | dataset_info(cache, set_name).model_dump()
 
 
 def _start_position(ctx: Context, cache: DatasetCache, query: NamesQuery) -> int:
@@ -57,25 +57,27 @@ def _start_position(ctx: Context, cache: DatasetCache, query: NamesQuery) -> int
     return int(position["after"])
 
 
-def _matching_indexes(cache: DatasetCache, name: str, columns: RecordColumns, query: NamesQuery) -> Sequence[int]:
+def _matching_indexes(cache: DatasetCache, set_name: str, columns: RecordColumns, query: NamesQuery) -> Sequence[int]:
     """Return the indexes of the records that match a query, in order."""
     country_id = query.country_id if isinstance(query, CountryQuery) else None
     if query.q is None:
-        return range(len(columns.columns["id"])) if country_id is None else _country_indexes(cache, name, country_id)
+        return (
+            range(len(columns.columns["id"])) if country_id is None else _country_indexes(cache, set_name, country_id)
+        )
     indexes = columns.search(query.q)
     if country_id is None:
         return indexes
-    country_indexes = {*_country_indexes(cache, name, country_id)}
+    country_indexes = {*_country_indexes(cache, set_name, country_id)}
     return [index for index in indexes if index in country_indexes]
 
 
-def _country_indexes(cache: DatasetCache, name: str, country_id: str) -> Sequence[int]:
+def _country_indexes(cache: DatasetCache, set_name: str, country_id: str) -> Sequence[int]:
     """Return the indexes of the records of a set that belong to a country."""
-    if name not in _COUNTRY_COLUMNS:
-        return cache.get_set(name).indexes_by_country.get(country_id, [])
+    if set_name not in _COUNTRY_COLUMNS:
+        return cache.get_set(set_name).indexes_by_country.get(country_id, [])
     countries = cache.get_set("countries")
     country_index = countries.row_index.get(ascii_lower(country_id))
     if country_index is None:
         return []
-    record_ids = countries.columns[_COUNTRY_COLUMNS[name]][country_index].split()
-    return sorted(cache.get_set(name).row_index[ascii_lower(record_id)] for record_id in record_ids)
+    record_ids = countries.columns[_COUNTRY_COLUMNS[set_name]][country_index].split()
+    return sorted(cache.get_set(set_name).row_index[ascii_lower(record_id)] for record_id in record_ids)

@@ -1,7 +1,7 @@
 """The file format of a version of the reference data, and its division into parts for the table.
 
-The file consists of a heading, which is one line of JSON, and compressed sets. A set is the concatenation of its
-columns. A column is text with one value per line.
+The file consists of a heading, which is one line of JSON, and compressed sets. A set of records is the concatenation
+of its columns. A column is text with one value per line.
 """
 
 import hashlib
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 LATEST_VERSION: Final = "2026-11-22"
-"""The newest version, which is the date of the data. The last migration that loads reference data loads it."""
+"""The newest version, named after the date of the data. The last migration that loads reference data loads it."""
 DATA_DIRECTORY: Final = Path(__file__).parents[1] / "data"
 MAX_PART_BYTES: Final = 350_000
 """Maximum size of a part. An item of the table may have 400 KB."""
@@ -23,7 +23,7 @@ Columns = Mapping[str, Sequence[str]]
 
 @dataclass(frozen=True)
 class Dataset:
-    """The compressed sets of one version. `heading` holds the version, sources, and hashes of the sets."""
+    """The compressed sets of one version, by name. `heading` holds the version, the sources, and hashes of the sets."""
 
     heading: Mapping[str, Any]
     sets: Mapping[str, bytes]
@@ -77,12 +77,12 @@ def write_dataset(path: Path, description: Mapping[str, Any], sets: Mapping[str,
 
 def columns_digest(columns: Columns) -> str:
     """Return the SHA-256 of a set before compression, as hexadecimal text."""
-    return hashlib.sha256(_text(columns)).hexdigest()
+    return hashlib.sha256(_serialize_columns(columns)).hexdigest()
 
 
 def compress_columns(columns: Columns) -> bytes:
     """Return a set in its compressed form."""
-    return lzma.compress(_text(columns), preset=9 | lzma.PRESET_EXTREME)
+    return lzma.compress(_serialize_columns(columns), preset=9 | lzma.PRESET_EXTREME)
 
 
 def decompress_columns(content: bytes) -> dict[str, list[str]]:
@@ -91,5 +91,5 @@ def decompress_columns(content: bytes) -> dict[str, list[str]]:
     return {name: values for name, *values in columns}
 
 
-def _text(columns: Columns) -> bytes:
+def _serialize_columns(columns: Columns) -> bytes:
     return "\0".join("\n".join([name, *values]) for name, values in columns.items()).encode()

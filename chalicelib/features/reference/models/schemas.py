@@ -18,9 +18,9 @@ ReferenceId = Annotated[
 FIRST_YEAR: Final = 2000
 LAST_YEAR: Final = 2037
 """First and last year for which time zone changes are known."""
-_START: Final = f"{FIRST_YEAR}-01-01T00:00:00.000Z"
-_END: Final = f"{LAST_YEAR + 1}-01-01T00:00:00.000Z"
-_OFFSET: Final = r"^[+-][0-9]{2}:[0-9]{2}$"
+_FIRST_TIMESTAMP: Final = f"{FIRST_YEAR}-01-01T00:00:00.000Z"
+_END_TIMESTAMP: Final = f"{LAST_YEAR + 1}-01-01T00:00:00.000Z"
+_OFFSET_PATTERN: Final = r"^[+-][0-9]{2}:[0-9]{2}$"
 _ISO_CODES: Final = "Debian iso-codes, by pycountry (https://pypi.org/project/pycountry/), LGPL-2.1"
 _ISO_4217: Final = "ISO 4217's published list, by iso4217 (https://pypi.org/project/iso4217/), public domain"
 _CLDR: Final = "Unicode CLDR, by Babel (https://cldr.unicode.org), Unicode-3.0"
@@ -29,12 +29,12 @@ _IANA: Final = "IANA Time Zone Database, by tzdata (https://www.iana.org/time-zo
 
 
 def _attribution(*sources: str) -> Any:
-    """Return the field with the attribution of the data. `sources` is its example."""
+    """Return the field with the attribution of the data. `sources` form its example."""
     return Field(description="Attribution that must be shown with the data.", examples=[f"{'; '.join(sources)}."])
 
 
 def _check_year(timestamp: str) -> str:
-    if not _START <= timestamp < _END:
+    if not _FIRST_TIMESTAMP <= timestamp < _END_TIMESTAMP:
         raise out_of_range_error("must be within 2000 to 2037, UTC: there are no data for other years")
     return timestamp
 
@@ -115,17 +115,17 @@ class TimezoneOut(DatasetInfo, _Record):
         examples=[["DE", "DK", "NO", "SE", "SJ"]],
     )
     utc_offset: str = Field(
-        description="Smallest offset in the 12 months after `at` or else now, or in 2037 if they would end later.",
-        pattern=_OFFSET,
+        description="Smallest offset in the 12 months from `at` or else now on, or in 2037 if these would end later.",
+        pattern=_OFFSET_PATTERN,
         examples=["+01:00"],
     )
     dst_offset: str | None = Field(
-        description="Largest offset in these 12 months; null if the offset does not change.",
-        pattern=_OFFSET,
+        description="Largest offset in the same 12 months; null if the offset does not change.",
+        pattern=_OFFSET_PATTERN,
         examples=["+02:00"],
     )
     offset: str | None = Field(
-        description="The offset at the time `at`; null if it was not given.", pattern=_OFFSET, examples=[None]
+        description="The offset at the time `at`; null if it was not given.", pattern=_OFFSET_PATTERN, examples=[None]
     )
 
 

@@ -1,1 +1,1 @@
-"""Public sources, imports, reconciliation and visibility of works."""
+"""Clients of public sources, imports, reconciliation, and the visibility of libraries."""

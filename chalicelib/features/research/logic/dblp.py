@@ -1,6 +1,6 @@
-"""Records of the DBLP computer science bibliography for an edition of a venue.
+"""Fetch the records of an edition of a venue from the DBLP computer science bibliography.
 
-The search API of publications: https://dblp.org/faq/13501473 (parameters), with `toc:` of a table of contents.
+It uses the publication search API (https://dblp.org/faq/13501473), with `toc:` and the key of a table of contents.
 """
 
 import html
@@ -23,7 +23,7 @@ from chalicelib.features.research.models.identifiers import normalize_identifier
 from chalicelib.kernel.storage.entity import Item
 
 PAGE_SIZE: Final = 500
-"""DBLP allows 1,000, but is slow with so many."""
+"""Records per page. DBLP allows 1,000, but is slow with so many."""
 
 TYPES: Final = {
     "Conference and Workshop Papers": "conference-paper",
@@ -37,23 +37,23 @@ TYPES: Final = {
 
 _FRONT_MATTER: Final = "Editorship"
 _HOMONYM_SUFFIX: Final = re.compile(r" \d{4}$")
-"""Distinguishes people of the same name at DBLP."""
+"""The number with which DBLP distinguishes people of the same name."""
 
 
 def fetch_contents(step: Item) -> SourcePage:
     """Return a page of a table of contents and the step for the next page, if any. Raises what `Source.get` raises."""
-    first = int(step.get("first", 0))
+    offset = int(step.get("first", 0))
     response = dblp_source().get(
-        "/search/publ/api", q=f"toc:{step['toc']}.bht:", format="json", h=PAGE_SIZE, f=first, c=0
+        "/search/publ/api", q=f"toc:{step['toc']}.bht:", format="json", h=PAGE_SIZE, f=offset, c=0
     )
     hits = get_path(response, "result", "hits")
-    listed = get_list("DBLP", hits, "hit", optional=True)
+    hit_list = get_list("DBLP", hits, "hit", optional=True)
     try:
         total = int(get_path(hits, "@total"))
     except (TypeError, ValueError):
         raise InvalidResponse("DBLP sent no number of hits.") from None
     records, unreadable = [], []
-    for hit in listed:
+    for hit in hit_list:
         info = get_path(hit, "info")
         if get_path(info, "type") == _FRONT_MATTER:
             continue
@@ -61,8 +61,8 @@ def fetch_contents(step: Item) -> SourcePage:
             records.append(_parse_record(info, step["edition"]))
         except UnreadableRecord as error:
             unreadable.append(f"dblp {get_path(info, 'key') or '?'} {error}")
-    next_offset = first + len(listed)
-    return SourcePage(records, unreadable, [{**step, "first": next_offset}] if listed and next_offset < total else [])
+    next_offset = offset + len(hit_list)
+    return SourcePage(records, unreadable, [{**step, "first": next_offset}] if hit_list and next_offset < total else [])
 
 
 def _parse_record(info: Any, edition_id: str) -> SourceRecord:
@@ -70,13 +70,15 @@ def _parse_record(info: Any, edition_id: str) -> SourceRecord:
     if not (isinstance(key, str) and key):
         raise UnreadableRecord("has no key")
     urls = get_path(info, "ee")
-    arxiv = [str(each) for each in (urls if isinstance(urls, list) else [urls]) if "arxiv.org/" in str(each)]
+    arxiv_urls = [str(each) for each in (urls if isinstance(urls, list) else [urls]) if "arxiv.org/" in str(each)]
     content = build_content(
         title=_unescape(get_path(info, "title")).removesuffix("."),
         year=get_path(info, "year"),
         type_=TYPES.get(str(get_path(info, "type")), "other"),
         venue=_first_of(get_path(info, "venue")),
-        identifiers=normalize_identifiers(doi=get_path(info, "doi"), arxiv=arxiv[0] if arxiv else None, dblp=key),
+        identifiers=normalize_identifiers(
+            doi=get_path(info, "doi"), arxiv=arxiv_urls[0] if arxiv_urls else None, dblp=key
+        ),
         authors=[
             build_author(_author_name(each)) for each in _as_list(get_path(info, "authors", "author"))[:MAX_AUTHORS]
         ],
@@ -85,7 +87,7 @@ def _parse_record(info: Any, edition_id: str) -> SourceRecord:
 
 
 def _as_list(value: Any) -> list[Any]:
-    """Return a list. DBLP omits the list around a single element."""
+    """Return a value as a list. DBLP omits the list around a single element."""
     return value if isinstance(value, list) else [] if value is None else [value]
 
 

@@ -1,4 +1,4 @@
-"""Import of a source's records into a library: new ones are created, changed ones updated."""
+"""Store the records of a source in a library: create artefacts, and update changed ones."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
@@ -16,7 +16,7 @@ from chalicelib.kernel.work import jobs
 
 _WINDOW_SIZE: Final = 100
 _TARGET_WRITES: Final = 50
-"""Writes after which a transaction is committed. The next artefact can take 47 more, and the job takes one."""
+"""Number of writes after which a transaction is committed. The next artefact can take 47 more, the job takes one."""
 
 _MAX_ATTEMPTS: Final = 5
 
@@ -24,9 +24,9 @@ _ArtefactsBySourceId = dict[tuple[str, str], Artefact]
 
 
 def store_records(job: ResearchJob, records: Sequence[SourceRecord]) -> ResearchJob:
-    """Store a page's records, starting at the job's progress, and return the job.
+    """Store the records of a page that are not stored yet, and return the updated job.
 
-    Raises ConcurrentModification if another worker has the job now.
+    Raises ConcurrentModification if another worker has taken over the job.
     """
     attempt = 0
     while job.stored_record_count < len(records):
@@ -41,7 +41,7 @@ def store_records(job: ResearchJob, records: Sequence[SourceRecord]) -> Research
 
 
 def reload_held_job(job: ResearchJob) -> ResearchJob:
-    """Return the current job if this worker still holds it. Raises ConcurrentModification otherwise."""
+    """Return the current state of a job. Raises ConcurrentModification if this worker no longer holds its lease."""
     item = table.get(job.item_key)
     if item is None or item.get("turn_at") != job.lease_until:
         raise ConcurrentModification
@@ -49,7 +49,7 @@ def reload_held_job(job: ResearchJob) -> ResearchJob:
 
 
 def _store_batch(job: ResearchJob, records: Sequence[SourceRecord]) -> ResearchJob:
-    """Store the next records in one transaction: as many as one read covers and the transaction can hold."""
+    """Store the next records in one transaction, and return the updated job."""
     window = records[job.stored_record_count : job.stored_record_count + _WINDOW_SIZE]
     artefacts = _load_artefacts(job.library_id, window)
     changes, counts, stored_count = (
@@ -57,20 +57,20 @@ def _store_batch(job: ResearchJob, records: Sequence[SourceRecord]) -> ResearchJ
         dict.fromkeys(("created", "updated", "unchanged"), 0),
         job.stored_record_count,
     )
-    # Ids in the order of the source, although they have the same timestamp.
-    record_fields = iter(sorted((new_record_fields(changes.now) for _ in window), key=lambda new: str(new["id"])))
+    # New ids sort in the order of the source, although they have the same timestamp.
+    record_fields = iter(sorted((new_record_fields(changes.now) for _ in window), key=lambda fields: str(fields["id"])))
     for record in window:
         counts[_upsert_artefact(changes, job, record, artefacts, record_fields)] += 1
         stored_count += 1
         if changes.size > _TARGET_WRITES:
             break
     return jobs.checkpoint(
-        job, changes, status="running", counts=job.add_counts(**counts), stored_record_count=stored_count
+        job, changes, status="running", counts=job.counts_plus(**counts), stored_record_count=stored_count
     )
 
 
 def _load_artefacts(library_id: str, records: Sequence[SourceRecord]) -> _ArtefactsBySourceId:
-    """Return the existing artefacts of records. It takes two reads."""
+    """Return the existing artefacts of some records, by source and id at the source. Takes two reads."""
     unique = Artefact.by_source_id
     key_values = [{"library_id": library_id, "source": each.source, "source_id": each.source_id} for each in records]
     guards = table.get_all(guard_key(unique, values) for values in key_values)
@@ -86,7 +86,7 @@ def _upsert_artefact(
     artefacts: _ArtefactsBySourceId,
     record_fields: Iterator[dict[str, Any]],
 ) -> str:
-    """Create or update the artefact of a record, and return which. `record_fields`: the first fields of new ones."""
+    """Create or update the artefact of a record. Return `created`, `updated` or `unchanged`, a name of a count."""
     key, existing = (record.source, record.source_id), artefacts.get((record.source, record.source_id))
     digest = content_hash(record.content)
     researchers = first_researchers([*(existing.researcher_ids if existing else ()), *record.researcher_ids])

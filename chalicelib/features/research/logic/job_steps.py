@@ -1,4 +1,4 @@
-"""The first pages of a job. Each may lead to others."""
+"""The first steps of jobs. A step describes a page to fetch, which may lead to further steps."""
 
 from collections.abc import Iterable
 
@@ -7,14 +7,13 @@ from chalicelib.kernel.storage.entity import Item
 
 
 def import_steps(researcher_id: str) -> list[Item]:
-    """Return the first pages of a researcher's works, none if no source can know the researcher."""
+    """Return the first steps of the import of a researcher, or an empty list if no source can know the researcher."""
     if is_orcid(researcher_id):
-        with_ = [researcher_id]
-        works = {"of": "openalex", "filter": f"author.orcid:{researcher_id}", "with": with_}
-        return [{"of": "orcid", "id": researcher_id}, works]
+        openalex_step = {"of": "openalex", "filter": f"author.orcid:{researcher_id}", "with": [researcher_id]}
+        return [{"of": "orcid", "id": researcher_id}, openalex_step]
     return [{"of": "author", "id": researcher_id}] if is_openalex_author(researcher_id) else []
 
 
 def backfill_steps(edition_id: str, tocs: Iterable[str]) -> list[Item]:
-    """Return the first page of each volume of an edition."""
+    """Return the first step for each volume of an edition. `tocs` are the keys of the tables of contents at DBLP."""
     return [{"of": "dblp", "toc": toc, "edition": edition_id} for toc in tocs]

@@ -1,4 +1,4 @@
-"""Removal of a library."""
+"""Remove a library."""
 
 import time
 from collections.abc import Iterator
@@ -13,12 +13,12 @@ _BATCH_SIZE: Final = 10
 
 
 def remove_library(library_id: str, deadline: float) -> bool:
-    """Remove the artefacts and outputs of a library, a few per transaction. Return False if the deadline has passed."""
+    """Remove the artefacts and outputs of a library, a few per transaction. Return False if time is up."""
     for record_type, partition in _library_partitions(library_id):
         for items in table.iter_pages(partition, limit=_BATCH_SIZE):
             if time.monotonic() > deadline:
                 return False
-            # The index may list removed records.
+            # The index may list records that are removed already.
             current = table.get_all(record_type.make_item_key(id=item["id"]) for item in items)
             remove_records([record_type.from_item(item) for item in current.values()])
     return True

@@ -1,4 +1,4 @@
-"""Partitions for filters. With several filters, the most selective one."""
+"""Choose the partition to list for some filters: that of the most selective filter."""
 
 from chalicelib.features.research.entities import Artefact, ResearchOutput, researcher_partition
 from chalicelib.features.research.logic.visibility import PartitionOfLibrary
@@ -6,7 +6,7 @@ from chalicelib.features.research.models.schemas import ArtefactsQuery, OutputsQ
 
 
 def artefact_partitions(query: ArtefactsQuery) -> PartitionOfLibrary:
-    """Return the partition of the artefacts that match all filters, for each library."""
+    """Return a function from a library id to the partition of the artefacts that match all filters."""
     source, researcher_id = query.source, query.researcher_id
     if researcher_id:
         return lambda library_id: researcher_partition(library_id, Artefact, researcher_id, source or "")
@@ -16,7 +16,7 @@ def artefact_partitions(query: ArtefactsQuery) -> PartitionOfLibrary:
 
 
 def output_partitions(query: OutputsQuery, doi: str | None) -> PartitionOfLibrary:
-    """Return the partition of the outputs that match the first filter, for each library."""
+    """Return a function from a library id to the partition of the outputs that match the first filter."""
     researcher_id = query.researcher_id
     if doi:
         return lambda library_id: ResearchOutput.by_doi.partition(library_id=library_id, doi=doi)

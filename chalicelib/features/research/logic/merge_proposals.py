@@ -1,4 +1,4 @@
-"""Merges that the works of a library suggest. They are counted, not carried out."""
+"""Count the outputs of a library that look like the same work. They are not merged."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -12,27 +12,27 @@ from chalicelib.kernel.storage.table import TransactionCancelled
 from chalicelib.kernel.storage.writes import Write
 
 _ATTRIBUTE_MARKER: Final = "lists_authors"
-"""An attribute of all items except those from before the items had attributes."""
+"""An attribute that only older items lack."""
 
 
 def count_proposals(library_id: str) -> tuple[int, int]:
-    """Return the number of outputs of a library, and of the merges they suggest.
+    """Return the number of outputs of a library, and the number of merges that would unite those that look alike.
 
-    It takes a query per megabyte of items.
+    It takes one Query per megabyte of items.
     """
-    outputs, listings = 0, []
+    output_count, works = 0, []
     for rows in table.iter_pages(COMPARISON_PARTITION.format(library_id=library_id)):
-        outputs += len(rows)
-        listings += [_to_listing(row) for row in [*rows, *_upgrade_rows(rows)] if _ATTRIBUTE_MARKER in row]
-    return outputs, record_rules.count_proposals(listings)
+        output_count += len(rows)
+        works += [_parse_row(row) for row in [*rows, *_upgrade_rows(rows)] if _ATTRIBUTE_MARKER in row]
+    return output_count, record_rules.count_proposals(works)
 
 
-def _to_listing(row: Item) -> record_rules.ComparedWork:
-    common, year, _ = str(row["sk"]).split("#")
+def _parse_row(row: Item) -> record_rules.ComparedWork:
+    digest, year, _ = str(row["sk"]).split("#")
     return record_rules.ComparedWork(
         id=row["id"],
         year=int(year),
-        title_author_digest=None if common == "-" else common,
+        title_author_digest=None if digest == "-" else digest,
         title=row.get("title"),
         researcher_ids=row.get("researcher_ids", ()),
         lists_authors=row[_ATTRIBUTE_MARKER],
@@ -40,14 +40,14 @@ def _to_listing(row: Item) -> record_rules.ComparedWork:
 
 
 def _upgrade_rows(rows: Sequence[Item]) -> list[Item]:
-    """Return the current form of items that lack attributes, and store it.
+    """Replace the items that lack attributes, and return the new ones.
 
-    An item that changes concurrently is left alone.
+    An item that changes concurrently is not replaced.
     """
-    older = [row for row in rows if _ATTRIBUTE_MARKER not in row]
+    older_rows = [row for row in rows if _ATTRIBUTE_MARKER not in row]
     upgraded: list[Item] = []
-    for start in range(0, len(older), table.MAX_TRANSACT_ITEMS):
-        batch = older[start : start + table.MAX_TRANSACT_ITEMS]
+    for start in range(0, len(older_rows), table.MAX_TRANSACT_ITEMS):
+        batch = older_rows[start : start + table.MAX_TRANSACT_ITEMS]
         items = table.get_all(ResearchOutput.make_item_key(id=row["id"]) for row in batch)
         outputs = [ResearchOutput.from_item(item) for item in items.values()]
         if rows_to_store := [output.comparison_row for output in outputs if not output.merged_into]:

@@ -1,4 +1,4 @@
-"""Authors and works of OpenAlex.
+"""Fetch authors and works from OpenAlex.
 
 API documentation: https://developers.openalex.org/guides/page-through-results (cursors), …/api-reference/errors (301
 for merged records), …/api-reference/works and …/authors (fields).
@@ -28,7 +28,7 @@ from chalicelib.kernel.core.case_folding import ascii_lower
 from chalicelib.kernel.storage.entity import Item
 
 PAGE_SIZE: Final = 100
-"""The maximum that the documentation allows."""
+"""Works per page, the maximum that the documentation allows."""
 
 TYPES: Final = {
     "article": "article",
@@ -79,7 +79,7 @@ def fetch_works(step: Item) -> SourcePage:
         except UnreadableRecord as error:
             unreadable.append(f"openalex {_id_from_url(get_path(work, 'id')) or '?'} {error}")
     if next_cursor is not None and not isinstance(next_cursor, str):
-        raise InvalidResponse("OpenAlex sent a cursor that is none.")
+        raise InvalidResponse("OpenAlex sent an invalid cursor.")
     has_more = bool(results) and bool(next_cursor) and next_cursor != cursor
     return SourcePage(records, unreadable, [{**step, "cursor": next_cursor}] if has_more else [])
 
@@ -91,19 +91,19 @@ def _parse_record(work: Any, researcher_ids: list[str]) -> SourceRecord:
     authorships = get_path(work, "authorships")
     persons = authorships if isinstance(authorships, list) else []
     locations = get_path(work, "locations")
-    at_arxiv = (_arxiv_id(each) for each in (locations if isinstance(locations, list) else ()))
+    arxiv_ids = (_arxiv_id(each) for each in (locations if isinstance(locations, list) else ()))
     identifiers = normalize_identifiers(
         doi=get_path(work, "doi") or get_path(work, "ids", "doi"),
         pmid=get_path(work, "ids", "pmid"),
         openalex=work_id,
-        arxiv=next(filter(None, at_arxiv), None),
+        arxiv=next(filter(None, arxiv_ids), None),
     )
     venue = get_path(work, "primary_location", "source")
-    conference = get_path(venue, "type") == "conference"
-    kind = TYPES.get(str(get_path(work, "type")), "other")
+    is_conference = get_path(venue, "type") == "conference"
+    work_type = TYPES.get(str(get_path(work, "type")), "other")
     content = build_content(
         title=get_path(work, "display_name") or get_path(work, "title"),
-        type_="conference-paper" if conference and kind == "article" else kind,
+        type_="conference-paper" if is_conference and work_type == "article" else work_type,
         year=get_path(work, "publication_year"),
         venue=get_path(venue, "display_name"),
         identifiers=identifiers,
@@ -120,7 +120,7 @@ def _parse_author(authorship: Any) -> dict[str, Any]:
 
 
 def _author_ids(authorships: list[Any], requested_ids: list[str]) -> list[str]:
-    """Return all ids of the authors whose works were requested."""
+    """Return all ids of those authors of a work whose works were requested."""
     author_ids: list[str] = []
     for each in authorships:
         ids = [_id_from_url(get_path(each, "author", name)) for name in ("id", "orcid")]
@@ -129,8 +129,8 @@ def _author_ids(authorships: list[Any], requested_ids: list[str]) -> list[str]:
 
 
 def _arxiv_id(location: Any) -> str | None:
-    address = get_path(location, "landing_page_url")
-    return normalize_arxiv_id(address) if isinstance(address, str) and "arxiv.org/" in ascii_lower(address) else None
+    url = get_path(location, "landing_page_url")
+    return normalize_arxiv_id(url) if isinstance(url, str) and "arxiv.org/" in ascii_lower(url) else None
 
 
 def _id_from_url(url: Any) -> str:

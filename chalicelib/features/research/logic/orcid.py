@@ -1,4 +1,4 @@
-"""Works of ORCID records, as people list them themselves.
+"""Fetch the works in ORCID records, which people maintain themselves.
 
 Public API, version 3.0: https://info.orcid.org/documentation/api-tutorials/api-tutorial-read-data-on-a-record/ and
 https://info.orcid.org/documentation/integration-guide/orcid-record/.
@@ -37,7 +37,7 @@ TYPES: Final = {
 
 
 def fetch_works(step: Item) -> SourcePage:
-    """Return all works of a record from one response. Raises what `Source.get` raises."""
+    """Return all works in an ORCID record, which are in one response. Raises what `Source.get` raises."""
     orcid_id = step["id"]
     groups = get_list("ORCID", orcid_source().get(f"/v3.0/{orcid_id}/works"), "group")
     records, unreadable = [], []
@@ -66,7 +66,7 @@ def _parse_record(summary: Any, orcid_id: str, other_ids: list[str]) -> SourceRe
 
 
 def _work_identifiers(summary: Any) -> dict[str, object]:
-    """Return the ids of the work itself, without those of related works."""
+    """Return the identifiers of the work itself, without those of related works."""
     identifiers: dict[str, object] = {}
     ids = get_path(summary, "external-ids", "external-id")
     for each in ids if isinstance(ids, list) else []:

@@ -1,7 +1,7 @@
-"""Reconciliation of the artefacts of a library to works, one transaction at a time, for changed artefacts only.
+"""Build works from the artefacts of a library, one transaction at a time, for changed artefacts only.
 
-An output is a function of the artefacts that share a match key, whatever their order. So after a crash, a repetition or
-concurrent runs the next step finds the remaining work: stale artefacts.
+An output is a function of the artefacts that share match keys, whatever their order. After a crash, a repetition or
+concurrent runs, the next step continues with the artefacts that are still stale.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -30,17 +30,17 @@ from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from chalicelib.kernel.work import jobs
 
 MAX_CLUSTER_SIZE: Final = 1000
-"""Artefacts that can be connected by match keys."""
+"""Maximum number of artefacts that are connected by match keys."""
 
 _BATCH_SIZE: Final = 20
 _MAX_WRITES: Final = table.MAX_TRANSACT_ITEMS - 2
-"""The job's progress takes one write, and one is spare."""
+"""Maximum number of writes of a batch. The progress of the job takes one more write, and one is spare."""
 
 _MAX_ATTEMPTS: Final = 8
 
 
 class ClusterTooLarge(Exception):
-    """More artefacts share match keys than can be one work. The message names one of them."""
+    """Too many artefacts are connected by match keys to be one work. The message names one of them."""
 
 
 @dataclass
@@ -53,16 +53,16 @@ class _Cluster:
 
 
 def reconcile_next(job: ResearchJob) -> ResearchJob | None:
-    """Return the job after the reconciliation of its next stale artefact, or None if there is none.
+    """Reconcile the next stale artefact, and return the updated job, or None if no artefact is stale.
 
-    Raises ConcurrentModification if another worker has the job now, and ClusterTooLarge.
+    Raises ConcurrentModification if another worker has taken over the job, and ClusterTooLarge.
     """
     for attempt in range(_MAX_ATTEMPTS):
-        stale = table.query(STALE_ARTEFACTS_PARTITION.format(library_id=job.library_id), limit=1).items
-        if not stale:
+        stale_rows = table.query(STALE_ARTEFACTS_PARTITION.format(library_id=job.library_id), limit=1).items
+        if not stale_rows:
             return None
         try:
-            return _reconcile_artefact(job, stale[0]["id"])
+            return _reconcile_artefact(job, stale_rows[0]["id"])
         except ConcurrentModification:
             job = reload_held_job(job)
             back_off(attempt)
@@ -72,17 +72,19 @@ def reconcile_next(job: ResearchJob) -> ResearchJob | None:
 def _reconcile_artefact(job: ResearchJob, stale_id: str) -> ResearchJob:
     cluster = _load_cluster(job.library_id, stale_id)
     targets = _assign_outputs(cluster)
-    moving = [each for each in cluster.artefacts.values() if each.is_stale or each.output_id != targets[each.id]]
+    artefacts_to_assign = [
+        each for each in cluster.artefacts.values() if each.is_stale or each.output_id != targets[each.id]
+    ]
     # The stale artefact that selected the cluster goes last, so an interrupted run finds the cluster again.
-    moving.sort(key=lambda each: (each.id == stale_id, each.id))
-    batch = moving[:_BATCH_SIZE]
+    artefacts_to_assign.sort(key=lambda each: (each.id == stale_id, each.id))
+    batch = artefacts_to_assign[:_BATCH_SIZE]
     while True:
         changes, counts = _build_changes(job, cluster, targets, batch)
         if changes.size <= _MAX_WRITES or len(batch) == 1:
             break
         batch = batch[: len(batch) // 2]
     added_counts = counts if job.work == "reconcile" else {}
-    return jobs.checkpoint(job, changes, status="running", counts=job.add_counts(**added_counts))
+    return jobs.checkpoint(job, changes, status="running", counts=job.counts_plus(**added_counts))
 
 
 def _load_cluster(library_id: str, artefact_id: str) -> _Cluster:
@@ -103,7 +105,7 @@ def _load_cluster(library_id: str, artefact_id: str) -> _Cluster:
 
 
 def _artefacts_sharing_keys(library_id: str, cluster: _Cluster, artefacts: Iterable[Artefact]) -> set[str]:
-    """Return the ids of the artefacts that share a match key that was not searched before."""
+    """Return the ids of the artefacts that share a match key with some others. Keys are searched once per cluster."""
     keys = {key for each in artefacts for key in match_keys(each.identifiers)} - cluster.keys
     cluster.keys |= keys
     query_rows: Callable[[str], list[Item]] = partial(_key_rows, MATCH_KEYS_PARTITION.format(library_id=library_id))
@@ -129,9 +131,9 @@ def _artefacts_in_outputs(cluster: _Cluster, artefacts: Iterable[Artefact]) -> s
 
 
 def _assign_outputs(cluster: _Cluster) -> dict[str, str]:
-    """Return the output of each artefact: the oldest current output of its work, or a new one.
+    """Return the output id of each artefact by its id: the oldest current output of its work, or a new one.
 
-    If a work falls apart, its output stays with its first artefact.
+    If the artefacts of an output are several works now, the work of its first artefact keeps the output.
     """
     works = record_rules.group_by_work(cluster.artefacts.values())
     work_numbers = {each.id: number for number, work in enumerate(works) for each in work}
@@ -147,13 +149,13 @@ def _assign_outputs(cluster: _Cluster) -> dict[str, str]:
 def _build_changes(
     job: ResearchJob, cluster: _Cluster, targets: Mapping[str, str], batch: Sequence[Artefact]
 ) -> tuple[UnitOfWork, Mapping[str, int]]:
-    """Return the changes that assign a batch to its outputs, and how many outputs they create and update."""
+    """Return the changes that assign a batch of artefacts to their outputs, and the numbers of changed outputs."""
     changes, counts = UnitOfWork(now()), {"created": 0, "updated": 0}
-    moved = {each.id: targets[each.id] for each in batch}
-    output_ids = {each.id: moved.get(each.id, each.output_id) for each in cluster.artefacts.values()}
+    new_output_ids = {each.id: targets[each.id] for each in batch}
+    output_ids = {each.id: new_output_ids.get(each.id, each.output_id) for each in cluster.artefacts.values()}
     for artefact in batch:
         changes.bump_version(artefact, output_id=targets[artefact.id], is_stale=False)
-    changed_outputs = {*moved.values(), *(each.output_id for each in batch if each.output_id)}
+    changed_outputs = {*new_output_ids.values(), *(each.output_id for each in batch if each.output_id)}
     editions: dict[str, int] = {}
     for output_id in sorted(changed_outputs):
         members = [each for each in cluster.artefacts.values() if output_ids[each.id] == output_id]
@@ -169,9 +171,9 @@ def _build_changes(
 
 
 def _successor_id(cluster: _Cluster, targets: Mapping[str, str], output_id: str) -> str:
-    """Return the output that replaces an output without artefacts."""
-    former = sorted(each.id for each in cluster.artefacts.values() if each.output_id == output_id)
-    return targets[former[0]] if former else output_id
+    """Return the id of the output into which an output without artefacts is merged."""
+    former_members = sorted(each.id for each in cluster.artefacts.values() if each.output_id == output_id)
+    return targets[former_members[0]] if former_members else output_id
 
 
 def _write_output(

@@ -1,4 +1,4 @@
-"""Rules: which artefacts are one work, which values a work gets, which merges are suggested. No I/O."""
+"""Rules about which artefacts are one work, which values a work gets, and which works look alike. Without I/O."""
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,7 +14,7 @@ from chalicelib.features.research.models.identifiers import match_keys
 from chalicelib.features.research.models.venue_catalogue import find_venue_id
 
 SOURCE_PRECEDENCE: Final = ("dblp", "openalex", "orcid")
-"""Sources by reliability: curated records, then the largest collection, then self-reported records."""
+"""Sources in the order of reliability: curated records, the largest collection, self-reported records."""
 
 MAX_RESEARCHERS: Final = 20
 
@@ -28,7 +28,7 @@ def content_hash(content: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class ComparedWork:
-    """A work for comparisons. Either digest is None if there is nothing to compare."""
+    """A work to compare with others. `title` is a digest, too. Each digest is None if there is nothing to compare."""
 
     id: str
     year: int
@@ -59,21 +59,21 @@ class _DisjointSets:
         return root != other_root
 
 
-def count_proposals(listings: Iterable[ComparedWork]) -> int:
+def count_proposals(works: Iterable[ComparedWork]) -> int:
     """Return how many merges would unite all works that look alike.
 
     Two works look alike if their years are at most one apart and they have title and first author in common or, if one
     of them lists no authors, the title and a researcher.
     """
     groups = _DisjointSets()
-    return sum(groups.union(one.id, other.id) for one, other in _similar_pairs(listings))
+    return sum(groups.union(one.id, other.id) for one, other in _similar_pairs(works))
 
 
-def _similar_pairs(listings: Iterable[ComparedWork]) -> Iterator[tuple[ComparedWork, ComparedWork]]:
-    """Yield enough pairs of works that look alike to connect all works that do."""
+def _similar_pairs(works: Iterable[ComparedWork]) -> Iterator[tuple[ComparedWork, ComparedWork]]:
+    """Yield pairs of works that look alike: not all pairs, but enough to connect all such works."""
     by_author: dict[str, list[ComparedWork]] = {}
     by_researcher: dict[tuple[str, str], list[ComparedWork]] = {}
-    for each in listings:
+    for each in works:
         if each.title_author_digest:
             by_author.setdefault(each.title_author_digest, []).append(each)
         for researcher_id in each.researcher_ids if each.title else ():
@@ -85,16 +85,16 @@ def _similar_pairs(listings: Iterable[ComparedWork]) -> Iterator[tuple[ComparedW
         yield from _pairs_without_authors(similar_works)
 
 
-def _pairs_without_authors(listings: Sequence[ComparedWork]) -> Iterator[tuple[ComparedWork, ComparedWork]]:
-    """Yield pairs of works with a common title and researcher: each with one without authors from a nearby year."""
-    no_authors = {each.year: each for each in listings if not each.lists_authors}
-    for each in listings:
-        near = (no_authors.get(each.year + apart) for apart in (-1, 0, 1))
-        yield from ((each, other) for other in near if other)
+def _pairs_without_authors(works: Sequence[ComparedWork]) -> Iterator[tuple[ComparedWork, ComparedWork]]:
+    """Yield pairs of works with a common title and researcher and nearby years, if at least one lists no authors."""
+    no_authors = {each.year: each for each in works if not each.lists_authors}
+    for each in works:
+        nearby = (no_authors.get(each.year + distance) for distance in (-1, 0, 1))
+        yield from ((each, other) for other in nearby if other)
 
 
 def group_by_work(artefacts: Iterable[Artefact]) -> list[list[Artefact]]:
-    """Return the artefacts of each work: those connected by match keys.
+    """Return the artefacts of each work, which are those connected by match keys.
 
     Artefacts are ordered by precedence, works by the lowest id of their artefacts.
     """
@@ -114,7 +114,7 @@ def _rank(artefact: Artefact) -> tuple[int, str]:
 
 
 def merge_records(artefacts: Sequence[Artefact]) -> dict[str, Any]:
-    """Return the fields of a work: each from the first artefact that has it, with the provenance."""
+    """Return the fields of a work, each from the first artefact that has it, and their provenance."""
     fields: dict[str, Any] = {"venue_id": None, "doi": None, "year": None, "authors": []}
     provenance: dict[str, str] = {}
     for artefact in sorted(artefacts, key=_rank):

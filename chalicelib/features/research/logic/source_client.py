@@ -1,7 +1,7 @@
 """A client for the JSON APIs of public sources, with throttling, bounded time and bounded size.
 
-Short outages are retried here, with full jitter or according to `Retry-After`. Longer ones are reported to the caller,
-whose job continues later. URLs with secrets are not disclosed.
+It retries after short outages, with full jitter or according to `Retry-After`. After longer ones it raises RetryLater,
+and the job continues later. Its errors contain no URLs, because URLs can contain secrets.
 """
 
 import time
@@ -22,10 +22,10 @@ CONNECT_SECONDS: Final = 3.0
 READ_SECONDS: Final = 20.0
 MAX_RESPONSE_BYTES: Final = 16 * 1024 * 1024
 MAX_WAIT_SECONDS: Final = 3.0
-"""Time for which a worker waits. A job that has to wait longer is released."""
+"""Maximum time for which a worker waits. A job that has to wait longer is released."""
 
 MAX_RETRY_AFTER_SECONDS: Final = 86_400.0
-"""Maximum of `Retry-After`."""
+"""Maximum delay that a source can request with `Retry-After`."""
 
 _MAX_ATTEMPTS: Final = 3
 _MAX_REDIRECTS: Final = 3
@@ -33,7 +33,7 @@ _CHUNK_BYTES: Final = 65_536
 _OK, _UNAUTHORIZED, _FORBIDDEN, _TOO_MANY_REQUESTS, _SERVER_ERROR = 200, 401, 403, 429, 500
 _REDIRECT_STATUSES: Final = (301, 302, 303, 307, 308)
 _NOT_FOUND_STATUSES: Final = (404, 409, 410)
-"""Not there, or not any more. ORCID responds 409 for locked and deactivated records."""
+"""Status codes of resources that do not exist. ORCID responds 409 for locked and deactivated records."""
 
 
 class NotFound(Exception):
@@ -49,16 +49,16 @@ class InvalidResponse(Exception):
 
 
 class RetryLater(Exception):
-    """The source is unavailable. `seconds`: when it asked to retry; None if it did not."""
+    """The source is unavailable. `seconds` is the delay that it requested, or None."""
 
-    def __init__(self, why: str, seconds: float | None = None) -> None:
-        super().__init__(why)
+    def __init__(self, reason: str, seconds: float | None = None) -> None:
+        super().__init__(reason)
         self.seconds = seconds
 
 
 @dataclass(frozen=True)
 class Source:
-    """A public source: name, base URL, request rate, and what is added to each request."""
+    """A public source: its name, base URL and request rate, and the headers and query parameters of every request."""
 
     name: str
     base_url: str
@@ -70,7 +70,7 @@ class Source:
     def get(self, path: str, **query: str | int) -> Any:
         """Return the JSON at a path.
 
-        Raises NotFound, Rejected, InvalidResponse, RetryLater; Problem if the table fails.
+        Raises NotFound, Rejected, InvalidResponse or RetryLater, and Problem if the table is unavailable.
         """
         url = f"{self.base_url.rstrip('/')}{path}"
         query_string = urlencode({**query, **self.query})
@@ -78,14 +78,14 @@ class Source:
 
     @property
     def user_agent(self) -> str:
-        """Return the `User-Agent` header with a contact address."""
+        """The `User-Agent` header, with a contact address if there is one."""
         contact = f" (mailto:{self.contact_email})" if self.contact_email else ""
         return f"Atrium/{VERSION}{contact}"
 
 
 @dataclass(frozen=True)
 class SourceResponse:
-    """The response of a source. `retry_after`: in seconds."""
+    """The response of a source. `retry_after` is in seconds."""
 
     status: int
     location: str | None
@@ -103,16 +103,16 @@ def _get_json(source: Source, url: str) -> Any:
             back_off(attempt, first_seconds=0.2, max_seconds=MAX_WAIT_SECONDS)
             continue
         if response.status in (_FORBIDDEN, _TOO_MANY_REQUESTS) or response.status >= _SERVER_ERROR:
-            _wait_before_retry(source, response, last=attempt == _MAX_ATTEMPTS - 1, attempt=attempt)
+            _wait_before_retry(source, response, is_last=attempt == _MAX_ATTEMPTS - 1, attempt=attempt)
             continue
         return _parse_response(source, response)
     raise AssertionError("unreachable")
 
 
-def _wait_before_retry(source: Source, response: SourceResponse, *, last: bool, attempt: int) -> None:
+def _wait_before_retry(source: Source, response: SourceResponse, *, is_last: bool, attempt: int) -> None:
     """Wait before the next attempt. Raises RetryLater if the wait is too long or no attempt is left."""
     seconds = response.retry_after
-    if last or (seconds or 0) > MAX_WAIT_SECONDS:
+    if is_last or (seconds or 0) > MAX_WAIT_SECONDS:
         if seconds:
             throttle.suspend(source.name, seconds)
         raise RetryLater(f"{source.name} answered {response.status}.", seconds)
@@ -150,8 +150,8 @@ def _follow_redirects(source: Source, url: str) -> SourceResponse:
 
 def _add_source_query(url: str, source: Source) -> str:
     """Return a URL with the source's own query parameters, unless it has them."""
-    lacking = {name: value for name, value in source.query.items() if f"{name}=" not in urlsplit(url).query}
-    return f"{url}{'&' if '?' in url else '?'}{urlencode(lacking)}" if lacking else url
+    missing = {name: value for name, value in source.query.items() if f"{name}=" not in urlsplit(url).query}
+    return f"{url}{'&' if '?' in url else '?'}{urlencode(missing)}" if missing else url
 
 
 def _send_throttled(source: Source, url: str) -> SourceResponse:
@@ -181,8 +181,8 @@ def _send(source: Source, url: str) -> SourceResponse:
 
 def _read_body(source: Source, response: Any, deadline: float) -> bytes:
     body = bytearray()
-    for piece in response.stream(_CHUNK_BYTES):
-        body += piece
+    for chunk in response.stream(_CHUNK_BYTES):
+        body += chunk
         if len(body) > MAX_RESPONSE_BYTES:
             raise InvalidResponse(f"{source.name} sent more than {MAX_RESPONSE_BYTES // 2**20} MB.")
         if time.monotonic() > deadline:
@@ -191,7 +191,7 @@ def _read_body(source: Source, response: Any, deadline: float) -> bytes:
 
 
 def reset_connections() -> None:
-    """Close pooled connections. The next use opens new ones."""
+    """Close pooled connections. The next request opens new ones."""
     _pool().clear()
     _pool.cache_clear()
 

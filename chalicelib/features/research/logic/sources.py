@@ -1,4 +1,4 @@
-"""The three public sources as configured, and the parts of their responses."""
+"""The three public sources as configured, and functions to read their responses."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,12 +16,12 @@ _MAX_NAME_CHARACTERS: Final = 300
 
 
 class UnreadableRecord(Exception):
-    """A record of a page cannot be read, for the reason in the message. The rest of the page can."""
+    """A record in a page is invalid, for the reason in the message. The rest of the page can be used."""
 
 
 @dataclass(frozen=True)
 class SourceRecord:
-    """A source's record of a work. `content`: fields of an artefact; `researcher_ids`: for whom it was fetched."""
+    """A source's record of a work. `content` holds fields of an artefact. It was fetched for the `researcher_ids`."""
 
     source: Literal["orcid", "openalex", "dblp"]
     source_id: str
@@ -32,7 +32,7 @@ class SourceRecord:
 
 @dataclass(frozen=True)
 class SourcePage:
-    """The result of a step: records, reasons of unreadable ones, and further steps to be done first."""
+    """The result of a step: records, the unreadable records with the reasons, and the steps to do next."""
 
     records: list[SourceRecord]
     unreadable: list[str]
@@ -47,7 +47,7 @@ def orcid_source() -> Source:
 
 
 def openalex_source() -> Source:
-    """Return OpenAlex."""
+    """Return the API of OpenAlex."""
     config = section(ResearchSettings)
     parameters = {"mailto": config.research_mailto, "api_key": config.openalex_api_key}
     query = {name: value for name, value in parameters.items() if value}
@@ -57,7 +57,7 @@ def openalex_source() -> Source:
 
 
 def dblp_source() -> Source:
-    """Return DBLP."""
+    """Return the API of DBLP."""
     config = section(ResearchSettings)
     return Source("DBLP", config.dblp_base_url, config.dblp_rate, contact_email=config.research_mailto)
 
@@ -82,7 +82,7 @@ def get_list(source: str, value: Any, *path: str, optional: bool = False) -> lis
 def build_content(
     *, title: Any, type_: str, year: Any, venue: Any, identifiers: Mapping[str, str], authors: list[dict[str, Any]]
 ) -> dict[str, Any]:
-    """Return the content of a work's record. Raises UnreadableRecord if it has no title."""
+    """Return the content of a record from the values in a response. Raises UnreadableRecord if it has no title."""
     plain = " ".join(str(title).split())[:_MAX_TITLE_CHARACTERS] if isinstance(title, str) else ""
     if not plain:
         raise UnreadableRecord("has no title")
@@ -98,7 +98,7 @@ def build_content(
 
 
 def build_author(name: Any, orcid_id: Any = None) -> dict[str, Any]:
-    """Return an author. Raises UnreadableRecord without a name."""
+    """Return an author. Raises UnreadableRecord if the name is missing."""
     plain = " ".join(name.split())[:_MAX_NAME_CHARACTERS] if isinstance(name, str) else ""
     if not plain:
         raise UnreadableRecord("has an author without a name")

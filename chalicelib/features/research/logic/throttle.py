@@ -26,15 +26,15 @@ class Throttled(Exception):
 
 
 def throttle_key(name: str) -> ItemKey:
-    """Return the key of the item with the next free slot."""
+    """Return the key of the item that contains the next free slot of a service."""
     return f"PACE#{name}", "#"
 
 
 def acquire(name: str, requests_per_second: float, *, max_wait_seconds: float) -> None:
-    """Wait for a slot for a service that allows so many requests per second.
+    """Wait for a free slot of a service.
 
-    Raises Throttled, without taking a slot, if the wait would be too long; Problem `unavailable` if too many processes
-    compete.
+    Raises Throttled, without taking a slot, if the wait would be too long, and Problem `unavailable` if too many
+    processes compete for slots.
     """
     for attempt in range(_MAX_ATTEMPTS):
         item = table.get(throttle_key(name))
@@ -56,7 +56,7 @@ def acquire(name: str, requests_per_second: float, *, max_wait_seconds: float) -
 
 
 def suspend(name: str, seconds: float) -> None:
-    """Leave no free slot for some seconds, as the service requested."""
+    """Let no process take a slot for some seconds, as the service requested."""
     free_at = timestamp(timestamp_ms(now()) + round(seconds * 1000))
     item = table.get(throttle_key(name))
     try:

@@ -1,6 +1,6 @@
-"""The libraries that a caller can see, and their records.
+"""Decide which libraries a caller can see, and list their records.
 
-They are the caller's own library, those of their organizations (for an API key, of its organization), and the public
+A caller sees their own library, those of their organizations (an API key: that of its organization), and the public
 one.
 """
 
@@ -43,7 +43,9 @@ PartitionOfLibrary = Callable[[str], str | Partition]
 
 
 def authorize_library(access: Access, request: Request) -> None:
-    """Raise Problem unless the caller may work in the library in the body: 404 for non-members, 403 for non-editors.
+    """Raise Problem unless the caller may change the library of the organization in the body.
+
+    Non-members get `not_found`, and members who are not editors `insufficient_role`.
 
     An API key always works in its organization's library.
     """
@@ -59,14 +61,14 @@ def authorize_library(access: Access, request: Request) -> None:
 
 
 def _requested_organization_id(principal: Principal, request: Request) -> str | None:
-    sent_id = request.unvalidated_body.get("organizationId")
-    normalized_id = ascii_lower(sent_id.strip()) if isinstance(sent_id, str) else ""
+    raw_id = request.unvalidated_body.get("organizationId")
+    normalized_id = ascii_lower(raw_id.strip()) if isinstance(raw_id, str) else ""
     organization_id = normalized_id if re.fullmatch(UUID_PATTERN, normalized_id) else None
     return organization_id or (principal.credential.organization_id if isinstance(principal, ApiKeyPrincipal) else None)
 
 
 def library_ids(ctx: Context, organization_id: str | None) -> dict[str, str | None]:
-    """Return the library in which the caller works: that of an organization, or their own."""
+    """Return the ids of the library in which the caller works: that of an organization, or their own."""
     if isinstance(ctx.principal, ApiKeyPrincipal):
         organization_id = ctx.principal.credential.organization_id
     return {"library_id": organization_id or ctx.principal.id, "organization_id": organization_id}
@@ -85,24 +87,24 @@ def list_visible_records(
     record_type: type[R],
     partition_of: PartitionOfLibrary,
     query: ListQuery,
-    show: Callable[[R], T],
+    serialize: Callable[[R], T],
     **filters: Any,
 ) -> ListPage[T]:
     """Return a page of the records in the caller's libraries, in groups of organizations.
 
-    The records of a group are in order of creation. The first group includes the caller's own library and the public
-    one. Each library takes a query, all in parallel. `partition_of` returns partitions with records, or with items that
-    refer to them by id. `filters` are applied afterwards, so a page may be short.
+    The records of a group are in the order of their creation. The first group includes the caller's own library and the
+    public one. Each library takes one Query, and all of them run in parallel. `partition_of` returns a partition of
+    records, or of items that refer to records by id. `filters` are applied afterwards, so a page may be short.
     """
     group, libraries = _libraries_of_page(ctx, query)
     result = group.query_merged([partition_of(library_id) for library_id in libraries], limit=query.limit)
     records = _visible_records(ctx, record_type, result.items)
-    matching = [each for each in records if all(_matches(each, name, value) for name, value in filters.items())]
-    return ctx.build_page([show(each) for each in matching], result.last_evaluated_key, query)
+    matching = [each for each in records if all(_matches_filter(each, name, value) for name, value in filters.items())]
+    return ctx.build_page([serialize(each) for each in matching], result.last_evaluated_key, query)
 
 
 def _visible_records(ctx: Context, record_type: type[R], items: Sequence[Item]) -> Iterator[R]:
-    """Yield the records that were found or referred to, without those of deleted organizations."""
+    """Yield the records in index items, or to which the items refer, that the caller can currently see."""
     record_keys: list[ItemKey] = [record_type.make_item_key(id=item["id"]) for item in items if "kind" not in item]
     libraries = sorted({_library_id(item) for item in items} - {PUBLIC_LIBRARY_ID, ctx.principal.id})
     organization_keys: dict[str, ItemKey] = {
@@ -115,15 +117,15 @@ def _visible_records(ctx: Context, record_type: type[R], items: Sequence[Item]) 
             library_id: membership_key(key, ctx.user.id) for library_id, key in organization_keys.items()
         }
     stored = table.get_all([*record_keys, *organization_keys.values(), *membership_keys.values()])
-    member_of = {
+    member_libraries = {
         each for each, key in organization_keys.items() if key in stored and membership_keys.get(each, key) in stored
     }
-    open_libraries = {
-        each for each in member_of if not Organization.from_item(stored[organization_keys[each]]).is_deleted
+    visible_libraries = {
+        each for each in member_libraries if not Organization.from_item(stored[organization_keys[each]]).is_deleted
     }
     for item in items:
         record_item = item if "kind" in item else stored.get(record_type.make_item_key(id=item["id"]))
-        if record_item and (_library_id(item) not in organization_keys or _library_id(item) in open_libraries):
+        if record_item and (_library_id(item) not in organization_keys or _library_id(item) in visible_libraries):
             yield record_type.from_item(record_item)
 
 
@@ -132,7 +134,7 @@ def _library_id(item: Item) -> str:
     return str(item.get("library_id") or item["pk"].split("#")[1])
 
 
-def _matches(record: Artefact | ResearchOutput, name: str, value: Any) -> bool:
+def _matches_filter(record: Artefact | ResearchOutput, name: str, value: Any) -> bool:
     actual = getattr(record, name)
     return value is None or (value in actual if isinstance(actual, list) else bool(actual == value))
 
@@ -160,7 +162,7 @@ def _current_role(principal: Principal, organization_id: str) -> Role | None:
 
 
 def build_venue_list() -> list[VenueOut]:
-    """Return all venues with the number of outputs of each edition in the public library. It takes one query."""
+    """Return all venues with the number of outputs of each edition in the public library. Takes one Query."""
     rows = table.query_all(EDITION_COUNTS_PARTITION.format(library_id=PUBLIC_LIBRARY_ID), "")
     counts: Mapping[str, int] = {row["sk"]: int(row["n"]) for row in rows}
     return [

@@ -1,1 +1,1 @@
-"""Requests and responses of research, identifiers of works and people, and venues."""
+"""Request and response models of research, identifiers of works and researchers, and venues."""

@@ -37,7 +37,7 @@ def is_openalex_author(text: str) -> bool:
 
 
 def normalize_doi(text: object) -> str | None:
-    """Return a DOI without prefix in lower case, since DOIs ignore case; None if it is invalid."""
+    """Return a DOI without prefix and in lower case, because DOIs ignore case; None if it is invalid."""
     bare = ascii_lower(_DOI_URL_PREFIX.sub("", str(text or "").strip()))
     return bare if _DOI.fullmatch(bare) and len(bare) <= _MAX_DOI_CHARACTERS else None
 
@@ -70,12 +70,12 @@ def normalize_identifiers(**values: object) -> dict[str, str]:
 
 
 def match_keys(identifiers: Mapping[str, str]) -> list[str]:
-    """Return the keys by which artefacts belong to the same work."""
+    """Return the match keys of identifiers. Artefacts with a common match key belong to the same work."""
     return [f"{name}:{identifiers[name]}" for name in _MATCHING_SCHEMES if name in identifiers]
 
 
 def title_author_digest(title: str, authors: Sequence[Mapping[str, Any]]) -> str | None:
-    """Return a digest of title and first author's family name, None if either is missing."""
+    """Return a digest of title and first author's family name, or None if either is missing."""
     family = _family_name(authors[0]["name"]) if authors else ""
     plain = _normalize_title(title)
     return _digest(f"{plain}\n{family}") if family and plain else None

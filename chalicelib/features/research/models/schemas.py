@@ -1,4 +1,4 @@
-"""Requests and responses of the operations on research."""
+"""Request and response models of the research operations."""
 
 import re
 from collections.abc import Mapping
@@ -47,7 +47,7 @@ class ImportCreate(Input):
     )
     organization_id: Uuid | None = Field(
         None,
-        description="The organization into whose library to import. If omitted, the caller's own library.",
+        description="The organization of the library into which to import; the caller's own library if omitted.",
         examples=[None],
     )
 
@@ -56,12 +56,12 @@ class ReconcileCreate(Input):
     """The library to reconcile."""
 
     organization_id: Uuid | None = Field(
-        None, description="The organization of the library. If omitted, the caller's own library.", examples=[None]
+        None, description="The organization of the library; the caller's own library if omitted.", examples=[None]
     )
 
 
 class ArtefactsQuery(ListQuery):
-    """Which artefacts to list."""
+    """Filters of the list of artefacts."""
 
     researcher_id: ResearcherId | None = Field(
         None, description="Only of this researcher.", examples=["0000-0002-1825-0097"]
@@ -70,7 +70,7 @@ class ArtefactsQuery(ListQuery):
 
 
 class OutputsQuery(ListQuery):
-    """Which outputs to list."""
+    """Filters of the list of outputs."""
 
     researcher_id: ResearcherId | None = Field(
         None, description="Only of this researcher.", examples=["0000-0002-1825-0097"]
@@ -103,9 +103,9 @@ class ArtefactOut(RecordOutput):
     """A source's record of a work, as it was fetched."""
 
     source: Source = Field(examples=["openalex"])
-    source_id: str = Field(description="Its id at the source.", examples=["W2741809807"])
+    source_id: str = Field(description="The id of the record at the source.", examples=["W2741809807"])
     researcher_ids: list[str] = Field(
-        description="The researchers for whom it was imported, by all their ids in it. At most 20.",
+        description="All ids, in the record, of the researchers for whom it was imported. At most 20.",
         examples=[["0000-0002-1825-0097"]],
     )
     title: str = Field(examples=["A Methodology for the Emulation of Architecture"])
@@ -121,7 +121,7 @@ class ArtefactOut(RecordOutput):
         description="SHA-256 of the canonical JSON (RFC 8785) of the source's record, in hexadecimal.",
         examples=["9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"],
     )
-    output_id: Uuid | None = Field(description="The output that contains it. Null until it is reconciled.")
+    output_id: Uuid | None = Field(description="The output built from this artefact. Null until it is reconciled.")
 
 
 class WorkOut(RecordOutput):
@@ -141,7 +141,7 @@ class WorkOut(RecordOutput):
 
 
 class VenueEditionOut(Output):
-    """One year of a venue."""
+    """The edition of a venue in one year."""
 
     id: str = Field(examples=["neurips-2025"])
     year: int = Field(examples=[2025])
@@ -157,7 +157,7 @@ class VenueOut(Output):
 
 
 class Counts(Output):
-    """The result of a job so far: artefacts for imports and backfills, outputs for reconciliations."""
+    """The numbers of records that a job has processed: artefacts, or the outputs of a reconciliation."""
 
     created: int = Field(0, ge=0, examples=[12])
     updated: int = Field(0, ge=0, examples=[1])
@@ -184,9 +184,9 @@ class ResearchJobOut(RecordOutput):
     """A background job of research."""
 
     event_examples: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        f"research.{work}.{event}": {**shown, **of_work}
-        for work, of_work in _EXAMPLES_BY_TYPE.items()
-        for event, shown in (
+        f"research.{work}.{event}": {**event_example, **type_example}
+        for work, type_example in _EXAMPLES_BY_TYPE.items()
+        for event, event_example in (
             ("requested", {"status": "queued", "counts": _ZERO_COUNTS}),
             ("completed", {"status": "completed"}),
             ("failed", {"status": "failed", "error": "source_unavailable", "detail": "A source gave no answer."}),
@@ -196,12 +196,12 @@ class ResearchJobOut(RecordOutput):
     kind: JobType = Field(validation_alias="work", examples=["import"])
     status: JobStatus = Field(examples=["completed"])
     counts: Counts
-    error: FailureCode | None = Field(description="Why it failed, as a code.", examples=[None])
-    detail: str | None = Field(description="Why it failed, in words.", examples=[None])
+    error: FailureCode | None = Field(description="Why the job failed, as a code.", examples=[None])
+    detail: str | None = Field(description="Why the job failed, in words.", examples=[None])
     skipped: list[str] = Field(description="The first 20 unreadable records with the reasons.", examples=[[]])
     skipped_count: int = Field(ge=0, description="Number of unreadable records.", examples=[0])
     organization_id: Uuid | None = Field(description="The organization of the library, if any.")
     researcher_id: str | None = Field(
-        description="The researcher whose works it imports.", examples=["0000-0002-1825-0097"]
+        description="The researcher whose works the job imports.", examples=["0000-0002-1825-0097"]
     )
-    edition_id: str | None = Field(description="The edition that it backfills.", examples=[None])
+    edition_id: str | None = Field(description="The edition that the job backfills.", examples=[None])

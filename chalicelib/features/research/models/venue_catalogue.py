@@ -1,6 +1,6 @@
 """Venues whose editions can be backfilled, with the keys of their tables of contents at DBLP.
 
-The keys are those of the tables of contents at dblp.org/db/conf/…, as of November 2026. Editions begin in 2000.
+The keys are paths of dblp.org, as of November 2026. Editions begin in 2000.
 """
 
 from collections.abc import Callable, Iterable
@@ -12,7 +12,11 @@ from chalicelib.kernel.http.fields import fold_text
 
 @dataclass(frozen=True)
 class Venue:
-    """A conference. `names`: in sources; `years`: of its editions; `tables_of_contents`: the keys at DBLP by year."""
+    """A conference.
+
+    `names` are the names that sources use for it, and `years` the years of its editions. `tables_of_contents` returns
+    the keys of the tables of contents of a year at DBLP.
+    """
 
     id: str
     name: str
@@ -27,14 +31,14 @@ class Venue:
 
 @dataclass(frozen=True)
 class VenueEdition:
-    """One year of a venue."""
+    """The edition of a venue in one year."""
 
     venue: Venue
     year: int
 
     @property
     def tables_of_contents(self) -> tuple[str, ...]:
-        """Return its tables of contents at DBLP, one for each volume."""
+        """The keys of its tables of contents at DBLP, one for each volume."""
         return self.venue.tables_of_contents(self.year)
 
 
@@ -44,40 +48,47 @@ _LAST_VLDB_CONFERENCE_YEAR: Final = 2007
 
 
 def _conference_volumes(
-    stem: str, two: Iterable[int] = (), one: Iterable[int] = ()
+    key_prefix: str, two_volume_years: Iterable[int] = (), numbered_years: Iterable[int] = ()
 ) -> Callable[[int], tuple[str, ...]]:
-    """Return the tables of contents of a year: two for `two`, numbered for `one`, else one without a number."""
+    """Return a function from a year to the keys of its tables of contents.
+
+    `numbered_years` are years whose only volume has a number at DBLP.
+    """
 
     def tocs(year: int) -> tuple[str, ...]:
-        if year in two:
-            return f"db/conf/{stem}{year}-1", f"db/conf/{stem}{year}-2"
-        return (f"db/conf/{stem}{year}-1",) if year in one else (f"db/conf/{stem}{year}",)
+        if year in two_volume_years:
+            return f"db/conf/{key_prefix}{year}-1", f"db/conf/{key_prefix}{year}-2"
+        return (f"db/conf/{key_prefix}{year}-1",) if year in numbered_years else (f"db/conf/{key_prefix}{year}",)
 
     return tocs
 
 
 def _neurips_volumes(year: int) -> tuple[str, ...]:
-    # It was renamed at the end of 2018. For 2019 DBLP refers to both names.
-    former, present = f"db/conf/nips/nips{year}", f"db/conf/nips/neurips{year}"
+    # The conference was renamed at the end of 2018. For 2019 DBLP has keys with both names.
+    former_key, current_key = f"db/conf/nips/nips{year}", f"db/conf/nips/neurips{year}"
     return (
-        (former, present) if year == _NEURIPS_RENAMED_YEAR else (present if year > _NEURIPS_RENAMED_YEAR else former,)
+        (former_key, current_key)
+        if year == _NEURIPS_RENAMED_YEAR
+        else (current_key if year > _NEURIPS_RENAMED_YEAR else former_key,)
     )
 
 
 def _vldb_volumes(year: int) -> tuple[str, ...]:
     # Since 2008 the papers are published in a journal, one volume a year.
-    journal = year > _LAST_VLDB_CONFERENCE_YEAR
+    is_journal = year > _LAST_VLDB_CONFERENCE_YEAR
     return (
-        (f"db/journals/pvldb/pvldb{year - _LAST_VLDB_CONFERENCE_YEAR}",) if journal else (f"db/conf/vldb/vldb{year}",)
+        (f"db/journals/pvldb/pvldb{year - _LAST_VLDB_CONFERENCE_YEAR}",)
+        if is_journal
+        else (f"db/conf/vldb/vldb{year}",)
     )
 
 
-def _years(first: int, last: int = _LAST_YEAR, *, but: Iterable[int] = ()) -> tuple[int, ...]:
-    return tuple(year for year in range(first, last + 1) if year not in but)
+def _years(first: int, last: int = _LAST_YEAR, *, except_years: Iterable[int] = ()) -> tuple[int, ...]:
+    return tuple(year for year in range(first, last + 1) if year not in except_years)
 
 
-def _every_other(first: int, last: int, *further: int) -> tuple[int, ...]:
-    return (*range(first, last + 1, 2), *further)
+def _every_other_year(first: int, last: int, *further_years: int) -> tuple[int, ...]:
+    return (*range(first, last + 1, 2), *further_years)
 
 
 VENUES: Final[tuple[Venue, ...]] = (
@@ -111,14 +122,14 @@ VENUES: Final[tuple[Venue, ...]] = (
         "aaai",
         "AAAI Conference on Artificial Intelligence",
         ("AAAI", "Proceedings of the AAAI Conference on Artificial Intelligence"),
-        _years(2000, but=(2001, 2003, 2009)),
+        _years(2000, except_years=(2001, 2003, 2009)),
         _conference_volumes("aaai/aaai"),
     ),
     Venue(
         "ijcai",
         "International Joint Conference on Artificial Intelligence",
         ("IJCAI",),
-        (*_every_other(2001, 2015), *_years(2016)),
+        (*_every_other_year(2001, 2015), *_years(2016)),
         _conference_volumes("ijcai/ijcai"),
     ),
     Venue(
@@ -126,7 +137,7 @@ VENUES: Final[tuple[Venue, ...]] = (
         "ACM SIGKDD Conference on Knowledge Discovery and Data Mining",
         ("KDD", "KDD (1)", "KDD (2)", "Knowledge Discovery and Data Mining"),
         _years(2000),
-        _conference_volumes("kdd/kdd", two=(2025,)),
+        _conference_volumes("kdd/kdd", two_volume_years=(2025,)),
     ),
     Venue(
         "www",
@@ -139,22 +150,24 @@ VENUES: Final[tuple[Venue, ...]] = (
         "cvpr",
         "IEEE/CVF Conference on Computer Vision and Pattern Recognition",
         ("CVPR", "CVPR (1)", "CVPR (2)", "Computer Vision and Pattern Recognition"),
-        _years(2000, but=(2002,)),
-        _conference_volumes("cvpr/cvpr", two=(2001, 2003, 2004, 2005, 2006)),
+        _years(2000, except_years=(2002,)),
+        _conference_volumes("cvpr/cvpr", two_volume_years=(2001, 2003, 2004, 2005, 2006)),
     ),
     Venue(
         "acl",
         "Annual Meeting of the Association for Computational Linguistics",
         ("ACL", "ACL (1)", "ACL (2)", "Meeting of the Association for Computational Linguistics"),
         _years(2000),
-        _conference_volumes("acl/acl", two=(*range(2012, 2019), *range(2021, 2026)), one=(2019,)),
+        _conference_volumes(
+            "acl/acl", two_volume_years=(*range(2012, 2019), *range(2021, 2026)), numbered_years=(2019,)
+        ),
     ),
     Venue(
         "emnlp",
         "Conference on Empirical Methods in Natural Language Processing",
         ("EMNLP", "EMNLP (1)", "Empirical Methods in Natural Language Processing"),
         _years(2000),
-        _conference_volumes("emnlp/emnlp", one=(2019, 2020, 2021)),
+        _conference_volumes("emnlp/emnlp", numbered_years=(2019, 2020, 2021)),
     ),
     Venue(
         "sigmod",
@@ -175,7 +188,7 @@ VENUES: Final[tuple[Venue, ...]] = (
         "International Conference on Software Engineering",
         ("ICSE", "ICSE (1)", "ICSE (2)"),
         _years(2000),
-        _conference_volumes("icse/icse", two=(2010, 2015)),
+        _conference_volumes("icse/icse", two_volume_years=(2010, 2015)),
     ),
     Venue(
         "chi",
@@ -188,14 +201,14 @@ VENUES: Final[tuple[Venue, ...]] = (
         "sosp",
         "ACM Symposium on Operating Systems Principles",
         ("SOSP", "Symposium on Operating Systems Principles"),
-        _every_other(2001, 2023, 2024, 2025),
+        _every_other_year(2001, 2023, 2024, 2025),
         _conference_volumes("sosp/sosp"),
     ),
     Venue(
         "osdi",
         "USENIX Symposium on Operating Systems Design and Implementation",
         ("OSDI", "Operating Systems Design and Implementation"),
-        (*_every_other(2000, 2020), *_years(2021)),
+        (*_every_other_year(2000, 2020), *_years(2021)),
         _conference_volumes("osdi/osdi"),
     ),
     Venue(
@@ -227,7 +240,7 @@ VENUES: Final[tuple[Venue, ...]] = (
         _conference_volumes("focs/focs"),
     ),
 )
-"""The venues in the order of the list."""
+"""The venues in the order in which they are listed."""
 
 _EDITIONS: Final = {venue.edition_id(year): VenueEdition(venue, year) for venue in VENUES for year in venue.years}
 _BY_NAME: Final = {fold_text(name): venue.id for venue in VENUES for name in (*venue.names, venue.name)}

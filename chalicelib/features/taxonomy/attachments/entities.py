@@ -49,29 +49,31 @@ def entity_attachments_key(platform_id: str, entity_type: str, entity_id: str) -
 
 def attachment_ids_by_node(entity_item: Item | None) -> dict[str, str]:
     """Return the ids of the attachments of an entity by node id."""
-    return dict(member.split("/") for member in _members(entity_item))
+    return dict(attachment_ref.split("/") for attachment_ref in _attachment_refs(entity_item))
 
 
 def attach_write(attachment: TaxonomyAttachment, entity_item: Item | None) -> Write:
     """Return the write that adds an attachment to the item of its entity. Fails if the item changed since the read."""
-    members = _members(entity_item)
-    added = ItemUpdate(_entity_key_of(attachment), add={"nodes": frozenset({_member(attachment)})})
-    return added.write("#nodes = :was", was=members) if members else added.write("attribute_not_exists(#nodes)")
+    attachment_refs = _attachment_refs(entity_item)
+    update = ItemUpdate(_entity_item_key(attachment), add={"nodes": frozenset({_attachment_ref(attachment)})})
+    if attachment_refs:
+        return update.write("#nodes = :was", was=attachment_refs)
+    return update.write("attribute_not_exists(#nodes)")
 
 
 def detach_write(attachment: TaxonomyAttachment) -> Write:
     """Return the write that removes an attachment from the item of its entity."""
-    return ItemUpdate(_entity_key_of(attachment), discard={"nodes": frozenset({_member(attachment)})}).write()
+    return ItemUpdate(_entity_item_key(attachment), discard={"nodes": frozenset({_attachment_ref(attachment)})}).write()
 
 
-def _entity_key_of(attachment: TaxonomyAttachment) -> ItemKey:
+def _entity_item_key(attachment: TaxonomyAttachment) -> ItemKey:
     return entity_attachments_key(attachment.platform_id, *attachment.entity_ref)
 
 
-def _members(entity_item: Item | None) -> frozenset[str]:
-    members: frozenset[str] = (entity_item or {}).get("nodes", frozenset())
-    return members
+def _attachment_refs(entity_item: Item | None) -> frozenset[str]:
+    attachment_refs: frozenset[str] = (entity_item or {}).get("nodes", frozenset())
+    return attachment_refs
 
 
-def _member(attachment: TaxonomyAttachment) -> str:
+def _attachment_ref(attachment: TaxonomyAttachment) -> str:
     return f"{attachment.node_id}/{attachment.id}"

@@ -15,7 +15,7 @@ from chalicelib.features.taxonomy.attachments.logic.attachment_queries import (
     node_attachments_page,
     platform_attachments_page,
 )
-from chalicelib.features.taxonomy.attachments.logic.entity_visibility import entity_item_keys, hidden_entities
+from chalicelib.features.taxonomy.attachments.logic.entity_visibility import entity_item_keys, find_hidden_entities
 from chalicelib.features.taxonomy.attachments.models import AttachmentCreate, AttachmentOut, AttachmentsQuery
 from chalicelib.features.taxonomy.entities.nodes import TaxonomyNode
 from chalicelib.features.taxonomy.logic.node_queries import tree_prefetch_keys, tree_state
@@ -88,7 +88,7 @@ def attach_taxonomy_node(ctx: Context, node: TaxonomyNode, body: AttachmentCreat
     An entity of the type `platform`, `space`, `site`, `page`, `research-output` or `research-artefact` must be in the
     organization and visible to the caller. At most 50 nodes may be attached to an entity.
     """
-    if hidden_entities(ctx, [(body.entity_type, body.entity_id)]):
+    if find_hidden_entities(ctx, [(body.entity_type, body.entity_id)]):
         detail = f"There is no {body.entity_type} with this id in the organization."
         raise ValidationProblem([FieldError("/entityId", "unknown", detail)])
     entity_item = ctx.access.prefetched.get(entity_attachments_key(node.platform_id, body.entity_type, body.entity_id))
@@ -134,5 +134,5 @@ def detach_taxonomy_node(ctx: Context, node: TaxonomyNode, attachment: TaxonomyA
 
 
 def _require_visible(ctx: Context, node: TaxonomyNode, attachment: TaxonomyAttachment) -> None:
-    if attachment.node_id != node.id or hidden_entities(ctx, [attachment.entity_ref]):
+    if attachment.node_id != node.id or find_hidden_entities(ctx, [attachment.entity_ref]):
         raise not_found()

@@ -1,1 +1,1 @@
-"""The stored records of a taxonomy, and its slug index."""
+"""The stored taxonomy of a platform, and its slug index."""

@@ -1,15 +1,15 @@
-"""The stored taxonomy of a platform: its nodes, the state of the tree, and the items that look nodes up.
+"""The stored taxonomy of a platform: its nodes, the state of the tree, and the items that find nodes.
 
-All of it is in one partition. A node stores its parent only. Its path and depth follow from its ancestors when it is
-read (`kernel/storage/trees.py`), so a move writes few items whatever the size of the subtree. Derived items find a
-node by its name, slug or other labels. The *slug index* item of a slug lists the ids of all nodes that have it, so the
-index items of all segments of a path yield the nodes on the path in one read. The index item of a slug with very many
-nodes is index *overflowed* and not used; the path is resolved level by level then. A *former position* item redirects
-from the parent and slug that a node had to the node, and so from all paths below it (`trails.py`).
+All of it is in one partition. The path and depth of a node are computed from its ancestors when it is read
+(`kernel/storage/trees.py`), so a move writes few items whatever the size of the subtree. Derived items find a node by
+its name, slug or other labels. The *slug index* item of a slug lists the ids of all nodes that have it, so the
+index items of all segments of a path yield the nodes on the path in one read. An index item with too many nodes
+overflows and is not used; the path is resolved level by level then. A *former position* item redirects from the parent
+and slug that a node had to the node, and so from all former paths below it (`path_resolution.py`).
 
 The version of the tree increases with every change of the path of an existing node. All such changes are serialized,
 and a write that relies on a path (a new node, another move) fails if the version has changed. A node counts its
-children and attachments, and is deleted on the condition that both counts are zero, so nothing is orphaned. `height` is
+children and attachments, and is deleted only if both counts are zero, so nothing is orphaned. `height` is
 an upper bound of the number of levels below a node: it grows with deeper descendants and never shrinks, which makes it
 cheap to maintain. The exact height is read from the tree only if the bound forbids a move.
 """
@@ -47,7 +47,7 @@ class Taxonomy(Entity):
     """The state of a platform's taxonomy tree.
 
     `tags` maps the slugs of system tags to node ids. `moved` maps the ids of recently moved nodes to the version of the
-    tree. `pending_removals` counts deleted nodes whose subtrees are still stored.
+    tree that the move created. `pending_removals` counts deleted nodes whose subtrees are still stored.
     """
 
     kind = "taxonomy"
@@ -71,8 +71,9 @@ class TaxonomyNode(Entity):
     """A node of a taxonomy.
 
     `tree_version` is the version of the tree with which the node got its slug and parent, and `ancestor_ids` holds its
-    ancestors at that time. `listed` names the list of all nodes. `sibling_list` names the list of the node's siblings:
-    the id of the parent, `roots` or `system`. Both are None once the node is deleted, which hides its descendants too.
+    ancestors at that time. `listed` is the name of the list of all nodes. `sibling_list` is the name of the list of
+    the node's siblings: the id of the parent, `roots` or `system`. Both are None once the node is deleted, which hides
+    its descendants, too.
     `last_position` is the highest position of its children. `ancestors` is set when the node is hydrated.
     """
 
@@ -86,7 +87,7 @@ class TaxonomyNode(Entity):
         error_code="slug_taken",
         field="slug",
         applies_to=lambda node: node.listed is not None,
-        advice="Siblings have different slugs: choose another.",
+        advice="Siblings need different slugs. Choose another.",
     )
     quota = Quota("taxonomy nodes", TAXONOMY_PARTITION, MAX_NODES, lambda _node: True)
     output_model = NodeOut
@@ -115,7 +116,7 @@ class TaxonomyNode(Entity):
 
     @property
     def ids(self) -> dict[str, Any]:
-        """The ids of the organization and platform, by path parameter, which related records carry too."""
+        """The ids of the organization and platform, by path parameter, which related records have, too."""
         return {"organization_id": self.organization_id, "platform_id": self.platform_id}
 
     @property
@@ -140,15 +141,15 @@ class TaxonomyNode(Entity):
 
         Loads the ancestors of the other prefetched nodes in the same reads.
         """
-        reading = TreeReader.from_items(taxonomy_tree(self.platform_id), read)
-        reading.load_ancestors([item["id"] for item in read.values() if item.get("kind") == self.kind])
-        return self.from_reading(reading, self.id)
+        reader = TreeReader.from_items(taxonomy_tree(self.platform_id), read)
+        reader.load_ancestors([item["id"] for item in read.values() if item.get("kind") == self.kind])
+        return self.from_reader(reader, self.id)
 
     @classmethod
-    def from_reading(cls, reading: TreeReader, node_id: str) -> Self | None:
-        """Return a node with its ancestors from a complete reading, or None if it doesn't exist."""
+    def from_reader(cls, reader: TreeReader, node_id: str) -> Self | None:
+        """Return a node and its ancestors, which `reader` has loaded, or None if the node doesn't exist."""
         nodes: tuple[Self, ...] = ()
-        for item in reading.chain(node_id) or ():
+        for item in reader.chain(node_id) or ():
             nodes = (*nodes, cls.from_item(item).replace(ancestors=nodes))
         return nodes[-1] if nodes else None
 
@@ -181,7 +182,7 @@ class SystemTagSet(RecordSet):
 
 
 class NodeRemovalJob(Job):
-    """The removal of a deleted node and its subtree. `turns` counts the time slices that were used up."""
+    """The removal of a deleted node and its subtree. `turns` counts the slices that ended before the job was done."""
 
     kind, task = "taxonomy.felling", "taxonomy.remove"
     pk, sk = TAXONOMY_PARTITION, "G#{node_id}"

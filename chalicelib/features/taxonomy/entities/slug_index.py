@@ -1,6 +1,6 @@
 """Items that find nodes: the slug index, the key prefixes of names and labels, and former positions.
 
-The items of the slug index and of former positions have no version and are written beside the nodes.
+The items of the slug index and of former positions have no version, and are written together with the nodes.
 """
 
 from typing import Final
@@ -12,7 +12,7 @@ from chalicelib.kernel.storage.writes import ItemUpdate, Write
 TAXONOMY_PARTITION: Final = "P#{platform_id}#T"
 
 MAX_NODES_PER_SLUG: Final = 10
-"""Maximum number of node ids in an item of the slug index. An item that overflows stays so, and is not used."""
+"""Maximum number of node ids in an item of the slug index. An item that has overflowed is not used any more."""
 
 NAME_KEY_PREFIX: Final = "Q#"
 WORD_KEY_PREFIX: Final = "W#"
@@ -39,7 +39,7 @@ def indexed_node_ids(index_item: Item | None) -> frozenset[str] | None:
 
 
 def slug_index_add_writes(key: ItemKey, index_item: Item | None, node_id: str) -> list[Write]:
-    """Return the writes that add a node to an item of the slug index, as it was read. Empty if it has overflowed."""
+    """Return the writes that add a node to an item of the slug index. `index_item` is the item as it was read."""
     node_ids = indexed_node_ids(index_item)
     if node_ids is None:
         return []

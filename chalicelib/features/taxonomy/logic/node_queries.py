@@ -1,4 +1,4 @@
-"""Queries for nodes: a page of nodes, nodes by rows of an index, the whole tree, and the state of the tree."""
+"""List nodes, and load nodes, the whole tree, and the state of the tree."""
 
 from collections.abc import Iterable
 
@@ -21,38 +21,38 @@ def list_nodes(ctx: Context, platform_id: str, query: NodesQuery) -> ListPage[No
     One Query reads the index of the first filter given: name, parent, system tags. Nodes that fail the other filters
     are omitted from the page. A second read loads the ancestors.
     """
-    reading, after = start_reading(ctx, platform_id), ctx.decode_cursor(query)
+    reader, after = create_tree_reader(ctx, platform_id), ctx.decode_cursor(query)
     if query.q:
         key_prefix = prefix_key(NAME_KEY_PREFIX, fold_text(query.q))
-        result = table.query(reading.tree.partition, prefix=key_prefix, after=after, limit=query.limit)
-        node_ids = load_matches(reading, result.items)
+        result = table.query(reader.tree.partition, prefix=key_prefix, after=after, limit=query.limit)
+        node_ids = load_indexed_nodes(reader, result.items)
     else:
         sibling_list = query.parent_id or (SYSTEM_TAG if query.kind == SYSTEM_TAG else None)
         collection = TaxonomyNode.among_siblings if sibling_list else TaxonomyNode.in_platform
         partition = collection.partition(platform_id=platform_id, sibling_list=sibling_list, listed=ALL_NODES_LIST)
         result = table.query(partition, after=after, limit=query.limit)
-        reading.add_items(result.items)
+        reader.add_items(result.items)
         node_ids = [item["id"] for item in result.items]
-    outputs = [NodeOut.of(node) for node in existing_nodes(reading, node_ids) if _matches(node, query)]
+    outputs = [NodeOut.of(node) for node in load_existing_nodes(reader, node_ids) if _matches_filters(node, query)]
     return ctx.build_page(outputs, result.last_evaluated_key, query)
 
 
-def load_matches(reading: TreeReader, rows: list[Item]) -> list[str]:
-    """Read the nodes to which some index rows refer, and their ancestors. Return the ids of the nodes."""
+def load_indexed_nodes(reader: TreeReader, rows: list[Item]) -> list[str]:
+    """Load the nodes to which some index rows refer, and their ancestors. Return the ids of the nodes."""
     node_ids = [row["node_id"] for row in rows]
     if rows:
-        reading.load(reading.tree.node_key(node_id) for row in rows for node_id in (row["node_id"], *row["lineage"]))
+        reader.load(reader.tree.node_key(node_id) for row in rows for node_id in (row["node_id"], *row["lineage"]))
     return node_ids
 
 
-def existing_nodes(reading: TreeReader, node_ids: list[str]) -> Iterable[TaxonomyNode]:
-    """Return the nodes with some ids that exist, with their ancestors and in the same order."""
-    reading.load_ancestors(node_ids)
-    nodes = (TaxonomyNode.from_reading(reading, node_id) for node_id in node_ids)
+def load_existing_nodes(reader: TreeReader, node_ids: list[str]) -> Iterable[TaxonomyNode]:
+    """Return those of some nodes that exist, with their ancestors, in the order of `node_ids`."""
+    reader.load_ancestors(node_ids)
+    nodes = (TaxonomyNode.from_reader(reader, node_id) for node_id in node_ids)
     return [node for node in nodes if node]
 
 
-def _matches(node: TaxonomyNode, query: NodesQuery) -> bool:
+def _matches_filters(node: TaxonomyNode, query: NodesQuery) -> bool:
     has_prefix = query.q is None or fold_text(node.name).startswith(fold_text(query.q))
     return has_prefix and query.kind in (None, node.sort) and query.parent_id in (None, node.parent_id)
 
@@ -62,8 +62,8 @@ def load_all_nodes(platform_id: str, last_state: Taxonomy | None) -> list[Taxono
 
     `last_state` is the state of the tree before this read. Nodes that moved since then are read again.
     """
-    reading = read_tree(taxonomy_tree(platform_id), last_state.version if last_state else 0)
-    return [TaxonomyNode.from_item(item) for key, item in reading.items.items() if key != reading.tree.state_key]
+    reader = read_tree(taxonomy_tree(platform_id), last_state.version if last_state else 0)
+    return [TaxonomyNode.from_item(item) for key, item in reader.items.items() if key != reader.tree.state_key]
 
 
 def tree_prefetch_keys(request: Request) -> list[ItemKey]:
@@ -72,13 +72,13 @@ def tree_prefetch_keys(request: Request) -> list[ItemKey]:
     return [Taxonomy.make_item_key(platform_id=platform_id)] if platform_id else []
 
 
-def start_reading(ctx: Context, platform_id: str) -> TreeReader:
-    """Return a new reading that contains the prefetched state of the tree."""
-    reading = TreeReader(taxonomy_tree(platform_id))
-    reading.asked.add(reading.tree.state_key)
-    if item := ctx.access.prefetched.get(reading.tree.state_key):
-        reading.items[reading.tree.state_key] = item
-    return reading
+def create_tree_reader(ctx: Context, platform_id: str) -> TreeReader:
+    """Return a new reader of the tree that contains the prefetched state of the tree."""
+    reader = TreeReader(taxonomy_tree(platform_id))
+    reader.asked.add(reader.tree.state_key)
+    if item := ctx.access.prefetched.get(reader.tree.state_key):
+        reader.items[reader.tree.state_key] = item
+    return reader
 
 
 def tree_state(ctx: Context, platform_id: str) -> Taxonomy | None:

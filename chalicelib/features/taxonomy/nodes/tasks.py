@@ -1,4 +1,4 @@
-"""Background removal of deleted nodes with their subtrees."""
+"""The removal of deleted nodes and their subtrees."""
 
 import time
 from typing import Any, Final
@@ -29,29 +29,29 @@ def remove_deleted_subtree(message: dict[str, Any]) -> None:
         return
     try:
         node = _load_nodes(job.platform_id, [job.node_id]).get(job.node_id)
-        is_cleared = node is None or _clear(node, deadline)
-        if is_cleared:
-            _finish(job)
+        is_complete = node is None or _remove_contents(node, deadline)
+        if is_complete:
+            _delete_node_and_job(job)
     except ConcurrentModification:  # A request that began before the node was deleted has changed the subtree.
-        is_cleared = False
-    if not is_cleared and time.monotonic() > deadline:
+        is_complete = False
+    if not is_complete and time.monotonic() > deadline:
         jobs.release(job, turns=job.turns + 1)
-    elif not is_cleared:
+    elif not is_complete:
         jobs.retry_later(job)
 
 
-def _clear(node: TaxonomyNode, deadline: float) -> bool:
-    """Remove the descendants and attachments of a node. Return False if time is up or the index is behind."""
-    bare_node = remove_node_attachments(node, deadline)
-    if bare_node is None:
+def _remove_contents(node: TaxonomyNode, deadline: float) -> bool:
+    """Remove the descendants and attachments of a node. Return False if time is up or the index lags."""
+    updated_node = remove_node_attachments(node, deadline)
+    if updated_node is None:
         return False
-    node = bare_node
+    node = updated_node
     while node.child_count:
         child_nodes = _some_children(node)
         if not child_nodes:
             return False
         for child in child_nodes:
-            if not _clear(child, deadline):
+            if not _remove_contents(child, deadline):
                 return False
             node = _remove_child(child, node)
             if time.monotonic() > deadline:
@@ -60,7 +60,7 @@ def _clear(node: TaxonomyNode, deadline: float) -> bool:
 
 
 def _some_children(node: TaxonomyNode) -> list[TaxonomyNode]:
-    """Return some children of a node: from the index or, if it shows none that exist, from a scan of the tree."""
+    """Return some children of a node: from the index or, if it has none that exist, from a scan of the tree."""
     partition = TaxonomyNode.among_siblings.partition(platform_id=node.platform_id, sibling_list=node.id)
     listed_ids = [item["id"] for item in table.query(partition, limit=_BATCH_SIZE).items]
     present = [child for child in _load_nodes(node.platform_id, listed_ids).values() if child.parent_id == node.id]
@@ -78,7 +78,7 @@ def _remove_child(child: TaxonomyNode, parent: TaxonomyNode) -> TaxonomyNode:
     return parent.replace(child_count=parent.child_count - 1)
 
 
-def _finish(job: NodeRemovalJob) -> None:
+def _delete_node_and_job(job: NodeRemovalJob) -> None:
     """Delete the node of a job and the job itself."""
     node = _load_nodes(job.platform_id, [job.node_id]).get(job.node_id)
     tree_item = table.get(Taxonomy.make_item_key(platform_id=job.platform_id))

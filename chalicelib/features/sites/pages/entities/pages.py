@@ -236,19 +236,19 @@ class Page(PageTarget):
         `items` holds the items that were read before, and is extended by further reads. `extra_keys` are read together
         with the ancestors.
         """
-        reading = TreeReader.from_items(page_tree(self.site_id, DRAFT_TREE), items)
-        reading.add_items([self.draft_position])
-        keys = [*extra_keys, *(reading.tree.node_key(ancestor_id) for ancestor_id in self.ancestor_ids)]
-        if {*keys, reading.tree.state_key} - items.keys():
-            reading.load(keys)
-        reading.load_ancestors([self.id])
-        breadcrumbs = reading.chain(self.id)
+        reader = TreeReader.from_items(page_tree(self.site_id, DRAFT_TREE), items)
+        reader.add_items([self.draft_position])
+        keys = [*extra_keys, *(reader.tree.node_key(ancestor_id) for ancestor_id in self.ancestor_ids)]
+        if {*keys, reader.tree.state_key} - items.keys():
+            reader.load(keys)
+        reader.load_ancestors([self.id])
+        breadcrumbs = reader.chain(self.id)
         if breadcrumbs is None:
             return None
         content = items.get(Content.make_item_key(page_id=self.id, id=self.draft_revision_id))
         return self.replace(
             breadcrumbs=tuple(breadcrumbs),
-            draft_home_id=reading.state.get("home"),
+            draft_home_id=reader.state.get("home"),
             blocks=Content.from_item(content).blocks if content else (),
         )
 

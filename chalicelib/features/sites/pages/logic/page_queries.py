@@ -66,28 +66,28 @@ def find_by_former_path(site_id: str, path: str, items: dict[ItemKey, Item]) -> 
     if slugs is None:
         return None
     tree = page_tree(site_id, PUBLISHED_TREE)
-    resolver, reading = PathResolver(site_id, tree, slugs, items), TreeReader.from_items(tree, items)
+    resolver, reader = PathResolver(site_id, tree, slugs, items), TreeReader.from_items(tree, items)
     for candidate_count, page_id in enumerate(resolver.resolve_former()):
         if candidate_count >= _MAX_CANDIDATES:
             break
-        reading.load_ancestors([page_id])
-        location = locate_published(reading, page_id)
+        reader.load_ancestors([page_id])
+        location = locate_published(reader, page_id)
         if location and location.path != path:
             return location
     return None
 
 
-def locate(reading: TreeReader, page_id: str) -> PageLocation | None:
+def locate(reader: TreeReader, page_id: str) -> PageLocation | None:
     """Return the location of a page in a tree that was read; None if the page or an ancestor is deleted."""
-    breadcrumbs = reading.chain(page_id)
+    breadcrumbs = reader.chain(page_id)
     if breadcrumbs is None:
         return None
-    return PageLocation(page_id, breadcrumbs[-1].get("revision_id"), tuple(breadcrumbs), reading.state.get("home"))
+    return PageLocation(page_id, breadcrumbs[-1].get("revision_id"), tuple(breadcrumbs), reader.state.get("home"))
 
 
-def locate_published(reading: TreeReader, page_id: str) -> PageLocation | None:
+def locate_published(reader: TreeReader, page_id: str) -> PageLocation | None:
     """Return the location of a published page in the tree of published pages; None if it is not published."""
-    location = locate(reading, page_id)
+    location = locate(reader, page_id)
     return location if location and location.revision_id else None
 
 
@@ -165,17 +165,14 @@ def list_pages(ctx: Context, site_id: str, query: PagesQuery) -> PageOfList[Page
 def with_breadcrumbs(site_id: str, pages: Iterable[Page], items: Mapping[ItemKey, Item]) -> list[Page]:
     """Return pages with their breadcrumbs, without their blocks. Pages with a missing ancestor are omitted."""
     page_list = [*pages]
-    reading = TreeReader.from_items(page_tree(site_id, DRAFT_TREE), dict(items))
-    reading.add_items(page.draft_position for page in page_list)
-    if (
-        ancestor_keys := {reading.tree.node_key(each) for page in page_list for each in page.ancestor_ids}
-        - reading.asked
-    ):
-        reading.load(ancestor_keys)
-    reading.load_ancestors([page.id for page in page_list])
-    chains = ((page, reading.chain(page.id)) for page in page_list)
+    reader = TreeReader.from_items(page_tree(site_id, DRAFT_TREE), dict(items))
+    reader.add_items(page.draft_position for page in page_list)
+    if ancestor_keys := {reader.tree.node_key(each) for page in page_list for each in page.ancestor_ids} - reader.asked:
+        reader.load(ancestor_keys)
+    reader.load_ancestors([page.id for page in page_list])
+    chains = ((page, reader.chain(page.id)) for page in page_list)
     return [
-        page.replace(breadcrumbs=tuple(chain), draft_home_id=reading.state.get("home"))
+        page.replace(breadcrumbs=tuple(chain), draft_home_id=reader.state.get("home"))
         for page, chain in chains
         if chain
     ]

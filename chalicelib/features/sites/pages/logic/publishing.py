@@ -35,7 +35,7 @@ class PagePublisher:
 
     def __init__(self, trees: SiteTreesUnitOfWork, page: Page, timestamp: str) -> None:
         self._trees, self._page, self._timestamp = trees, page, timestamp
-        self._reading = TreeReader.from_items(trees.tree(PUBLISHED_TREE), trees.items)
+        self._reader = TreeReader.from_items(trees.tree(PUBLISHED_TREE), trees.items)
         self._breadcrumbs: dict[str, list[Item]] = {}
 
     def publish(self, revision: Revision | Page, since: str | None = None) -> Page:
@@ -140,8 +140,8 @@ class PagePublisher:
         if page_id is None:
             return []
         if page_id not in self._breadcrumbs:
-            self._reading.load_ancestors([page_id])
-            self._breadcrumbs[page_id] = self._reading.chain(page_id) or self._create_position(page_id)
+            self._reader.load_ancestors([page_id])
+            self._breadcrumbs[page_id] = self._reader.chain(page_id) or self._create_position(page_id)
         return self._breadcrumbs[page_id]
 
     def _create_position(self, page_id: str) -> list[Item]:

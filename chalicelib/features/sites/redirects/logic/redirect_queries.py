@@ -25,15 +25,15 @@ def with_destinations(site_id: str, redirects: Sequence[Redirect]) -> list[Redir
     One read loads the positions of all pages, and a second one their ancestors.
     """
     page_ids = [redirect.page_id for redirect in redirects if redirect.page_id]
-    reading = TreeReader(page_tree(site_id, PUBLISHED_TREE))
+    reader = TreeReader(page_tree(site_id, PUBLISHED_TREE))
     if page_ids:
-        reading.load(reading.tree.node_key(page_id) for page_id in page_ids)
-        reading.load_ancestors([page_id for page_id in page_ids if reading.node(page_id)])
-    return [redirect.replace(to_path=_destination(reading, redirect)) for redirect in redirects]
+        reader.load(reader.tree.node_key(page_id) for page_id in page_ids)
+        reader.load_ancestors([page_id for page_id in page_ids if reader.node(page_id)])
+    return [redirect.replace(to_path=_destination(reader, redirect)) for redirect in redirects]
 
 
-def _destination(reading: TreeReader, redirect: Redirect) -> str | None:
+def _destination(reader: TreeReader, redirect: Redirect) -> str | None:
     if redirect.page_id is None:
         return redirect.to_path
-    location = locate_published(reading, redirect.page_id)
+    location = locate_published(reader, redirect.page_id)
     return location.path if location else None

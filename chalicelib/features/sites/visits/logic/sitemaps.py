@@ -86,9 +86,9 @@ def _build_index(site: Site, changed_at: Sequence[str]) -> str:
 
 def _entries(site: Site, version: int) -> Iterator[SitemapEntry]:
     """Yield the published pages that search engines should index at their own URL."""
-    reading = read_tree(page_tree(site.id, PUBLISHED_TREE), version)
-    for position in reading.items.values():
-        if position.get("revision_id") and position.get("indexable") and (location := locate(reading, position["id"])):
+    reader = read_tree(page_tree(site.id, PUBLISHED_TREE), version)
+    for position in reader.items.values():
+        if position.get("revision_id") and position.get("indexable") and (location := locate(reader, position["id"])):
             url = site.url + location.path
             if _comparable_url(position.get("canonical") or url) == _comparable_url(url):
                 yield SitemapEntry(url, position["published_at"])

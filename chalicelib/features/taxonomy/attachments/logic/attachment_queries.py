@@ -1,15 +1,15 @@
-"""Queries for taxonomy attachments that are visible to the caller."""
+"""List and count the taxonomy attachments that are visible to the caller."""
 
 from collections.abc import Sequence
 from typing import Final
 
 from chalicelib.features.platforms.spaces.logic import may_see_private_spaces
 from chalicelib.features.taxonomy.attachments.entities import TaxonomyAttachment
-from chalicelib.features.taxonomy.attachments.logic.entity_visibility import hidden_entities
+from chalicelib.features.taxonomy.attachments.logic.entity_visibility import find_hidden_entities
 from chalicelib.features.taxonomy.attachments.models import AttachmentOut, AttachmentsQuery
 from chalicelib.features.taxonomy.entities.nodes import Taxonomy, TaxonomyNode
 from chalicelib.features.taxonomy.entities.slug_index import taxonomy_tree
-from chalicelib.features.taxonomy.logic.node_queries import existing_nodes
+from chalicelib.features.taxonomy.logic.node_queries import load_existing_nodes
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.models import ListQuery
 from chalicelib.kernel.operations.results import ListPage
@@ -37,7 +37,7 @@ def count_visible_attachments(ctx: Context, node: TaxonomyNode) -> int:
     partition = TaxonomyAttachment.of_node.partition(platform_id=node.platform_id, node_id=node.id)
     items = table.query(partition, limit=_MAX_COUNTED).items
     entities = [TaxonomyAttachment.from_item(item).entity_ref for item in items]
-    hidden = hidden_entities(ctx, {*entities})
+    hidden = find_hidden_entities(ctx, {*entities})
     return sum(entity not in hidden for entity in entities)
 
 
@@ -74,13 +74,13 @@ def _query(ctx: Context, platform_id: str, query: AttachmentsQuery) -> QueryResu
 def _with_existing_node(platform_id: str, attachments: Sequence[TaxonomyAttachment]) -> list[TaxonomyAttachment]:
     """Return the attachments whose node is not deleted. Those of deleted nodes are removed in the background."""
     node_ids = [*dict.fromkeys(each.node_id for each in attachments)]
-    existing_ids = {node.id for node in existing_nodes(TreeReader(taxonomy_tree(platform_id)), node_ids)}
+    existing_ids = {node.id for node in load_existing_nodes(TreeReader(taxonomy_tree(platform_id)), node_ids)}
     return [each for each in attachments if each.node_id in existing_ids]
 
 
 def _visible_page(
     ctx: Context, result: QueryResult, attachments: Sequence[TaxonomyAttachment], query: ListQuery
 ) -> ListPage[AttachmentOut]:
-    hidden = hidden_entities(ctx, {each.entity_ref for each in attachments})
+    hidden = find_hidden_entities(ctx, {each.entity_ref for each in attachments})
     visible = [each for each in attachments if each.entity_ref not in hidden]
     return ctx.build_page([AttachmentOut.of(each) for each in visible], result.last_evaluated_key, query)

@@ -12,11 +12,11 @@ from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 
 _BATCH_SIZE: Final = 25
-_TRIES: Final = 5
+_MAX_ATTEMPTS: Final = 5
 
 
 def remove_node_attachments(node: TaxonomyNode, deadline: float) -> TaxonomyNode | None:
-    """Remove the attachments of a node. Return the updated node, or None if time is up or the index is behind."""
+    """Remove the attachments of a node. Return the updated node, or None if time is up or the index lags."""
     while node.attachment_count:
         attachments = _some_attachments(node)
         if not attachments:
@@ -28,7 +28,7 @@ def remove_node_attachments(node: TaxonomyNode, deadline: float) -> TaxonomyNode
 
 
 def _some_attachments(node: TaxonomyNode) -> list[TaxonomyAttachment]:
-    """Return some attachments of a node: from the index or, if it shows none, from a scan of the platform."""
+    """Return some attachments of a node: from the index or, if it has none, from a scan of the platform."""
     partition = TaxonomyAttachment.of_node.partition(platform_id=node.platform_id, node_id=node.id)
     if items := table.read_current(table.query(partition, limit=_BATCH_SIZE).items):
         return [*map(TaxonomyAttachment.from_item, items)]
@@ -63,7 +63,7 @@ def remove_entity_attachments(entity_ref: tuple[str, str], deadline: float = flo
 
 def _delete_with_retries(attachment: TaxonomyAttachment) -> None:
     node_key = TaxonomyNode.make_item_key(platform_id=attachment.platform_id, id=attachment.node_id)
-    for _ in range(_TRIES):
+    for _ in range(_MAX_ATTEMPTS):
         items = table.get_all([node_key, attachment.item_key])
         if node_key not in items or attachment.item_key not in items:
             return  # Removed together with its node or platform.

@@ -1,4 +1,4 @@
-"""Which entities a caller can see. Applies to the entity types that the service defines."""
+"""Decide which entities a caller can see, for the entity types that the service defines."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
@@ -39,16 +39,16 @@ _REQUIRED_ATTRIBUTES: Final = {
     "research-output": "library_id",
     "research-artefact": "library_id",
 }
-"""Attribute by entity type that items of other records at the same key lack."""
+"""Entity type → an attribute that tells an entity from other records with the same key."""
 
 
 def entity_item_keys(entity: EntityRef) -> list[ItemKey]:
-    """Return the key of the item of an entity, or an empty list for entity types of the caller."""
+    """Return the key of the item of an entity, or an empty list for an entity type that the caller defines."""
     make_key = SERVICE_ENTITY_KEYS.get(entity[0])
     return [make_key(entity[1])] if make_key else []
 
 
-def hidden_entities(ctx: Context, entities: Iterable[EntityRef]) -> set[EntityRef]:
+def find_hidden_entities(ctx: Context, entities: Iterable[EntityRef]) -> set[EntityRef]:
     """Return the entities that do not exist for the caller. Entities of the caller's own types always exist."""
     keys_by_entity = {entity: entity_item_keys(entity) for entity in entities if entity[0] in SERVICE_ENTITY_KEYS}
     missing_keys = sorted({key for keys in keys_by_entity.values() for key in keys} - ctx.access.prefetched.keys())

@@ -43,8 +43,7 @@ from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.entity import ItemKey
-from chalicelib.kernel.storage.trees import TreeReader
-from chalicelib.kernel.storage.trees import read_children as children_in
+from chalicelib.kernel.storage.trees import TreeReader, read_children
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 
 MAX_REPARENTED_CHILDREN: Final = 25
@@ -79,7 +78,7 @@ def create_node(ctx: Context, platform: Platform, body: NodeCreate) -> TaxonomyN
     ancestors = parent.ancestors_and_self if parent else ()
     if exceeds_max_depth(ancestors, 0):
         raise depth_problem(0)
-    position = _position(body.position, parent or tree)
+    position = _choose_position(body.position, parent or tree)
     fields = body.fields() | {"slug": ctx.choose_slug(body.slug, body.name), "position": position}
     node = TaxonomyNode(
         **ctx.new_record_fields(),
@@ -106,12 +105,12 @@ def create_node(ctx: Context, platform: Platform, body: NodeCreate) -> TaxonomyN
 
 
 def update_node(ctx: Context, node: TaxonomyNode, body: NodePatch) -> TaxonomyNode:
-    """Change a node; with another slug or parent, move it with its subtree. Raises Problem if it can't be there."""
-    tree, is_moved, is_renamed = _tree(ctx, node), body.parent_id != node.parent_id, body.slug != node.slug
+    """Change a node. With another slug or parent, it moves with its subtree. Raises Problem if it can't move there."""
+    tree, is_moved, is_renamed = _tree_state(ctx, node), body.parent_id != node.parent_id, body.slug != node.slug
     if node.sort == SYSTEM_TAG and (is_moved or is_renamed):
         raise Problem("forbidden", _SYSTEM_TAG_IS_FIXED)
     parent = _load_parent(ctx, node.platform_id, body.parent_id) if is_moved else _parent(node)
-    fields = body.fields() | {"position": _position(body.position, parent or tree)}
+    fields = body.fields() | {"position": _choose_position(body.position, parent or tree)}
     updates = _AncestorUpdates(ctx.changes)
     if is_moved:
         ancestors = parent.ancestors_and_self if parent else ()
@@ -150,7 +149,7 @@ def delete_node(ctx: Context, node: TaxonomyNode, strategy: DeleteStrategy | Non
     if not (strategy or is_empty):
         visible_attachments = count_visible_attachments(ctx, node)
         if node.child_count or visible_attachments:
-            raise _not_empty(node, visible_attachments)
+            raise _not_empty_problem(node, visible_attachments)
     updates = _AncestorUpdates(ctx.changes)
     updates.remove_children(_parent(node), 1)
     if is_empty:
@@ -164,7 +163,7 @@ def _delete_with_subtree(
     ctx: Context, node: TaxonomyNode, strategy: DeleteStrategy | None, updates: "_AncestorUpdates"
 ) -> None:
     """Hide a node, reparent its children if that is the strategy, and start the removal of the remaining subtree."""
-    tree = _tree(ctx, node)
+    tree = _tree_state(ctx, node)
     tree_version = tree.version + 1
     is_reparenting = strategy == "reparent"
     counts = {"child_count": 0} if is_reparenting else {}
@@ -197,9 +196,9 @@ def _reparent_children(
     partition = TaxonomyNode.among_siblings.partition(platform_id=node.platform_id, sibling_list=node.id)
     items = table.query(partition, limit=MAX_REPARENTED_CHILDREN + 1).items
     if ctx.attempt or len(items) != node.child_count:  # The index is eventually consistent.
-        items = children_in(taxonomy_tree(node.platform_id), node.id)
+        items = read_children(taxonomy_tree(node.platform_id), node.id)
     if len(items) != node.child_count:
-        raise ConcurrentModification  # A child was added or removed just now.
+        raise ConcurrentModification  # A child was added or removed concurrently.
     fields = {
         "parent_id": node.parent_id,
         "sibling_list": node.parent_id or ROOT_TERMS_LIST,
@@ -214,7 +213,7 @@ def _reparent_children(
 
 
 class _AncestorUpdates:
-    """The collected changes of ancestors, so that each ancestor is written once."""
+    """Collects the changes of ancestors, so that each ancestor is written once."""
 
     def __init__(self, changes: UnitOfWork) -> None:
         self._changes = changes
@@ -230,7 +229,7 @@ class _AncestorUpdates:
             self.set_fields(parent, child_count=parent.child_count - count)
 
     def add_children(self, ancestors: Sequence[TaxonomyNode], count: int, subtree_height: int, *positions: int) -> None:
-        """Raise the child count of the last ancestor, and the heights of all. Counts changed before are respected."""
+        """Raise the child count of the last ancestor, and the heights of all, in addition to earlier changes."""
         for node, height_below in raised_heights(ancestors, subtree_height):
             self.set_fields(node, height=height_below)
         if ancestors:
@@ -245,7 +244,7 @@ class _AncestorUpdates:
             self._changes.update_untracked(node, **fields)
 
 
-def _tree(ctx: Context, node: TaxonomyNode) -> Taxonomy:
+def _tree_state(ctx: Context, node: TaxonomyNode) -> Taxonomy:
     return Taxonomy.from_item(ctx.access.prefetched[Taxonomy.make_item_key(platform_id=node.platform_id)])
 
 
@@ -256,15 +255,15 @@ def _parent(node: TaxonomyNode) -> TaxonomyNode | None:
 def _load_parent(ctx: Context, platform_id: str, parent_id: str | None) -> TaxonomyNode | None:
     if parent_id is None:
         return None
-    reading = TreeReader.from_items(taxonomy_tree(platform_id), dict(ctx.access.prefetched))
-    reading.load_ancestors([parent_id])
-    parent = TaxonomyNode.from_reading(reading, parent_id)
+    reader = TreeReader.from_items(taxonomy_tree(platform_id), dict(ctx.access.prefetched))
+    reader.load_ancestors([parent_id])
+    parent = TaxonomyNode.from_reader(reader, parent_id)
     if parent is None:
         raise ValidationProblem([FieldError("/parentId", "unknown", "No node of this platform has this id.")])
     return parent
 
 
-def _position(requested: int | None, container: TaxonomyNode | Taxonomy | None) -> int:
+def _choose_position(requested: int | None, container: TaxonomyNode | Taxonomy | None) -> int:
     """Return the requested position, or the next one below a parent or at the root level."""
     if requested is not None:
         return requested
@@ -272,7 +271,7 @@ def _position(requested: int | None, container: TaxonomyNode | Taxonomy | None) 
 
 
 def _height_below(node: TaxonomyNode, ancestors: Sequence[TaxonomyNode], tree: Taxonomy) -> int:
-    """Return the number of levels below a moved node. Raises Problem if it would be too deep or its own ancestor.
+    """Return a bound of the levels below a moved node. Raises Problem if it would be too deep or its own ancestor.
 
     The stored height is an upper bound. The whole tree is read only if the bound forbids the move.
     """
@@ -291,7 +290,7 @@ def _add_to_slug_index(ctx: Context, slug: str, node: TaxonomyNode) -> None:
         ctx.changes.add_write(write)
 
 
-def _not_empty(node: TaxonomyNode, attachments: int) -> Problem:
+def _not_empty_problem(node: TaxonomyNode, attachments: int) -> Problem:
     children = f"{node.child_count} {'child' if node.child_count == 1 else 'children'}"
     attached = f"{attachments} {'attachment' if attachments == 1 else 'attachments'}"
     detail = (

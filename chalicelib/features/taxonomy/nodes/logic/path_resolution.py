@@ -14,7 +14,7 @@ from chalicelib.features.taxonomy.entities.slug_index import (
     slug_index_key,
     taxonomy_tree,
 )
-from chalicelib.features.taxonomy.logic.node_queries import existing_nodes, load_matches
+from chalicelib.features.taxonomy.logic.node_queries import load_existing_nodes, load_indexed_nodes
 from chalicelib.features.taxonomy.models import MAX_DEPTH, MatchedBy
 from chalicelib.kernel.core.case_folding import ascii_lower
 from chalicelib.kernel.core.problems import unavailable
@@ -29,7 +29,7 @@ _MAX_LABEL_MATCHES: Final = 25
 _MAX_FORMER_PATH_STEPS: Final = 100
 """Maximum number of nodes visited along a former path, where each level has a current and a former node."""
 
-_TRIES: Final = 3
+_MAX_ATTEMPTS: Final = 3
 
 NodeMatch = tuple[TaxonomyNode, MatchedBy]
 
@@ -37,8 +37,8 @@ NodeMatch = tuple[TaxonomyNode, MatchedBy]
 def path_slugs(path: str) -> list[str]:
     """Return the slugs of a path, or an empty list if no node can have the path."""
     slugs = ascii_lower(path.strip().strip("/")).split("/")
-    is_possible = len(slugs) <= MAX_DEPTH and all(re.fullmatch(SLUG_PATTERN, slug) for slug in slugs)
-    return slugs if is_possible else []
+    is_valid = len(slugs) <= MAX_DEPTH and all(re.fullmatch(SLUG_PATTERN, slug) for slug in slugs)
+    return slugs if is_valid else []
 
 
 def slug_index_keys(platform_id: str, path: str) -> list[ItemKey]:
@@ -51,11 +51,11 @@ def find_by_label(platform_id: str, label: str) -> NodeMatch | None:
 
     Case, accents and whitespace are ignored.
     """
-    reading, folded_label = TreeReader(taxonomy_tree(platform_id)), fold_text(label)
+    reader, folded_label = TreeReader(taxonomy_tree(platform_id)), fold_text(label)
     key_prefix = exact_key(WORD_KEY_PREFIX, folded_label)
-    rows = table.query(reading.tree.partition, prefix=key_prefix, limit=_MAX_LABEL_MATCHES).items
+    rows = table.query(reader.tree.partition, prefix=key_prefix, limit=_MAX_LABEL_MATCHES).items
     ids_by_slug = {row["node_id"] for row in rows if row["sk"].startswith(key_prefix + SLUG_KEY_SUFFIX)}
-    for node in existing_nodes(reading, load_matches(reading, rows)):
+    for node in load_existing_nodes(reader, load_indexed_nodes(reader, rows)):
         if node.id in ids_by_slug and node.slug == folded_label:
             return node, "slug"
         if folded_label in map(fold_text, node.alt_labels):
@@ -69,29 +69,29 @@ def find_by_path(platform_id: str, path: str, prefetched: dict[ItemKey, Item]) -
     `prefetched` holds the state of the tree and the slug index items of the path, and is extended by further reads. The
     search is repeated if the tree changed meanwhile. Raises Problem `unavailable` if it keeps changing.
     """
-    for _ in range(_TRIES):
+    for _ in range(_MAX_ATTEMPTS):
         resolver = NodePathResolver(platform_id, path_slugs(path), prefetched)
-        version = resolver.reading.state.get("version")
+        version = resolver.reader.state.get("version")
         match = resolver.find_current() or resolver.find_former()
-        if match or resolver.reading.state.get("version") == version:
+        if match or resolver.reader.state.get("version") == version:
             return match
-        prefetched = table.get_all([resolver.reading.tree.state_key, *slug_index_keys(platform_id, path)])
+        prefetched = table.get_all([resolver.reader.tree.state_key, *slug_index_keys(platform_id, path)])
     raise unavailable(CONCURRENT_MOVES)
 
 
 class NodePathResolver:
-    """Finds the nodes along the slugs of a path in a platform's tree. The slug index items of the path were read."""
+    """Resolves a path, given by its slugs, in the tree of a platform. `prefetched` holds the slug index items."""
 
     def __init__(self, platform_id: str, slugs: list[str], prefetched: dict[ItemKey, Item]) -> None:
         self.platform_id, self.slugs = platform_id, slugs
-        self.reading = TreeReader.from_items(taxonomy_tree(platform_id), prefetched)
+        self.reader = TreeReader.from_items(taxonomy_tree(platform_id), prefetched)
         self._indexed_ids = [indexed_node_ids(prefetched.get(slug_index_key(platform_id, slug))) for slug in slugs]
         self._visited: set[tuple[str | None, int]] = set()
 
     def find_current(self) -> NodeMatch | None:
         """Return the node that has the path now, if there is one."""
-        node_keys = (self.reading.tree.node_key(node_id) for ids in self._indexed_ids for node_id in ids or ())
-        self.reading.load([*node_keys, *self._candidate_keys(self._slug_key, overflowed_only=True)])
+        node_keys = (self.reader.tree.node_key(node_id) for ids in self._indexed_ids for node_id in ids or ())
+        self.reader.load([*node_keys, *self._candidate_keys(self._slug_key, overflowed_only=True)])
         parent_id: str | None = None
         for level in range(len(self.slugs)):
             parent_id = self._child_id(parent_id, level)
@@ -105,11 +105,11 @@ class NodePathResolver:
 
         On each level the current node takes precedence over the former one.
         """
-        self.reading.load(self._candidate_keys(self._former_position_key))
-        node = next(self._end_nodes(None, 0), None)
+        self.reader.load(self._candidate_keys(self._former_position_key))
+        node = next(self._candidates(None, 0), None)
         return (node, "path" if node.path == "/".join(self.slugs) else "formerPath") if node else None
 
-    def _end_nodes(self, parent_id: str | None, level: int) -> Iterator[TaxonomyNode]:
+    def _candidates(self, parent_id: str | None, level: int) -> Iterator[TaxonomyNode]:
         """Yield the nodes to which the path leads from a parent on, including nodes with former positions."""
         if (parent_id, level) in self._visited or len(self._visited) >= _MAX_FORMER_PATH_STEPS:
             return
@@ -118,11 +118,11 @@ class NodePathResolver:
             yield from filter(None, [self._load(parent_id)])
             return
         if child_id := self._child_id(parent_id, level):
-            yield from self._end_nodes(child_id, level + 1)
+            yield from self._candidates(child_id, level + 1)
         key = self._former_position_key(parent_id, self.slugs[level])
         self._read_missing(key)
-        for node_id in former_position_targets(self.reading.items.get(key)):
-            yield from self._end_nodes(node_id, level + 1)
+        for node_id in former_position_targets(self.reader.items.get(key)):
+            yield from self._candidates(node_id, level + 1)
 
     def _candidate_keys(
         self, make_key: Callable[[str | None, str], ItemKey], *, overflowed_only: bool = False
@@ -150,20 +150,20 @@ class NodePathResolver:
         if node_ids is None:
             slug_key = self._slug_key(parent_id, slug)
             self._read_missing(slug_key)
-            node_ids = frozenset({str(self.reading.items.get(slug_key, {}).get("ref"))})
-            self._read_missing(*map(self.reading.tree.node_key, node_ids))
+            node_ids = frozenset({str(self.reader.items.get(slug_key, {}).get("ref"))})
+            self._read_missing(*map(self.reader.tree.node_key, node_ids))
         for node_id in node_ids:
-            node = self.reading.node(node_id)
+            node = self.reader.node(node_id)
             if node and (node.get("parent_id"), node["slug"]) == (parent_id, slug):
                 return node_id
         return None
 
     def _read_missing(self, *keys: ItemKey) -> None:
-        if missing := {*keys} - self.reading.asked:
-            self.reading.load(missing)
+        if missing := {*keys} - self.reader.asked:
+            self.reader.load(missing)
 
     def _load(self, node_id: str | None) -> TaxonomyNode | None:
         if node_id is None:
             return None
-        self.reading.load_ancestors([node_id])
-        return TaxonomyNode.from_reading(self.reading, node_id)
+        self.reader.load_ancestors([node_id])
+        return TaxonomyNode.from_reader(self.reader, node_id)

@@ -58,7 +58,7 @@ def _add_tags(
     new: TagsBySlug,
     items: dict[ItemKey, Item],
 ) -> None:
-    """Add new tags to the tree. Also touches the platform, so that concurrent requests conflict."""
+    """Add new tags to the tree. Also change the version of the platform, so that concurrent requests conflict."""
     ctx.has_derived_slug = True  # If another node takes a slug meanwhile, the request is retried and finds it.
     tags = {**present, **new}
     fields: dict[str, Any] = {"tags": {slug: node.id for slug, node in tags.items()}}
@@ -72,20 +72,20 @@ def _add_tags(
         ctx.changes.update_untracked(tree, **fields)
     else:
         ctx.changes.create(Taxonomy(**ctx.new_record_fields(), **platform.ancestor_ids, **fields))
-    before, after = (_outputs(each) for each in (present, tags))
+    before, after = (_node_outputs(each) for each in (present, tags))
     ctx.changes.set_event_diff(
         SystemTagSet.create(platform, before), SystemTagSet.create(ctx.changes.touch_if_changed(platform), after)
     )
 
 
-def _reject_taken_slugs(slugs: list[str], taken: list[str]) -> None:
-    if taken:
+def _reject_taken_slugs(slugs: list[str], taken_slugs: list[str]) -> None:
+    if taken_slugs:
         detail = "A term that is a root has this slug. Give that term another slug, or move it, first."
-        errors = [FieldError(f"/tags/{slugs.index(slug)}", "slug_taken", detail) for slug in taken]
-        raise Problem("slug_taken", f"{detail} It is {', '.join(taken)}.", errors)
+        errors = [FieldError(f"/tags/{slugs.index(slug)}", "slug_taken", detail) for slug in taken_slugs]
+        raise Problem("slug_taken", f"{detail} It is {', '.join(taken_slugs)}.", errors)
 
 
-def _outputs(tags: TagsBySlug) -> list[NodeOut]:
+def _node_outputs(tags: TagsBySlug) -> list[NodeOut]:
     return [NodeOut.of(node) for node in sorted(tags.values(), key=lambda node: (node.position, node.id))]
 
 

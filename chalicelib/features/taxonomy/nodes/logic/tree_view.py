@@ -1,4 +1,4 @@
-"""Return a taxonomy as a tree: all of it, or the requested part, of which only the nodes needed are read.
+"""Return a taxonomy as a tree: all of it, or a requested part, for which only that part is read.
 
 A part is read level by level, with one parallel Query for each node that has children. The Queries read an index, which
 is eventually consistent. If the result contradicts the child counts of the parents or the state of the tree, or a part
@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from chalicelib.features.taxonomy.entities.nodes import ROOT_TERMS_LIST, SYSTEM_TAG, TaxonomyNode
-from chalicelib.features.taxonomy.logic.node_queries import load_all_nodes, start_reading, tree_state
+from chalicelib.features.taxonomy.logic.node_queries import create_tree_reader, load_all_nodes, tree_state
 from chalicelib.features.taxonomy.logic.tree_shape import ChildrenByParent, children_by_parent
 from chalicelib.features.taxonomy.models import MAX_DEPTH, BranchOut, TreeOut, TreeQuery
 from chalicelib.kernel.core.problems import not_found
@@ -23,7 +23,7 @@ MAX_BRANCH_QUERIES: Final = 64
 
 
 class _InconsistentPart(Exception):
-    """A part of a tree can't be read from the index, because it is behind, nodes moved, or the part is too large."""
+    """A part of a tree can't be read from the index: the index lags, nodes have moved, or the part is too large."""
 
 
 def build_tree(ctx: Context, platform_id: str, query: TreeQuery) -> TreeOut:
@@ -36,24 +36,24 @@ def build_tree(ctx: Context, platform_id: str, query: TreeQuery) -> TreeOut:
         except _InconsistentPart:
             pass
     all_children = children_by_parent(load_all_nodes(platform_id, tree_state(ctx, platform_id)))
-    top: Sequence[TaxonomyNode] = all_children.get(None, ())
+    top_nodes: Sequence[TaxonomyNode] = all_children.get(None, ())
     if query.root_id:
-        top = [node for nodes in all_children.values() for node in nodes if node.id == query.root_id]
-        if not top:
+        top_nodes = [node for nodes in all_children.values() for node in nodes if node.id == query.root_id]
+        if not top_nodes:
             raise not_found()
-    return TreeOut(items=_branches(all_children, top, levels))
+    return TreeOut(items=_branches(all_children, top_nodes, levels))
 
 
 def _read_part(
     ctx: Context, platform_id: str, root_id: str | None, levels: int
 ) -> tuple[Sequence[TaxonomyNode], ChildrenByParent]:
     """Return the top nodes of a part of a tree, and the children of all its nodes. Raises _InconsistentPart."""
-    reading = start_reading(ctx, platform_id)
-    version = reading.state.get("version", 0)
+    reader = create_tree_reader(ctx, platform_id)
+    version = reader.state.get("version", 0)
     roots = (
-        [_load_root(reading, root_id)]
+        [_load_root(reader, root_id)]
         if root_id
-        else _query_lists(reading, platform_id, {ROOT_TERMS_LIST: (), SYSTEM_TAG: ()})
+        else _query_lists(reader, platform_id, {ROOT_TERMS_LIST: (), SYSTEM_TAG: ()})
     )
     level, children, query_count = roots, dict[str | None, list[TaxonomyNode]](), 0
     for _ in range(levels - 1):
@@ -61,28 +61,28 @@ def _read_part(
         query_count += len(parents)
         if query_count > MAX_BRANCH_QUERIES:
             raise _InconsistentPart
-        next_level = _query_lists(reading, platform_id, parents)
+        next_level = _query_lists(reader, platform_id, parents)
         for child in next_level:
             children.setdefault(child.parent_id, []).append(child)
         if any(len(children.get(node.id, ())) != node.child_count for node in level):
             raise _InconsistentPart
         level = next_level
-    reading.load([])
-    if reading.unsettled_keys() or not reading.covers_version(version):
+    reader.load([])
+    if reader.unsettled_keys() or not reader.covers_version(version):
         raise _InconsistentPart
     return roots, children
 
 
-def _load_root(reading: TreeReader, node_id: str) -> TaxonomyNode:
-    reading.load_ancestors([node_id])
-    root = TaxonomyNode.from_reading(reading, node_id)
+def _load_root(reader: TreeReader, node_id: str) -> TaxonomyNode:
+    reader.load_ancestors([node_id])
+    root = TaxonomyNode.from_reader(reader, node_id)
     if root is None:
         raise not_found()
     return root
 
 
 def _query_lists(
-    reading: TreeReader, platform_id: str, ancestors_by_list: Mapping[str, tuple[TaxonomyNode, ...]]
+    reader: TreeReader, platform_id: str, ancestors_by_list: Mapping[str, tuple[TaxonomyNode, ...]]
 ) -> list[TaxonomyNode]:
     """Return the nodes of some sibling lists in order, with one Query per list.
 
@@ -96,7 +96,7 @@ def _query_lists(
     nodes: list[TaxonomyNode] = []
     results = table.gather(query, [*ancestors_by_list])
     for ancestors, items in zip(ancestors_by_list.values(), results, strict=True):
-        reading.add_items(items)
+        reader.add_items(items)
         nodes += [TaxonomyNode.from_item(item).replace(ancestors=ancestors) for item in items]
     return sorted(nodes, key=lambda node: (node.position, node.id))
 
