@@ -24,11 +24,11 @@ DeleteStrategy = Literal["cascade", "reparent"]
 
 
 def _check_unique(labels: list[str]) -> list[str]:
-    seen: set[str] = set()
+    seen_labels: set[str] = set()
     for label in labels:
-        if fold_text(label) in seen:
+        if fold_text(label) in seen_labels:
             raise PydanticCustomError("value_error", "", {"error": f"names {label!r} twice"})
-        seen.add(fold_text(label))
+        seen_labels.add(fold_text(label))
     return labels
 
 

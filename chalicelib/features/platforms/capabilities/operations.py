@@ -27,12 +27,12 @@ def list_space_capabilities(ctx: Context, query: SmallListQuery) -> ListPage[Cap
 )
 def add_space_capability(ctx: Context, space: Space, body: CapabilityCreate) -> CapabilityOut:
     """Add a capability to a space. A space has at most 40."""
-    present = _stored_capabilities(ctx)
-    if any(capability.capability_key == body.capability_key for capability in present):
+    current = _stored_capabilities(ctx)
+    if any(capability.capability_key == body.capability_key for capability in current):
         detail = "The space has this capability. Replace the capabilities to change its settings."
         raise Problem.for_field("/capabilityKey", "already_exists", detail)
     capability = ctx.changes.create(Capability(**ctx.new_record_fields(), **space.ancestor_ids, **body.fields()))
-    CapabilitySet.check_size([*present, capability])
+    CapabilitySet.check_size([*current, capability])
     ctx.changes.touch_if_changed(space)
     return CapabilityOut.of(capability)
 
@@ -48,9 +48,11 @@ def replace_space_capabilities(ctx: Context, space: Space, body: CapabilitiesPut
 
     Each change raises the version of the space: `If-Match` takes the space's `ETag`.
     """
-    wanted = ctx.new_records(Capability, [write.fields() for write in body.capabilities], **space.ancestor_ids)
-    CapabilitySet.check_size(wanted)
-    stored = ctx.changes.replace_set(space, _stored_capabilities(ctx), wanted, CapabilitySet.create)
+    new_capabilities = ctx.new_records(
+        Capability, [write.fields() for write in body.capabilities], **space.ancestor_ids
+    )
+    CapabilitySet.check_size(new_capabilities)
+    stored = ctx.changes.replace_set(space, _stored_capabilities(ctx), new_capabilities, CapabilitySet.create)
     return ListPage([CapabilityOut.of(capability) for capability in stored], None)
 
 

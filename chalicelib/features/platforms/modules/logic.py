@@ -21,7 +21,7 @@ from chalicelib.kernel.http.validation import merge_patch, validate_value
 
 @dataclass(frozen=True)
 class ConfiguredModule:
-    """A module of a platform: its definition, and the settings of the platform. `source` tells what decided."""
+    """A module of a platform, with the settings of the platform. `source` tells whether the platform has any."""
 
     module_id: str
     name: str
@@ -54,13 +54,13 @@ def configured_modules(
     stored: Iterable[PlatformModule], catalogue: Mapping[str, ModuleDefinition] = MODULE_CATALOGUE
 ) -> list[ConfiguredModule]:
     """Return the modules of a platform: those of the catalogue, then its own in the order of `stored`."""
-    own = {module.module_id: module for module in stored}
+    stored_by_id = {module.module_id: module for module in stored}
     defined = [
-        _configured_module(module_id, definition, own.pop(module_id, None))
+        _configured_module(module_id, definition, stored_by_id.pop(module_id, None))
         for module_id, definition in catalogue.items()
     ]
     return defined + [
-        _configured_module(module_id, ModuleDefinition(module_id), module) for module_id, module in own.items()
+        _configured_module(module_id, ModuleDefinition(module_id), module) for module_id, module in stored_by_id.items()
     ]
 
 
@@ -77,13 +77,13 @@ def effective_modules(
 ) -> list[EffectiveModule]:
     """Return the effective state of a platform's modules, then of overridden modules that the platform lacks."""
     by_id = {override.module_id: override for override in overrides}
-    own = [_apply_override(module, by_id.pop(module.module_id, None)) for module in modules]
-    lacking = [
+    effective = [_apply_override(module, by_id.pop(module.module_id, None)) for module in modules]
+    unknown = [
         EffectiveModule(module_id, module_id, (), enabled=False, locked=False, settings={}, source="platform")
         for module_id in by_id
     ]
-    active_ids = _active_ids({module.module_id: module.depends_on for module in own if module.enabled})
-    return [_apply_dependencies(module, active_ids) for module in own] + lacking
+    active_ids = _active_ids({module.module_id: module.depends_on for module in effective if module.enabled})
+    return [_apply_dependencies(module, active_ids) for module in effective] + unknown
 
 
 def _apply_override(module: ConfiguredModule, override: ModuleOverride | None) -> EffectiveModule:
@@ -131,7 +131,7 @@ def apply_changes(
 ) -> dict[str, ModuleState | None]:
     """Return the new states of the changed modules by id; None for modules whose settings are removed.
 
-    `stored` holds the present settings by module id. Raises ValidationProblem with every error in the new states.
+    `stored` holds the current settings by module id. Raises ValidationProblem with every error in the new states.
     """
     states: dict[str, ModuleState | None] = {}
     errors: list[FieldError] = []

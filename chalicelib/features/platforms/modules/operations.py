@@ -49,17 +49,17 @@ def update_platform_modules(ctx: Context, platform: Platform, body: ModulesPatch
     module of the platform's own is deleted. Each change raises the version of the platform: `If-Match` takes the
     platform's `ETag`.
     """
-    present = ctx.load(PlatformModule.in_platform).instances_of(PlatformModule)
-    states = apply_changes({module.module_id: module for module in present}, body.modules)
+    current = ctx.load(PlatformModule.in_platform).instances_of(PlatformModule)
+    states = apply_changes({module.module_id: module for module in current}, body.modules)
     fields = [{"module_id": module_id, **state.fields()} for module_id, state in states.items() if state]
-    unchanged = [module for module in present if module.module_id not in states]
-    wanted = [*unchanged, *ctx.new_records(PlatformModule, fields, **platform.ancestor_ids)]
-    ModuleSet.check_size(wanted)
+    unchanged = [module for module in current if module.module_id not in states]
+    new_modules = [*unchanged, *ctx.new_records(PlatformModule, fields, **platform.ancestor_ids)]
+    ModuleSet.check_size(new_modules)
 
     def module_set(container: Container, modules: Sequence[PlatformModule]) -> ModuleSet:
         return ModuleSet.create(container, configured_modules(modules))
 
-    stored = ctx.changes.replace_set(platform, present, wanted, module_set)
+    stored = ctx.changes.replace_set(platform, current, new_modules, module_set)
     return ListPage([ModuleOut.of(module) for module in configured_modules(stored)], None)
 
 
@@ -106,14 +106,14 @@ def set_module_override(ctx: Context, space: Space, body: OverrideWrite) -> Over
 
     The override applies while the platform has the module and doesn't lock it.
     """
-    present = {override.module_id: override for override in _overrides(ctx)}
-    existing = present.get(body.module_id)
+    overrides = {override.module_id: override for override in _overrides(ctx)}
+    existing = overrides.get(body.module_id)
     ctx.already_existed = existing is not None
     if existing:
         override = ctx.changes.update(existing, **body.fields())
     else:
         override = ctx.changes.create(ModuleOverride(**ctx.new_record_fields(), **space.ancestor_ids, **body.fields()))
-    ModuleOverrideSet.check_size([*(present | {body.module_id: override}).values()])
+    ModuleOverrideSet.check_size([*(overrides | {body.module_id: override}).values()])
     ctx.changes.touch_if_changed(space)
     return OverrideOut.of(override)
 
@@ -129,9 +129,9 @@ def replace_module_overrides(ctx: Context, space: Space, body: OverridesPut) -> 
 
     Each change raises the version of the space: `If-Match` takes the space's `ETag`.
     """
-    wanted = ctx.new_records(ModuleOverride, [write.fields() for write in body.overrides], **space.ancestor_ids)
-    ModuleOverrideSet.check_size(wanted)
-    stored = ctx.changes.replace_set(space, _overrides(ctx), wanted, ModuleOverrideSet.create)
+    new_overrides = ctx.new_records(ModuleOverride, [write.fields() for write in body.overrides], **space.ancestor_ids)
+    ModuleOverrideSet.check_size(new_overrides)
+    stored = ctx.changes.replace_set(space, _overrides(ctx), new_overrides, ModuleOverrideSet.create)
     return ListPage([OverrideOut.of(override) for override in stored], None)
 
 

@@ -41,19 +41,19 @@ def update_project_blocks(ctx: Context, platform: Platform, body: ProjectBlocksP
 
     Each change raises the version of the platform: `If-Match` takes the platform's `ETag`.
     """
-    present = _stored_blocks(ctx)
+    current = _stored_blocks(ctx)
     if "project_blocks" not in body.model_fields_set:
-        return ListPage([ProjectBlockOut.of(block) for block in present], None)
-    wanted = [
+        return ListPage([ProjectBlockOut.of(block) for block in current], None)
+    new_blocks = [
         ProjectBlock(**ctx.new_record_fields(), **platform.ancestor_ids, position=position, **block.fields())
         for position, block in enumerate(body.project_blocks or [])
     ]
-    ProjectBlockSet.check_size(wanted)
+    ProjectBlockSet.check_size(new_blocks)
 
     def block_set(container: Container, blocks: Sequence[ProjectBlock]) -> ProjectBlockSet:
         return ProjectBlockSet.create(container, sort_by_position(blocks))
 
-    stored = ctx.changes.replace_set(platform, present, wanted, block_set)
+    stored = ctx.changes.replace_set(platform, current, new_blocks, block_set)
     return ListPage([ProjectBlockOut.of(block) for block in sort_by_position(stored)], None)
 
 

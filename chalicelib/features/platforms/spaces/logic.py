@@ -95,12 +95,12 @@ def _visible_spaces(
     current = {
         sk: Space.from_item(items[space.item_key]) for sk, space in open_spaces.items() if space.item_key in items
     }
-    own = [
+    joined_spaces = [
         Space.from_item(items[key])
         for key in space_keys
         if key in items and is_current_membership(user_id, key, container_keys, items)
     ]
-    private = {_sort_key(space): space for space in own if space.is_private}
+    private = {_sort_key(space): space for space in joined_spaces if space.is_private}
     return {sk: space for sk, space in current.items() if not space.is_private} | private
 
 

@@ -85,8 +85,8 @@ def _position_or_last(ctx: Context, position: int | None) -> int:
     """Return the given position or, without one, the position after all other spaces."""
     if position is not None:
         return position
-    last = ctx.latest(Space, Space.sibling_index)
-    return min(last.position + 1, MAX_POSITION) if last else 0
+    last_space = ctx.latest(Space, Space.sibling_index)
+    return min(last_space.position + 1, MAX_POSITION) if last_space else 0
 
 
 @routes.post(

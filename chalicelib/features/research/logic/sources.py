@@ -83,15 +83,15 @@ def build_content(
     *, title: Any, type_: str, year: Any, venue: Any, identifiers: Mapping[str, str], authors: list[dict[str, Any]]
 ) -> dict[str, Any]:
     """Return the content of a record from the values in a response. Raises UnreadableRecord if it has no title."""
-    plain = " ".join(str(title).split())[:_MAX_TITLE_CHARACTERS] if isinstance(title, str) else ""
-    if not plain:
+    normalized_title = " ".join(str(title).split())[:_MAX_TITLE_CHARACTERS] if isinstance(title, str) else ""
+    if not normalized_title:
         raise UnreadableRecord("has no title")
-    name = " ".join(venue.split())[:_MAX_NAME_CHARACTERS] if isinstance(venue, str) else ""
+    venue_name = " ".join(venue.split())[:_MAX_NAME_CHARACTERS] if isinstance(venue, str) else ""
     return {
-        "title": plain,
+        "title": normalized_title,
         "type": type_,
         "year": _parse_year(year),
-        "venue_name": name or None,
+        "venue_name": venue_name or None,
         "identifiers": dict(identifiers),
         "authors": authors[:MAX_AUTHORS],
     }
@@ -99,11 +99,14 @@ def build_content(
 
 def build_author(name: Any, orcid_id: Any = None) -> dict[str, Any]:
     """Return an author. Raises UnreadableRecord if the name is missing."""
-    plain = " ".join(name.split())[:_MAX_NAME_CHARACTERS] if isinstance(name, str) else ""
-    if not plain:
+    normalized_name = " ".join(name.split())[:_MAX_NAME_CHARACTERS] if isinstance(name, str) else ""
+    if not normalized_name:
         raise UnreadableRecord("has an author without a name")
-    bare = orcid_id.rpartition("/")[2] if isinstance(orcid_id, str) else None
-    return {"name": plain, "orcid": bare if bare and is_orcid(bare) else None}
+    orcid_without_url = orcid_id.rpartition("/")[2] if isinstance(orcid_id, str) else None
+    return {
+        "name": normalized_name,
+        "orcid": orcid_without_url if orcid_without_url and is_orcid(orcid_without_url) else None,
+    }
 
 
 def _parse_year(value: Any) -> int | None:

@@ -77,14 +77,14 @@ def match_keys(identifiers: Mapping[str, str]) -> list[str]:
 def title_author_digest(title: str, authors: Sequence[Mapping[str, Any]]) -> str | None:
     """Return a digest of title and first author's family name, or None if either is missing."""
     family = _family_name(authors[0]["name"]) if authors else ""
-    plain = _normalize_title(title)
-    return _digest(f"{plain}\n{family}") if family and plain else None
+    normalized_title = _normalize_title(title)
+    return _digest(f"{normalized_title}\n{family}") if family and normalized_title else None
 
 
 def title_digest(title: str) -> str | None:
     """Return a digest of a title that ignores case, accents and punctuation, None if nothing is left."""
-    plain = _normalize_title(title)
-    return _digest(plain) if plain else None
+    normalized_title = _normalize_title(title)
+    return _digest(normalized_title) if normalized_title else None
 
 
 def _normalize_title(title: str) -> str:

@@ -25,15 +25,15 @@ def normalize_source(text: str) -> str:
     """Return the normalized source path of a redirect. Raises ValueError."""
     if not text.startswith("/") or text.startswith("//") or re.search(r"[?#\\]", text):
         raise ValueError(_SOURCE_ADVICE)
-    bare, star, rest = text.partition("*")
-    path = normalize_path(bare)
+    prefix, wildcard, suffix = text.partition("*")
+    path = normalize_path(prefix)
     # A path that changes when it is normalized again, such as an escaped `?`, could not be sent back unchanged.
-    if path is None or path != normalize_path(path) or rest or (star and not bare.endswith("/")) or "*" in path:
+    if path is None or path != normalize_path(path) or suffix or (wildcard and not prefix.endswith("/")) or "*" in path:
         raise ValueError(_SOURCE_ADVICE)
-    source = f"{path.rstrip('/')}/*" if star else path
+    source = f"{path.rstrip('/')}/*" if wildcard else path
     if len(source.encode()) > MAX_SOURCE_BYTES:
         raise ValueError(f"must have {MAX_SOURCE_BYTES} bytes or fewer in UTF-8")
-    if star and source.count("/") > MAX_WILDCARD_SEGMENTS + 1:
+    if wildcard and source.count("/") > MAX_WILDCARD_SEGMENTS + 1:
         raise ValueError(f"must have {MAX_WILDCARD_SEGMENTS} segments or fewer before the *")
     return source
 

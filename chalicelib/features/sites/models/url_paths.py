@@ -27,11 +27,11 @@ def clean_path(path: str) -> str | None:
 
     The case stays. The query and fragment are removed. The segments `.` and `..` are resolved as in browsers.
     """
-    plain = unicodedata.normalize("NFC", decode_path(path))
-    if _UNSAFE.search(plain):
+    decoded = unicodedata.normalize("NFC", decode_path(path))
+    if _UNSAFE.search(decoded):
         return None
     segments: list[str] = []
-    for segment in plain.split("/"):
+    for segment in decoded.split("/"):
         if segment == "..":
             segments = segments[:-1]
         elif segment != ".":

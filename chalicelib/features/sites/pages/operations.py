@@ -105,17 +105,17 @@ def update_page(ctx: Context, site: Site, page: EditablePage, body: PagePatch) -
     seconds.
     """
     trees = SiteTreesUnitOfWork(ctx.changes, site.id, ctx.access.prefetched)
-    changed = page_changes.update_draft(ctx, trees, site, page, body)
+    updated = page_changes.update_draft(ctx, trees, site, page, body)
     if page.published_revision_id and body.unpublish_at and body.unpublish_at <= ctx.now:
-        changed = PagePublisher(trees, changed, ctx.now).unpublish()
+        updated = PagePublisher(trees, updated, ctx.now).unpublish()
         ctx.changes.event = "page.unpublished"
     trees.write()
     schedule = {"publish_at": body.publish_at, "unpublish_at": body.unpublish_at}
     scheduled = ctx.changes.update(
-        changed,
+        updated,
         **schedule,
         preview_epoch=page.preview_epoch + body.revoke_previews,
-        status=page_status(changed, body.publish_at),
+        status=page_status(updated, body.publish_at),
     )
     _publish_if_due(ctx, scheduled)
     return PageOut.of(scheduled)

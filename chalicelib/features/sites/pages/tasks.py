@@ -17,8 +17,8 @@ from chalicelib.features.sites.pages.entities.pages import (
     page_status,
 )
 from chalicelib.features.sites.pages.entities.renderings import StoredRendering
-from chalicelib.features.sites.pages.logic.page_changes import detach
-from chalicelib.features.sites.pages.logic.publishing import PagePublisher, unpublish_orphan
+from chalicelib.features.sites.pages.logic.page_changes import remove_from_trees
+from chalicelib.features.sites.pages.logic.publishing import PagePublisher, remove_orphaned_position
 from chalicelib.features.sites.pages.logic.tree_positions import EditablePage, SiteTreesUnitOfWork
 from chalicelib.features.tenancy.purges.logic import purge_references
 from chalicelib.kernel.core.clock import now
@@ -176,7 +176,7 @@ def _remove_page(site_id: str, page_id: str) -> None:
     loaded = _load_page(site_id, page_id)
     if loaded:
         page, trees = loaded
-        detach(trees, page, trees.changes.now)
+        remove_from_trees(trees, page, trees.changes.now)
         trees.changes.delete(page)
         trees.write()
         trees.changes.commit()
@@ -189,7 +189,7 @@ def _unpublish_orphan(site_id: str, page_id: str) -> None:
         return
     page, trees = loaded
     hydrated_page = page.hydrate(trees.items)
-    trees.changes.update(hydrated_page or page, **unpublish_orphan(trees, page))
+    trees.changes.update(hydrated_page or page, **remove_orphaned_position(trees, page))
     trees.write()
     if hydrated_page and page.published_revision_id:
         outbox.commit(trees.changes, "page.unpublished", Origin.system(PageRemoval.task))

@@ -16,7 +16,7 @@ from chalicelib.features.sites.pages.logic.page_queries import (
     public_page_output,
 )
 from chalicelib.features.sites.pages.models.schemas import DraftQuery, PageOut, PathQuery
-from chalicelib.features.sites.redirects.logic.resolution import RedirectTarget, resolution_prefetch_keys, resolve
+from chalicelib.features.sites.redirects.logic.resolution import RedirectTarget, resolution_prefetch_keys, resolve_path
 from chalicelib.features.sites.visits.logic.page_view import VARY_BY_ACCEPT, render_page, wants_html
 from chalicelib.features.sites.visits.logic.robots import build_robots_txt
 from chalicelib.features.sites.visits.logic.sitemaps import load_or_build_sitemap, sitemap_prefetch_keys
@@ -95,7 +95,7 @@ def get_page_by_path(
         raise not_found()
     if query.draft and ctx.role is not None:
         return _draft_response(ctx, site, find_by_path(site.id, path, items, draft=True))
-    resolved = resolve(site.id, path, items, clean_path(query.path))
+    resolved = resolve_path(site.id, path, items, clean_path(query.path))
     if isinstance(resolved, RedirectTarget):
         return _redirect_response(ctx, site, resolved)
     return _published_response(ctx, site, resolved)

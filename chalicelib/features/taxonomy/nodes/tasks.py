@@ -63,14 +63,16 @@ def _some_children(node: TaxonomyNode) -> list[TaxonomyNode]:
     """Return some children of a node: from the index or, if it has none that exist, from a scan of the tree."""
     partition = TaxonomyNode.among_siblings.partition(platform_id=node.platform_id, sibling_list=node.id)
     listed_ids = [item["id"] for item in table.query(partition, limit=_BATCH_SIZE).items]
-    present = [child for child in _load_nodes(node.platform_id, listed_ids).values() if child.parent_id == node.id]
-    return present or [
+    existing_children = [
+        child for child in _load_nodes(node.platform_id, listed_ids).values() if child.parent_id == node.id
+    ]
+    return existing_children or [
         *map(TaxonomyNode.from_item, read_children(taxonomy_tree(node.platform_id), node.id)[:_BATCH_SIZE])
     ]
 
 
 def _remove_child(child: TaxonomyNode, parent: TaxonomyNode) -> TaxonomyNode:
-    """Delete a child whose descendants and attachments are gone. Return the parent with the lower child count."""
+    """Delete a child without descendants and attachments. Return the parent with the lower child count."""
     changes = UnitOfWork(now())
     delete_leaf(changes, child.replace(child_count=0, attachment_count=0))
     changes.update_untracked(parent, child_count=parent.child_count - 1)

@@ -104,12 +104,12 @@ def update_draft(ctx: Context, trees: SiteTreesUnitOfWork, site: Site, page: Pag
     Raises Problem if the page cannot have its new position.
     """
     fields = body.model_dump(mode="json", include={*REVISION_FIELDS})
-    changed = revise_draft(ctx, trees, page, {**fields, "blocks": _serialize_blocks(body)})
+    updated = revise_draft(ctx, trees, page, {**fields, "blocks": _serialize_blocks(body)})
     if page.is_home and not body.is_home:
         raise ValidationProblem([FieldError("/isHome", "required", _HOME_REQUIRED)])
     if body.is_home and not page.is_home:
-        changed = _set_home(trees, site, changed)
-    return changed
+        updated = _set_home(trees, site, updated)
+    return updated
 
 
 def restore_revision(ctx: Context, site: Site, page: Page, revision: Revision) -> Page:
@@ -191,7 +191,7 @@ def _is_position_free(trees: SiteTreesUnitOfWork, page: Page, revision: Revision
     }
     guards = table.get_all(keys.values())
     # The home page is at `/`, so its slug conflicts only with its siblings.
-    others = {
+    conflicting_ids = {
         guard["ref"]
         for parent_id, key in keys.items()
         for guard in [guards.get(key)]
@@ -200,7 +200,7 @@ def _is_position_free(trees: SiteTreesUnitOfWork, page: Page, revision: Revision
     is_within_limits = len(parent_breadcrumbs) < MAX_PAGE_DEPTH and (
         revision.parent_id == page.parent_id or not page.child_count
     )
-    return is_within_limits and not others and page.id not in breadcrumb_ids(parent_breadcrumbs)
+    return is_within_limits and not conflicting_ids and page.id not in breadcrumb_ids(parent_breadcrumbs)
 
 
 def _set_home(trees: SiteTreesUnitOfWork, site: Site, page: Page) -> Page:
@@ -262,7 +262,7 @@ def delete_page(ctx: Context, site: Site, page: Page, *, cascade: bool) -> None:
         )
         raise Problem.for_field("query/strategy", "not_empty", detail)
     trees = SiteTreesUnitOfWork(ctx.changes, site.id, ctx.access.prefetched)
-    detach(trees, page, ctx.now)
+    remove_from_trees(trees, page, ctx.now)
     ctx.changes.delete(page)
     if site.home_page_id == page.id:
         ctx.changes.update_untracked(site, home_page_id=None)
@@ -271,7 +271,7 @@ def delete_page(ctx: Context, site: Site, page: Page, *, cascade: bool) -> None:
     ctx.changes.enqueue_after_commit(PageRemoval.task, ctx.changes.create(removal))
 
 
-def detach(trees: SiteTreesUnitOfWork, page: Page, timestamp: str) -> None:
+def remove_from_trees(trees: SiteTreesUnitOfWork, page: Page, timestamp: str) -> None:
     """Remove a page that is deleted from both trees.
 
     The former published paths of its descendants continue to resolve.

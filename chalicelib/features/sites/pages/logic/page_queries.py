@@ -77,7 +77,7 @@ def find_by_former_path(site_id: str, path: str, items: dict[ItemKey, Item]) -> 
     return None
 
 
-def locate(reader: TreeReader, page_id: str) -> PageLocation | None:
+def locate_page(reader: TreeReader, page_id: str) -> PageLocation | None:
     """Return the location of a page in a tree that was read; None if the page or an ancestor is deleted."""
     breadcrumbs = reader.chain(page_id)
     if breadcrumbs is None:
@@ -87,7 +87,7 @@ def locate(reader: TreeReader, page_id: str) -> PageLocation | None:
 
 def locate_published(reader: TreeReader, page_id: str) -> PageLocation | None:
     """Return the location of a published page in the tree of published pages; None if it is not published."""
-    location = locate(reader, page_id)
+    location = locate_page(reader, page_id)
     return location if location and location.revision_id else None
 
 

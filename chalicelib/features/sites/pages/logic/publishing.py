@@ -52,7 +52,7 @@ class PagePublisher:
         position_fields = self._take_position(page, revision.parent_id, revision.slug)
         intervals = open_interval(page.replace(**position_fields).published_intervals, self._timestamp)
         is_expired = page.unpublish_at is not None and page.unpublish_at <= (since or self._timestamp)
-        published = trees.changes.update(
+        published_page = trees.changes.update(
             page,
             **{**position_fields, "published_intervals": intervals},
             published_revision_id=revision_id,
@@ -66,12 +66,12 @@ class PagePublisher:
             indexable=not revision.seo["noindex"],
             canonical=revision.seo["canonical"],
         )
-        trees.slug_index(PUBLISHED_TREE).add(published.published_position)
+        trees.slug_index(PUBLISHED_TREE).add(published_page.published_position)
         trees.mark_content_changed()
-        self._update_home(published, revision_id)
-        if (path := self._path_of(published)) != (previous or {}).get("path"):
-            self._update_redirects(published, previous, path)
-        return published
+        self._update_home(published_page, revision_id)
+        if (path := self._path_of(published_page)) != (previous or {}).get("path"):
+            self._update_redirects(published_page, previous, path)
+        return published_page
 
     def unpublish(self) -> Page:
         """Unpublish the page. It keeps its position only if it has published descendants."""
@@ -194,7 +194,7 @@ class PagePublisher:
             )
 
 
-def unpublish_orphan(trees: SiteTreesUnitOfWork, page: Page) -> dict[str, Any]:
+def remove_orphaned_position(trees: SiteTreesUnitOfWork, page: Page) -> dict[str, Any]:
     """Remove the published position of a page whose parent is deleted, and return the changed fields."""
     trees.remove_published_position(page, trees.changes.now)
     _clear_published_home(trees, page)

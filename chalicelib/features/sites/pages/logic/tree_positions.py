@@ -29,8 +29,8 @@ class EditablePage(Page):
     def _related_keys(self, read: Mapping[ItemKey, Item]) -> Iterator[ItemKey]:
         """Yield the keys of the slug index items, and of the ancestors of the page and of other pages in `read`."""
         drafts, published = page_tree(self.site_id, DRAFT_TREE), page_tree(self.site_id, PUBLISHED_TREE)
-        others = [item for item in read.values() if item.get("kind") == Page.kind and item["id"] != self.id]
-        yield from (drafts.node_key(each) for other in others for each in other["lineage"])
+        other_pages = [item for item in read.values() if item.get("kind") == Page.kind and item["id"] != self.id]
+        yield from (drafts.node_key(each) for other_page in other_pages for each in other_page["lineage"])
         yield from (published.node_key(each) for each in {*self.ancestor_ids, *self.published_ancestor_ids})
         yield from (
             self.make_item_key(site_id=self.site_id, id=each)
@@ -86,8 +86,8 @@ def require_unique_path(
     allowed = [page, trees.get_page(home_id)] if parent_id == home_id else [page]
     if key in [_held_guard_key(tree_name, each) for each in allowed if each]:
         return  # The slug belongs to the page itself, or to the home page, which is at `/`.
-    where = "Below the home page" if parent_id is None else "Beside the home page"
-    detail = f"{where} another page has the slug {slug!r}, and so the same path. Choose another."
+    location = "Below the home page" if parent_id is None else "Next to the home page"
+    detail = f"{location} another page has the slug {slug!r}, and so the same path. Choose another."
     absence_check = Write(
         "ConditionCheck",
         key,
@@ -169,8 +169,8 @@ class SiteTreesUnitOfWork:
     def set_page_fields(self, page_id: str | None, **fields: Any) -> None:
         """Set fields of a page, if it exists."""
         if page := self.get_page(page_id):
-            original, changed = self._pages.get(page.id, (page, {}))
-            self._pages[page.id] = original, {**changed, **fields}
+            original, earlier_fields = self._pages.get(page.id, (page, {}))
+            self._pages[page.id] = original, {**earlier_fields, **fields}
 
     def add_to_counts(self, page_id: str | None, **delta: int) -> None:
         """Add to the `child_count` or `published_child_count` of a page, if it exists."""

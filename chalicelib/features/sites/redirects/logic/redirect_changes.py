@@ -73,10 +73,10 @@ def change_redirect(ctx: Context, site: Site, redirect: ResolvedRedirect, body: 
         return redirect
     fields["to_path"] = normalize_target(ctx, site, body.to_path)
     stored = redirect if redirect.origin == "manual" else detach_from_page(ctx, redirect)
-    changed = ctx.changes.update(stored, **{**fields, **_MANUAL_FIELDS})
-    if _routing_fields(changed) != _routing_fields(stored):
-        RedirectChainCheck(ctx, changed, redirect).reject_loop()
-    return changed
+    updated = ctx.changes.update(stored, **{**fields, **_MANUAL_FIELDS})
+    if _routing_fields(updated) != _routing_fields(stored):
+        RedirectChainCheck(ctx, updated, redirect).reject_loop()
+    return updated
 
 
 def _routing_fields(redirect: Redirect) -> tuple[object, ...]:
@@ -148,9 +148,9 @@ class RedirectChainCheck:
         """Return the items that resolve a path, including the new version of the redirect."""
         keys = resolution_prefetch_keys(self._redirect.site_id, path)
         items = {**self._prefetched} if self._prefetched_keys.issuperset(keys) else table.get_all(keys)
-        others = {key: item for key, item in items.items() if key not in self._own_keys}
+        other_items = {key: item for key, item in items.items() if key not in self._own_keys}
         own_item = self._redirect.item()
-        return {**others, redirect_path_key(self._redirect.site_id, self._redirect.from_path): own_item}
+        return {**other_items, redirect_path_key(self._redirect.site_id, self._redirect.from_path): own_item}
 
     def _require_unchanged(self, path: str, items: dict[ItemKey, Item], hop: RedirectTarget | None) -> None:
         """Make the transaction fail if the redirects that match a path have changed by then."""

@@ -35,11 +35,11 @@ Resolution = PageLocation | RedirectTarget | None
 
 
 def resolution_prefetch_keys(site_id: str, path: str) -> list[ItemKey]:
-    """Return the item keys that `resolve` needs for a path, for prefetching."""
+    """Return the item keys that `resolve_path` needs for a path, for prefetching."""
     return [*page_queries.path_prefetch_keys(site_id, path), *matching_redirect_keys(site_id, path)]
 
 
-def resolve(site_id: str, path: str, items: dict[ItemKey, Item], original_path: str | None = None) -> Resolution:
+def resolve_path(site_id: str, path: str, items: dict[ItemKey, Item], original_path: str | None = None) -> Resolution:
     """Return what a path resolves to: a page, the target of a redirect, or None.
 
     In order of precedence: a redirect of the path itself, unless the page there is newer; the page; a page that was
@@ -88,7 +88,7 @@ def _predates_page(target: RedirectTarget, page: PageLocation | None) -> bool:
     return bool(page and target.redirect and target.redirect.updated_at <= page.position_since)
 
 
-def follow(site_id: str, target: RedirectTarget) -> Iterator[RedirectTarget]:
+def follow_redirects(site_id: str, target: RedirectTarget) -> Iterator[RedirectTarget]:
     """Yield the targets that follow a target in a chain of redirects, up to the limit. Takes one read for each."""
     hop: RedirectTarget | None = target
     for _ in range(MAX_HOPS):
@@ -109,4 +109,4 @@ def _leads_back(site_id: str, path: str, candidate: PageLocation | RedirectTarge
     """Return whether a redirect leads to its own path, directly or through others."""
     if isinstance(candidate, PageLocation) or candidate.redirect is None:
         return False
-    return candidate.path == path or any(each.path == path for each in follow(site_id, candidate))
+    return candidate.path == path or any(each.path == path for each in follow_redirects(site_id, candidate))

@@ -35,7 +35,7 @@ class SiteHost:
             return guard_key(Site.by_slug, {"slug": self.slug})
         return guard_key(CustomDomain.by_domain, {"domain": self.name})
 
-    def site_id(self) -> str | None:
+    def find_site_id(self) -> str | None:
         """Return the id of the site with this host, or None. Takes one or two reads if it is not cached."""
         ids = ancestor_cache.cached_ids(self._cache_key)
         if not ids:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from chalicelib.features.sites.entities.sites import PUBLISHED_TREE, Site, page_tree
-from chalicelib.features.sites.pages.logic.page_queries import locate
+from chalicelib.features.sites.pages.logic.page_queries import locate_page
 from chalicelib.features.sites.visits.logic import stored_sitemaps as stored
 from chalicelib.kernel.core.case_folding import ascii_lower
 from chalicelib.kernel.http.request import Request
@@ -88,7 +88,11 @@ def _entries(site: Site, version: int) -> Iterator[SitemapEntry]:
     """Yield the published pages that search engines should index at their own URL."""
     reader = read_tree(page_tree(site.id, PUBLISHED_TREE), version)
     for position in reader.items.values():
-        if position.get("revision_id") and position.get("indexable") and (location := locate(reader, position["id"])):
+        if (
+            position.get("revision_id")
+            and position.get("indexable")
+            and (location := locate_page(reader, position["id"]))
+        ):
             url = site.url + location.path
             if _comparable_url(position.get("canonical") or url) == _comparable_url(url):
                 yield SitemapEntry(url, position["published_at"])

@@ -7,7 +7,7 @@ from chalicelib.features.sites.models.redirect_targets import to_location
 from chalicelib.features.sites.models.schemas import SiteOut
 from chalicelib.features.sites.models.url_paths import clean_path, decode_path, normalize_path
 from chalicelib.features.sites.pages.logic.page_queries import PageLocation, load_published, public_page_output
-from chalicelib.features.sites.redirects.logic.resolution import RedirectTarget, resolution_prefetch_keys, resolve
+from chalicelib.features.sites.redirects.logic.resolution import RedirectTarget, resolution_prefetch_keys, resolve_path
 from chalicelib.features.sites.visits.logic.host_resolution import SiteHost, public_site_or_none, site_keys
 from chalicelib.features.sites.visits.models import RedirectedOut, VisitOut
 from chalicelib.kernel.http.request import Request
@@ -25,7 +25,7 @@ def visit_prefetch_keys(request: Request) -> list[ItemKey]:
 
 
 def _prefetch_keys(host: SiteHost, path: str | None) -> list[ItemKey]:
-    site_id = host.site_id()
+    site_id = host.find_site_id()
     return [host.guard_key, *site_keys(site_id), *resolution_prefetch_keys(site_id, path or "/")] if site_id else []
 
 
@@ -41,7 +41,7 @@ def resolve_visit(requested_host: str, requested_path: str, items: dict[ItemKey,
         site = _find_site(host, items)
     if host is None or site is None:
         return None
-    resolved = resolve(site.id, path, items, clean_path(requested_path)) if path else None
+    resolved = resolve_path(site.id, path, items, clean_path(requested_path)) if path else None
     site_out = _public_site_output(site, host, items)
     if isinstance(resolved, RedirectTarget):
         return _redirect_response(site_out, resolved.to_path, resolved.status_code)
@@ -54,7 +54,7 @@ def resolve_visit(requested_host: str, requested_path: str, items: dict[ItemKey,
 
 
 def _find_site(host: SiteHost, items: dict[ItemKey, Item]) -> Site | None:
-    site_id = host.site_id()
+    site_id = host.find_site_id()
     site = public_site_or_none(site_id, items) if site_id else None
     return site if site and host.is_current(site, items) else None
 

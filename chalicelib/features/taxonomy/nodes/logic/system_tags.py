@@ -31,39 +31,39 @@ def create_missing_tags(ctx: Context, platform: Platform, slugs: list[str]) -> S
     """
     tree = tree_state(ctx, platform.id)
     tag_ids = tree.tags if tree else {}
-    missing = [slug for slug in slugs if slug not in tag_ids]
+    missing_slugs = [slug for slug in slugs if slug not in tag_ids]
     node_keys = {
         slug: TaxonomyNode.make_item_key(platform_id=platform.id, id=node_id) for slug, node_id in tag_ids.items()
     }
-    slug_keys = {slug: guard_key(TaxonomyNode.by_slug, _root_fields(platform, slug)) for slug in missing}
-    index_keys = [slug_index_key(platform.id, slug) for slug in missing]
+    slug_keys = {slug: guard_key(TaxonomyNode.by_slug, _root_fields(platform, slug)) for slug in missing_slugs}
+    index_keys = [slug_index_key(platform.id, slug) for slug in missing_slugs]
     items = table.get_all([*node_keys.values(), *slug_keys.values(), *index_keys])
-    _reject_taken_slugs(slugs, [slug for slug in missing if slug_keys[slug] in items])
-    present = {slug: TaxonomyNode.from_item(items[key]) for slug, key in node_keys.items()}
+    _reject_taken_slugs(slugs, [slug for slug in missing_slugs if slug_keys[slug] in items])
+    existing_tags = {slug: TaxonomyNode.from_item(items[key]) for slug, key in node_keys.items()}
     last_position = tree.last_position if tree else -1
-    new = {slug: _new_tag(ctx, platform, slug, last_position + n, tree) for n, slug in enumerate(missing, 1)}
-    if len(tag_ids) + len(new) > MAX_SYSTEM_TAGS:
+    new_tags = {slug: _new_tag(ctx, platform, slug, last_position + n, tree) for n, slug in enumerate(missing_slugs, 1)}
+    if len(tag_ids) + len(new_tags) > MAX_SYSTEM_TAGS:
         raise Problem("limit_exceeded", f"A platform has at most {MAX_SYSTEM_TAGS} system tags.")
-    if new:
-        _add_tags(ctx, platform, tree, present, new, items)
-    outputs = [NodeOut.of({**present, **new}[slug]) for slug in slugs]
-    return SystemTagsOut(items=outputs, created=len(new))
+    if new_tags:
+        _add_tags(ctx, platform, tree, existing_tags, new_tags, items)
+    outputs = [NodeOut.of({**existing_tags, **new_tags}[slug]) for slug in slugs]
+    return SystemTagsOut(items=outputs, created=len(new_tags))
 
 
 def _add_tags(
     ctx: Context,
     platform: Platform,
     tree: Taxonomy | None,
-    present: TagsBySlug,
-    new: TagsBySlug,
+    existing_tags: TagsBySlug,
+    new_tags: TagsBySlug,
     items: dict[ItemKey, Item],
 ) -> None:
     """Add new tags to the tree. Also change the version of the platform, so that concurrent requests conflict."""
     ctx.has_derived_slug = True  # If another node takes a slug meanwhile, the request is retried and finds it.
-    tags = {**present, **new}
+    tags = {**existing_tags, **new_tags}
     fields: dict[str, Any] = {"tags": {slug: node.id for slug, node in tags.items()}}
-    fields["last_position"] = max(node.position for node in new.values())
-    for slug, node in new.items():
+    fields["last_position"] = max(node.position for node in new_tags.values())
+    for slug, node in new_tags.items():
         ctx.changes.create(node)
         key = slug_index_key(platform.id, slug)
         for write in slug_index_add_writes(key, items.get(key), node.id):
@@ -72,7 +72,7 @@ def _add_tags(
         ctx.changes.update_untracked(tree, **fields)
     else:
         ctx.changes.create(Taxonomy(**ctx.new_record_fields(), **platform.ancestor_ids, **fields))
-    before, after = (_node_outputs(each) for each in (present, tags))
+    before, after = (_node_outputs(each) for each in (existing_tags, tags))
     ctx.changes.set_event_diff(
         SystemTagSet.create(platform, before), SystemTagSet.create(ctx.changes.touch_if_changed(platform), after)
     )
