@@ -14,25 +14,30 @@ It listens on every address of the machine; `unshare -n` gives it, and this prog
 import argparse
 
 from benchmarks.costs import document, results
-from benchmarks.costs.compare import compared
-from benchmarks.costs.measuring import TIMES, bench
-from benchmarks.log_scale.results import circumstances
+from benchmarks.costs.compare import compare_units
+from benchmarks.costs.measuring import DEFAULT_REPETITIONS, bench
+from benchmarks.log_scale.results import describe_environment
 
 
 def main() -> None:
     """Measure, or compare, as the command line says."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.costs", description="What each operation costs.")
-    parser.add_argument("--times", type=int, default=TIMES, help="measure each so often (default: %(default)s)")
+    parser.add_argument(
+        "--times", type=int, default=DEFAULT_REPETITIONS, help="measure each so often (default: %(default)s)"
+    )
     parser.add_argument("--dynamodb", metavar="URL", help="only compare with DynamoDB Local, which answers there")
     parser.add_argument("--document", action="store_true", help="only write the page anew")
-    wanted = parser.parse_args()
-    if wanted.dynamodb:
-        with bench() as made:
-            results.keep(compared=compared(made, wanted.dynamodb))
-    elif not wanted.document:
-        with bench() as made:
-            measured = {"operations": dict(made.operations(wanted.times)), "others": dict(made.others(wanted.times))}
-        results.keep(of=circumstances(), **measured)
+    options = parser.parse_args()
+    if options.dynamodb:
+        with bench() as metered_bench:
+            results.update_results(compared=compare_units(metered_bench, options.dynamodb))
+    elif not options.document:
+        with bench() as metered_bench:
+            measured = {
+                "operations": dict(metered_bench.operations(options.times)),
+                "others": dict(metered_bench.others(options.times)),
+            }
+        results.update_results(of=describe_environment(), **measured)
     document.FILE.write_text(document.document(results.read()))
 
 

@@ -25,7 +25,7 @@ CLASSES: Final[Mapping[str, str]] = {
     WORK: "A change whose work goes on behind the answer: exports, erasures, purges, removals, replays, research.",
 }
 
-_OF: Final[Mapping[str, tuple[str, ...]]] = {
+_OPERATIONS_BY_CLASS: Final[Mapping[str, tuple[str, ...]]] = {
     MAILED: ("invite_to_organization", "resend_invitation", "invite_to_platform"),
     SITE: (
         "resolve_site",
@@ -79,9 +79,9 @@ _PUBLIC_MODULES: Final = (
 
 def class_of(operation: Operation) -> str:
     """Return the class of an operation."""
-    named = next((name for name, ids in _OF.items() if operation.id in ids), None)
-    if named:
-        return named
+    listed_class = next((name for name, ids in _OPERATIONS_BY_CLASS.items() if operation.id in ids), None)
+    if listed_class:
+        return listed_class
     in_public_module = operation.function.__module__.startswith(_PUBLIC_MODULES)
     if not operation.mutates and (operation.allows_anonymous or in_public_module):
         return PUBLIC

@@ -7,19 +7,19 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from benchmarks.costs import meter
-from benchmarks.costs.measuring import SAMPLE, Bench
-from benchmarks.costs.meter import Call
+from benchmarks.costs.measuring import COMPARED_OPERATIONS, Bench
+from benchmarks.costs.meter import RecordedCall
 from infrastructure import resources
-from tests.harness import memory_aws, snapshots
-from tests.harness.memory_aws import PREFIX
+from tests.harness import cloud, snapshots
+from tests.harness.cloud import PREFIX
 
-_SIGNED: Final = "AWS4-HMAC-SHA256 Credential=local/20260101/us/dynamodb/aws4_request, SignedHeaders=, Signature"
+_AUTHORIZATION: Final = "AWS4-HMAC-SHA256 Credential=local/20260101/us/dynamodb/aws4_request, SignedHeaders=, Signature"
 
 Units = tuple[float, float]
 """Of the table itself, and of its indexes."""
 
 
-def compared(bench: Bench, url: str) -> list[tuple[str, str, Units, Units]]:
+def compare_units(bench: Bench, url: str) -> list[tuple[str, str, Units, Units]]:
     """Return for each call of the sample the operation, its name, the units reckoned and those that were consumed.
 
     The calls are first made in memory, then sent to DynamoDB Local at `url`, onto the same items: reads as they were,
@@ -27,51 +27,51 @@ def compared(bench: Bench, url: str) -> list[tuple[str, str, Units, Units]]:
     puts one small item consumes four units there, and one that puts two of them four as well.
     """
     rows = []
-    for operation in SAMPLE:
-        bench.begin()
-        _ask(url, "DeleteTable", {"TableName": PREFIX}, missing_is_fine=True)
-        _ask(url, "CreateTable", resources.table(PREFIX))
-        for item in snapshots.items_by_key().values():
-            _ask(url, "PutItem", {"TableName": PREFIX, "Item": memory_aws.to_wire_json(item)})
-        with meter.remembered() as calls:
+    for operation in COMPARED_OPERATIONS:
+        bench.reset()
+        _send(url, "DeleteTable", {"TableName": PREFIX}, missing_is_fine=True)
+        _send(url, "CreateTable", resources.table(PREFIX))
+        for item in snapshots.stored().values():
+            _send(url, "PutItem", {"TableName": PREFIX, "Item": cloud.on_the_wire(item)})
+        with meter.record_calls() as calls:
             bench.perform(operation)
-        rows += [(operation, call.name, call.units, _consumed(url, call)) for call in calls]
+        rows += [(operation, call.name, call.units, _consumed_units(url, call)) for call in calls]
     return rows
 
 
-def _consumed(url: str, call: Call) -> Units:
+def _consumed_units(url: str, call: RecordedCall) -> Units:
     request = {"TableName": PREFIX, "ReturnConsumedCapacity": "INDEXES"}
     if not call.items:
-        return _units(_ask(url, call.name, {**call.asked, "ReturnConsumedCapacity": "INDEXES"}))
-    answers = []
+        return _parse_capacity(_send(url, call.name, {**call.parameters, "ReturnConsumedCapacity": "INDEXES"}))
+    responses = []
     for before, after in call.items:
         if after:
-            answers.append(_ask(url, "PutItem", request | {"Item": memory_aws.to_wire_json(after)}))
+            responses.append(_send(url, "PutItem", request | {"Item": cloud.on_the_wire(after)}))
         elif before:
-            key = memory_aws.to_wire_json({name: before[name] for name in ("pk", "sk")})
-            answers.append(_ask(url, "DeleteItem", request | {"Key": key}))
-    of_table, of_indexes = zip(*map(_units, answers), strict=True)
-    return sum(of_table), sum(of_indexes)
+            key = cloud.on_the_wire({name: before[name] for name in ("pk", "sk")})
+            responses.append(_send(url, "DeleteItem", request | {"Key": key}))
+    table_units, index_units = zip(*map(_parse_capacity, responses), strict=True)
+    return sum(table_units), sum(index_units)
 
 
-def _units(answer: Mapping[str, Any]) -> Units:
-    capacity = answer["ConsumedCapacity"]
+def _parse_capacity(response: Mapping[str, Any]) -> Units:
+    capacity = response["ConsumedCapacity"]
     tables = capacity if isinstance(capacity, list) else [capacity]
     indexes = [index for table in tables for index in table.get("GlobalSecondaryIndexes", {}).values()]
     return sum(t.get("Table", {}).get("CapacityUnits", 0) for t in tables), sum(i["CapacityUnits"] for i in indexes)
 
 
-def _ask(url: str, name: str, body: Mapping[str, Any], *, missing_is_fine: bool = False) -> dict[str, Any]:
-    headers = {"X-Amz-Target": f"DynamoDB_20120810.{name}", "Authorization": _SIGNED}
+def _send(url: str, call_name: str, body: Mapping[str, Any], *, missing_is_fine: bool = False) -> dict[str, Any]:
+    headers = {"X-Amz-Target": f"DynamoDB_20120810.{call_name}", "Authorization": _AUTHORIZATION}
     headers["Content-Type"] = "application/x-amz-json-1.0"
     # DynamoDB takes empty text; DynamoDB Local of before May 2020 doesn't.
-    sent = json.dumps(body).replace('{"S": ""}', '{"S": "-"}')
-    request = urllib.request.Request(url, sent.encode(), headers)  # noqa: S310 - an address of this machine
+    encoded_body = json.dumps(body).replace('{"S": ""}', '{"S": "-"}')
+    request = urllib.request.Request(url, encoded_body.encode(), headers)  # noqa: S310 - an address of this machine
     try:
-        with urllib.request.urlopen(request, timeout=60) as answer:  # noqa: S310 - as above  # nosec B310
-            found: dict[str, Any] = json.loads(answer.read())
+        with urllib.request.urlopen(request, timeout=60) as response:  # noqa: S310 - as above  # nosec B310
+            content: dict[str, Any] = json.loads(response.read())
     except urllib.error.HTTPError as error:
         if missing_is_fine:
             return {}
-        raise SystemExit(f"{name}: {error.read().decode()}") from error
-    return found
+        raise SystemExit(f"{call_name}: {error.read().decode()}") from error
+    return content

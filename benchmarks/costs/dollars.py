@@ -14,7 +14,7 @@ MEMORY_GB: Final = 1.0
 PROCESSORS: Final = 1024 / 1769
 """What share of a processor Lambda gives a function of that memory."""
 
-WAIT_MS: Final[Mapping[str, float]] = {
+CALL_LATENCY_MS: Final[Mapping[str, float]] = {
     "GetItem": 4,
     "BatchGetItem": 6,
     "Query": 6,
@@ -27,13 +27,13 @@ WAIT_MS: Final[Mapping[str, float]] = {
 }
 """Assumed: milliseconds until an answer is there, by the call."""
 
-OTHER_WAIT_MS: Final = 25.0
+OTHER_CALL_LATENCY_MS: Final = 25.0
 """Assumed: the same of every other call, which are those of S3."""
 
 CALL_CPU_MS: Final = 0.5
 """Assumed: processor time of HTTP and TLS for each call, which memory needs none of."""
 
-ENDPOINT_MS: Final = 100.0
+ENDPOINT_LATENCY_MS: Final = 100.0
 """Assumed: until a webhook's endpoint, or a channel's, has answered."""
 
 PLATFORM_LOG_BYTES: Final = 350
@@ -42,9 +42,9 @@ PLATFORM_LOG_BYTES: Final = 350
 ACCESS_LOG_BYTES: Final = 500
 """Assumed: a line of the gateway's access log."""
 
-_FIFO: Final = ("events", "deliveries")
-_DELIVERING: Final = ("deliveries", "deliveries_slow")
-_API: Final = "api_handler"
+_FIFO_CONSUMERS: Final = ("events", "deliveries")
+_DELIVERY_FUNCTIONS: Final = ("deliveries", "deliveries_slow")
+_API_FUNCTION: Final = "api_handler"
 
 
 @dataclass
@@ -66,46 +66,53 @@ class Dollars:
 
 def dollars(record: Record) -> Dollars:
     """Return what was metered in dollars."""
-    of = Dollars()
-    for turn in record["turns"]:
-        by_api, taken = turn["function"] == _API, bool(turn["messages"])
-        of.gateway += prices.API_REQUEST * by_api
-        of.functions += prices.LAMBDA_REQUEST + turn_ms(turn) / 1000 * MEMORY_GB * prices.LAMBDA_GB_SECOND
-        of.table += turn["read"] * prices.DYNAMODB_READ_UNIT
-        of.table += (turn["written"] + turn["indexed"]) * prices.DYNAMODB_WRITE_UNIT
+    cost = Dollars()
+    for invocation in record["turns"]:
+        is_api_request, has_messages = invocation["function"] == _API_FUNCTION, bool(invocation["messages"])
+        cost.gateway += prices.API_REQUEST * is_api_request
+        cost.functions += prices.LAMBDA_REQUEST + invocation_ms(invocation) / 1000 * MEMORY_GB * prices.LAMBDA_GB_SECOND
+        cost.table += invocation["read"] * prices.DYNAMODB_READ_UNIT
+        cost.table += (invocation["written"] + invocation["indexed"]) * prices.DYNAMODB_WRITE_UNIT
         # A batch is received once and deleted once.
-        price = prices.SQS_FIFO if turn["function"] in _FIFO else prices.SQS_STANDARD
-        of.queues += turn["fifo"] * prices.SQS_FIFO + turn["standard"] * prices.SQS_STANDARD + 2 * price * taken
-        of.logs += log_bytes(turn) / 1e9 * prices.LOGS_GB
-        of.others += turn["puts"] * prices.S3_PUT + turn["gets"] * prices.S3_GET
-        of.others += turn["mails"] * prices.SES_MAIL + turn["keys"] * prices.KMS_REQUEST
-    return of
+        price = prices.SQS_FIFO if invocation["function"] in _FIFO_CONSUMERS else prices.SQS_STANDARD
+        cost.queues += (
+            invocation["fifo"] * prices.SQS_FIFO
+            + invocation["standard"] * prices.SQS_STANDARD
+            + 2 * price * has_messages
+        )
+        cost.logs += log_bytes(invocation) / 1e9 * prices.LOGS_GB
+        cost.others += invocation["puts"] * prices.S3_PUT + invocation["gets"] * prices.S3_GET
+        cost.others += invocation["mails"] * prices.SES_MAIL + invocation["keys"] * prices.KMS_REQUEST
+    return cost
 
 
-def turn_ms(turn: Mapping[str, Any]) -> float:
+def invocation_ms(invocation: Mapping[str, Any]) -> float:
     """Return how long an invocation lasts, in milliseconds."""
-    cpu: float = turn["cpu"] * 1000 + CALL_CPU_MS * len(turn["waits"])
-    waited = sum(WAIT_MS.get(wait.partition(":")[2].removesuffix(" beside"), OTHER_WAIT_MS) for wait in turn["waits"])
-    endpoints = int(turn["messages"]) if turn["function"] in _DELIVERING else 0
-    return cpu / PROCESSORS + waited + ENDPOINT_MS * endpoints
+    cpu_ms: float = invocation["cpu"] * 1000 + CALL_CPU_MS * len(invocation["waits"])
+    wait_ms = sum(
+        CALL_LATENCY_MS.get(wait.partition(":")[2].removesuffix(" beside"), OTHER_CALL_LATENCY_MS)
+        for wait in invocation["waits"]
+    )
+    endpoint_calls = int(invocation["messages"]) if invocation["function"] in _DELIVERY_FUNCTIONS else 0
+    return cpu_ms / PROCESSORS + wait_ms + ENDPOINT_LATENCY_MS * endpoint_calls
 
 
-def all_ms(record: Record) -> float:
+def total_ms(record: Record) -> float:
     """Return how long all invocations last together."""
-    return sum(map(turn_ms, record["turns"]))
+    return sum(map(invocation_ms, record["turns"]))
 
 
-def log_bytes(turn: Mapping[str, Any]) -> int:
+def log_bytes(invocation: Mapping[str, Any]) -> int:
     """Return what is logged of an invocation."""
-    lines = ACCESS_LOG_BYTES if turn["function"] == _API else 0
-    return int(turn["logged"]) + PLATFORM_LOG_BYTES + lines
+    access_log_bytes = ACCESS_LOG_BYTES if invocation["function"] == _API_FUNCTION else 0
+    return int(invocation["logged"]) + PLATFORM_LOG_BYTES + access_log_bytes
 
 
-def sums(record: Record, *names: str) -> float:
+def sum_fields(record: Record, *names: str) -> float:
     """Return the sum of what the invocations took."""
     return float(sum(turn[name] for turn in record["turns"] for name in names))
 
 
-def queue_requests(record: Record) -> int:
+def count_queue_requests(record: Record) -> int:
     """Return the billed requests of SQS: to send, to receive, to delete."""
-    return int(sums(record, "fifo", "standard")) + 2 * sum(bool(turn["messages"]) for turn in record["turns"])
+    return int(sum_fields(record, "fifo", "standard")) + 2 * sum(bool(turn["messages"]) for turn in record["turns"])

@@ -9,134 +9,156 @@ from typing import Any, Final
 
 from benchmarks.costs import sizes
 from benchmarks.costs.classes import class_of
-from benchmarks.costs.meter import Spent, metered, watch
+from benchmarks.costs.meter import Usage, meter_usage, watch_all_clients
 from chalicelib.entrypoints.catalogue import operations
 from chalicelib.kernel.operations.operation import Operation
 from tests.catalogue.examples import registry
-from tests.catalogue.standalone_tenant import standalone_tenant
-from tests.catalogue.tenant_fixture import TenantFixture
+from tests.catalogue.solo_operations import standing_alone
+from tests.catalogue.tenant_fixture import World
 from tests.harness import snapshots
-from tests.harness.api import ApiResponse
-from tests.harness.webhooks import create_webhook, rename_organization
+from tests.harness.api import Answer
+from tests.harness.webhooks import hook, rename
 from tests.harness.workers import Workers
 
 Record = dict[str, Any]
-TIMES: Final = 3
-SAMPLE: Final = ("get_organization", "list_pages", "update_organization", "publish_page", "create_public_lead")
+DEFAULT_REPETITIONS: Final = 3
+COMPARED_OPERATIONS: Final = (
+    "get_organization",
+    "list_pages",
+    "update_organization",
+    "publish_page",
+    "create_public_lead",
+)
 """Operations whose units are compared with those of DynamoDB Local."""
 
 LIST_OF_100: Final = "list of 100"
-HEARD: Final = "change, 1 webhook hears of it"
+CHANGE_WITH_WEBHOOK: Final = "change, 1 webhook hears of it"
 SWEEP: Final = "sweep, nothing is due"
 ANCHOR: Final = "anchoring, nothing has grown"
 
 
 @dataclass
-class _Turn:
+class _Invocation:
     """One invocation of a function: which, how many messages it took, what it asked for and how much it logged."""
 
     function: str
     messages: int
-    spent: Spent
-    logged: int
+    usage: Usage
+    logged_bytes: int
 
-    def record(self) -> Record:
-        return {"function": self.function, "messages": self.messages, "logged": self.logged, **asdict(self.spent)}
+    def to_record(self) -> Record:
+        return {"function": self.function, "messages": self.messages, "logged": self.logged_bytes, **asdict(self.usage)}
 
 
-class _Watched:
+class _MeteredApp:
     """The Chalice app and its handlers, each call of which is metered."""
 
     def __init__(self, app: Any, output: io.StringIO) -> None:
-        self.turns: list[_Turn] = []
+        self.invocations: list[_Invocation] = []
         self._app, self._output = app, output
         self.event_sources = app.event_sources
-        self.handler_map = {name: self._handler(name, handler) for name, handler in app.handler_map.items()}
+        self.handler_map = {name: self._wrap_handler(name, handler) for name, handler in app.handler_map.items()}
 
     def __call__(self, event: Any, context: Any) -> Any:
-        return self._metered("api_handler", event, lambda: self._app(event, context))
+        return self._call_metered("api_handler", event, lambda: self._app(event, context))
 
-    def _handler(self, name: str, handler: Any) -> Callable[[Any, Any], Any]:
-        return lambda event, context: self._metered(name, event, lambda: handler(event, context))
+    def _wrap_handler(self, name: str, handler: Any) -> Callable[[Any, Any], Any]:
+        return lambda event, context: self._call_metered(name, event, lambda: handler(event, context))
 
-    def _metered(self, name: str, event: Any, call: Callable[[], Any]) -> Any:
-        before = self._output.tell()
-        with metered() as spent:
-            answer = call()
-        self.turns.append(_Turn(name, len(event.get("Records", [])), spent, self._output.tell() - before))
-        return answer
+    def _call_metered(self, name: str, event: Any, call: Callable[[], Any]) -> Any:
+        output_start = self._output.tell()
+        with meter_usage() as usage:
+            response = call()
+        self.invocations.append(
+            _Invocation(name, len(event.get("Records", [])), usage, self._output.tell() - output_start)
+        )
+        return response
 
 
 class Bench:
     """The world of the catalogue's examples, in which everything is metered."""
 
-    def __init__(self, world: TenantFixture, watched: _Watched) -> None:
-        self._world, self._watched = world, watched
-        world.workers.run_until_idle()
-        self._begin = snapshots.take_snapshot()
+    def __init__(self, world: World, app: _MeteredApp) -> None:
+        self._world, self._app = world, app
+        world.workers.settle()
+        self._initial_state = snapshots.taken()
 
     def operations(self, times: int, names: Container[str] | None = None) -> Iterator[tuple[str, Record]]:
         """Yield what each operation takes, or each of these; of several times the one with the least processor time."""
         for operation in operations():
             if names is not None and operation.id not in names:
                 continue
-            least = self._least(times, partial(self._perform, operation))
-            yield operation.id, {"class": class_of(operation), **least}
+            record = self._measure_repeatedly(times, partial(self._perform, operation))
+            yield operation.id, {"class": class_of(operation), **record}
 
     def others(self, times: int) -> Iterator[tuple[str, Record]]:
         """Yield what else there is to know: a long page, a change that is heard of, the schedules."""
         by_id = {operation.id: operation for operation in operations()}
-        listed, changed = by_id["list_organization_members"], by_id["update_organization"]
-        yield HEARD, self._least(times, lambda: self._perform(changed), self._listens)
-        yield SWEEP, self._least(times, self._world.workers.run_sweep)
-        yield ANCHOR, self._least(times, self._world.workers.run_hourly_anchoring, self._anchored)
-        yield LIST_OF_100, self._least(times, lambda: self._perform(listed, query={"limit": 100}), self._crowded)
+        list_members, update_organization = by_id["list_organization_members"], by_id["update_organization"]
+        yield (
+            CHANGE_WITH_WEBHOOK,
+            self._measure_repeatedly(times, lambda: self._perform(update_organization), self._add_responsive_webhook),
+        )
+        yield SWEEP, self._measure_repeatedly(times, self._world.workers.sweep)
+        yield ANCHOR, self._measure_repeatedly(times, self._world.workers.anchor, self._anchor_logs)
+        yield (
+            LIST_OF_100,
+            self._measure_repeatedly(
+                times, lambda: self._perform(list_members, query={"limit": 100}), self._add_members
+            ),
+        )
 
-    def begin(self) -> None:
+    def reset(self) -> None:
         """Let the world be as it was, and the process know its places."""
-        snapshots.restore_snapshot(self._begin)
-        watch()
-        self._world.warm_caches()
+        snapshots.put_back(self._initial_state)
+        watch_all_clients()
+        self._world.met()
 
-    def perform(self, operation: str) -> None:
+    def perform(self, operation_id: str) -> None:
         """Perform an operation, and the work behind it."""
-        self._perform(next(each for each in operations() if each.id == operation))
+        self._perform(next(each for each in operations() if each.id == operation_id))
         self._world.workers.deliver()
 
-    def _least(self, times: int, act: Callable[[], object], given: Callable[[], object] | None = None) -> Record:
-        return min((self._once(act, given) for _ in range(times)), key=lambda record: record["cpu"])
+    def _measure_repeatedly(
+        self, times: int, action: Callable[[], object], prepare: Callable[[], object] | None = None
+    ) -> Record:
+        return min((self._measure_once(action, prepare) for _ in range(times)), key=lambda record: record["cpu"])
 
-    def _once(self, act: Callable[[], object], given: Callable[[], object] | None) -> Record:
-        self.begin()
-        if given:
-            given()
-            self._world.warm_caches()
-        stored_bytes = _stored_bytes()
-        self._watched.turns.clear()
-        act()
+    def _measure_once(self, action: Callable[[], object], prepare: Callable[[], object] | None) -> Record:
+        self.reset()
+        if prepare:
+            prepare()
+            self._world.met()
+        stored_bytes_before = _total_stored_bytes()
+        self._app.invocations.clear()
+        action()
         self._world.workers.deliver()
-        turns = [turn.record() for turn in self._watched.turns]
-        return {"turns": turns, "cpu": sum(turn["cpu"] for turn in turns), "stored": _stored_bytes() - stored_bytes}
+        invocations = [turn.to_record() for turn in self._app.invocations]
+        return {
+            "turns": invocations,
+            "cpu": sum(turn["cpu"] for turn in invocations),
+            "stored": _total_stored_bytes() - stored_bytes_before,
+        }
 
-    def _perform(self, operation: Operation, **words: Any) -> ApiResponse:
-        answer = registry.call_operation(operation, self._world, **words)
-        if answer.status != operation.success:
-            raise SystemExit(f"{operation.id}: {answer.text}")
-        return answer
+    def _perform(self, operation: Operation, **options: Any) -> Answer:
+        response = registry.perform(operation, self._world, **options)
+        if response.status != operation.success:
+            raise SystemExit(f"{operation.id}: {response.text}")
+        return response
 
-    def _listens(self) -> None:
-        owned = self._world.organization
-        create_webhook(self._world.api, owned, "https://receiver.example/", events=["organization.updated"])
+    def _add_responsive_webhook(self) -> None:
+        organization = self._world.organization
+        hook(self._world.api, organization, "https://receiver.example/", events=["organization.updated"])
         for name in ("Asked for the first time", "Known to answer"):
-            rename_organization(self._world.api, owned, name)
+            rename(self._world.api, organization, name)
             self._world.workers.deliver()
 
-    def _anchored(self) -> None:
-        self._world.workers.run_hourly_anchoring()
-        self._world.workers.deliver(include_delayed=True)
+    def _anchor_logs(self) -> None:
+        self._world.workers.anchor()
+        self._world.workers.deliver(delayed=True)
 
-    def _crowded(self) -> None:
-        registry.add_neighbours(self._world, 100)
+    def _add_members(self) -> None:
+        registry.crowd(self._world, 100)
 
 
 @contextmanager
@@ -145,11 +167,11 @@ def bench() -> Iterator[Bench]:
     from app import app
 
     output = io.StringIO()
-    with redirect_stdout(output), standalone_tenant() as world:
-        watched = _Watched(app, output)
-        world.api._app = watched  # noqa: SLF001 - the one place by which a request reaches the service
-        world.workers = Workers(watched)  # type: ignore[arg-type]
-        yield Bench(world, watched)
+    with redirect_stdout(output), standing_alone() as world:
+        metered_app = _MeteredApp(app, output)
+        world.api._app = metered_app  # noqa: SLF001 - the one place by which a request reaches the service
+        world.workers = Workers(metered_app)  # type: ignore[arg-type]
+        yield Bench(world, metered_app)
 
 
 def calls(record: Record) -> list[list[str]]:
@@ -157,5 +179,5 @@ def calls(record: Record) -> list[list[str]]:
     return [[turn["function"], *turn["waits"]] for turn in record["turns"]]
 
 
-def _stored_bytes() -> int:
-    return sum(sizes.stored_bytes(item) for item in snapshots.items_by_key().values())
+def _total_stored_bytes() -> int:
+    return sum(sizes.stored_bytes(item) for item in snapshots.stored().values())

@@ -15,9 +15,9 @@ from typing import Any, Final
 from benchmarks.costs import sizes
 from chalicelib.kernel.core import aws
 from chalicelib.kernel.storage.table import MAX_PARALLEL_READS
-from tests.harness import memory_aws, snapshots
+from tests.harness import cloud, snapshots
 
-COUNTED: Final = ("read", "written", "indexed", "standard", "fifo", "puts", "gets", "keys", "mails")
+SUMMED_FIELDS: Final = ("read", "written", "indexed", "standard", "fifo", "puts", "gets", "keys", "mails")
 """What of it is a number that adds up, but for time."""
 
 _CHUNK_BYTES: Final = 64 * 1024
@@ -25,7 +25,7 @@ _S3_READS: Final = ("GetObject", "HeadObject", "HeadBucket")
 
 
 @dataclass
-class Spent:
+class Usage:
     """What was asked of AWS.
 
     `waits` says for each time that something was waited for what that was, in order: calls that are made side by side
@@ -44,35 +44,35 @@ class Spent:
     mails: int = 0
     cpu: float = 0
 
-    def add(self, other: "Spent") -> None:
+    def add(self, other: "Usage") -> None:
         """Add what another call asked for."""
-        for name in COUNTED:
+        for name in SUMMED_FIELDS:
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
 
-_meter: list[Spent] = []
-_remembered: list[list["Call"]] = []
-_here = local()
-_one_at_a_time = Lock()
-_apart: list[float] = []
+_active_usages: list[Usage] = []
+_active_recordings: list[list["RecordedCall"]] = []
+_thread_state = local()
+_lock = Lock()
+_excluded_seconds: list[float] = []
 
 
 @contextmanager
-def metered() -> Iterator[Spent]:
+def meter_usage() -> Iterator[Usage]:
     """Meter what is done within the block."""
-    spent = Spent()
-    _meter.append(spent)
-    _apart.clear()
-    began = time.process_time()
+    usage = Usage()
+    _active_usages.append(usage)
+    _excluded_seconds.clear()
+    started_at = time.process_time()
     try:
-        yield spent
+        yield usage
     finally:
-        spent.cpu = max(0.0, time.process_time() - began - sum(_apart))
-        _meter.remove(spent)
+        usage.cpu = max(0.0, time.process_time() - started_at - sum(_excluded_seconds))
+        _active_usages.remove(usage)
 
 
 @dataclass(frozen=True)
-class Call:
+class RecordedCall:
     """A call of DynamoDB, and what it was reckoned to take: units of the table, and of its indexes.
 
     Of a transaction `items` has each item as it was before and as it was after, but those that it only checked; what
@@ -80,136 +80,142 @@ class Call:
     """
 
     name: str
-    asked: Mapping[str, Any]
+    parameters: Mapping[str, Any]
     units: tuple[float, float]
-    items: tuple[tuple[memory_aws.Item | None, memory_aws.Item | None], ...] = ()
+    items: tuple[tuple[cloud.Item | None, cloud.Item | None], ...] = ()
 
 
 @contextmanager
-def remembered() -> Iterator[list[Call]]:
+def record_calls() -> Iterator[list[RecordedCall]]:
     """Remember the calls of DynamoDB within the block."""
-    _remembered.append([])
+    _active_recordings.append([])
     try:
-        yield _remembered[-1]
+        yield _active_recordings[-1]
     finally:
-        _remembered.pop()
+        _active_recordings.pop()
 
 
-def watch() -> None:
+def watch_all_clients() -> None:
     """Watch the clients of this process from now on, and those that it has already no longer."""
     aws.reset_clients()
-    watch_too()
+    watch_new_clients()
 
 
-def watch_too() -> None:
+def watch_new_clients() -> None:
     """Watch the clients that this process makes from now on, beside whoever watches them."""
     session = aws.session()
-    session.events.register("before-call", _before)
-    session.events.register_first("before-send", _sent)
-    session.events.register("before-parse", _answered)
-    session.events.register("after-call", _after)
+    session.events.register("before-call", _before_call)
+    session.events.register_first("before-send", _before_send)
+    session.events.register("before-parse", _before_parse)
+    session.events.register("after-call", _after_call)
 
 
-def _before(model: Any, params: Mapping[str, Any], **_: object) -> None:
-    if not _meter:
+def _before_call(model: Any, params: Mapping[str, Any], **_: object) -> None:
+    if not _active_usages:
         return
-    began = time.thread_time()
+    started_at = time.thread_time()
     service, body = model.service_model.service_name, params["body"]
-    _here.call = f"{service}:{model.name}"
-    _here.asked = json.loads(body) if service in ("dynamodb", "sqs") and body else {}
-    _here.is_parallel = current_thread().name.startswith(MAX_PARALLEL_READS)
-    _here.stored = [_standing(action) for action in _here.asked.get("TransactItems", ())]
-    _here.sent = None
-    _apart.append(time.thread_time() - began)
+    _thread_state.call = f"{service}:{model.name}"
+    _thread_state.parameters = json.loads(body) if service in ("dynamodb", "sqs") and body else {}
+    _thread_state.is_parallel = current_thread().name.startswith(MAX_PARALLEL_READS)
+    _thread_state.items_before = [_current_item(action) for action in _thread_state.parameters.get("TransactItems", ())]
+    _thread_state.sent_at = None
+    _excluded_seconds.append(time.thread_time() - started_at)
 
 
-def _sent(**_: object) -> None:
-    _here.sent = time.thread_time()
+def _before_send(**_: object) -> None:
+    _thread_state.sent_at = time.thread_time()
 
 
-def _answered(**_: object) -> None:
-    if getattr(_here, "sent", None) is not None:
-        _apart.append(time.thread_time() - _here.sent)
-        _here.sent = None
+def _before_parse(**_: object) -> None:
+    if getattr(_thread_state, "sent_at", None) is not None:
+        _excluded_seconds.append(time.thread_time() - _thread_state.sent_at)
+        _thread_state.sent_at = None
 
 
-def _after(parsed: Mapping[str, Any], **_: object) -> None:
-    if not _meter:
+def _after_call(parsed: Mapping[str, Any], **_: object) -> None:
+    if not _active_usages:
         return
-    began = time.thread_time()
-    with _one_at_a_time:
-        spent, call = _meter[-1], _here.call
-        if not (_here.is_parallel and spent.waits and spent.waits[-1] == f"{call} beside"):
-            spent.waits.append(f"{call} beside" if _here.is_parallel else call)
-        one = Spent()
-        _count(one, call, _here.asked, parsed)
-        spent.add(one)
-        if _remembered and call.startswith("dynamodb:"):
-            _remembered[-1].append(_call(call.partition(":")[2], _here.asked, one))
-    _apart.append(time.thread_time() - began)
+    started_at = time.thread_time()
+    with _lock:
+        usage, call = _active_usages[-1], _thread_state.call
+        if not (_thread_state.is_parallel and usage.waits and usage.waits[-1] == f"{call} beside"):
+            usage.waits.append(f"{call} beside" if _thread_state.is_parallel else call)
+        call_usage = Usage()
+        _add_call(call_usage, call, _thread_state.parameters, parsed)
+        usage.add(call_usage)
+        if _active_recordings and call.startswith("dynamodb:"):
+            _active_recordings[-1].append(
+                _create_recorded_call(call.partition(":")[2], _thread_state.parameters, call_usage)
+            )
+    _excluded_seconds.append(time.thread_time() - started_at)
 
 
-def _call(name: str, asked: Mapping[str, Any], spent: Spent) -> Call:
-    written = [(a, before) for a, before in zip(asked.get("TransactItems", ()), _here.stored, strict=True)]
-    items = tuple((before, _standing(action)) for action, before in written if "ConditionCheck" not in action)
-    plain = sum(sizes.write_units(max(map(sizes.size, item))) for item in items)
-    of_index = spent.read if "IndexName" in asked else 0
-    return Call(name, asked, (spent.read - of_index + plain, of_index + spent.indexed), items)
+def _create_recorded_call(name: str, parameters: Mapping[str, Any], usage: Usage) -> RecordedCall:
+    actions = [
+        (a, before) for a, before in zip(parameters.get("TransactItems", ()), _thread_state.items_before, strict=True)
+    ]
+    items = tuple((before, _current_item(action)) for action, before in actions if "ConditionCheck" not in action)
+    write_units = sum(sizes.write_units(max(map(sizes.size, item))) for item in items)
+    index_read_units = usage.read if "IndexName" in parameters else 0
+    return RecordedCall(
+        name, parameters, (usage.read - index_read_units + write_units, index_read_units + usage.indexed), items
+    )
 
 
-def _count(spent: Spent, call: str, asked: Mapping[str, Any], answer: Mapping[str, Any]) -> None:
+def _add_call(usage: Usage, call: str, parameters: Mapping[str, Any], response: Mapping[str, Any]) -> None:
     service, _, name = call.partition(":")
     match service, name:
         case "dynamodb", "TransactWriteItems":
-            _count_writes(spent, asked["TransactItems"])
+            _add_transaction(usage, parameters["TransactItems"])
         case "dynamodb", _:
-            spent.read += _read(name, asked, answer)
+            usage.read += _read_units(name, parameters, response)
         case "sqs", _:
-            chunks = max(1, ceil(len(json.dumps(asked)) / _CHUNK_BYTES))
-            if asked.get("QueueUrl", "").endswith(".fifo"):
-                spent.fifo += chunks
+            chunks = max(1, ceil(len(json.dumps(parameters)) / _CHUNK_BYTES))
+            if parameters.get("QueueUrl", "").endswith(".fifo"):
+                usage.fifo += chunks
             else:
-                spent.standard += chunks
+                usage.standard += chunks
         case "s3", _:
-            spent.gets += name in _S3_READS
-            spent.puts += name not in _S3_READS
+            usage.gets += name in _S3_READS
+            usage.puts += name not in _S3_READS
         case "kms", _:
-            spent.keys += 1
+            usage.keys += 1
         case "sesv2", _:
-            spent.mails += 1
+            usage.mails += 1
 
 
-def _read(name: str, asked: Mapping[str, Any], answer: Mapping[str, Any]) -> float:
+def _read_units(name: str, parameters: Mapping[str, Any], response: Mapping[str, Any]) -> float:
     if name == "GetItem":
-        return sizes.read_units(sizes.wire_size(answer.get("Item", {})))
+        return sizes.read_units(sizes.wire_size(response.get("Item", {})))
     if name == "BatchGetItem":
-        ((of_table, found),) = answer["Responses"].items() or (("", []),)
-        keys = asked["RequestItems"][of_table]["Keys"]
-        return sum(sizes.read_units(sizes.wire_size(item)) for item in found) + len(keys) - len(found)
+        ((table_name, items),) = response["Responses"].items() or (("", []),)
+        keys = parameters["RequestItems"][table_name]["Keys"]
+        return sum(sizes.read_units(sizes.wire_size(item)) for item in items) + len(keys) - len(items)
     if name != "Query":
         return 0  # Reads no item: the table's description.
-    size = sum(map(sizes.wire_size, answer["Items"])) if "Items" in answer else _counted_bytes(asked)
-    return sizes.read_units(size) * (1 if asked.get("ConsistentRead") else 0.5)
+    size = sum(map(sizes.wire_size, response["Items"])) if "Items" in response else _count_query_bytes(parameters)
+    return sizes.read_units(size) * (1 if parameters.get("ConsistentRead") else 0.5)
 
 
-def _counted_bytes(asked: Mapping[str, Any]) -> int:
+def _count_query_bytes(parameters: Mapping[str, Any]) -> int:
     """Return how much a Query reads that only counts."""
-    names, values = asked["ExpressionAttributeNames"], asked["ExpressionAttributeValues"]
-    partition = [i for i in snapshots.items_by_key().values() if i.get(names["#pk"]) == values[":pk"]["S"]]
+    names, values = parameters["ExpressionAttributeNames"], parameters["ExpressionAttributeValues"]
+    partition = [i for i in snapshots.stored().values() if i.get(names["#pk"]) == values[":pk"]["S"]]
     since, until = (values.get(f":{end}", {"S": default})["S"] for end, default in (("since", ""), ("until", "~")))
     return sum(sizes.size(i) for i in partition if "#sk" not in names or since <= i[names["#sk"]] <= until)
 
 
-def _count_writes(spent: Spent, actions: list[Mapping[str, Any]]) -> None:
-    for action, before in zip(actions, _here.stored, strict=True):
-        after = _standing(action)
-        spent.written += 2 * sizes.write_units(max(sizes.size(before), sizes.size(after)))
+def _add_transaction(usage: Usage, actions: list[Mapping[str, Any]]) -> None:
+    for action, before in zip(actions, _thread_state.items_before, strict=True):
+        after = _current_item(action)
+        usage.written += 2 * sizes.write_units(max(sizes.size(before), sizes.size(after)))
         if "ConditionCheck" not in action:
-            spent.indexed += sizes.index_units(before, after)
+            usage.indexed += sizes.index_units(before, after)
 
 
-def _standing(action: Mapping[str, Any]) -> memory_aws.Item | None:
+def _current_item(action: Mapping[str, Any]) -> cloud.Item | None:
     """Return the item that an action of a transaction is about, as it stands in the table now."""
     (details,) = action.values()
     key = details.get("Key") or details["Item"]
-    return memory_aws.get_item(key["pk"]["S"], key["sk"]["S"])
+    return cloud.stored_at(key["pk"]["S"], key["sk"]["S"])

@@ -31,7 +31,7 @@ METRIC_MONTH: Final = 0.30
 ALARM_METRIC_MONTH: Final = 0.10
 DASHBOARD_MONTH: Final = 3.0
 
-LISTED: Final = (
+PRICE_ROWS: Final = (
     (
         "DynamoDB, on demand (since November 2024)",
         "aws.amazon.com/dynamodb/pricing/on-demand",

@@ -14,22 +14,22 @@ from infrastructure.resources import INDEX_KEYS
 
 Item = Mapping[str, Any]
 
-COPY_BYTES: Final = 100
+ITEM_OVERHEAD_BYTES: Final = 100
 """What storing an item takes beside its size, in the table and in each index."""
 
-_READ_BYTES: Final = 4096
-_WRITE_BYTES: Final = 1024
-_CONTAINER_BYTES: Final = 3
+_READ_UNIT_BYTES: Final = 4096
+_WRITE_UNIT_BYTES: Final = 1024
+_CONTAINER_OVERHEAD_BYTES: Final = 3
 
 
 def read_units(size: int) -> float:
     """Return the units of a consistent read of so many bytes."""
-    return max(1, ceil(size / _READ_BYTES))
+    return max(1, ceil(size / _READ_UNIT_BYTES))
 
 
 def write_units(size: int) -> int:
     """Return the units of a plain write of an item of so many bytes."""
-    return max(1, ceil(size / _WRITE_BYTES))
+    return max(1, ceil(size / _WRITE_UNIT_BYTES))
 
 
 def size(item: Item | None) -> int:
@@ -46,21 +46,21 @@ def index_units(before: Item | None, after: Item | None) -> int:
     """Return the units that the indexes take when an item becomes another, is put or is removed."""
     units = 0
     for names in INDEX_KEYS.values():
-        was, now = _key(before, names), _key(after, names)
-        if was and now and was != now:
+        key_before, key_after = _index_key(before, names), _index_key(after, names)
+        if key_before and key_after and key_before != key_after:
             units += write_units(size(before)) + write_units(size(after))
-        elif (was or now) and before != after:
-            units += write_units(max(size(before) if was else 0, size(after) if now else 0))
+        elif (key_before or key_after) and before != after:
+            units += write_units(max(size(before) if key_before else 0, size(after) if key_after else 0))
     return units
 
 
 def stored_bytes(item: Item) -> int:
     """Return what storing an item takes, in the table and in all indexes that it is in."""
-    copies = 1 + sum(_key(item, names) is not None for names in INDEX_KEYS.values())
-    return copies * (size(item) + COPY_BYTES)
+    copies = 1 + sum(_index_key(item, names) is not None for names in INDEX_KEYS.values())
+    return copies * (size(item) + ITEM_OVERHEAD_BYTES)
 
 
-def _key(item: Item | None, names: tuple[str, str]) -> tuple[str, str] | None:
+def _index_key(item: Item | None, names: tuple[str, str]) -> tuple[str, str] | None:
     pk, sk = names
     return (item[pk], item[sk]) if item and pk in item and sk in item else None
 
@@ -78,7 +78,9 @@ def _value_size(value: Mapping[str, Any]) -> int:  # noqa: PLR0911 - one line a 
         case "SS":
             return sum(len(text.encode()) for text in content)
         case "M":
-            return _CONTAINER_BYTES + sum(len(n.encode()) + _value_size(each) + 1 for n, each in content.items())
+            return _CONTAINER_OVERHEAD_BYTES + sum(
+                len(n.encode()) + _value_size(each) + 1 for n, each in content.items()
+            )
         case "L":
-            return _CONTAINER_BYTES + sum(_value_size(each) + 1 for each in content)
+            return _CONTAINER_OVERHEAD_BYTES + sum(_value_size(each) + 1 for each in content)
     return 1

@@ -10,7 +10,7 @@ from local.paths import ROOT
 FILE: Final = ROOT / "docs" / "reference" / "deliveries.md"
 _RESULTS: Final = ROOT / "benchmarks" / "results"
 
-Figures = Mapping[str, Any]
+Results = Mapping[str, Any]
 
 _HEAD: Final = """\
 # How soon events arrive
@@ -34,7 +34,7 @@ worst is when all that hang have answered until a moment ago: each has to be wai
 ones, from the event to their answer, in seconds, by when the event happened:
 """
 
-_READ: Final = """\
+_HANGING_CONCLUSION: Final = """\
 Once those that hang are parked, they cost the others nothing. How long that takes depends on how many workers there
 are and how fast events come: {hanging:,} endpoints, each waited for once, are {work:,.0f} seconds, of which a worker
 waits for ten at once if they are of ten webhooks. A webhook that is new waits once among all that hang; after its first
@@ -51,56 +51,67 @@ another nobody listens. Each of the other {living} got every event, in the order
 from the commit of an event until it has arrived, in seconds:
 """
 
-_LAG_READ: Final = """\
+_LAG_CONDITIONS: Final = """\
 Emulator, service, workers and receivers shared a machine, {machine}, that had other work to do; the
 local stage has four workers for a queue. In the first minute every webhook is asked for the first time, those that are
 dead among them. Measured on {day}.
 """
 
 
-def keep(name: str, figures: Figures) -> None:
+def save_results(name: str, results: Results) -> None:
     """Keep figures in place of former ones, and write the page anew."""
     _RESULTS.mkdir(exist_ok=True)
-    (_RESULTS / f"{name}.json").write_text(json.dumps(figures, indent=2) + "\n")
+    (_RESULTS / f"{name}.json").write_text(json.dumps(results, indent=2) + "\n")
     FILE.write_text(document())
 
 
 def document() -> str:
     """Return the page."""
-    return "\n".join((_HEAD, delivery_lag(_read("delivery_lag")), hanging_endpoints(_read("hanging_endpoints"))))
+    return "\n".join(
+        (
+            _HEAD,
+            render_delivery_lag(_load_results("delivery_lag")),
+            render_hanging_endpoints(_load_results("hanging_endpoints")),
+        )
+    )
 
 
-def delivery_lag(figures: Figures) -> str:
+def render_delivery_lag(results: Results) -> str:
     """Return the section about many events."""
-    repeated = f"{figures['repeated']} of them twice" if figures["repeated"] else "none twice"
-    known = {**figures, **figures["of"], "living": figures["webhooks"] - figures["dead"], "repeated": repeated}
-    rows = [[part, *(f"{spread[name]:g}" for name in ("p50", "p99", "max"))] for part, spread in figures["lag"].items()]
-    shown = table(("events of", "p50", "p99", "most"), rows)
-    return "\n".join((_LAG.format_map(known), f"{shown}\n", _LAG_READ.format_map(known)))
+    repeated_text = f"{results['repeated']} of them twice" if results["repeated"] else "none twice"
+    values = {**results, **results["of"], "living": results["webhooks"] - results["dead"], "repeated": repeated_text}
+    rows = [[part, *(f"{spread[name]:g}" for name in ("p50", "p99", "max"))] for part, spread in results["lag"].items()]
+    lag_table = table(("events of", "p50", "p99", "most"), rows)
+    return "\n".join((_LAG.format_map(values), f"{lag_table}\n", _LAG_CONDITIONS.format_map(values)))
 
 
-def hanging_endpoints(figures: Figures) -> str:
+def render_hanging_endpoints(results: Results) -> str:
     """Return the section about endpoints that never answer."""
-    load, designs = figures["load"], figures["designs"]
-    known = {
+    load, designs = results["load"], results["designs"]
+    values = {
         "all": load["hanging"] + load["healthy"],
-        "pause": 60 / figures["eventsAMinute"],
-        "patience": figures["patience"],
-        "work": load["hanging"] * figures["patience"],
+        "pause": 60 / results["eventsAMinute"],
+        "patience": results["patience"],
+        "work": load["hanging"] * results["patience"],
     }
     periods = list(designs[0]["lag"])
-    heads = ["design", "workers", *(f"minutes {period}" for period in periods), "time-outs"]
+    headings = ["design", "workers", *(f"minutes {period}" for period in periods), "time-outs"]
     rows = [
-        [d["name"], " + ".join(map(str, d["workers"])), *(_lag(d["lag"][p]) for p in periods), f"{d['timeouts']:,}"]
+        [
+            d["name"],
+            " + ".join(map(str, d["workers"])),
+            *(_percentiles_text(d["lag"][p]) for p in periods),
+            f"{d['timeouts']:,}",
+        ]
         for d in designs
     ]
-    shown = _HANGING.format_map(load | known), table(heads, rows), _READ.format_map(load | known)
+    shown = _HANGING.format_map(load | values), table(headings, rows), _HANGING_CONCLUSION.format_map(load | values)
     return "\n".join((shown[0], f"{shown[1]}\n", shown[2]))
 
 
-def _lag(spread: Mapping[str, float]) -> str:
-    return f"p50 {spread['p50']:,.1f}, p99 {spread['p99']:,.1f}, most {spread['max']:,.1f}"
+def _percentiles_text(percentiles: Mapping[str, float]) -> str:
+    return f"p50 {percentiles['p50']:,.1f}, p99 {percentiles['p99']:,.1f}, most {percentiles['max']:,.1f}"
 
 
-def _read(name: str) -> Any:
+def _load_results(name: str) -> Any:
     return json.loads((_RESULTS / f"{name}.json").read_text())

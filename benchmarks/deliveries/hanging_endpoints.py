@@ -24,20 +24,20 @@ from chalice.app import SQSEventConfig
 
 from app import app
 from benchmarks.deliveries import document
-from benchmarks.deliveries.lag import spread
+from benchmarks.deliveries.lag import percentiles
 from chalicelib.features.notifications.logic.retry_schedule import next_attempt_at
 from chalicelib.features.notifications.webhooks.logic.circuit_breaker import next_probe_at
 from chalicelib.features.notifications.webhooks.tasks import _PROBE_TIMEOUT_SECONDS
 from chalicelib.kernel.core.clock import after, timestamp, timestamp_ms
 from chalicelib.kernel.outbound.webhook_client import TOTAL_SECONDS
 
-FAST: Final = "atrium-deliveries.fifo"
-SLOW: Final = "atrium-deliveries-slow"
+DELIVERIES_QUEUE: Final = "atrium-deliveries.fifo"
+SLOW_DELIVERIES_QUEUE: Final = "atrium-deliveries-slow"
 
-_BEGIN: Final = timestamp(1_795_262_400_000)
-_OWN_SECONDS: Final = 0.03
-_ANSWER_SECONDS: Final = (0.05, 0.2)
-_EVENTS_A_SECOND: Final = 1 / 60
+_START_TIME: Final = timestamp(1_795_262_400_000)
+_PROCESSING_SECONDS: Final = 0.03
+_RESPONSE_SECONDS_RANGE: Final = (0.05, 0.2)
+_EVENTS_PER_SECOND: Final = 1 / 60
 _PERIOD_MINUTES: Final = 5
 
 
@@ -79,10 +79,10 @@ class Webhook:
 
     number: int
     hangs: bool
-    answers: bool
+    is_responsive: bool
     silences: int = 0
-    until: float | None = None
-    waiting: list[tuple[float, int, "Delivery"]] = field(default_factory=list)
+    probe_at: float | None = None
+    backlog: list[tuple[float, int, "Delivery"]] = field(default_factory=list)
 
 
 @dataclass(eq=False)
@@ -90,11 +90,11 @@ class Delivery:
     """An event on its way. `at`: when it happened."""
 
     webhook: Webhook
-    at: float
-    tries: int = 0
+    occurred_at: float
+    attempts: int = 0
 
 
-class Messages(Protocol):
+class MessageQueue(Protocol):
     """A queue of messages, as SQS has them."""
 
     def put(self, delivery: Delivery) -> None:
@@ -107,7 +107,7 @@ class Messages(Protocol):
         """Forget what a worker had, by the webhooks."""
 
 
-class Standard:
+class StandardQueue:
     """A standard queue: whatever waits for longest is next."""
 
     def __init__(self) -> None:
@@ -125,59 +125,61 @@ class Standard:
         """Nothing waited for them."""
 
 
-class Fifo:
+class FifoQueue:
     """A FIFO queue with a group for each webhook: nobody gets messages of one that another worker has messages of."""
 
     def __init__(self) -> None:
         self._groups: dict[int, deque[tuple[int, Delivery]]] = {}
-        self._free: list[tuple[int, int]] = []
-        self._taken: set[int] = set()
-        self._number = 0
+        self._available_groups: list[tuple[int, int]] = []
+        self._locked_groups: set[int] = set()
+        self._last_number = 0
 
     def put(self, delivery: Delivery) -> None:
         """Add a message to the group of its webhook."""
-        self._number += 1
+        self._last_number += 1
         group = self._groups.setdefault(delivery.webhook.number, deque())
-        group.append((self._number, delivery))
-        if len(group) == 1 and delivery.webhook.number not in self._taken:
-            heappush(self._free, (self._number, delivery.webhook.number))
+        group.append((self._last_number, delivery))
+        if len(group) == 1 and delivery.webhook.number not in self._locked_groups:
+            heappush(self._available_groups, (self._last_number, delivery.webhook.number))
 
     def take(self, most: int) -> list[deque[Delivery]]:
         """Return as many messages of the group that waits for longest as there are, then of the next."""
-        lots = []
-        while most and self._free:
-            _, name = heappop(self._free)
+        groups = []
+        while most and self._available_groups:
+            _, name = heappop(self._available_groups)
             group = self._groups[name]
-            lots.append(deque(group.popleft()[1] for _ in range(min(most, len(group)))))
-            self._taken.add(name)
-            most -= len(lots[-1])
-        return lots
+            groups.append(deque(group.popleft()[1] for _ in range(min(most, len(group)))))
+            self._locked_groups.add(name)
+            most -= len(groups[-1])
+        return groups
 
     def done(self, lots: Sequence[int]) -> None:
         """Let the next messages of these groups be taken."""
         for name in lots:
-            self._taken.discard(name)
+            self._locked_groups.discard(name)
             if group := self._groups[name]:
-                heappush(self._free, (group[0][0], name))
+                heappush(self._available_groups, (group[0][0], name))
             else:
                 del self._groups[name]
 
 
 @dataclass
-class Pool:
+class WorkerPool:
     """The workers of one queue; so many are `free`."""
 
-    messages: Messages
+    messages: MessageQueue
     workers: int
-    batch: int
-    probes: bool = False
-    free: int = 0
+    batch_size: int
+    sends_probes: bool = False
+    idle_workers: int = 0
 
     def __post_init__(self) -> None:
-        self.free = self.workers
+        self.idle_workers = self.workers
 
     @classmethod
-    def of(cls, queue: str, messages: Messages, *, workers: int | None = None, probes: bool = False) -> "Pool":
+    def for_queue(
+        cls, queue: str, messages: MessageQueue, *, workers: int | None = None, probes: bool = False
+    ) -> "WorkerPool":
         """Return the workers that the app declares for a queue, or so many."""
         (source,) = (s for s in app.event_sources if isinstance(s, SQSEventConfig) and s.queue == queue)
         return cls(messages, workers or source.maximum_concurrency or 0, source.batch_size, probes)
@@ -188,155 +190,157 @@ class Simulation:
 
     def __init__(self, design: Design, load: Load) -> None:
         self.design, self.load = design, load
-        self._events, self._chance = random.Random(load.seed), random.Random(load.seed)  # noqa: S311 - made up
+        self._event_random, self._delivery_random = random.Random(load.seed), random.Random(load.seed)  # noqa: S311 - made up
         self.webhooks = [
             Webhook(number, number < load.hanging, design.answered) for number in range(load.hanging + load.healthy)
         ]
-        self.now, self.ends = 0.0, load.minutes * 60.0
+        self.now, self.ends_at = 0.0, load.minutes * 60.0
         self.lags: list[tuple[float, float]] = []
-        self.timeouts, self._owed = 0, 0
-        self._order, self._coming = 0, list[tuple[float, int, Callable[[], object]]]()
-        self.fast = Pool.of(FAST, Fifo() if design.groups else Standard(), workers=design.workers)
-        self.slow = Pool.of(SLOW, Standard(), probes=True)
+        self.timeouts, self._undelivered_count = 0, 0
+        self._last_number, self._scheduled = 0, list[tuple[float, int, Callable[[], object]]]()
+        self.delivery_pool = WorkerPool.for_queue(
+            DELIVERIES_QUEUE, FifoQueue() if design.groups else StandardQueue(), workers=design.workers
+        )
+        self.probe_pool = WorkerPool.for_queue(SLOW_DELIVERIES_QUEUE, StandardQueue(), probes=True)
 
     def run(self) -> None:
         """Let everything happen that happens before the end; then every good endpoint gets what waits for it."""
-        self._at(0, self._happen)
-        while self._coming:
-            self.now, _, what = heappop(self._coming)
-            if self.now > self.ends and not self._owed:
+        self._schedule(0, self._create_event)
+        while self._scheduled:
+            self.now, _, action = heappop(self._scheduled)
+            if self.now > self.ends_at and not self._undelivered_count:
                 return
-            what()
+            action()
 
-    def _at(self, time: float, what: Callable[[], object]) -> None:
-        self._order += 1
-        heappush(self._coming, (time, self._order, what))
+    def _schedule(self, time: float, action: Callable[[], object]) -> None:
+        self._last_number += 1
+        heappush(self._scheduled, (time, self._last_number, action))
 
-    def _happen(self) -> None:
-        webhook = self._events.choice(self.webhooks)
-        self._owed += not webhook.hangs
-        self._queue(self.fast, Delivery(webhook, self.now))
-        pause = self._events.expovariate(len(self.webhooks) * _EVENTS_A_SECOND)
-        if self.now + pause < self.ends:
-            self._at(self.now + pause, self._happen)
+    def _create_event(self) -> None:
+        webhook = self._event_random.choice(self.webhooks)
+        self._undelivered_count += not webhook.hangs
+        self._enqueue(self.delivery_pool, Delivery(webhook, self.now))
+        pause = self._event_random.expovariate(len(self.webhooks) * _EVENTS_PER_SECOND)
+        if self.now + pause < self.ends_at:
+            self._schedule(self.now + pause, self._create_event)
 
-    def _queue(self, pool: Pool, delivery: Delivery) -> None:
+    def _enqueue(self, pool: WorkerPool, delivery: Delivery) -> None:
         pool.messages.put(delivery)
-        self._serve(pool)
+        self._start_batches(pool)
 
-    def _serve(self, pool: Pool) -> None:
-        while pool.free and (lots := pool.messages.take(pool.batch)):
-            pool.free -= 1
-            batch = Batch(pool, [lot[0].webhook.number for lot in lots], len(lots))
-            for lot in lots:
-                self._go_on(batch, lot)
+    def _start_batches(self, pool: WorkerPool) -> None:
+        while pool.idle_workers and (groups := pool.messages.take(pool.batch_size)):
+            pool.idle_workers -= 1
+            batch = Batch(pool, [group[0].webhook.number for group in groups], len(groups))
+            for lot in groups:
+                self._handle_next_message(batch, lot)
 
-    def _go_on(self, batch: "Batch", lot: deque[Delivery]) -> None:
+    def _handle_next_message(self, batch: "Batch", group: deque[Delivery]) -> None:
         """Handle the next message of a lot; when all lots of a batch are done, its worker is free."""
-        if lot:
-            delivery = lot.popleft()
-            tried = self._is_tried(delivery.webhook, batch.pool)
-            self._at(
-                self.now + _OWN_SECONDS + (self._answer_seconds(delivery) if tried else 0),
-                partial(self._handled, batch, lot, delivery, tried),
+        if group:
+            delivery = group.popleft()
+            is_attempted = self._is_attempted(delivery.webhook, batch.pool)
+            self._schedule(
+                self.now + _PROCESSING_SECONDS + (self._response_seconds(delivery) if is_attempted else 0),
+                partial(self._finish_message, batch, group, delivery, is_attempted),
             )
             return
-        batch.open -= 1
-        if not batch.open:
-            batch.pool.messages.done(batch.webhooks)
-            batch.pool.free += 1
-            self._serve(batch.pool)
+        batch.unfinished_groups -= 1
+        if not batch.unfinished_groups:
+            batch.pool.messages.done(batch.webhook_numbers)
+            batch.pool.idle_workers += 1
+            self._start_batches(batch.pool)
 
-    def _is_tried(self, webhook: Webhook, pool: Pool) -> bool:
-        return webhook.answers or pool.probes or not self.design.parking
+    def _is_attempted(self, webhook: Webhook, pool: WorkerPool) -> bool:
+        return webhook.is_responsive or pool.sends_probes or not self.design.parking
 
-    def _answer_seconds(self, delivery: Delivery) -> float:
-        return TOTAL_SECONDS if delivery.webhook.hangs else self._chance.uniform(*_ANSWER_SECONDS)
+    def _response_seconds(self, delivery: Delivery) -> float:
+        return TOTAL_SECONDS if delivery.webhook.hangs else self._delivery_random.uniform(*_RESPONSE_SECONDS_RANGE)
 
-    def _handled(self, batch: "Batch", lot: deque[Delivery], delivery: Delivery, tried: bool) -> None:  # noqa: FBT001
-        if not tried:
-            self._put_off(delivery)
+    def _finish_message(self, batch: "Batch", group: deque[Delivery], delivery: Delivery, is_attempted: bool) -> None:  # noqa: FBT001
+        if not is_attempted:
+            self._defer(delivery)
         elif delivery.webhook.hangs:
-            self._timed_out(delivery)
+            self._record_timeout(delivery)
         else:
-            self._answered(delivery)
-        self._go_on(batch, lot)
+            self._record_success(delivery)
+        self._handle_next_message(batch, group)
 
-    def _put_off(self, delivery: Delivery) -> None:
+    def _defer(self, delivery: Delivery) -> None:
         webhook = delivery.webhook
-        if webhook.until is None:
-            webhook.waiting = [entry for entry in webhook.waiting if entry[2] is not delivery]
-            self._park(webhook, self.now + _PROBE_TIMEOUT_SECONDS)
-            self._queue(self.slow, delivery)
-        elif not delivery.tries:  # One that was tried is waiting already.
-            webhook.waiting.append((delivery.at, self._order, delivery))
+        if webhook.probe_at is None:
+            webhook.backlog = [entry for entry in webhook.backlog if entry[2] is not delivery]
+            self._schedule_probe(webhook, self.now + _PROBE_TIMEOUT_SECONDS)
+            self._enqueue(self.probe_pool, delivery)
+        elif not delivery.attempts:  # One that was tried is waiting already.
+            webhook.backlog.append((delivery.occurred_at, self._last_number, delivery))
 
-    def _answered(self, delivery: Delivery) -> None:
+    def _record_success(self, delivery: Delivery) -> None:
         webhook = delivery.webhook
-        self.lags.append((delivery.at, self.now - delivery.at))
-        self._owed -= 1
-        if not webhook.answers:
-            webhook.answers, webhook.silences, webhook.until, waiting = True, 0, None, sorted(webhook.waiting)
-            webhook.waiting.clear()
-            for _, _, late in waiting:
-                self._queue(self.fast, late)
+        self.lags.append((delivery.occurred_at, self.now - delivery.occurred_at))
+        self._undelivered_count -= 1
+        if not webhook.is_responsive:
+            webhook.is_responsive, webhook.silences, webhook.probe_at, backlog = True, 0, None, sorted(webhook.backlog)
+            webhook.backlog.clear()
+            for _, _, deferred in backlog:
+                self._enqueue(self.delivery_pool, deferred)
 
-    def _timed_out(self, delivery: Delivery) -> None:
+    def _record_timeout(self, delivery: Delivery) -> None:
         self.timeouts += 1
-        delivery.tries += 1
-        time, webhook = after(_BEGIN, seconds=self.now), delivery.webhook
+        delivery.attempts += 1
+        time, webhook = after(_START_TIME, seconds=self.now), delivery.webhook
         webhook.silences += 1
-        next_at = next_attempt_at(delivery.tries, time, self._chance.uniform(-1, 1))
+        next_at = next_attempt_at(delivery.attempts, time, self._delivery_random.uniform(-1, 1))
         if next_at:
-            self._at(_seconds(next_at), partial(self._queue, self.fast, delivery))
+            self._schedule(_seconds_since_start(next_at), partial(self._enqueue, self.delivery_pool, delivery))
         if self.design.parking:
-            webhook.answers = False
-            self._park(webhook, _seconds(next_probe_at(next_at, webhook.silences, time)))
+            webhook.is_responsive = False
+            self._schedule_probe(webhook, _seconds_since_start(next_probe_at(next_at, webhook.silences, time)))
             if next_at:
-                webhook.waiting.append((_seconds(next_at), self._order, delivery))
+                webhook.backlog.append((_seconds_since_start(next_at), self._last_number, delivery))
 
-    def _park(self, webhook: Webhook, until: float) -> None:
-        webhook.until = until
-        self._at(until, partial(self._probe, webhook))
+    def _schedule_probe(self, webhook: Webhook, probe_at: float) -> None:
+        webhook.probe_at = probe_at
+        self._schedule(probe_at, partial(self._probe, webhook))
 
     def _probe(self, webhook: Webhook) -> None:
         """Try a parked webhook with the oldest event that is due."""
-        if webhook.until is None or webhook.until > self.now:
+        if webhook.probe_at is None or webhook.probe_at > self.now:
             return  # of a former time
-        due = [entry for entry in webhook.waiting if entry[0] <= self.now]
+        due = [entry for entry in webhook.backlog if entry[0] <= self.now]
         if due:
-            first = min(due, key=lambda entry: entry[2].at)
-            webhook.waiting.remove(first)
-            self._park(webhook, self.now + _PROBE_TIMEOUT_SECONDS)
-            self._queue(self.slow, first[2])
+            first = min(due, key=lambda entry: entry[2].occurred_at)
+            webhook.backlog.remove(first)
+            self._schedule_probe(webhook, self.now + _PROBE_TIMEOUT_SECONDS)
+            self._enqueue(self.probe_pool, first[2])
         else:
-            webhook.until = None
+            webhook.probe_at = None
 
 
 @dataclass
 class Batch:
     """What one worker has in hand; `open` of its lots are not done."""
 
-    pool: Pool
-    webhooks: Sequence[int]
-    open: int
+    pool: WorkerPool
+    webhook_numbers: Sequence[int]
+    unfinished_groups: int
 
 
-def _seconds(time: str) -> float:
-    return (timestamp_ms(time) - timestamp_ms(_BEGIN)) / 1000
+def _seconds_since_start(time: str) -> float:
+    return (timestamp_ms(time) - timestamp_ms(_START_TIME)) / 1000
 
 
-def figures(load: Load) -> dict[str, Any]:
+def measure(load: Load) -> dict[str, Any]:
     """Return what the good endpoints' lag was in each design, and how often the others were tried."""
     return {
         "load": vars(load),
-        "eventsAMinute": _EVENTS_A_SECOND * 60,
+        "eventsAMinute": _EVENTS_PER_SECOND * 60,
         "patience": TOTAL_SECONDS,
-        "designs": [_run(design, load) for design in DESIGNS],
+        "designs": [_measure_design(design, load) for design in DESIGNS],
     }
 
 
-def _run(design: Design, load: Load) -> dict[str, Any]:
+def _measure_design(design: Design, load: Load) -> dict[str, Any]:
     simulation = Simulation(design, load)
     simulation.run()
     periods = {
@@ -347,17 +351,17 @@ def _run(design: Design, load: Load) -> dict[str, Any]:
     }
     return {
         "name": design.name,
-        "workers": [pool.workers for pool in (simulation.fast, simulation.slow)[: 1 + design.parking]],
-        "lag": {minutes: spread(lags) for minutes, lags in periods.items()},
+        "workers": [pool.workers for pool in (simulation.delivery_pool, simulation.probe_pool)[: 1 + design.parking]],
+        "lag": {minutes: percentiles(lags) for minutes, lags in periods.items()},
         "timeouts": simulation.timeouts,
     }
 
 
 def main() -> None:
     """Run each design, keep the figures and print them."""
-    found = figures(Load())
-    document.keep("hanging_endpoints", found)
-    print(document.hanging_endpoints(found))
+    results = measure(Load())
+    document.save_results("hanging_endpoints", results)
+    print(document.render_hanging_endpoints(results))
 
 
 if __name__ == "__main__":

@@ -21,17 +21,17 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from benchmarks.deliveries import document
-from benchmarks.log_scale.results import circumstances
+from benchmarks.log_scale.results import describe_environment
 from chalicelib.kernel.core.clock import timestamp_ms
 from local.server.run import free_port
-from tests.emulator.api_clients import ApiClient
-from tests.emulator.local_stage import LocalStage
-from tests.harness.receiver import NO_REPLY, Receiver, Reply, ReceivedRequest
+from tests.emulator.people import Caller
+from tests.emulator.stage import Stage
+from tests.harness.receiver import HANG, Receiver, Reply, Request
 
-_DEAD_ONE_IN: Final = 10
-_FIRST_SECONDS: Final = 60
-_STUCK_SECONDS: Final = 120
-_LOOK_SECONDS: Final = 0.5
+_WEBHOOKS_PER_DEAD_ENDPOINT: Final = 10
+_FIRST_PERIOD_SECONDS: Final = 60
+_STALL_TIMEOUT_SECONDS: Final = 120
+_POLL_INTERVAL_SECONDS: Final = 0.5
 _EVENTS_PER_REPORT: Final = 50
 
 
@@ -41,16 +41,16 @@ class Arrival:
 
     path: str
     sequence: int
-    event: str
-    at: float
-    lag: float
+    event_id: str
+    occurred_at: float
+    lag_seconds: float
 
     @classmethod
-    def of(cls, request: ReceivedRequest) -> "Arrival":
+    def from_request(cls, request: Request) -> "Arrival":
         """Read a request."""
         body = json.loads(request.body)
-        at = timestamp_ms(body["timestamp"]) / 1000
-        return cls(request.path, body["sequence"], request.headers["webhook-id"], at, request.received_at - at)
+        occurred_at = timestamp_ms(body["timestamp"]) / 1000
+        return cls(request.path, body["sequence"], request.headers["webhook-id"], occurred_at, request.at - occurred_at)
 
 
 def main() -> None:
@@ -59,88 +59,96 @@ def main() -> None:
     parser.add_argument("--events", type=int, default=1_000)
     parser.add_argument("--webhooks", type=int, default=20, help="of which a tenth is dead")
     parser.add_argument("--pause", type=float, default=1.0, help="seconds from one event to the next")
-    wanted = parser.parse_args()
+    options = parser.parse_args()
     with TemporaryDirectory() as folder, Receiver() as receiver:
-        stage = LocalStage(Path(folder)).start()
+        stage = Stage(Path(folder)).start()
         try:
-            with ApiClient(stage, "ada") as ada:
-                found = _measure(ada, receiver, wanted.events, wanted.webhooks, wanted.pause)
+            with Caller(stage, "ada") as ada:
+                results = _measure(ada, receiver, options.events, options.webhooks, options.pause)
         finally:
             stage.terminate()
-    document.keep("delivery_lag", found)
-    print(document.delivery_lag(found))
+    document.save_results("delivery_lag", results)
+    print(document.render_delivery_lag(results))
 
 
-def _measure(ada: ApiClient, receiver: Receiver, events: int, webhooks: int, pause: float) -> dict[str, Any]:
-    organization = f"/organizations/{ada.create_organization()}"
-    dead = max(webhooks // _DEAD_ONE_IN, 1)
-    living = _make_webhooks(ada, organization, receiver, webhooks, dead)
-    began = time.monotonic()
+def _measure(ada: Caller, receiver: Receiver, events: int, webhooks: int, pause_seconds: float) -> dict[str, Any]:
+    organization = f"/organizations/{ada.makes_organization()}"
+    dead_count = max(webhooks // _WEBHOOKS_PER_DEAD_ENDPOINT, 1)
+    healthy_paths = _create_webhooks(ada, organization, receiver, webhooks, dead_count)
+    started_at = time.monotonic()
     for number in range(events):
-        time.sleep(max(0, began + number * pause - time.monotonic()))
+        time.sleep(max(0, started_at + number * pause_seconds - time.monotonic()))
         ada.patch(organization, json={"name": f"Engine {number}"}).raise_for_status()
         if not (number + 1) % _EVENTS_PER_REPORT:
             print(f"{number + 1} of {events} events, {len(receiver.requests)} requests arrived", flush=True)
-    happened = time.monotonic() - began
-    arrivals = _arrivals(receiver, living, events)
-    _check(arrivals, living, events)
-    first = min(arrival.at for arrival in arrivals) + _FIRST_SECONDS
+    elapsed_seconds = time.monotonic() - started_at
+    arrivals = _wait_for_arrivals(receiver, healthy_paths, events)
+    _check_order(arrivals, healthy_paths, events)
+    first_period_end = min(arrival.occurred_at for arrival in arrivals) + _FIRST_PERIOD_SECONDS
     return {
-        "of": circumstances(),
+        "of": describe_environment(),
         "events": events,
         "webhooks": webhooks,
-        "dead": dead,
+        "dead": dead_count,
         "deliveries": len(arrivals),
-        "pause": round(happened / events, 2),
-        "repeated": len(arrivals) - len({(a.path, a.event) for a in arrivals}),
+        "pause": round(elapsed_seconds / events, 2),
+        "repeated": len(arrivals) - len({(a.path, a.event_id) for a in arrivals}),
         "lag": {
-            "the first minute": spread([arrival.lag for arrival in arrivals if arrival.at < first]),
-            "afterwards": spread([arrival.lag for arrival in arrivals if arrival.at >= first]),
-            "all": spread([arrival.lag for arrival in arrivals]),
+            "the first minute": percentiles(
+                [arrival.lag_seconds for arrival in arrivals if arrival.occurred_at < first_period_end]
+            ),
+            "afterwards": percentiles(
+                [arrival.lag_seconds for arrival in arrivals if arrival.occurred_at >= first_period_end]
+            ),
+            "all": percentiles([arrival.lag_seconds for arrival in arrivals]),
         },
     }
 
 
-def _make_webhooks(ada: ApiClient, organization: str, receiver: Receiver, webhooks: int, dead: int) -> Sequence[str]:
+def _create_webhooks(ada: Caller, organization: str, receiver: Receiver, count: int, dead_count: int) -> Sequence[str]:
     """Make them, and return the paths of those whose endpoints live."""
-    receiver.default_reply = Reply(status=204)
-    urls = [receiver.url_at("127.0.0.1", f"/{number}") for number in range(webhooks)]
-    for number in range(dead):
+    receiver.answer = Reply(status=204)
+    urls = [receiver.at("127.0.0.1", f"/{number}") for number in range(count)]
+    for number in range(dead_count):
         if number % 2:
             urls[number] = f"http://127.0.0.1:{free_port()}/{number}"
         else:
-            receiver.replies_by_path[f"/{number}"] = NO_REPLY
+            receiver.answers[f"/{number}"] = HANG
     for url in urls:
-        asked = {"url": url, "events": ["organization.updated"]}
-        ada.post(f"{organization}/webhooks", json=asked).raise_for_status()
-    return [f"/{number}" for number in range(dead, webhooks)]
+        body = {"url": url, "events": ["organization.updated"]}
+        ada.post(f"{organization}/webhooks", json=body).raise_for_status()
+    return [f"/{number}" for number in range(dead_count, count)]
 
 
-def _arrivals(receiver: Receiver, living: Sequence[str], events: int) -> list[Arrival]:
+def _wait_for_arrivals(receiver: Receiver, healthy_paths: Sequence[str], events: int) -> list[Arrival]:
     """Return all that reached the living endpoints, once each has as many events as there are or no more come."""
-    seen, last = 0, time.monotonic()
-    while time.monotonic() - last < _STUCK_SECONDS:
-        arrivals = [Arrival.of(request) for request in list(receiver.requests) if request.path in living]
-        if len({(arrival.path, arrival.event) for arrival in arrivals}) == len(living) * events:
+    arrival_count, last_arrival_at = 0, time.monotonic()
+    while time.monotonic() - last_arrival_at < _STALL_TIMEOUT_SECONDS:
+        arrivals = [
+            Arrival.from_request(request) for request in list(receiver.requests) if request.path in healthy_paths
+        ]
+        if len({(arrival.path, arrival.event_id) for arrival in arrivals}) == len(healthy_paths) * events:
             return arrivals
-        if len(arrivals) > seen:
-            seen, last = len(arrivals), time.monotonic()
-        time.sleep(_LOOK_SECONDS)
-    raise SystemExit(f"Of {len(living) * events} deliveries {seen} arrived, and for {_STUCK_SECONDS} s no more.")
+        if len(arrivals) > arrival_count:
+            arrival_count, last_arrival_at = len(arrivals), time.monotonic()
+        time.sleep(_POLL_INTERVAL_SECONDS)
+    raise SystemExit(
+        f"Of {len(healthy_paths) * events} deliveries {arrival_count} arrived, and for {_STALL_TIMEOUT_SECONDS} s no more."
+    )
 
 
-def _check(arrivals: Sequence[Arrival], living: Sequence[str], events: int) -> None:
-    for path in living:
+def _check_order(arrivals: Sequence[Arrival], healthy_paths: Sequence[str], events: int) -> None:
+    for path in healthy_paths:
         sequences = list(dict.fromkeys(arrival.sequence for arrival in arrivals if arrival.path == path))
         if sequences != sorted(sequences) or len(sequences) != events:
             raise SystemExit(f"{path} did not get every event in order: {sequences}")
 
 
-def spread(lags: Sequence[float]) -> dict[str, float]:
+def percentiles(lags: Sequence[float]) -> dict[str, float]:
     """Return the lag in the middle, the one that a hundredth exceeds, and the longest, in seconds."""
     ordered = sorted(lags) or [0.0]
-    at = {"p50": 0.5, "p99": 0.99, "max": 1.0}
-    return {name: round(ordered[ceil(share * len(ordered)) - 1], 2) for name, share in at.items()}
+    shares = {"p50": 0.5, "p99": 0.99, "max": 1.0}
+    return {name: round(ordered[ceil(share * len(ordered)) - 1], 2) for name, share in shares.items()}
 
 
 if __name__ == "__main__":

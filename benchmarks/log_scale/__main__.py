@@ -21,15 +21,15 @@ from typing import Any, Final
 
 from benchmarks.log_scale import document, exporting, listing, results, verifying
 from benchmarks.log_scale.logs import Log
-from benchmarks.log_scale.stage import stage
+from benchmarks.log_scale.stage import run_stage
 from tests.harness.callers import Person
 
-_SMALLEST: Final = 1_000
+_MIN_ENTRIES: Final = 1_000
 _REPORT_INTERVAL_SECONDS: Final = 30
 
-MEASURES: Final[Mapping[str, Callable[[Log, Person], Any]]] = {
-    "pages": listing.pages,
-    "walk": listing.walk,
+MEASUREMENTS: Final[Mapping[str, Callable[[Log, Person], Any]]] = {
+    "pages": listing.measure_pages,
+    "walk": listing.measure_all_pages,
     "verify": verifying.verify,
     "export": exporting.export,
 }
@@ -38,36 +38,36 @@ MEASURES: Final[Mapping[str, Callable[[Log, Person], Any]]] = {
 def main() -> None:
     """Fill and measure as the command line says."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.log_scale", description="What a log costs as it grows.")
-    parser.add_argument("--entries", type=int, default=_SMALLEST, help="how many the longest log holds")
+    parser.add_argument("--entries", type=int, default=_MIN_ENTRIES, help="how many the longest log holds")
     parser.add_argument("--dynamodb", metavar="URL", help="where DynamoDB Local answers")
-    parser.add_argument("--only", choices=MEASURES, action="append", help="measure this only; may be repeated")
-    wanted = parser.parse_args()
-    table = results.DYNAMODB_LOCAL if wanted.dynamodb else results.STAND_IN
-    with stage(wanted.dynamodb) as owner:
-        for entries in _sizes(wanted.entries):
+    parser.add_argument("--only", choices=MEASUREMENTS, action="append", help="measure this only; may be repeated")
+    options = parser.parse_args()
+    table_name = results.DYNAMODB_LOCAL if options.dynamodb else results.SQLITE
+    with run_stage(options.dynamodb) as owner:
+        for entries in _sizes(options.entries):
             log = Log(entries)
             _fill(log, owner)
-            for measure in wanted.only or MEASURES:
-                figures = MEASURES[measure](log, owner)
-                results.keep(table, entries, measure, figures)
-                print(f"{entries:,} entries, {measure}: {figures}", flush=True)
+            for measure in options.only or MEASUREMENTS:
+                measured = MEASUREMENTS[measure](log, owner)
+                results.save_measurement(table_name, entries, measure, measured)
+                print(f"{entries:,} entries, {measure}: {measured}", flush=True)
     document.FILE.write_text(document.document(results.read()))
 
 
-def _sizes(most: int) -> list[int]:
-    sizes = [_SMALLEST]
-    while sizes[-1] < most:
-        sizes.append(min(sizes[-1] * 10, most))
+def _sizes(max_entries: int) -> list[int]:
+    sizes = [_MIN_ENTRIES]
+    while sizes[-1] < max_entries:
+        sizes.append(min(sizes[-1] * 10, max_entries))
     return sizes
 
 
 def _fill(log: Log, owner: Person) -> None:
-    log.found(owner)
-    began = reported_at = time.monotonic()
+    log.create_organization(owner)
+    started_at = reported_at = time.monotonic()
     for size in log.fill():
         if time.monotonic() - reported_at > _REPORT_INTERVAL_SECONDS:
             reported_at = time.monotonic()
-            print(f"{size:,} of {log.entries:,} entries after {reported_at - began:.0f} s", flush=True)
+            print(f"{size:,} of {log.entries:,} entries after {reported_at - started_at:.0f} s", flush=True)
 
 
 if __name__ == "__main__":

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from benchmarks.log_scale.logs import KINDS, ONE_LONG_IN, PEOPLE, TARGETS
-from benchmarks.log_scale.results import DYNAMODB_LOCAL, STAND_IN, Results
+from benchmarks.log_scale.logs import ACTOR_COUNT, ENTRIES_PER_LONG_ENTRY, EVENT_TYPE_WEIGHTS, TARGET_COUNT
+from benchmarks.log_scale.results import DYNAMODB_LOCAL, SQLITE, Results
 from local.generators.markdown import table
 from local.paths import ROOT
 
@@ -17,8 +17,8 @@ _HEAD: Final = f"""\
 # What a log costs as it grows
 
 Measured by `python -m benchmarks.log_scale`, which writes this page. Each log is an organization's, filled with made-up
-entries by the ledger's own code: {len(KINDS)} types, {PEOPLE} actors, {TARGETS:,} targets, 1.6 KB each on average; one
-in {ONE_LONG_IN} has 12 KB, and stands in an item of its own. All logs are in one table.
+entries by the ledger's own code: {len(EVENT_TYPE_WEIGHTS)} types, {ACTOR_COUNT} actors, {TARGET_COUNT:,} targets, 1.6 KB each on average; one
+in {ENTRIES_PER_LONG_ENTRY} has 12 KB, and stands in an item of its own. All logs are in one table.
 
 **What stood in for DynamoDB.** The table is a client of our own on SQLite, `benchmarks/log_scale/disk_table.py`. The
 emulator of `make run` sorts a whole log to answer a page of it, and Amazon's DynamoDB Local appended 100 to 400
@@ -58,38 +58,38 @@ _COMPARED: Final = """\
 The same logs in Amazon's DynamoDB Local, but for the longest: it reckons units by Amazon's own code.
 """
 
-_VERIFIER: Final = """\
+_VERIFY_OFFLINE: Final = """\
 Each file, fetched by its URL, was then verified by `python -m chalicelib.features.audit.exports.logic.verify`.
 """
 
 
 def document(results: Results) -> str:
     """Return the page; a measure that was not taken of a log is not on it."""
-    logs = results.get(STAND_IN, {})
+    logs = results.get(SQLITE, {})
     sections = [
-        ("Listing a page", _PAGES, _pages(logs)),
-        ("Listing all", _WALK, _rows(logs, "walk", _WALK_COLUMNS)),
-        ("Verifying", _VERIFY, _rows(logs, "verify", _VERIFY_COLUMNS)),
-        ("Exporting", _EXPORT, _rows(logs, "export", _EXPORT_COLUMNS)),
-        ("Verifying offline", _VERIFIER, _rows(logs, "export", _VERIFIER_COLUMNS)),
-        ("Compared with DynamoDB Local", _COMPARED, _compared(logs, results.get(DYNAMODB_LOCAL, {}))),
+        ("Listing a page", _PAGES, _page_table(logs)),
+        ("Listing all", _WALK, _measurement_table(logs, "walk", _WALK_COLUMNS)),
+        ("Verifying", _VERIFY, _measurement_table(logs, "verify", _VERIFY_COLUMNS)),
+        ("Exporting", _EXPORT, _measurement_table(logs, "export", _EXPORT_COLUMNS)),
+        ("Verifying offline", _VERIFY_OFFLINE, _measurement_table(logs, "export", _VERIFY_OFFLINE_COLUMNS)),
+        ("Compared with DynamoDB Local", _COMPARED, _comparison_table(logs, results.get(DYNAMODB_LOCAL, {}))),
     ]
-    shown = [f"\n## {title}\n\n{text}\n{rows}\n" for title, text, rows in sections if rows]
-    return _HEAD + "".join(shown) + f"\n## Where and when\n\n{_circumstances(results)}\n"
+    rendered = [f"\n## {title}\n\n{text}\n{rows}\n" for title, text, rows in sections if rows]
+    return _HEAD + "".join(rendered) + f"\n## Where and when\n\n{_conditions_table(results)}\n"
 
 
-def _pages(logs: Logs) -> str:
-    measured = _of(logs, "pages")
+def _page_table(logs: Logs) -> str:
+    measured = _measured_logs(logs, "pages")
     by_page: dict[tuple[str, str], dict[str, Mapping[str, Any]]] = {}
     for entries, figures in measured.items():
         for page in figures:
             by_page.setdefault((page["filter"], page["page"]), {})[entries] = page
-    heads = ["filter", "page", *(f"of {int(entries):,}" for entries in measured)]
-    rows = [[*named, *(_page(pages.get(entries)) for entries in measured)] for named, pages in by_page.items()]
-    return table(heads, rows) if measured else ""
+    headings = ["filter", "page", *(f"of {int(entries):,}" for entries in measured)]
+    rows = [[*named, *(_page_text(pages.get(entries)) for entries in measured)] for named, pages in by_page.items()]
+    return table(headings, rows) if measured else ""
 
 
-def _page(page: Mapping[str, Any] | None) -> str:
+def _page_text(page: Mapping[str, Any] | None) -> str:
     if page is None:
         return ""
     calls = sum(int(call.split()[0]) for call in page["calls"].split(", "))
@@ -124,7 +124,7 @@ _EXPORT_COLUMNS: Final = {
     "calls": "{calls}",
 }
 
-_VERIFIER_COLUMNS: Final = {
+_VERIFY_OFFLINE_COLUMNS: Final = {
     "entries": "{entries:,}",
     "seconds": "{verifier[seconds]:g}",
     "MiB at most": "{verifier[mostMiB]}",
@@ -132,25 +132,30 @@ _VERIFIER_COLUMNS: Final = {
 }
 
 
-def _rows(logs: Logs, measure: str, columns: Mapping[str, str]) -> str:
-    rows = [[shape.format_map(figures) for shape in columns.values()] for figures in _of(logs, measure).values()]
+def _measurement_table(logs: Logs, measurement: str, columns: Mapping[str, str]) -> str:
+    rows = [
+        [template.format_map(figures) for template in columns.values()]
+        for figures in _measured_logs(logs, measurement).values()
+    ]
     return table(list(columns), rows) if rows else ""
 
 
-def _of(logs: Logs, measure: str) -> dict[str, Any]:
-    return {entries: log[measure]["figures"] for entries, log in logs.items() if measure in log}
+def _measured_logs(logs: Logs, measurement: str) -> dict[str, Any]:
+    return {entries: log[measurement]["figures"] for entries, log in logs.items() if measurement in log}
 
 
-def _compared(logs: Logs, others: Logs) -> str:
+def _comparison_table(logs: Logs, dynamodb_logs: Logs) -> str:
     rows = [
-        [f"{int(entries):,}", what, f"{ours:g}", f"{theirs:g}"]
-        for entries in others
-        for (what, ours), (_, theirs) in zip(_spent(logs, entries), _spent(others, entries), strict=True)
+        [f"{int(entries):,}", description, f"{sqlite_units:g}", f"{dynamodb_units:g}"]
+        for entries in dynamodb_logs
+        for (description, sqlite_units), (_, dynamodb_units) in zip(
+            _max_read_units(logs, entries), _max_read_units(dynamodb_logs, entries), strict=True
+        )
     ]
-    return table(("entries", "most read units", STAND_IN, DYNAMODB_LOCAL), rows) if rows else ""
+    return table(("entries", "most read units", SQLITE, DYNAMODB_LOCAL), rows) if rows else ""
 
 
-def _spent(logs: Logs, entries: str) -> list[tuple[str, float]]:
+def _max_read_units(logs: Logs, entries: str) -> list[tuple[str, float]]:
     log = logs[entries]
     return [
         ("a page by any filter", max(page["units"] for page in log["pages"]["figures"])),
@@ -159,13 +164,13 @@ def _spent(logs: Logs, entries: str) -> list[tuple[str, float]]:
     ]
 
 
-def _circumstances(results: Results) -> str:
+def _conditions_table(results: Results) -> str:
     measured: dict[tuple[str, ...], list[str]] = {}
     for name, logs in results.items():
         for entries, log in logs.items():
-            for taken in log.values():
-                where = (taken["of"]["day"], taken["of"]["machine"], taken["of"]["python"], name)
-                logs_there = measured.setdefault(where, [])
+            for measurement in log.values():
+                conditions = (measurement["of"]["day"], measurement["of"]["machine"], measurement["of"]["python"], name)
+                logs_there = measured.setdefault(conditions, [])
                 logs_there += [] if f"{int(entries):,}" in logs_there else [f"{int(entries):,}"]
     rows = [[*where, "; ".join(what)] for where, what in measured.items()]
     return table(("on", "machine", "Python", "table", "logs of"), rows)

@@ -12,7 +12,7 @@ from typing import Any, Final
 import httpx
 
 from benchmarks.log_scale.logs import Log
-from benchmarks.log_scale.meter import Taken, apart, ask, taking
+from benchmarks.log_scale.meter import Usage, measure_usage, perform_operation, run_in_new_process
 from chalicelib.entrypoints.catalogue import load_tasks
 from chalicelib.features.audit.exports.entities import AuditExport
 from chalicelib.kernel.audit_log import entry_macs
@@ -20,8 +20,8 @@ from chalicelib.kernel.work import tasks
 from local.paths import ROOT
 from tests.harness.callers import Person
 
-_OVER: Final = ("completed", "failed")
-_VERIFIER: Final = """
+_FINAL_STATUSES: Final = ("completed", "failed")
+_VERIFIER_PROGRAM: Final = """
 import re, sys
 from pathlib import Path
 from chalicelib.features.audit.exports.logic.verify import main
@@ -33,9 +33,9 @@ sys.exit(code)
 
 def export(log: Log, owner: Person) -> dict[str, Any]:
     """Export a whole log, fetch the file and verify it; return what that took, and what memory each took."""
-    asked, _ = ask("start_audit_export", log.id, owner)
-    taken, memory = apart(_run, log, owner, asked["id"])
-    record, _ = ask("get_audit_export", log.id, owner, export_id=asked["id"])
+    started, _ = perform_operation("start_audit_export", log.id, owner)
+    usage, memory = run_in_new_process(_run_export, log, owner, started["id"])
+    record, _ = perform_operation("get_audit_export", log.id, owner, export_id=started["id"])
     if record["status"] != "completed":
         raise SystemExit(f"The export of {log.entries} entries {record['status']}: {record['error']}")
     with TemporaryDirectory() as folder:
@@ -43,37 +43,40 @@ def export(log: Log, owner: Person) -> dict[str, Any]:
     return {
         "entries": record["entryCount"],
         "bytes": record["sizeBytes"],
-        "parts": taken.calls["UploadPart"],
-        "calls": taken.called,
-        "seconds": round(taken.seconds, 1),
+        "parts": usage.calls["UploadPart"],
+        "calls": usage.calls_text,
+        "seconds": round(usage.seconds, 1),
         "memory": asdict(memory),
         "verifier": verified,
     }
 
 
-def _run(log: Log, owner: Person, export_id: str) -> Taken:
+def _run_export(log: Log, owner: Person, export_id: str) -> Usage:
     load_tasks()
     pk, sk = AuditExport.make_item_key(organization_id=log.id, id=export_id)
-    with taking() as taken:
-        while ask("get_audit_export", log.id, owner, export_id=export_id)[0]["status"] not in _OVER:
+    with measure_usage() as usage:
+        while (
+            perform_operation("get_audit_export", log.id, owner, export_id=export_id)[0]["status"]
+            not in _FINAL_STATUSES
+        ):
             tasks.run_task({"task": AuditExport.task, "pk": pk, "sk": sk})
-    return taken
+    return usage
 
 
 def _verify(folder: Path, record: dict[str, Any]) -> dict[str, Any]:
     file, checkpoint = folder / "export.ndjson.gz", folder / "checkpoint"
     checkpoint.write_text(record["checkpoint"])
-    with httpx.stream("GET", record["downloadUrl"]) as answer, file.open("wb") as stored:
-        answer.raise_for_status()
-        for piece in answer.iter_bytes():
+    with httpx.stream("GET", record["downloadUrl"]) as response, file.open("wb") as stored:
+        response.raise_for_status()
+        for piece in response.iter_bytes():
             stored.write(piece)
     public_key = base64.b64encode(entry_macs.public_keys()[0]).decode()
     arguments = [str(file), "--checkpoint", str(checkpoint), "--public-key", public_key]
-    began = time.monotonic()
-    ended = subprocess.run(  # noqa: S603 - a program of ours, by arguments of ours
-        [sys.executable, "-c", _VERIFIER, *arguments], cwd=ROOT, capture_output=True, text=True, check=False
+    started_at = time.monotonic()
+    process = subprocess.run(  # noqa: S603 - a program of ours, by arguments of ours
+        [sys.executable, "-c", _VERIFIER_PROGRAM, *arguments], cwd=ROOT, capture_output=True, text=True, check=False
     )
-    if ended.returncode:
-        raise SystemExit(f"The verifier found: {ended.stdout}{ended.stderr}")
-    *details, most = ended.stdout.splitlines()
-    return {"seconds": round(time.monotonic() - began, 1), "mostMiB": int(most), "said": " ".join(details)}
+    if process.returncode:
+        raise SystemExit(f"The verifier found: {process.stdout}{process.stderr}")
+    *lines, max_mib = process.stdout.splitlines()
+    return {"seconds": round(time.monotonic() - started_at, 1), "mostMiB": int(max_mib), "said": " ".join(lines)}

@@ -4,75 +4,75 @@ from collections.abc import Mapping
 from statistics import median
 from typing import Any, Final
 
-from benchmarks.log_scale.logs import Log, actor_id, at, event
-from benchmarks.log_scale.meter import Taken, ask
+from benchmarks.log_scale.logs import Log, actor_id, build_event, occurred_at
+from benchmarks.log_scale.meter import Usage, perform_operation
 from tests.harness.callers import Person
 
-_TIMES: Final = 15
-_MOST: Final = "100"
+_REPETITIONS: Final = 15
+_MAX_LIMIT: Final = "100"
 
 
 def filters(log: Log) -> Mapping[str, dict[str, str]]:
     """Return the filters that are tried, by what the document calls them; each lets something of the log through."""
     middle = log.entries // 2
-    about = str(event(log.id, middle).target["id"])
+    target = str(build_event(log.id, middle).target["id"])
     return {
         "none": {},
         "`type`": {"type": "page.published"},
         "`type`, a prefix": {"type": "organization.*"},
         "`actorId`": {"actorId": actor_id(0)},
-        "`targetId`": {"targetId": about},
-        "`from`, `to`": {"from": at(middle - 100), "to": at(middle + 100)},
+        "`targetId`": {"targetId": target},
+        "`from`, `to`": {"from": occurred_at(middle - 100), "to": occurred_at(middle + 100)},
         "`type`, `actorId`": {"type": "page.published", "actorId": actor_id(0)},
     }
 
 
-def pages(log: Log, owner: Person) -> list[dict[str, Any]]:
+def measure_pages(log: Log, owner: Person) -> list[dict[str, Any]]:
     """Ask for the first page by each filter, and for the second; return what each took."""
     measured = []
-    for name, wanted in filters(log).items():
-        first, _ = ask("list_audit_log", log.id, owner, wanted)
-        measured.append({"filter": name, "page": "first", **_asked(log, owner, wanted)})
+    for name, query in filters(log).items():
+        first, _ = perform_operation("list_audit_log", log.id, owner, query)
+        measured.append({"filter": name, "page": "first", **_measure_page(log, owner, query)})
         if first["nextCursor"]:
-            following = {**wanted, "cursor": first["nextCursor"]}
-            measured.append({"filter": name, "page": "second", **_asked(log, owner, following)})
+            next_query = {**query, "cursor": first["nextCursor"]}
+            measured.append({"filter": name, "page": "second", **_measure_page(log, owner, next_query)})
     return measured
 
 
-def _asked(log: Log, owner: Person, query: Mapping[str, str]) -> dict[str, Any]:
-    answers = [ask("list_audit_log", log.id, owner, query) for _ in range(_TIMES)]
-    (answer, taken), seconds = answers[-1], [taken.seconds for _, taken in answers]
-    return {"items": len(answer["items"]), **_figures(taken), "ms": round(1000 * median(seconds), 1)}
+def _measure_page(log: Log, owner: Person, query: Mapping[str, str]) -> dict[str, Any]:
+    results = [perform_operation("list_audit_log", log.id, owner, query) for _ in range(_REPETITIONS)]
+    (page, taken), seconds = results[-1], [taken.seconds for _, taken in results]
+    return {"items": len(page["items"]), **_usage_fields(taken), "ms": round(1000 * median(seconds), 1)}
 
 
-def _figures(taken: Taken) -> dict[str, Any]:
-    return {"calls": taken.called, "units": taken.units, "received": taken.received, "sent": taken.sent}
+def _usage_fields(usage: Usage) -> dict[str, Any]:
+    return {"calls": usage.calls_text, "units": usage.units, "received": usage.received, "sent": usage.sent}
 
 
-def walk(log: Log, owner: Person) -> dict[str, Any]:
+def measure_all_pages(log: Log, owner: Person) -> dict[str, Any]:
     """Follow the list from the newest entry to the oldest, in pages of a hundred; return what that took."""
     cursor: dict[str, str] = {}
-    listed, all_taken = 0, list[Taken]()
+    entry_count, usages = 0, list[Usage]()
     while True:
-        answer, taken = ask("list_audit_log", log.id, owner, {"limit": _MOST, **cursor})
-        listed, cursor = listed + len(answer["items"]), {"cursor": answer["nextCursor"]}
-        all_taken.append(taken)
-        if not answer["nextCursor"]:
+        page, taken = perform_operation("list_audit_log", log.id, owner, {"limit": _MAX_LIMIT, **cursor})
+        entry_count, cursor = entry_count + len(page["items"]), {"cursor": page["nextCursor"]}
+        usages.append(taken)
+        if not page["nextCursor"]:
             break
-    if listed < log.entries:
-        raise SystemExit(f"The list of {log.entries} entries held {listed}.")
-    full = all_taken[:-1] or all_taken
-    tenth = len(full) // 10 or 1
+    if entry_count < log.entries:
+        raise SystemExit(f"The list of {log.entries} entries held {entry_count}.")
+    full_pages = usages[:-1] or usages
+    tenth = len(full_pages) // 10 or 1
     return {
-        "entries": listed,
-        "requests": len(all_taken),
-        "calls": sorted({taken.called for taken in full}),
-        "mostUnits": max(taken.units for taken in full),
-        "msFirst": _milliseconds(full[:tenth]),
-        "msLast": _milliseconds(full[-tenth:]),
-        "seconds": round(sum(taken.seconds for taken in all_taken), 1),
+        "entries": entry_count,
+        "requests": len(usages),
+        "calls": sorted({taken.calls_text for taken in full_pages}),
+        "mostUnits": max(taken.units for taken in full_pages),
+        "msFirst": _median_milliseconds(full_pages[:tenth]),
+        "msLast": _median_milliseconds(full_pages[-tenth:]),
+        "seconds": round(sum(taken.seconds for taken in usages), 1),
     }
 
 
-def _milliseconds(taken: list[Taken]) -> float:
-    return round(1000 * median(each.seconds for each in taken), 1)
+def _median_milliseconds(usages: list[Usage]) -> float:
+    return round(1000 * median(each.seconds for each in usages), 1)

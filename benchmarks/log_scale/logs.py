@@ -12,7 +12,7 @@ from random import Random
 from typing import Any, Final
 from uuid import NAMESPACE_DNS, uuid5
 
-from benchmarks.log_scale.stage import prepare
+from benchmarks.log_scale.stage import prepare_process
 from chalicelib.features.tenancy.entities.memberships import Member
 from chalicelib.features.tenancy.entities.organizations import Organization
 from chalicelib.kernel.audit_log import ledger
@@ -22,21 +22,21 @@ from chalicelib.kernel.core.clock import now_ms, timestamp, timestamp_ms
 from chalicelib.kernel.core.ids import new_id
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage import table
-from tests.catalogue.tenant_fixture import put_records, put_items
+from tests.catalogue.tenant_fixture import put, put_items
 from tests.harness.callers import Person
-from tests.harness.pending_entries import build_pending_items
-from tests.harness.stored_records import new_record_fields
+from tests.harness.entries import items_of
+from tests.harness.stored_records import beginning
 
-_BEGAN_MS: Final = timestamp_ms("2024-11-01T00:00:00Z")
-_APART_MS: Final = 60_000
+_FIRST_ENTRY_MS: Final = timestamp_ms("2024-11-01T00:00:00Z")
+_ENTRY_INTERVAL_MS: Final = 60_000
 _CHUNK: Final = 1_000
-_APPENDED_MS: Final = 5_000
+_APPEND_TIMEOUT_MS: Final = 5_000
 _PAUSE_SECONDS: Final = 0.05
 
-PEOPLE: Final = 200
-TARGETS: Final = 2_000
-ONE_LONG_IN: Final = 40
-KINDS: Final = {
+ACTOR_COUNT: Final = 200
+TARGET_COUNT: Final = 2_000
+ENTRIES_PER_LONG_ENTRY: Final = 40
+EVENT_TYPE_WEIGHTS: Final = {
     "page.updated": 40,
     "page.published": 12,
     "page.created": 8,
@@ -86,57 +86,57 @@ class Log:
     @property
     def id(self) -> str:
         """The organization's id."""
-        return _id(f"log of {self.entries}")
+        return _deterministic_id(f"log of {self.entries}")
 
     @property
     def size(self) -> int:
         """How many entries have their place."""
         return Head.from_item(table.get(head_key(self.id))).tree.size
 
-    def found(self, owner: Person) -> None:
+    def create_organization(self, owner: Person) -> None:
         """Put the organization and its owner into the table."""
-        name, timestamp = f"log-of-{self.entries}", at(0)
+        name, timestamp = f"log-of-{self.entries}", occurred_at(0)
         organization = Organization(
             id=self.id, created_at=timestamp, updated_at=timestamp, name=name, slug=name, owner_id=owner.id
         )
-        put_records([organization, Member.create_for_organization(new_record_fields(timestamp), self.id, owner.to_user(), Role.OWNER)])
+        put([organization, Member.create_for_organization(beginning(timestamp), self.id, owner.user(), Role.OWNER)])
 
     def fill(self) -> Iterator[int]:
         """Commit the entries that lack, in a process beside this, and let the ledger append them; yield the sizes."""
         ledger.append_pending(self.id)  # What an earlier run committed and didn't append comes first.
         size = self.size
-        with ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=prepare) as extra:
-            committed = extra.submit(_commit, self.id, size, self.entries)
-            while size < self.entries and not (committed.done() and committed.exception()):
-                ledger.append_pending(self.id, now_ms() + _APPENDED_MS)
+        with ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=prepare_process) as process:
+            commit = process.submit(_commit_entries, self.id, size, self.entries)
+            while size < self.entries and not (commit.done() and commit.exception()):
+                ledger.append_pending(self.id, now_ms() + _APPEND_TIMEOUT_MS)
                 time.sleep(_PAUSE_SECONDS)
                 size = self.size
                 yield size
-            committed.result()
+            commit.result()
 
 
-def _commit(log: str, first: int, end: int) -> None:
+def _commit_entries(organization_id: str, first: int, end: int) -> None:
     for start in range(first, end, _CHUNK):
-        put_items(build_pending_items(event(log, number) for number in range(start, min(start + _CHUNK, end))))
+        put_items(items_of(build_event(organization_id, number) for number in range(start, min(start + _CHUNK, end))))
 
 
-def event(log: str, number: int) -> Event:
+def build_event(organization_id: str, number: int) -> Event:
     """Return what happened as the log's entry of this number, from 0 on."""
-    chance, time = Random(number), at(number)  # noqa: S311 - made up, not secret
-    (kind,) = chance.choices(list(KINDS), list(KINDS.values()))
-    actor, target = actor_id(int(PEOPLE * chance.random() ** 2)), target_id(chance.randrange(TARGETS))
-    data, changes = _record(chance, number, target, time)
+    random, time = Random(number), occurred_at(number)  # noqa: S311 - made up, not secret
+    (event_type,) = random.choices(list(EVENT_TYPE_WEIGHTS), list(EVENT_TYPE_WEIGHTS.values()))
+    actor, target = actor_id(int(ACTOR_COUNT * random.random() ** 2)), target_id(random.randrange(TARGET_COUNT))
+    data, changes = _build_record(random, number, target, time)
     return Event(
         id=new_id(time),
-        type=kind,
+        type=event_type,
         occurred_at=time,
-        log=log,
+        log=organization_id,
         actor={"type": "user", "id": actor, "name": f"Person {actor[:4]}"},
-        target={"type": kind.rpartition(".")[0], "id": target, "name": data["name"]},
+        target={"type": event_type.rpartition(".")[0], "id": target, "name": data["name"]},
         context={
-            "operationId": f"{kind.rpartition('.')[2]}_{kind.split('.')[-2]}",
-            "requestId": _id(f"request {number}"),
-            "ipAddress": f"192.0.2.{chance.randrange(1, 255)}",
+            "operationId": f"{event_type.rpartition('.')[2]}_{event_type.split('.')[-2]}",
+            "requestId": _deterministic_id(f"request {number}"),
+            "ipAddress": f"192.0.2.{random.randrange(1, 255)}",
             "userAgent": "Mozilla/5.0 (X11; Linux x86_64)",
         },
         changes=changes,
@@ -144,42 +144,44 @@ def event(log: str, number: int) -> Event:
     )
 
 
-def _record(chance: Random, number: int, target: str, timestamp: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+def _build_record(
+    random: Random, number: int, target: str, timestamp: str
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Return a record and how it was changed; one in forty is so long that its entry's bytes are stored apart."""
-    long = number % ONE_LONG_IN == 0
-    before, now = (_text(chance, 400 if long else 12) for _ in range(2))
+    is_long = number % ENTRIES_PER_LONG_ENTRY == 0
+    text_before, text_after = (_random_text(random, 400 if is_long else 12) for _ in range(2))
     data = {
         "id": target,
-        "createdAt": at(0),
+        "createdAt": occurred_at(0),
         "updatedAt": timestamp,
         "version": number + 1,
-        "name": _text(chance, 3),
-        "description": _text(chance, chance.randrange(5, 60)),
-        "text": now,
-        "seo": {"title": _text(chance, 5), "noindex": False, "image": None},
-        "more": _text(chance, 300) if long else None,
+        "name": _random_text(random, 3),
+        "description": _random_text(random, random.randrange(5, 60)),
+        "text": text_after,
+        "seo": {"title": _random_text(random, 5), "noindex": False, "image": None},
+        "more": _random_text(random, 300) if is_long else None,
     }
-    return data, [{"field": "text", "from": before, "to": now}]
+    return data, [{"field": "text", "from": text_before, "to": text_after}]
 
 
-def _text(chance: Random, words: int) -> str:
-    return " ".join(chance.choices(_WORDS, k=words))
+def _random_text(random: Random, word_count: int) -> str:
+    return " ".join(random.choices(_WORDS, k=word_count))
 
 
-def at(number: int) -> str:
+def occurred_at(number: int) -> str:
     """Return when the entry of a number happened."""
-    return timestamp(_BEGAN_MS + number * _APART_MS)
+    return timestamp(_FIRST_ENTRY_MS + number * _ENTRY_INTERVAL_MS)
 
 
 def actor_id(number: int) -> str:
     """Return the id of one of the people; those of small numbers do the most."""
-    return _id(f"person {number}")
+    return _deterministic_id(f"person {number}")
 
 
 def target_id(number: int) -> str:
     """Return the id of one of the records that the entries are about."""
-    return _id(f"record {number}")
+    return _deterministic_id(f"record {number}")
 
 
-def _id(name: str) -> str:
+def _deterministic_id(name: str) -> str:
     return str(uuid5(NAMESPACE_DNS, f"{name}.log-scale.example"))

@@ -16,7 +16,7 @@ from botocore.awsrequest import AWSResponse
 from pydantic_core import from_json
 
 from benchmarks.log_scale import disk_table
-from benchmarks.log_scale.stage import prepare
+from benchmarks.log_scale.stage import prepare_process
 from chalicelib.entrypoints.catalogue import operations
 from chalicelib.kernel.core import aws
 from chalicelib.kernel.execution.pipeline import execute
@@ -26,11 +26,11 @@ from tests.harness.api import CLIENT_IP
 from tests.harness.callers import Person
 
 T = TypeVar("T")
-_READS: Final = ("GetItem", "BatchGetItem", "Query")
+_READ_CALLS: Final = ("GetItem", "BatchGetItem", "Query")
 
 
 @dataclass
-class Taken:
+class Usage:
     """What something took. `units`: read capacity as DynamoDB counts it; `received`: bytes that it sent."""
 
     calls: Counter[str] = field(default_factory=Counter)
@@ -40,53 +40,53 @@ class Taken:
     seconds: float = 0
 
     @property
-    def called(self) -> str:
+    def calls_text(self) -> str:
         """The calls in words: `1 BatchGetItem, 2 Query`."""
         return ", ".join(f"{number} {name}" for name, number in sorted(self.calls.items()))
 
 
 @contextmanager
-def taking() -> Iterator[Taken]:
+def measure_usage() -> Iterator[Usage]:
     """Measure what is done within the block, by this process."""
-    taken, began = Taken(), time.perf_counter()
-    _watch().append(taken)
+    usage, started_at = Usage(), time.perf_counter()
+    _active_usages().append(usage)
     try:
-        yield taken
+        yield usage
     finally:
-        taken.seconds = time.perf_counter() - began
-        _watch().remove(taken)
+        usage.seconds = time.perf_counter() - started_at
+        _active_usages().remove(usage)
 
 
 @cache
-def _watch() -> list[Taken]:
-    watching: list[Taken] = []
+def _active_usages() -> list[Usage]:
+    usages: list[Usage] = []
 
-    def ask_for_units(params: dict[str, Any], **_: object) -> dict[str, Any]:
+    def request_consumed_capacity(params: dict[str, Any], **_: object) -> dict[str, Any]:
         return {**params, "ReturnConsumedCapacity": "TOTAL"}
 
-    def note(model: Any, http_response: AWSResponse, parsed: Mapping[str, Any], **_: object) -> None:
+    def count_call(model: Any, http_response: AWSResponse, parsed: Mapping[str, Any], **_: object) -> None:
         consumed = parsed.get("ConsumedCapacity", [])
         listed = consumed if isinstance(consumed, list) else [consumed]
-        for taken in watching:
+        for taken in usages:
             taken.calls[model.name] += 1
             if model.service_model.service_name == "dynamodb":
-                taken.units += sum(each["CapacityUnits"] for each in listed) if model.name in _READS else 0
+                taken.units += sum(each["CapacityUnits"] for each in listed) if model.name in _READ_CALLS else 0
                 taken.received += len(http_response.content)
 
     aws.reset_clients()  # Clients that were made before would not be watched.
 
-    def note_stand_in(name: str, units: float, returned: int) -> None:
-        for taken in watching:
+    def count_disk_table_call(name: str, units: float, returned: int) -> None:
+        for taken in usages:
             taken.calls[name] += 1
             taken.units += units
             taken.received += returned
 
-    disk_table.watching.append(note_stand_in)
+    disk_table.call_observers.append(count_disk_table_call)
     events = aws.session().events
-    for name in _READS:
-        events.register(f"provide-client-params.dynamodb.{name}", ask_for_units)
-    events.register("after-call", note)
-    return watching
+    for name in _READ_CALLS:
+        events.register(f"provide-client-params.dynamodb.{name}", request_consumed_capacity)
+    events.register("after-call", count_call)
+    return usages
 
 
 @cache
@@ -94,14 +94,18 @@ def _operation(name: str) -> Operation:
     return next(operation for operation in operations() if operation.id == name)
 
 
-def ask(
-    name: str, log: str, owner: Person, query: Mapping[str, str] | None = None, **records: str
-) -> tuple[Any, Taken]:
+def perform_operation(
+    operation_id: str,
+    organization_id: str,
+    owner: Person,
+    query: Mapping[str, str] | None = None,
+    **path_parameters: str,
+) -> tuple[Any, Usage]:
     """Perform an operation on an organization's log for its owner; return the answer and what it took.
 
     `records` are what the path names beside the organization.
     """
-    operation, parameters = _operation(name), {"organization_id": log, **records}
+    operation, parameters = _operation(operation_id), {"organization_id": organization_id, **path_parameters}
     request = Request(
         method=operation.method,
         path=operation.path.format_map(parameters),
@@ -112,10 +116,10 @@ def ask(
         ip=CLIENT_IP,
         headers={"authorization": f"Bearer {owner.credential}"},
     )
-    with taking() as taken:
+    with measure_usage() as usage:
         response = execute(operation, request)
-    taken.sent = len(response.body)
-    return from_json(response.body), taken
+    usage.sent = len(response.body)
+    return from_json(response.body), usage
 
 
 @dataclass(frozen=True)
@@ -126,18 +130,18 @@ class Memory:
     most: int
 
 
-def apart(work: Callable[..., T], *arguments: object) -> tuple[T, Memory]:
+def run_in_new_process(work: Callable[..., T], *arguments: object) -> tuple[T, Memory]:
     """Do work in a process of its own; return its result and what memory it took."""
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=prepare) as process:
-        return process.submit(_remembered, work, *arguments).result()
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=prepare_process) as process:
+        return process.submit(_run_measuring_memory, work, *arguments).result()
 
 
-def _remembered(work: Callable[..., T], *arguments: object) -> tuple[T, Memory]:
-    before = _memory("VmRSS")
+def _run_measuring_memory(work: Callable[..., T], *arguments: object) -> tuple[T, Memory]:
+    before = _memory_mib("VmRSS")
     result = work(*arguments)
-    return result, Memory(before, _memory("VmHWM"))
+    return result, Memory(before, _memory_mib("VmHWM"))
 
 
-def _memory(name: str) -> int:
+def _memory_mib(name: str) -> int:
     # Linux's own count: that of `getrusage` begins with what the starting process held.
     return int(re.findall(rf"{name}:\s+(\d+) kB", Path("/proc/self/status").read_text())[0]) // 1024

@@ -12,16 +12,19 @@ from local.paths import ROOT
 FILE: Final = ROOT / "benchmarks" / "results" / "log_scale.json"
 _GIB: Final = 1024**3
 
-STAND_IN: Final = "stand-in"
+SQLITE: Final = "stand-in"
 DYNAMODB_LOCAL: Final = "DynamoDB Local"
 
 Results = dict[str, Any]
 
 
-def keep(table: str, entries: int, measure: str, figures: Any) -> None:
+def save_measurement(table_name: str, entries: int, measurement: str, measured: Any) -> None:
     """Keep the figures of one measure of the log of so many entries in such a table, in place of former ones."""
     results = read()
-    results.setdefault(table, {}).setdefault(str(entries), {})[measure] = {"of": circumstances(), "figures": figures}
+    results.setdefault(table_name, {}).setdefault(str(entries), {})[measurement] = {
+        "of": describe_environment(),
+        "figures": measured,
+    }
     FILE.parent.mkdir(exist_ok=True)
     FILE.write_text(json.dumps(results, indent=2) + "\n")
 
@@ -32,18 +35,18 @@ def read() -> Results:
     return results
 
 
-def circumstances() -> dict[str, str]:
+def describe_environment() -> dict[str, str]:
     """Return the day and the machine that a figure is of."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / _GIB
     return {
         "day": datetime.now(UTC).date().isoformat(),
-        "machine": f"{os.cpu_count()} cores of {_processor()}, {memory:.0f} GiB",
+        "machine": f"{os.cpu_count()} cores of {_processor_name()}, {memory:.0f} GiB",
         "python": platform.python_version(),
     }
 
 
-def _processor() -> str:
-    described = Path("/proc/cpuinfo")
-    lines = described.read_text().splitlines() if described.exists() else []
+def _processor_name() -> str:
+    cpu_info = Path("/proc/cpuinfo")
+    lines = cpu_info.read_text().splitlines() if cpu_info.exists() else []
     names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
     return names[0] if names else platform.machine()

@@ -18,16 +18,16 @@ from local.server.processes import start, stop
 from local.server.provisioning import provision
 from local.server.run import READY_SECONDS, free_port
 from tests.harness.callers import Issuer, Person
-from tests.harness.waiting import wait_until
+from tests.harness.waiting import until
 
-_CREDENTIAL: Final = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
-_TABLE_FILE: Final = "LOG_SCALE_TABLE"
+_CREDENTIAL_VARIABLES: Final = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
+_TABLE_FILE_VARIABLE: Final = "LOG_SCALE_TABLE"
 _STOP_SECONDS: Final = 30
-_PATIENCE_SECONDS: Final = 300
+_AWS_READ_TIMEOUT_SECONDS: Final = 300
 
 
 @contextmanager
-def stage(dynamodb: str | None) -> Iterator[Person]:
+def run_stage(dynamodb_url: str | None) -> Iterator[Person]:
     """Let the service find queues, buckets and a table within the block, and yield who asks it.
 
     Processes that `prepare` themselves find them too. The table is at `dynamodb`, an address, and stays there; without
@@ -39,35 +39,35 @@ def stage(dynamodb: str | None) -> Iterator[Person]:
         variables = environment(port, Path(folder) / "aws")
         emulator = start("emulator", COMMAND, Path(folder) / "emulator.log", variables)
         try:
-            wait_until(lambda: answers(port, "/_ministack/health"), READY_SECONDS)
-            _report(f"http://127.0.0.1:{port}", dynamodb)
-            os.environ |= {} if dynamodb else {_TABLE_FILE: str(Path(folder) / "table.sqlite")}
-            os.environ.update({name: variables[name] for name in _CREDENTIAL} | issuer.settings())
+            until(lambda: answers(port, "/_ministack/health"), READY_SECONDS)
+            _set_endpoint_variables(f"http://127.0.0.1:{port}", dynamodb_url)
+            os.environ |= {} if dynamodb_url else {_TABLE_FILE_VARIABLE: str(Path(folder) / "table.sqlite")}
+            os.environ.update({name: variables[name] for name in _CREDENTIAL_VARIABLES} | issuer.settings())
             os.environ.update({name.upper(): value for name, value in provision(PREFIX).items()})
             settings.cache_clear()
-            prepare()
-            yield issuer.create_person("ada", "Ada Lovelace")
+            prepare_process()
+            yield issuer.person("ada", "Ada Lovelace")
         finally:
             stop([emulator], _STOP_SECONDS)
 
 
-def _report(emulator: str, dynamodb: str | None) -> None:
+def _set_endpoint_variables(emulator_url: str, dynamodb_url: str | None) -> None:
     # The service knows one emulator for everything; botocore knows one for each of its services.
-    addresses = {"DYNAMODB": dynamodb or emulator, "SQS": emulator, "S3": emulator}
-    os.environ.update({f"AWS_ENDPOINT_URL_{service}": address for service, address in addresses.items()})
-    _be_patient()
+    urls = {"DYNAMODB": dynamodb_url or emulator_url, "SQS": emulator_url, "S3": emulator_url}
+    os.environ.update({f"AWS_ENDPOINT_URL_{service}": address for service, address in urls.items()})
+    _extend_timeouts()
     settings.cache_clear()
 
 
-def prepare() -> None:
+def prepare_process() -> None:
     """Let this process take part."""
-    _be_patient()
-    if file := os.environ.get(_TABLE_FILE):
-        disk = DiskTable(Path(file))
-        table._dynamodb = lambda: disk  # noqa: SLF001 - the one place by which the service reaches a table
+    _extend_timeouts()
+    if file := os.environ.get(_TABLE_FILE_VARIABLE):
+        disk_table = DiskTable(Path(file))
+        table._dynamodb = lambda: disk_table  # noqa: SLF001 - the one place by which the service reaches a table
 
 
-def _be_patient() -> None:
+def _extend_timeouts() -> None:
     # An emulator counts all items to describe a table, and shares the machine.
     for service in aws._TIMEOUTS:  # noqa: SLF001 - nobody else has to wait so long
-        aws._TIMEOUTS[service] = (1, _PATIENCE_SECONDS)  # noqa: SLF001
+        aws._TIMEOUTS[service] = (1, _AWS_READ_TIMEOUT_SECONDS)  # noqa: SLF001

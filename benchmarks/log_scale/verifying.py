@@ -5,17 +5,17 @@ from statistics import median
 from typing import Any
 
 from benchmarks.log_scale.logs import Log
-from benchmarks.log_scale.meter import Taken, apart, ask
+from benchmarks.log_scale.meter import Usage, perform_operation, run_in_new_process
 from tests.harness.callers import Person
 
 
 def verify(log: Log, owner: Person) -> dict[str, Any]:
     """Verify a whole log in a process of its own; return what that took, and its peak memory."""
-    windows, memory = apart(_windows, log, owner)
+    windows, memory = run_in_new_process(_verify_windows, log, owner)
     return {
         "entries": log.entries,
         "requests": len(windows),
-        "mostCalls": max(windows, key=lambda taken: sum(taken.calls.values())).called,
+        "mostCalls": max(windows, key=lambda taken: sum(taken.calls.values())).calls_text,
         "mostUnits": max(taken.units for taken in windows),
         "secondsFirst": round(windows[0].seconds, 2),
         "secondsMedian": round(median(taken.seconds for taken in windows), 2),
@@ -25,11 +25,11 @@ def verify(log: Log, owner: Person) -> dict[str, Any]:
     }
 
 
-def _windows(log: Log, owner: Person) -> list[Taken]:
+def _verify_windows(log: Log, owner: Person) -> list[Usage]:
     cursor: dict[str, str] = {}
-    windows: list[Taken] = []
+    windows: list[Usage] = []
     while True:
-        report, taken = ask("verify_audit_integrity", log.id, owner, cursor)
+        report, taken = perform_operation("verify_audit_integrity", log.id, owner, cursor)
         windows.append(taken)
         if not report["valid"]:
             raise SystemExit(f"The log of {log.entries} entries is not whole: {report}")

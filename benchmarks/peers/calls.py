@@ -4,41 +4,47 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from benchmarks.peers.cloud import PLATFORM, Cloud
+from benchmarks.peers.cloud import PLATFORM_ID, PreparedAws
 from benchmarks.peers.stacks import Stack
 
 READ, LIST, CREATE = "read one", "list 50", "create in a transaction"
 SPACES: Final = 50
-TIMES: Final = {READ: 60, LIST: 30, CREATE: 40}
-WARM_UP: Final = 10
-_MADE: Final = 201
-_OF_EACH: Final = ("id", "createdAt", "updatedAt", "platformId")
+REPETITIONS: Final = {READ: 60, LIST: 30, CREATE: 40}
+WARM_UP_REPETITIONS: Final = 10
+_CREATED: Final = 201
+_VARYING_FIELDS: Final = ("id", "createdAt", "updatedAt", "platformId")
 """What no two stacks have in common."""
 
 Event = dict[str, Any]
 
 
-class Wrong(Exception):
+class WrongResponse(Exception):
     """A stack answers otherwise than it should: there is nothing to measure then."""
 
 
-def learned(cloud: Cloud, stack: Stack, platform: str) -> dict[str, Event]:
+def prepare_stack(cloud: PreparedAws, stack: Stack, platform_id: str) -> dict[str, Event]:
     """Make a stack's spaces, and return the event of each call; the cloud knows all answers then. Raises Wrong."""
-    create = event("POST", "/spaces", {}, cloud, body={"platformId": platform, "name": "Looms", "description": "Warp."})
-    made = [
-        event("POST", "/spaces", {}, cloud, body={"platformId": platform, "name": f"Room {number}", "description": "-"})
+    final_create = build_event(
+        "POST", "/spaces", {}, cloud, body={"platformId": platform_id, "name": "Looms", "description": "Warp."}
+    )
+    create_events = [
+        build_event(
+            "POST", "/spaces", {}, cloud, body={"platformId": platform_id, "name": f"Room {number}", "description": "-"}
+        )
         for number in range(SPACES)
     ]
-    spaces = answers(cloud, stack, made)
+    spaces = call_stack(cloud, stack, create_events)
     events = {
-        READ: event("GET", "/spaces/{space_id}", {"space_id": spaces[0]["id"]}, cloud),
-        LIST: event("GET", "/platforms/{platform_id}/spaces", {"platform_id": platform}, cloud, query={"limit": "50"}),
-        CREATE: create,
+        READ: build_event("GET", "/spaces/{space_id}", {"space_id": spaces[0]["id"]}, cloud),
+        LIST: build_event(
+            "GET", "/platforms/{platform_id}/spaces", {"platform_id": platform_id}, cloud, query={"limit": "50"}
+        ),
+        CREATE: final_create,
     }
-    read, listed, created = answers(cloud, stack, list(events.values()))
-    _agree(stack, "get back what was made", read, spaces[0])
-    _agree(stack, "list what was made", listed, {"items": spaces, "nextCursor": listed["nextCursor"]})
-    wanted = {
+    read, listed, created = call_stack(cloud, stack, list(events.values()))
+    _check_equal(stack, "get back what was made", read, spaces[0])
+    _check_equal(stack, "list what was made", listed, {"items": spaces, "nextCursor": listed["nextCursor"]})
+    expected = {
         "version": 1,
         "name": "Looms",
         "slug": "looms",
@@ -46,55 +52,63 @@ def learned(cloud: Cloud, stack: Stack, platform: str) -> dict[str, Event]:
         "visibility": "open",
         "position": SPACES,
     }
-    _agree(stack, "make a space", {name: created[name] for name in created if name not in _OF_EACH}, wanted)
+    _check_equal(
+        stack, "make a space", {name: created[name] for name in created if name not in _VARYING_FIELDS}, expected
+    )
     return events
 
 
-def check(stack: Stack, given: Mapping[str, Any]) -> None:
+def check_responses(stack: Stack, responses: Mapping[str, Any]) -> None:
     """Look whether the last answers of a measured process are what they should be. Raises Wrong."""
-    listed = _body(stack, given[LIST])["items"]
-    _agree(stack, "list all", [len(listed), listed[0]], [SPACES, _body(stack, given[READ])])
-    _agree(stack, "make a space", _body(stack, given[CREATE])["slug"], "looms")
+    items = _parse_body(stack, responses[LIST])["items"]
+    _check_equal(stack, "list all", [len(items), items[0]], [SPACES, _parse_body(stack, responses[READ])])
+    _check_equal(stack, "make a space", _parse_body(stack, responses[CREATE])["slug"], "looms")
 
 
-def platform_of(cloud: Cloud, stack: Stack) -> str:
+def create_platform(cloud: PreparedAws, stack: Stack) -> str:
     """Return the id of a stack's platform; Atrium's is made over its own interface, with its company."""
     if stack.name != "atrium":
-        return PLATFORM
-    (company,) = answers(cloud, stack, [event("POST", "/organizations", {}, cloud, body={"name": "Mill"})])
-    body = {"organizationId": company["id"], "name": "Mill"}
-    (platform,) = answers(cloud, stack, [event("POST", "/platforms", {}, cloud, body=body)])
+        return PLATFORM_ID
+    (organization,) = call_stack(
+        cloud, stack, [build_event("POST", "/organizations", {}, cloud, body={"name": "Mill"})]
+    )
+    body = {"organizationId": organization["id"], "name": "Mill"}
+    (platform,) = call_stack(cloud, stack, [build_event("POST", "/platforms", {}, cloud, body=body)])
     return str(platform["id"])
 
 
-def answers(cloud: Cloud, stack: Stack, events: Sequence[Event]) -> list[Any]:
+def call_stack(cloud: PreparedAws, stack: Stack, events: Sequence[Event]) -> list[Any]:
     """Return what a stack answers to events, one after the other, as JSON. Raises Wrong unless they succeed."""
     calls = {str(n): {"event": each, "warmUp": 1, "times": 0} for n, each in enumerate(events)}
-    nothing = event("GET", "/nowhere", {}, cloud)
-    found = stack.run(cloud.environment(stack), {"first": "first", "calls": {"first": _once(nothing), **calls}})
-    return [_body(stack, found["answers"][name]) for name in calls]
+    unknown_path = build_event("GET", "/nowhere", {}, cloud)
+    results = stack.run_plan(
+        cloud.environment(stack), {"first": "first", "calls": {"first": _call_never(unknown_path), **calls}}
+    )
+    return [_parse_body(stack, results["answers"][name]) for name in calls]
 
 
-def _once(nothing: Event) -> dict[str, Any]:
-    return {"event": nothing, "warmUp": 0, "times": 0}
+def _call_never(event: Event) -> dict[str, Any]:
+    return {"event": event, "warmUp": 0, "times": 0}
 
 
-def _body(stack: Stack, answer: Mapping[str, Any]) -> Any:
-    if answer["statusCode"] not in (200, _MADE):
-        raise Wrong(f"{stack.name} answers {answer['statusCode']}: {answer['body']}")
-    return json.loads(answer["body"])
+def _parse_body(stack: Stack, response: Mapping[str, Any]) -> Any:
+    if response["statusCode"] not in (200, _CREATED):
+        raise WrongResponse(f"{stack.name} answers {response['statusCode']}: {response['body']}")
+    return json.loads(response["body"])
 
 
-def _agree(stack: Stack, what: str, found: Any, wanted: Any) -> None:
-    if found != wanted:
-        raise Wrong(f"{stack.name} does not {what}: {json.dumps(found)[:500]} instead of {json.dumps(wanted)[:500]}")
+def _check_equal(stack: Stack, requirement: str, actual: Any, expected: Any) -> None:
+    if actual != expected:
+        raise WrongResponse(
+            f"{stack.name} does not {requirement}: {json.dumps(actual)[:500]} instead of {json.dumps(expected)[:500]}"
+        )
 
 
-def event(
+def build_event(
     method: str,
     resource: str,
-    names: Mapping[str, str],
-    cloud: Cloud,
+    path_parameters: Mapping[str, str],
+    cloud: PreparedAws,
     *,
     query: Mapping[str, str] | None = None,
     body: Any = None,
@@ -112,7 +126,7 @@ def event(
         "X-Forwarded-Port": "443",
         "X-Forwarded-Proto": "https",
     }
-    path = resource.format_map(names)
+    path = resource.format_map(path_parameters)
     return {
         "resource": resource,
         "path": path,
@@ -120,9 +134,9 @@ def event(
         "headers": headers,
         "multiValueHeaders": {name: [value] for name, value in headers.items()},
         "queryStringParameters": query,
-        "multiValueQueryStringParameters": _multiple(query),
+        "multiValueQueryStringParameters": _multi_value(query),
         "stageVariables": None,
-        "pathParameters": dict(names) or None,
+        "pathParameters": dict(path_parameters) or None,
         "body": json.dumps(body) if body else None,
         "isBase64Encoded": False,
         "requestContext": {
@@ -142,5 +156,5 @@ def event(
     }
 
 
-def _multiple(query: Mapping[str, str] | None) -> dict[str, list[str]] | None:
+def _multi_value(query: Mapping[str, str] | None) -> dict[str, list[str]] | None:
     return {name: [value] for name, value in query.items()} if query else None

@@ -26,9 +26,18 @@ from chalice.app import (
 from jwt import PyJWTError
 from pydantic import ValidationError
 
-from benchmarks.peers.models import BODIES, NOUNS, PATCHES, SHOWN, Model, SpaceCreate, SpaceOut, SpacePage
-from benchmarks.peers.records import META, ROLES, Item, extra_items, highest, member_keys, new_space
-from benchmarks.peers.tokens import verified
+from benchmarks.peers.models import (
+    CREATE_MODELS,
+    OUTPUT_MODELS,
+    PATCH_MODELS,
+    RECORD_TYPES,
+    Model,
+    SpaceCreate,
+    SpaceOut,
+    SpacePage,
+)
+from benchmarks.peers.records import META, ROLES, Item, build_extra_items, build_space, highest_role_index, member_keys
+from benchmarks.peers.tokens import verify_bearer_token
 
 _TABLE: Final = os.environ["TABLE"]
 
@@ -46,7 +55,7 @@ app.register_middleware(ConvertToMiddleware(metrics.log_metrics(capture_cold_sta
 
 
 @app.middleware("http")
-def report(event: Any, get_response: Any) -> Any:
+def log_request(event: Any, get_response: Any) -> Any:
     """Log each request, and count it."""
     response = get_response(event)
     logger.info("request", extra={"method": event.method, "path": event.path, "status": response.status_code})
@@ -57,20 +66,20 @@ def report(event: Any, get_response: Any) -> Any:
 @app.route("/spaces/{space_id}", methods=["GET"])
 def get_space(space_id: str) -> Response:
     """Get a space."""
-    user = _user()
-    space = _get({"pk": f"SPACE#{space_id}", "sk": META})
+    user = _current_user()
+    space = _get_item({"pk": f"SPACE#{space_id}", "sk": META})
     if space is None:
         raise NotFoundError("There is no such space.")
     _authorize(user, space, "member")
-    return _answer(_shown(space))
+    return _json_response(_to_output(space))
 
 
 @app.route("/platforms/{platform_id}/spaces", methods=["GET"])
 def list_spaces(platform_id: str) -> Response:
     """List the spaces of a platform, by position."""
-    platform = _platform(_user(), platform_id, "member")
+    platform = _load_platform(_current_user(), platform_id, "member")
     query = app.current_request.query_params or {}
-    found = dynamodb.query(
+    result = dynamodb.query(
         TableName=_TABLE,
         IndexName="gsi1",
         KeyConditionExpression="gsi1pk = :pk",
@@ -78,23 +87,23 @@ def list_spaces(platform_id: str) -> Response:
         ExpressionAttributeValues={":pk": {"S": f"PLATFORM#{platform['id']}#SPACES"}},
         **({"ExclusiveStartKey": json.loads(query["cursor"])} if "cursor" in query else {}),
     )
-    last = found.get("LastEvaluatedKey")
-    items = [_shown(_from_wire(item)) for item in found["Items"]]
-    return _answer(SpacePage(items=items, next_cursor=json.dumps(last) if last else None))
+    last_key = result.get("LastEvaluatedKey")
+    items = [_to_output(_from_wire(item)) for item in result["Items"]]
+    return _json_response(SpacePage(items=items, next_cursor=json.dumps(last_key) if last_key else None))
 
 
 @app.route("/spaces", methods=["POST"])
 def create_space() -> Response:
     """Create a space in a platform."""
-    user = _user()
+    user = _current_user()
     try:
         body = SpaceCreate.model_validate(app.current_request.json_body)
     except ValidationError as error:
         return Response({"errors": error.errors(include_url=False)}, status_code=422)
-    platform = _platform(user, str(body.platform_id), "editor")
+    platform = _load_platform(user, str(body.platform_id), "editor")
     position = body.position if body.position is not None else _next_position(platform)
-    space = new_space(body, platform, position)
-    items = [space, *extra_items(space, user, app.current_request.context["requestId"])]
+    space = build_space(body, platform, position)
+    items = [space, *build_extra_items(space, user, app.current_request.context["requestId"])]
     try:
         dynamodb.transact_write_items(
             TransactItems=[
@@ -111,36 +120,36 @@ def create_space() -> Response:
     except dynamodb.exceptions.TransactionCanceledException:
         raise ConflictError("The slug is taken.") from None
     sqs.send_message(QueueUrl=os.environ["QUEUE_URL"], MessageBody=json.dumps({"entry": items[-1]["id"]}))
-    return _answer(_shown(space), status=201)
+    return _json_response(_to_output(space), status=201)
 
 
-def _user() -> dict[str, Any]:
+def _current_user() -> dict[str, Any]:
     try:
-        return verified(app.current_request.headers.get("authorization"))
+        return verify_bearer_token(app.current_request.headers.get("authorization"))
     except PyJWTError as error:
         raise UnauthorizedError(str(error)) from None
 
 
-def _platform(user: dict[str, Any], platform_id: str, role: str) -> Item:
-    platform = _get({"pk": f"PLATFORM#{platform_id}", "sk": META})
+def _load_platform(user: dict[str, Any], platform_id: str, role: str) -> Item:
+    platform = _get_item({"pk": f"PLATFORM#{platform_id}", "sk": META})
     if platform is None:
         raise NotFoundError("There is no such platform.")
     _authorize(user, platform, role)
     return platform
 
 
-def _authorize(user: dict[str, Any], place: Item, role: str) -> None:
-    keys = [_to_wire(key) for key in member_keys(user["sub"], place)]
-    answer = dynamodb.batch_get_item(RequestItems={_TABLE: {"Keys": keys, "ConsistentRead": True}})
-    has = highest([_from_wire(item) for item in answer["Responses"][_TABLE]])
-    if has < 0:
+def _authorize(user: dict[str, Any], record: Item, role: str) -> None:
+    keys = [_to_wire(key) for key in member_keys(user["sub"], record)]
+    response = dynamodb.batch_get_item(RequestItems={_TABLE: {"Keys": keys, "ConsistentRead": True}})
+    role_index = highest_role_index([_from_wire(item) for item in response["Responses"][_TABLE]])
+    if role_index < 0:
         raise NotFoundError("There is no such place.")
-    if has < ROLES.index(role):
+    if role_index < ROLES.index(role):
         raise ForbiddenError(f"This takes the role {role}.")
 
 
 def _next_position(platform: Item) -> int:
-    found = dynamodb.query(
+    result = dynamodb.query(
         TableName=_TABLE,
         IndexName="gsi1",
         KeyConditionExpression="gsi1pk = :pk",
@@ -148,12 +157,12 @@ def _next_position(platform: Item) -> int:
         ScanIndexForward=False,
         ExpressionAttributeValues={":pk": {"S": f"PLATFORM#{platform['id']}#SPACES"}},
     )
-    return int(found["Items"][0]["position"]["N"]) + 1 if found["Items"] else 0
+    return int(result["Items"][0]["position"]["N"]) + 1 if result["Items"] else 0
 
 
-def _get(key: Item) -> Item | None:
-    answer = dynamodb.get_item(TableName=_TABLE, Key=_to_wire(key), ConsistentRead=True)
-    return _from_wire(answer["Item"]) if "Item" in answer else None
+def _get_item(key: Item) -> Item | None:
+    response = dynamodb.get_item(TableName=_TABLE, Key=_to_wire(key), ConsistentRead=True)
+    return _from_wire(response["Item"]) if "Item" in response else None
 
 
 def _to_wire(item: Item) -> Item:
@@ -164,52 +173,57 @@ def _from_wire(item: Item) -> Item:
     return {name: deserializer.deserialize(value) for name, value in item.items()}
 
 
-def _shown(space: Item) -> SpaceOut:
+def _to_output(space: Item) -> SpaceOut:
     return SpaceOut.model_validate(
         {field.alias or name: space[field.alias or name] for name, field in SpaceOut.model_fields.items()}
     )
 
 
-def _answer(body: Model, status: int = 200) -> Response:
+def _json_response(body: Model, status: int = 200) -> Response:
     return Response(
         body.model_dump_json(by_alias=True), status_code=status, headers={"Content-Type": "application/json"}
     )
 
 
-def _mount(noun: str) -> None:
+def _add_crud_routes(noun: str) -> None:
     """Mount the five usual routes of a noun."""
-    body, patch, shown, path = BODIES[noun], PATCHES[noun], SHOWN[noun], f"/{noun.lower()}s"
+    create_model, patch_model, output_model, path = (
+        CREATE_MODELS[noun],
+        PATCH_MODELS[noun],
+        OUTPUT_MODELS[noun],
+        f"/{noun.lower()}s",
+    )
 
-    def listed() -> Any:
+    def list_records() -> Any:
         found = dynamodb.query(
             TableName=_TABLE, KeyConditionExpression="pk = :pk", ExpressionAttributeValues={":pk": {"S": noun}}
         )
-        return [shown.model_validate(_from_wire(item)).model_dump(mode="json") for item in found["Items"]]
+        return [output_model.model_validate(_from_wire(item)).model_dump(mode="json") for item in found["Items"]]
 
-    def created() -> Any:
-        return _put(noun, body.model_validate(app.current_request.json_body))
+    def create_record() -> Any:
+        return _put_record(noun, create_model.model_validate(app.current_request.json_body))
 
-    def read(record_id: str) -> Any:
-        return shown.model_validate(_get({"pk": noun, "sk": record_id})).model_dump(mode="json")
+    def get_record(record_id: str) -> Any:
+        return output_model.model_validate(_get_item({"pk": noun, "sk": record_id})).model_dump(mode="json")
 
-    def changed(record_id: str) -> Any:
-        return _put(noun, patch.model_validate({"id": record_id, **app.current_request.json_body}))
+    def update_record(record_id: str) -> Any:
+        return _put_record(noun, patch_model.model_validate({"id": record_id, **app.current_request.json_body}))
 
-    def removed(record_id: str) -> Any:
+    def delete_record(record_id: str) -> Any:
         dynamodb.delete_item(TableName=_TABLE, Key=_to_wire({"pk": noun, "sk": record_id}))
 
-    app.route(path, methods=["GET"])(listed)
-    app.route(path, methods=["POST"])(created)
-    app.route(f"{path}/{{record_id}}", methods=["GET"])(read)
-    app.route(f"{path}/{{record_id}}", methods=["PATCH"])(changed)
-    app.route(f"{path}/{{record_id}}", methods=["DELETE"])(removed)
+    app.route(path, methods=["GET"])(list_records)
+    app.route(path, methods=["POST"])(create_record)
+    app.route(f"{path}/{{record_id}}", methods=["GET"])(get_record)
+    app.route(f"{path}/{{record_id}}", methods=["PATCH"])(update_record)
+    app.route(f"{path}/{{record_id}}", methods=["DELETE"])(delete_record)
 
 
-def _put(noun: str, record: Model) -> Any:
+def _put_record(noun: str, record: Model) -> Any:
     item = record.model_dump(mode="json", by_alias=True)
     dynamodb.put_item(TableName=_TABLE, Item=_to_wire({"pk": noun, "sk": item.get("slug") or "-", **item}))
     return item
 
 
-for each in NOUNS:
-    _mount(each)
+for each in RECORD_TYPES:
+    _add_crud_routes(each)

@@ -11,7 +11,7 @@ from unittest.mock import patch
 import boto3
 import certifi
 
-from benchmarks.peers.fake_aws import StandIn
+from benchmarks.peers.fake_aws import FakeAws
 from benchmarks.peers.stacks import Stack
 from chalicelib.kernel.core import aws
 from chalicelib.kernel.core.settings import settings
@@ -19,50 +19,54 @@ from local.server.provisioning import provision
 from tests.harness import data_keys, moto_server
 from tests.harness.callers import AUDIENCE, Issuer, Person
 from tests.harness.callers import ISSUER as OF_TOKENS
-from tests.harness.certificates import CertificateAuthority
-from tests.harness.threaded_servers import serve_in_thread
+from tests.harness.certificates import Authority
+from tests.harness.threaded_servers import serving
 
 REGION: Final = "us-east-1"
 EVENTS_QUEUE: Final = "peers-events"
 PEERS: Final = ("usual", "popular")
-COMPANY: Final = "0193a5e0-0000-7000-8000-000000000001"
-PLATFORM: Final = "0193a5e0-0000-7000-8000-000000000002"
+ORGANIZATION_ID: Final = "0193a5e0-0000-7000-8000-000000000001"
+PLATFORM_ID: Final = "0193a5e0-0000-7000-8000-000000000002"
 
 
 @dataclass(frozen=True)
-class Cloud:
+class PreparedAws:
     """AWS, as the stacks are told of it: settings of their environment. `ada` owns the company."""
 
-    stand_in: StandIn
+    fake_aws: FakeAws
     settings: Mapping[str, str]
     ada: Person
 
     def environment(self, stack: Stack) -> Mapping[str, str]:
         """Return the environment of a stack's function."""
-        return {**self.settings, "AWS_LAMBDA_FUNCTION_NAME": stack.table}
+        return {**self.settings, "AWS_LAMBDA_FUNCTION_NAME": stack.table_name}
 
 
 @contextmanager
-def cloud(folder: Path) -> Iterator[Cloud]:
+def prepare_aws(folder: Path) -> Iterator[PreparedAws]:
     """Let there be an AWS within the block, empty but for what the peers' tables need of a company."""
-    issuer, authority = Issuer(folder), CertificateAuthority()
-    ada = issuer.create_person("ada", "Ada Lovelace")
-    with moto_server.run_moto_server() as origin:
-        made = _provisioned(origin)
-        queue = _of_peers(origin, ada)
-        stand_in = StandIn(origin, issuer.jwks.read_bytes(), authority.create_server_context("127.0.0.1"))
-        with serve_in_thread(stand_in):
-            yield Cloud(stand_in, {**made, **_report(stand_in, authority, folder), "QUEUE_URL": queue}, ada)
+    issuer, authority = Issuer(folder), Authority()
+    ada = issuer.person("ada", "Ada Lovelace")
+    with moto_server.serving() as origin:
+        resource_settings = _provision_atrium(origin)
+        queue_url = _provision_peers(origin, ada)
+        fake_aws = FakeAws(origin, issuer.jwks.read_bytes(), authority.server("127.0.0.1"))
+        with serving(fake_aws):
+            yield PreparedAws(
+                fake_aws,
+                {**resource_settings, **_client_settings(fake_aws, authority, folder), "QUEUE_URL": queue_url},
+                ada,
+            )
 
 
-def _report(stand_in: StandIn, authority: CertificateAuthority, folder: Path) -> dict[str, str]:
+def _client_settings(fake_aws: FakeAws, authority: Authority, folder: Path) -> dict[str, str]:
     # As many authorities as there are on Lambda: to read them is a part of a cold start.
-    trusted = folder / "trusted.pem"
-    trusted.write_text(Path(certifi.where()).read_text() + authority.write_certificate(folder).read_text())
+    ca_bundle = folder / "trusted.pem"
+    ca_bundle.write_text(Path(certifi.where()).read_text() + authority.written(folder).read_text())
     return {
-        "AWS_ENDPOINT_URL": stand_in.address,
-        "AWS_CA_BUNDLE": str(trusted),
-        "SSL_CERT_FILE": str(trusted),
+        "AWS_ENDPOINT_URL": fake_aws.url,
+        "AWS_CA_BUNDLE": str(ca_bundle),
+        "SSL_CERT_FILE": str(ca_bundle),
         "AWS_REGION": REGION,
         "AWS_DEFAULT_REGION": REGION,
         "AWS_ACCESS_KEY_ID": "bench",
@@ -71,7 +75,7 @@ def _report(stand_in: StandIn, authority: CertificateAuthority, folder: Path) ->
         "LANG": "en_US.UTF-8",
         "LAMBDA_TASK_ROOT": "/var/task",
         "AWS_LAMBDA_INITIALIZATION_TYPE": "on-demand",
-        "AUTH_JWKS": f"{stand_in.address}/jwks.json",
+        "AUTH_JWKS": f"{fake_aws.url}/jwks.json",
         "AUTH_ISSUER": OF_TOKENS,
         "AUTH_AUDIENCE": AUDIENCE,
         "STAGE": "prod",
@@ -82,38 +86,44 @@ def _report(stand_in: StandIn, authority: CertificateAuthority, folder: Path) ->
     }
 
 
-def _provisioned(origin: str) -> dict[str, str]:
+def _provision_atrium(origin: str) -> dict[str, str]:
     """Make what Atrium needs, and return the settings that say so."""
-    here = {"AWS_ENDPOINT_URL": origin, "STAGE": "local", "SETTINGS_FILE": "", "AWS_REGION": REGION}
+    connection = {"AWS_ENDPOINT_URL": origin, "STAGE": "local", "SETTINGS_FILE": "", "AWS_REGION": REGION}
     keys = dict.fromkeys(("AUDIT_SIGNING_KEY", "SEAL_KEY", "ENTRY_KEY", "DATA_KEY", "TOKEN_KEY"), "A" * 43 + "=")
-    keys["AUDIT_PUBLIC_KEYS"] = data_keys.public_keys_of(keys["AUDIT_SIGNING_KEY"])
-    with patch.dict(os.environ, here | keys):
-        _forget()
-        made = {**provision("atrium"), **data_keys.create_wrapped_key_settings()}
-    _forget()
-    return {name.upper(): value for name, value in made.items()}
+    keys["AUDIT_PUBLIC_KEYS"] = data_keys.public_halves(keys["AUDIT_SIGNING_KEY"])
+    with patch.dict(os.environ, connection | keys):
+        _reset_caches()
+        resource_settings = {**provision("atrium"), **data_keys.all_wrapped()}
+    _reset_caches()
+    return {name.upper(): value for name, value in resource_settings.items()}
 
 
-def _forget() -> None:
+def _reset_caches() -> None:
     settings.cache_clear()
     aws.reset_clients()
 
 
-def _of_peers(origin: str, ada: Person) -> str:
+def _provision_peers(origin: str, ada: Person) -> str:
     """Make the peers' tables, with a company and a platform in each, and return the address of their queue."""
     session = boto3.Session("bench", "bench", region_name=REGION)
     dynamodb = session.resource("dynamodb", endpoint_url=origin)
     for name in PEERS:
-        table = dynamodb.create_table(TableName=name, **_table())
-        member = {"pk": f"ORG#{COMPANY}", "sk": f"MEMBER#{ada.id}", "role": "owner", "userId": ada.id}
-        about = {"pk": f"PLATFORM#{PLATFORM}", "sk": "META", "id": PLATFORM, "organizationId": COMPANY, "name": "Mill"}
-        for item in (member, about):
+        table = dynamodb.create_table(TableName=name, **_table_definition())
+        member = {"pk": f"ORG#{ORGANIZATION_ID}", "sk": f"MEMBER#{ada.id}", "role": "owner", "userId": ada.id}
+        platform = {
+            "pk": f"PLATFORM#{PLATFORM_ID}",
+            "sk": "META",
+            "id": PLATFORM_ID,
+            "organizationId": ORGANIZATION_ID,
+            "name": "Mill",
+        }
+        for item in (member, platform):
             table.put_item(Item=item)
-    address: str = session.client("sqs", endpoint_url=origin).create_queue(QueueName=EVENTS_QUEUE)["QueueUrl"]
-    return address
+    queue_url: str = session.client("sqs", endpoint_url=origin).create_queue(QueueName=EVENTS_QUEUE)["QueueUrl"]
+    return queue_url
 
 
-def _table() -> dict[str, Any]:
+def _table_definition() -> dict[str, Any]:
     keys = [("pk", "sk"), ("gsi1pk", "gsi1sk")]
     schemas = [[{"AttributeName": p, "KeyType": "HASH"}, {"AttributeName": s, "KeyType": "RANGE"}] for p, s in keys]
     return {

@@ -10,13 +10,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from ssl import SSLContext
 from typing import Any, Final
 
-_WRITES: Final = ("TransactWriteItems", "SendMessage", "UpdateItem")
+_WRITE_CALLS: Final = ("TransactWriteItems", "SendMessage", "UpdateItem")
 _OK: Final = 200
 
-_Answer = tuple[int, str, bytes]
+_Response = tuple[int, str, bytes]
 
 
-class StandIn(ThreadingHTTPServer):
+class FakeAws(ThreadingHTTPServer):
     """Keeps answers of the emulator at `origin`, and serves the key set. While `learning` it asks for all anew."""
 
     daemon_threads = True
@@ -24,45 +24,45 @@ class StandIn(ThreadingHTTPServer):
     def __init__(self, origin: str, key_set: bytes, tls: SSLContext) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.socket = tls.wrap_socket(self.socket, server_side=True, do_handshake_on_connect=False)
-        self._origin, self.key_set = origin.removeprefix("http://"), key_set
-        self._known: dict[Any, _Answer] = {}
-        self.learning = True
+        self._emulator_host, self.key_set = origin.removeprefix("http://"), key_set
+        self._recorded: dict[Any, _Response] = {}
+        self.is_recording = True
 
     @property
-    def address(self) -> str:
+    def url(self) -> str:
         """Where it answers."""
         return f"https://127.0.0.1:{self.server_address[1]}"
 
-    def answer(self, headers: dict[str, str], body: bytes) -> _Answer:
+    def respond(self, headers: dict[str, str], body: bytes) -> _Response:
         """Return the answer to a call."""
         target = headers["x-amz-target"]
-        writes = target.endswith(_WRITES)
+        is_write = target.endswith(_WRITE_CALLS)
         # A client may put the keys of a batch into another order in each process: it is the same question.
-        asked = target if writes else (target, bytes(sorted(body)))
-        if asked in self._known and not self.learning:
-            return self._known[asked]
-        found = self._asked(headers, body)
-        if found[0] == _OK:
-            self._known[asked] = found
-        return found
+        cache_key = target if is_write else (target, bytes(sorted(body)))
+        if cache_key in self._recorded and not self.is_recording:
+            return self._recorded[cache_key]
+        response = self._forward(headers, body)
+        if response[0] == _OK:
+            self._recorded[cache_key] = response
+        return response
 
-    def _asked(self, headers: dict[str, str], body: bytes) -> _Answer:
-        connection = HTTPConnection(self._origin, timeout=30)
+    def _forward(self, headers: dict[str, str], body: bytes) -> _Response:
+        connection = HTTPConnection(self._emulator_host, timeout=30)
         connection.request("POST", "/", body, headers)
-        answer = connection.getresponse()
-        found = answer.status, answer.headers["Content-Type"] or "application/x-amz-json-1.0", answer.read()
+        response = connection.getresponse()
+        recorded = response.status, response.headers["Content-Type"] or "application/x-amz-json-1.0", response.read()
         connection.close()
-        return found
+        return recorded
 
 
 class _Handler(BaseHTTPRequestHandler):
-    server: StandIn
+    server: FakeAws
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
-        self._send(*self.server.answer({name.lower(): value for name, value in self.headers.items()}, body))
+        self._send(*self.server.respond({name.lower(): value for name, value in self.headers.items()}, body))
 
     def do_GET(self) -> None:
         self._send(_OK, "application/json", self.server.key_set)

@@ -33,29 +33,33 @@ def main() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     sys.path.insert(0, os.getcwd())  # noqa: PTH109 - pathlib is not loaded yet
     first = plan["calls"][plan["first"]]["event"]
-    began, spent = time.perf_counter(), time.process_time()
+    started_at, cpu_started_at = time.perf_counter(), time.process_time()
     handler = getattr(__import__(sys.argv[1], fromlist=["_"]), sys.argv[2])
     handler(first, Context())
-    found: dict[str, Any] = {
-        "coldMs": (time.perf_counter() - began) * 1000,
-        "coldCpuMs": (time.process_time() - spent) * 1000,
-        "memoryMb": _resident(),
+    results: dict[str, Any] = {
+        "coldMs": (time.perf_counter() - started_at) * 1000,
+        "coldCpuMs": (time.process_time() - cpu_started_at) * 1000,
+        "memoryMb": _resident_mb(),
     }
-    answers = {name: _called(handler, call["event"], call["warmUp"])[1] for name, call in plan["calls"].items()}
+    responses = {
+        name: _call_repeatedly(handler, call["event"], call["warmUp"])[1] for name, call in plan["calls"].items()
+    }
     gc.collect()
-    found["cpuMs"] = {name: _called(handler, call["event"], call["times"])[0] for name, call in plan["calls"].items()}
-    json.dump({**found, "answers": answers}, output)
+    results["cpuMs"] = {
+        name: _call_repeatedly(handler, call["event"], call["times"])[0] for name, call in plan["calls"].items()
+    }
+    json.dump({**results, "answers": responses}, output)
 
 
-def _called(handler: Any, event: Any, times: int) -> tuple[float, Any]:
+def _call_repeatedly(handler: Any, event: Any, times: int) -> tuple[float, Any]:
     """Return the processor time that each of some calls took, and the last answer."""
-    answer, spent = None, time.process_time()
+    response, cpu_started_at = None, time.process_time()
     for _ in range(times):
-        answer = handler(event, Context())
-    return (time.process_time() - spent) * 1000 / max(times, 1), answer
+        response = handler(event, Context())
+    return (time.process_time() - cpu_started_at) * 1000 / max(times, 1), response
 
 
-def _resident() -> float:
+def _resident_mb() -> float:
     with open("/proc/self/statm") as file:  # noqa: PTH123 - as above
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1_000_000
 

@@ -56,7 +56,7 @@ class SpacePage(Model):
     next_cursor: str | None
 
 
-NOUNS: Final = (
+RECORD_TYPES: Final = (
     "Organization",
     "Member",
     "Invitation",
@@ -90,9 +90,9 @@ NOUNS: Final = (
 )
 """What the rest of the service is about."""
 
-_PARTS: Final = ("Theme", "Navigation", "Home", "Robots", "Block", "Consent", "Address", "Schedule", "Status")
+_EMBEDDED_TYPES: Final = ("Theme", "Navigation", "Home", "Robots", "Block", "Consent", "Address", "Schedule", "Status")
 
-BODIES: Final[dict[str, type[Model]]] = {
+CREATE_MODELS: Final[dict[str, type[Model]]] = {
     noun: create_model(
         f"{noun}Create",
         __base__=Model,
@@ -104,11 +104,11 @@ BODIES: Final[dict[str, type[Model]]] = {
         labels=(list[Name], Field([], max_length=40)),
         parent_id=(UUID | None, None),
     )
-    for noun in (*NOUNS, *_PARTS)
+    for noun in (*RECORD_TYPES, *_EMBEDDED_TYPES)
 }
 """What creates one of each."""
 
-PATCHES: Final[dict[str, type[Model]]] = {
+PATCH_MODELS: Final[dict[str, type[Model]]] = {
     noun: create_model(
         f"{noun}Patch",
         __base__=Model,
@@ -118,11 +118,11 @@ PATCHES: Final[dict[str, type[Model]]] = {
         position=(int | None, Field(None, ge=0)),
         starts_at=(datetime | None, None),
     )
-    for noun in (*NOUNS, *_PARTS)
+    for noun in (*RECORD_TYPES, *_EMBEDDED_TYPES)
 }
 """What changes one of each."""
 
-SHOWN: Final[dict[str, type[Model]]] = {
+OUTPUT_MODELS: Final[dict[str, type[Model]]] = {
     noun: create_model(
         f"{noun}Out",
         __base__=Model,
@@ -138,6 +138,6 @@ SHOWN: Final[dict[str, type[Model]]] = {
         state=Literal["draft", "published", "archived"],
         parent_id=(UUID | None),
     )
-    for noun in (*NOUNS, *_PARTS)
+    for noun in (*RECORD_TYPES, *_EMBEDDED_TYPES)
 }
 """How one of each is shown."""

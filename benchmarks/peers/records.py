@@ -27,23 +27,23 @@ def now() -> str:
 
 def member_keys(user_id: str, record: Mapping[str, Any]) -> list[Item]:
     """Return where the memberships are that decide what a user may do at a platform, or at a space."""
-    places = [f"ORG#{record['organizationId']}"]
-    places += [f"PLATFORM#{record['platformId']}", f"SPACE#{record['id']}"] if "platformId" in record else []
-    places += [f"PLATFORM#{record['id']}"] if "platformId" not in record else []
-    return [{"pk": place, "sk": f"MEMBER#{user_id}"} for place in places]
+    partition_keys = [f"ORG#{record['organizationId']}"]
+    partition_keys += [f"PLATFORM#{record['platformId']}", f"SPACE#{record['id']}"] if "platformId" in record else []
+    partition_keys += [f"PLATFORM#{record['id']}"] if "platformId" not in record else []
+    return [{"pk": place, "sk": f"MEMBER#{user_id}"} for place in partition_keys]
 
 
-def highest(members: list[Item]) -> int:
+def highest_role_index(members: list[Item]) -> int:
     """Return the highest of the roles of some memberships, -1 if there is none."""
     return max((ROLES.index(member["role"]) for member in members), default=-1)
 
 
-def slug_of(name: str) -> str:
+def derive_slug(name: str) -> str:
     """Return a slug made of a name."""
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:63]
 
 
-def new_space(body: SpaceCreate, platform: Mapping[str, Any], position: int) -> Item:
+def build_space(body: SpaceCreate, platform: Mapping[str, Any], position: int) -> Item:
     """Return a new space."""
     space_id, at = str(uuid4()), now()
     return {
@@ -58,14 +58,14 @@ def new_space(body: SpaceCreate, platform: Mapping[str, Any], position: int) -> 
         "platformId": platform["id"],
         "organizationId": platform["organizationId"],
         "name": body.name,
-        "slug": body.slug or slug_of(body.name),
+        "slug": body.slug or derive_slug(body.name),
         "description": body.description,
         "visibility": body.visibility,
         "position": position,
     }
 
 
-def extra_items(space: Mapping[str, Any], user: Mapping[str, Any], request_id: str) -> tuple[Item, Item, Item]:
+def build_extra_items(space: Mapping[str, Any], user: Mapping[str, Any], request_id: str) -> tuple[Item, Item, Item]:
     """Return what is committed with a new space: the guard of its slug, its creator's membership, the audit entry."""
     guard = {"pk": f"SLUG#{space['platformId']}#{space['slug']}", "sk": META, "spaceId": space["id"]}
     member = {

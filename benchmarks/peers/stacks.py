@@ -19,14 +19,14 @@ from zipfile import ZipFile
 from infrastructure.package import build
 from local.paths import ROOT
 
-_ENVIRONMENT: Final = ROOT / ".venv-peers"
-_RUNTIMES: Final = ("boto3*", "botocore*", "s3transfer*", "pip*", "setuptools*", "wheel*", "__pycache__", "*.pyc")
-_OURS: Final = ("models.py", "tokens.py", "records.py", "chalice_baseline.py", "fastapi_baseline.py")
+_VIRTUAL_ENVIRONMENT: Final = ROOT / ".venv-peers"
+_EXCLUDED: Final = ("boto3*", "botocore*", "s3transfer*", "pip*", "setuptools*", "wheel*", "__pycache__", "*.pyc")
+_PEER_MODULES: Final = ("models.py", "tokens.py", "records.py", "chalice_baseline.py", "fastapi_baseline.py")
 _PROGRAM: Final = Path(__file__).with_name("function.py")
-_SECONDS: Final = 120
+_TIMEOUT_SECONDS: Final = 120
 
 
-class Failed(Exception):
+class StackFailed(Exception):
     """A stack ended before it had told anything."""
 
 
@@ -37,46 +37,46 @@ class Stack:
     name: str
     folder: Path
     module: str
-    attribute: str
-    table: str
+    handler_name: str
+    table_name: str
 
-    def run(self, environment: Mapping[str, str], plan: Mapping[str, Any]) -> dict[str, Any]:
+    def run_plan(self, environment: Mapping[str, str], plan: Mapping[str, Any]) -> dict[str, Any]:
         """Carry out a plan in a process of its own, and return what it found. Raises Failed."""
-        done = subprocess.run(  # noqa: S603 - our own program
-            [str(_ENVIRONMENT / "bin" / "python"), "-B", str(_PROGRAM), self.module, self.attribute],
+        process = subprocess.run(  # noqa: S603 - our own program
+            [str(_VIRTUAL_ENVIRONMENT / "bin" / "python"), "-B", str(_PROGRAM), self.module, self.handler_name],
             cwd=self.folder,
-            env={"PATH": os.environ["PATH"], "TABLE": self.table, **environment},
+            env={"PATH": os.environ["PATH"], "TABLE": self.table_name, **environment},
             input=json.dumps(plan),
             capture_output=True,
             text=True,
             check=False,
-            timeout=_SECONDS,
+            timeout=_TIMEOUT_SECONDS,
         )
-        if done.returncode:
-            raise Failed(f"{self.name} failed:\n{done.stderr[-4000:]}")
-        found: dict[str, Any] = json.loads(done.stdout)
-        return found
+        if process.returncode:
+            raise StackFailed(f"{self.name} failed:\n{process.stderr[-4000:]}")
+        results: dict[str, Any] = json.loads(process.stdout)
+        return results
 
 
-def stacks(folder: Path) -> list[Stack]:
+def build_stacks(folder: Path) -> list[Stack]:
     """Make the folders of all stacks below a folder, and return the stacks, Atrium first."""
-    task, shipped, compiled = folder / "atrium", folder / "shipped", folder / "compiled"
+    atrium_folder, source_folder, compiled_folder = folder / "atrium", folder / "shipped", folder / "compiled"
     with ZipFile(build(into=folder)) as package:
-        package.extractall(task)
-    (libraries,) = _ENVIRONMENT.glob("lib/python*/site-packages")
-    shutil.copytree(libraries, shipped, ignore=shutil.ignore_patterns(*_RUNTIMES))
-    ours = shipped / "benchmarks" / "peers"
-    ours.mkdir(parents=True)
-    for name in _OURS:
-        shutil.copy(Path(__file__).with_name(name), ours)
-    shutil.copytree(shipped, compiled)
-    compileall.compile_dir(compiled, quiet=2)
+        package.extractall(atrium_folder)
+    (libraries,) = _VIRTUAL_ENVIRONMENT.glob("lib/python*/site-packages")
+    shutil.copytree(libraries, source_folder, ignore=shutil.ignore_patterns(*_EXCLUDED))
+    module_folder = source_folder / "benchmarks" / "peers"
+    module_folder.mkdir(parents=True)
+    for name in _PEER_MODULES:
+        shutil.copy(Path(__file__).with_name(name), module_folder)
+    shutil.copytree(source_folder, compiled_folder)
+    compileall.compile_dir(compiled_folder, quiet=2)
     peers = [
         ("usual", "benchmarks.peers.chalice_baseline", "app"),
         ("popular", "benchmarks.peers.fastapi_baseline", "handler"),
     ]
     return [
-        Stack("atrium", task, "app", "app", "atrium"),
-        *(Stack(name, shipped, module, handler, name) for name, module, handler in peers),
-        *(Stack(f"{name}, compiled", compiled, module, handler, name) for name, module, handler in peers),
+        Stack("atrium", atrium_folder, "app", "app", "atrium"),
+        *(Stack(name, source_folder, module, handler, name) for name, module, handler in peers),
+        *(Stack(f"{name}, compiled", compiled_folder, module, handler, name) for name, module, handler in peers),
     ]

@@ -8,7 +8,7 @@ import jwt
 _keys = jwt.PyJWKClient(os.environ["AUTH_JWKS"])
 
 
-def verified(header: str | None) -> dict[str, Any]:
+def verify_bearer_token(header: str | None) -> dict[str, Any]:
     """Return the claims of a bearer's token. Raises PyJWTError if it doesn't hold."""
     scheme, _, token = (header or "").partition(" ")
     if scheme.lower() != "bearer":

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from benchmarks.performance.peers_section import MEASURES, POPULAR, USUAL, Measure, ratio
+from benchmarks.performance.peers_section import CHALICE, FASTAPI, MEASURES, Measure, ratio
 from local.paths import ROOT
 
 FILE: Final = ROOT / "docs" / "reference" / "performance.svg"
@@ -26,7 +26,7 @@ def draw(results: Mapping[str, Any]) -> None:
 def svg(results: Mapping[str, Any]) -> str:
     """Return the chart."""
     height = _TOP + _ROW * len(MEASURES) + 12
-    rows = "\n".join(_row(results, measure, _TOP + _ROW * n) for n, measure in enumerate(MEASURES))
+    rows = "\n".join(_render_measure(results, measure, _TOP + _ROW * n) for n, measure in enumerate(MEASURES))
     return f"""\
 <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" role="img" aria-labelledby="title">
 <title id="title">What Atrium takes of what the usual and the popular stack take; less is better.</title>
@@ -35,29 +35,30 @@ def svg(results: Mapping[str, Any]) -> str:
 <rect class="popular" x="{_LEFT + 160}" y="10" width="12" height="12"/>\
 <text x="{_LEFT + 178}" y="21">of the popular stack</text>
 <line class="goal" x1="{_LEFT + 340}" x2="{_LEFT + 340}" y1="8" y2="24"/><text x="{_LEFT + 348}" y="21">goal</text>
-<line class="whole" x1="{_x(1)}" x2="{_x(1)}" y1="44" y2="{height - 8}" stroke-dasharray="3 3"/>
-<text class="small" x="{_x(1)}" y="40" text-anchor="middle">as much</text>
+<line class="whole" x1="{_x_of_ratio(1)}" x2="{_x_of_ratio(1)}" y1="44" y2="{height - 8}" stroke-dasharray="3 3"/>
+<text class="small" x="{_x_of_ratio(1)}" y="40" text-anchor="middle">as much</text>
 {rows}
 </svg>
 """
 
 
-def _row(results: Mapping[str, Any], measure: Measure, top: int) -> str:
+def _render_measure(results: Mapping[str, Any], measure: Measure, top: int) -> str:
     bars = [
-        _bar(measure, peer, ratio(results, measure, peer), top + n * _BAR) for n, peer in enumerate((USUAL, POPULAR))
+        _render_bar(measure, peer, ratio(results, measure, peer), top + n * _BAR)
+        for n, peer in enumerate((CHALICE, FASTAPI))
     ]
     return "\n".join((f'<text x="{_LEFT - 12}" y="{top + 21}" text-anchor="end">{measure.name}</text>', *bars))
 
 
-def _bar(measure: Measure, peer: str, taken: float, top: int) -> str:
-    bar = f'<rect class="{peer}" x="{_LEFT}" y="{top}" width="{_x(taken) - _LEFT}" height="{_BAR - 3}" rx="2"/>'
-    goals = [_x(measure.goals[peer][0])] if peer in measure.goals else []
-    free = _x(taken) if all(goal < _x(taken) for goal in goals) else max(goals)
-    label = f'<text class="small" x="{free + 6}" y="{top + 11}">{taken:.2f}</text>'
+def _render_bar(measure: Measure, peer: str, ratio_to_peer: float, top: int) -> str:
+    bar = f'<rect class="{peer}" x="{_LEFT}" y="{top}" width="{_x_of_ratio(ratio_to_peer) - _LEFT}" height="{_BAR - 3}" rx="2"/>'
+    goals = [_x_of_ratio(measure.goals[peer][0])] if peer in measure.goals else []
+    label_x = _x_of_ratio(ratio_to_peer) if all(goal < _x_of_ratio(ratio_to_peer) for goal in goals) else max(goals)
+    label = f'<text class="small" x="{label_x + 6}" y="{top + 11}">{ratio_to_peer:.2f}</text>'
     return (
         bar + label + "".join(f'<line class="goal" x1="{x}" x2="{x}" y1="{top - 2}" y2="{top + 15}"/>' for x in goals)
     )
 
 
-def _x(taken: float) -> int:
-    return round(_LEFT + min(taken, 1.2) * (_WIDTH - _LEFT - _RIGHT) / 1.2)
+def _x_of_ratio(ratio_to_peer: float) -> int:
+    return round(_LEFT + min(ratio_to_peer, 1.2) * (_WIDTH - _LEFT - _RIGHT) / 1.2)

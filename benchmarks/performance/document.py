@@ -23,7 +23,7 @@ taken on one machine that had other work to do: look at ratios before you look a
 """
 
 
-def keep(name: str, results: Any) -> None:
+def save_results(name: str, results: Any) -> None:
     """Keep a section's results in place of former ones, and write the page anew."""
     _RESULTS.mkdir(exist_ok=True)
     (_RESULTS / f"{name}.json").write_text(json.dumps(results, indent=2) + "\n")
@@ -38,7 +38,7 @@ def read(name: str) -> Any:
 def document() -> str:
     """Return the page, with the sections that there are."""
     sections = [(name, import_module(f"benchmarks.performance.{name}_section")) for name in sections_made()]
-    return "\n".join((_HEAD, *(f"## {made.title}\n\n{made.written(read(name))}" for name, made in sections)))
+    return "\n".join((_HEAD, *(f"## {module.title}\n\n{module.written(read(name))}" for name, module in sections)))
 
 
 def sections_made() -> list[str]:

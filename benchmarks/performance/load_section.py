@@ -7,7 +7,7 @@ from local.generators.markdown import table
 
 title: Final = "Under load, on one machine"
 
-_MEASURED: Final = """\
+_METHOD: Final = """\
 `make load` runs the whole service as `make run` does. autocannon asks as fast as it is answered, over 1, 10 and 50
 connections, {seconds} s each: for a space, for a page of {listed}, for another name of one of {spaces} spaces in turn,
 and for a mix: of {all} requests {read} read, {list} list, {mutation} changes. Latency is in milliseconds; *409* counts
@@ -16,7 +16,7 @@ longest that an entry was seen waiting for its place in the log, looked at twice
 last one had it; and from the commit until a webhook was told.
 """
 
-_READ: Final = """\
+_INTERPRETATION: Final = """\
 Each of the {changed:,} changes that were acknowledged has its one entry, the log was proved from outside when all was
 done, and the webhook was told of each, in the order of the log; nothing failed in another way than by 409: the program
 keeps no figures otherwise.
@@ -29,7 +29,7 @@ each request has a run of the function to itself. What the figures are good for 
 when more is asked than can be done at once. Measured on {day}.
 """
 
-_NAMES: Final = {"read": "read one", "list": "list", "mutation": "change one", "mix": "mix"}
+_REQUEST_NAMES: Final = {"read": "read one", "list": "list", "mutation": "change one", "mix": "mix"}
 
 
 def written(results: Mapping[str, Any]) -> str:
@@ -48,7 +48,7 @@ def written(results: Mapping[str, Any]) -> str:
         "told p99",
     )
     return "\n".join(
-        (_MEASURED.format_map(known), f"{table(heads, map(_row, results['rows']))}\n", _READ.format_map(known))
+        (_METHOD.format_map(known), f"{table(heads, map(_row, results['rows']))}\n", _INTERPRETATION.format_map(known))
     )
 
 
@@ -56,7 +56,7 @@ def _row(row: Mapping[str, Any]) -> list[str]:
     ledger, delivery = row.get("ledger", {}), row.get("delivery", {})
     behind = (ledger.get("max"), ledger.get("behind"), delivery.get("p50"), delivery.get("p99"))
     return [
-        _NAMES[row["kind"]],
+        _REQUEST_NAMES[row["kind"]],
         str(row["connections"]),
         f"{row['aSecond']:,.1f}",
         *(f"{row[name]:,.0f}" for name in ("p50", "p99")),

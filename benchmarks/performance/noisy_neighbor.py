@@ -23,61 +23,61 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
-from benchmarks.log_scale.results import circumstances
+from benchmarks.log_scale.results import describe_environment
 from benchmarks.performance import document
 from benchmarks.performance.noisy_neighbor_section import written
 from local.server.emulator import answers
 from local.server.processes import Child, start, stop
 from local.server.run import free_port
-from tests.emulator.api_clients import ApiClient
-from tests.emulator.local_stage import LocalStage, process_environment
-from tests.harness.waiting import wait_until
+from tests.emulator.people import Caller
+from tests.emulator.stage import Stage, environment
+from tests.harness.waiting import until
 
-SETTING: Final = 600
-KEYS: Final = 10
-PACE_SECONDS: Final = 0.5
-CONNECTIONS: Final = 48
-FLOOD_PACE_SECONDS: Final = 0.12
+REQUESTS_PER_MINUTE: Final = 600
+KEY_COUNT: Final = 10
+BASELINE_INTERVAL_SECONDS: Final = 0.5
+NOISY_CONNECTIONS: Final = 48
+NOISY_INTERVAL_SECONDS: Final = 0.12
 ROUNDS: Final = 2
-SECONDS: Final = {"alone": 8, "off": 12, "on": 20}
-_PROCESSES: Final = 2
-_SETTLE_SECONDS: Final = 1
-_NEAR_SECONDS: Final = 0.25
-_START_SECONDS: Final = 30
+RUN_SECONDS: Final = {"alone": 8, "off": 12, "on": 20}
+_PROCESS_COUNT: Final = 2
+_PAUSE_SECONDS: Final = 1
+_OVERLAP_SECONDS: Final = 0.25
+_START_TIMEOUT_SECONDS: Final = 30
 _OK: Final = 200
 
 
 @dataclass(frozen=True)
-class Asked:
+class TimedRequest:
     """A request: when it was due and when it was answered, in seconds of the machine's clock, and with which status."""
 
-    due: float
-    done: float
+    due_at: float
+    finished_at: float
     status: int
 
 
 @dataclass(frozen=True)
-class Asker:
+class PacedClient:
     """A key that asks one of the service's processes for its organization, again and again."""
 
     port: int
     path: str
     key: str
 
-    def ask(self, pace: float, seconds: float) -> list[Asked]:
+    def send_requests(self, interval_seconds: float, seconds: float) -> list[TimedRequest]:
         """Ask over one connection, at a pace or as fast as it is answered."""
-        connection = HTTPConnection("127.0.0.1", self.port, timeout=_START_SECONDS)
-        began, asked = time.time(), []
-        due = began
-        while due < began + seconds:
-            time.sleep(max(0.0, due - time.time()))
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=_START_TIMEOUT_SECONDS)
+        started_at, requests = time.time(), []
+        due_at = started_at
+        while due_at < started_at + seconds:
+            time.sleep(max(0.0, due_at - time.time()))
             connection.request("GET", self.path, headers={"Authorization": f"Bearer {self.key}"})
-            answer = connection.getresponse()
-            answer.read()
-            asked.append(Asked(due, time.time(), answer.status))
-            due += pace
+            response = connection.getresponse()
+            response.read()
+            requests.append(TimedRequest(due_at, time.time(), response.status))
+            due_at += interval_seconds
         connection.close()
-        return asked
+        return requests
 
 
 @dataclass(frozen=True)
@@ -88,140 +88,171 @@ class Tenant:
     keys: Sequence[str]
 
     @classmethod
-    def found(cls, owner: ApiClient, keys: int) -> "Tenant":
+    def create(cls, owner: Caller, key_count: int) -> "Tenant":
         """Let somebody make an organization with so many keys."""
-        path = f"/organizations/{owner.create_organization()}"
-        made = [owner.post(f"{path}/api-keys", json={"name": "Flood", "scopes": ["read"]}) for _ in range(keys)]
-        return cls(path, [answer.json()["key"] for answer in made])
+        path = f"/organizations/{owner.makes_organization()}"
+        responses = [
+            owner.post(f"{path}/api-keys", json={"name": "Flood", "scopes": ["read"]}) for _ in range(key_count)
+        ]
+        return cls(path, [response.json()["key"] for response in responses])
 
-    def askers(self, ports: Sequence[int], count: int) -> list[Asker]:
+    def create_clients(self, ports: Sequence[int], count: int) -> list[PacedClient]:
         """Return so many that share the keys and the processes."""
         return [
-            Asker(ports[number % len(ports)], self.path, self.keys[number % len(self.keys)]) for number in range(count)
+            PacedClient(ports[number % len(ports)], self.path, self.keys[number % len(self.keys)])
+            for number in range(count)
         ]
 
 
-def ask_all(askers: Sequence[Asker], pace: float, seconds: float) -> list[Asked]:
+def send_all(clients: Sequence[PacedClient], interval_seconds: float, seconds: float) -> list[TimedRequest]:
     """Let all ask at once, and return what they were answered; their paces are spread over the first of it."""
 
-    def begin(number: int) -> list[Asked]:
-        time.sleep(pace * number / len(askers))
-        return askers[number].ask(pace, seconds)
+    def start_client(number: int) -> list[TimedRequest]:
+        time.sleep(interval_seconds * number / len(clients))
+        return clients[number].send_requests(interval_seconds, seconds)
 
-    with ThreadPoolExecutor(len(askers)) as threads:
-        return [asked for each in threads.map(begin, range(len(askers))) for asked in each]
+    with ThreadPoolExecutor(len(clients)) as threads:
+        return [request for each in threads.map(start_client, range(len(clients))) for request in each]
 
 
 @dataclass(frozen=True)
-class Turn:
+class MeasuredRun:
     """What a turn was answered: the calm tenant, and the flood beside it."""
 
-    calm: list[Asked]
-    flood: list[Asked]
+    baseline_requests: list[TimedRequest]
+    noisy_requests: list[TimedRequest]
 
     @property
-    def passing(self) -> list[Asked]:
+    def baseline_requests_during_admission(self) -> list[TimedRequest]:
         """The calm tenant's requests while requests of the flood were let through."""
-        moments = [asked.done for asked in self.flood if asked.status == _OK]
+        admitted_at = [asked.finished_at for asked in self.noisy_requests if asked.status == _OK]
         return [
             asked
-            for asked in self.calm
-            if any(asked.due - _NEAR_SECONDS < time < asked.done + _NEAR_SECONDS for time in moments)
+            for asked in self.baseline_requests
+            if any(
+                asked.due_at - _OVERLAP_SECONDS < time < asked.finished_at + _OVERLAP_SECONDS for time in admitted_at
+            )
         ]
 
 
 def main() -> None:
     """Measure, keep the figures and print them."""
     with TemporaryDirectory() as folder, get_context("spawn").Pool(1) as pool:
-        stage = LocalStage(Path(folder), environment_overrides={"LOG_LEVEL": "ERROR"}).start()
+        stage = Stage(Path(folder), told={"LOG_LEVEL": "ERROR"}).start()
         try:
-            with services(stage, 0) as off, services(stage, SETTING) as on, ApiClient(stage, "ada") as ada:
-                calm, flooding = Tenant.found(ada, KEYS), Tenant.found(ada, 1)
-                found = measured(pool, calm, flooding, {"alone": on, "off": off, "on": on})
+            with (
+                run_services(stage, 0) as unlimited_ports,
+                run_services(stage, REQUESTS_PER_MINUTE) as limited_ports,
+                Caller(stage, "ada") as ada,
+            ):
+                baseline_tenant, noisy_tenant = Tenant.create(ada, KEY_COUNT), Tenant.create(ada, 1)
+                results = measure(
+                    pool,
+                    baseline_tenant,
+                    noisy_tenant,
+                    {"alone": limited_ports, "off": unlimited_ports, "on": limited_ports},
+                )
         finally:
             stage.terminate()
-    document.keep("noisy_neighbor", found)
-    print(written(found))
+    document.save_results("noisy_neighbor", results)
+    print(written(results))
 
 
 @contextmanager
-def services(stage: LocalStage, setting: int) -> Iterator[Sequence[int]]:
+def run_services(stage: Stage, requests_per_minute: int) -> Iterator[Sequence[int]]:
     """Let processes of the service run within the block that let so many requests through, and give their ports."""
-    ports = [free_port() for _ in range(_PROCESSES)]
-    variables = process_environment(
-        stage.state, SETTINGS_FILE=str(stage.settings_file), REQUESTS_PER_MINUTE=str(setting), LOG_LEVEL="ERROR"
+    ports = [free_port() for _ in range(_PROCESS_COUNT)]
+    variables = environment(
+        stage.state,
+        SETTINGS_FILE=str(stage.settings_file),
+        REQUESTS_PER_MINUTE=str(requests_per_minute),
+        LOG_LEVEL="ERROR",
     )
     children: list[Child] = []
     try:
         for port in ports:
             command = [sys.executable, "-m", "local.server.api", str(port)]
             children.append(start("service", command, stage.state / f"service-{port}.log", variables))
-        wait_until(lambda: all(answers(port, "/status") for port in ports), _START_SECONDS)
+        until(lambda: all(answers(port, "/status") for port in ports), _START_TIMEOUT_SECONDS)
         yield ports
     finally:
-        stop(children, _START_SECONDS)
+        stop(children, _START_TIMEOUT_SECONDS)
 
 
-def measured(pool: Pool, calm: Tenant, flooding: Tenant, ports: dict[str, Sequence[int]]) -> dict[str, Any]:
+def measure(
+    pool: Pool, baseline_tenant: Tenant, noisy_tenant: Tenant, ports_by_scenario: dict[str, Sequence[int]]
+) -> dict[str, Any]:
     """Return the figures of all rounds."""
-    for where in ports.values():  # Each process is asked once before: its first answers take longer.
-        ask_all(calm.askers(where, KEYS), PACE_SECONDS, 1)
-    turns: dict[str, list[Turn]] = {name: [] for name in ports}
+    for ports in ports_by_scenario.values():  # Each process is asked once before: its first answers take longer.
+        send_all(baseline_tenant.create_clients(ports, KEY_COUNT), BASELINE_INTERVAL_SECONDS, 1)
+    runs: dict[str, list[MeasuredRun]] = {name: [] for name in ports_by_scenario}
     for number in range(ROUNDS):
-        for name, where in ports.items():
+        for name, ports in ports_by_scenario.items():
             print(f"round {number + 1} of {ROUNDS}: {name}", flush=True)
-            turns[name].append(turn(pool, calm, flooding if name != "alone" else None, where, SECONDS[name]))
-    passing = [asked for turn in turns["on"] for asked in turn.passing]
+            runs[name].append(
+                measure_run(pool, baseline_tenant, noisy_tenant if name != "alone" else None, ports, RUN_SECONDS[name])
+            )
+    during_admission = [asked for turn in runs["on"] for asked in turn.baseline_requests_during_admission]
     return {
-        "of": circumstances(),
-        "setting": SETTING,
-        "processes": _PROCESSES,
-        "keys": KEYS,
-        "pace": PACE_SECONDS,
-        "connections": CONNECTIONS,
-        "floodPace": FLOOD_PACE_SECONDS,
+        "of": describe_environment(),
+        "setting": REQUESTS_PER_MINUTE,
+        "processes": _PROCESS_COUNT,
+        "keys": KEY_COUNT,
+        "pace": BASELINE_INTERVAL_SECONDS,
+        "connections": NOISY_CONNECTIONS,
+        "floodPace": NOISY_INTERVAL_SECONDS,
         "rounds": ROUNDS,
-        "seconds": SECONDS,
+        "seconds": RUN_SECONDS,
         "calm": {
-            "alone": spread([asked for turn in turns["alone"] for asked in turn.calm]),
-            "off": spread([asked for turn in turns["off"] for asked in turn.calm]),
-            "passing": spread(passing),
-            "refused": spread([asked for turn in turns["on"] for asked in turn.calm if asked not in passing]),
+            "alone": latency_percentiles([asked for turn in runs["alone"] for asked in turn.baseline_requests]),
+            "off": latency_percentiles([asked for turn in runs["off"] for asked in turn.baseline_requests]),
+            "passing": latency_percentiles(during_admission),
+            "refused": latency_percentiles(
+                [asked for turn in runs["on"] for asked in turn.baseline_requests if asked not in during_admission]
+            ),
         },
-        "flood": {name: flood_of(turns[name], SECONDS[name]) for name in ("off", "on")},
+        "flood": {name: summarize_noisy_requests(runs[name], RUN_SECONDS[name]) for name in ("off", "on")},
     }
 
 
-def turn(pool: Pool, calm: Tenant, flooding: Tenant | None, ports: Sequence[int], seconds: int) -> Turn:
+def measure_run(
+    pool: Pool, baseline_tenant: Tenant, noisy_tenant: Tenant | None, ports: Sequence[int], seconds: int
+) -> MeasuredRun:
     """Let the calm tenant ask, beside the flood if there is one, and wait until all have their answers."""
-    time.sleep(_SETTLE_SECONDS)
-    words = (flooding.askers(ports, CONNECTIONS), FLOOD_PACE_SECONDS, seconds) if flooding else None
-    flood = pool.apply_async(ask_all, words) if words else None
-    asked = ask_all(calm.askers(ports, KEYS), PACE_SECONDS, seconds)
-    return Turn(asked, flood.get(2 * _START_SECONDS) if flood else [])
+    time.sleep(_PAUSE_SECONDS)
+    noisy_arguments = (
+        (noisy_tenant.create_clients(ports, NOISY_CONNECTIONS), NOISY_INTERVAL_SECONDS, seconds)
+        if noisy_tenant
+        else None
+    )
+    noisy_result = pool.apply_async(send_all, noisy_arguments) if noisy_arguments else None
+    baseline_requests = send_all(baseline_tenant.create_clients(ports, KEY_COUNT), BASELINE_INTERVAL_SECONDS, seconds)
+    return MeasuredRun(baseline_requests, noisy_result.get(2 * _START_TIMEOUT_SECONDS) if noisy_result else [])
 
 
-def flood_of(turns: Sequence[Turn], seconds: int) -> dict[str, float]:
+def summarize_noisy_requests(runs: Sequence[MeasuredRun], seconds: int) -> dict[str, float]:
     """Return how many requests of the flood were answered a second, how many were served, and how fast these were."""
-    asked = [len(turn.flood) for turn in turns]
-    served = [sum(each.status == _OK for each in turn.flood) for turn in turns]
-    slots = {ceil(each.done / _NEAR_SECONDS) for turn in turns for each in turn.flood if each.status == _OK}
+    request_counts = [len(turn.noisy_requests) for turn in runs]
+    admitted_counts = [sum(each.status == _OK for each in turn.noisy_requests) for turn in runs]
+    admission_slots = {
+        ceil(each.finished_at / _OVERLAP_SECONDS) for turn in runs for each in turn.noisy_requests if each.status == _OK
+    }
     return {
-        "aSecond": round(sum(asked) / (len(turns) * seconds)),
-        "served": sum(served),
-        "servedASecond": round(sum(served) / (len(slots) * _NEAR_SECONDS)),
+        "aSecond": round(sum(request_counts) / (len(runs) * seconds)),
+        "served": sum(admitted_counts),
+        "servedASecond": round(sum(admitted_counts) / (len(admission_slots) * _OVERLAP_SECONDS)),
     }
 
 
-def spread(requests: Sequence[Asked]) -> dict[str, float]:
+def latency_percentiles(requests: Sequence[TimedRequest]) -> dict[str, float]:
     """Return how many there were, and the latency of the middle one and of the slowest in a hundred, in ms."""
-    wrong = {asked.status for asked in requests} - {_OK}
-    if wrong or not requests:
-        raise SystemExit(f"The calm tenant was answered {wrong or 'nothing'}: that is no measure.")
-    ordered = sorted((asked.done - asked.due) * 1000 for asked in requests)
-    at = {"p50": 0.5, "p99": 0.99}
-    return {"requests": len(ordered)} | {
-        n: round(ordered[ceil(share * len(ordered)) - 1], 1) for n, share in at.items()
+    error_statuses = {asked.status for asked in requests} - {_OK}
+    if error_statuses or not requests:
+        raise SystemExit(f"The calm tenant was answered {error_statuses or 'nothing'}: that is no measure.")
+    latencies = sorted((asked.finished_at - asked.due_at) * 1000 for asked in requests)
+    shares = {"p50": 0.5, "p99": 0.99}
+    return {"requests": len(latencies)} | {
+        n: round(latencies[ceil(share * len(latencies)) - 1], 1) for n, share in shares.items()
     }
 
 

@@ -7,7 +7,7 @@ from local.generators.markdown import table
 
 title: Final = "One tenant's flood, another one's latency"
 
-_MEASURED: Final = """\
+_METHOD: Final = """\
 `python -m benchmarks.performance.noisy_neighbor` runs the service as {processes} processes with
 `REQUESTS_PER_MINUTE={setting}`, and as {processes} with 0, which count nothing, on one table. A calm tenant has
 {keys} API keys, each of which reads a record every {pace:g} s. Beside it another tenant's key reads one over
@@ -15,7 +15,7 @@ _MEASURED: Final = """\
 {rounds} times. Latency is from when a request was due, in milliseconds:
 """
 
-_READ: Final = """\
+_INTERPRETATION: Final = """\
 The flood got {off_a_second:,} answers a second where nobody counted. Where it was counted it got {on_a_second:,}, all
 but {served:,} of them 429: its {setting} of a minute passed within {passing_seconds:.1f} s, and for the rest of the
 minute it was refused. What is refused asks nothing of AWS, and takes a process for no longer than a credential needs.
@@ -50,9 +50,9 @@ def written(results: Mapping[str, Any]) -> str:
     }
     rows = [[words, *_row(calm[name], calm["alone"])] for name, words in turns.items()]
     heads = ("the calm tenant", "requests", "p50", "p99", "p50 to alone", "p99 to alone")
-    return "\n".join((_MEASURED.format_map(known), f"{table(heads, rows)}\n", _READ.format_map(known)))
+    return "\n".join((_METHOD.format_map(known), f"{table(heads, rows)}\n", _INTERPRETATION.format_map(known)))
 
 
-def _row(spread: Mapping[str, float], alone: Mapping[str, float]) -> list[str]:
-    ratios = [f"{spread[name] / alone[name]:.1f}" for name in ("p50", "p99")]
-    return [f"{spread['requests']:,}", *(f"{spread[name]:,.1f}" for name in ("p50", "p99")), *ratios]
+def _row(percentiles: Mapping[str, float], alone: Mapping[str, float]) -> list[str]:
+    ratios = [f"{percentiles[name] / alone[name]:.1f}" for name in ("p50", "p99")]
+    return [f"{percentiles['requests']:,}", *(f"{percentiles[name]:,.1f}" for name in ("p50", "p99")), *ratios]

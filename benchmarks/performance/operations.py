@@ -13,77 +13,77 @@ from io import StringIO
 from itertools import groupby
 from typing import Any, Final
 
-from benchmarks.costs.meter import metered, watch_too
-from benchmarks.log_scale.results import circumstances
+from benchmarks.costs.meter import meter_usage, watch_new_clients
+from benchmarks.log_scale.results import describe_environment
 from benchmarks.performance import document
-from benchmarks.performance.dataset import FEW, LOGS, among
+from benchmarks.performance.dataset import DEFAULT_SIZE, LOG_FEATURES, add_neighbors
 from chalicelib.entrypoints.catalogue import operations
 from chalicelib.kernel.core import aws
 from chalicelib.kernel.operations.operation import Operation
-from tests.catalogue.examples.registry import add_neighbours, get_feature, call_operation
-from tests.catalogue.standalone_tenant import standalone_tenant
-from tests.catalogue.tenant_fixture import TenantFixture
-from tests.harness import aws_calls, snapshots
+from tests.catalogue.examples.registry import crowd, feature_of, perform
+from tests.catalogue.solo_operations import standing_alone
+from tests.catalogue.tenant_fixture import World
+from tests.harness import calls, snapshots
 from tests.harness.snapshots import Snapshot
 
-SIZES: Final = (FEW, 1_000, 10_000)
-MOST_ENTRIES: Final = 1_000
+SIZES: Final = (DEFAULT_SIZE, 1_000, 10_000)
+MAX_LOG_ENTRIES: Final = 1_000
 """Longer logs are measured by `benchmarks/log_scale`."""
 
-Figures = dict[str, Any]
+Measurement = dict[str, Any]
 
 
 def main() -> None:
     """Measure, keep the figures, and write the page."""
-    with redirect_stdout(StringIO()), standalone_tenant() as world:  # What the service logs is not asked for.
-        measured = dict(rows(world, SIZES))
-    document.keep("operations", {"of": circumstances(), "operations": measured})
+    with redirect_stdout(StringIO()), standing_alone() as world:  # What the service logs is not asked for.
+        measured = dict(measure_operations(world, SIZES))
+    document.save_results("operations", {"of": describe_environment(), "operations": measured})
 
 
-def rows(world: TenantFixture, sizes: Iterable[int]) -> Iterator[tuple[str, list[Figures]]]:
+def measure_operations(world: World, sizes: Iterable[int]) -> Iterator[tuple[str, list[Measurement]]]:
     """Yield each operation with its figures at these sizes. What is beside other features' examples stays the same."""
-    world.workers.run_until_idle()
+    world.workers.settle()
     aws.reset_clients()
-    aws_calls.watch_clients()
-    watch_too()
-    alone = snapshots.take_snapshot()
-    add_neighbours(world, FEW)
-    few = snapshots.take_snapshot()
-    for feature, grouped in groupby(sorted(operations(), key=get_feature), get_feature):
+    calls.watch()
+    watch_new_clients()
+    empty = snapshots.taken()
+    crowd(world, DEFAULT_SIZE)
+    default = snapshots.taken()
+    for feature, grouped in groupby(sorted(operations(), key=feature_of), feature_of):
         print(feature, file=sys.stderr, flush=True)
-        made = [*grouped]
-        found: dict[str, list[Figures]] = {operation.id: [] for operation in made}
+        feature_operations = [*grouped]
+        measurements: dict[str, list[Measurement]] = {operation.id: [] for operation in feature_operations}
         for size in sizes:
-            if feature in LOGS and size > MOST_ENTRIES:
+            if feature in LOG_FEATURES and size > MAX_LOG_ENTRIES:
                 continue
             gc.unfreeze()
-            many = among(few, alone, feature, world, size)
+            table = add_neighbors(default, empty, feature, world, size)
             gc.freeze()  # To look again and again through 10,000 records for what is garbage takes longest.
-            for operation in made:
-                found[operation.id].append(figures(operation, world, many))
-        yield from found.items()
+            for operation in feature_operations:
+                measurements[operation.id].append(measure_operation(operation, world, table))
+        yield from measurements.items()
 
 
-def figures(operation: Operation, world: TenantFixture, table: Snapshot) -> Figures:
+def measure_operation(operation: Operation, world: World, table: Snapshot) -> Measurement:
     """Return what an operation asks for where the table is like this. Raises SystemExit if it does not succeed."""
-    snapshots.restore_snapshot(table)
-    world.warm_caches()
-    with metered() as spent:
-        answer = call_operation(operation, world)
-    if answer.status != operation.success:
-        raise SystemExit(f"{operation.id}: {answer.text}")
+    snapshots.put_back(table)
+    world.met()
+    with meter_usage() as usage:
+        response = perform(operation, world)
+    if response.status != operation.success:
+        raise SystemExit(f"{operation.id}: {response.text}")
     return {
-        "calls": len(answer.calls.call_list),
-        "trips": _trips(answer.calls.call_list),
-        "read": spent.read,
-        "written": spent.written,
-        "indexed": spent.indexed,
+        "calls": len(response.calls.made),
+        "trips": _count_round_trips(response.calls.made),
+        "read": usage.read,
+        "written": usage.written,
+        "indexed": usage.indexed,
     }
 
 
-def _trips(made: Iterable[aws_calls.Call]) -> int:
+def _count_round_trips(recorded_calls: Iterable[calls.Call]) -> int:
     """Return how often something was waited for: once for all that is asked side by side."""
-    return sum(1 if parallel else len([*run]) for parallel, run in groupby(made, lambda call: call.is_concurrent))
+    return sum(1 if parallel else len([*run]) for parallel, run in groupby(recorded_calls, lambda call: call.beside))
 
 
 if __name__ == "__main__":

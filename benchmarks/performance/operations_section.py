@@ -5,11 +5,11 @@ from typing import Any, Final
 
 from local.generators.markdown import code, table
 
-Figures = Mapping[str, float]
+Measurement = Mapping[str, float]
 
 title: Final = "What each operation asks of AWS, beside 10, 1,000 and 10,000 neighbours"
 
-_WORDS: Final = {
+_FIELD_NAMES: Final = {
     "calls": "calls",
     "trips": "round trips",
     "read": "read units",
@@ -17,7 +17,7 @@ _WORDS: Final = {
     "indexed": "of indexes",
 }
 
-_MEASURED: Final = """\
+_METHOD: Final = """\
 `python -m benchmarks.performance.operations` calls each operation's example on AWS in memory, by who has just the right
 to it and as a process does that has met its places. Neighbours are as many more records as stand beside whatever the
 examples of its feature look at, in the same organization, platform, space, site or page, and under ids of their own;
@@ -28,7 +28,7 @@ DynamoDB's rules from the sizes of the items; a transaction writes twice, and ea
 What workers do afterwards is in [costs.md](costs.md).
 """
 
-_SHOWN: Final = """\
+_SUMMARY: Final = """\
 **{same} of {all} operations ask for the same at all sizes**: as many calls, round trips and units. {filled} more are
 the same at 1,000 and at 10,000, and read another number of units beside 10: a page that was not full, or full of
 records of other sizes. {more} differ between 1,000 and 10,000{which}: a whole tree,
@@ -44,7 +44,7 @@ migrations, of which there are as many as the program has. Lists over all organi
 
 def written(results: Mapping[str, Any]) -> str:
     """Return the section."""
-    found: Mapping[str, Sequence[Figures]] = results["operations"]
+    found: Mapping[str, Sequence[Measurement]] = results["operations"]
     grown = {name: sizes for name, sizes in found.items() if len(sizes) == max(map(len, found.values()))}
     more = sorted(name for name, sizes in grown.items() if sizes[-1] != sizes[1])
     same = sum(all(figures == sizes[0] for figures in sizes) for sizes in grown.values())
@@ -59,20 +59,22 @@ def written(results: Mapping[str, Any]) -> str:
     heads = ("operation", "calls", "round trips", "read units", "write units: table, indexes", "beside more neighbours")
     rows = [_row(name, found[name]) for name in sorted(found)]
     measured = "Measured on {day}, {machine}.\n".format_map(results["of"])
-    return "\n".join((_MEASURED, _SHOWN.format_map(known), f"{table(heads, rows)}\n", measured))
+    return "\n".join((_METHOD, _SUMMARY.format_map(known), f"{table(heads, rows)}\n", measured))
 
 
-def _row(name: str, sizes: Sequence[Figures]) -> list[str]:
+def _row(name: str, sizes: Sequence[Measurement]) -> list[str]:
     first = sizes[0]
     units = f"{first['written']:g}, {first['indexed']:g}" if first["written"] else ""
-    return [code(name), *(f"{first[kind]:g}" for kind in ("calls", "trips", "read")), units, _differing(sizes)]
+    return [code(name), *(f"{first[kind]:g}" for kind in ("calls", "trips", "read")), units, _differences_text(sizes)]
 
 
-def _differing(sizes: Sequence[Figures]) -> str:
+def _differences_text(sizes: Sequence[Measurement]) -> str:
     """Return in words what is another number beside more neighbours."""
     names, last = [], sizes[0]
     for number, figures in zip(("1,000", "10,000"), sizes[1:], strict=False):
-        if changed := [f"{figures[kind]:g} {word}" for kind, word in _WORDS.items() if figures[kind] != last[kind]]:
+        if changed := [
+            f"{figures[kind]:g} {word}" for kind, word in _FIELD_NAMES.items() if figures[kind] != last[kind]
+        ]:
             names.append(f"{number}: {', '.join(changed)}")
         last = figures
     return "; ".join(names)

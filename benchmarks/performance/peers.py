@@ -12,59 +12,66 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
-from benchmarks.log_scale.results import circumstances
+from benchmarks.log_scale.results import describe_environment
 from benchmarks.peers import calls
-from benchmarks.peers.cloud import cloud
-from benchmarks.peers.stacks import Stack, stacks
+from benchmarks.peers.cloud import prepare_aws
+from benchmarks.peers.stacks import Stack, build_stacks
 from benchmarks.performance import chart, document
-from benchmarks.performance.peers_section import describe
+from benchmarks.performance.peers_section import render_table
 
-_SECONDS: Final = 120
-_FEWEST_ROUNDS: Final = 3
+_DEFAULT_SECONDS: Final = 120
+_DEFAULT_MIN_ROUNDS: Final = 3
 
 
 def main() -> None:
     """Measure for as long as the command line says."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.performance.peers", description="Atrium beside others.")
-    parser.add_argument("--seconds", type=int, default=_SECONDS, help="how long to measure (default: %(default)s)")
-    parser.add_argument("--rounds", type=int, default=_FEWEST_ROUNDS, help="at least so often (default: %(default)s)")
+    parser.add_argument(
+        "--seconds", type=int, default=_DEFAULT_SECONDS, help="how long to measure (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--rounds", type=int, default=_DEFAULT_MIN_ROUNDS, help="at least so often (default: %(default)s)"
+    )
     parser.add_argument("--only-show", action="store_true", help="keep nothing")
-    wanted = parser.parse_args()
-    results = {"of": circumstances(), "stacks": measured(wanted.seconds, wanted.rounds)}
-    print(describe(results))
-    if not wanted.only_show:
-        document.keep("peers", results)
+    options = parser.parse_args()
+    results = {"of": describe_environment(), "stacks": measure(options.seconds, options.rounds)}
+    print(render_table(results))
+    if not options.only_show:
+        document.save_results("peers", results)
         chart.draw(results)
 
 
-def measured(seconds: float, fewest: int) -> dict[str, Any]:
+def measure(seconds: float, min_rounds: int) -> dict[str, Any]:
     """Return what each stack's processes took: a list of figures, one of each process. Raises Wrong, Failed."""
-    with TemporaryDirectory(prefix="atrium-peers-") as folder, cloud(Path(folder)) as aws:
-        made = stacks(Path(folder))
+    with TemporaryDirectory(prefix="atrium-peers-") as folder, prepare_aws(Path(folder)) as aws:
+        all_stacks = build_stacks(Path(folder))
         plans = {}
-        for stack in made[:3]:
-            events = calls.learned(aws, stack, calls.platform_of(aws, stack))
-            plans[stack.table] = {"first": calls.READ, "calls": {name: _call(name, e) for name, e in events.items()}}
-        aws.stand_in.learning = False
-        figures: dict[str, Any] = {stack.name: [] for stack in made}
-        until, rounds = time.monotonic() + seconds, 0
-        while rounds < fewest or time.monotonic() < until:
-            for stack in _in_turns(made, rounds):
-                found = stack.run(aws.environment(stack), plans[stack.table])
-                calls.check(stack, found.pop("answers"))
-                figures[stack.name].append(found)
+        for stack in all_stacks[:3]:
+            events = calls.prepare_stack(aws, stack, calls.create_platform(aws, stack))
+            plans[stack.table_name] = {
+                "first": calls.READ,
+                "calls": {name: _call_plan(name, e) for name, e in events.items()},
+            }
+        aws.fake_aws.is_recording = False
+        measurements: dict[str, Any] = {stack.name: [] for stack in all_stacks}
+        deadline, rounds = time.monotonic() + seconds, 0
+        while rounds < min_rounds or time.monotonic() < deadline:
+            for stack in _rotate(all_stacks, rounds):
+                result = stack.run_plan(aws.environment(stack), plans[stack.table_name])
+                calls.check_responses(stack, result.pop("answers"))
+                measurements[stack.name].append(result)
             rounds += 1
-        return figures
+        return measurements
 
 
-def _in_turns(made: list[Stack], number: int) -> list[Stack]:
+def _rotate(stacks: list[Stack], number: int) -> list[Stack]:
     """Return the stacks, each time beginning with another."""
-    begin = number % len(made)
-    return made[begin:] + made[:begin]
+    start = number % len(stacks)
+    return stacks[start:] + stacks[:start]
 
 
-def _call(name: str, event: calls.Event) -> dict[str, Any]:
-    return {"event": event, "warmUp": calls.WARM_UP, "times": calls.TIMES[name]}
+def _call_plan(name: str, event: calls.Event) -> dict[str, Any]:
+    return {"event": event, "warmUp": calls.WARM_UP_REPETITIONS, "times": calls.REPETITIONS[name]}
 
 
 if __name__ == "__main__":

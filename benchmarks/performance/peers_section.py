@@ -9,12 +9,12 @@ from local.generators.markdown import table
 
 title: Final = "Beside other stacks"
 
-ATRIUM, USUAL, POPULAR = "atrium", "usual", "popular"
-_COMPILED: Final = ", compiled"
+ATRIUM, CHALICE, FASTAPI = "atrium", "usual", "popular"
+_COMPILED_SUFFIX: Final = ", compiled"
 
 Results = Mapping[str, Any]
 
-_ABOUT: Final = """\
+_METHOD: Final = """\
 ![Atrium beside the usual and the popular stack](performance.svg)
 
 `make bench` runs the same three operations in Atrium and in two stacks that are built as most are:
@@ -52,18 +52,18 @@ class Measure:
     goals: Mapping[str, tuple[float, float]]
     """By the peer: the goal, and the one beyond it."""
 
-    def of(self, figures: Sequence[Mapping[str, Any]]) -> list[float]:
+    def values_of(self, figures: Sequence[Mapping[str, Any]]) -> list[float]:
         """Return the figure of each process."""
-        return [_at(each, self.path) for each in figures]
+        return [_value_at(each, self.path) for each in figures]
 
 
 MEASURES: Final = (
-    Measure("cold, by the clock", ("coldMs",), "ms", {USUAL: (0.5, 0.3)}),
-    Measure("cold, processor time", ("coldCpuMs",), "ms", {USUAL: (0.5, 0.3)}),
-    Measure("read one", ("cpuMs", "read one"), "ms", {USUAL: (0.55, 0.3), POPULAR: (0.35, 0.15)}),
-    Measure("list 50", ("cpuMs", "list 50"), "ms", {USUAL: (0.35, 0.15)}),
-    Measure("create in a transaction", ("cpuMs", "create in a transaction"), "ms", {USUAL: (0.65, 0.25)}),
-    Measure("memory", ("memoryMb",), "MB", {USUAL: (0.8, 0.6)}),
+    Measure("cold, by the clock", ("coldMs",), "ms", {CHALICE: (0.5, 0.3)}),
+    Measure("cold, processor time", ("coldCpuMs",), "ms", {CHALICE: (0.5, 0.3)}),
+    Measure("read one", ("cpuMs", "read one"), "ms", {CHALICE: (0.55, 0.3), FASTAPI: (0.35, 0.15)}),
+    Measure("list 50", ("cpuMs", "list 50"), "ms", {CHALICE: (0.35, 0.15)}),
+    Measure("create in a transaction", ("cpuMs", "create in a transaction"), "ms", {CHALICE: (0.65, 0.25)}),
+    Measure("memory", ("memoryMb",), "MB", {CHALICE: (0.8, 0.6)}),
 )
 
 
@@ -72,55 +72,55 @@ def written(results: Results) -> str:
     of = results["of"]
     return "\n".join(
         (
-            _ABOUT.format(processes=len(results["stacks"][ATRIUM])),
-            f"{describe(results)}\n",
+            _METHOD.format(processes=len(results["stacks"][ATRIUM])),
+            f"{render_table(results)}\n",
             _COMPILED_TEXT,
-            f"{_compiled(results)}\n",
+            f"{_compiled_table(results)}\n",
             f"Measured on {of['day']}, {of['machine']}, Python {of['python']}.\n",
         )
     )
 
 
-def describe(results: Results) -> str:
+def render_table(results: Results) -> str:
     """Return the table."""
-    heads = ("", ATRIUM, USUAL, POPULAR, "of usual", "goal (beyond)", "of popular", "goal (beyond)")
+    heads = ("", ATRIUM, CHALICE, FASTAPI, "of usual", "goal (beyond)", "of popular", "goal (beyond)")
     rows = [
         (
             measure.name,
-            *(_shown(measure, results["stacks"][stack]) for stack in (ATRIUM, USUAL, POPULAR)),
-            _marked(results, measure, USUAL),
-            goal(measure, USUAL),
-            _marked(results, measure, POPULAR),
-            goal(measure, POPULAR),
+            *(_value_text(measure, results["stacks"][stack]) for stack in (ATRIUM, CHALICE, FASTAPI)),
+            _ratio_text(results, measure, CHALICE),
+            goal_text(measure, CHALICE),
+            _ratio_text(results, measure, FASTAPI),
+            goal_text(measure, FASTAPI),
         )
         for measure in MEASURES
     ]
     return table(heads, rows)
 
 
-def ratio(results: Results, measure: Measure, peer: str, of_all: Callable[[list[float]], float] = median) -> float:
+def ratio(results: Results, measure: Measure, peer: str, aggregate: Callable[[list[float]], float] = median) -> float:
     """Return what Atrium takes of what a peer does: by the medians, or by another figure of all processes."""
-    of_atrium, of_peer = (of_all(measure.of(results["stacks"][name])) for name in (ATRIUM, peer))
+    of_atrium, of_peer = (aggregate(measure.values_of(results["stacks"][name])) for name in (ATRIUM, peer))
     return of_atrium / of_peer
 
 
-def goal(measure: Measure, peer: str) -> str:
+def goal_text(measure: Measure, peer: str) -> str:
     """Return what Atrium should take at most, or nothing where there is no goal."""
     return "≤ {:.2f} ({:.2f})".format(*measure.goals[peer]) if peer in measure.goals else ""
 
 
-def _marked(results: Results, measure: Measure, peer: str) -> str:
-    taken = ratio(results, measure, peer)
-    most = max(taken, ratio(results, measure, peer, min))
-    return f"{taken:.2f}{' ✓' if peer in measure.goals and most <= measure.goals[peer][0] else ''}"
+def _ratio_text(results: Results, measure: Measure, peer: str) -> str:
+    median_ratio = ratio(results, measure, peer)
+    max_ratio = max(median_ratio, ratio(results, measure, peer, min))
+    return f"{median_ratio:.2f}{' ✓' if peer in measure.goals and max_ratio <= measure.goals[peer][0] else ''}"
 
 
-def _compiled(results: Results) -> str:
-    names = [USUAL + _COMPILED, POPULAR + _COMPILED]
+def _compiled_table(results: Results) -> str:
+    names = [CHALICE + _COMPILED_SUFFIX, FASTAPI + _COMPILED_SUFFIX]
     rows = [
         (
             measure.name,
-            *(_shown(measure, results["stacks"][name]) for name in names),
+            *(_value_text(measure, results["stacks"][name]) for name in names),
             *(f"{ratio(results, measure, name):.2f}" for name in names),
         )
         for measure in MEASURES
@@ -128,13 +128,13 @@ def _compiled(results: Results) -> str:
     return table(("", *names, *(f"of {name}" for name in names)), rows)
 
 
-def _shown(measure: Measure, figures: Sequence[Mapping[str, Any]]) -> str:
-    found = measure.of(figures)
-    digits = 0 if median(found) >= 50 else 2  # noqa: PLR2004 - three places are enough
-    return f"{median(found):,.{digits}f} {measure.unit} ({min(found):,.{digits}f})"
+def _value_text(measure: Measure, figures: Sequence[Mapping[str, Any]]) -> str:
+    values = measure.values_of(figures)
+    digits = 0 if median(values) >= 50 else 2  # noqa: PLR2004 - three places are enough
+    return f"{median(values):,.{digits}f} {measure.unit} ({min(values):,.{digits}f})"
 
 
-def _at(figures: Any, path: Sequence[str]) -> float:
+def _value_at(figures: Any, path: Sequence[str]) -> float:
     for name in path:
         figures = figures[name]
     return float(figures)

@@ -18,77 +18,77 @@ from benchmarks.rendering.shapes import Page
 from chalicelib.features.sites.rendering.logic import content
 from chalicelib.features.sites.rendering.logic.limits import TooComplex
 
-BUDGET_MS: Final = 150.0
-BUDGET_BYTES: Final = 1024 * 1024
-_TRIES: Final = 5
-_SHOWN: Final = 12
+MAX_MILLISECONDS: Final = 150.0
+MAX_HTML_BYTES: Final = 1024 * 1024
+_MAX_RUNS: Final = 5
+_MAX_SHOWN: Final = 12
 
 
 def main(minutes: float) -> int:
     """Search, print the worst, and return the exit status."""
-    until = time.monotonic() + 60 * minutes
+    deadline = time.monotonic() + 60 * minutes
     content.render_blocks(shapes.of_text("a"))  # What is imported once counts for none.
-    worst: list[tuple[float, int, str]] = []
+    slowest: list[tuple[float, int, str]] = []
     for name, page in _candidates():
-        for label, each in (("whole", page), ("largest shown", _largest(page))):
-            milliseconds, size, outcome = _measured(each)
-            worst.append((milliseconds, size, f"{name}, {label}: {outcome}"))
-        worst = sorted(worst, reverse=True)[: _SHOWN * 4]
-        if time.monotonic() > until:
+        for label, measured_page in (("whole", page), ("largest shown", _largest_accepted_prefix(page))):
+            milliseconds, size, outcome = _measure(measured_page)
+            slowest.append((milliseconds, size, f"{name}, {label}: {outcome}"))
+        slowest = sorted(slowest, reverse=True)[: _MAX_SHOWN * 4]
+        if time.monotonic() > deadline:
             break
-    for milliseconds, size, name in worst[:_SHOWN]:
+    for milliseconds, size, name in slowest[:_MAX_SHOWN]:
         print(f"{milliseconds:7.1f} ms {size:9,} bytes  {name}")
-    return int(worst[0][0] > BUDGET_MS or max(size for _, size, _ in worst) > BUDGET_BYTES)
+    return int(slowest[0][0] > MAX_MILLISECONDS or max(size for _, size, _ in slowest) > MAX_HTML_BYTES)
 
 
 def _candidates() -> Iterator[tuple[str, Page]]:
-    yield from shapes.known()
+    yield from shapes.known_pages()
     for seed in count():
-        pattern = shapes.found(seed)
+        pattern = shapes.random_pattern(seed)
         kind = shapes.KINDS[seed % len(shapes.KINDS)]
         yield f"{pattern!r} ({kind.__name__.removeprefix('of_')})", kind(pattern)
 
 
-def _measured(page: Page) -> tuple[float, int, str]:
+def _measure(page: Page) -> tuple[float, int, str]:
     """Return the least CPU time of some tries in milliseconds, the bytes of HTML, and what became of a page."""
     times, size, outcome = [], 0, "shown"
-    for _ in range(_TRIES):
-        began = time.process_time()
+    for _ in range(_MAX_RUNS):
+        started_at = time.process_time()
         try:
             html = content.render_blocks(page).encode()
             zlib.compress(html, 4)
             size = len(html)
-        except TooComplex as refused:
-            outcome = str(refused).partition(".")[0]
-        times.append((time.process_time() - began) * 1000)
-        if times[-1] < BUDGET_MS / 2:
+        except TooComplex as error:
+            outcome = str(error).partition(".")[0]
+        times.append((time.process_time() - started_at) * 1000)
+        if times[-1] < MAX_MILLISECONDS / 2:
             break
     return min(times), size, outcome
 
 
-def _largest(page: Page) -> Page:
+def _largest_accepted_prefix(page: Page) -> Page:
     """Return the largest beginning of a page that is not refused."""
-    few, many = 0.0, 1.0
+    accepted, rejected = 0.0, 1.0
     for _ in range(7):
-        middle = (few + many) / 2
+        middle = (accepted + rejected) / 2
         try:
-            content.render_blocks(_beginning(page, middle))
+            content.render_blocks(_truncate(page, middle))
         except TooComplex:
-            many = middle
+            rejected = middle
         else:
-            few = middle
-    return _beginning(page, few)
+            accepted = middle
+    return _truncate(page, accepted)
 
 
-def _beginning(page: Page, part: float) -> Page:
+def _truncate(page: Page, share: float) -> Page:
     if len(page) > 1:
-        return page[: int(len(page) * part)]
+        return page[: int(len(page) * share)]
     (block,) = page
     if "items" in block:
-        return [{**block, "items": block["items"][: int(len(block["items"]) * part)]}]
+        return [{**block, "items": block["items"][: int(len(block["items"]) * share)]}]
     if "columns" in block:
-        return [{**block, "columns": [_beginning(column, part) for column in block["columns"]]}]
-    return [{**block, "text": block["text"][: int(len(block["text"]) * part)]}]
+        return [{**block, "columns": [_truncate(column, share) for column in block["columns"]]}]
+    return [{**block, "text": block["text"][: int(len(block["text"]) * share)]}]
 
 
 if __name__ == "__main__":

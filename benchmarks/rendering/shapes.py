@@ -118,7 +118,7 @@ PATTERNS: Final = {
     "umlauts": "é ",
 }
 
-ATOMS: Final = [
+FRAGMENTS: Final = [
     "[",
     "]",
     "(",
@@ -176,17 +176,17 @@ ATOMS: Final = [
 
 def of_text(pattern: str) -> Page:
     """Return a page of one text."""
-    return _filled(lambda text: [{"id": "a", "type": "text", "text": text}], pattern)
+    return _fill_page(lambda text: [{"id": "a", "type": "text", "text": text}], pattern)
 
 
 def of_texts(pattern: str) -> Page:
     """Return a page of as many texts as there can be."""
-    return _many(lambda number, text: {"id": f"a{number}", "type": "text", "text": text}, pattern)
+    return _fill_blocks(lambda number, text: {"id": f"a{number}", "type": "text", "text": text}, pattern)
 
 
 def of_headings(pattern: str) -> Page:
     """Return a page of as many headings as there can be."""
-    return _many(lambda number, text: {"id": f"a{number}", "type": "heading", "level": 2, "text": text}, pattern)
+    return _fill_blocks(lambda number, text: {"id": f"a{number}", "type": "heading", "level": 2, "text": text}, pattern)
 
 
 def of_items(pattern: str) -> Page:
@@ -197,47 +197,49 @@ def of_items(pattern: str) -> Page:
 
 def of_code(pattern: str) -> Page:
     """Return a page of one program."""
-    return _filled(lambda text: [{"id": "a", "type": "code", "text": text, "language": None}], pattern)
+    return _fill_page(lambda text: [{"id": "a", "type": "code", "text": text, "language": None}], pattern)
 
 
 def of_columns(pattern: str) -> Page:
     """Return a page of columns in columns."""
 
-    def made(text: str) -> Page:
+    def build(text: str) -> Page:
         inner: Page = [{"id": "z", "type": "text", "text": text}]
         for level in range(3):
             inner = [{"id": f"c{level}", "type": "columns", "columns": [inner]}]
         return inner
 
-    return _filled(made, pattern)
+    return _fill_page(build, pattern)
 
 
 KINDS: Final = (of_text, of_texts, of_headings, of_items, of_code, of_columns)
 
 
-def known() -> Iterator[tuple[str, Page]]:
+def known_pages() -> Iterator[tuple[str, Page]]:
     """Yield the pages of all patterns, each as large as it can be stored if nothing else held it back."""
     for name, pattern in PATTERNS.items():
         for kind in KINDS:
             yield f"{name} ({kind.__name__.removeprefix('of_')})", kind(pattern)
 
 
-def found(seed: int) -> str:
+def random_pattern(seed: int) -> str:
     """Return a pattern that chance made."""
-    chance = random.Random(seed)  # noqa: S311 - a search, which is to be repeatable
-    parts = [chance.choice(ATOMS) * chance.choice((1, 1, 1, 2, 5, 20)) for _ in range(chance.randint(1, 6))]
+    generator = random.Random(seed)  # noqa: S311 - a search, which is to be repeatable
+    parts = [
+        generator.choice(FRAGMENTS) * generator.choice((1, 1, 1, 2, 5, 20)) for _ in range(generator.randint(1, 6))
+    ]
     return "".join(parts)
 
 
-def _filled(made: Callable[[str], Page], pattern: str) -> Page:
+def _fill_page(build: Callable[[str], Page], pattern: str) -> Page:
     """Return the largest page that the repeated pattern makes."""
     count = MAX_BLOCKS_BYTES // max(1, len(to_json(pattern)) - 2)
-    while count > 1 and len(to_json(made(pattern * count))) > MAX_BLOCKS_BYTES:
+    while count > 1 and len(to_json(build(pattern * count))) > MAX_BLOCKS_BYTES:
         count = count * 63 // 64
-    return made(pattern * count)
+    return build(pattern * count)
 
 
-def _many(made: Callable[[int, str], Block], pattern: str) -> Page:
-    each = (MAX_BLOCKS_BYTES // MAX_BLOCKS - 60) // max(1, len(to_json(pattern)) - 2)
-    page = [made(number, pattern * max(each, 1)) for number in range(MAX_BLOCKS)]
+def _fill_blocks(build: Callable[[int, str], Block], pattern: str) -> Page:
+    repetitions = (MAX_BLOCKS_BYTES // MAX_BLOCKS - 60) // max(1, len(to_json(pattern)) - 2)
+    page = [build(number, pattern * max(repetitions, 1)) for number in range(MAX_BLOCKS)]
     return page[: MAX_BLOCKS * MAX_BLOCKS_BYTES // max(MAX_BLOCKS_BYTES, len(to_json(page)))]

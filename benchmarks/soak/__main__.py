@@ -19,26 +19,26 @@ from tempfile import TemporaryDirectory
 from threading import Event
 from typing import Any, Final
 
-from benchmarks.deliveries.lag import spread
-from benchmarks.log_scale.results import circumstances
+from benchmarks.deliveries.lag import percentiles
+from benchmarks.log_scale.results import describe_environment
 from benchmarks.soak import assertions, checks, document
-from benchmarks.soak.fault_injection import Mishaps, Watch
-from benchmarks.soak.journal import History
-from benchmarks.soak.record_types import KINDS
+from benchmarks.soak.fault_injection import ProcessKiller, ResourceMonitor
+from benchmarks.soak.journal import Journal
+from benchmarks.soak.record_types import RECORD_TYPES
 from benchmarks.soak.tenants import Tenant
 from chalicelib.kernel.core.clock import timestamp_ms
-from tests.emulator.log_reader import list_entries
-from tests.emulator.local_stage import LocalStage
-from tests.harness.receiver import Receiver, Reply, ReceivedRequest
+from tests.emulator.outside import entries_of
+from tests.emulator.stage import Stage
+from tests.harness.receiver import Receiver, Reply, Request
 
-_PAUSES: Final = (5.0, 40.0)
-_SETTLE_SECONDS: Final = 420.0
-_EXPORTS_SECONDS: Final = 1020.0
+_DEFAULT_KILL_INTERVALS: Final = (5.0, 40.0)
+_SETTLE_TIMEOUT_SECONDS: Final = 420.0
+_EXPORT_TIMEOUT_SECONDS: Final = 1020.0
 """A message of the jobs queue whose worker was killed comes back after 16 minutes."""
-_MOST_MEMORY_MIB: Final = 512
-_MOST_FILES: Final = 512
-_REPLAYED: Final = 50
-_MADE: Final = frozenset(kind.event for kind in KINDS)
+_MAX_MEMORY_MIB: Final = 512
+_MAX_OPEN_FILES: Final = 512
+_MAX_REPLAYS: Final = 50
+_CREATION_EVENTS: Final = frozenset(kind.creation_event for kind in RECORD_TYPES)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -48,158 +48,173 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--tenants", type=int, default=4)
     parser.add_argument("--pause", type=float, default=0.4, help="seconds between two requests of a tenant, on average")
     parser.add_argument(
-        "--kills", type=float, nargs=2, default=_PAUSES, help="least and most seconds between two kills"
+        "--kills", type=float, nargs=2, default=_DEFAULT_KILL_INTERVALS, help="least and most seconds between two kills"
     )
     parser.add_argument("--seed", type=int, default=randrange(10**9))  # noqa: S311 - it is printed, to be used again
     parser.add_argument("--no-keep", action="store_true", help="only look; keep no figures")
-    asked = parser.parse_args(arguments)
-    print(f"SEED={asked.seed}", flush=True)
+    options = parser.parse_args(arguments)
+    print(f"SEED={options.seed}", flush=True)
     with TemporaryDirectory() as folder, Receiver() as receiver:
-        stage = LocalStage(Path(folder)).start("--revive")
+        stage = Stage(Path(folder)).start("--revive")
         try:
-            found = Soak(stage, receiver, asked).run()
+            results = Soak(stage, receiver, options).run()
         finally:
             stage.terminate()
-    if not asked.no_keep:
-        document.keep(found)
-    print(document.written(found))
-    return 1 if any(found["broken"].values()) else 0
+    if not options.no_keep:
+        document.save_results(results)
+    print(document.render_results(results))
+    return 1 if any(results["broken"].values()) else 0
 
 
 class Soak:
     """One soak: the tenants, who kills, and all that is found."""
 
-    def __init__(self, stage: LocalStage, receiver: Receiver, asked: argparse.Namespace) -> None:
-        self._stage, self._receiver, self._asked = stage, receiver, asked
-        self._history = History()
-        self._tenants = [Tenant(stage, number, asked.seed, self._history) for number in range(asked.tenants)]
-        self._chance = Random(asked.seed)  # noqa: S311 - a choice that can be made again
-        self._mishaps = Mishaps(stage, self._chance, tuple(asked.kills))
-        self._watch = Watch(stage)
+    def __init__(self, stage: Stage, receiver: Receiver, options: argparse.Namespace) -> None:
+        self._stage, self._receiver, self._options = stage, receiver, options
+        self._journal = Journal()
+        self._tenants = [Tenant(stage, number, options.seed, self._journal) for number in range(options.tenants)]
+        self._random = Random(options.seed)  # noqa: S311 - a choice that can be made again
+        self._process_killer = ProcessKiller(stage, self._random, tuple(options.kills))
+        self._resource_monitor = ResourceMonitor(stage)
 
     def run(self) -> dict[str, Any]:
         """Load, kill, wait, look; return the figures."""
-        self._open_endpoints()
-        began = time.monotonic()
-        self._load()
-        loaded = time.monotonic() - began
-        versions = [tenant.settle() for tenant in self._tenants]
-        settled = checks.wait_until(self._is_settled, _SETTLE_SECONDS)
-        exported = checks.wait_until(lambda: not any(map(checks.unfinished, self._tenants)), _EXPORTS_SECONDS)
-        stored = self._history.stored_records
-        replayed = self._chance.sample(stored, min(_REPLAYED, len(stored)))
+        self._create_tenants()
+        started_at = time.monotonic()
+        self._run_load()
+        load_seconds = time.monotonic() - started_at
+        versions = [tenant.read_versions() for tenant in self._tenants]
+        settle_seconds = checks.wait_until(self._is_settled, _SETTLE_TIMEOUT_SECONDS)
+        export_seconds = checks.wait_until(
+            lambda: not any(map(checks.unfinished_exports, self._tenants)), _EXPORT_TIMEOUT_SECONDS
+        )
+        requests = self._journal.replayable_requests
+        sample = self._random.sample(requests, min(_MAX_REPLAYS, len(requests)))
         for tenant in self._tenants:
-            tenant.replay([one for one in replayed if one.tenant == tenant.number])
-        return self._found(versions) | {
-            "of": circumstances(),
-            "seed": self._asked.seed,
-            "minutes": round(loaded / 60, 1),
-            "settled": settled,
-            "exported": exported,
+            tenant.replay([one for one in sample if one.tenant_number == tenant.number])
+        return self._collect_results(versions) | {
+            "of": describe_environment(),
+            "seed": self._options.seed,
+            "minutes": round(load_seconds / 60, 1),
+            "settled": settle_seconds,
+            "exported": export_seconds,
         }
 
-    def _open_endpoints(self) -> None:
+    def _create_tenants(self) -> None:
         for tenant in self._tenants:
-            well, shaky = f"/well/{tenant.number}", f"/shaky/{tenant.number}"
-            self._receiver.replies_by_path |= {well: Reply(status=204), shaky: self._shake}
-            tenant.begin([self._receiver.url_at("127.0.0.1", path) for path in (well, shaky)])
+            healthy_path, unreliable_path = f"/well/{tenant.number}", f"/shaky/{tenant.number}"
+            self._receiver.answers |= {healthy_path: Reply(status=204), unreliable_path: self._reply_unreliably}
+            tenant.create_initial_records(
+                [self._receiver.at("127.0.0.1", path) for path in (healthy_path, unreliable_path)]
+            )
 
-    def _shake(self, _: ReceivedRequest) -> Reply:
-        fails = self._chance.random() < 0.3  # noqa: PLR2004 - three of ten
+    def _reply_unreliably(self, _: Request) -> Reply:
+        fails = self._random.random() < 0.3  # noqa: PLR2004 - three of ten
         return Reply(status=500) if fails else Reply(status=204)
 
-    def _load(self) -> None:
-        stopped = Event()
-        work = [partial(tenant.act, stopped, self._asked.pause) for tenant in self._tenants]
-        work += [partial(self._mishaps.happen, stopped), partial(self._watch.keep_looking, stopped)]
-        with ThreadPoolExecutor(len(work)) as threads:
-            done = [threads.submit(each) for each in work]
+    def _run_load(self) -> None:
+        stop = Event()
+        activities = [partial(tenant.act_until_stopped, stop, self._options.pause) for tenant in self._tenants]
+        activities += [
+            partial(self._process_killer.kill_until_stopped, stop),
+            partial(self._resource_monitor.sample_until_stopped, stop),
+        ]
+        with ThreadPoolExecutor(len(activities)) as threads:
+            futures = [threads.submit(each) for each in activities]
             try:
-                self._look_on(stopped)
+                self._wait_and_sample(stop)
             finally:
-                stopped.set()
-        for each in done:
+                stop.set()
+        for each in futures:
             each.result()
 
-    def _look_on(self, stopped: Event) -> None:
-        seconds = self._asked.minutes * 60
+    def _wait_and_sample(self, stop: Event) -> None:
+        seconds = self._options.minutes * 60
         for part in range(6):
-            stopped.wait(seconds / 6)
+            stop.wait(seconds / 6)
             for tenant in self._tenants:
-                tenant.keep_checkpoint()
+                tenant.save_checkpoint()
                 if part < 2:  # noqa: PLR2004 - in the first third, so that they may take a quarter of an hour
-                    tenant.export()
-            print(f"{(part + 1) * seconds / 360:.1f} min: {dict(self._history.asked)}", flush=True)
+                    tenant.start_export()
+            print(f"{(part + 1) * seconds / 360:.1f} min: {dict(self._journal.request_counts)}", flush=True)
 
     def _is_settled(self) -> bool:
-        return not any(map(checks.pending, self._tenants)) and not any(map(self._missing, self._tenants))
+        return not any(map(checks.count_pending_entries, self._tenants)) and not any(
+            map(self._undelivered_events, self._tenants)
+        )
 
-    def _missing(self, tenant: Tenant) -> list[str]:
-        entries, found = list_entries(tenant.caller, tenant.organization), []
+    def _undelivered_events(self, tenant: Tenant) -> list[str]:
+        entries, undelivered = entries_of(tenant.caller, tenant.organization), []
         for url, webhook in tenant.webhooks.items():
-            arrived = checks.arrived(self._receiver, url.partition(str(self._receiver.port))[2])
+            arrival_times = checks.arrival_times_by_event(self._receiver, url.partition(str(self._receiver.port))[2])
             # What happened before the webhook was there, it is not told.
-            made = next(e["sequence"] for e in entries if e["target"]["id"] == webhook) or 0
-            delivered = [entry for entry in entries if (entry["sequence"] or 0) > made]
-            found += assertions.untold(delivered, arrived, checks.explained(tenant, webhook))
-        return found
+            created_at_sequence = next(e["sequence"] for e in entries if e["target"]["id"] == webhook) or 0
+            subscribed = [entry for entry in entries if (entry["sequence"] or 0) > created_at_sequence]
+            undelivered += assertions.untold(subscribed, arrival_times, checks.explained_event_ids(tenant, webhook))
+        return undelivered
 
-    def _found(self, versions: Sequence[Mapping[str, int]]) -> dict[str, Any]:
-        entries = {tenant.organization: list_entries(tenant.caller, tenant.organization) for tenant in self._tenants}
-        history = self._history
-        broken = {
-            "acknowledged": assertions.acknowledged_without_entry(history.received_events, entries),
+    def _collect_results(self, versions_by_tenant: Sequence[Mapping[str, int]]) -> dict[str, Any]:
+        entries = {tenant.organization: entries_of(tenant.caller, tenant.organization) for tenant in self._tenants}
+        journal = self._journal
+        violations = {
+            "acknowledged": assertions.acknowledged_without_entry(journal.acknowledged_changes, entries),
             "whole": [
                 line
-                for tenant, had in zip(self._tenants, versions, strict=True)
-                for line in assertions.torn(entries[tenant.organization], had, tenant.gone)
+                for tenant, had in zip(self._tenants, versions_by_tenant, strict=True)
+                for line in assertions.torn(entries[tenant.organization], had, tenant.deleted_ids)
             ],
             "complete": [
                 line
                 for tenant in self._tenants
-                for line in assertions.halves(entries[tenant.organization], tenant.listed(), _MADE)
+                for line in assertions.halves(entries[tenant.organization], tenant.list_record_ids(), _CREATION_EVENTS)
             ],
             "ordered": [line for log in entries.values() for line in assertions.gaps(log)],
-            "verified": [line for tenant in self._tenants for line in checks.verified(tenant)],
-            "told": [line for tenant in self._tenants for line in self._missing(tenant)],
-            "answered": history.wrong,
-            "exported": [line for tenant in self._tenants for line in checks.bad_exports(tenant)],
-            "bounded": self._unbounded(),
-            "struck": [f"no {name} was killed" for name, times in self._mishaps.kills.items() if not times],
+            "verified": [line for tenant in self._tenants for line in checks.find_verification_failures(tenant)],
+            "told": [line for tenant in self._tenants for line in self._undelivered_events(tenant)],
+            "answered": journal.violations,
+            "exported": [line for tenant in self._tenants for line in checks.find_invalid_exports(tenant)],
+            "bounded": self._exceeded_limits(),
+            "struck": [
+                f"no {name} was killed" for name, times in self._process_killer.kill_counts.items() if not times
+            ],
         }
         return {
-            "broken": broken,
+            "broken": violations,
             "entries": sum(map(len, entries.values())),
-            "asked": dict(history.asked),
-            "answers": dict(history.answers),
-            "acknowledged": len(history.received_events),
-            "abandoned": history.abandoned,
-            "triedAgain": history.tried_again,
-            "kills": self._mishaps.kills,
-            "revived": spread(self._mishaps.revived_after),
-            "lag": spread(self._lags(entries)),
+            "asked": dict(journal.request_counts),
+            "answers": dict(journal.status_counts),
+            "acknowledged": len(journal.acknowledged_changes),
+            "abandoned": journal.abandoned_count,
+            "triedAgain": journal.retry_count,
+            "kills": self._process_killer.kill_counts,
+            "revived": percentiles(self._process_killer.recovery_seconds),
+            "lag": percentiles(self._delivery_lags(entries)),
             "deliveries": len(self._receiver.requests),
-            "exports": sum(len(t.exports) for t in self._tenants),
+            "exports": sum(len(t.export_ids) for t in self._tenants),
             "checkpoints": sum(len(t.checkpoints) for t in self._tenants),
-            "memory": self._watch.memory,
-            "files": self._watch.files,
-            "deadLetters": checks.dead_letters(self._stage),
+            "memory": self._resource_monitor.peak_memory_mib,
+            "files": self._resource_monitor.peak_open_files,
+            "deadLetters": checks.count_dead_letters(self._stage),
         }
 
-    def _lags(self, entries: dict[str, list[dict[str, Any]]]) -> list[float]:
+    def _delivery_lags(self, entries: dict[str, list[dict[str, Any]]]) -> list[float]:
         """Return how long each event took to arrive for the first time at an endpoint that is well, in seconds."""
-        found = []
+        lags = []
         for tenant in self._tenants:
-            arrived = checks.arrived(self._receiver, f"/well/{tenant.number}")
-            delivered = [entry for entry in entries[tenant.organization] if entry["id"] in arrived]
-            found += [min(arrived[entry["id"]]) - timestamp_ms(entry["occurredAt"]) / 1000 for entry in delivered]
-        return found
+            arrival_times = checks.arrival_times_by_event(self._receiver, f"/well/{tenant.number}")
+            delivered = [entry for entry in entries[tenant.organization] if entry["id"] in arrival_times]
+            lags += [min(arrival_times[entry["id"]]) - timestamp_ms(entry["occurredAt"]) / 1000 for entry in delivered]
+        return lags
 
-    def _unbounded(self) -> list[str]:
-        watch = self._watch
+    def _exceeded_limits(self) -> list[str]:
+        monitor = self._resource_monitor
         return [
-            *(f"{name} took {mib} MiB" for name, mib in watch.memory.items() if mib > _MOST_MEMORY_MIB),
-            *(f"{name} had {files} files open" for name, files in watch.files.items() if files > _MOST_FILES),
+            *(f"{name} took {mib} MiB" for name, mib in monitor.peak_memory_mib.items() if mib > _MAX_MEMORY_MIB),
+            *(
+                f"{name} had {files} files open"
+                for name, files in monitor.peak_open_files.items()
+                if files > _MAX_OPEN_FILES
+            ),
         ]
 
 

@@ -11,21 +11,24 @@ from benchmarks.soak.journal import ReceivedEvent
 
 Entry = Mapping[str, Any]
 
-_ENDS: Final = ("deleted", "removed", "revoked")
-_WORKED_ON: Final = ("organization.audit_export", "organization.invitation")
+_DELETION_VERBS: Final = ("deleted", "removed", "revoked")
+_TYPES_CHANGED_BY_WORKERS: Final = ("organization.audit_export", "organization.invitation")
 """What workers change without a word: that an export is running, that an invitation was sent."""
 
 
-def acknowledged_without_entry(events: Iterable[ReceivedEvent], entries: Mapping[str, Sequence[Entry]]) -> list[str]:
+def acknowledged_without_entry(changes: Iterable[ReceivedEvent], entries: Mapping[str, Sequence[Entry]]) -> list[str]:
     """Return each acknowledged version of a record that its organization's log does not have exactly once."""
-    had = Counter(
-        (log, entry["target"]["id"], _version(entry)) for log in entries for entry in entries[log] if not _ends(entry)
+    entry_counts = Counter(
+        (log, entry["target"]["id"], _version(entry))
+        for log in entries
+        for entry in entries[log]
+        if not _is_deletion(entry)
     )
-    wanted = {(one.organization, one.target, one.version): one for one in events if one.target and one.version}
+    acknowledged = {(one.organization, one.target, one.version): one for one in changes if one.target and one.version}
     return [
-        f"{one.method} {one.path} was answered {one.status}, and the log has version {version} {had[place]} times"
-        for place, one in wanted.items()
-        if had[place] != 1 and (version := place[2])
+        f"{one.method} {one.path} was answered {one.status}, and the log has version {version} {entry_counts[place]} times"
+        for place, one in acknowledged.items()
+        if entry_counts[place] != 1 and (version := place[2])
     ]
 
 
@@ -33,62 +36,66 @@ def gaps(entries: Sequence[Entry]) -> list[str]:
     """Return where a log's sequence, or the versions of one of its records in that order, leave something out."""
     ordered = sorted(entries, key=lambda entry: entry["sequence"] or 0)
     sequences = [entry["sequence"] for entry in ordered]
-    found = [] if sequences == list(range(1, len(ordered) + 1)) else ["the sequence is not 1, 2, …"]
+    violations = [] if sequences == list(range(1, len(ordered) + 1)) else ["the sequence is not 1, 2, …"]
     versions: dict[str, list[int]] = defaultdict(list)
     for entry in ordered:
-        if _version(entry) and not _ends(entry) and entry["target"]["type"] not in _WORKED_ON:
+        if _version(entry) and not _is_deletion(entry) and entry["target"]["type"] not in _TYPES_CHANGED_BY_WORKERS:
             versions[f"{entry['target']['type']} {entry['target']['id']}"].append(_version(entry))
     # A record's own order is its version: two of its entries may have changed places on their way into the log.
-    return found + [
+    return violations + [
         f"{target} has the versions {sorted(had)}"
         for target, had in versions.items()
         if sorted(had) != list(range(min(had), min(had) + len(had)))
     ]
 
 
-def torn(entries: Iterable[Entry], versions: Mapping[str, int], gone: Collection[str]) -> list[str]:
+def torn(entries: Iterable[Entry], versions: Mapping[str, int], deleted_ids: Collection[str]) -> list[str]:
     """Return each record of which its entries say something else: another version, or that it is deleted, or is not.
 
     `versions`: of the records that are there, by id.
     """
     logged_versions: dict[str, int] = {}
-    ended = set()
+    logged_deletions = set()
     for entry in entries:
         target = entry["target"]["id"]
         logged_versions[target] = max(logged_versions.get(target, 0), _version(entry))
-        if _ends(entry):
-            ended.add(target)
+        if _is_deletion(entry):
+            logged_deletions.add(target)
     return [
         *(
             f"{target} has version {version}, and its log {logged_versions.get(target)}"
             for target, version in versions.items()
             if logged_versions.get(target) != version
         ),
-        *(f"{target} is there, and its log says that it is deleted" for target in versions if target in ended),
-        *(f"{target} is gone, and its log does not say so" for target in gone if target not in ended),
+        *(
+            f"{target} is there, and its log says that it is deleted"
+            for target in versions
+            if target in logged_deletions
+        ),
+        *(f"{target} is gone, and its log does not say so" for target in deleted_ids if target not in logged_deletions),
     ]
 
 
-def halves(entries: Iterable[Entry], listed: Collection[str], events: Collection[str]) -> list[str]:
+def halves(entries: Iterable[Entry], listed_ids: Collection[str], creation_events: Collection[str]) -> list[str]:
     """Return what is half there: a record that the log says was made, and none lists, or one that is listed only.
 
     `events`: what the log says when such a record is made. So also what nobody was told of is looked at.
     """
     entries = list(entries)
-    ended = {entry["target"]["id"] for entry in entries if _ends(entry)}
-    made = {entry["target"]["id"] for entry in entries if entry["type"] in events} - ended
+    deleted_ids = {entry["target"]["id"] for entry in entries if _is_deletion(entry)}
+    created_ids = {entry["target"]["id"] for entry in entries if entry["type"] in creation_events} - deleted_ids
     return [
-        *(f"{target} was made, as the log says, and is nowhere" for target in made.difference(listed)),
-        *(f"{target} is there, and the log does not know of it" for target in set(listed) - made),
+        *(f"{target} was made, as the log says, and is nowhere" for target in created_ids.difference(listed_ids)),
+        *(f"{target} is there, and the log does not know of it" for target in set(listed_ids) - created_ids),
     ]
 
 
-def untold(entries: Iterable[Entry], arrived: Collection[str], explained: Collection[str]) -> list[str]:
+def untold(entries: Iterable[Entry], arrived_ids: Collection[str], explained_ids: Collection[str]) -> list[str]:
     """Return each event that did not reach a webhook whose deliveries don't say why."""
     return [
         f"{entry['type']} {entry['id']}"
         for entry in entries
-        if entry["id"] not in arrived and entry["id"] not in explained
+        if entry["id"] not in arrived_ids and entry["id"] not in explained_ids
     ]
 
 
@@ -97,6 +104,6 @@ def _version(entry: Entry) -> int:
     return (entry["data"] or {}).get("version") or 0
 
 
-def _ends(entry: Entry) -> bool:
+def _is_deletion(entry: Entry) -> bool:
     """Tell whether the record is gone by it: its data are then those of the last version."""
-    return entry["type"].rpartition(".")[2] in _ENDS
+    return entry["type"].rpartition(".")[2] in _DELETION_VERBS

@@ -10,104 +10,108 @@ import boto3
 import httpx
 
 from benchmarks.soak.tenants import Tenant
-from tests.emulator.log_reader import list_items
-from tests.emulator.local_stage import LocalStage
+from tests.emulator.outside import items_of
+from tests.emulator.stage import Stage
 from tests.harness.receiver import Receiver
 
-_LOOK_SECONDS: Final = 0.5
-_ENDED: Final = ("completed", "failed")
+_POLL_INTERVAL_SECONDS: Final = 0.5
+_FINAL_STATUSES: Final = ("completed", "failed")
 
 
-def wait_until(done: Callable[[], bool], seconds: float) -> float:
+def wait_until(is_done: Callable[[], bool], timeout_seconds: float) -> float:
     """Wait until something is done, and no longer; return how long that was."""
-    began = time.monotonic()
-    while not done() and time.monotonic() < began + seconds:
-        time.sleep(_LOOK_SECONDS)
-    return round(time.monotonic() - began, 1)
+    started_at = time.monotonic()
+    while not is_done() and time.monotonic() < started_at + timeout_seconds:
+        time.sleep(_POLL_INTERVAL_SECONDS)
+    return round(time.monotonic() - started_at, 1)
 
 
-def pending(tenant: Tenant) -> int:
+def count_pending_entries(tenant: Tenant) -> int:
     """Return how many entries of a tenant's log still wait for their place."""
     path = f"/organizations/{tenant.organization}/audit-log/verify-integrity"
     return int(tenant.caller.get(path).json()["pendingEntries"])
 
 
-def arrived(receiver: Receiver, path: str) -> dict[str, list[float]]:
+def arrival_times_by_event(receiver: Receiver, path: str) -> dict[str, list[float]]:
     """Return when the events arrived at a path of the receiver, by id, in seconds since 1970."""
-    found: dict[str, list[float]] = {}
+    arrival_times: dict[str, list[float]] = {}
     for request in list(receiver.requests):
         if request.path == path:
-            found.setdefault(request.headers["webhook-id"], []).append(request.received_at)
-    return found
+            arrival_times.setdefault(request.headers["webhook-id"], []).append(request.at)
+    return arrival_times
 
 
-def explained(tenant: Tenant, webhook: str) -> set[str]:
+def explained_event_ids(tenant: Tenant, webhook: str) -> set[str]:
     """Return the events whose delivery has not succeeded and says why, or when it is tried next."""
     path = f"/organizations/{tenant.organization}/webhooks/{webhook}/deliveries"
     return {
         delivery["eventId"]
-        for delivery in list_items(tenant.caller, path)
+        for delivery in items_of(tenant.caller, path)
         if delivery["status"] != "succeeded" and (delivery["attempts"] or delivery["nextAttemptAt"])
     }
 
 
-def verified(tenant: Tenant) -> list[str]:
+def find_verification_failures(tenant: Tenant) -> list[str]:
     """Return what is wrong with a tenant's log, from its first entry to its last, and with each checkpoint kept."""
-    return [f"{report}" for report in _reports(tenant) if not report["valid"] or report["pendingEntries"]]
+    return [f"{report}" for report in _integrity_reports(tenant) if not report["valid"] or report["pendingEntries"]]
 
 
-def _reports(tenant: Tenant) -> Iterable[dict[str, Any]]:
+def _integrity_reports(tenant: Tenant) -> Iterable[dict[str, Any]]:
     path = f"/organizations/{tenant.organization}/audit-log/verify-integrity"
     for checkpoint in ("", *tenant.checkpoints):
-        asked = {"checkpoint": encoded(checkpoint)} if checkpoint else {}
+        query = {"checkpoint": encode_checkpoint(checkpoint)} if checkpoint else {}
         while True:
-            report = tenant.caller.get(path, params=asked).json()
+            report = tenant.caller.get(path, params=query).json()
             yield report
             if not report["valid"] or not report["nextCursor"]:
                 break
-            asked = {**asked, "cursor": report["nextCursor"]}
+            query = {**query, "cursor": report["nextCursor"]}
 
 
-def encoded(checkpoint: str) -> str:
+def encode_checkpoint(checkpoint: str) -> str:
     """Return a checkpoint as a query has it."""
     return urlsafe_b64encode(checkpoint.encode()).decode().rstrip("=")
 
 
-def unfinished(tenant: Tenant) -> list[str]:
+def unfinished_exports(tenant: Tenant) -> list[str]:
     """Return the exports that have not ended yet."""
-    return [export for export in tenant.exports if _export(tenant, export)["status"] not in _ENDED]
+    return [export for export in tenant.export_ids if _get_export(tenant, export)["status"] not in _FINAL_STATUSES]
 
 
-def bad_exports(tenant: Tenant) -> list[str]:
+def find_invalid_exports(tenant: Tenant) -> list[str]:
     """Return the exports that are not completed, or whose file is another than they say."""
-    found = []
-    for export in tenant.exports:
-        record = _export(tenant, export)
+    violations = []
+    for export in tenant.export_ids:
+        record = _get_export(tenant, export)
         file = httpx.get(record["downloadUrl"], trust_env=False).content if record["downloadUrl"] else b""
         if record["status"] != "completed" or sha256(file).hexdigest() != record["sha256"]:
-            found.append(f"{export}: {record['status']}, {record['error']}")
-    return found
+            violations.append(f"{export}: {record['status']}, {record['error']}")
+    return violations
 
 
-def dead_letters(stage: LocalStage) -> dict[str, int]:
+def count_dead_letters(stage: Stage) -> dict[str, int]:
     """Return how many messages each dead-letter queue holds that has any."""
     client = boto3.client(
         "sqs",
-        endpoint_url=stage.emulator_url,
+        endpoint_url=stage.endpoint,
         region_name="us-east-1",
         aws_access_key_id="local",
         aws_secret_access_key="local",  # noqa: S106 - the emulator's  # nosec B106
     )
-    wanted = "ApproximateNumberOfMessages"
-    found: dict[str, int] = {}
+    count_attribute = "ApproximateNumberOfMessages"
+    counts: dict[str, int] = {}
     for url in client.list_queues()["QueueUrls"]:
         if "-dead" in url:
-            count = int(client.get_queue_attributes(QueueUrl=url, AttributeNames=[wanted])["Attributes"][wanted])
-            found |= {url.rpartition("/")[2]: count} if count else {}
-    return found
+            count = int(
+                client.get_queue_attributes(QueueUrl=url, AttributeNames=[count_attribute])["Attributes"][
+                    count_attribute
+                ]
+            )
+            counts |= {url.rpartition("/")[2]: count} if count else {}
+    return counts
 
 
-def _export(tenant: Tenant, export: str) -> dict[str, Any]:
-    path = f"/organizations/{tenant.organization}/audit-log/export-async/{export}"
+def _get_export(tenant: Tenant, export_id: str) -> dict[str, Any]:
+    path = f"/organizations/{tenant.organization}/audit-log/export-async/{export_id}"
     record: dict[str, Any] = tenant.caller.get(path).json()
     return record

@@ -26,7 +26,7 @@ PROMISES: Final = {
 """The promises that a soak checks, in words."""
 
 
-def keep(results: Mapping[str, Any]) -> None:
+def save_results(results: Mapping[str, Any]) -> None:
     """Keep the figures in place of former ones, and write the page anew."""
     _RESULTS.write_text(json.dumps(results, indent=2) + "\n")
     FILE.write_text(document())
@@ -34,40 +34,44 @@ def keep(results: Mapping[str, Any]) -> None:
 
 def document() -> str:
     """Return the page."""
-    return _HEAD + "\n" + written(json.loads(_RESULTS.read_text()))
+    return _HEAD + "\n" + render_results(json.loads(_RESULTS.read_text()))
 
 
-def written(found: Mapping[str, Any]) -> str:
+def render_results(results: Mapping[str, Any]) -> str:
     """Return what a soak has found."""
-    asked = [[kind, f"{count:,}"] for kind, count in sorted(found["asked"].items(), key=lambda pair: -pair[1])]
-    promises = [[text, _held(found["broken"][name])] for name, text in PROMISES.items() if name in found["broken"]]
-    broken = [f"- {line}" for lines in found["broken"].values() for line in lines[:_SHOWN]]
+    request_rows = [[kind, f"{count:,}"] for kind, count in sorted(results["asked"].items(), key=lambda pair: -pair[1])]
+    promise_rows = [
+        [text, _kept_text(results["broken"][name])] for name, text in PROMISES.items() if name in results["broken"]
+    ]
+    violation_lines = [f"- {line}" for lines in results["broken"].values() for line in lines[:_MAX_VIOLATIONS_SHOWN]]
     parts = [
         _SOAK.format(
-            **found | found["of"],
-            requests=sum(found["asked"].values()),
-            service=found["kills"]["service"],
-            workers=found["kills"]["workers"],
-            letters=sum(found["deadLetters"].values()),
-            statuses=", ".join(f"{count:,} with status {status}" for status, count in sorted(found["answers"].items())),
+            **results | results["of"],
+            requests=sum(results["asked"].values()),
+            service=results["kills"]["service"],
+            workers=results["kills"]["workers"],
+            letters=sum(results["deadLetters"].values()),
+            statuses=", ".join(
+                f"{count:,} with status {status}" for status, count in sorted(results["answers"].items())
+            ),
             took=", ".join(
-                f"{name} {mib:.0f} MiB and {found['files'][name]} files"
-                for name, mib in sorted(found["memory"].items())
+                f"{name} {mib:.0f} MiB and {results['files'][name]} files"
+                for name, mib in sorted(results["memory"].items())
             ),
         ),
-        table(["request", "responses"], asked),
-        table(["promise", "kept"], promises),
-        *broken,
+        table(["request", "responses"], request_rows),
+        table(["promise", "kept"], promise_rows),
+        *violation_lines,
         _LIMITS,
     ]
     return "\n\n".join(parts)
 
 
-def _held(broken: list[str]) -> str:
-    return "yes" if not broken else f"**no**: {len(broken)} times"
+def _kept_text(violations: list[str]) -> str:
+    return "yes" if not violations else f"**no**: {len(violations)} times"
 
 
-_SHOWN: Final = 20
+_MAX_VIOLATIONS_SHOWN: Final = 20
 
 _HEAD: Final = """\
 # Reliability

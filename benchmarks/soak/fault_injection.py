@@ -12,77 +12,77 @@ from typing import Final
 
 import httpx
 
-from tests.emulator.local_stage import LocalStage
+from tests.emulator.stage import Stage
 
 _MODULES: Final = {"service": "local.server.api", "workers": "local.server.event_source_emulator"}
-_LOOK_SECONDS: Final = 0.02
-_WATCH_SECONDS: Final = 5.0
-_REVIVED_SECONDS: Final = 30.0
-_PAGE: Final = os.sysconf("SC_PAGE_SIZE")
-_MIB: Final = 1024 * 1024
+_POLL_INTERVAL_SECONDS: Final = 0.02
+_SAMPLE_INTERVAL_SECONDS: Final = 5.0
+_RECOVERY_TIMEOUT_SECONDS: Final = 30.0
+_PAGE_BYTES: Final = os.sysconf("SC_PAGE_SIZE")
+_MIB_BYTES: Final = 1024 * 1024
 
 
 @dataclass
-class Mishaps:
+class ProcessKiller:
     """Kills the service or its workers at random moments, as the seed has it."""
 
-    stage: LocalStage
-    chance: Random
-    pauses: tuple[float, float]
-    kills: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_MODULES, 0))
-    revived_after: list[float] = field(default_factory=list)
+    stage: Stage
+    random: Random
+    interval_seconds: tuple[float, float]
+    kill_counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_MODULES, 0))
+    recovery_seconds: list[float] = field(default_factory=list)
 
-    def happen(self, stopped: Event) -> None:
+    def kill_until_stopped(self, stop: Event) -> None:
         """Kill one after the other, with such pauses, until told to stop."""
-        while not stopped.wait(self.chance.uniform(*self.pauses)):
-            name = self.chance.choice(list(_MODULES))
-            for process in living(self.stage, name):
+        while not stop.wait(self.random.uniform(*self.interval_seconds)):
+            name = self.random.choice(list(_MODULES))
+            for process_id in process_ids(self.stage, name):
                 with suppress(ProcessLookupError):  # It was about to end, killed before.
-                    os.kill(process, signal.SIGKILL)
-                    self.kills[name] += 1
+                    os.kill(process_id, signal.SIGKILL)
+                    self.kill_counts[name] += 1
             if name == "service":
-                self.revived_after.append(self._revived(stopped))
+                self.recovery_seconds.append(self._wait_until_responding(stop))
 
-    def _revived(self, stopped: Event) -> float:
+    def _wait_until_responding(self, stop: Event) -> float:
         """Return the seconds until the service answers again."""
-        began = time.monotonic()
-        while time.monotonic() < began + _REVIVED_SECONDS:
+        started_at = time.monotonic()
+        while time.monotonic() < started_at + _RECOVERY_TIMEOUT_SECONDS:
             try:
-                httpx.get(f"{self.stage.url}/status", trust_env=False, timeout=_REVIVED_SECONDS)
+                httpx.get(f"{self.stage.url}/status", trust_env=False, timeout=_RECOVERY_TIMEOUT_SECONDS)
             except httpx.TransportError:
-                if stopped.wait(_LOOK_SECONDS):
+                if stop.wait(_POLL_INTERVAL_SECONDS):
                     break
             else:
                 break
-        return round(time.monotonic() - began, 2)
+        return round(time.monotonic() - started_at, 2)
 
 
 @dataclass
-class Watch:
+class ResourceMonitor:
     """What processes took at most: memory in MiB, and open files; by name."""
 
-    stage: LocalStage
-    memory: dict[str, float] = field(default_factory=dict)
-    files: dict[str, int] = field(default_factory=dict)
+    stage: Stage
+    peak_memory_mib: dict[str, float] = field(default_factory=dict)
+    peak_open_files: dict[str, int] = field(default_factory=dict)
 
-    def keep_looking(self, stopped: Event) -> None:
+    def sample_until_stopped(self, stop: Event) -> None:
         """Look every few seconds until told to stop."""
-        while not stopped.wait(_WATCH_SECONDS):
+        while not stop.wait(_SAMPLE_INTERVAL_SECONDS):
             for name in _MODULES:
-                for process in living(self.stage, name):
-                    self._look(name, process)
+                for process_id in process_ids(self.stage, name):
+                    self._sample(name, process_id)
 
-    def _look(self, name: str, process: int) -> None:
-        folder = Path("/proc") / str(process)
+    def _sample(self, name: str, process_id: int) -> None:
+        folder = Path("/proc") / str(process_id)
         try:
-            memory = int((folder / "statm").read_text().split()[1]) * _PAGE / _MIB
-            files = len(list((folder / "fd").iterdir()))
+            memory_mib = int((folder / "statm").read_text().split()[1]) * _PAGE_BYTES / _MIB_BYTES
+            open_files = len(list((folder / "fd").iterdir()))
         except OSError:  # It was killed meanwhile.
             return
-        self.memory[name] = round(max(memory, self.memory.get(name, 0)), 1)
-        self.files[name] = max(files, self.files.get(name, 0))
+        self.peak_memory_mib[name] = round(max(memory_mib, self.peak_memory_mib.get(name, 0)), 1)
+        self.peak_open_files[name] = max(open_files, self.peak_open_files.get(name, 0))
 
 
-def living(stage: LocalStage, name: str) -> list[int]:
+def process_ids(stage: Stage, name: str) -> list[int]:
     """Return the ids of the processes of that name."""
-    return [process for process, command in stage.list_processes().items() if _MODULES[name] in command]
+    return [process for process, command in stage.processes().items() if _MODULES[name] in command]

@@ -24,42 +24,42 @@ class ReceivedEvent:
 
 
 @dataclass(frozen=True)
-class StoredRecord:
+class ReplayableRequest:
     """A POST whose answer can be asked for again by its Idempotency-Key: by whom, and the answer's bytes."""
 
-    tenant: int
+    tenant_number: int
     path: str
     body: Mapping[str, Any]
-    key: str
-    answer: bytes
+    idempotency_key: str
+    response_body: bytes
 
 
 @dataclass
-class History:
+class Journal:
     """What happened, as its callers saw it. Threads write to it at once."""
 
-    received_events: list[ReceivedEvent] = field(default_factory=list)
-    stored_records: list[StoredRecord] = field(default_factory=list)
-    asked: "Counter[str]" = field(default_factory=Counter)
-    answers: "Counter[str]" = field(default_factory=Counter)
-    abandoned: int = 0
-    tried_again: int = 0
-    wrong: list[str] = field(default_factory=list)
+    acknowledged_changes: list[ReceivedEvent] = field(default_factory=list)
+    replayable_requests: list[ReplayableRequest] = field(default_factory=list)
+    request_counts: "Counter[str]" = field(default_factory=Counter)
+    status_counts: "Counter[str]" = field(default_factory=Counter)
+    abandoned_count: int = 0
+    retry_count: int = 0
+    violations: list[str] = field(default_factory=list)
     _lock: Lock = field(default_factory=Lock)
 
-    def count(self, kind: str, status: int) -> None:
+    def count_response(self, request_kind: str, status: int) -> None:
         """Count an answer."""
         with self._lock:
-            self.asked[kind] += 1
-            self.answers[str(status)] += 1
+            self.request_counts[request_kind] += 1
+            self.status_counts[str(status)] += 1
 
-    def cut(self, *, again: bool) -> None:
+    def count_lost_connection(self, *, is_retried: bool) -> None:
         """Count a request that nobody knows the end of: it is asked again, or abandoned."""
         with self._lock:
-            self.tried_again += again
-            self.abandoned += not again
+            self.retry_count += is_retried
+            self.abandoned_count += not is_retried
 
-    def is_wrong(self, what: str) -> None:
+    def add_violation(self, description: str) -> None:
         """Keep something that must not be."""
         with self._lock:
-            self.wrong.append(f"{now_ms()}: {what}")
+            self.violations.append(f"{now_ms()}: {description}")

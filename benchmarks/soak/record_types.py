@@ -6,53 +6,53 @@ from typing import Any, Final
 
 
 @dataclass(frozen=True)
-class Kind:
+class RecordType:
     """Where such records are made, found and listed, by the places of a tenant, and the field that names one.
 
     `event`: what the log says when one is made.
     """
 
     name: str
-    event: str
-    made_at: str
-    found_at: str
-    listed_at: str
-    named_by: str
+    creation_event: str
+    create_path: str
+    record_path: str
+    list_path: str
+    name_field: str
     extra_fields: Mapping[str, Any]
 
-    def body(self, name: str, places: Mapping[str, str]) -> dict[str, Any]:
+    def create_body(self, name: str, path_values: Mapping[str, str]) -> dict[str, Any]:
         """Return what makes one of that name."""
         return {
-            self.named_by: name,
+            self.name_field: name,
             **{
-                field: value.format_map(places) if isinstance(value, str) else value
+                field: value.format_map(path_values) if isinstance(value, str) else value
                 for field, value in self.extra_fields.items()
             },
         }
 
 
-_IN_A_PLATFORM: Final = {"platformId": "{platform}"}
+_PLATFORM_FIELDS: Final = {"platformId": "{platform}"}
 
-KINDS: Final = (
-    Kind(
+RECORD_TYPES: Final = (
+    RecordType(
         "space",
         "space.created",
         "/spaces",
         "/spaces/{id}",
         "/platforms/{platform}/spaces",
         "name",
-        _IN_A_PLATFORM,
+        _PLATFORM_FIELDS,
     ),
-    Kind(
+    RecordType(
         "node",
         "taxonomy.node.created",
         "/taxonomy-nodes",
         "/taxonomy-nodes/{id}",
         "/platforms/{platform}/taxonomy-nodes",
         "name",
-        _IN_A_PLATFORM,
+        _PLATFORM_FIELDS,
     ),
-    Kind(
+    RecordType(
         "page",
         "page.created",
         "/sites/{site}/pages",
@@ -61,7 +61,7 @@ KINDS: Final = (
         "title",
         {},
     ),
-    Kind(
+    RecordType(
         "webhook",
         "organization.webhook.created",
         "/organizations/{organization}/webhooks",

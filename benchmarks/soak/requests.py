@@ -8,84 +8,96 @@ from uuid import UUID
 
 import httpx
 
-from benchmarks.soak.journal import MUTATING, History, ReceivedEvent, StoredRecord
-from tests.emulator.api_clients import ApiClient
+from benchmarks.soak.journal import MUTATING, Journal, ReceivedEvent, ReplayableRequest
+from tests.emulator.people import Caller
 
-_MOST_TRIES: Final = 40
-_PAUSE_SECONDS: Final = 0.25
-_UNAVAILABLE: Final = 503
-_ABANDONED: Final = 0.3
+_MAX_ATTEMPTS: Final = 40
+_RETRY_PAUSE_SECONDS: Final = 0.25
+_SERVICE_UNAVAILABLE: Final = 503
+_ABANDONED_SHARE: Final = 0.3
 """Of the changes whose connection was cut: how many nobody asks for again."""
 
 Json = dict[str, Any]
 
 
-class Asking:
+class RetryingClient:
     """Somebody who asks, asks again where no answer came, and remembers what they were told."""
 
-    def __init__(self, caller: ApiClient, history: History, chance: Random, tenant: int | None = None) -> None:
+    def __init__(self, caller: Caller, journal: Journal, random: Random, tenant_number: int | None = None) -> None:
         """Take who asks; `tenant`: by whose number their answers are kept, to be asked for again."""
         self.organization = ""
-        self._caller, self._history, self._chance, self._tenant = caller, history, chance, tenant
+        self._caller, self._journal, self._random, self._tenant_number = caller, journal, random, tenant_number
 
-    def ask(
+    def request(
         self,
-        kind: str,
+        request_kind: str,
         method: str,
         path: str,
         body: Json | None = None,
         *,
         headers: Mapping[str, str] | None = None,
-        surely: bool = False,
+        never_abandon: bool = False,
     ) -> httpx.Response | None:
         """Return the answer; None: the connection was cut, and nobody asks again. `surely`: somebody always does."""
-        sent = dict(headers or {})
+        sent_headers = dict(headers or {})
         if method == "POST":
-            sent["Idempotency-Key"] = str(UUID(int=self._chance.getrandbits(128)))
-        for _ in range(_MOST_TRIES):
-            answer = self._once(method, path, body, sent)
-            if answer is not None and answer.status_code != _UNAVAILABLE:
-                self._remember(kind, method, path, body, sent, answer)
-                return answer
-            gives_up = method in MUTATING and not surely and self._chance.random() < _ABANDONED
-            self._history.cut(again=not gives_up)
-            if gives_up:
+            sent_headers["Idempotency-Key"] = str(UUID(int=self._random.getrandbits(128)))
+        for _ in range(_MAX_ATTEMPTS):
+            response = self._send(method, path, body, sent_headers)
+            if response is not None and response.status_code != _SERVICE_UNAVAILABLE:
+                self._record_response(request_kind, method, path, body, sent_headers, response)
+                return response
+            is_abandoned = method in MUTATING and not never_abandon and self._random.random() < _ABANDONED_SHARE
+            self._journal.count_lost_connection(is_retried=not is_abandoned)
+            if is_abandoned:
                 return None
-            time.sleep(_PAUSE_SECONDS * (0.5 + self._chance.random()))
-        self._history.is_wrong(f"{method} {path}: no answer in {_MOST_TRIES} tries")
+            time.sleep(_RETRY_PAUSE_SECONDS * (0.5 + self._random.random()))
+        self._journal.add_violation(f"{method} {path}: no answer in {_MAX_ATTEMPTS} tries")
         return None
 
-    def again(self, stored: StoredRecord) -> None:
+    def replay(self, request: ReplayableRequest) -> None:
         """Ask once more for what was answered, by its Idempotency-Key: the answer has to be the same."""
-        for _ in range(_MOST_TRIES):
-            answer = self._once("POST", stored.path, stored.body, {"Idempotency-Key": stored.key})
-            if answer is not None and answer.status_code != _UNAVAILABLE:
-                self._history.count("replay", answer.status_code)
-                if answer.content != stored.answer or answer.headers.get("Idempotency-Replayed") != "true":
-                    self._history.is_wrong(f"POST {stored.path} was answered anew: {answer.status_code} {answer.text}")
+        for _ in range(_MAX_ATTEMPTS):
+            response = self._send("POST", request.path, request.body, {"Idempotency-Key": request.idempotency_key})
+            if response is not None and response.status_code != _SERVICE_UNAVAILABLE:
+                self._journal.count_response("replay", response.status_code)
+                if response.content != request.response_body or response.headers.get("Idempotency-Replayed") != "true":
+                    self._journal.add_violation(
+                        f"POST {request.path} was answered anew: {response.status_code} {response.text}"
+                    )
                 return
-            time.sleep(_PAUSE_SECONDS)
-        self._history.is_wrong(f"POST {stored.path}: no answer to a replay")
+            time.sleep(_RETRY_PAUSE_SECONDS)
+        self._journal.add_violation(f"POST {request.path}: no answer to a replay")
 
-    def _once(self, method: str, path: str, body: Any, headers: Mapping[str, str]) -> httpx.Response | None:
+    def _send(self, method: str, path: str, body: Any, headers: Mapping[str, str]) -> httpx.Response | None:
         try:
             return self._caller.request(method, path, json=body, headers=dict(headers))
         except httpx.TransportError:
             return None
 
-    def _remember(
-        self, kind: str, method: str, path: str, body: Json | None, sent: Mapping[str, str], answer: httpx.Response
+    def _record_response(
+        self,
+        request_kind: str,
+        method: str,
+        path: str,
+        body: Json | None,
+        sent_headers: Mapping[str, str],
+        response: httpx.Response,
     ) -> None:
-        self._history.count(kind, answer.status_code)
-        if answer.status_code >= httpx.codes.INTERNAL_SERVER_ERROR:
-            self._history.is_wrong(f"{method} {path}: {answer.status_code} {answer.text}")
-        if method not in MUTATING or not answer.is_success:
+        self._journal.count_response(request_kind, response.status_code)
+        if response.status_code >= httpx.codes.INTERNAL_SERVER_ERROR:
+            self._journal.add_violation(f"{method} {path}: {response.status_code} {response.text}")
+        if method not in MUTATING or not response.is_success:
             return
-        record = answer.json() if answer.content else {}
-        self._history.received_events.append(
-            ReceivedEvent(self.organization, method, path, answer.status_code, record.get("id"), record.get("version"))
+        record = response.json() if response.content else {}
+        self._journal.acknowledged_changes.append(
+            ReceivedEvent(
+                self.organization, method, path, response.status_code, record.get("id"), record.get("version")
+            )
         )
-        if method == "POST" and self._tenant is not None:
-            self._history.stored_records.append(
-                StoredRecord(self._tenant, path, body or {}, sent["Idempotency-Key"], answer.content)
+        if method == "POST" and self._tenant_number is not None:
+            self._journal.replayable_requests.append(
+                ReplayableRequest(
+                    self._tenant_number, path, body or {}, sent_headers["Idempotency-Key"], response.content
+                )
             )

@@ -13,238 +13,250 @@ from typing import Any, Final
 
 from httpx import Response
 
-from benchmarks.soak.journal import History, StoredRecord
-from benchmarks.soak.record_types import KINDS, Kind
-from benchmarks.soak.requests import Asking
-from tests.emulator.log_reader import list_items
-from tests.emulator.api_clients import ApiClient
-from tests.emulator.local_stage import LocalStage
+from benchmarks.soak.journal import Journal, ReplayableRequest
+from benchmarks.soak.record_types import RECORD_TYPES, RecordType
+from benchmarks.soak.requests import RetryingClient
+from tests.emulator.outside import items_of
+from tests.emulator.people import Caller
+from tests.emulator.stage import Stage
 
-_MOST_OF_A_KIND: Final = 30
-_OK, _CREATED, _NO_CONTENT, _NOT_FOUND, _STALE = 200, 201, 204, 404, 412
+_MAX_RECORDS_PER_TYPE: Final = 30
+_OK, _CREATED, _NO_CONTENT, _NOT_FOUND, _PRECONDITION_FAILED = 200, 201, 204, 404, 412
 
 
 @dataclass
-class Known:
+class KnownRecord:
     """A record: its name as last told, and in `doubt` the one that was asked for and may be; "": it may be deleted.
 
     `tag`: its ETag as last told; `former_tag`: the one before.
     """
 
     id: str
-    kind: Kind
+    record_type: RecordType
     name: str
-    tag: str = ""
-    former_tag: str = ""
-    doubt: str | None = None
+    etag: str = ""
+    previous_etag: str = ""
+    uncertain_name: str | None = None
 
 
 class Tenant:
     """Acts at random, as its seed has it, until told to stop."""
 
-    def __init__(self, stage: LocalStage, number: int, seed: int, history: History) -> None:
+    def __init__(self, stage: Stage, number: int, seed: int, journal: Journal) -> None:
         self.number = number
-        self.exports: list[str] = []
+        self.export_ids: list[str] = []
         self.checkpoints: list[str] = []
-        self._chance = Random(f"{seed}/{number}")  # noqa: S311 - a choice that can be made again
-        self._history = history
-        self.caller = ApiClient(stage, f"tenant-{number}")
-        self.guest = ApiClient(stage, f"guest-{number}")
-        self.asking = Asking(self.caller, history, self._chance, number)
-        self._guest_asking = Asking(self.guest, history, self._chance)
-        self._records: list[Known] = []
-        self.gone: set[str] = set()
-        self._names = 0
+        self._random = Random(f"{seed}/{number}")  # noqa: S311 - a choice that can be made again
+        self._journal = journal
+        self.caller = Caller(stage, f"tenant-{number}")
+        self.guest = Caller(stage, f"guest-{number}")
+        self.client = RetryingClient(self.caller, journal, self._random, number)
+        self._guest_client = RetryingClient(self.guest, journal, self._random)
+        self._records: list[KnownRecord] = []
+        self.deleted_ids: set[str] = set()
+        self._name_count = 0
 
-    def begin(self, endpoints: Sequence[str]) -> None:
+    def create_initial_records(self, endpoint_urls: Sequence[str]) -> None:
         """Make the places, and webhooks that are told of everything."""
-        self.organization = self.caller.create_organization(f"Tenant {self.number}")
-        self.asking.organization = self._guest_asking.organization = self.organization
+        self.organization = self.caller.makes_organization(f"Tenant {self.number}")
+        self.client.organization = self._guest_client.organization = self.organization
         subscription = {"events": ["*"]}
-        hooks = f"/organizations/{self.organization}/webhooks"
-        self.webhooks = {url: self._made(hooks, {"url": url, **subscription}) for url in endpoints}
-        platform = self._made("/platforms", {"organizationId": self.organization, "name": f"Platform {self.number}"})
-        site = self._made(f"/organizations/{self.organization}/sites", {"name": f"Site {self.number}"})
-        self.asking.ask("publish", "PATCH", f"/sites/{site}", {"status": "published"}, surely=True)
-        self._places = {
+        webhooks_path = f"/organizations/{self.organization}/webhooks"
+        self.webhooks = {url: self._create(webhooks_path, {"url": url, **subscription}) for url in endpoint_urls}
+        platform = self._create("/platforms", {"organizationId": self.organization, "name": f"Platform {self.number}"})
+        site = self._create(f"/organizations/{self.organization}/sites", {"name": f"Site {self.number}"})
+        self.client.request("publish", "PATCH", f"/sites/{site}", {"status": "published"}, never_abandon=True)
+        self._path_values = {
             "organization": self.organization,
             "platform": platform,
             "site": site,
-            "elsewhere": endpoints[0],
+            "elsewhere": endpoint_urls[0],
         }
 
-    def act(self, stopped: Event, pause: float) -> None:
+    def act_until_stopped(self, stop: Event, mean_pause_seconds: float) -> None:
         """Do one thing after the other, with pauses of that many seconds on average."""
-        while not stopped.wait(self._chance.expovariate(1 / pause)):
-            acts, weights = zip(*self._acts(), strict=True)
-            self._chance.choices(acts, weights)[0]()
+        while not stop.wait(self._random.expovariate(1 / mean_pause_seconds)):
+            actions, weights = zip(*self._weighted_actions(), strict=True)
+            self._random.choices(actions, weights)[0]()
 
-    def settle(self) -> Mapping[str, int]:
+    def read_versions(self) -> Mapping[str, int]:
         """Look at every record once more, and return the versions of those that are there."""
         versions = {}
         for record in list(self._records):
-            answer = self._look(record)
-            if answer is not None and answer.is_success:
-                versions[record.id] = int(answer.json()["version"])
+            response = self._read_record(record)
+            if response is not None and response.is_success:
+                versions[record.id] = int(response.json()["version"])
         return versions
 
-    def settle_deletions(self) -> None:
+    def resolve_uncertain_deletions(self) -> None:
         """Look at what may be deleted."""
-        for record in [record for record in self._records if record.doubt == ""]:
-            self._look(record)
+        for record in [record for record in self._records if record.uncertain_name == ""]:
+            self._read_record(record)
 
-    def replay(self, stored: Sequence[StoredRecord]) -> None:
+    def replay(self, requests: Sequence[ReplayableRequest]) -> None:
         """Ask once more for what was answered, unless it was about a record that is gone: that is 404 from then on."""
-        for one in stored:
-            if self.gone.isdisjoint(one.path.split("/")):
-                self.asking.again(one)
+        for request in requests:
+            if self.deleted_ids.isdisjoint(request.path.split("/")):
+                self.client.replay(request)
 
-    def listed(self) -> set[str]:
+    def list_record_ids(self) -> set[str]:
         """Return the ids of all records that are there, as lists have them."""
-        lists = [list_items(self.caller, kind.listed_at.format_map(self._places)) for kind in KINDS]
+        lists = [items_of(self.caller, kind.list_path.format_map(self._path_values)) for kind in RECORD_TYPES]
         return {record["id"] for items in lists for record in items}
 
-    def export(self) -> None:
+    def start_export(self) -> None:
         """Ask for the log as a file."""
         path = f"/organizations/{self.organization}/audit-log/export-async"
-        self.exports.append(self._made(path, {}))
+        self.export_ids.append(self._create(path, {}))
 
-    def _acts(self) -> Sequence[tuple[Callable[[], None], int]]:
+    def _weighted_actions(self) -> Sequence[tuple[Callable[[], None], int]]:
         return (
-            (self._make, 14),
-            (partial(self._with_one, self._look), 34),
-            (self._list, 6),
-            (partial(self._with_one, self._change), 24),
-            (partial(self._with_one, self._change_what_is_stale), 4),
-            (partial(self._with_one, self._publish), 6),
-            (partial(self._with_one, self._delete), 5),
+            (self._create_record, 14),
+            (partial(self._with_random_record, self._read_record), 34),
+            (self._list_log, 6),
+            (partial(self._with_random_record, self._update_record), 24),
+            (partial(self._with_random_record, self._update_outdated_version), 4),
+            (partial(self._with_random_record, self._publish_page), 6),
+            (partial(self._with_random_record, self._delete_record), 5),
             (self._rename_organization, 3),
-            (self._welcome_and_part, 2),
-            (self._replay_one, 2),
+            (self._invite_accept_and_leave, 2),
+            (self._replay_random_request, 2),
         )
 
-    def _made(self, path: str, body: dict[str, Any]) -> str:
-        answer = self.asking.ask("create", "POST", path, body, surely=True)
-        if answer is None or not answer.is_success:
-            raise SystemExit(f"POST {path}: {answer and answer.text}")
-        return str(answer.json()["id"])
+    def _create(self, path: str, body: dict[str, Any]) -> str:
+        response = self.client.request("create", "POST", path, body, never_abandon=True)
+        if response is None or not response.is_success:
+            raise SystemExit(f"POST {path}: {response and response.text}")
+        return str(response.json()["id"])
 
-    def _name(self) -> str:
-        self._names += 1
-        return f"{self.number}-{self._names}"
+    def _next_name(self) -> str:
+        self._name_count += 1
+        return f"{self.number}-{self._name_count}"
 
-    def _with_one(self, act: Callable[[Known], object]) -> None:
+    def _with_random_record(self, action: Callable[[KnownRecord], object]) -> None:
         if self._records:
-            act(self._chance.choice(self._records))
+            action(self._random.choice(self._records))
 
-    def _make(self) -> None:
-        kind = self._chance.choice(KINDS)
-        if sum(record.kind is kind for record in self._records) >= _MOST_OF_A_KIND:
+    def _create_record(self) -> None:
+        record_type = self._random.choice(RECORD_TYPES)
+        if sum(record.record_type is record_type for record in self._records) >= _MAX_RECORDS_PER_TYPE:
             return
-        name = self._name()
-        body = kind.body(name, self._places)
-        answer = self.asking.ask("create", "POST", kind.made_at.format_map(self._places), body)
-        if answer is not None and self._expected(answer.status_code, (_CREATED,), f"a new {kind.name}", answer.text):
-            self._records.append(Known(answer.json()["id"], kind, name, answer.headers["ETag"]))
-
-    def _look(self, record: Known) -> Response | None:
-        answer = self.asking.ask("read", "GET", self._path(record))
-        if answer is None:
-            return None
-        if answer.status_code == _NOT_FOUND and record.doubt == "":
-            self._forget(record)
-            return answer
-        name = answer.json().get(record.kind.named_by)
-        if name not in (record.name, record.doubt):
-            known = f"known as {record.name}, in doubt {record.doubt}"
-            self._history.is_wrong(f"{self._path(record)}, {known}: {answer.status_code} {answer.text}")
-        record.name, record.doubt, record.tag = name, None, answer.headers.get("ETag", "")
-        record.former_tag = ""
-        return answer
-
-    def _list(self) -> None:
-        path = f"/organizations/{self.organization}/audit-log"
-        answer = self.asking.ask("list", "GET", path, headers={})
-        if answer is not None:
-            self._expected(answer.status_code, (_OK,), "the log", answer.text)
-
-    def _change(self, record: Known, tag: str = "") -> None:
-        if record.doubt is not None:
-            self._look(record)
-            return
-        name, record.doubt = record.name, self._name()
-        asked = {record.kind.named_by: record.doubt}
-        answer = self.asking.ask("change", "PATCH", self._path(record), asked, headers={"If-Match": tag} if tag else {})
-        if answer is None:
-            return
-        if tag:
-            self._expected(answer.status_code, (_STALE,), f"a stale change of {name}", answer.text)
-            record.doubt = None
-        elif self._expected(answer.status_code, (_OK,), f"a change of {name}", answer.text):
-            record.former_tag, record.tag = record.tag, answer.headers["ETag"]
-            record.name, record.doubt = record.doubt, None
-
-    def _change_what_is_stale(self, record: Known) -> None:
-        if record.former_tag and record.former_tag != record.tag:
-            self._change(record, record.former_tag)
-
-    def _publish(self, record: Known) -> None:
-        if record.kind.name == "page" and record.doubt is None:
-            answer = self.asking.ask("publish", "POST", f"{self._path(record)}/publish", {})
-            if answer is not None and self._expected(answer.status_code, (_OK,), "publishing", answer.text):
-                record.former_tag, record.tag = record.tag, answer.headers["ETag"]
-
-    def _delete(self, record: Known) -> None:
-        if record.doubt is not None:
-            self._look(record)
-            return
-        record.doubt = ""
-        answer = self.asking.ask("delete", "DELETE", self._path(record))
-        # Who asks again after a cut may hear that it is gone.
-        if answer is not None and self._expected(
-            answer.status_code, (_NO_CONTENT, _NOT_FOUND), "deleting", answer.text
+        name = self._next_name()
+        body = record_type.create_body(name, self._path_values)
+        response = self.client.request("create", "POST", record_type.create_path.format_map(self._path_values), body)
+        if response is not None and self._check_status(
+            response.status_code, (_CREATED,), f"a new {record_type.name}", response.text
         ):
-            self._forget(record)
+            self._records.append(KnownRecord(response.json()["id"], record_type, name, response.headers["ETag"]))
 
-    def _forget(self, record: Known) -> None:
+    def _read_record(self, record: KnownRecord) -> Response | None:
+        response = self.client.request("read", "GET", self._record_path(record))
+        if response is None:
+            return None
+        if response.status_code == _NOT_FOUND and record.uncertain_name == "":
+            self._note_deletion(record)
+            return response
+        name = response.json().get(record.record_type.name_field)
+        if name not in (record.name, record.uncertain_name):
+            expectation = f"known as {record.name}, in doubt {record.uncertain_name}"
+            self._journal.add_violation(
+                f"{self._record_path(record)}, {expectation}: {response.status_code} {response.text}"
+            )
+        record.name, record.uncertain_name, record.etag = name, None, response.headers.get("ETag", "")
+        record.previous_etag = ""
+        return response
+
+    def _list_log(self) -> None:
+        path = f"/organizations/{self.organization}/audit-log"
+        response = self.client.request("list", "GET", path, headers={})
+        if response is not None:
+            self._check_status(response.status_code, (_OK,), "the log", response.text)
+
+    def _update_record(self, record: KnownRecord, outdated_etag: str = "") -> None:
+        if record.uncertain_name is not None:
+            self._read_record(record)
+            return
+        name, record.uncertain_name = record.name, self._next_name()
+        body = {record.record_type.name_field: record.uncertain_name}
+        response = self.client.request(
+            "change",
+            "PATCH",
+            self._record_path(record),
+            body,
+            headers={"If-Match": outdated_etag} if outdated_etag else {},
+        )
+        if response is None:
+            return
+        if outdated_etag:
+            self._check_status(
+                response.status_code, (_PRECONDITION_FAILED,), f"a stale change of {name}", response.text
+            )
+            record.uncertain_name = None
+        elif self._check_status(response.status_code, (_OK,), f"a change of {name}", response.text):
+            record.previous_etag, record.etag = record.etag, response.headers["ETag"]
+            record.name, record.uncertain_name = record.uncertain_name, None
+
+    def _update_outdated_version(self, record: KnownRecord) -> None:
+        if record.previous_etag and record.previous_etag != record.etag:
+            self._update_record(record, record.previous_etag)
+
+    def _publish_page(self, record: KnownRecord) -> None:
+        if record.record_type.name == "page" and record.uncertain_name is None:
+            response = self.client.request("publish", "POST", f"{self._record_path(record)}/publish", {})
+            if response is not None and self._check_status(response.status_code, (_OK,), "publishing", response.text):
+                record.previous_etag, record.etag = record.etag, response.headers["ETag"]
+
+    def _delete_record(self, record: KnownRecord) -> None:
+        if record.uncertain_name is not None:
+            self._read_record(record)
+            return
+        record.uncertain_name = ""
+        response = self.client.request("delete", "DELETE", self._record_path(record))
+        # Who asks again after a cut may hear that it is gone.
+        if response is not None and self._check_status(
+            response.status_code, (_NO_CONTENT, _NOT_FOUND), "deleting", response.text
+        ):
+            self._note_deletion(record)
+
+    def _note_deletion(self, record: KnownRecord) -> None:
         self._records.remove(record)
-        self.gone.add(record.id)
+        self.deleted_ids.add(record.id)
 
     def _rename_organization(self) -> None:
         path = f"/organizations/{self.organization}"
-        self.asking.ask("change", "PATCH", path, {"companyName": self._name()}, surely=True)
+        self.client.request("change", "PATCH", path, {"companyName": self._next_name()}, never_abandon=True)
 
-    def _welcome_and_part(self) -> None:
+    def _invite_accept_and_leave(self) -> None:
         path = f"/organizations/{self.organization}"
-        asked = {"email": str(self.guest.person.claims()["email"]), "role": "editor"}
-        invited = self.asking.ask("invite", "POST", f"{path}/invite", asked, surely=True)
-        if invited is None or not self._expected(invited.status_code, (_CREATED,), "inviting", invited.text):
+        body = {"email": str(self.guest.person.claims()["email"]), "role": "editor"}
+        invited = self.client.request("invite", "POST", f"{path}/invite", body, never_abandon=True)
+        if invited is None or not self._check_status(invited.status_code, (_CREATED,), "inviting", invited.text):
             return
         token = invited.json()["acceptUrl"].partition("token=")[2]
-        accepting = "/organizations/invitations/acceptance"
-        accepted = self._guest_asking.ask("accept", "POST", accepting, {"token": token}, surely=True)
+        acceptance_path = "/organizations/invitations/acceptance"
+        accepted = self._guest_client.request("accept", "POST", acceptance_path, {"token": token}, never_abandon=True)
         if accepted is not None:
-            self._expected(accepted.status_code, (_OK,), "accepting", accepted.text)
-        left = self._guest_asking.ask("leave", "POST", f"{path}/leave", {}, surely=True)
+            self._check_status(accepted.status_code, (_OK,), "accepting", accepted.text)
+        left = self._guest_client.request("leave", "POST", f"{path}/leave", {}, never_abandon=True)
         if left is not None:
-            self._expected(left.status_code, (_NO_CONTENT,), "leaving", left.text)
+            self._check_status(left.status_code, (_NO_CONTENT,), "leaving", left.text)
 
-    def _replay_one(self) -> None:
-        mine = [stored for stored in list(self._history.stored_records) if stored.tenant == self.number]
-        self.settle_deletions()
-        self.replay(self._chance.sample(mine, min(1, len(mine))))
+    def _replay_random_request(self) -> None:
+        requests = [stored for stored in list(self._journal.replayable_requests) if stored.tenant_number == self.number]
+        self.resolve_uncertain_deletions()
+        self.replay(self._random.sample(requests, min(1, len(requests))))
 
-    def keep_checkpoint(self) -> None:
+    def save_checkpoint(self) -> None:
         """Keep the log's checkpoint as it is now, once it has one."""
         path = f"/organizations/{self.organization}/audit-log/verify-integrity"
-        answer = self.asking.ask("verify", "GET", path)
-        if answer is not None and answer.is_success and answer.json()["checkpoint"]:
-            self.checkpoints.append(answer.json()["checkpoint"])
+        response = self.client.request("verify", "GET", path)
+        if response is not None and response.is_success and response.json()["checkpoint"]:
+            self.checkpoints.append(response.json()["checkpoint"])
 
-    def _path(self, record: Known) -> str:
-        return record.kind.found_at.format(**self._places, id=record.id)
+    def _record_path(self, record: KnownRecord) -> str:
+        return record.record_type.record_path.format(**self._path_values, id=record.id)
 
-    def _expected(self, status: int, expected: Sequence[int], what: str, text: str) -> bool:
+    def _check_status(self, status: int, expected: Sequence[int], description: str, text: str) -> bool:
         if status not in expected:
-            self._history.is_wrong(f"{what}: {status} {text}")
+            self._journal.add_violation(f"{description}: {status} {text}")
         return status in expected
