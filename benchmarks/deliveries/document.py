@@ -1,4 +1,4 @@
-"""`docs/reference/deliveries.md`: what was measured of deliveries, kept in `benchmarks/results/`, as tables."""
+"""`docs/reference/deliveries.md`: the stored results of the delivery benchmarks as tables."""
 
 import json
 from collections.abc import Mapping
@@ -13,53 +13,63 @@ _RESULTS: Final = ROOT / "benchmarks" / "results"
 Results = Mapping[str, Any]
 
 _HEAD: Final = """\
-# How soon events arrive
+# Delivery latency
 
-The guide to [webhooks](../guides/webhooks.md) says what the service sends and when it retries. This page shows how soon
-events arrive at healthy endpoints while others fail. The programs that it names generate it.
+The guide to [webhooks](../guides/webhooks.md) describes what the service sends and when it retries. This page shows how
+soon events arrive at healthy endpoints while others fail. Each section names the program that generates it.
 """
 
 _HANGING: Final = """\
-## Endpoints that never answer
+## Endpoints that never respond
 
 `python -m benchmarks.deliveries.hanging_endpoints` simulates the queues, the workers and {all:,} webhooks,
-{hanging:,} of which give no answer at all. Each has an event every {pause:.0f} seconds on average. The rules and the
-numbers of workers are the service's own. Made up is how soon a good endpoint answers (in 0.05 to 0.2 s), and what a
-worker's own reads and writes take (0.03 s).
+{hanging:,} of which never respond. Each webhook has an event every {pause:.0f} seconds on average. The rules and the
+numbers of workers are the service's own. Two values are assumed: the response time of a healthy endpoint (0.05 to
+0.2 s), and the time of a worker's own reads and writes (0.03 s).
 
-A message is in a group of its webhook, so it waits for nobody else's. But a worker that waits for an endpoint, up to
-{patience:.0f} s, is of no use to others meanwhile. So a webhook that gave no answer, or was never asked for one, is
-*parked*: its events are put off in an instant, and one at a time is tried on a queue that has workers of its own. The
-worst is when all that hang have answered until a moment ago: each has to be waited for once. Lag of the {healthy} good
-ones, from the event to their answer, in seconds, by when the event happened:
+The messages of a webhook form a message group, so they do not wait for those of other webhooks. But a worker that
+waits for an endpoint, up to {patience:.0f} s, cannot handle other messages. A webhook that times out, or that was
+never called, therefore has an open circuit: its deliveries are deferred at once, and a queue with workers of its own
+probes the endpoint with one event at a time. In the worst case all hanging endpoints have responded until the start of
+the simulation, so each must time out once. The table shows the lag of the {healthy} healthy endpoints, from the event
+to the response, in seconds, by the time of the event:
 """
 
 _HANGING_CONCLUSION: Final = """\
-Once those that hang are parked, they cost the others nothing. How long that takes depends on how many workers there
-are and how fast events come: {hanging:,} endpoints, each waited for once, are {work:,.0f} seconds, of which a worker
-waits for ten at once if they are of ten webhooks. A webhook that is new waits once among all that hang; after its first
-answer it is with the good ones.
+Hanging endpoints no longer delay others once their circuits are open. The time until then depends on the number of
+workers and the rate of events. {hanging:,} endpoints that time out once take {work:,.0f} seconds, and a worker waits
+for up to ten webhooks at once. The first event of a new webhook waits with those of the hanging endpoints. After its
+first response the webhook is treated like other healthy ones.
 """
 
 
 _LAG: Final = """\
 ## Many events, and a tenth of the endpoints dead
 
-`python -m benchmarks.deliveries.lag` runs the whole service as `make run` does, and changes an organization {events:,}
-times, every {pause:g} s. It has {webhooks} webhooks, {dead} of which lead to dead endpoints: one never answers, at
-another nobody listens. Each of the other {living} got every event, in the order of `sequence`, {repeated}. Lag
-from the commit of an event until it has arrived, in seconds:
+`python -m benchmarks.deliveries.lag` runs the whole service, as `make run` does, and changes an organization {events:,}
+times, once every {pause:g} s. It has {webhooks} webhooks, {dead} of which have dead endpoints: one never responds, the
+other refuses connections. Each of the other {living} received every event, in the order of `sequence`, {repeated}. Lag
+from the commit of an event to its arrival, in seconds:
 """
 
 _LAG_CONDITIONS: Final = """\
-Emulator, service, workers and receivers shared a machine, {machine}, that had other work to do; the
-local stage has four workers for a queue. In the first minute every webhook is asked for the first time, those that are
-dead among them. Measured on {day}.
+The emulator, the service, the workers and the receivers shared a machine ({machine}) that also ran other processes. The
+local stage has four workers for each queue. In the first minute every webhook is called for the first time, including
+those with dead endpoints. Measured on {day}.
 """
 
 
+_DESIGN_NAMES: Final = {
+    "one queue without parking": "one queue, no circuit breaker",
+    "as built, webhooks that are new": "as implemented, all webhooks new",
+    "as built, all have answered until then": "as implemented, all have responded until the start",
+    "the same, with fewer workers": "as implemented, all have responded, fewer workers",
+}
+"""The names of the designs on the page, by their names in the results."""
+
+
 def save_results(name: str, results: Results) -> None:
-    """Keep figures in place of former ones, and write the page anew."""
+    """Replace the stored results of a benchmark, and write the page."""
     _RESULTS.mkdir(exist_ok=True)
     (_RESULTS / f"{name}.json").write_text(json.dumps(results, indent=2) + "\n")
     FILE.write_text(document())
@@ -78,15 +88,15 @@ def document() -> str:
 
 def render_delivery_lag(results: Results) -> str:
     """Return the section about many events."""
-    repeated_text = f"{results['repeated']} of them twice" if results["repeated"] else "none twice"
+    repeated_text = f"{results['repeated']} of them twice" if results["repeated"] else "none of them twice"
     values = {**results, **results["of"], "living": results["webhooks"] - results["dead"], "repeated": repeated_text}
     rows = [[part, *(f"{spread[name]:g}" for name in ("p50", "p99", "max"))] for part, spread in results["lag"].items()]
-    lag_table = table(("events of", "p50", "p99", "most"), rows)
+    lag_table = table(("events", "p50", "p99", "max"), rows)
     return "\n".join((_LAG.format_map(values), f"{lag_table}\n", _LAG_CONDITIONS.format_map(values)))
 
 
 def render_hanging_endpoints(results: Results) -> str:
-    """Return the section about endpoints that never answer."""
+    """Return the section about endpoints that never respond."""
     load, designs = results["load"], results["designs"]
     values = {
         "all": load["hanging"] + load["healthy"],
@@ -110,7 +120,7 @@ def render_hanging_endpoints(results: Results) -> str:
 
 
 def _percentiles_text(percentiles: Mapping[str, float]) -> str:
-    return f"p50 {percentiles['p50']:,.1f}, p99 {percentiles['p99']:,.1f}, most {percentiles['max']:,.1f}"
+    return f"p50 {percentiles['p50']:,.1f}, p99 {percentiles['p99']:,.1f}, max {percentiles['max']:,.1f}"
 
 
 def _load_results(name: str) -> Any:

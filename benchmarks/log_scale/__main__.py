@@ -1,17 +1,16 @@
-"""What a log costs as it grows: `python -m benchmarks.log_scale --entries 1000000`.
+"""Measure the cost of an audit log as it grows: `python -m benchmarks.log_scale --entries 1000000`.
 
-Logs of 1,000 entries and ten times as many, and so on up to `--entries`, are filled through the ledger's own code, then
-listed, verified and exported. Figures go to `benchmarks/results/log_scale.json`, and from there to
-`docs/reference/scale.md`.
+The ledger's own code fills logs of 1,000, 10,000 … entries, up to `--entries`. Each log is then listed, verified and
+exported. The results are written to `benchmarks/results/log_scale.json` and `docs/reference/scale.md`.
 
-The table is a stand-in for DynamoDB on SQLite (`disk.py`), in a file that goes with the program. `--dynamodb` takes the
-address of Amazon's DynamoDB Local instead, started beside this (1.25 or later, Java 17), which needs an hour or more
-for a million entries and several GiB, but reckons by Amazon's own code what a call costs:
+The table is stored in SQLite (`disk_table.py`), in a temporary file. `--dynamodb` uses Amazon's DynamoDB Local at that
+URL instead (1.25 or later, Java 17). It calculates the capacity of a call with Amazon's code, but needs an hour or more
+and several GiB for a million entries:
 
     java -Djava.library.path=DynamoDBLocal_lib -jar DynamoDBLocal.jar -sharedDb -inMemory -port 8001
 
-As long as it runs it has its logs: a run that was ended is gone on with by the next. It listens on every address of the
-machine; `unshare -n` gives it, and this program, a network of their own.
+It keeps its logs as long as it runs, and the next run continues an interrupted one. It listens on all addresses of the
+machine; use `unshare -n` to give it and this program a network of their own.
 """
 
 import argparse
@@ -36,11 +35,13 @@ MEASUREMENTS: Final[Mapping[str, Callable[[Log, Person], Any]]] = {
 
 
 def main() -> None:
-    """Fill and measure as the command line says."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.log_scale", description="What a log costs as it grows.")
-    parser.add_argument("--entries", type=int, default=_MIN_ENTRIES, help="how many the longest log holds")
-    parser.add_argument("--dynamodb", metavar="URL", help="where DynamoDB Local answers")
-    parser.add_argument("--only", choices=MEASUREMENTS, action="append", help="measure this only; may be repeated")
+    """Fill and measure the logs that the command line requests."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.log_scale", description="Measure the cost of an audit log as it grows."
+    )
+    parser.add_argument("--entries", type=int, default=_MIN_ENTRIES, help="the number of entries of the longest log")
+    parser.add_argument("--dynamodb", metavar="URL", help="the URL of DynamoDB Local")
+    parser.add_argument("--only", choices=MEASUREMENTS, action="append", help="measure only this; may be repeated")
     options = parser.parse_args()
     table_name = results.DYNAMODB_LOCAL if options.dynamodb else results.SQLITE
     with run_stage(options.dynamodb) as owner:

@@ -1,8 +1,8 @@
-"""A stand-in for DynamoDB's client, on SQLite: fast enough on one core for a log of a million entries.
+"""A replacement for DynamoDB's client on SQLite that is fast enough for a log of a million entries.
 
-It answers the four calls that `kernel/table.py` makes, in DynamoDB's own JSON, and keeps the rules that count here: a
-page ends at its limit or at 1 MB, a transaction does all or nothing, an index holds the items that have its key. What a
-call would cost is reckoned from the sizes of items. It refuses every expression that it doesn't know.
+It implements the four calls that `kernel/storage/table.py` makes, in DynamoDB's JSON. It follows the rules that matter
+here: a page ends at its limit or at 1 MB, a transaction is atomic, and an index contains the items that have its keys.
+Consumed capacity is calculated from item sizes. It rejects every expression that it does not know.
 """
 
 import operator
@@ -40,11 +40,11 @@ _KEY_CONDITION: Final = re.compile(
 )
 
 call_observers: Final[list[Callable[[str, float, int], None]]] = []
-"""Who is told of each call: its name, what it would have cost in read units, and the bytes of the items it returned."""
+"""Functions that receive each call: its name, its read units, and the bytes of the returned items."""
 
 
 class DiskTable:
-    """A table in a file; processes may share it."""
+    """A table in a file that several processes can share."""
 
     def __init__(self, file: Path) -> None:
         self._db = sqlite3.connect(file, timeout=_LOCK_TIMEOUT_SECONDS, isolation_level=None, check_same_thread=False)
@@ -57,13 +57,13 @@ class DiskTable:
             self._db.execute(f"CREATE TABLE IF NOT EXISTS {name} ({columns}) WITHOUT ROWID")
 
     def get_item(self, *, Key: Wire, **_: object) -> Wire:  # noqa: N803 - as botocore names it
-        """Return one item, read consistently."""
+        """Return one item, with a consistent read."""
         item = self._load_item(_key(Key))
         size = wire_size(item or {})
         return _notify_observers("GetItem", read_units(size), {"Item": item} if item else {}, size)
 
     def batch_get_item(self, *, RequestItems: Wire) -> Wire:  # noqa: N803
-        """Return those of the items that exist, read consistently."""
+        """Return the existing items of a list of keys, with consistent reads."""
         ((table, request),) = RequestItems.items()
         items = [item for key in request["Keys"] if (item := self._load_item(_key(key)))]
         units = sum(read_units(wire_size(item)) for item in items) + len(request["Keys"]) - len(items)
@@ -98,7 +98,7 @@ class DiskTable:
             if items and read_bytes + size > _MAX_PAGE_BYTES:
                 last = items[-1]
                 break
-            items.append(pickle.loads(data))  # noqa: S301 - what this wrote itself  # nosec B301
+            items.append(pickle.loads(data))  # noqa: S301 - written by this class  # nosec B301
             read_bytes += size
             if len(items) == Limit:
                 last = items[-1]
@@ -111,11 +111,11 @@ class DiskTable:
         )
 
     def transact_write_items(self, *, TransactItems: list[Wire]) -> Wire:  # noqa: N803
-        """Do all the actions, or none."""
+        """Execute all actions or none."""
         actions = [(kind, details) for action in TransactItems for kind, details in action.items()]
         keys = [_key(details.get("Key") or details["Item"]) for _, details in actions]
         if len(set(keys)) < len(keys):
-            raise ValueError("a transaction can't hold two actions on one item")
+            raise ValueError("a transaction cannot contain two actions on one item")
         with self._transaction():
             items_before = [self._load_item(key) for key in keys]
             reasons = [
@@ -144,18 +144,17 @@ class DiskTable:
 
     def _load_item(self, key: Key) -> Wire | None:
         row = self._db.execute("SELECT data FROM items WHERE pk = ? AND sk = ?", key).fetchone()
-        item: Wire | None = pickle.loads(row[0]) if row else None  # noqa: S301 - what this wrote itself  # nosec B301
+        item: Wire | None = pickle.loads(row[0]) if row else None  # noqa: S301 - written by this class  # nosec B301
         return item
 
     def _replace_item(self, key: Key, old: Wire | None, new: Wire | None) -> None:
         for name, names in INDEX_KEYS.items():
             key_before, key_after = _index_key(old, names), _index_key(new, names)
             if key_before and key_before != key_after:
-                self._db.execute(
-                    f"DELETE FROM {name} WHERE ipk = ? AND isk = ? AND pk = ? AND sk = ?", (*key_before, *key)
-                )  # noqa: S608 - a name of ours
+                statement = f"DELETE FROM {name} WHERE ipk = ? AND isk = ? AND pk = ? AND sk = ?"  # noqa: S608 - a constant name
+                self._db.execute(statement, (*key_before, *key))
             if key_after and key_before != key_after:
-                self._db.execute(f"INSERT INTO {name} VALUES (?, ?, ?, ?)", (*key_after, *key))  # noqa: S608 - a name of ours
+                self._db.execute(f"INSERT INTO {name} VALUES (?, ?, ?, ?)", (*key_after, *key))  # noqa: S608 - a constant name
         if new is None:
             self._db.execute("DELETE FROM items WHERE pk = ? AND sk = ?", key)
         else:
@@ -175,7 +174,7 @@ def _notify_observers(call_name: str, units: float, response: Wire, returned_byt
 def _build_select(index: str | None, condition: str, values: Wire) -> tuple[str, list[str]]:
     match = _KEY_CONDITION.fullmatch(condition)
     if not match:
-        raise ValueError(f"no such query is known: {condition}")
+        raise ValueError(f"unknown key condition: {condition}")
     parameters = [values[":pk"]["S"]]
     if index:
         sql = f"SELECT data, size FROM {index} k JOIN items i ON i.pk = k.pk AND i.sk = k.sk WHERE ipk = ?"  # noqa: S608
@@ -206,7 +205,7 @@ def _is_true(item: Wire, values: Wire, term: str) -> bool:
     if match := _COMPARISON.fullmatch(term):
         name, sign, value = match.groups()
         return name in item and _OPERATORS[sign](_comparable_value(item[name]), _comparable_value(values[f":{value}"]))
-    raise ValueError(f"no such condition is known: {term}")
+    raise ValueError(f"unknown condition: {term}")
 
 
 def _comparable_value(value: Wire) -> Any:
@@ -228,7 +227,7 @@ def _apply_action(kind: str, details: Wire, item: Wire | None) -> Wire | None:
             start = updated.get(match[1], values[f":{match[2]}"])
             updated[match[1]] = {"N": str(int(start["N"]) + int(values[f":{match[3]}"]["N"]))}
         else:
-            raise ValueError(f"no such update is known: {part}")
+            raise ValueError(f"unknown update: {part}")
     removed_names = {name.removeprefix("#") for name in removes.split(", ")}
     return {name: value for name, value in updated.items() if name not in removed_names}
 

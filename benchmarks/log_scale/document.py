@@ -1,4 +1,4 @@
-"""`docs/reference/scale.md`: the figures that were kept, as tables."""
+"""`docs/reference/scale.md`: the stored results as tables."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -11,71 +11,75 @@ from local.paths import ROOT
 FILE: Final = ROOT / "docs" / "reference" / "scale.md"
 
 Logs = Mapping[str, Any]
-"""What was kept of the logs in one table, by the number of entries."""
+"""The results of the logs in one table, by number of entries."""
+
+_TABLE_NAMES: Final = {SQLITE: "SQLite", DYNAMODB_LOCAL: "DynamoDB Local"}
+"""The names of the tables on the page, by their names in the results."""
 
 _HEAD: Final = f"""\
-# What a log costs as it grows
+# Cost of an audit log as it grows
 
-Measured by `python -m benchmarks.log_scale`, which writes this page. Each log is an organization's, filled with made-up
-entries by the ledger's own code: {len(EVENT_TYPE_WEIGHTS)} types, {ACTOR_COUNT} actors, {TARGET_COUNT:,} targets, 1.6 KB each on average; one
-in {ENTRIES_PER_LONG_ENTRY} has 12 KB, and stands in an item of its own. All logs are in one table.
+`python -m benchmarks.log_scale` measures the results and writes this page. Each log belongs to an organization. The
+ledger's own code fills it with synthetic entries: {len(EVENT_TYPE_WEIGHTS)} types, {ACTOR_COUNT} actors and
+{TARGET_COUNT:,} targets. An entry has 1.6 KB on average. One in {ENTRIES_PER_LONG_ENTRY} has 12 KB and is stored as an
+item of its own. All logs are in one table.
 
-**What stood in for DynamoDB.** The table is a client of our own on SQLite, `benchmarks/log_scale/disk_table.py`. The
-emulator of `make run` sorts a whole log to answer a page of it, and Amazon's DynamoDB Local appended 100 to 400
-entries a second here: up to hours for a million. The stand-in answers the four calls that the service makes, in
-DynamoDB's JSON and by its rules of pages and transactions, in the service's own process. S3 and SQS are the emulator
-of `make run`.
+**The replacement for DynamoDB.** `benchmarks/log_scale/disk_table.py` is a client that stores the table in SQLite. The
+emulator of `make run` sorts a whole log to return one page of it. Amazon's DynamoDB Local appended 100 to 400 entries
+a second on this machine, so a million would take hours. The replacement runs in the service's process. It implements
+the four calls that the service makes, with DynamoDB's JSON and its rules for pages and transactions. S3 and SQS are
+those of the emulator.
 
-**How to read it.** Which calls are made, how many there are and how much they read is the service's own doing, and the
-same anywhere; read units are reckoned from the sizes of items, one for 4 KB read consistently and half of one from an
-index. **Milliseconds are not DynamoDB's**: no network lies between, and the machine had other work to do meanwhile.
-They show whether time grows with the log, not how fast the service is. Memory is that of a process (Linux's resident
-set), the stand-in's own included: when the work began, with all that the benchmark itself needs, and at most.
+**How to interpret the results.** The calls, their number and the amount of data that they read depend only on the
+service. Read units are calculated from item sizes: one for 4 KB of a consistent read, half of one for 4 KB of an
+index. **Milliseconds are not DynamoDB's**, because there is no network, and the machine also ran other processes. They
+show whether the time grows with the log, not how fast the service is. Memory is the resident set of the process, which
+includes the SQLite table. *Before* is the memory at the start of the work, with everything that the benchmark needs.
 """
 
 _PAGES: Final = """\
-The first page and the second by each filter, of 25 entries, for a user. What a page takes depends on which entries are
-on it, not on how many there are: a long one is an item more to read. A filter for which there is no index of its own
-looks through a hundred entries, so its page may be short.
+The first two pages of 25 entries with each filter, requested by a user. The read units of a page depend on the entries
+on it, not on the length of the log: each long entry is one more item. A filter without an index examines at most a
+hundred entries, so its page may be short.
 """
 
 _WALK: Final = """\
-The whole list, from the newest entry to the oldest, in pages of a hundred. The last page asks for what the first does:
-one Query, and the long entries beside it.
+The whole list, from the newest entry to the oldest, in pages of a hundred. The last page needs the same calls as the
+first: one Query, and a read of the long entries.
 """
 
 _VERIFY: Final = """\
-`verify-integrity` from the first entry to the last; each request verifies up to 5,000 entries and hands out the cursor
-for the next. One that took many times the median was waiting for a processor, which others had.
+`verify-integrity` from the first entry to the last. Each request verifies up to 5,000 entries and returns the cursor
+of the next request. A request that took many times the median was waiting for a processor, which other processes used.
 """
 
 _EXPORT: Final = """\
-An export in the background, of the whole log as NDJSON, in one process: read in order, compressed, put into S3 (of the
-emulator) part by part, read back once for its SHA-256.
+A background export of the whole log as NDJSON, in one process. It reads the entries in order, compresses them, and
+uploads them to S3 (of the emulator) in parts. Then it reads the file once to calculate its SHA-256.
 """
 
 _COMPARED: Final = """\
-The same logs in Amazon's DynamoDB Local, but for the longest: it reckons units by Amazon's own code.
+The same logs in Amazon's DynamoDB Local, except for the longest. DynamoDB Local calculates units with Amazon's code.
 """
 
 _VERIFY_OFFLINE: Final = """\
-Each file, fetched by its URL, was then verified by `python -m chalicelib.features.audit.exports.logic.verify`.
+Each file was downloaded from its URL and verified with `python -m chalicelib.features.audit.exports.logic.verify`.
 """
 
 
 def document(results: Results) -> str:
-    """Return the page; a measure that was not taken of a log is not on it."""
+    """Return the page. It omits measurements without results."""
     logs = results.get(SQLITE, {})
     sections = [
-        ("Listing a page", _PAGES, _page_table(logs)),
-        ("Listing all", _WALK, _measurement_table(logs, "walk", _WALK_COLUMNS)),
-        ("Verifying", _VERIFY, _measurement_table(logs, "verify", _VERIFY_COLUMNS)),
-        ("Exporting", _EXPORT, _measurement_table(logs, "export", _EXPORT_COLUMNS)),
-        ("Verifying offline", _VERIFY_OFFLINE, _measurement_table(logs, "export", _VERIFY_OFFLINE_COLUMNS)),
+        ("List a page", _PAGES, _page_table(logs)),
+        ("List all entries", _WALK, _measurement_table(logs, "walk", _WALK_COLUMNS)),
+        ("Verify", _VERIFY, _measurement_table(logs, "verify", _VERIFY_COLUMNS)),
+        ("Export", _EXPORT, _measurement_table(logs, "export", _EXPORT_COLUMNS)),
+        ("Verify offline", _VERIFY_OFFLINE, _measurement_table(logs, "export", _VERIFY_OFFLINE_COLUMNS)),
         ("Compared with DynamoDB Local", _COMPARED, _comparison_table(logs, results.get(DYNAMODB_LOCAL, {}))),
     ]
     rendered = [f"\n## {title}\n\n{text}\n{rows}\n" for title, text, rows in sections if rows]
-    return _HEAD + "".join(rendered) + f"\n## Where and when\n\n{_conditions_table(results)}\n"
+    return _HEAD + "".join(rendered) + f"\n## Environments\n\n{_conditions_table(results)}\n"
 
 
 def _page_table(logs: Logs) -> str:
@@ -84,7 +88,7 @@ def _page_table(logs: Logs) -> str:
     for entries, figures in measured.items():
         for page in figures:
             by_page.setdefault((page["filter"], page["page"]), {})[entries] = page
-    headings = ["filter", "page", *(f"of {int(entries):,}" for entries in measured)]
+    headings = ["filter", "page", *(f"{int(entries):,} entries" for entries in measured)]
     rows = [[*named, *(_page_text(pages.get(entries)) for entries in measured)] for named, pages in by_page.items()]
     return table(headings, rows) if measured else ""
 
@@ -99,36 +103,36 @@ def _page_text(page: Mapping[str, Any] | None) -> str:
 _WALK_COLUMNS: Final = {
     "entries": "{entries:,}",
     "requests": "{requests:,}",
-    "most units a page": "{mostUnits:g}",
-    "ms a page, the first tenth": "{msFirst}",
-    "ms a page, the last tenth": "{msLast}",
-    "seconds in all": "{seconds:g}",
+    "max units per page": "{mostUnits:g}",
+    "ms per page, first tenth": "{msFirst}",
+    "ms per page, last tenth": "{msLast}",
+    "total seconds": "{seconds:g}",
 }
 
 _VERIFY_COLUMNS: Final = {
     "entries": "{entries:,}",
     "requests": "{requests:,}",
-    "most calls a request": "{mostCalls}",
-    "most units": "{mostUnits:,.0f}",
-    "seconds a request: first, median, most": "{secondsFirst:g}, {secondsMedian:g}, {secondsMost:g}",
-    "seconds in all": "{seconds:g}",
-    "MiB: before, at most": "{memory[before]}, {memory[most]}",
+    "max calls per request": "{mostCalls}",
+    "max units": "{mostUnits:,.0f}",
+    "seconds per request: first, median, max": "{secondsFirst:g}, {secondsMedian:g}, {secondsMost:g}",
+    "total seconds": "{seconds:g}",
+    "MiB: before, peak": "{memory[before]}, {memory[most]}",
 }
 
 _EXPORT_COLUMNS: Final = {
     "entries": "{entries:,}",
-    "file, bytes": "{bytes:,}",
+    "file size, bytes": "{bytes:,}",
     "parts": "{parts}",
     "seconds": "{seconds:g}",
-    "MiB: before, at most": "{memory[before]}, {memory[most]}",
+    "MiB: before, peak": "{memory[before]}, {memory[most]}",
     "calls": "{calls}",
 }
 
 _VERIFY_OFFLINE_COLUMNS: Final = {
     "entries": "{entries:,}",
     "seconds": "{verifier[seconds]:g}",
-    "MiB at most": "{verifier[mostMiB]}",
-    "what it said": "{verifier[said]}",
+    "peak MiB": "{verifier[mostMiB]}",
+    "output": "{verifier[said]}",
 }
 
 
@@ -152,15 +156,17 @@ def _comparison_table(logs: Logs, dynamodb_logs: Logs) -> str:
             _max_read_units(logs, entries), _max_read_units(dynamodb_logs, entries), strict=True
         )
     ]
-    return table(("entries", "most read units", SQLITE, DYNAMODB_LOCAL), rows) if rows else ""
+    return (
+        table(("entries", "max read units", _TABLE_NAMES[SQLITE], _TABLE_NAMES[DYNAMODB_LOCAL]), rows) if rows else ""
+    )
 
 
 def _max_read_units(logs: Logs, entries: str) -> list[tuple[str, float]]:
     log = logs[entries]
     return [
-        ("a page by any filter", max(page["units"] for page in log["pages"]["figures"])),
-        ("a page of a hundred", log["walk"]["figures"]["mostUnits"]),
-        ("a request that verifies", log["verify"]["figures"]["mostUnits"]),
+        ("page with a filter", max(page["units"] for page in log["pages"]["figures"])),
+        ("page of 100", log["walk"]["figures"]["mostUnits"]),
+        ("verification request", log["verify"]["figures"]["mostUnits"]),
     ]
 
 
@@ -169,8 +175,13 @@ def _conditions_table(results: Results) -> str:
     for name, logs in results.items():
         for entries, log in logs.items():
             for measurement in log.values():
-                conditions = (measurement["of"]["day"], measurement["of"]["machine"], measurement["of"]["python"], name)
+                conditions = (
+                    measurement["of"]["day"],
+                    measurement["of"]["machine"],
+                    measurement["of"]["python"],
+                    _TABLE_NAMES[name],
+                )
                 logs_there = measured.setdefault(conditions, [])
                 logs_there += [] if f"{int(entries):,}" in logs_there else [f"{int(entries):,}"]
     rows = [[*where, "; ".join(what)] for where, what in measured.items()]
-    return table(("on", "machine", "Python", "table", "logs of"), rows)
+    return table(("date", "machine", "Python", "table", "entries"), rows)

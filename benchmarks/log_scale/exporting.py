@@ -1,4 +1,4 @@
-"""Exporting a log in the background, and verifying the file offline."""
+"""Export a log in the background, and verify the file offline."""
 
 import base64
 import subprocess
@@ -32,7 +32,7 @@ sys.exit(code)
 
 
 def export(log: Log, owner: Person) -> dict[str, Any]:
-    """Export a whole log, fetch the file and verify it; return what that took, and what memory each took."""
+    """Export a whole log, download and verify the file, and return the measurements."""
     started, _ = perform_operation("start_audit_export", log.id, owner)
     usage, memory = run_in_new_process(_run_export, log, owner, started["id"])
     record, _ = perform_operation("get_audit_export", log.id, owner, export_id=started["id"])
@@ -73,10 +73,10 @@ def _verify(folder: Path, record: dict[str, Any]) -> dict[str, Any]:
     public_key = base64.b64encode(entry_macs.public_keys()[0]).decode()
     arguments = [str(file), "--checkpoint", str(checkpoint), "--public-key", public_key]
     started_at = time.monotonic()
-    process = subprocess.run(  # noqa: S603 - a program of ours, by arguments of ours
+    process = subprocess.run(  # noqa: S603 - a constant program and its own arguments
         [sys.executable, "-c", _VERIFIER_PROGRAM, *arguments], cwd=ROOT, capture_output=True, text=True, check=False
     )
     if process.returncode:
-        raise SystemExit(f"The verifier found: {process.stdout}{process.stderr}")
+        raise SystemExit(f"The verifier failed: {process.stdout}{process.stderr}")
     *lines, max_mib = process.stdout.splitlines()
     return {"seconds": round(time.monotonic() - started_at, 1), "mostMiB": int(max_mib), "said": " ".join(lines)}

@@ -1,4 +1,4 @@
-"""Listing a log: pages by each filter, and all of it from the newest entry to the oldest."""
+"""List a log: pages with each filter, and all entries from the newest to the oldest."""
 
 from collections.abc import Mapping
 from statistics import median
@@ -13,7 +13,7 @@ _MAX_LIMIT: Final = "100"
 
 
 def filters(log: Log) -> Mapping[str, dict[str, str]]:
-    """Return the filters that are tried, by what the document calls them; each lets something of the log through."""
+    """Return the measured filters by their name on the page. Each matches some entries of the log."""
     middle = log.entries // 2
     target = str(build_event(log.id, middle).target["id"])
     return {
@@ -28,7 +28,7 @@ def filters(log: Log) -> Mapping[str, dict[str, str]]:
 
 
 def measure_pages(log: Log, owner: Person) -> list[dict[str, Any]]:
-    """Ask for the first page by each filter, and for the second; return what each took."""
+    """Measure the first two pages with each filter."""
     measured = []
     for name, query in filters(log).items():
         first, _ = perform_operation("list_audit_log", log.id, owner, query)
@@ -50,7 +50,7 @@ def _usage_fields(usage: Usage) -> dict[str, Any]:
 
 
 def measure_all_pages(log: Log, owner: Person) -> dict[str, Any]:
-    """Follow the list from the newest entry to the oldest, in pages of a hundred; return what that took."""
+    """Measure the whole list, from the newest entry to the oldest, in pages of a hundred."""
     cursor: dict[str, str] = {}
     entry_count, usages = 0, list[Usage]()
     while True:
@@ -60,7 +60,7 @@ def measure_all_pages(log: Log, owner: Person) -> dict[str, Any]:
         if not page["nextCursor"]:
             break
     if entry_count < log.entries:
-        raise SystemExit(f"The list of {log.entries} entries held {entry_count}.")
+        raise SystemExit(f"The list of {log.entries} entries contains {entry_count}.")
     full_pages = usages[:-1] or usages
     tenth = len(full_pages) // 10 or 1
     return {

@@ -1,6 +1,6 @@
-"""The logs that are measured: as many entries as wanted, of several kinds, each given its place by the ledger itself.
+"""The measured logs, filled by the ledger with a given number of synthetic entries of several types.
 
-The entries are made up, but always the same: what was begun is gone on with, and another run measures the same log.
+The entries are deterministic, so a run can continue an earlier one, and every run measures the same logs.
 """
 
 import time
@@ -49,7 +49,7 @@ EVENT_TYPE_WEIGHTS: Final = {
     "organization.api_key.rotated": 2,
     "organization.updated": 2,
 }
-"""Types of event, and how often each is among a hundred."""
+"""Event types, and the frequency of each per hundred."""
 
 _WORDS: Final = (
     "engine",
@@ -79,7 +79,7 @@ _WORDS: Final = (
 
 @dataclass(frozen=True)
 class Log:
-    """The log of an organization that is there for it, with so many entries once it is filled."""
+    """The log of an organization that is created for it, with a given number of entries once it is filled."""
 
     entries: int
 
@@ -90,11 +90,11 @@ class Log:
 
     @property
     def size(self) -> int:
-        """How many entries have their place."""
+        """The number of appended entries."""
         return Head.from_item(table.get(head_key(self.id))).tree.size
 
     def create_organization(self, owner: Person) -> None:
-        """Put the organization and its owner into the table."""
+        """Store the organization and its owner."""
         name, timestamp = f"log-of-{self.entries}", occurred_at(0)
         organization = Organization(
             id=self.id, created_at=timestamp, updated_at=timestamp, name=name, slug=name, owner_id=owner.id
@@ -102,8 +102,8 @@ class Log:
         put([organization, Member.create_for_organization(beginning(timestamp), self.id, owner.user(), Role.OWNER)])
 
     def fill(self) -> Iterator[int]:
-        """Commit the entries that lack, in a process beside this, and let the ledger append them; yield the sizes."""
-        ledger.append_pending(self.id)  # What an earlier run committed and didn't append comes first.
+        """Commit the missing entries in another process, let the ledger append them, and yield the size of the log."""
+        ledger.append_pending(self.id)  # An earlier run may have committed entries without appending them.
         size = self.size
         with ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=prepare_process) as process:
             commit = process.submit(_commit_entries, self.id, size, self.entries)
@@ -121,8 +121,8 @@ def _commit_entries(organization_id: str, first: int, end: int) -> None:
 
 
 def build_event(organization_id: str, number: int) -> Event:
-    """Return what happened as the log's entry of this number, from 0 on."""
-    random, time = Random(number), occurred_at(number)  # noqa: S311 - made up, not secret
+    """Build the event of an entry, by its number from 0."""
+    random, time = Random(number), occurred_at(number)  # noqa: S311 - synthetic data, not secret
     (event_type,) = random.choices(list(EVENT_TYPE_WEIGHTS), list(EVENT_TYPE_WEIGHTS.values()))
     actor, target = actor_id(int(ACTOR_COUNT * random.random() ** 2)), target_id(random.randrange(TARGET_COUNT))
     data, changes = _build_record(random, number, target, time)
@@ -147,7 +147,7 @@ def build_event(organization_id: str, number: int) -> Event:
 def _build_record(
     random: Random, number: int, target: str, timestamp: str
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Return a record and how it was changed; one in forty is so long that its entry's bytes are stored apart."""
+    """Build a record and its change. One in forty is so long that the entry's body is stored as a separate item."""
     is_long = number % ENTRIES_PER_LONG_ENTRY == 0
     text_before, text_after = (_random_text(random, 400 if is_long else 12) for _ in range(2))
     data = {
@@ -169,17 +169,17 @@ def _random_text(random: Random, word_count: int) -> str:
 
 
 def occurred_at(number: int) -> str:
-    """Return when the entry of a number happened."""
+    """Return the time of an entry."""
     return timestamp(_FIRST_ENTRY_MS + number * _ENTRY_INTERVAL_MS)
 
 
 def actor_id(number: int) -> str:
-    """Return the id of one of the people; those of small numbers do the most."""
+    """Return the id of an actor. Actors with small numbers cause the most events."""
     return _deterministic_id(f"person {number}")
 
 
 def target_id(number: int) -> str:
-    """Return the id of one of the records that the entries are about."""
+    """Return the id of a record that entries describe."""
     return _deterministic_id(f"record {number}")
 
 

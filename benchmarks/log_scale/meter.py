@@ -1,4 +1,4 @@
-"""Asking the service, and what an answer took: calls of AWS, read units, bytes, time, memory."""
+"""Perform operations, and measure their AWS calls, read units, bytes, time and memory."""
 
 import re
 import time
@@ -31,7 +31,7 @@ _READ_CALLS: Final = ("GetItem", "BatchGetItem", "Query")
 
 @dataclass
 class Usage:
-    """What something took. `units`: read capacity as DynamoDB counts it; `received`: bytes that it sent."""
+    """The measurements of a piece of work. `units` are read capacity units, `received` is bytes from DynamoDB."""
 
     calls: Counter[str] = field(default_factory=Counter)
     units: float = 0
@@ -41,13 +41,13 @@ class Usage:
 
     @property
     def calls_text(self) -> str:
-        """The calls in words: `1 BatchGetItem, 2 Query`."""
+        """The calls as text: `1 BatchGetItem, 2 Query`."""
         return ", ".join(f"{number} {name}" for name, number in sorted(self.calls.items()))
 
 
 @contextmanager
 def measure_usage() -> Iterator[Usage]:
-    """Measure what is done within the block, by this process."""
+    """Measure the work of this process within the block."""
     usage, started_at = Usage(), time.perf_counter()
     _active_usages().append(usage)
     try:
@@ -73,7 +73,7 @@ def _active_usages() -> list[Usage]:
                 taken.units += sum(each["CapacityUnits"] for each in listed) if model.name in _READ_CALLS else 0
                 taken.received += len(http_response.content)
 
-    aws.reset_clients()  # Clients that were made before would not be watched.
+    aws.reset_clients()  # Existing clients would not report their calls.
 
     def count_disk_table_call(name: str, units: float, returned: int) -> None:
         for taken in usages:
@@ -101,9 +101,9 @@ def perform_operation(
     query: Mapping[str, str] | None = None,
     **path_parameters: str,
 ) -> tuple[Any, Usage]:
-    """Perform an operation on an organization's log for its owner; return the answer and what it took.
+    """Perform an operation on an organization's log for its owner; return the response body and the usage.
 
-    `records` are what the path names beside the organization.
+    `path_parameters` are the path's parameters besides the organization.
     """
     operation, parameters = _operation(operation_id), {"organization_id": organization_id, **path_parameters}
     request = Request(
@@ -124,14 +124,14 @@ def perform_operation(
 
 @dataclass(frozen=True)
 class Memory:
-    """What a process held when its work began, and at most, in MiB."""
+    """The memory of a process at the start of its work and at its peak, in MiB."""
 
     before: int
     most: int
 
 
 def run_in_new_process(work: Callable[..., T], *arguments: object) -> tuple[T, Memory]:
-    """Do work in a process of its own; return its result and what memory it took."""
+    """Run a function in a new process; return its result and its memory."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=prepare_process) as process:
         return process.submit(_run_measuring_memory, work, *arguments).result()
 
@@ -143,5 +143,5 @@ def _run_measuring_memory(work: Callable[..., T], *arguments: object) -> tuple[T
 
 
 def _memory_mib(name: str) -> int:
-    # Linux's own count: that of `getrusage` begins with what the starting process held.
+    # `getrusage` would include the peak of the parent process.
     return int(re.findall(rf"{name}:\s+(\d+) kB", Path("/proc/self/status").read_text())[0]) // 1024

@@ -1,4 +1,4 @@
-"""The figures: kept in `benchmarks/results/log_scale.json`, each with the day and the machine it is of."""
+"""The results in `benchmarks/results/log_scale.json`, each with its date and machine."""
 
 import json
 import os
@@ -19,7 +19,7 @@ Results = dict[str, Any]
 
 
 def save_measurement(table_name: str, entries: int, measurement: str, measured: Any) -> None:
-    """Keep the figures of one measure of the log of so many entries in such a table, in place of former ones."""
+    """Replace one measurement of the log with this number of entries in this table."""
     results = read()
     results.setdefault(table_name, {}).setdefault(str(entries), {})[measurement] = {
         "of": describe_environment(),
@@ -30,13 +30,13 @@ def save_measurement(table_name: str, entries: int, measurement: str, measured: 
 
 
 def read() -> Results:
-    """Return all that was kept: by the table, the number of entries and the measure."""
+    """Return all results: by table, number of entries and measurement."""
     results: Results = json.loads(FILE.read_text()) if FILE.exists() else {}
     return results
 
 
 def describe_environment() -> dict[str, str]:
-    """Return the day and the machine that a figure is of."""
+    """Return the date, the machine and the Python version."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / _GIB
     return {
         "day": datetime.now(UTC).date().isoformat(),

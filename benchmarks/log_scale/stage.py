@@ -1,4 +1,4 @@
-"""Where the benchmark takes place: emulators of AWS, the service's settings, and an owner who asks."""
+"""The environment of the benchmark: emulators of AWS, the service's settings, and an owner who sends requests."""
 
 import os
 from collections.abc import Iterator
@@ -28,12 +28,12 @@ _AWS_READ_TIMEOUT_SECONDS: Final = 300
 
 @contextmanager
 def run_stage(dynamodb_url: str | None) -> Iterator[Person]:
-    """Let the service find queues, buckets and a table within the block, and yield who asks it.
+    """Provide queues, buckets and a table within the block, and yield the owner.
 
-    Processes that `prepare` themselves find them too. The table is at `dynamodb`, an address, and stays there; without
-    one it is a file that goes with the block.
+    New processes use them too if they call `prepare_process`. The table is at `dynamodb_url`, where it remains. Without
+    a URL it is a temporary file.
     """
-    import_module("tests.conftest")  # It gives this process the settings of tests.
+    import_module("tests.conftest")  # Set the test settings of this process.
     with TemporaryDirectory() as folder:
         port, issuer = free_port(), Issuer(Path(folder))
         variables = environment(port, Path(folder) / "aws")
@@ -52,7 +52,7 @@ def run_stage(dynamodb_url: str | None) -> Iterator[Person]:
 
 
 def _set_endpoint_variables(emulator_url: str, dynamodb_url: str | None) -> None:
-    # The service knows one emulator for everything; botocore knows one for each of its services.
+    # The service's settings have one endpoint for all of AWS; botocore's have one for each service.
     urls = {"DYNAMODB": dynamodb_url or emulator_url, "SQS": emulator_url, "S3": emulator_url}
     os.environ.update({f"AWS_ENDPOINT_URL_{service}": address for service, address in urls.items()})
     _extend_timeouts()
@@ -60,14 +60,14 @@ def _set_endpoint_variables(emulator_url: str, dynamodb_url: str | None) -> None
 
 
 def prepare_process() -> None:
-    """Let this process take part."""
+    """Configure this process to use the benchmark's table."""
     _extend_timeouts()
     if file := os.environ.get(_TABLE_FILE_VARIABLE):
         disk_table = DiskTable(Path(file))
-        table._dynamodb = lambda: disk_table  # noqa: SLF001 - the one place by which the service reaches a table
+        table._dynamodb = lambda: disk_table  # noqa: SLF001 - the only access of the service to the table
 
 
 def _extend_timeouts() -> None:
-    # An emulator counts all items to describe a table, and shares the machine.
-    for service in aws._TIMEOUTS:  # noqa: SLF001 - nobody else has to wait so long
+    # An emulator counts all items to describe a table, and shares the machine with the benchmark.
+    for service in aws._TIMEOUTS:  # noqa: SLF001 - no other caller needs such a time-out
         aws._TIMEOUTS[service] = (1, _AWS_READ_TIMEOUT_SECONDS)  # noqa: SLF001

@@ -1,4 +1,4 @@
-"""Verifying a log, window after window."""
+"""Verify a log, one window after the other."""
 
 from dataclasses import asdict
 from statistics import median
@@ -10,7 +10,7 @@ from tests.harness.callers import Person
 
 
 def verify(log: Log, owner: Person) -> dict[str, Any]:
-    """Verify a whole log in a process of its own; return what that took, and its peak memory."""
+    """Verify a whole log in a new process; return the measurements and the peak memory."""
     windows, memory = run_in_new_process(_verify_windows, log, owner)
     return {
         "entries": log.entries,
@@ -32,7 +32,7 @@ def _verify_windows(log: Log, owner: Person) -> list[Usage]:
         report, taken = perform_operation("verify_audit_integrity", log.id, owner, cursor)
         windows.append(taken)
         if not report["valid"]:
-            raise SystemExit(f"The log of {log.entries} entries is not whole: {report}")
+            raise SystemExit(f"The log of {log.entries} entries is invalid: {report}")
         if not report["nextCursor"]:
             break
         cursor = {"cursor": report["nextCursor"]}

@@ -1,4 +1,4 @@
-"""`docs/reference/performance.svg`: what Atrium takes of what each peer takes, as bars for light and dark pages."""
+"""`docs/reference/performance.svg`: Atrium's ratio to each peer as bars, for light and dark pages."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -29,14 +29,14 @@ def svg(results: Mapping[str, Any]) -> str:
     rows = "\n".join(_render_measure(results, measure, _TOP + _ROW * n) for n, measure in enumerate(MEASURES))
     return f"""\
 <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" role="img" aria-labelledby="title">
-<title id="title">What Atrium takes of what the usual and the popular stack take; less is better.</title>
+<title id="title">Ratio of Atrium to the Chalice and the FastAPI stack; less is better.</title>
 <style>{_STYLE}</style>
-<rect class="usual" x="{_LEFT}" y="10" width="12" height="12"/><text x="{_LEFT + 18}" y="21">of the usual stack</text>
+<rect class="usual" x="{_LEFT}" y="10" width="12" height="12"/><text x="{_LEFT + 18}" y="21">ratio to Chalice</text>
 <rect class="popular" x="{_LEFT + 160}" y="10" width="12" height="12"/>\
-<text x="{_LEFT + 178}" y="21">of the popular stack</text>
+<text x="{_LEFT + 178}" y="21">ratio to FastAPI</text>
 <line class="goal" x1="{_LEFT + 340}" x2="{_LEFT + 340}" y1="8" y2="24"/><text x="{_LEFT + 348}" y="21">goal</text>
 <line class="whole" x1="{_x_of_ratio(1)}" x2="{_x_of_ratio(1)}" y1="44" y2="{height - 8}" stroke-dasharray="3 3"/>
-<text class="small" x="{_x_of_ratio(1)}" y="40" text-anchor="middle">as much</text>
+<text class="small" x="{_x_of_ratio(1)}" y="40" text-anchor="middle">1.0</text>
 {rows}
 </svg>
 """
@@ -51,9 +51,10 @@ def _render_measure(results: Mapping[str, Any], measure: Measure, top: int) -> s
 
 
 def _render_bar(measure: Measure, peer: str, ratio_to_peer: float, top: int) -> str:
-    bar = f'<rect class="{peer}" x="{_LEFT}" y="{top}" width="{_x_of_ratio(ratio_to_peer) - _LEFT}" height="{_BAR - 3}" rx="2"/>'
+    end_x = _x_of_ratio(ratio_to_peer)
+    bar = f'<rect class="{peer}" x="{_LEFT}" y="{top}" width="{end_x - _LEFT}" height="{_BAR - 3}" rx="2"/>'
     goals = [_x_of_ratio(measure.goals[peer][0])] if peer in measure.goals else []
-    label_x = _x_of_ratio(ratio_to_peer) if all(goal < _x_of_ratio(ratio_to_peer) for goal in goals) else max(goals)
+    label_x = end_x if all(goal < end_x for goal in goals) else max(goals)
     label = f'<text class="small" x="{label_x + 6}" y="{top + 11}">{ratio_to_peer:.2f}</text>'
     return (
         bar + label + "".join(f'<line class="goal" x1="{x}" x2="{x}" y1="{top - 2}" y2="{top + 15}"/>' for x in goals)

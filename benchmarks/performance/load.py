@@ -26,7 +26,7 @@ from typing import Any, Final
 from benchmarks.deliveries.lag import Arrival, percentiles
 from benchmarks.log_scale.results import describe_environment
 from benchmarks.performance import document
-from benchmarks.performance.load_section import written
+from benchmarks.performance.load_section import render
 from chalicelib.kernel.core.clock import timestamp_ms
 from tests.emulator.outside import Entry, entries_of, settled, whole_log
 from tests.emulator.people import Caller
@@ -105,7 +105,7 @@ def main() -> None:
         finally:
             stage.terminate()
     document.save_results("load", results)
-    print(written(results))
+    print(render(results))
 
 
 def measure(tenant: Tenant, receiver: Receiver) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from typing import Any, Final
 
 from benchmarks.log_scale.results import describe_environment
 from benchmarks.performance import document
-from benchmarks.performance.noisy_neighbor_section import written
+from benchmarks.performance.noisy_neighbor_section import render
 from local.server.emulator import answers
 from local.server.processes import Child, start, stop
 from local.server.run import free_port
@@ -155,7 +155,7 @@ def main() -> None:
         finally:
             stage.terminate()
     document.save_results("noisy_neighbor", results)
-    print(written(results))
+    print(render(results))
 
 
 @contextmanager

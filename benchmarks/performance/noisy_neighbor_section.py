@@ -1,56 +1,58 @@
-"""The section about a tenant's flood: what `noisy_neighbor.py` measured."""
+"""The section about the effect of one tenant's flood on another tenant: the results of `noisy_neighbor.py`."""
 
 from collections.abc import Mapping
 from typing import Any, Final
 
 from local.generators.markdown import table
 
-title: Final = "One tenant's flood, another one's latency"
+title: Final = "Noisy neighbor"
 
 _METHOD: Final = """\
-`python -m benchmarks.performance.noisy_neighbor` runs the service as {processes} processes with
-`REQUESTS_PER_MINUTE={setting}`, and as {processes} with 0, which count nothing, on one table. A calm tenant has
-{keys} API keys, each of which reads a record every {pace:g} s. Beside it another tenant's key reads one over
-{connections} connections, {offered:.0f} times a second if it is answered as fast. The turns follow one another,
-{rounds} times. Latency is from when a request was due, in milliseconds:
+`python -m benchmarks.performance.noisy_neighbor` runs the service as {processes} processes with a rate limit
+(`REQUESTS_PER_MINUTE={setting}`) and as {processes} processes without one (0). All use the same table. The *baseline
+tenant* has {keys} API keys. Each of them reads a record every {pace:g} s. A key of the *noisy tenant* reads a record
+over {connections} connections, up to {offered:.0f} times a second. The scenarios run one after the other,
+{rounds} times. Latency is measured from the time at which a request was due, in milliseconds:
 """
 
 _INTERPRETATION: Final = """\
-The flood got {off_a_second:,} answers a second where nobody counted. Where it was counted it got {on_a_second:,}, all
-but {served:,} of them 429: its {setting} of a minute passed within {passing_seconds:.1f} s, and for the rest of the
-minute it was refused. What is refused asks nothing of AWS, and takes a process for no longer than a credential needs.
+Without the limit, the noisy tenant received {off_a_second:,} responses a second. With the limit it received
+{on_a_second:,}, all but {served:,} of them 429. Its {setting} requests of a minute were admitted within
+{passing_seconds:.1f} s, and the others of that minute were rejected. A rejected request makes no AWS call, and
+occupies a process only for the time that the verification of its credential takes.
 
-**What it shows, and what not.** A minute's requests pass as fast as they come: in those seconds, {share:.0f} of a
-hundred, the calm tenant is beside a flood all the same. Two processes stand here for the API's 300 runs on AWS, and an
-emulator of one process for a table that takes thousands of requests a second; so there {setting} requests at once take
-less from others, and a flood has to be larger to be felt. Both tenants, service and emulator share a machine
-({machine}), on which a refused flood still costs the time of its own client. Measured on {day}.
+**How to interpret the results.** The limit admits the requests of a minute as fast as they arrive. During these
+seconds, {share:.0f}% of the time, the baseline tenant is not protected. Here two processes take the place of the API's
+300 runs on AWS, and an emulator with one process takes the place of a table that serves thousands of requests a
+second. On AWS {setting} simultaneous requests therefore take less capacity from others, and only a larger flood is
+noticeable. Both tenants, the service and the emulator share a machine ({machine}), so the noisy tenant's client uses
+processor time even when its requests are rejected. Measured on {day}.
 """
 
 
-def written(results: Mapping[str, Any]) -> str:
+def render(results: Mapping[str, Any]) -> str:
     """Return the section."""
-    calm, flood = results["calm"], results["flood"]
-    passing = results["setting"] / flood["on"]["servedASecond"]
-    known = {
+    baseline, noisy = results["calm"], results["flood"]
+    admission_seconds = results["setting"] / noisy["on"]["servedASecond"]
+    values = {
         **results,
         **results["of"],
         "offered": results["connections"] / results["floodPace"],
-        "off_a_second": flood["off"]["aSecond"],
-        "on_a_second": flood["on"]["aSecond"],
-        "served": flood["on"]["served"],
-        "passing_seconds": passing,
-        "share": passing / 60 * 100,
+        "off_a_second": noisy["off"]["aSecond"],
+        "on_a_second": noisy["on"]["aSecond"],
+        "served": noisy["on"]["served"],
+        "passing_seconds": admission_seconds,
+        "share": admission_seconds / 60 * 100,
     }
-    turns = {
+    scenarios = {
         "alone": "alone",
-        "off": "beside the flood, not counted",
-        "refused": "beside the flood, counted: while it is refused",
-        "passing": f"beside the flood, counted: while its {results['setting']} pass",
+        "off": "with the noisy tenant, no rate limit",
+        "refused": "with the noisy tenant, rate limit: while it is rejected",
+        "passing": f"with the noisy tenant, rate limit: while its {results['setting']} are admitted",
     }
-    rows = [[words, *_row(calm[name], calm["alone"])] for name, words in turns.items()]
-    heads = ("the calm tenant", "requests", "p50", "p99", "p50 to alone", "p99 to alone")
-    return "\n".join((_METHOD.format_map(known), f"{table(heads, rows)}\n", _INTERPRETATION.format_map(known)))
+    rows = [[description, *_row(baseline[name], baseline["alone"])] for name, description in scenarios.items()]
+    headings = ("baseline tenant", "requests", "p50", "p99", "p50, ratio to alone", "p99, ratio to alone")
+    return "\n".join((_METHOD.format_map(values), f"{table(headings, rows)}\n", _INTERPRETATION.format_map(values)))
 
 
 def _row(percentiles: Mapping[str, float], alone: Mapping[str, float]) -> list[str]:

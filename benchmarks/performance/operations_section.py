@@ -1,4 +1,4 @@
-"""The section about what each operation asks of AWS: what `operations.py` measured."""
+"""The section about the AWS calls of each operation: the results of `operations.py`."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -7,59 +7,58 @@ from local.generators.markdown import code, table
 
 Measurement = Mapping[str, float]
 
-title: Final = "What each operation asks of AWS, beside 10, 1,000 and 10,000 neighbours"
+title: Final = "AWS calls of each operation, with 10, 1,000 and 10,000 neighbors"
 
 _FIELD_NAMES: Final = {
     "calls": "calls",
     "trips": "round trips",
     "read": "read units",
-    "written": "write units",
-    "indexed": "of indexes",
+    "written": "write units of the table",
+    "indexed": "write units of indexes",
 }
 
 _METHOD: Final = """\
-`python -m benchmarks.performance.operations` calls each operation's example on AWS in memory, by who has just the right
-to it and as a process does that has met its places. Neighbours are as many more records as stand beside whatever the
-examples of its feature look at, in the same organization, platform, space, site or page, and under ids of their own;
-beside everything else there are 10. A list is asked for a page of the size that it has unless somebody says otherwise.
+`python -m benchmarks.performance.operations` calls the example of each operation on an in-memory AWS. The caller has
+exactly the required rights, and the process has cached the containers in the path. *Neighbors* are additional records
+of the same kind in the same organization, platform, space, site or page as the records of the example, with different
+ids. Every other feature has 10 of them. List operations return a page of the default size.
 
-**round trips** is how often a request waits: for calls that are made side by side once. Units are reckoned by
-DynamoDB's rules from the sizes of the items; a transaction writes twice, and each index that an item is in once more.
-What workers do afterwards is in [costs.md](costs.md).
+A **round trip** is a time that the request waits for AWS; concurrent calls count once. Capacity units are calculated
+from item sizes by DynamoDB's rules: a transaction doubles the write units, and each index that contains the item adds
+another write. The work of workers after the response is in [costs.md](costs.md).
 """
 
 _SUMMARY: Final = """\
-**{same} of {all} operations ask for the same at all sizes**: as many calls, round trips and units. {filled} more are
-the same at 1,000 and at 10,000, and read another number of units beside 10: a page that was not full, or full of
-records of other sizes. {more} differ between 1,000 and 10,000{which}: a whole tree,
-or the sitemap of a whole site, is read where one is asked for, and both are bounded.
+**{same} of {all} operations need the same calls, round trips and units at all sizes.** {filled} more need the same
+at 1,000 and 10,000 neighbors, but a different number of units at 10, because the page was not full or its records had
+other sizes. {more} differ between 1,000 and 10,000 neighbors{which}. They read a whole tree, or the sitemap of a whole
+site, and both have a maximum size.
 
-Not grown to 10,000 are the {logs} operations on logs, which are asked beside 1,000 entries here and beside 1,000,000
-in [scale.md](scale.md): a page of a log and a window of its verification are bounded, whatever the log's length. As
-many neighbours as they may have, 10 here, have operations on sets that are bounded (modules, capabilities) and on
-migrations, of which there are as many as the program has. Lists over all organizations that the caller belongs to
-(platforms, research) ask each of these, side by side: here 11.
+The {logs} operations on logs were measured with 1,000 entries here, and with 1,000,000 in [scale.md](scale.md). A page
+of a log and a window of its verification have a maximum size, whatever the length of the log. Operations on bounded
+sets (modules, capabilities) and on migrations have 10 neighbors at all sizes. Lists over all organizations of the
+caller (platforms, research) query each organization concurrently, here 11.
 """
 
 
-def written(results: Mapping[str, Any]) -> str:
+def render(results: Mapping[str, Any]) -> str:
     """Return the section."""
-    found: Mapping[str, Sequence[Measurement]] = results["operations"]
-    grown = {name: sizes for name, sizes in found.items() if len(sizes) == max(map(len, found.values()))}
+    measurements: Mapping[str, Sequence[Measurement]] = results["operations"]
+    grown = {name: sizes for name, sizes in measurements.items() if len(sizes) == max(map(len, measurements.values()))}
     more = sorted(name for name, sizes in grown.items() if sizes[-1] != sizes[1])
     same = sum(all(figures == sizes[0] for figures in sizes) for sizes in grown.values())
-    known = {
+    values = {
         "same": same,
-        "all": len(found),
+        "all": len(measurements),
         "filled": len(grown) - same - len(more),
         "more": len(more),
         "which": f": {', '.join(map(code, more))}" if more else "",
-        "logs": len(found) - len(grown),
+        "logs": len(measurements) - len(grown),
     }
-    heads = ("operation", "calls", "round trips", "read units", "write units: table, indexes", "beside more neighbours")
-    rows = [_row(name, found[name]) for name in sorted(found)]
-    measured = "Measured on {day}, {machine}.\n".format_map(results["of"])
-    return "\n".join((_METHOD, _SUMMARY.format_map(known), f"{table(heads, rows)}\n", measured))
+    headings = ("operation", "calls", "round trips", "read units", "write units: table, indexes", "with more neighbors")
+    rows = [_row(name, measurements[name]) for name in sorted(measurements)]
+    conditions = "Measured on {day}, {machine}.\n".format_map(results["of"])
+    return "\n".join((_METHOD, _SUMMARY.format_map(values), f"{table(headings, rows)}\n", conditions))
 
 
 def _row(name: str, sizes: Sequence[Measurement]) -> list[str]:
@@ -69,7 +68,7 @@ def _row(name: str, sizes: Sequence[Measurement]) -> list[str]:
 
 
 def _differences_text(sizes: Sequence[Measurement]) -> str:
-    """Return in words what is another number beside more neighbours."""
+    """Describe which values change with more neighbors."""
     names, last = [], sizes[0]
     for number, figures in zip(("1,000", "10,000"), sizes[1:], strict=False):
         if changed := [

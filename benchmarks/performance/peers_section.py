@@ -1,4 +1,4 @@
-"""The section about Atrium beside two stacks that are built as most are."""
+"""The section that compares Atrium with two common stacks."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,58 +7,61 @@ from typing import Any, Final
 
 from local.generators.markdown import table
 
-title: Final = "Beside other stacks"
+title: Final = "Compared with other stacks"
 
 ATRIUM, CHALICE, FASTAPI = "atrium", "usual", "popular"
 _COMPILED_SUFFIX: Final = ", compiled"
 
+STACK_NAMES: Final = {ATRIUM: "Atrium", CHALICE: "Chalice", FASTAPI: "FastAPI"}
+"""The names of the stacks on the page, by their names in the results."""
+
 Results = Mapping[str, Any]
 
 _METHOD: Final = """\
-![Atrium beside the usual and the popular stack](performance.svg)
+![Atrium compared with the Chalice and the FastAPI stack](performance.svg)
 
-`make bench` runs the same three operations in Atrium and in two stacks that are built as most are:
+`make bench` runs the same three operations in Atrium and in two common stacks:
 
-- the **usual** stack (`benchmarks/peers/chalice_baseline.py`): Chalice, a default boto3 client, Powertools' Logger
-  and Metrics, pydantic models built at import. It has no Tracer, which would be slower.
-- the **popular** stack (`benchmarks/peers/fastapi_baseline.py`): FastAPI behind Mangum, and a boto3 resource.
+- the **Chalice** stack (`benchmarks/peers/chalice_baseline.py`): Chalice, a default boto3 client, Powertools' Logger
+  and Metrics, and pydantic models that are built at import. It has no Tracer, which would make it slower.
+- the **FastAPI** stack (`benchmarks/peers/fastapi_baseline.py`): FastAPI with Mangum, and a boto3 resource.
 
-Both have 153 routes and 120 models, and Atrium has more. All verify the token, look up memberships, answer with the
-same fields, and commit a new space with its audit entry in one transaction, behind which an event goes to a queue. The
-peers leave out what the contract demands of Atrium beyond that: ETags, idempotent repetition, counting of requests, an
-outbox, a hash-chained log (`benchmarks/peers/records.py`). Before it is timed each stack has to answer rightly.
+Both have 153 routes and 120 models. Atrium has more. All three verify the token, look up memberships, and return the
+same fields. They commit a new space with its audit entry in one transaction, and then send its event to a queue. The
+two stacks leave out further requirements of Atrium's contract: ETags, idempotency keys, request counting, an outbox
+and a hash-chained log (`benchmarks/peers/records.py`). A stack is timed only after its responses have been checked.
 
-Every figure is of fresh processes, in turns, {processes} of each stack. **Cold** is from the import to the first
-answered read, by the clock and in processor time; **memory** is what is resident then. **Warm** is processor time a
-call. All calls of AWS go over TLS to a process beside, which answers at once. Numbers are medians, with the least in
-brackets; ratios are of medians. What is marked ✓ keeps to its goal, by the
-medians and by the least; the rest does not yet, or not for sure.
+Each value comes from new processes, {processes} for each stack, which run in turn. **Cold** is the time from the import
+to the first response of a read, as elapsed time and as processor time. **Memory** is the resident memory at that point.
+All other rows are processor time for one call of a warm process. AWS calls use TLS to another process, which responds
+at once. Values are medians, with the minimum in brackets. Ratios are ratios of medians. A ✓ means that both the ratio
+of the medians and the ratio of the minima meet the goal.
 """
 
 _COMPILED_TEXT: Final = """\
-Atrium's package is deployed compiled. The peers are as Chalice's and SAM's packagers ship them: sources, which Lambda
-compiles at every cold start, since it can't keep what it made. How much of the difference that is, the same peers show
-when they are compiled as well:
+Atrium's package is deployed compiled. The packages of the two stacks contain only source files, as Chalice and SAM
+create them. Lambda compiles these at every cold start, because it cannot store the result. The following table shows
+the same stacks with compiled packages:
 """
 
 
 @dataclass(frozen=True)
 class Measure:
-    """Something that is measured: where its figure is, and what of a peer's Atrium should take at most."""
+    """A measured quantity: its path in the results, and the goal for its ratio to each peer."""
 
     name: str
     path: Sequence[str]
     unit: str
     goals: Mapping[str, tuple[float, float]]
-    """By the peer: the goal, and the one beyond it."""
+    """The goal and the stretch goal for each peer."""
 
     def values_of(self, figures: Sequence[Mapping[str, Any]]) -> list[float]:
-        """Return the figure of each process."""
+        """Return the value of each process."""
         return [_value_at(each, self.path) for each in figures]
 
 
 MEASURES: Final = (
-    Measure("cold, by the clock", ("coldMs",), "ms", {CHALICE: (0.5, 0.3)}),
+    Measure("cold, elapsed time", ("coldMs",), "ms", {CHALICE: (0.5, 0.3)}),
     Measure("cold, processor time", ("coldCpuMs",), "ms", {CHALICE: (0.5, 0.3)}),
     Measure("read one", ("cpuMs", "read one"), "ms", {CHALICE: (0.55, 0.3), FASTAPI: (0.35, 0.15)}),
     Measure("list 50", ("cpuMs", "list 50"), "ms", {CHALICE: (0.35, 0.15)}),
@@ -67,23 +70,30 @@ MEASURES: Final = (
 )
 
 
-def written(results: Results) -> str:
+def render(results: Results) -> str:
     """Return the section."""
-    of = results["of"]
+    environment = results["of"]
     return "\n".join(
         (
             _METHOD.format(processes=len(results["stacks"][ATRIUM])),
             f"{render_table(results)}\n",
             _COMPILED_TEXT,
             f"{_compiled_table(results)}\n",
-            f"Measured on {of['day']}, {of['machine']}, Python {of['python']}.\n",
+            f"Measured on {environment['day']}, {environment['machine']}, Python {environment['python']}.\n",
         )
     )
 
 
 def render_table(results: Results) -> str:
-    """Return the table."""
-    heads = ("", ATRIUM, CHALICE, FASTAPI, "of usual", "goal (beyond)", "of popular", "goal (beyond)")
+    """Return the comparison as a table."""
+    headings = (
+        "",
+        *(STACK_NAMES[stack] for stack in (ATRIUM, CHALICE, FASTAPI)),
+        "ratio to Chalice",
+        "goal (stretch)",
+        "ratio to FastAPI",
+        "goal (stretch)",
+    )
     rows = [
         (
             measure.name,
@@ -95,17 +105,17 @@ def render_table(results: Results) -> str:
         )
         for measure in MEASURES
     ]
-    return table(heads, rows)
+    return table(headings, rows)
 
 
 def ratio(results: Results, measure: Measure, peer: str, aggregate: Callable[[list[float]], float] = median) -> float:
-    """Return what Atrium takes of what a peer does: by the medians, or by another figure of all processes."""
+    """Return the ratio of Atrium to a peer, of the medians or of another aggregate of all processes."""
     of_atrium, of_peer = (aggregate(measure.values_of(results["stacks"][name])) for name in (ATRIUM, peer))
     return of_atrium / of_peer
 
 
 def goal_text(measure: Measure, peer: str) -> str:
-    """Return what Atrium should take at most, or nothing where there is no goal."""
+    """Return the goal for a peer, or an empty string if there is none."""
     return "≤ {:.2f} ({:.2f})".format(*measure.goals[peer]) if peer in measure.goals else ""
 
 
@@ -125,7 +135,8 @@ def _compiled_table(results: Results) -> str:
         )
         for measure in MEASURES
     ]
-    return table(("", *names, *(f"of {name}" for name in names)), rows)
+    labels = [STACK_NAMES[stack] + _COMPILED_SUFFIX for stack in (CHALICE, FASTAPI)]
+    return table(("", *labels, *(f"ratio to {label}" for label in labels)), rows)
 
 
 def _value_text(measure: Measure, figures: Sequence[Mapping[str, Any]]) -> str:
