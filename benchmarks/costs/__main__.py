@@ -1,14 +1,13 @@
-"""What each operation costs on AWS: `python -m benchmarks.costs`, some minutes.
+"""Measure the cost of each operation on AWS: `python -m benchmarks.costs`. It takes some minutes.
 
-Every operation's example is performed in memory, with the work behind it, and what it asks of AWS is priced. Figures go
-to `benchmarks/results/costs.json`, and from there to `docs/reference/costs.md`; `--document` only writes that page.
+It runs the example of every operation in memory, with its background work, and prices the AWS calls. The results are
+written to `benchmarks/results/costs.json` and `docs/reference/costs.md`. `--document` only writes the page.
 
-`--dynamodb` compares the units that are reckoned with those of Amazon's DynamoDB Local at this address, started beside
-this (Java 17):
+`--dynamodb` compares the calculated units with those of Amazon's DynamoDB Local at this URL. Start it first (Java 17):
 
     java -Djava.library.path=DynamoDBLocal_lib -jar DynamoDBLocal.jar -sharedDb -inMemory -port 8001
 
-It listens on every address of the machine; `unshare -n` gives it, and this program, a network of their own.
+It listens on all addresses of the machine; use `unshare -n` to give it and this program a network of their own.
 """
 
 import argparse
@@ -20,13 +19,15 @@ from benchmarks.log_scale.results import describe_environment
 
 
 def main() -> None:
-    """Measure, or compare, as the command line says."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.costs", description="What each operation costs.")
-    parser.add_argument(
-        "--times", type=int, default=DEFAULT_REPETITIONS, help="measure each so often (default: %(default)s)"
+    """Measure or compare, as the command line requests."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.costs", description="Measure the cost of each operation."
     )
-    parser.add_argument("--dynamodb", metavar="URL", help="only compare with DynamoDB Local, which answers there")
-    parser.add_argument("--document", action="store_true", help="only write the page anew")
+    parser.add_argument(
+        "--times", type=int, default=DEFAULT_REPETITIONS, help="measurements of each operation (default: %(default)s)"
+    )
+    parser.add_argument("--dynamodb", metavar="URL", help="only compare with DynamoDB Local at this URL")
+    parser.add_argument("--document", action="store_true", help="only write the page")
     options = parser.parse_args()
     if options.dynamodb:
         with bench() as metered_bench:

@@ -1,4 +1,4 @@
-"""Classes of operations that cost about the same."""
+"""Classes of operations with similar costs."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -15,14 +15,14 @@ VERIFY: Final = "verify a log, or export it"
 WORK: Final = "change that starts long work"
 
 CLASSES: Final[Mapping[str, str]] = {
-    READ: "One record, found by its id or its name.",
-    LIST: "A page of a list with the few records of the example; more records, more units: see *list of 100*.",
-    CHANGE: "One record is made, changed or removed, with its entry in the log; nobody listens.",
-    MAILED: "The same, and one mail.",
-    SITE: "What visitors of a site ask for: the site by its host, a page by its path, robots.txt, the sitemap.",
-    PUBLIC: "What everybody may read and what is kept in memory: countries, event types, OpenAPI, the status.",
-    VERIFY: "The first window of a log of some 30 entries, or that log as a file: it grows with the log.",
-    WORK: "A change whose work goes on behind the answer: exports, erasures, purges, removals, replays, research.",
+    READ: "One record, by its id or its name.",
+    LIST: "A page with the few records of the example. More records need more units: see *list of 100*.",
+    CHANGE: "One record is created, changed or deleted, with its log entry. No webhook receives the event.",
+    MAILED: "The same, with one email.",
+    SITE: "Requests of a site's visitors: the site by its host, a page by its path, robots.txt, the sitemap.",
+    PUBLIC: "Public data, and data that is cached in memory: countries, event types, OpenAPI, the status.",
+    VERIFY: "The first window of a log of about 30 entries, or that log as a file. The cost grows with the log.",
+    WORK: "A change whose work continues after the response: exports, erasures, purges, removals, replays, research.",
 }
 
 _OPERATIONS_BY_CLASS: Final[Mapping[str, tuple[str, ...]]] = {

@@ -1,4 +1,4 @@
-"""Whether units are reckoned as Amazon does it: the same calls in DynamoDB Local, which says what each consumed."""
+"""Compare the calculated units with those that DynamoDB Local reports for the same calls."""
 
 import json
 import urllib.error
@@ -16,15 +16,15 @@ from tests.harness.cloud import PREFIX
 _AUTHORIZATION: Final = "AWS4-HMAC-SHA256 Credential=local/20260101/us/dynamodb/aws4_request, SignedHeaders=, Signature"
 
 Units = tuple[float, float]
-"""Of the table itself, and of its indexes."""
+"""Units of the table, and of its indexes."""
 
 
 def compare_units(bench: Bench, url: str) -> list[tuple[str, str, Units, Units]]:
-    """Return for each call of the sample the operation, its name, the units reckoned and those that were consumed.
+    """Return the operation, the call, the calculated units and the consumed units of each call of the sample.
 
-    The calls are first made in memory, then sent to DynamoDB Local at `url`, onto the same items: reads as they were,
-    what a transaction wrote as one plain write an item. What it tells of transactions is of no use: one that
-    puts one small item consumes four units there, and one that puts two of them four as well.
+    Each call is first made in memory, then sent to DynamoDB Local at `url`, on the same items. Reads are sent
+    unchanged. Each item that a transaction writes is sent as a plain write, because the units that DynamoDB Local
+    reports for transactions are wrong: four for one small item, and also four for two.
     """
     rows = []
     for operation in COMPARED_OPERATIONS:
@@ -64,9 +64,9 @@ def _parse_capacity(response: Mapping[str, Any]) -> Units:
 def _send(url: str, call_name: str, body: Mapping[str, Any], *, missing_is_fine: bool = False) -> dict[str, Any]:
     headers = {"X-Amz-Target": f"DynamoDB_20120810.{call_name}", "Authorization": _AUTHORIZATION}
     headers["Content-Type"] = "application/x-amz-json-1.0"
-    # DynamoDB takes empty text; DynamoDB Local of before May 2020 doesn't.
+    # DynamoDB accepts empty strings; versions of DynamoDB Local before May 2020 do not.
     encoded_body = json.dumps(body).replace('{"S": ""}', '{"S": "-"}')
-    request = urllib.request.Request(url, encoded_body.encode(), headers)  # noqa: S310 - an address of this machine
+    request = urllib.request.Request(url, encoded_body.encode(), headers)  # noqa: S310 - a URL of this machine
     try:
         with urllib.request.urlopen(request, timeout=60) as response:  # noqa: S310 - as above  # nosec B310
             content: dict[str, Any] = json.loads(response.read())

@@ -1,4 +1,4 @@
-"""`docs/reference/costs.md`: the figures that were kept, in dollars."""
+"""`docs/reference/costs.md`: the stored measurements, in dollars."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -39,43 +39,45 @@ _MEASUREMENT_HEADINGS: Final = (
     "functions",
     "ms",
     "log, bytes",
-    "$ a million",
+    "$ per million",
 )
 
 _HEAD: Final = f"""\
-# What Atrium costs on AWS
+# Costs on AWS
 
-Measured by `python -m benchmarks.costs`, which writes this page. Dollars are those of {prices.REGION} in {prices.AS_OF}
-(below), without any free tier, discount or tax.
+`python -m benchmarks.costs` measures the results and writes this page. Prices are in dollars, for {prices.REGION} in
+{prices.AS_OF} ([below](#prices)), without free tier, discounts and tax.
 
-**Measured** are, of every operation's example and of all work that follows at once from its answer (append to the log,
-fan-out, deliveries, tasks): each call of AWS; the sizes of the items it read and wrote, and from them units; the
-functions' processor time; what they log. **Reckoned**, because nothing else tells: units, by DynamoDB's rules from the
-sizes. A transaction writes twice, and each index that an item is in is written once more, whole. The last section holds
-that against Amazon's own DynamoDB Local.
+**Measured**, for the example of every operation and all work that directly follows its response (appending to the log,
+fan-out, deliveries, tasks): the AWS calls, the sizes of the items that they read and write, the processor time of the
+functions, and the amount of log data. **Calculated**: capacity units, from item sizes by DynamoDB's rules, because no
+emulator reports them. A transaction doubles the write units, and each index that contains the item adds another write
+of the whole item. [The last section](#compared-with-dynamodb-local) compares the calculation with DynamoDB Local.
 
-**Assumed** is what only a network would tell: DynamoDB answers a read in {CALL_LATENCY_MS["GetItem"]} to {CALL_LATENCY_MS["Query"]} ms,
-a transaction in {CALL_LATENCY_MS["TransactWriteItems"]} ms, SQS in {CALL_LATENCY_MS["SendMessage"]} ms, S3 in {OTHER_CALL_LATENCY_MS:.0f} ms,
-SES in {CALL_LATENCY_MS["SendEmail"]} ms, an endpoint in {ENDPOINT_LATENCY_MS:.0f} ms; HTTP and TLS take {CALL_CPU_MS} ms of processor a
-call; a function of 1,024 MB has {PROCESSORS:.2f} of a processor that is as fast as the one here. Each message comes
-alone; under load up to ten share a turn, which costs less. Lambda logs {PLATFORM_LOG_BYTES} bytes of a turn, the
-gateway's line has {ACCESS_LOG_BYTES}. Not counted: cold starts, data that leaves AWS ($0.09 a GB), what becomes due
-later (expiry, retries), and what queries of the log read.
+**Assumed**, because only a real network can show it: DynamoDB responds to a read in {CALL_LATENCY_MS["GetItem"]} to
+{CALL_LATENCY_MS["Query"]} ms and to a transaction in {CALL_LATENCY_MS["TransactWriteItems"]} ms, SQS in
+{CALL_LATENCY_MS["SendMessage"]} ms, S3 in {OTHER_CALL_LATENCY_MS:.0f} ms, SES in {CALL_LATENCY_MS["SendEmail"]} ms, and
+an endpoint in {ENDPOINT_LATENCY_MS:.0f} ms. HTTP and TLS take {CALL_CPU_MS} ms of processor time for each call. A
+function with 1,024 MB has {PROCESSORS:.2f} of a processor that is as fast as the one of the benchmark. Each invocation
+handles one message; under load it handles up to ten, which costs less. Lambda logs {PLATFORM_LOG_BYTES} bytes for each
+invocation, and the gateway's access log has {ACCESS_LOG_BYTES} bytes for each request. Not included: cold starts, data
+transfer out of AWS ($0.09 per GB), work that becomes due later (expiry, retries), and queries of the logs.
 """
 
 _CLASSES_TEXT: Final = """\
-The operation in the middle of each class, by what it costs; the dearest beside it. `functions` are Lambda's
-invocations, `ms` how long all of them last together, `SQS` its requests: to send, to receive, to delete.
+The operation with the median cost of each class, and the most expensive one. *functions* are Lambda invocations, *ms*
+is their total duration, and *SQS* is the number of requests to send, receive and delete messages.
 """
 
 _SERVICES_TEXT: Final = """\
-Dollars a million. Reads cost what the gateway takes; of a change most goes to writing: its entry stands in the table
-and in four indexes, and is touched twice: when it is committed, and when it gets its place in the log.
+Dollars per million requests. The largest part of a read is the gateway. The largest part of a change is writing its
+log entry: the entry is an item of the table and of four indexes, and is written twice, when it is committed and when it
+is appended to the log.
 """
 
 _OPERATIONS_TEXT: Final = """\
-As above. Of operations that grow with what they are about, this is what the example takes: a log of some thirty
-entries, a site of a few pages.
+The columns are the same as above. For operations whose cost depends on the size of their target, the values are those
+of the example: a log of about thirty entries, a site of a few pages.
 """
 
 
@@ -83,12 +85,12 @@ def document(results: Results) -> str:
     """Return the page."""
     sections = [
         ("By class", _CLASSES_TEXT, _class_table(results)),
-        ("Where it goes", _SERVICES_TEXT, _service_table(results)),
-        ("A stage that nobody uses", scale.IDLE_TEXT, scale.render_idle_costs(results)),
+        ("By service", _SERVICES_TEXT, _service_table(results)),
+        ("An idle stage", scale.IDLE_TEXT, scale.render_idle_costs(results)),
         ("Storage", scale.STORAGE_TEXT, scale.render_storage_costs(results)),
         ("At 10 and at 1,000 times the load", scale.GROWTH_TEXT, scale.render_load_costs(results)),
         ("By operation", _OPERATIONS_TEXT, _operation_table(results)),
-        ("Prices", "Look at the page that is named before you rely on one.\n", _price_table()),
+        ("Prices", "Check the pricing page before you rely on a price.\n", _price_table()),
         *([("Compared with DynamoDB Local", *_comparison(results))] if "compared" in results else []),
     ]
     rendered = [f"\n## {title}\n\n{text}\n{rows}\n" for title, text, rows in sections]
@@ -99,14 +101,14 @@ def document(results: Results) -> str:
 def _class_table(results: Results) -> str:
     rows = [_class_row(results, name, text) for name, text in CLASSES.items()]
     other_requests = {
-        LIST_OF_100: "A hundred members of an organization; each is read from the table too.",
-        CHANGE_WITH_WEBHOOK: "An organization's name, and its webhook.",
+        LIST_OF_100: "A hundred members of an organization. Each is also read from the table.",
+        CHANGE_WITH_WEBHOOK: "A change of an organization's name, with one webhook.",
     }
     rows += [
         (f"**{name}**: {text}", "", *_measurement_cells(results["others"][name]), "")
         for name, text in other_requests.items()
     ]
-    return table(("class", "of", *_MEASUREMENT_HEADINGS, "the dearest"), rows)
+    return table(("class", "operations", *_MEASUREMENT_HEADINGS, "most expensive"), rows)
 
 
 def _class_row(results: Results, name: str, text: str) -> tuple[str, ...]:
@@ -138,7 +140,7 @@ def _service_table(results: Results) -> str:
         cost = dollars(record)
         amounts = (cost.gateway, cost.functions, cost.table, cost.queues, cost.logs, cost.others, cost.total)
         rows.append((name, *map(_dollars_per_million, amounts)))
-    return table(("class", "gateway", "Lambda", "DynamoDB", "SQS", "logs", "S3, SES, KMS", "in all"), rows)
+    return table(("class", "gateway", "Lambda", "DynamoDB", "SQS", "logs", "S3, SES, KMS", "total"), rows)
 
 
 def _operation_table(results: Results) -> str:
@@ -149,7 +151,7 @@ def _operation_table(results: Results) -> str:
 
 
 def _price_table() -> str:
-    return table(("of", "page", "dollars"), prices.PRICE_ROWS)
+    return table(("service", "pricing page", "dollars"), prices.PRICE_ROWS)
 
 
 def _comparison(results: Results) -> tuple[str, str]:
@@ -163,13 +165,13 @@ def _comparison(results: Results) -> tuple[str, str]:
     ]
     equal_count = sum(row[2] == row[3] for row in rows)
     text = f"""\
-The calls of some operations, sent to Amazon's DynamoDB Local, onto the same items: units of the table, and of its
-indexes, as they are reckoned here and as it says it consumed. {equal_count} of {len(rows)} are the same. What a transaction
-wrote is compared as one plain write an item, half of what a transaction takes of the table: DynamoDB Local (of 2020)
-says four units of a transaction with one small item, and also of one with two. And it takes nothing for an item that a
-BatchGetItem asks for and that isn't there, which DynamoDB's reference says counts as one unit.
+The calls of some operations, repeated in Amazon's DynamoDB Local on the same items: units of the table and of its
+indexes, as calculated here and as reported there. {equal_count} of {len(rows)} are equal. For the comparison, each item
+that a transaction writes is written by one plain write, which consumes half as many units of the table: DynamoDB Local
+(of 2020) reports four units for a transaction with one small item, and also for one with two. It reports nothing for a
+missing item of a BatchGetItem. DynamoDB's reference counts one unit for it.
 """
-    return text, table(("operation", "call", "reckoned", "DynamoDB Local"), rows)
+    return text, table(("operation", "call", "calculated", "DynamoDB Local"), rows)
 
 
 def _dollars_per_million(dollars_per_request: float) -> str:

@@ -1,4 +1,4 @@
-"""From what was metered to dollars, by the prices and by what is assumed of what can't be measured here."""
+"""Convert measurements to dollars, by prices and by assumptions about values that cannot be measured locally."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -9,10 +9,10 @@ from benchmarks.costs import prices
 Record = Mapping[str, Any]
 
 MEMORY_GB: Final = 1.0
-"""Reckoned of each function: 1,024 MB. Those that `.chalice/config.json` gives 512 take longer for the half."""
+"""The assumed memory of each function. Those with 512 MB (`.chalice/config.json`) run longer at half the price."""
 
 PROCESSORS: Final = 1024 / 1769
-"""What share of a processor Lambda gives a function of that memory."""
+"""The share of a processor that Lambda gives a function with that memory."""
 
 CALL_LATENCY_MS: Final[Mapping[str, float]] = {
     "GetItem": 4,
@@ -25,22 +25,22 @@ CALL_LATENCY_MS: Final[Mapping[str, float]] = {
     "GetQueueAttributes": 8,
     "SendEmail": 60,
 }
-"""Assumed: milliseconds until an answer is there, by the call."""
+"""Assumed: milliseconds until the response, by call."""
 
 OTHER_CALL_LATENCY_MS: Final = 25.0
-"""Assumed: the same of every other call, which are those of S3."""
+"""Assumed: the same for all other calls, which are those of S3."""
 
 CALL_CPU_MS: Final = 0.5
-"""Assumed: processor time of HTTP and TLS for each call, which memory needs none of."""
+"""Assumed: processor time of HTTP and TLS for each call. The in-memory AWS needs none."""
 
 ENDPOINT_LATENCY_MS: Final = 100.0
-"""Assumed: until a webhook's endpoint, or a channel's, has answered."""
+"""Assumed: until the endpoint of a webhook or a channel has responded."""
 
 PLATFORM_LOG_BYTES: Final = 350
-"""Assumed: what Lambda itself logs of an invocation (START, END, REPORT)."""
+"""Assumed: what Lambda itself logs for an invocation (START, END, REPORT)."""
 
 ACCESS_LOG_BYTES: Final = 500
-"""Assumed: a line of the gateway's access log."""
+"""Assumed: a record of the gateway's access log."""
 
 _FIFO_CONSUMERS: Final = ("events", "deliveries")
 _DELIVERY_FUNCTIONS: Final = ("deliveries", "deliveries_slow")
@@ -49,7 +49,7 @@ _API_FUNCTION: Final = "api_handler"
 
 @dataclass
 class Dollars:
-    """What one request costs, with the work behind it, by service."""
+    """The cost of one request with its background work, by service."""
 
     gateway: float = 0
     functions: float = 0
@@ -60,12 +60,12 @@ class Dollars:
 
     @property
     def total(self) -> float:
-        """All of it."""
+        """The sum of all services."""
         return float(sum(getattr(self, field.name) for field in fields(self)))
 
 
 def dollars(record: Record) -> Dollars:
-    """Return what was metered in dollars."""
+    """Return the cost of a request from its measurements."""
     cost = Dollars()
     for invocation in record["turns"]:
         is_api_request, has_messages = invocation["function"] == _API_FUNCTION, bool(invocation["messages"])
@@ -87,7 +87,7 @@ def dollars(record: Record) -> Dollars:
 
 
 def invocation_ms(invocation: Mapping[str, Any]) -> float:
-    """Return how long an invocation lasts, in milliseconds."""
+    """Return the duration of an invocation in milliseconds."""
     cpu_ms: float = invocation["cpu"] * 1000 + CALL_CPU_MS * len(invocation["waits"])
     wait_ms = sum(
         CALL_LATENCY_MS.get(wait.partition(":")[2].removesuffix(" beside"), OTHER_CALL_LATENCY_MS)
@@ -98,18 +98,18 @@ def invocation_ms(invocation: Mapping[str, Any]) -> float:
 
 
 def total_ms(record: Record) -> float:
-    """Return how long all invocations last together."""
+    """Return the total duration of all invocations in milliseconds."""
     return sum(map(invocation_ms, record["turns"]))
 
 
 def log_bytes(invocation: Mapping[str, Any]) -> int:
-    """Return what is logged of an invocation."""
+    """Return the bytes that are logged for an invocation."""
     access_log_bytes = ACCESS_LOG_BYTES if invocation["function"] == _API_FUNCTION else 0
     return int(invocation["logged"]) + PLATFORM_LOG_BYTES + access_log_bytes
 
 
 def sum_fields(record: Record, *names: str) -> float:
-    """Return the sum of what the invocations took."""
+    """Return the sum of some fields over all invocations."""
     return float(sum(turn[name] for turn in record["turns"] for name in names))
 
 

@@ -1,4 +1,4 @@
-"""Every operation's example, metered: the request, and the work behind it."""
+"""Measure the example of every operation: the request and its background work."""
 
 import io
 from collections.abc import Callable, Container, Iterator
@@ -39,7 +39,7 @@ ANCHOR: Final = "anchoring, nothing has grown"
 
 @dataclass
 class _Invocation:
-    """One invocation of a function: which, how many messages it took, what it asked for and how much it logged."""
+    """One invocation of a function: its number of messages, its AWS usage and its log output."""
 
     function: str
     messages: int
@@ -51,7 +51,7 @@ class _Invocation:
 
 
 class _MeteredApp:
-    """The Chalice app and its handlers, each call of which is metered."""
+    """The Chalice app with handlers that measure each call."""
 
     def __init__(self, app: Any, output: io.StringIO) -> None:
         self.invocations: list[_Invocation] = []
@@ -76,7 +76,7 @@ class _MeteredApp:
 
 
 class Bench:
-    """The world of the catalogue's examples, in which everything is metered."""
+    """The environment of the catalogue's examples, in which every invocation is measured."""
 
     def __init__(self, world: World, app: _MeteredApp) -> None:
         self._world, self._app = world, app
@@ -84,7 +84,7 @@ class Bench:
         self._initial_state = snapshots.taken()
 
     def operations(self, times: int, names: Container[str] | None = None) -> Iterator[tuple[str, Record]]:
-        """Yield what each operation takes, or each of these; of several times the one with the least processor time."""
+        """Yield the measurements of all or of some operations, each of the fastest repetition."""
         for operation in operations():
             if names is not None and operation.id not in names:
                 continue
@@ -92,7 +92,7 @@ class Bench:
             yield operation.id, {"class": class_of(operation), **record}
 
     def others(self, times: int) -> Iterator[tuple[str, Record]]:
-        """Yield what else there is to know: a long page, a change that is heard of, the schedules."""
+        """Yield further measurements: a long page, a change with a webhook, the schedules."""
         by_id = {operation.id: operation for operation in operations()}
         list_members, update_organization = by_id["list_organization_members"], by_id["update_organization"]
         yield (
@@ -109,13 +109,13 @@ class Bench:
         )
 
     def reset(self) -> None:
-        """Let the world be as it was, and the process know its places."""
+        """Restore the initial state, and let the process cache the containers."""
         snapshots.put_back(self._initial_state)
         watch_all_clients()
         self._world.met()
 
     def perform(self, operation_id: str) -> None:
-        """Perform an operation, and the work behind it."""
+        """Perform an operation and its background work."""
         self._perform(next(each for each in operations() if each.id == operation_id))
         self._world.workers.deliver()
 
@@ -163,19 +163,19 @@ class Bench:
 
 @contextmanager
 def bench() -> Iterator[Bench]:
-    """Let the bench be there within the block; what the service logs is counted, not shown."""
+    """Provide the bench within the block. The service's log output is counted, not printed."""
     from app import app
 
     output = io.StringIO()
     with redirect_stdout(output), standing_alone() as world:
         metered_app = _MeteredApp(app, output)
-        world.api._app = metered_app  # noqa: SLF001 - the one place by which a request reaches the service
+        world.api._app = metered_app  # noqa: SLF001 - all requests reach the service through it
         world.workers = Workers(metered_app)  # type: ignore[arg-type]
         yield Bench(world, metered_app)
 
 
 def calls(record: Record) -> list[list[str]]:
-    """Return the calls of each turn, after its function's name: what has to stay as it was measured."""
+    """Return each invocation's function name and AWS calls, which must not change without a new measurement."""
     return [[turn["function"], *turn["waits"]] for turn in record["turns"]]
 
 

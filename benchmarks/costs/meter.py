@@ -1,6 +1,6 @@
-"""What a request or a turn of a worker asks of AWS, by hooks of botocore, and the processor time of the service itself.
+"""Measure the AWS calls of a request or an invocation, with botocore's hooks, and the processor time of the service.
 
-AWS is moto, in this process: what it takes itself, from the moment a call is sent to its answer, is not counted.
+AWS is moto, in this process. Its own processor time, from sending a call to the response, is excluded.
 """
 
 import json
@@ -18,7 +18,7 @@ from chalicelib.kernel.storage.table import MAX_PARALLEL_READS
 from tests.harness import cloud, snapshots
 
 SUMMED_FIELDS: Final = ("read", "written", "indexed", "standard", "fifo", "puts", "gets", "keys", "mails")
-"""What of it is a number that adds up, but for time."""
+"""The fields of `Usage` that are added up, except time."""
 
 _CHUNK_BYTES: Final = 64 * 1024
 _S3_READS: Final = ("GetObject", "HeadObject", "HeadBucket")
@@ -26,10 +26,10 @@ _S3_READS: Final = ("GetObject", "HeadObject", "HeadBucket")
 
 @dataclass
 class Usage:
-    """What was asked of AWS.
+    """The AWS usage of a piece of work.
 
-    `waits` says for each time that something was waited for what that was, in order: calls that are made side by side
-    are waited for once. Units of DynamoDB, billed requests of SQS, S3, KMS, mails, seconds of processor time.
+    `waits` lists each time that the work waited for AWS, in order. Concurrent calls count as one. The other fields are
+    DynamoDB units, billed requests of SQS, S3 and KMS, emails, and seconds of processor time.
     """
 
     waits: list[str] = field(default_factory=list)
@@ -45,7 +45,7 @@ class Usage:
     cpu: float = 0
 
     def add(self, other: "Usage") -> None:
-        """Add what another call asked for."""
+        """Add the usage of another call."""
         for name in SUMMED_FIELDS:
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
@@ -59,7 +59,7 @@ _excluded_seconds: list[float] = []
 
 @contextmanager
 def meter_usage() -> Iterator[Usage]:
-    """Meter what is done within the block."""
+    """Measure the work within the block."""
     usage = Usage()
     _active_usages.append(usage)
     _excluded_seconds.clear()
@@ -73,10 +73,10 @@ def meter_usage() -> Iterator[Usage]:
 
 @dataclass(frozen=True)
 class RecordedCall:
-    """A call of DynamoDB, and what it was reckoned to take: units of the table, and of its indexes.
+    """A call of DynamoDB, with its calculated units of the table and of its indexes.
 
-    Of a transaction `items` has each item as it was before and as it was after, but those that it only checked; what
-    it takes is reckoned as if they had been written one by one.
+    For a transaction, `items` contains the state before and after of each item that it writes, and the units are those
+    of separate plain writes.
     """
 
     name: str
@@ -87,7 +87,7 @@ class RecordedCall:
 
 @contextmanager
 def record_calls() -> Iterator[list[RecordedCall]]:
-    """Remember the calls of DynamoDB within the block."""
+    """Record the calls of DynamoDB within the block."""
     _active_recordings.append([])
     try:
         yield _active_recordings[-1]
@@ -96,13 +96,13 @@ def record_calls() -> Iterator[list[RecordedCall]]:
 
 
 def watch_all_clients() -> None:
-    """Watch the clients of this process from now on, and those that it has already no longer."""
+    """Observe the clients of this process from now on. Existing clients are discarded."""
     aws.reset_clients()
     watch_new_clients()
 
 
 def watch_new_clients() -> None:
-    """Watch the clients that this process makes from now on, beside whoever watches them."""
+    """Observe the clients that this process creates from now on, in addition to other observers."""
     session = aws.session()
     session.events.register("before-call", _before_call)
     session.events.register_first("before-send", _before_send)
@@ -199,7 +199,7 @@ def _read_units(name: str, parameters: Mapping[str, Any], response: Mapping[str,
 
 
 def _count_query_bytes(parameters: Mapping[str, Any]) -> int:
-    """Return how much a Query reads that only counts."""
+    """Return the bytes that a counting Query reads."""
     names, values = parameters["ExpressionAttributeNames"], parameters["ExpressionAttributeValues"]
     partition = [i for i in snapshots.stored().values() if i.get(names["#pk"]) == values[":pk"]["S"]]
     since, until = (values.get(f":{end}", {"S": default})["S"] for end, default in (("since", ""), ("until", "~")))
@@ -215,7 +215,7 @@ def _add_transaction(usage: Usage, actions: list[Mapping[str, Any]]) -> None:
 
 
 def _current_item(action: Mapping[str, Any]) -> cloud.Item | None:
-    """Return the item that an action of a transaction is about, as it stands in the table now."""
+    """Return the current state of the item of a transaction's action."""
     (details,) = action.values()
     key = details.get("Key") or details["Item"]
     return cloud.stored_at(key["pk"]["S"], key["sk"]["S"])

@@ -1,7 +1,7 @@
-"""What AWS charges, in dollars: us-east-1, on demand, without free tiers and discounts, as of November 2026.
+"""Prices of AWS in dollars: us-east-1, on demand, without free tiers and discounts, as of November 2026.
 
-They were not held against AWS's own pages of prices, which are named: look there before you rely on one, and for
-another region.
+They were not verified against AWS's pricing pages. Check the listed page before you rely on a price, and for another
+region.
 """
 
 from typing import Final
@@ -36,49 +36,49 @@ PRICE_ROWS: Final = (
         "DynamoDB, on demand (since November 2024)",
         "aws.amazon.com/dynamodb/pricing/on-demand",
         (
-            f"read unit {1e6 * DYNAMODB_READ_UNIT:g}, write unit {1e6 * DYNAMODB_WRITE_UNIT:g} a million;"
-            f" {DYNAMODB_GB_MONTH:.2f} a GB and month, recovery {DYNAMODB_RECOVERY_GB_MONTH:.2f};"
-            f" restore {DYNAMODB_RESTORE_GB:.2f} a GB"
+            f"read unit {1e6 * DYNAMODB_READ_UNIT:g}, write unit {1e6 * DYNAMODB_WRITE_UNIT:g} per million;"
+            f" {DYNAMODB_GB_MONTH:.2f} per GB and month, recovery {DYNAMODB_RECOVERY_GB_MONTH:.2f};"
+            f" restore {DYNAMODB_RESTORE_GB:.2f} per GB"
         ),
     ),
     (
         "DynamoDB, provisioned",
         "aws.amazon.com/dynamodb/pricing/provisioned",
-        f"read unit {DYNAMODB_PROVISIONED_READ_HOUR:g}, write unit {DYNAMODB_PROVISIONED_WRITE_HOUR:g} an hour",
+        f"read unit {DYNAMODB_PROVISIONED_READ_HOUR:g}, write unit {DYNAMODB_PROVISIONED_WRITE_HOUR:g} per hour",
     ),
     (
         "Lambda, x86",
         "aws.amazon.com/lambda/pricing",
-        f"{1e6 * LAMBDA_REQUEST:.2f} a million requests; {LAMBDA_GB_SECOND:.10f} a GB-second",
+        f"{1e6 * LAMBDA_REQUEST:.2f} per million requests; {LAMBDA_GB_SECOND:.10f} per GB-second",
     ),
     (
         "API Gateway, REST",
         "aws.amazon.com/api-gateway/pricing",
-        f"{1e6 * API_REQUEST:.2f} a million requests (the first 333 million)",
+        f"{1e6 * API_REQUEST:.2f} per million requests (the first 333 million)",
     ),
     (
         "SQS",
         "aws.amazon.com/sqs/pricing",
-        f"{1e6 * SQS_STANDARD:.2f} a million requests, FIFO {1e6 * SQS_FIFO:.2f}; a request is 64 KB",
+        f"{1e6 * SQS_STANDARD:.2f} per million requests, FIFO {1e6 * SQS_FIFO:.2f}; a request has up to 64 KB",
     ),
     (
         "S3, standard",
         "aws.amazon.com/s3/pricing",
-        f"writes and lists {1e3 * S3_PUT:g}, reads {1e3 * S3_GET:g} a thousand; storage 0.023 a GB and month",
+        f"writes and lists {1e3 * S3_PUT:g}, reads {1e3 * S3_GET:g} per thousand; storage 0.023 per GB and month",
     ),
-    ("SES", "aws.amazon.com/ses/pricing", f"{1e3 * SES_MAIL:.2f} a thousand mails"),
+    ("SES", "aws.amazon.com/ses/pricing", f"{1e3 * SES_MAIL:.2f} per thousand emails"),
     (
         "KMS",
         "aws.amazon.com/kms/pricing",
-        f"{KMS_KEY_MONTH:.2f} a key and month; {1e4 * KMS_REQUEST:.2f} for 10,000 requests",
+        f"{KMS_KEY_MONTH:.2f} per key and month; {1e4 * KMS_REQUEST:.2f} for 10,000 requests",
     ),
     (
         "CloudWatch",
         "aws.amazon.com/cloudwatch/pricing",
         (
-            f"logs {LOGS_GB:.2f} a GB taken in, 0.03 a GB and month kept; a month {METRIC_MONTH:.2f} a metric,"
-            f" {ALARM_METRIC_MONTH:.2f} one of an alarm, {DASHBOARD_MONTH:g} a dashboard"
+            f"logs {LOGS_GB:.2f} per GB ingested, 0.03 per GB and month stored; per month {METRIC_MONTH:.2f} for"
+            f" a metric, {ALARM_METRIC_MONTH:.2f} for a metric of an alarm, {DASHBOARD_MONTH:g} for a dashboard"
         ),
     ),
 )
-"""The prices as the document lists them: of what, on which page, and how much."""
+"""The prices as rows of the page: the service, its pricing page, and the prices."""

@@ -1,4 +1,4 @@
-"""The figures: kept in `benchmarks/results/costs.json`, with the day and the machine they are of."""
+"""The results in `benchmarks/results/costs.json`, with their date and machine."""
 
 import json
 from collections.abc import Mapping
@@ -15,14 +15,14 @@ Results = dict[str, Any]
 
 
 def update_results(**updates: Any) -> Results:
-    """Keep what was found beside what is kept, in place of former figures of the same name; return all."""
+    """Replace some of the stored results; return all."""
     results = (read() if FILE.exists() else {}) | updates
     FILE.write_text(json.dumps(results, separators=(",", ":")).replace('},"', '},\n"') + "\n")
     return results
 
 
 def read() -> Results:
-    """Return all that is kept."""
+    """Return all stored results."""
     results: Results = json.loads(FILE.read_text())
     return results
 
@@ -33,11 +33,11 @@ def operations_of_class(results: Mapping[str, Any], class_name: str) -> dict[str
 
 
 def typical(results: Mapping[str, Any], class_name: str) -> tuple[str, Mapping[str, Any]]:
-    """Return the operation of a class that costs as much as half of them at most, and what it takes."""
+    """Return the operation with the median cost of a class, and its measurements."""
     by_price = {dollars(record).total: (of, record) for of, record in operations_of_class(results, class_name).items()}
     return by_price[median_low(by_price)]
 
 
 def typical_records(results: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """Return what the typical operation of each class takes, and what was measured besides."""
+    """Return the measurements of each class's typical operation, and of the other requests."""
     return {**{name: typical(results, name)[1] for name in CLASSES}, **results["others"]}

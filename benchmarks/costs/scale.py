@@ -1,4 +1,4 @@
-"""What a stage costs in a month: idle, by what it stores, and as its load grows."""
+"""The monthly cost of a stage: idle, by stored data, and as the load grows."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -21,35 +21,36 @@ _MONTH_SECONDS: Final = _MONTH_HOURS * 3600
 _POLLERS_PER_QUEUE: Final = 5
 _LONG_POLL_SECONDS: Final = 20
 _CUSTOM_METRICS: Final = 3 * 4 + 3
-"""Three of each kind of line, and three of the stage: docs/operations/logs.md."""
+"""Three for each kind of log record, and three of the stage: docs/operations/logs.md."""
 _KB_BYTES: Final = 1024
 _LOAD_FACTORS: Final = (1, 10, 1_000)
 _BASE_REQUESTS_PER_SECOND: Final = 10.0
-"""Requests a second."""
 
 _REQUEST_MIX: Final = {READ: 0.60, LIST: 0.25, SITE: 0.05, CHANGE: 0.05, CHANGE_WITH_WEBHOOK: 0.05}
 _UTILIZATION: Final = 0.70
 
 IDLE_TEXT: Final = f"""\
-Dollars a month. Assumed: Lambda asks each queue with {_POLLERS_PER_QUEUE} pollers, each of which waits for {_LONG_POLL_SECONDS} s; so
-many alarms and metrics there are at most. An alarm costs as much as the metrics that it watches.
+Dollars per month. Assumed: Lambda polls each queue with {_POLLERS_PER_QUEUE} pollers, with long polls of
+{_LONG_POLL_SECONDS} s. The numbers of alarms and metrics are the maximum. The cost of an alarm is that of its metrics.
 """
 STORAGE_TEXT: Final = f"""\
-A GB of the table costs ${prices.DYNAMODB_GB_MONTH:.2f} a month, ${prices.DYNAMODB_RECOVERY_GB_MONTH:.2f} more for
-point-in-time recovery; indexes are reckoned alike, though AWS takes nothing for the recovery of global ones: what is
-below is the most it can be. A restore costs ${prices.DYNAMODB_RESTORE_GB:.2f} a GB, once.
-What is left in the table and in its indexes by one request of each kind, after all its work; some of it expires
-(deliveries, answers kept for repeated requests), entries of the log never do.
+A GB of the table costs ${prices.DYNAMODB_GB_MONTH:.2f} per month, and ${prices.DYNAMODB_RECOVERY_GB_MONTH:.2f} more for
+point-in-time recovery. Indexes are calculated in the same way, although AWS does not charge for the recovery of global
+indexes, so the values are upper bounds. A restore costs ${prices.DYNAMODB_RESTORE_GB:.2f} per GB, once.
+
+The table shows what one request of each kind has stored in the table and its indexes after all its work. Some of it
+expires (deliveries, responses for repeated requests). Log entries never expire.
 """
 GROWTH_TEXT: Final = f"""\
-The base load is {_BASE_REQUESTS_PER_SECOND:g} requests a second, day and night: {_REQUEST_MIX[READ]:.0%} read one record, {_REQUEST_MIX[LIST]:.0%} a list,
-{_REQUEST_MIX[SITE]:.0%} are visits of sites, {_REQUEST_MIX[CHANGE] + _REQUEST_MIX[CHANGE_WITH_WEBHOOK]:.0%} change something, and of half of these changes a
-webhook hears. Units are per second.
+The base load is {_BASE_REQUESTS_PER_SECOND:g} requests per second, day and night: {_REQUEST_MIX[READ]:.0%} read one
+record, {_REQUEST_MIX[LIST]:.0%} read a list, {_REQUEST_MIX[SITE]:.0%} are visits of sites, and
+{_REQUEST_MIX[CHANGE] + _REQUEST_MIX[CHANGE_WITH_WEBHOOK]:.0%} are changes, half of which are delivered to a webhook.
+Units are per second.
 """
 
 
 def render_idle_costs(results: Results) -> str:
-    """Return what a month of a stage costs that nobody asks anything."""
+    """Return the monthly cost of a stage without requests."""
     others = results["others"]
     sweeps, anchors = _MONTH_HOURS * 60, _MONTH_HOURS
     poll_costs = {
@@ -63,19 +64,19 @@ def render_idle_costs(results: Results) -> str:
     metric_count = sum(len(alarm.metrics) for alarm in alarms.values())
     cost_lines = [
         (f"{sweeps:,} sweeps", sweeps * dollars(others[SWEEP]).total),
-        (f"{anchors:,} looks for logs to anchor", anchors * dollars(others[ANCHOR]).total),
+        (f"{anchors:,} searches for logs to anchor", anchors * dollars(others[ANCHOR]).total),
         (f"polling {len(QUEUES)} queues", sum(poll_costs.values())),
         (f"{len(alarms)} alarms on {metric_count} metrics", metric_count * prices.ALARM_METRIC_MONTH),
         ("1 dashboard", prices.DASHBOARD_MONTH),
-        (f"{_CUSTOM_METRICS} metrics of its own", _CUSTOM_METRICS * prices.METRIC_MONTH),
+        (f"{_CUSTOM_METRICS} custom metrics", _CUSTOM_METRICS * prices.METRIC_MONTH),
         ("1 KMS key", prices.KMS_KEY_MONTH),
     ]
-    cost_lines.append(("**in all**", sum(each for _, each in cost_lines)))
-    return table(("what", "$ a month"), [(what, f"{each:.2f}") for what, each in cost_lines])
+    cost_lines.append(("**total**", sum(each for _, each in cost_lines)))
+    return table(("item", "$ per month"), [(what, f"{each:.2f}") for what, each in cost_lines])
 
 
 def render_storage_costs(results: Results) -> str:
-    """Return what requests leave in the table."""
+    """Return the data that requests store."""
     rows = [
         (
             name,
@@ -86,16 +87,16 @@ def render_storage_costs(results: Results) -> str:
         for name, record in typical_records(results).items()
         if record["stored"] > 0
     ]
-    return table(("kind of request", "KB a request", "GB a million", "$ a month for a million"), rows)
+    return table(("kind of request", "KB per request", "GB per million", "$ per month for a million"), rows)
 
 
 def render_load_costs(results: Results) -> str:
-    """Return what the base load takes and costs, and so many times of it."""
+    """Return the usage and cost of the base load and of multiples of it."""
     records = typical_records(results)
     columns = [_column(records, times) for times in _LOAD_FACTORS]
     rows = [(name, *(column[name] for column in columns)) for name in columns[0]]
     return table(
-        ("", *(f"{_BASE_REQUESTS_PER_SECOND * times:,.0f} requests a second" for times in _LOAD_FACTORS)), rows
+        ("", *(f"{_BASE_REQUESTS_PER_SECOND * times:,.0f} requests per second" for times in _LOAD_FACTORS)), rows
     )
 
 
@@ -118,23 +119,23 @@ def _column(records: Mapping[str, Mapping[str, Any]], factor: int) -> dict[str, 
     return {
         "read units": f"{read_units:,.0f}",
         "write units": f"{write_units:,.0f}",
-        "functions busy at once": f"{_average_concurrency(rates, records, *functions(app)):,.1f}",
-        "the API's of these": f"{_average_concurrency(rates, records, 'api_handler'):,.1f}",
-        "those of `events`": f"{_average_concurrency(rates, records, 'events'):,.1f}",
-        "gateway, $ a month": f"{total.gateway:,.0f}",
+        "concurrent functions": f"{_average_concurrency(rates, records, *functions(app)):,.1f}",
+        "of which the API": f"{_average_concurrency(rates, records, 'api_handler'):,.1f}",
+        "of which `events`": f"{_average_concurrency(rates, records, 'events'):,.1f}",
+        "gateway, $ per month": f"{total.gateway:,.0f}",
         "Lambda": f"{total.functions:,.0f}",
         "DynamoDB, on demand": f"{total.table:,.0f}",
-        f"the same provisioned, {_UTILIZATION:.0%} used": f"{provisioned:,.0f}",
+        f"DynamoDB, provisioned, {_UTILIZATION:.0%} utilization": f"{provisioned:,.0f}",
         "SQS": f"{total.queues:,.0f}",
         "logs": f"{total.logs:,.0f}",
         "S3, SES, KMS": f"{total.others:,.0f}",
-        "storage, for each month that is kept": f"{_monthly_storage_dollars(stored_bytes):,.0f}",
-        "**in all, without storage**": f"**{total.total:,.0f}**",
+        "storage, for each month of retention": f"{_monthly_storage_dollars(stored_bytes):,.0f}",
+        "**total without storage**": f"**{total.total:,.0f}**",
     }
 
 
 def _average_concurrency(rates: Mapping[str, float], records: Mapping[str, Any], *names: str) -> float:
-    """Return how many runs of these functions there are at once on average."""
+    """Return the average number of concurrent runs of these functions."""
     return sum(
         rate * invocation_ms(turn) / 1000
         for of, rate in rates.items()

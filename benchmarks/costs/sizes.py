@@ -1,8 +1,8 @@
-"""Sizes of items as DynamoDB reckons them, and the units that reading and writing them takes.
+"""Sizes of items and capacity units, as DynamoDB calculates them.
 
-The rules are those of DynamoDB's developer guide, *Item sizes and formats* and *Read and write operations*: a read unit
-is 4 KB read consistently, an index's read is half of that, a write unit is 1 KB, and a transaction writes twice. Every
-index that an item is in is written once more, in a transaction or not, and whole: all of them carry whole items.
+The rules are those of DynamoDB's developer guide, *Item sizes and formats* and *Read and write operations*. A read unit
+is a consistent read of 4 KB, and a read of an index costs half of that. A write unit is 1 KB, and a transaction doubles
+it. Each index that contains the item adds one write of the whole item, because all indexes project all attributes.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from infrastructure.resources import INDEX_KEYS
 Item = Mapping[str, Any]
 
 ITEM_OVERHEAD_BYTES: Final = 100
-"""What storing an item takes beside its size, in the table and in each index."""
+"""The storage overhead of an item, in the table and in each index."""
 
 _READ_UNIT_BYTES: Final = 4096
 _WRITE_UNIT_BYTES: Final = 1024
@@ -23,27 +23,27 @@ _CONTAINER_OVERHEAD_BYTES: Final = 3
 
 
 def read_units(size: int) -> float:
-    """Return the units of a consistent read of so many bytes."""
+    """Return the units of a consistent read of a number of bytes."""
     return max(1, ceil(size / _READ_UNIT_BYTES))
 
 
 def write_units(size: int) -> int:
-    """Return the units of a plain write of an item of so many bytes."""
+    """Return the units of a plain write of an item with a number of bytes."""
     return max(1, ceil(size / _WRITE_UNIT_BYTES))
 
 
 def size(item: Item | None) -> int:
-    """Return an item's size in bytes, by its plain values."""
+    """Return the size of an item with plain values, in bytes."""
     return wire_size(to_wire(item)) if item else 0
 
 
 def wire_size(item: Mapping[str, Any]) -> int:
-    """Return an item's size in bytes, in DynamoDB's own JSON with bytes as such."""
+    """Return the size of an item in DynamoDB's JSON (with bytes for binary values), in bytes."""
     return sum(len(name.encode()) + _value_size(value) for name, value in item.items())
 
 
 def index_units(before: Item | None, after: Item | None) -> int:
-    """Return the units that the indexes take when an item becomes another, is put or is removed."""
+    """Return the write units of the indexes when an item is written, replaced or deleted."""
     units = 0
     for names in INDEX_KEYS.values():
         key_before, key_after = _index_key(before, names), _index_key(after, names)
@@ -55,7 +55,7 @@ def index_units(before: Item | None, after: Item | None) -> int:
 
 
 def stored_bytes(item: Item) -> int:
-    """Return what storing an item takes, in the table and in all indexes that it is in."""
+    """Return the storage that an item needs in the table and in all indexes that contain it."""
     copies = 1 + sum(_index_key(item, names) is not None for names in INDEX_KEYS.values())
     return copies * (size(item) + ITEM_OVERHEAD_BYTES)
 
@@ -65,7 +65,7 @@ def _index_key(item: Item | None, names: tuple[str, str]) -> tuple[str, str] | N
     return (item[pk], item[sk]) if item and pk in item and sk in item else None
 
 
-def _value_size(value: Mapping[str, Any]) -> int:  # noqa: PLR0911 - one line a type
+def _value_size(value: Mapping[str, Any]) -> int:  # noqa: PLR0911 - one branch for each type
     ((kind, content),) = value.items()
     match kind:
         case "S":

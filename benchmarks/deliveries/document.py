@@ -53,9 +53,9 @@ from the commit of an event to its arrival, in seconds:
 """
 
 _LAG_CONDITIONS: Final = """\
-The emulator, the service, the workers and the receivers shared a machine ({machine}) that also ran other processes. The
-local stage has four workers for each queue. In the first minute every webhook is called for the first time, including
-those with dead endpoints. Measured on {day}.
+The emulator, the service, the workers and the receivers shared a machine ({machine}) that
+also ran other processes. The local stage has four workers for each queue. In the first minute every webhook is called
+for the first time, including those with dead endpoints. Measured on {day}.
 """
 
 
@@ -108,7 +108,7 @@ def render_hanging_endpoints(results: Results) -> str:
     headings = ["design", "workers", *(f"minutes {period}" for period in periods), "time-outs"]
     rows = [
         [
-            d["name"],
+            _DESIGN_NAMES[d["name"]],
             " + ".join(map(str, d["workers"])),
             *(_percentiles_text(d["lag"][p]) for p in periods),
             f"{d['timeouts']:,}",

@@ -1,14 +1,15 @@
-"""What 10,000 endpoints that never answer do to 100 that are well: `python -m benchmarks.deliveries.hanging_endpoints`.
+"""Simulate the effect of 10,000 endpoints that never respond on 100 healthy ones.
 
-A simulation of the queues, the workers and the webhooks, event by event, on a clock of its own. The rules are the
-service's: when is tried again (`deliveries/rules.py`), how long a webhook is left in peace (`webhooks/rules.py`), how
-long an endpoint has to answer, how many workers there are and how many messages each takes (`app.py`). Made up are how
-often events happen, how soon a good endpoint answers, and what a worker's own reads and writes take. SQS hands over at
-once, and all workers are there from the first second on.
+    python -m benchmarks.deliveries.hanging_endpoints
 
-All endpoints that hang begin to when the simulation does. Until then either none has been asked for anything, or, which
-is the worst that can happen, all have answered. Each design meets the same events until the end, and then has time to
-deliver what waits for a good endpoint. Figures go to `benchmarks/results/hanging_endpoints.json`, and from there to
+A discrete-event simulation of the queues, the workers and the webhooks. It uses the service's own rules: the retry
+schedule (`retry_schedule.py`), the circuit breaker (`circuit_breaker.py`), the time-out of an endpoint, and the numbers
+of workers and the batch sizes (`app.py`). Assumed are the rate of events, the response time of a healthy endpoint, and
+the time of a worker's own reads and writes. SQS delivers at once, and all workers run from the first second.
+
+All hanging endpoints hang from the start of the simulation. Until then, either none was ever called or, in the worst
+case, all have responded. Each design receives the same events until the end, and then has time to deliver the backlog
+of the healthy endpoints. The results are written to `benchmarks/results/hanging_endpoints.json` and
 `docs/reference/deliveries.md`.
 """
 
@@ -43,9 +44,11 @@ _PERIOD_MINUTES: Final = 5
 
 @dataclass(frozen=True)
 class Design:
-    """How deliveries are queued. `groups`: one webhook's messages are handled one after the other; `parking`: probes.
+    """A design of the delivery queues.
 
-    `answered`: whether all endpoints have answered until then. `workers`: another number of them than the app declares.
+    With `groups`, the messages of a webhook form a message group. `parking` enables the circuit breaker. With
+    `answered`, all endpoints have responded before the start. `workers` overrides the number of workers that the app
+    declares.
     """
 
     name: str
@@ -65,7 +68,7 @@ DESIGNS: Final = (
 
 @dataclass(frozen=True)
 class Load:
-    """How many webhooks there are, and for how long they are looked at."""
+    """The number of webhooks and the simulated time."""
 
     hanging: int = 10_000
     healthy: int = 100
@@ -75,7 +78,7 @@ class Load:
 
 @dataclass
 class Webhook:
-    """A webhook, and what waits for it to answer. `until`: when it is probed next, if it does not answer."""
+    """A webhook and its backlog. `probe_at` is the time of the next probe while the circuit is open."""
 
     number: int
     hangs: bool
@@ -87,7 +90,7 @@ class Webhook:
 
 @dataclass(eq=False)
 class Delivery:
-    """An event on its way. `at`: when it happened."""
+    """An event on its way to a webhook."""
 
     webhook: Webhook
     occurred_at: float
@@ -95,20 +98,20 @@ class Delivery:
 
 
 class MessageQueue(Protocol):
-    """A queue of messages, as SQS has them."""
+    """A queue with the behavior of SQS."""
 
     def put(self, delivery: Delivery) -> None:
         """Add a message."""
 
     def take(self, most: int) -> list[deque[Delivery]]:
-        """Return what one worker gets: lots that are handled side by side."""
+        """Return the messages for one worker, in groups that it handles concurrently."""
 
     def done(self, lots: Sequence[int]) -> None:
-        """Forget what a worker had, by the webhooks."""
+        """Delete the messages of a worker, by their webhooks."""
 
 
 class StandardQueue:
-    """A standard queue: whatever waits for longest is next."""
+    """A standard queue, which returns the oldest messages first."""
 
     def __init__(self) -> None:
         self._messages: deque[Delivery] = deque()
@@ -118,15 +121,15 @@ class StandardQueue:
         self._messages.append(delivery)
 
     def take(self, most: int) -> list[deque[Delivery]]:
-        """Return lots of one message each."""
+        """Return groups of one message each."""
         return [deque([self._messages.popleft()]) for _ in range(min(most, len(self._messages)))]
 
     def done(self, lots: Sequence[int]) -> None:
-        """Nothing waited for them."""
+        """Do nothing: a standard queue does not lock groups."""
 
 
 class FifoQueue:
-    """A FIFO queue with a group for each webhook: nobody gets messages of one that another worker has messages of."""
+    """A FIFO queue with a message group for each webhook. Only one worker at a time has messages of a group."""
 
     def __init__(self) -> None:
         self._groups: dict[int, deque[tuple[int, Delivery]]] = {}
@@ -143,7 +146,7 @@ class FifoQueue:
             heappush(self._available_groups, (self._last_number, delivery.webhook.number))
 
     def take(self, most: int) -> list[deque[Delivery]]:
-        """Return as many messages of the group that waits for longest as there are, then of the next."""
+        """Return the messages of the group that waits longest, then those of the next groups."""
         groups = []
         while most and self._available_groups:
             _, name = heappop(self._available_groups)
@@ -154,7 +157,7 @@ class FifoQueue:
         return groups
 
     def done(self, lots: Sequence[int]) -> None:
-        """Let the next messages of these groups be taken."""
+        """Unlock these groups."""
         for name in lots:
             self._locked_groups.discard(name)
             if group := self._groups[name]:
@@ -165,7 +168,7 @@ class FifoQueue:
 
 @dataclass
 class WorkerPool:
-    """The workers of one queue; so many are `free`."""
+    """The workers of one queue."""
 
     messages: MessageQueue
     workers: int
@@ -180,7 +183,7 @@ class WorkerPool:
     def for_queue(
         cls, queue: str, messages: MessageQueue, *, workers: int | None = None, probes: bool = False
     ) -> "WorkerPool":
-        """Return the workers that the app declares for a queue, or so many."""
+        """Create a pool with the given number of workers, or with the number that the app declares for the queue."""
         (source,) = (s for s in app.event_sources if isinstance(s, SQSEventConfig) and s.queue == queue)
         return cls(messages, workers or source.maximum_concurrency or 0, source.batch_size, probes)
 
@@ -190,7 +193,7 @@ class Simulation:
 
     def __init__(self, design: Design, load: Load) -> None:
         self.design, self.load = design, load
-        self._event_random, self._delivery_random = random.Random(load.seed), random.Random(load.seed)  # noqa: S311 - made up
+        self._event_random, self._delivery_random = random.Random(load.seed), random.Random(load.seed)  # noqa: S311 - a simulation
         self.webhooks = [
             Webhook(number, number < load.hanging, design.answered) for number in range(load.hanging + load.healthy)
         ]
@@ -204,7 +207,7 @@ class Simulation:
         self.probe_pool = WorkerPool.for_queue(SLOW_DELIVERIES_QUEUE, StandardQueue(), probes=True)
 
     def run(self) -> None:
-        """Let everything happen that happens before the end; then every good endpoint gets what waits for it."""
+        """Run all events until the end, then deliver the backlog of the healthy endpoints."""
         self._schedule(0, self._create_event)
         while self._scheduled:
             self.now, _, action = heappop(self._scheduled)
@@ -236,7 +239,7 @@ class Simulation:
                 self._handle_next_message(batch, lot)
 
     def _handle_next_message(self, batch: "Batch", group: deque[Delivery]) -> None:
-        """Handle the next message of a lot; when all lots of a batch are done, its worker is free."""
+        """Handle the next message of a group. The worker is idle again when all groups of its batch are finished."""
         if group:
             delivery = group.popleft()
             is_attempted = self._is_attempted(delivery.webhook, batch.pool)
@@ -272,7 +275,7 @@ class Simulation:
             webhook.backlog = [entry for entry in webhook.backlog if entry[2] is not delivery]
             self._schedule_probe(webhook, self.now + _PROBE_TIMEOUT_SECONDS)
             self._enqueue(self.probe_pool, delivery)
-        elif not delivery.attempts:  # One that was tried is waiting already.
+        elif not delivery.attempts:  # A retried delivery is already in the backlog.
             webhook.backlog.append((delivery.occurred_at, self._last_number, delivery))
 
     def _record_success(self, delivery: Delivery) -> None:
@@ -304,9 +307,9 @@ class Simulation:
         self._schedule(probe_at, partial(self._probe, webhook))
 
     def _probe(self, webhook: Webhook) -> None:
-        """Try a parked webhook with the oldest event that is due."""
+        """Probe a webhook with the oldest due event."""
         if webhook.probe_at is None or webhook.probe_at > self.now:
-            return  # of a former time
+            return  # The probe was rescheduled.
         due = [entry for entry in webhook.backlog if entry[0] <= self.now]
         if due:
             first = min(due, key=lambda entry: entry[2].occurred_at)
@@ -319,7 +322,7 @@ class Simulation:
 
 @dataclass
 class Batch:
-    """What one worker has in hand; `open` of its lots are not done."""
+    """The messages of one worker."""
 
     pool: WorkerPool
     webhook_numbers: Sequence[int]
@@ -331,7 +334,7 @@ def _seconds_since_start(time: str) -> float:
 
 
 def measure(load: Load) -> dict[str, Any]:
-    """Return what the good endpoints' lag was in each design, and how often the others were tried."""
+    """Return the lag of the healthy endpoints and the number of time-outs in each design."""
     return {
         "load": vars(load),
         "eventsAMinute": _EVENTS_PER_SECOND * 60,
@@ -358,7 +361,7 @@ def _measure_design(design: Design, load: Load) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Run each design, keep the figures and print them."""
+    """Run each design, store the results and print them."""
     results = measure(Load())
     document.save_results("hanging_endpoints", results)
     print(document.render_hanging_endpoints(results))

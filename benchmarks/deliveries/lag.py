@@ -1,13 +1,13 @@
-"""How soon events reach webhooks, while a tenth of the endpoints is dead: `python -m benchmarks.deliveries.lag`.
+"""Measure how soon events reach webhooks while a tenth of the endpoints is dead: `python -m benchmarks.deliveries.lag`.
 
-The whole service runs as with `make run`, in a folder that goes with the program, and sends to real servers. An
-organization is changed again and again, at a pace. A tenth of its webhooks lead to endpoints that are dead: half of
-these take a connection and never answer, half have nobody listening. The lag of a delivery is the time from the commit
-of its event, which its `timestamp` says, until the request has arrived. It ends with an error unless every living
-endpoint got every event, in the order of `sequence`.
+The whole service runs as with `make run`, in a temporary folder, and sends to real servers. An organization is changed
+repeatedly at a fixed pace. A tenth of its webhooks have dead endpoints: half of these accept a connection and never
+respond, half refuse connections. The lag of a delivery is the time from the commit of its event, its `timestamp`, to
+the arrival of the request. The program fails unless every healthy endpoint receives every event, in the order of
+`sequence`.
 
-All of it shares one machine: emulator, service, workers and receivers. Figures go to
-`benchmarks/results/delivery_lag.json`, and from there to `docs/reference/deliveries.md`.
+The emulator, the service, the workers and the receivers share one machine. The results are written to
+`benchmarks/results/delivery_lag.json` and `docs/reference/deliveries.md`.
 """
 
 import argparse
@@ -37,7 +37,7 @@ _EVENTS_PER_REPORT: Final = 50
 
 @dataclass(frozen=True)
 class Arrival:
-    """A delivery that arrived: at which endpoint, of which event, when that happened, how long it took, in seconds."""
+    """A delivery that arrived: its endpoint, its event, the time of the event, and the lag."""
 
     path: str
     sequence: int
@@ -47,18 +47,20 @@ class Arrival:
 
     @classmethod
     def from_request(cls, request: Request) -> "Arrival":
-        """Read a request."""
+        """Parse a received request."""
         body = json.loads(request.body)
         occurred_at = timestamp_ms(body["timestamp"]) / 1000
         return cls(request.path, body["sequence"], request.headers["webhook-id"], occurred_at, request.at - occurred_at)
 
 
 def main() -> None:
-    """Measure as the command line says, keep the figures and print them."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.deliveries.lag", description="How soon events arrive.")
+    """Measure as the command line requests, store the results and print them."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.deliveries.lag", description="Measure how soon events arrive."
+    )
     parser.add_argument("--events", type=int, default=1_000)
-    parser.add_argument("--webhooks", type=int, default=20, help="of which a tenth is dead")
-    parser.add_argument("--pause", type=float, default=1.0, help="seconds from one event to the next")
+    parser.add_argument("--webhooks", type=int, default=20, help="a tenth of them has dead endpoints")
+    parser.add_argument("--pause", type=float, default=1.0, help="seconds between two events")
     options = parser.parse_args()
     with TemporaryDirectory() as folder, Receiver() as receiver:
         stage = Stage(Path(folder)).start()
@@ -106,7 +108,7 @@ def _measure(ada: Caller, receiver: Receiver, events: int, webhooks: int, pause_
 
 
 def _create_webhooks(ada: Caller, organization: str, receiver: Receiver, count: int, dead_count: int) -> Sequence[str]:
-    """Make them, and return the paths of those whose endpoints live."""
+    """Create the webhooks, and return the paths of the healthy endpoints."""
     receiver.answer = Reply(status=204)
     urls = [receiver.at("127.0.0.1", f"/{number}") for number in range(count)]
     for number in range(dead_count):
@@ -121,7 +123,7 @@ def _create_webhooks(ada: Caller, organization: str, receiver: Receiver, count: 
 
 
 def _wait_for_arrivals(receiver: Receiver, healthy_paths: Sequence[str], events: int) -> list[Arrival]:
-    """Return all that reached the living endpoints, once each has as many events as there are or no more come."""
+    """Return all arrivals at the healthy endpoints once every event has arrived. Fail if no more arrive for a while."""
     arrival_count, last_arrival_at = 0, time.monotonic()
     while time.monotonic() - last_arrival_at < _STALL_TIMEOUT_SECONDS:
         arrivals = [
@@ -133,7 +135,7 @@ def _wait_for_arrivals(receiver: Receiver, healthy_paths: Sequence[str], events:
             arrival_count, last_arrival_at = len(arrivals), time.monotonic()
         time.sleep(_POLL_INTERVAL_SECONDS)
     raise SystemExit(
-        f"Of {len(healthy_paths) * events} deliveries {arrival_count} arrived, and for {_STALL_TIMEOUT_SECONDS} s no more."
+        f"{arrival_count} of {len(healthy_paths) * events} deliveries arrived, the last {_STALL_TIMEOUT_SECONDS} s ago."
     )
 
 
@@ -141,11 +143,11 @@ def _check_order(arrivals: Sequence[Arrival], healthy_paths: Sequence[str], even
     for path in healthy_paths:
         sequences = list(dict.fromkeys(arrival.sequence for arrival in arrivals if arrival.path == path))
         if sequences != sorted(sequences) or len(sequences) != events:
-            raise SystemExit(f"{path} did not get every event in order: {sequences}")
+            raise SystemExit(f"{path} did not receive every event in order: {sequences}")
 
 
 def percentiles(lags: Sequence[float]) -> dict[str, float]:
-    """Return the lag in the middle, the one that a hundredth exceeds, and the longest, in seconds."""
+    """Return the 50th and 99th percentile and the maximum, in seconds."""
     ordered = sorted(lags) or [0.0]
     shares = {"p50": 0.5, "p99": 0.99, "max": 1.0}
     return {name: round(ordered[ceil(share * len(ordered)) - 1], 2) for name, share in shares.items()}

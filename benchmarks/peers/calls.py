@@ -1,4 +1,4 @@
-"""The calls that are measured, as API Gateway hands them over, and that every stack answers them alike."""
+"""The measured calls as API Gateway events, and the check that all stacks respond alike."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -13,17 +13,17 @@ REPETITIONS: Final = {READ: 60, LIST: 30, CREATE: 40}
 WARM_UP_REPETITIONS: Final = 10
 _CREATED: Final = 201
 _VARYING_FIELDS: Final = ("id", "createdAt", "updatedAt", "platformId")
-"""What no two stacks have in common."""
+"""The fields that differ in each stack."""
 
 Event = dict[str, Any]
 
 
 class WrongResponse(Exception):
-    """A stack answers otherwise than it should: there is nothing to measure then."""
+    """A stack did not respond as required, so it cannot be measured."""
 
 
 def prepare_stack(cloud: PreparedAws, stack: Stack, platform_id: str) -> dict[str, Event]:
-    """Make a stack's spaces, and return the event of each call; the cloud knows all answers then. Raises Wrong."""
+    """Create a stack's spaces, and return the event of each call. The fake AWS then knows all its responses."""
     final_create = build_event(
         "POST", "/spaces", {}, cloud, body={"platformId": platform_id, "name": "Looms", "description": "Warp."}
     )
@@ -42,8 +42,8 @@ def prepare_stack(cloud: PreparedAws, stack: Stack, platform_id: str) -> dict[st
         CREATE: final_create,
     }
     read, listed, created = call_stack(cloud, stack, list(events.values()))
-    _check_equal(stack, "get back what was made", read, spaces[0])
-    _check_equal(stack, "list what was made", listed, {"items": spaces, "nextCursor": listed["nextCursor"]})
+    _check_equal(stack, "return the created space", read, spaces[0])
+    _check_equal(stack, "list the created spaces", listed, {"items": spaces, "nextCursor": listed["nextCursor"]})
     expected = {
         "version": 1,
         "name": "Looms",
@@ -53,20 +53,20 @@ def prepare_stack(cloud: PreparedAws, stack: Stack, platform_id: str) -> dict[st
         "position": SPACES,
     }
     _check_equal(
-        stack, "make a space", {name: created[name] for name in created if name not in _VARYING_FIELDS}, expected
+        stack, "create a space", {name: created[name] for name in created if name not in _VARYING_FIELDS}, expected
     )
     return events
 
 
 def check_responses(stack: Stack, responses: Mapping[str, Any]) -> None:
-    """Look whether the last answers of a measured process are what they should be. Raises Wrong."""
+    """Check the last responses of a measured process. Raises WrongResponse."""
     items = _parse_body(stack, responses[LIST])["items"]
-    _check_equal(stack, "list all", [len(items), items[0]], [SPACES, _parse_body(stack, responses[READ])])
-    _check_equal(stack, "make a space", _parse_body(stack, responses[CREATE])["slug"], "looms")
+    _check_equal(stack, "list all spaces", [len(items), items[0]], [SPACES, _parse_body(stack, responses[READ])])
+    _check_equal(stack, "create a space", _parse_body(stack, responses[CREATE])["slug"], "looms")
 
 
 def create_platform(cloud: PreparedAws, stack: Stack) -> str:
-    """Return the id of a stack's platform; Atrium's is made over its own interface, with its company."""
+    """Return the id of a stack's platform. Atrium's is created over its own interface, with its organization."""
     if stack.name != "atrium":
         return PLATFORM_ID
     (organization,) = call_stack(
@@ -78,7 +78,7 @@ def create_platform(cloud: PreparedAws, stack: Stack) -> str:
 
 
 def call_stack(cloud: PreparedAws, stack: Stack, events: Sequence[Event]) -> list[Any]:
-    """Return what a stack answers to events, one after the other, as JSON. Raises Wrong unless they succeed."""
+    """Call a stack with events, one after the other, and return the parsed bodies. Raises WrongResponse on an error."""
     calls = {str(n): {"event": each, "warmUp": 1, "times": 0} for n, each in enumerate(events)}
     unknown_path = build_event("GET", "/nowhere", {}, cloud)
     results = stack.run_plan(
@@ -93,7 +93,7 @@ def _call_never(event: Event) -> dict[str, Any]:
 
 def _parse_body(stack: Stack, response: Mapping[str, Any]) -> Any:
     if response["statusCode"] not in (200, _CREATED):
-        raise WrongResponse(f"{stack.name} answers {response['statusCode']}: {response['body']}")
+        raise WrongResponse(f"{stack.name} responds with {response['statusCode']}: {response['body']}")
     return json.loads(response["body"])
 
 
@@ -113,7 +113,7 @@ def build_event(
     query: Mapping[str, str] | None = None,
     body: Any = None,
 ) -> Event:
-    """Return what API Gateway hands over of a request of Ada's."""
+    """Build API Gateway's event of a request by Ada."""
     headers = {
         "Accept": "application/json",
         "Accept-Encoding": "gzip, br",

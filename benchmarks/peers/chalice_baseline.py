@@ -1,9 +1,9 @@
-"""The usual stack: Chalice, a default boto3 client, Powertools' Logger and Metrics, pydantic models built at import.
+"""The Chalice stack: Chalice, a default boto3 client, Powertools' Logger and Metrics, pydantic models built at import.
 
-Three operations on spaces are written out, as Chalice's and Powertools' documentation show it; 150 more routes have a
-view each, so that there are as many as the interface of Atrium lists. There is no Tracer: it would take 0.4 s of a cold
-start more, and Lambda's own tracing works without it. A token is verified here and not by API Gateway's authorizer,
-because keys of any OpenID Connect issuer have to do. What it does and leaves out otherwise: `records.py`.
+Three operations on spaces are implemented as in the documentation of Chalice and Powertools. 150 further routes have a
+view each, so that there are as many as in Atrium's interface. There is no Tracer: it would add 0.4 s to a cold start,
+and Lambda's own tracing works without it. Tokens are verified here and not by API Gateway's authorizer, because the
+keys of any OpenID Connect issuer must work. `records.py` describes what the stack does and what it leaves out.
 """
 
 import json
@@ -56,7 +56,7 @@ app.register_middleware(ConvertToMiddleware(metrics.log_metrics(capture_cold_sta
 
 @app.middleware("http")
 def log_request(event: Any, get_response: Any) -> Any:
-    """Log each request, and count it."""
+    """Log and count each request."""
     response = get_response(event)
     logger.info("request", extra={"method": event.method, "path": event.path, "status": response.status_code})
     metrics.add_metric(name="requests", unit=MetricUnit.Count, value=1)
@@ -186,7 +186,7 @@ def _json_response(body: Model, status: int = 200) -> Response:
 
 
 def _add_crud_routes(noun: str) -> None:
-    """Mount the five usual routes of a noun."""
+    """Add the five usual routes of a type of record."""
     create_model, patch_model, output_model, path = (
         CREATE_MODELS[noun],
         PATCH_MODELS[noun],

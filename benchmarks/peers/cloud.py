@@ -1,4 +1,4 @@
-"""What the stacks find on AWS: tables, queues, wrapped keys, and a platform of a company with fifty spaces."""
+"""The AWS of the stacks: tables, queues, wrapped keys, and an organization with a platform of fifty spaces."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -31,20 +31,20 @@ PLATFORM_ID: Final = "0193a5e0-0000-7000-8000-000000000002"
 
 @dataclass(frozen=True)
 class PreparedAws:
-    """AWS, as the stacks are told of it: settings of their environment. `ada` owns the company."""
+    """The fake AWS, and the stacks' environment variables for it. `ada` owns the organization."""
 
     fake_aws: FakeAws
     settings: Mapping[str, str]
     ada: Person
 
     def environment(self, stack: Stack) -> Mapping[str, str]:
-        """Return the environment of a stack's function."""
+        """Return the environment variables of a stack's function."""
         return {**self.settings, "AWS_LAMBDA_FUNCTION_NAME": stack.table_name}
 
 
 @contextmanager
 def prepare_aws(folder: Path) -> Iterator[PreparedAws]:
-    """Let there be an AWS within the block, empty but for what the peers' tables need of a company."""
+    """Provide an AWS within the block. It contains only the organization and the platform of the peers."""
     issuer, authority = Issuer(folder), Authority()
     ada = issuer.person("ada", "Ada Lovelace")
     with moto_server.serving() as origin:
@@ -60,7 +60,7 @@ def prepare_aws(folder: Path) -> Iterator[PreparedAws]:
 
 
 def _client_settings(fake_aws: FakeAws, authority: Authority, folder: Path) -> dict[str, str]:
-    # As many authorities as there are on Lambda: to read them is a part of a cold start.
+    # Use as many authorities as Lambda has, because reading them is a part of a cold start.
     ca_bundle = folder / "trusted.pem"
     ca_bundle.write_text(Path(certifi.where()).read_text() + authority.written(folder).read_text())
     return {
@@ -87,7 +87,7 @@ def _client_settings(fake_aws: FakeAws, authority: Authority, folder: Path) -> d
 
 
 def _provision_atrium(origin: str) -> dict[str, str]:
-    """Make what Atrium needs, and return the settings that say so."""
+    """Create Atrium's resources, and return their settings."""
     connection = {"AWS_ENDPOINT_URL": origin, "STAGE": "local", "SETTINGS_FILE": "", "AWS_REGION": REGION}
     keys = dict.fromkeys(("AUDIT_SIGNING_KEY", "SEAL_KEY", "ENTRY_KEY", "DATA_KEY", "TOKEN_KEY"), "A" * 43 + "=")
     keys["AUDIT_PUBLIC_KEYS"] = data_keys.public_halves(keys["AUDIT_SIGNING_KEY"])
@@ -104,7 +104,7 @@ def _reset_caches() -> None:
 
 
 def _provision_peers(origin: str, ada: Person) -> str:
-    """Make the peers' tables, with a company and a platform in each, and return the address of their queue."""
+    """Create the peers' tables, each with an organization and a platform, and return the URL of their queue."""
     session = boto3.Session("bench", "bench", region_name=REGION)
     dynamodb = session.resource("dynamodb", endpoint_url=origin)
     for name in PEERS:

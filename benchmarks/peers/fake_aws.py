@@ -1,8 +1,8 @@
-"""AWS as the stacks meet it: over TLS, in the process that measures and not in the measured one.
+"""A fake AWS for the stacks: over TLS, in the process that measures, not in the measured one.
 
-It answers what an emulator has answered before: a read by the answer to the very same question, a write by that to the
-last one of its kind. So an answer takes the same time whatever the emulator would take. What was never asked before is
-asked of the emulator.
+It replays responses that an emulator has given before: for a read, the response to the same request; for a write, the
+last response to a request of the same kind. So a response takes the same time whatever the emulator would need. It
+forwards unknown requests to the emulator.
 """
 
 from http.client import HTTPConnection
@@ -17,7 +17,7 @@ _Response = tuple[int, str, bytes]
 
 
 class FakeAws(ThreadingHTTPServer):
-    """Keeps answers of the emulator at `origin`, and serves the key set. While `learning` it asks for all anew."""
+    """Replays the emulator's responses, and serves the key set. With `is_recording` it forwards all requests."""
 
     daemon_threads = True
 
@@ -30,14 +30,14 @@ class FakeAws(ThreadingHTTPServer):
 
     @property
     def url(self) -> str:
-        """Where it answers."""
+        """The URL of the fake AWS."""
         return f"https://127.0.0.1:{self.server_address[1]}"
 
     def respond(self, headers: dict[str, str], body: bytes) -> _Response:
-        """Return the answer to a call."""
+        """Return the response to a call."""
         target = headers["x-amz-target"]
         is_write = target.endswith(_WRITE_CALLS)
-        # A client may put the keys of a batch into another order in each process: it is the same question.
+        # Each process may order the keys of a batch differently, so sort the bytes.
         cache_key = target if is_write else (target, bytes(sorted(body)))
         if cache_key in self._recorded and not self.is_recording:
             return self._recorded[cache_key]
@@ -75,4 +75,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_: object) -> None:
-        """Nothing: what a request took is measured elsewhere."""
+        """Log nothing."""

@@ -1,8 +1,8 @@
-"""The popular stack: FastAPI behind Mangum, a boto3 resource, the same models.
+"""The FastAPI stack: FastAPI with Mangum, a boto3 resource, the same models.
 
-Three operations on spaces are written out, as FastAPI's documentation shows it, with dependencies and response models;
-150 more routes have a function each. Like most such services it logs a line a request by Python's own logging, and has
-no Powertools. What it does and leaves out otherwise: `records.py`.
+Three operations on spaces are implemented as in FastAPI's documentation, with dependencies and response models. 150
+further routes have a function each. Like most such services it logs one line for each request with Python's logging,
+and does not use Powertools. `records.py` describes what the stack does and what it leaves out.
 """
 
 import json
@@ -41,7 +41,7 @@ app = FastAPI(title="popular")
 
 
 def current_user(authorization: Annotated[str | None, Header()] = None) -> dict[str, Any]:
-    """Return the claims of whoever is calling."""
+    """Return the claims of the caller."""
     try:
         return verify_bearer_token(authorization)
     except PyJWTError as error:
@@ -141,7 +141,7 @@ def _to_output(space: Item) -> Item:
 
 
 def _add_crud_routes(noun: str) -> None:
-    """Mount the five usual routes of a noun."""
+    """Add the five usual routes of a type of record."""
     create_model, patch_model, output_model, path = (
         CREATE_MODELS[noun],
         PATCH_MODELS[noun],

@@ -1,8 +1,8 @@
-"""A function of one of the stacks, called as Lambda calls it: `function.py MODULE ATTRIBUTE`, in its task's folder.
+"""Run a stack's function as Lambda does: `function.py MODULE ATTRIBUTE`, in the folder of its package.
 
-It reads a plan in JSON: the events by their names, how often each is called, and which of them is first. It prints what
-the first answer took from the import on, what memory it left, what processor time each later call took, and all last
-answers. It imports nothing before the clock runs but what Lambda's own runtime has loaded.
+It reads a plan as JSON: the events by name, the number of calls for each, and the name of the first. It prints the time
+of the first response from the import on, the memory at that point, the processor time of each later call, and the last
+response of each. Before the measurement it imports only modules that Lambda's own runtime has loaded.
 """
 
 import gc
@@ -14,7 +14,7 @@ from typing import Any
 
 
 class Context:
-    """What Lambda tells of an invocation."""
+    """Lambda's context of an invocation."""
 
     function_name, function_version, memory_limit_in_mb = "bench", "$LATEST", 1024
     invoked_function_arn = "arn:aws:lambda:us-east-1:123456789012:function:bench"
@@ -22,12 +22,12 @@ class Context:
     log_group_name, log_stream_name = "/aws/lambda/bench", "2026/11/22/[$LATEST]0"
 
     def get_remaining_time_in_millis(self) -> int:
-        """Return the time that is left."""
+        """Return the remaining time."""
         return 29_000
 
 
 def main() -> None:
-    """Measure."""
+    """Execute the plan."""
     plan = json.load(sys.stdin)
     output = os.fdopen(os.dup(1), "w")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
@@ -52,7 +52,7 @@ def main() -> None:
 
 
 def _call_repeatedly(handler: Any, event: Any, times: int) -> tuple[float, Any]:
-    """Return the processor time that each of some calls took, and the last answer."""
+    """Return the processor time of one call, and the last response."""
     response, cpu_started_at = None, time.process_time()
     for _ in range(times):
         response = handler(event, Context())

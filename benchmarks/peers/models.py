@@ -1,7 +1,7 @@
-"""What the peers accept and answer: pydantic models built at import, as pydantic builds them; 120 of them.
+"""The models of the peers' requests and responses: 120 pydantic models, built at import.
 
-Those of spaces are written out. The others have the number, the kinds of fields and the constraints of a service like
-this; they are made in a loop, which takes a little less to import than if they were written out.
+Those of spaces are written out. The others have the usual number of fields, types and constraints of such a service.
+They are created in a loop, which takes slightly less time than importing written classes.
 """
 
 from datetime import datetime
@@ -18,7 +18,7 @@ Visibility = Literal["open", "private"]
 
 
 class Model(BaseModel):
-    """A body in camelCase."""
+    """A model with fields in camelCase."""
 
     model_config = ConfigDict(alias_generator=to_camel, validate_by_name=True, validate_by_alias=True, extra="forbid")
 
@@ -88,7 +88,7 @@ RECORD_TYPES: Final = (
     "Artefact",
     "Job",
 )
-"""What the rest of the service is about."""
+"""The other types of records of the service."""
 
 _EMBEDDED_TYPES: Final = ("Theme", "Navigation", "Home", "Robots", "Block", "Consent", "Address", "Schedule", "Status")
 
@@ -106,7 +106,7 @@ CREATE_MODELS: Final[dict[str, type[Model]]] = {
     )
     for noun in (*RECORD_TYPES, *_EMBEDDED_TYPES)
 }
-"""What creates one of each."""
+"""The request models of create operations."""
 
 PATCH_MODELS: Final[dict[str, type[Model]]] = {
     noun: create_model(
@@ -120,7 +120,7 @@ PATCH_MODELS: Final[dict[str, type[Model]]] = {
     )
     for noun in (*RECORD_TYPES, *_EMBEDDED_TYPES)
 }
-"""What changes one of each."""
+"""The request models of update operations."""
 
 OUTPUT_MODELS: Final[dict[str, type[Model]]] = {
     noun: create_model(
@@ -140,4 +140,4 @@ OUTPUT_MODELS: Final[dict[str, type[Model]]] = {
     )
     for noun in (*RECORD_TYPES, *_EMBEDDED_TYPES)
 }
-"""How one of each is shown."""
+"""The response models."""

@@ -1,9 +1,9 @@
-"""The peers' table, which is the same for both: what is stored where, and what a new space consists of.
+"""The table of the peers, which is the same for both: keys, and the items of a new space.
 
-One table with `pk`, `sk` and one index, `gsi1`. The peers do what the contract demands of Atrium: a space's slug is
-unique in its platform, its creator becomes its admin, and the audit entry is in the same transaction; the event goes to
-a queue behind it. They don't do what Atrium does beyond that: ETags and conditions, idempotent repetition, counting
-requests, an outbox for the event, a hash-chained log, API keys, retries of a lost race.
+One table with `pk`, `sk` and one index, `gsi1`. The peers meet these requirements of Atrium's contract: a space's slug
+is unique in its platform, its creator becomes its admin, the audit entry is written in the same transaction, and the
+event is sent to a queue afterwards. They leave out: ETags and conditions, idempotency keys, request counting, an outbox
+for the event, a hash-chained log, API keys, and retries after a conflict.
 """
 
 import re
@@ -21,12 +21,12 @@ Item = dict[str, Any]
 
 
 def now() -> str:
-    """Return the time, in milliseconds."""
+    """Return the current time, in milliseconds."""
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def member_keys(user_id: str, record: Mapping[str, Any]) -> list[Item]:
-    """Return where the memberships are that decide what a user may do at a platform, or at a space."""
+    """Return the keys of the memberships that decide about a user's access to a platform or a space."""
     partition_keys = [f"ORG#{record['organizationId']}"]
     partition_keys += [f"PLATFORM#{record['platformId']}", f"SPACE#{record['id']}"] if "platformId" in record else []
     partition_keys += [f"PLATFORM#{record['id']}"] if "platformId" not in record else []
@@ -34,17 +34,17 @@ def member_keys(user_id: str, record: Mapping[str, Any]) -> list[Item]:
 
 
 def highest_role_index(members: list[Item]) -> int:
-    """Return the highest of the roles of some memberships, -1 if there is none."""
+    """Return the index of the highest role of some memberships, or -1 if there are none."""
     return max((ROLES.index(member["role"]) for member in members), default=-1)
 
 
 def derive_slug(name: str) -> str:
-    """Return a slug made of a name."""
+    """Derive a slug from a name."""
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:63]
 
 
 def build_space(body: SpaceCreate, platform: Mapping[str, Any], position: int) -> Item:
-    """Return a new space."""
+    """Build a new space."""
     space_id, at = str(uuid4()), now()
     return {
         "pk": f"SPACE#{space_id}",
@@ -66,7 +66,7 @@ def build_space(body: SpaceCreate, platform: Mapping[str, Any], position: int) -
 
 
 def build_extra_items(space: Mapping[str, Any], user: Mapping[str, Any], request_id: str) -> tuple[Item, Item, Item]:
-    """Return what is committed with a new space: the guard of its slug, its creator's membership, the audit entry."""
+    """Build the items that are committed with a space: its slug's guard, its creator's membership, the audit entry."""
     guard = {"pk": f"SLUG#{space['platformId']}#{space['slug']}", "sk": META, "spaceId": space["id"]}
     member = {
         "pk": space["pk"],

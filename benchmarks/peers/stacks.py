@@ -1,8 +1,8 @@
-"""The stacks that are measured, each in a folder as Lambda has it in /var/task.
+"""The measured stacks, each in a folder as Lambda has it in /var/task.
 
-Atrium's is its package, compiled, as `infrastructure package` builds it. The peers' hold their libraries and their code
-as Chalice's and SAM's packagers ship them, sources only: nothing that Lambda compiles of them can be kept there. Each
-has a second one beside it that differs in being compiled.
+Atrium's folder contains its compiled package, as `infrastructure package` builds it. Those of the peers contain their
+libraries and code as Chalice and SAM package them: only sources, and Lambda cannot store the compiled files. A second
+variant of each peer is compiled.
 """
 
 import compileall
@@ -27,12 +27,12 @@ _TIMEOUT_SECONDS: Final = 120
 
 
 class StackFailed(Exception):
-    """A stack ended before it had told anything."""
+    """The process of a stack exited without a result."""
 
 
 @dataclass(frozen=True)
 class Stack:
-    """A stack: its name, its folder, where its handler is, whether it is a peer, and which table it has."""
+    """A stack: its name, its folder, its handler and its table."""
 
     name: str
     folder: Path
@@ -41,7 +41,7 @@ class Stack:
     table_name: str
 
     def run_plan(self, environment: Mapping[str, str], plan: Mapping[str, Any]) -> dict[str, Any]:
-        """Carry out a plan in a process of its own, and return what it found. Raises Failed."""
+        """Execute a plan in a new process, and return its results. Raises StackFailed."""
         process = subprocess.run(  # noqa: S603 - our own program
             [str(_VIRTUAL_ENVIRONMENT / "bin" / "python"), "-B", str(_PROGRAM), self.module, self.handler_name],
             cwd=self.folder,
@@ -59,7 +59,7 @@ class Stack:
 
 
 def build_stacks(folder: Path) -> list[Stack]:
-    """Make the folders of all stacks below a folder, and return the stacks, Atrium first."""
+    """Create the folders of all stacks, and return the stacks, Atrium first."""
     atrium_folder, source_folder, compiled_folder = folder / "atrium", folder / "shipped", folder / "compiled"
     with ZipFile(build(into=folder)) as package:
         package.extractall(atrium_folder)

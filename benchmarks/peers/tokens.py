@@ -1,4 +1,4 @@
-"""Users' tokens, as PyJWT's documentation has it: its own client of the issuer's key set, which it keeps."""
+"""Verification of users' tokens as in PyJWT's documentation, with its client for the issuer's key set."""
 
 import os
 from typing import Any
@@ -9,7 +9,7 @@ _keys = jwt.PyJWKClient(os.environ["AUTH_JWKS"])
 
 
 def verify_bearer_token(header: str | None) -> dict[str, Any]:
-    """Return the claims of a bearer's token. Raises PyJWTError if it doesn't hold."""
+    """Return the claims of a bearer token. Raises PyJWTError if it is invalid."""
     scheme, _, token = (header or "").partition(" ")
     if scheme.lower() != "bearer":
         raise jwt.InvalidTokenError("Send a bearer token.")

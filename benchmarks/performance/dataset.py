@@ -1,7 +1,7 @@
-"""Neighbours by the thousand: copies of those that the catalogue's examples have, under ids of their own.
+"""Thousands of neighbors: copies of the neighbors in the catalogue's examples, with ids of their own.
 
-They are written past the service and past moto's own writing, and share with what they are copied from all values that
-name nobody.
+They are written without the service and without moto's write path. They share all attribute values without ids with the
+items from which they were copied.
 """
 
 from collections.abc import Iterable, Iterator
@@ -16,29 +16,29 @@ from tests.harness.snapshots import Snapshot
 
 DEFAULT_SIZE: Final = 10
 LOG_FEATURES: Final = ("audit.log", "admin.status")
-"""Features whose neighbours are entries of a log: none is a copy of another, so the service has to append each."""
+"""Features whose neighbors are log entries. The service has to append each entry, so entries cannot be copied."""
 
 BOUNDED_FEATURES: Final = ("platforms.capabilities", "admin.migrations", "platforms.modules")
-"""Features that have as many records as a set may have, or as the program has: there are no more of them."""
+"""Features whose number of records is limited by the size of a set or by the program."""
 
 _FEATURE_OF_NEIGHBORS: Final = {
     "platforms.configuration": "platforms.spaces",
     "sites.previews": "sites.pages",
     "sites.visits": "sites.pages",
 }
-"""Features whose examples look at what is another feature's, and at whose neighbours."""
+"""Features whose examples read the records of another feature, and that feature."""
 
 _SET_MEMBER_PREFIX: Final = "#crowd-"
-"""How those are named that a feature has a bounded number of beside others."""
+"""The prefix of the sort keys of bounded records."""
 
 _NUMBER_PLACEHOLDER: Final = "\0"
 _DIGITS: Final = 6
 _MIN_ID_CHARACTERS: Final = 20
-"""An id that is made of a moment and chance has as many letters at least."""
+"""The minimum length of an id that is built from a timestamp and random characters."""
 
 
 def add_neighbors(default: Snapshot, empty: Snapshot, feature: str, world: World, count: int) -> Snapshot:
-    """Return a table like `few`, but with so many neighbours beside whatever a feature's examples look at."""
+    """Return a table like `default`, with `count` neighbors of the records in a feature's examples."""
     if feature in BOUNDED_FEATURES:
         return default
     if feature in LOG_FEATURES:
@@ -65,7 +65,7 @@ def _copy_items(items: Iterable[Item], times: int) -> Iterator[Item]:
 
 
 def _attribute_templates(items: list[Item]) -> list[tuple[Item, dict[str, str]]]:
-    """Return each item with those of its attributes that are another one's in a copy: a mark stands for its number."""
+    """Return each item with templates of the attributes that differ in a copy."""
     templates_by_id = {i.attrs["id"].value: _id_template(i.attrs["id"].value) for i in items if "id" in i.attrs}
     return [(item, _attribute_template(item, templates_by_id)) for item in items]
 

@@ -1,13 +1,13 @@
-// Makes load with autocannon, as standard input says, and prints what came of it as JSON:
+// Runs autocannon with the options that standard input contains as JSON, and prints the results as JSON:
 // {url, connections, seconds, token, requests: [{method, path} | {method, renames: [path]}]}.
-// What is renamed takes turns, and gets a name that nothing else has; `names` lists those that were acknowledged. Who
-// was told that others kept changing it (409) may try again: `putOff` counts these, `failed` all other failures.
+// The paths in `renames` are used in turn, and each rename has a unique name. `names` lists the acknowledged names.
+// `putOff` counts conflicts with concurrent changes (409), which a client may repeat. `failed` counts all other failures.
 import { readFileSync } from "node:fs";
 import autocannon from "autocannon";
 
 const { url, connections, seconds, token, requests } = JSON.parse(readFileSync(0, "utf8"));
 const names = [];
-let turn = 0;
+let renameCount = 0;
 let putOff = 0;
 
 const renaming = ({ method, renames }) => ({
@@ -15,13 +15,13 @@ const renaming = ({ method, renames }) => ({
   path: renames[0],
   setupRequest: (request) => ({
     ...request,
-    path: renames[turn++ % renames.length],
+    path: renames[renameCount++ % renames.length],
     body: JSON.stringify({ name: crypto.randomUUID() }),
   }),
   onResponse: (status, body) => {
-    const answer = JSON.parse(body);
-    if (status === 200) names.push(answer.name);
-    if (answer.code === "conflict") putOff++;
+    const content = JSON.parse(body);
+    if (status === 200) names.push(content.name);
+    if (content.code === "conflict") putOff++;
   },
 });
 

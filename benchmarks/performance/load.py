@@ -1,13 +1,13 @@
-"""What the running service takes under load, and what is behind it: `make load`, within five minutes.
+"""Measure the throughput of the running service, and check that no change is lost: `make load`, within five minutes.
 
-The whole service runs as with `make run`, in a folder that goes with the program. autocannon, in a process of its own,
-asks as fast as it is answered, over more and more connections: for a record, for a list, that a record be changed, and
-for a mix of these. A webhook hears of each change. Meanwhile somebody looks twice a second how long the oldest
-entry has waited for its place in the log.
+The whole service runs as with `make run`, in a temporary folder. autocannon, in a process of its own, sends requests as
+fast as it receives responses, over an increasing number of connections: for a record, for a list, for a change of a
+record, and for a mix of these. A webhook receives each change. Meanwhile the program samples twice a second how long
+the oldest pending entry has waited to be appended to the log.
 
-It ends with an error, and keeps no figure, unless every change that was acknowledged has its one entry and reached
-the webhook, the log is proved from outside, and nothing failed but changes that others kept in the way of (409).
-Figures go to `benchmarks/results/load.json`, and from there to `docs/reference/performance.md`.
+The program fails, and stores no results, unless every acknowledged change has exactly one entry and reached the
+webhook, an external client verifies the log, and no error occurred other than conflicts of concurrent changes (409).
+The results are written to `benchmarks/results/load.json` and `docs/reference/performance.md`.
 """
 
 import json
@@ -47,7 +47,7 @@ _AUTOCANNON_PROGRAM: Final = Path(__file__).with_name("load.mjs")
 
 @dataclass
 class Tenant:
-    """An organization with a platform whose spaces are read, listed and renamed; `names` are those acknowledged."""
+    """An organization with a platform whose spaces are read, listed and renamed."""
 
     owner: Caller
     organization: str
@@ -57,7 +57,7 @@ class Tenant:
 
     @classmethod
     def create(cls, owner: Caller, receiver: Receiver) -> "Tenant":
-        """Let somebody found it, with so many spaces, and a webhook that hears of their changes."""
+        """Create the organization, its spaces, and a webhook for their changes."""
         organization = owner.makes_organization()
         platform = _create_record(owner, "/platforms", organizationId=organization, name="Engines")
         spaces = [
@@ -70,7 +70,7 @@ class Tenant:
         return cls(owner, organization, platform, spaces)
 
     def requests(self, kind: str) -> list[dict[str, Any]]:
-        """Return what a connection asks for, again and again."""
+        """Return the requests that a connection repeats."""
         of_kind: dict[str, dict[str, Any]] = {
             "read": {"method": "GET", "path": f"/spaces/{self.spaces[0]}"},
             "list": {"method": "GET", "path": f"/platforms/{self.platform}/spaces?limit={LIST_LIMIT}"},
@@ -83,7 +83,7 @@ class Tenant:
         ]
 
     def oldest_pending_seconds(self) -> float:
-        """Return how long the oldest entry that has no place in the log yet has waited for it, in seconds."""
+        """Return how long the oldest pending entry has waited to be appended to the log."""
         requested_at, pending, query = time.time(), [], {"limit": "100"}
         while True:
             response = self.owner.get(f"/organizations/{self.organization}/audit-log", params=query).raise_for_status()
@@ -95,7 +95,7 @@ class Tenant:
 
 
 def main() -> None:
-    """Measure, keep the figures and print them."""
+    """Measure, store the results and print them."""
     with TemporaryDirectory() as folder, Receiver() as receiver:
         receiver.answer = Reply(status=204)
         stage = Stage(Path(folder), told={"LOG_LEVEL": "ERROR"}).start()
@@ -109,9 +109,9 @@ def main() -> None:
 
 
 def measure(tenant: Tenant, receiver: Receiver) -> dict[str, Any]:
-    """Return the figures of all kinds of requests over so many connections, once everything behind them is done."""
+    """Measure all kinds of requests over all numbers of connections, and check the log and the deliveries."""
     rows = []
-    run_autocannon(tenant, "read", CONNECTION_COUNTS[0], 1)  # First answers take longer.
+    run_autocannon(tenant, "read", CONNECTION_COUNTS[0], 1)  # The first responses take longer.
     for kind in (*REQUEST_MIX, "mix"):
         for connections in CONNECTION_COUNTS:
             print(f"{kind} over {connections}", flush=True)
@@ -129,7 +129,7 @@ def measure(tenant: Tenant, receiver: Receiver) -> dict[str, Any]:
 
 
 def measure_run(tenant: Tenant, receiver: Receiver, kind: str, connections: int) -> dict[str, Any]:
-    """Return what one kind of load was answered and, where it changed something, what came behind it and how late."""
+    """Measure one kind of load and, for changes, the time until their entries are appended and delivered."""
     count_before, done = len(tenant.acknowledged_names), Event()
     if kind in ("read", "list"):
         return run_autocannon(tenant, kind, connections, RUN_SECONDS)
@@ -157,7 +157,7 @@ def measure_run(tenant: Tenant, receiver: Receiver, kind: str, connections: int)
 
 
 def run_autocannon(tenant: Tenant, kind: str, connections: int, seconds: int) -> dict[str, Any]:
-    """Make load, and return how much was answered a second, and how soon. Ends the program if anything failed."""
+    """Run autocannon, and return the throughput and the latency. Exit if a request failed."""
     options = {
         "url": str(tenant.owner.base_url),
         "connections": connections,
@@ -165,7 +165,7 @@ def run_autocannon(tenant: Tenant, kind: str, connections: int, seconds: int) ->
         "token": tenant.owner.token,
         "requests": tenant.requests(kind),
     }
-    process = subprocess.run(  # noqa: S603 - our own program, and what it is told
+    process = subprocess.run(  # noqa: S603 - a constant program
         [which("node") or "node", str(_AUTOCANNON_PROGRAM)],
         input=json.dumps(options),
         capture_output=True,
@@ -177,14 +177,14 @@ def run_autocannon(tenant: Tenant, kind: str, connections: int, seconds: int) ->
         raise SystemExit(f"autocannon did not run; `make load` installs it:\n{process.stderr}")
     results = json.loads(process.stdout)
     if results["failed"] or not results["answered"]:
-        raise SystemExit(f"{kind} over {connections}: {results['failed']} requests failed, of {results['statuses']}.")
+        raise SystemExit(f"{kind} over {connections}: {results['failed']} requests failed: {results['statuses']}.")
     tenant.acknowledged_names += results["names"]
     common = {name: results[name] for name in ("p50", "p99", "putOff")}
     return {"aSecond": round(results["answered"] / results["seconds"], 1), **common}
 
 
 def sample_pending_seconds(tenant: Tenant, done: Event) -> list[float]:
-    """Return how long the oldest entry had waited, each time that somebody looked until all was done."""
+    """Return samples of the oldest pending entry's waiting time, until `done` is set."""
     samples = [tenant.oldest_pending_seconds()]
     while not done.wait(_POLL_INTERVAL_SECONDS):
         samples.append(tenant.oldest_pending_seconds())
@@ -192,16 +192,16 @@ def sample_pending_seconds(tenant: Tenant, done: Event) -> list[float]:
 
 
 def check_log_and_deliveries(tenant: Tenant, receiver: Receiver) -> None:
-    """End the program unless the log is whole and has one entry of each change that the load was told of."""
+    """Exit unless the log is valid, has one entry for each acknowledged change, and was delivered in order."""
     whole_log(tenant.owner, tenant.organization)
     entries = entries_of(tenant.owner, tenant.organization, type="space.updated")
     if violations := without_their_entry(tenant.acknowledged_names, entries):
-        raise SystemExit(f"{len(violations)} acknowledged changes don't have their one entry: {violations}")
+        raise SystemExit(f"{len(violations)} acknowledged changes do not have exactly one entry: {violations}")
     _check_order([Arrival.from_request(request).sequence for request in receiver.requests])
 
 
 def without_their_entry(names: Sequence[str], entries: Sequence[Entry]) -> list[str]:
-    """Return those of the names for which there is not just one entry that says so."""
+    """Return the names that do not have exactly one entry."""
     counts = Counter(entry["data"]["name"] for entry in entries)
     return [name for name in names if counts[name] != 1]
 
@@ -209,7 +209,7 @@ def without_their_entry(names: Sequence[str], entries: Sequence[Entry]) -> list[
 def _check_order(sequences: Sequence[int]) -> None:
     distinct = list(dict.fromkeys(sequences))
     if distinct != sorted(distinct):
-        raise SystemExit(f"The webhook was not told in the order of the log: {distinct}")
+        raise SystemExit(f"The webhook did not receive events in log order: {distinct}")
 
 
 def _create_record(owner: Caller, path: str, **body: Any) -> str:

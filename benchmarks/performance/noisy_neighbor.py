@@ -1,11 +1,12 @@
-"""What a tenant's flood does to another tenant's latency: `python -m benchmarks.performance.noisy_neighbor`.
+"""Measure the effect of one tenant's flood on another tenant: `python -m benchmarks.performance.noisy_neighbor`.
 
-The service runs with an emulator and a folder of its own, as four processes on one table: two count requests, two
-don't. In turns a calm tenant is alone, beside a flood that nobody counts, and beside one that is counted. The calm
-tenant's API keys ask at a fixed pace, whatever happens; latency is from when a request was due, so that one that had to
-wait for another counts in full. The flood comes from a process of its own: a key that asks over many connections.
+The service runs with an emulator and a folder of its own, as four processes on one table. Two processes have a rate
+limit, two do not. In turn, the baseline tenant is alone, with a noisy tenant without a rate limit, and with a noisy
+tenant that has one. The baseline tenant's API keys send requests at a fixed rate. Latency is measured from the time at
+which a request was due, so the full delay of a queued request counts. The noisy tenant's requests come from a separate
+process: one key over many connections.
 
-It ends by itself within two minutes. Figures go to `benchmarks/results/noisy_neighbor.json`, and from there to
+The program takes two minutes. The results are written to `benchmarks/results/noisy_neighbor.json` and
 `docs/reference/performance.md`.
 """
 
@@ -49,7 +50,7 @@ _OK: Final = 200
 
 @dataclass(frozen=True)
 class TimedRequest:
-    """A request: when it was due and when it was answered, in seconds of the machine's clock, and with which status."""
+    """A request: when it was due, when it was finished (Unix timestamps), and its status."""
 
     due_at: float
     finished_at: float
@@ -58,14 +59,14 @@ class TimedRequest:
 
 @dataclass(frozen=True)
 class PacedClient:
-    """A key that asks one of the service's processes for its organization, again and again."""
+    """A client that reads an organization from one process of the service, again and again."""
 
     port: int
     path: str
     key: str
 
     def send_requests(self, interval_seconds: float, seconds: float) -> list[TimedRequest]:
-        """Ask over one connection, at a pace or as fast as it is answered."""
+        """Send requests over one connection, at an interval or as fast as responses arrive."""
         connection = HTTPConnection("127.0.0.1", self.port, timeout=_START_TIMEOUT_SECONDS)
         started_at, requests = time.time(), []
         due_at = started_at
@@ -82,14 +83,14 @@ class PacedClient:
 
 @dataclass(frozen=True)
 class Tenant:
-    """An organization and its keys."""
+    """An organization and its API keys."""
 
     path: str
     keys: Sequence[str]
 
     @classmethod
     def create(cls, owner: Caller, key_count: int) -> "Tenant":
-        """Let somebody make an organization with so many keys."""
+        """Create an organization with API keys."""
         path = f"/organizations/{owner.makes_organization()}"
         responses = [
             owner.post(f"{path}/api-keys", json={"name": "Flood", "scopes": ["read"]}) for _ in range(key_count)
@@ -97,7 +98,7 @@ class Tenant:
         return cls(path, [response.json()["key"] for response in responses])
 
     def create_clients(self, ports: Sequence[int], count: int) -> list[PacedClient]:
-        """Return so many that share the keys and the processes."""
+        """Create clients that share the keys and the processes."""
         return [
             PacedClient(ports[number % len(ports)], self.path, self.keys[number % len(self.keys)])
             for number in range(count)
@@ -105,7 +106,7 @@ class Tenant:
 
 
 def send_all(clients: Sequence[PacedClient], interval_seconds: float, seconds: float) -> list[TimedRequest]:
-    """Let all ask at once, and return what they were answered; their paces are spread over the first of it."""
+    """Run all clients concurrently, and return their requests. Their start times are spread over the first interval."""
 
     def start_client(number: int) -> list[TimedRequest]:
         time.sleep(interval_seconds * number / len(clients))
@@ -117,14 +118,14 @@ def send_all(clients: Sequence[PacedClient], interval_seconds: float, seconds: f
 
 @dataclass(frozen=True)
 class MeasuredRun:
-    """What a turn was answered: the calm tenant, and the flood beside it."""
+    """The requests of one run of a scenario."""
 
     baseline_requests: list[TimedRequest]
     noisy_requests: list[TimedRequest]
 
     @property
     def baseline_requests_during_admission(self) -> list[TimedRequest]:
-        """The calm tenant's requests while requests of the flood were let through."""
+        """The baseline tenant's requests at the times at which requests of the noisy tenant were admitted."""
         admitted_at = [asked.finished_at for asked in self.noisy_requests if asked.status == _OK]
         return [
             asked
@@ -136,7 +137,7 @@ class MeasuredRun:
 
 
 def main() -> None:
-    """Measure, keep the figures and print them."""
+    """Measure, store the results and print them."""
     with TemporaryDirectory() as folder, get_context("spawn").Pool(1) as pool:
         stage = Stage(Path(folder), told={"LOG_LEVEL": "ERROR"}).start()
         try:
@@ -160,7 +161,7 @@ def main() -> None:
 
 @contextmanager
 def run_services(stage: Stage, requests_per_minute: int) -> Iterator[Sequence[int]]:
-    """Let processes of the service run within the block that let so many requests through, and give their ports."""
+    """Run processes of the service with a rate limit within the block, and yield their ports."""
     ports = [free_port() for _ in range(_PROCESS_COUNT)]
     variables = environment(
         stage.state,
@@ -182,8 +183,8 @@ def run_services(stage: Stage, requests_per_minute: int) -> Iterator[Sequence[in
 def measure(
     pool: Pool, baseline_tenant: Tenant, noisy_tenant: Tenant, ports_by_scenario: dict[str, Sequence[int]]
 ) -> dict[str, Any]:
-    """Return the figures of all rounds."""
-    for ports in ports_by_scenario.values():  # Each process is asked once before: its first answers take longer.
+    """Run all rounds, and return the results."""
+    for ports in ports_by_scenario.values():  # Warm up each process, because its first responses take longer.
         send_all(baseline_tenant.create_clients(ports, KEY_COUNT), BASELINE_INTERVAL_SECONDS, 1)
     runs: dict[str, list[MeasuredRun]] = {name: [] for name in ports_by_scenario}
     for number in range(ROUNDS):
@@ -218,7 +219,7 @@ def measure(
 def measure_run(
     pool: Pool, baseline_tenant: Tenant, noisy_tenant: Tenant | None, ports: Sequence[int], seconds: int
 ) -> MeasuredRun:
-    """Let the calm tenant ask, beside the flood if there is one, and wait until all have their answers."""
+    """Run the baseline tenant, together with the noisy tenant if there is one, and wait for all responses."""
     time.sleep(_PAUSE_SECONDS)
     noisy_arguments = (
         (noisy_tenant.create_clients(ports, NOISY_CONNECTIONS), NOISY_INTERVAL_SECONDS, seconds)
@@ -231,7 +232,7 @@ def measure_run(
 
 
 def summarize_noisy_requests(runs: Sequence[MeasuredRun], seconds: int) -> dict[str, float]:
-    """Return how many requests of the flood were answered a second, how many were served, and how fast these were."""
+    """Return the noisy tenant's responses per second, its admitted requests, and their rate."""
     request_counts = [len(turn.noisy_requests) for turn in runs]
     admitted_counts = [sum(each.status == _OK for each in turn.noisy_requests) for turn in runs]
     admission_slots = {
@@ -245,10 +246,10 @@ def summarize_noisy_requests(runs: Sequence[MeasuredRun], seconds: int) -> dict[
 
 
 def latency_percentiles(requests: Sequence[TimedRequest]) -> dict[str, float]:
-    """Return how many there were, and the latency of the middle one and of the slowest in a hundred, in ms."""
+    """Return the number of requests, and the 50th and 99th percentile of their latency in milliseconds."""
     error_statuses = {asked.status for asked in requests} - {_OK}
     if error_statuses or not requests:
-        raise SystemExit(f"The calm tenant was answered {error_statuses or 'nothing'}: that is no measure.")
+        raise SystemExit(f"The baseline tenant received {error_statuses or 'no responses'}, so there is no result.")
     latencies = sorted((asked.finished_at - asked.due_at) * 1000 for asked in requests)
     shares = {"p50": 0.5, "p99": 0.99}
     return {"requests": len(latencies)} | {

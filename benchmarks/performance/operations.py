@@ -1,8 +1,8 @@
-"""What each operation asks of AWS, beside 10 to 10,000 neighbours: `python -m benchmarks.performance.operations`.
+"""Measure each operation's AWS calls with 10 to 10,000 neighbors: `python -m benchmarks.performance.operations`.
 
-Each operation's example is called on AWS in memory by who has just the right to it, in a world that is each time as it
-was, by a process that has met its places. It ends by itself within three minutes. Figures go to
-`benchmarks/results/operations.json`, and from there to `docs/reference/performance.md`.
+Each operation's example runs on an in-memory AWS in the same initial state. The caller has exactly the required rights,
+and the process has cached the containers in the path. The program takes three minutes. The results are written to
+`benchmarks/results/operations.json` and `docs/reference/performance.md`.
 """
 
 import gc
@@ -28,20 +28,20 @@ from tests.harness.snapshots import Snapshot
 
 SIZES: Final = (DEFAULT_SIZE, 1_000, 10_000)
 MAX_LOG_ENTRIES: Final = 1_000
-"""Longer logs are measured by `benchmarks/log_scale`."""
+"""`benchmarks/log_scale` measures longer logs."""
 
 Measurement = dict[str, Any]
 
 
 def main() -> None:
-    """Measure, keep the figures, and write the page."""
-    with redirect_stdout(StringIO()), standing_alone() as world:  # What the service logs is not asked for.
+    """Measure, store the results, and write the page."""
+    with redirect_stdout(StringIO()), standing_alone() as world:  # Discard the service's log output.
         measured = dict(measure_operations(world, SIZES))
     document.save_results("operations", {"of": describe_environment(), "operations": measured})
 
 
 def measure_operations(world: World, sizes: Iterable[int]) -> Iterator[tuple[str, list[Measurement]]]:
-    """Yield each operation with its figures at these sizes. What is beside other features' examples stays the same."""
+    """Yield the measurements of each operation at these sizes. Other features keep 10 neighbors."""
     world.workers.settle()
     aws.reset_clients()
     calls.watch()
@@ -58,14 +58,14 @@ def measure_operations(world: World, sizes: Iterable[int]) -> Iterator[tuple[str
                 continue
             gc.unfreeze()
             table = add_neighbors(default, empty, feature, world, size)
-            gc.freeze()  # To look again and again through 10,000 records for what is garbage takes longest.
+            gc.freeze()  # Garbage collection of 10,000 records would take most of the time.
             for operation in feature_operations:
                 measurements[operation.id].append(measure_operation(operation, world, table))
         yield from measurements.items()
 
 
 def measure_operation(operation: Operation, world: World, table: Snapshot) -> Measurement:
-    """Return what an operation asks for where the table is like this. Raises SystemExit if it does not succeed."""
+    """Measure an operation's AWS calls on a table. Raises SystemExit if it fails."""
     snapshots.put_back(table)
     world.met()
     with meter_usage() as usage:
@@ -82,7 +82,7 @@ def measure_operation(operation: Operation, world: World, table: Snapshot) -> Me
 
 
 def _count_round_trips(recorded_calls: Iterable[calls.Call]) -> int:
-    """Return how often something was waited for: once for all that is asked side by side."""
+    """Count how often the operation waited for AWS: once for concurrent calls."""
     return sum(1 if parallel else len([*run]) for parallel, run in groupby(recorded_calls, lambda call: call.beside))
 
 

@@ -1,9 +1,9 @@
-"""Atrium beside two stacks that are built as most are: `make bench`.
+"""Compare Atrium with two common stacks: `make bench`.
 
-Each runs in fresh processes, in turns, until the time is up. A process imports the stack, answers a first read, and
-then reads, lists and creates; all it asks of AWS goes over TLS to a stand-in in another process. Before anything is
-timed each stack has to answer rightly. Figures go to `benchmarks/results/peers.json`, and from there to
-`docs/reference/performance.md`.
+Each stack runs in new processes, in turn, until the time is up. A process imports the stack, responds to a first read,
+and then reads, lists and creates. All AWS calls use TLS to a fake AWS in another process. A stack is timed only after
+its responses have been checked. The results are written to `benchmarks/results/peers.json`,
+`docs/reference/performance.md` and `docs/reference/performance.svg`.
 """
 
 import argparse
@@ -24,15 +24,15 @@ _DEFAULT_MIN_ROUNDS: Final = 3
 
 
 def main() -> None:
-    """Measure for as long as the command line says."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.performance.peers", description="Atrium beside others.")
-    parser.add_argument(
-        "--seconds", type=int, default=_DEFAULT_SECONDS, help="how long to measure (default: %(default)s)"
+    """Measure for the time that the command line requests."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.performance.peers", description="Compare Atrium with other stacks."
     )
+    parser.add_argument("--seconds", type=int, default=_DEFAULT_SECONDS, help="the duration (default: %(default)s)")
     parser.add_argument(
-        "--rounds", type=int, default=_DEFAULT_MIN_ROUNDS, help="at least so often (default: %(default)s)"
+        "--rounds", type=int, default=_DEFAULT_MIN_ROUNDS, help="the minimum number of rounds (default: %(default)s)"
     )
-    parser.add_argument("--only-show", action="store_true", help="keep nothing")
+    parser.add_argument("--only-show", action="store_true", help="do not store the results")
     options = parser.parse_args()
     results = {"of": describe_environment(), "stacks": measure(options.seconds, options.rounds)}
     print(render_table(results))
@@ -42,7 +42,7 @@ def main() -> None:
 
 
 def measure(seconds: float, min_rounds: int) -> dict[str, Any]:
-    """Return what each stack's processes took: a list of figures, one of each process. Raises Wrong, Failed."""
+    """Return a list of measurements for each stack, one for each process. Raises WrongResponse and StackFailed."""
     with TemporaryDirectory(prefix="atrium-peers-") as folder, prepare_aws(Path(folder)) as aws:
         all_stacks = build_stacks(Path(folder))
         plans = {}
@@ -65,7 +65,7 @@ def measure(seconds: float, min_rounds: int) -> dict[str, Any]:
 
 
 def _rotate(stacks: list[Stack], number: int) -> list[Stack]:
-    """Return the stacks, each time beginning with another."""
+    """Return the stacks, starting with a different one in each round."""
     start = number % len(stacks)
     return stacks[start:] + stacks[:start]
 

@@ -1,9 +1,10 @@
-"""Looks for the pages that take longest to render, of those that can be stored and of those that are refused.
+"""Search for the pages that take longest to render, among those that can be stored and those that are rejected.
 
     python -m benchmarks.rendering [MINUTES]
 
-It measures the CPU time of known patterns, then of what chance makes, at the size that is just not refused and at the
-largest, and prints the worst. It ends with 1 if a page took more than 150 ms, or became more than 1 MiB of HTML.
+It measures the processor time of known patterns, then of random ones: of the whole page, and of its largest part that
+is not rejected. It prints the slowest pages. The exit status is 1 if a page takes more than 150 ms or produces more
+than 1 MiB of HTML.
 """
 
 import sys
@@ -25,12 +26,12 @@ _MAX_SHOWN: Final = 12
 
 
 def main(minutes: float) -> int:
-    """Search, print the worst, and return the exit status."""
+    """Search, print the slowest pages, and return the exit status."""
     deadline = time.monotonic() + 60 * minutes
-    content.render_blocks(shapes.of_text("a"))  # What is imported once counts for none.
+    content.render_blocks(shapes.of_text("a"))  # Import lazily loaded modules before the measurement.
     slowest: list[tuple[float, int, str]] = []
     for name, page in _candidates():
-        for label, measured_page in (("whole", page), ("largest shown", _largest_accepted_prefix(page))):
+        for label, measured_page in (("whole", page), ("largest accepted", _largest_accepted_prefix(page))):
             milliseconds, size, outcome = _measure(measured_page)
             slowest.append((milliseconds, size, f"{name}, {label}: {outcome}"))
         slowest = sorted(slowest, reverse=True)[: _MAX_SHOWN * 4]
@@ -46,12 +47,12 @@ def _candidates() -> Iterator[tuple[str, Page]]:
     for seed in count():
         pattern = shapes.random_pattern(seed)
         kind = shapes.KINDS[seed % len(shapes.KINDS)]
-        yield f"{pattern!r} ({kind.__name__.removeprefix('of_')})", kind(pattern)
+        yield f"{pattern!r} ({kind.__name__})", kind(pattern)
 
 
 def _measure(page: Page) -> tuple[float, int, str]:
-    """Return the least CPU time of some tries in milliseconds, the bytes of HTML, and what became of a page."""
-    times, size, outcome = [], 0, "shown"
+    """Return the least processor time of some runs in milliseconds, the size of the HTML, and the outcome."""
+    times, size, outcome = [], 0, "rendered"
     for _ in range(_MAX_RUNS):
         started_at = time.process_time()
         try:
@@ -67,7 +68,7 @@ def _measure(page: Page) -> tuple[float, int, str]:
 
 
 def _largest_accepted_prefix(page: Page) -> Page:
-    """Return the largest beginning of a page that is not refused."""
+    """Return the largest prefix of a page that is not rejected."""
     accepted, rejected = 0.0, 1.0
     for _ in range(7):
         middle = (accepted + rejected) / 2

@@ -1,4 +1,4 @@
-"""Shapes of pages: patterns that are repeated until a page is full, as somebody would who means harm."""
+"""Pages for the benchmark of the renderer: patterns that are repeated until a page is full, as an attacker would do."""
 
 import random
 from collections.abc import Callable, Iterator
@@ -17,16 +17,16 @@ _ACCENTED: Final = "/" + "é" * 600
 _PROSE: Final = "The engine weaves algebraic patterns, just as the loom weaves flowers and leaves. "
 
 PATTERNS: Final = {
-    # As people write.
+    # Realistic content.
     "prose": _PROSE * 6 + "\n\n",
     "article": f"## The mill\n\n{_PROSE * 4}It **works**, as [she](https://a.example/b) *said*.\n\n- one\n- two\n\n",
     "table of numbers": "| Year | Looms |\n|---|--:|\n" + "| 1843 | 12 |\n" * 30 + "\n",
-    # Tables: cells that are filled in, cells that are there, rows that look like one.
+    # Tables: missing cells, existing cells, rows that resemble a table.
     "wide table": "|" * 257 + "\n" + "|-" * 256 + "|\n" + "|\n" * 300 + "\n",
     "many tables": "|a|b|c|\n|-|-|-|\n|a|b|c|\n\n",
     "rows of dashes": "-|" * 500 + "\n",
     "pipes": "a|b|c\n",
-    # References: an address that is repeated, many of them, and what looks like one.
+    # References: a repeated URL, many references, and text that resembles one.
     "one reference": f"[a]: {_URL}\n\n" + "[a] " * 3000,
     "references in order": "".join(f"[{n}]: {_URL}{n}\n" for n in range(60))
     + "\n"
@@ -175,33 +175,33 @@ FRAGMENTS: Final = [
 
 
 def of_text(pattern: str) -> Page:
-    """Return a page of one text."""
+    """Return a page with one text block."""
     return _fill_page(lambda text: [{"id": "a", "type": "text", "text": text}], pattern)
 
 
 def of_texts(pattern: str) -> Page:
-    """Return a page of as many texts as there can be."""
+    """Return a page with the maximum number of text blocks."""
     return _fill_blocks(lambda number, text: {"id": f"a{number}", "type": "text", "text": text}, pattern)
 
 
 def of_headings(pattern: str) -> Page:
-    """Return a page of as many headings as there can be."""
+    """Return a page with the maximum number of headings."""
     return _fill_blocks(lambda number, text: {"id": f"a{number}", "type": "heading", "level": 2, "text": text}, pattern)
 
 
 def of_items(pattern: str) -> Page:
-    """Return a page of one list, each of whose items says the pattern once."""
+    """Return a page with one list, each item of which is the pattern."""
     count = (MAX_BLOCKS_BYTES - 100) // (len(to_json(pattern)) + 1)
     return [{"id": "a", "type": "list", "ordered": False, "items": [pattern] * count}]
 
 
 def of_code(pattern: str) -> Page:
-    """Return a page of one program."""
+    """Return a page with one code block."""
     return _fill_page(lambda text: [{"id": "a", "type": "code", "text": text, "language": None}], pattern)
 
 
 def of_columns(pattern: str) -> Page:
-    """Return a page of columns in columns."""
+    """Return a page with nested columns."""
 
     def build(text: str) -> Page:
         inner: Page = [{"id": "z", "type": "text", "text": text}]
@@ -216,15 +216,15 @@ KINDS: Final = (of_text, of_texts, of_headings, of_items, of_code, of_columns)
 
 
 def known_pages() -> Iterator[tuple[str, Page]]:
-    """Yield the pages of all patterns, each as large as it can be stored if nothing else held it back."""
+    """Yield the pages of all patterns, each of the maximum size that can be stored."""
     for name, pattern in PATTERNS.items():
         for kind in KINDS:
-            yield f"{name} ({kind.__name__.removeprefix('of_')})", kind(pattern)
+            yield f"{name} ({kind.__name__})", kind(pattern)
 
 
 def random_pattern(seed: int) -> str:
-    """Return a pattern that chance made."""
-    generator = random.Random(seed)  # noqa: S311 - a search, which is to be repeatable
+    """Return a random pattern."""
+    generator = random.Random(seed)  # noqa: S311 - a repeatable search
     parts = [
         generator.choice(FRAGMENTS) * generator.choice((1, 1, 1, 2, 5, 20)) for _ in range(generator.randint(1, 6))
     ]
@@ -232,7 +232,7 @@ def random_pattern(seed: int) -> str:
 
 
 def _fill_page(build: Callable[[str], Page], pattern: str) -> Page:
-    """Return the largest page that the repeated pattern makes."""
+    """Return the largest page that can be built from the repeated pattern."""
     count = MAX_BLOCKS_BYTES // max(1, len(to_json(pattern)) - 2)
     while count > 1 and len(to_json(build(pattern * count))) > MAX_BLOCKS_BYTES:
         count = count * 63 // 64

@@ -1,10 +1,11 @@
-"""Mixed load on the whole service while its processes are killed, and what is so afterwards: `make soak`.
+"""Run a mixed load on the whole service while its processes are killed, then check all promises: `make soak`.
 
-The service runs as with `make run`, in a folder that goes with the program. Tenants make, change, publish and delete,
-each in an organization of their own; webhooks hear of all of it, one of them at an endpoint that fails. Meanwhile the
-service's process and the workers' are killed at random and begin anew. Then the load ends, what waits is done, and
-every promise is held against what the callers were told. Figures go to `benchmarks/results/soak.json`, and from there
-to `docs/operations/reliability.md`. It ends with an error if a promise is broken; figures are kept all the same.
+The service runs as with `make run`, in a temporary folder. Each tenant creates, changes, publishes and deletes records
+in an organization of its own. Webhooks receive all events, one of them at an endpoint that fails. Meanwhile the
+processes of the service and of the workers are killed at random and restarted. After the load the program waits until
+no work is pending, and compares every promise with the responses that callers received. The results are written to
+`benchmarks/results/soak.json` and `docs/operations/reliability.md`. The program fails if a promise is broken, but still
+writes the results.
 """
 
 import argparse
@@ -34,7 +35,7 @@ from tests.harness.receiver import Receiver, Reply, Request
 _DEFAULT_KILL_INTERVALS: Final = (5.0, 40.0)
 _SETTLE_TIMEOUT_SECONDS: Final = 420.0
 _EXPORT_TIMEOUT_SECONDS: Final = 1020.0
-"""A message of the jobs queue whose worker was killed comes back after 16 minutes."""
+"""A message of the jobs queue whose worker was killed returns after 16 minutes."""
 _MAX_MEMORY_MIB: Final = 512
 _MAX_OPEN_FILES: Final = 512
 _MAX_REPLAYS: Final = 50
@@ -42,16 +43,22 @@ _CREATION_EVENTS: Final = frozenset(kind.creation_event for kind in RECORD_TYPES
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Soak as the command line says, keep the figures and print them; return the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.soak", description="Load while processes are killed.")
+    """Run a soak as the command line requests, store and print the results, and return the exit code."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.soak", description="Run a load while processes are killed."
+    )
     parser.add_argument("--minutes", type=float, default=30.0)
     parser.add_argument("--tenants", type=int, default=4)
     parser.add_argument("--pause", type=float, default=0.4, help="seconds between two requests of a tenant, on average")
     parser.add_argument(
-        "--kills", type=float, nargs=2, default=_DEFAULT_KILL_INTERVALS, help="least and most seconds between two kills"
+        "--kills",
+        type=float,
+        nargs=2,
+        default=_DEFAULT_KILL_INTERVALS,
+        help="minimum and maximum of seconds between two kills",
     )
-    parser.add_argument("--seed", type=int, default=randrange(10**9))  # noqa: S311 - it is printed, to be used again
-    parser.add_argument("--no-keep", action="store_true", help="only look; keep no figures")
+    parser.add_argument("--seed", type=int, default=randrange(10**9))  # noqa: S311 - printed, so that a run can be repeated
+    parser.add_argument("--no-keep", action="store_true", help="do not store the results")
     options = parser.parse_args(arguments)
     print(f"SEED={options.seed}", flush=True)
     with TemporaryDirectory() as folder, Receiver() as receiver:
@@ -67,18 +74,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 class Soak:
-    """One soak: the tenants, who kills, and all that is found."""
+    """One soak: the tenants, the process killer, and the checks."""
 
     def __init__(self, stage: Stage, receiver: Receiver, options: argparse.Namespace) -> None:
         self._stage, self._receiver, self._options = stage, receiver, options
         self._journal = Journal()
         self._tenants = [Tenant(stage, number, options.seed, self._journal) for number in range(options.tenants)]
-        self._random = Random(options.seed)  # noqa: S311 - a choice that can be made again
+        self._random = Random(options.seed)  # noqa: S311 - a repeatable choice
         self._process_killer = ProcessKiller(stage, self._random, tuple(options.kills))
         self._resource_monitor = ResourceMonitor(stage)
 
     def run(self) -> dict[str, Any]:
-        """Load, kill, wait, look; return the figures."""
+        """Run the load, wait until all work is done, and return the results."""
         self._create_tenants()
         started_at = time.monotonic()
         self._run_load()
@@ -134,7 +141,7 @@ class Soak:
             stop.wait(seconds / 6)
             for tenant in self._tenants:
                 tenant.save_checkpoint()
-                if part < 2:  # noqa: PLR2004 - in the first third, so that they may take a quarter of an hour
+                if part < 2:  # noqa: PLR2004 - in the first third, because an export may take a quarter of an hour
                     tenant.start_export()
             print(f"{(part + 1) * seconds / 360:.1f} min: {dict(self._journal.request_counts)}", flush=True)
 
@@ -147,7 +154,7 @@ class Soak:
         entries, undelivered = entries_of(tenant.caller, tenant.organization), []
         for url, webhook in tenant.webhooks.items():
             arrival_times = checks.arrival_times_by_event(self._receiver, url.partition(str(self._receiver.port))[2])
-            # What happened before the webhook was there, it is not told.
+            # A webhook receives only events after its creation.
             created_at_sequence = next(e["sequence"] for e in entries if e["target"]["id"] == webhook) or 0
             subscribed = [entry for entry in entries if (entry["sequence"] or 0) > created_at_sequence]
             undelivered += assertions.untold(subscribed, arrival_times, checks.explained_event_ids(tenant, webhook))
@@ -198,7 +205,7 @@ class Soak:
         }
 
     def _delivery_lags(self, entries: dict[str, list[dict[str, Any]]]) -> list[float]:
-        """Return how long each event took to arrive for the first time at an endpoint that is well, in seconds."""
+        """Return the time from each event to its first arrival at a healthy endpoint, in seconds."""
         lags = []
         for tenant in self._tenants:
             arrival_times = checks.arrival_times_by_event(self._receiver, f"/well/{tenant.number}")
@@ -209,7 +216,7 @@ class Soak:
     def _exceeded_limits(self) -> list[str]:
         monitor = self._resource_monitor
         return [
-            *(f"{name} took {mib} MiB" for name, mib in monitor.peak_memory_mib.items() if mib > _MAX_MEMORY_MIB),
+            *(f"{name} used {mib} MiB" for name, mib in monitor.peak_memory_mib.items() if mib > _MAX_MEMORY_MIB),
             *(
                 f"{name} had {files} files open"
                 for name, files in monitor.peak_open_files.items()

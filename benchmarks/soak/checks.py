@@ -1,4 +1,4 @@
-"""What is found when a soak is over and nothing waits any more: logs, deliveries, files and queues."""
+"""Checks after a soak, when no work is pending: logs, deliveries, files and queues."""
 
 import time
 from base64 import urlsafe_b64encode
@@ -19,7 +19,7 @@ _FINAL_STATUSES: Final = ("completed", "failed")
 
 
 def wait_until(is_done: Callable[[], bool], timeout_seconds: float) -> float:
-    """Wait until something is done, and no longer; return how long that was."""
+    """Wait until a condition is true or the time-out has passed; return the elapsed seconds."""
     started_at = time.monotonic()
     while not is_done() and time.monotonic() < started_at + timeout_seconds:
         time.sleep(_POLL_INTERVAL_SECONDS)
@@ -27,13 +27,13 @@ def wait_until(is_done: Callable[[], bool], timeout_seconds: float) -> float:
 
 
 def count_pending_entries(tenant: Tenant) -> int:
-    """Return how many entries of a tenant's log still wait for their place."""
+    """Return how many entries of a tenant's log are not appended yet."""
     path = f"/organizations/{tenant.organization}/audit-log/verify-integrity"
     return int(tenant.caller.get(path).json()["pendingEntries"])
 
 
 def arrival_times_by_event(receiver: Receiver, path: str) -> dict[str, list[float]]:
-    """Return when the events arrived at a path of the receiver, by id, in seconds since 1970."""
+    """Return the arrival times of events at a path of the receiver, by event id, as Unix timestamps."""
     arrival_times: dict[str, list[float]] = {}
     for request in list(receiver.requests):
         if request.path == path:
@@ -42,7 +42,7 @@ def arrival_times_by_event(receiver: Receiver, path: str) -> dict[str, list[floa
 
 
 def explained_event_ids(tenant: Tenant, webhook: str) -> set[str]:
-    """Return the events whose delivery has not succeeded and says why, or when it is tried next."""
+    """Return the events whose delivery has not succeeded, but shows an attempt or the time of the next one."""
     path = f"/organizations/{tenant.organization}/webhooks/{webhook}/deliveries"
     return {
         delivery["eventId"]
@@ -52,7 +52,7 @@ def explained_event_ids(tenant: Tenant, webhook: str) -> set[str]:
 
 
 def find_verification_failures(tenant: Tenant) -> list[str]:
-    """Return what is wrong with a tenant's log, from its first entry to its last, and with each checkpoint kept."""
+    """Verify a tenant's whole log, and each saved checkpoint against it; return the failed reports."""
     return [f"{report}" for report in _integrity_reports(tenant) if not report["valid"] or report["pendingEntries"]]
 
 
@@ -69,17 +69,17 @@ def _integrity_reports(tenant: Tenant) -> Iterable[dict[str, Any]]:
 
 
 def encode_checkpoint(checkpoint: str) -> str:
-    """Return a checkpoint as a query has it."""
+    """Encode a checkpoint for a query parameter."""
     return urlsafe_b64encode(checkpoint.encode()).decode().rstrip("=")
 
 
 def unfinished_exports(tenant: Tenant) -> list[str]:
-    """Return the exports that have not ended yet."""
+    """Return the exports that are neither completed nor failed."""
     return [export for export in tenant.export_ids if _get_export(tenant, export)["status"] not in _FINAL_STATUSES]
 
 
 def find_invalid_exports(tenant: Tenant) -> list[str]:
-    """Return the exports that are not completed, or whose file is another than they say."""
+    """Return the exports that are not completed, or whose file does not match its digest."""
     violations = []
     for export in tenant.export_ids:
         record = _get_export(tenant, export)
@@ -90,7 +90,7 @@ def find_invalid_exports(tenant: Tenant) -> list[str]:
 
 
 def count_dead_letters(stage: Stage) -> dict[str, int]:
-    """Return how many messages each dead-letter queue holds that has any."""
+    """Return the number of messages of each dead-letter queue that is not empty."""
     client = boto3.client(
         "sqs",
         endpoint_url=stage.endpoint,

@@ -23,11 +23,11 @@ PROMISES: Final = {
     "bounded": "No process used more than 512 MiB or more than 512 open files.",
     "struck": "The service and the workers were killed, each at least once.",
 }
-"""The promises that a soak checks, in words."""
+"""The promises that a soak checks, by their names in the results."""
 
 
 def save_results(results: Mapping[str, Any]) -> None:
-    """Keep the figures in place of former ones, and write the page anew."""
+    """Replace the stored results, and write the page."""
     _RESULTS.write_text(json.dumps(results, indent=2) + "\n")
     FILE.write_text(document())
 
@@ -38,7 +38,7 @@ def document() -> str:
 
 
 def render_results(results: Mapping[str, Any]) -> str:
-    """Return what a soak has found."""
+    """Return the section about a soak's results."""
     request_rows = [[kind, f"{count:,}"] for kind, count in sorted(results["asked"].items(), key=lambda pair: -pair[1])]
     promise_rows = [
         [text, _kept_text(results["broken"][name])] for name, text in PROMISES.items() if name in results["broken"]

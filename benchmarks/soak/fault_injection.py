@@ -1,4 +1,4 @@
-"""Processes that are killed while a soak lasts, and what the living ones take of the machine."""
+"""Kill processes during a soak, and measure the resources of the running ones."""
 
 import os
 import signal
@@ -24,7 +24,7 @@ _MIB_BYTES: Final = 1024 * 1024
 
 @dataclass
 class ProcessKiller:
-    """Kills the service or its workers at random moments, as the seed has it."""
+    """Kills the service or its workers at random times, which depend on the seed."""
 
     stage: Stage
     random: Random
@@ -33,18 +33,18 @@ class ProcessKiller:
     recovery_seconds: list[float] = field(default_factory=list)
 
     def kill_until_stopped(self, stop: Event) -> None:
-        """Kill one after the other, with such pauses, until told to stop."""
+        """Kill one process after the other, at random intervals, until `stop` is set."""
         while not stop.wait(self.random.uniform(*self.interval_seconds)):
             name = self.random.choice(list(_MODULES))
             for process_id in process_ids(self.stage, name):
-                with suppress(ProcessLookupError):  # It was about to end, killed before.
+                with suppress(ProcessLookupError):  # It was killed before and has ended.
                     os.kill(process_id, signal.SIGKILL)
                     self.kill_counts[name] += 1
             if name == "service":
                 self.recovery_seconds.append(self._wait_until_responding(stop))
 
     def _wait_until_responding(self, stop: Event) -> float:
-        """Return the seconds until the service answers again."""
+        """Return the seconds until the service responds again."""
         started_at = time.monotonic()
         while time.monotonic() < started_at + _RECOVERY_TIMEOUT_SECONDS:
             try:
@@ -59,14 +59,14 @@ class ProcessKiller:
 
 @dataclass
 class ResourceMonitor:
-    """What processes took at most: memory in MiB, and open files; by name."""
+    """The peak memory and the peak number of open files of each kind of process."""
 
     stage: Stage
     peak_memory_mib: dict[str, float] = field(default_factory=dict)
     peak_open_files: dict[str, int] = field(default_factory=dict)
 
     def sample_until_stopped(self, stop: Event) -> None:
-        """Look every few seconds until told to stop."""
+        """Sample every few seconds until `stop` is set."""
         while not stop.wait(_SAMPLE_INTERVAL_SECONDS):
             for name in _MODULES:
                 for process_id in process_ids(self.stage, name):
@@ -77,12 +77,12 @@ class ResourceMonitor:
         try:
             memory_mib = int((folder / "statm").read_text().split()[1]) * _PAGE_BYTES / _MIB_BYTES
             open_files = len(list((folder / "fd").iterdir()))
-        except OSError:  # It was killed meanwhile.
+        except OSError:  # It has been killed.
             return
         self.peak_memory_mib[name] = round(max(memory_mib, self.peak_memory_mib.get(name, 0)), 1)
         self.peak_open_files[name] = max(open_files, self.peak_open_files.get(name, 0))
 
 
 def process_ids(stage: Stage, name: str) -> list[int]:
-    """Return the ids of the processes of that name."""
+    """Return the ids of the service's or the workers' processes."""
     return [process for process, command in stage.processes().items() if _MODULES[name] in command]

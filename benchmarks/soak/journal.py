@@ -1,4 +1,4 @@
-"""What callers know when a soak ends: each change they asked for, and what became of it."""
+"""The callers' record of a soak: each change that they requested, and its outcome."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ MUTATING: Final = ("POST", "PATCH", "PUT", "DELETE")
 
 @dataclass(frozen=True)
 class ReceivedEvent:
-    """An answer to a change, as it was told: `target` and `version` are those of the record in it, if it has one."""
+    """A successful response to a change. `target` and `version` are those of the record in the response, if any."""
 
     organization: str
     method: str
@@ -25,7 +25,7 @@ class ReceivedEvent:
 
 @dataclass(frozen=True)
 class ReplayableRequest:
-    """A POST whose answer can be asked for again by its Idempotency-Key: by whom, and the answer's bytes."""
+    """A POST whose response can be requested again with its Idempotency-Key."""
 
     tenant_number: int
     path: str
@@ -36,7 +36,7 @@ class ReplayableRequest:
 
 @dataclass
 class Journal:
-    """What happened, as its callers saw it. Threads write to it at once."""
+    """What callers observed. It is used by several threads."""
 
     acknowledged_changes: list[ReceivedEvent] = field(default_factory=list)
     replayable_requests: list[ReplayableRequest] = field(default_factory=list)
@@ -48,18 +48,18 @@ class Journal:
     _lock: Lock = field(default_factory=Lock)
 
     def count_response(self, request_kind: str, status: int) -> None:
-        """Count an answer."""
+        """Count a response."""
         with self._lock:
             self.request_counts[request_kind] += 1
             self.status_counts[str(status)] += 1
 
     def count_lost_connection(self, *, is_retried: bool) -> None:
-        """Count a request that nobody knows the end of: it is asked again, or abandoned."""
+        """Count a request without a response, which its caller either repeats or abandons."""
         with self._lock:
             self.retry_count += is_retried
             self.abandoned_count += not is_retried
 
     def add_violation(self, description: str) -> None:
-        """Keep something that must not be."""
+        """Record a violation of a promise."""
         with self._lock:
             self.violations.append(f"{now_ms()}: {description}")

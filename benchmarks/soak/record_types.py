@@ -1,4 +1,4 @@
-"""The kinds of records that a soak makes, changes and deletes, each by a name that nothing else has."""
+"""The types of records that a soak creates, changes and deletes, each with a unique name."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,9 +7,9 @@ from typing import Any, Final
 
 @dataclass(frozen=True)
 class RecordType:
-    """Where such records are made, found and listed, by the places of a tenant, and the field that names one.
+    """The paths of a type of record, with placeholders for a tenant's containers, and the field that holds the name.
 
-    `event`: what the log says when one is made.
+    `creation_event` is the event that logs a creation.
     """
 
     name: str
@@ -21,7 +21,7 @@ class RecordType:
     extra_fields: Mapping[str, Any]
 
     def create_body(self, name: str, path_values: Mapping[str, str]) -> dict[str, Any]:
-        """Return what makes one of that name."""
+        """Return the body that creates a record with a name."""
         return {
             self.name_field: name,
             **{
@@ -68,6 +68,6 @@ RECORD_TYPES: Final = (
         "/organizations/{organization}/webhooks/{id}",
         "/organizations/{organization}/webhooks",
         "description",
-        {"url": "{elsewhere}", "events": ["organization.purged"]},
+        {"url": "{endpoint}", "events": ["organization.purged"]},
     ),
 )

@@ -1,4 +1,4 @@
-"""How a tenant asks for something of a service whose processes may die at any moment."""
+"""Requests of a tenant to a service whose processes may end at any time."""
 
 import time
 from collections.abc import Mapping
@@ -15,16 +15,16 @@ _MAX_ATTEMPTS: Final = 40
 _RETRY_PAUSE_SECONDS: Final = 0.25
 _SERVICE_UNAVAILABLE: Final = 503
 _ABANDONED_SHARE: Final = 0.3
-"""Of the changes whose connection was cut: how many nobody asks for again."""
+"""The share of changes that the caller does not repeat after a lost connection."""
 
 Json = dict[str, Any]
 
 
 class RetryingClient:
-    """Somebody who asks, asks again where no answer came, and remembers what they were told."""
+    """Sends requests, repeats those without a response, and records the responses."""
 
     def __init__(self, caller: Caller, journal: Journal, random: Random, tenant_number: int | None = None) -> None:
-        """Take who asks; `tenant`: by whose number their answers are kept, to be asked for again."""
+        """Create a client. With a `tenant_number`, its POST requests are recorded for a replay."""
         self.organization = ""
         self._caller, self._journal, self._random, self._tenant_number = caller, journal, random, tenant_number
 
@@ -38,7 +38,10 @@ class RetryingClient:
         headers: Mapping[str, str] | None = None,
         never_abandon: bool = False,
     ) -> httpx.Response | None:
-        """Return the answer; None: the connection was cut, and nobody asks again. `surely`: somebody always does."""
+        """Return the response, or None after a lost connection if the request is not repeated.
+
+        With `never_abandon` a request is always repeated.
+        """
         sent_headers = dict(headers or {})
         if method == "POST":
             sent_headers["Idempotency-Key"] = str(UUID(int=self._random.getrandbits(128)))
@@ -52,22 +55,22 @@ class RetryingClient:
             if is_abandoned:
                 return None
             time.sleep(_RETRY_PAUSE_SECONDS * (0.5 + self._random.random()))
-        self._journal.add_violation(f"{method} {path}: no answer in {_MAX_ATTEMPTS} tries")
+        self._journal.add_violation(f"{method} {path}: no response in {_MAX_ATTEMPTS} attempts")
         return None
 
     def replay(self, request: ReplayableRequest) -> None:
-        """Ask once more for what was answered, by its Idempotency-Key: the answer has to be the same."""
+        """Repeat a request with its Idempotency-Key, and check that the response is the same."""
         for _ in range(_MAX_ATTEMPTS):
             response = self._send("POST", request.path, request.body, {"Idempotency-Key": request.idempotency_key})
             if response is not None and response.status_code != _SERVICE_UNAVAILABLE:
                 self._journal.count_response("replay", response.status_code)
                 if response.content != request.response_body or response.headers.get("Idempotency-Replayed") != "true":
                     self._journal.add_violation(
-                        f"POST {request.path} was answered anew: {response.status_code} {response.text}"
+                        f"POST {request.path} was executed again: {response.status_code} {response.text}"
                     )
                 return
             time.sleep(_RETRY_PAUSE_SECONDS)
-        self._journal.add_violation(f"POST {request.path}: no answer to a replay")
+        self._journal.add_violation(f"POST {request.path}: no response to a replay")
 
     def _send(self, method: str, path: str, body: Any, headers: Mapping[str, str]) -> httpx.Response | None:
         try:

@@ -1,7 +1,7 @@
-"""A tenant of a soak: somebody who makes, changes, publishes and deletes in an organization of their own, all along.
+"""A tenant of a soak, which creates, changes, publishes and deletes records of its own organization.
 
-Nobody else writes to it, so what it has to hold is known after each answer. After a change that nobody knows the end
-of, the record is looked at once more: it is as before, or as asked for.
+Nobody else writes to the organization, so its content is known after each response. After a change with an unknown
+outcome the tenant reads the record: it is unchanged, or it has the requested state.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -26,9 +26,9 @@ _OK, _CREATED, _NO_CONTENT, _NOT_FOUND, _PRECONDITION_FAILED = 200, 201, 204, 40
 
 @dataclass
 class KnownRecord:
-    """A record: its name as last told, and in `doubt` the one that was asked for and may be; "": it may be deleted.
+    """A record with its name and ETags as last received.
 
-    `tag`: its ETag as last told; `former_tag`: the one before.
+    `uncertain_name` is a requested name whose change has an unknown outcome. It is "" for a deletion.
     """
 
     id: str
@@ -40,13 +40,13 @@ class KnownRecord:
 
 
 class Tenant:
-    """Acts at random, as its seed has it, until told to stop."""
+    """Sends random requests, which depend on the seed, until it is stopped."""
 
     def __init__(self, stage: Stage, number: int, seed: int, journal: Journal) -> None:
         self.number = number
         self.export_ids: list[str] = []
         self.checkpoints: list[str] = []
-        self._random = Random(f"{seed}/{number}")  # noqa: S311 - a choice that can be made again
+        self._random = Random(f"{seed}/{number}")  # noqa: S311 - a repeatable choice
         self._journal = journal
         self.caller = Caller(stage, f"tenant-{number}")
         self.guest = Caller(stage, f"guest-{number}")
@@ -57,7 +57,7 @@ class Tenant:
         self._name_count = 0
 
     def create_initial_records(self, endpoint_urls: Sequence[str]) -> None:
-        """Make the places, and webhooks that are told of everything."""
+        """Create the organization, a platform, a site, and webhooks for all events."""
         self.organization = self.caller.makes_organization(f"Tenant {self.number}")
         self.client.organization = self._guest_client.organization = self.organization
         subscription = {"events": ["*"]}
@@ -70,17 +70,17 @@ class Tenant:
             "organization": self.organization,
             "platform": platform,
             "site": site,
-            "elsewhere": endpoint_urls[0],
+            "endpoint": endpoint_urls[0],
         }
 
     def act_until_stopped(self, stop: Event, mean_pause_seconds: float) -> None:
-        """Do one thing after the other, with pauses of that many seconds on average."""
+        """Perform random actions with pauses of the given mean, until `stop` is set."""
         while not stop.wait(self._random.expovariate(1 / mean_pause_seconds)):
             actions, weights = zip(*self._weighted_actions(), strict=True)
             self._random.choices(actions, weights)[0]()
 
     def read_versions(self) -> Mapping[str, int]:
-        """Look at every record once more, and return the versions of those that are there."""
+        """Read every record once more, and return the versions of those that exist."""
         versions = {}
         for record in list(self._records):
             response = self._read_record(record)
@@ -89,23 +89,23 @@ class Tenant:
         return versions
 
     def resolve_uncertain_deletions(self) -> None:
-        """Look at what may be deleted."""
+        """Read the records that may be deleted."""
         for record in [record for record in self._records if record.uncertain_name == ""]:
             self._read_record(record)
 
     def replay(self, requests: Sequence[ReplayableRequest]) -> None:
-        """Ask once more for what was answered, unless it was about a record that is gone: that is 404 from then on."""
+        """Repeat requests, except those for deleted records, which return 404."""
         for request in requests:
             if self.deleted_ids.isdisjoint(request.path.split("/")):
                 self.client.replay(request)
 
     def list_record_ids(self) -> set[str]:
-        """Return the ids of all records that are there, as lists have them."""
+        """Return the ids of all records that lists contain."""
         lists = [items_of(self.caller, kind.list_path.format_map(self._path_values)) for kind in RECORD_TYPES]
         return {record["id"] for items in lists for record in items}
 
     def start_export(self) -> None:
-        """Ask for the log as a file."""
+        """Start an export of the log."""
         path = f"/organizations/{self.organization}/audit-log/export-async"
         self.export_ids.append(self._create(path, {}))
 
@@ -158,7 +158,7 @@ class Tenant:
             return response
         name = response.json().get(record.record_type.name_field)
         if name not in (record.name, record.uncertain_name):
-            expectation = f"known as {record.name}, in doubt {record.uncertain_name}"
+            expectation = f"expected {record.name} or {record.uncertain_name}"
             self._journal.add_violation(
                 f"{self._record_path(record)}, {expectation}: {response.status_code} {response.text}"
             )
@@ -189,7 +189,7 @@ class Tenant:
             return
         if outdated_etag:
             self._check_status(
-                response.status_code, (_PRECONDITION_FAILED,), f"a stale change of {name}", response.text
+                response.status_code, (_PRECONDITION_FAILED,), f"an outdated change of {name}", response.text
             )
             record.uncertain_name = None
         elif self._check_status(response.status_code, (_OK,), f"a change of {name}", response.text):
@@ -212,7 +212,7 @@ class Tenant:
             return
         record.uncertain_name = ""
         response = self.client.request("delete", "DELETE", self._record_path(record))
-        # Who asks again after a cut may hear that it is gone.
+        # A repeated deletion returns 404.
         if response is not None and self._check_status(
             response.status_code, (_NO_CONTENT, _NOT_FOUND), "deleting", response.text
         ):
@@ -247,7 +247,7 @@ class Tenant:
         self.replay(self._random.sample(requests, min(1, len(requests))))
 
     def save_checkpoint(self) -> None:
-        """Keep the log's checkpoint as it is now, once it has one."""
+        """Save the current checkpoint of the log, if it has one."""
         path = f"/organizations/{self.organization}/audit-log/verify-integrity"
         response = self.client.request("verify", "GET", path)
         if response is not None and response.is_success and response.json()["checkpoint"]:
