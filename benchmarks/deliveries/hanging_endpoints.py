@@ -46,21 +46,20 @@ _PERIOD_MINUTES: Final = 5
 class Design:
     """A design of the delivery queues.
 
-    With `groups`, the messages of a webhook form a message group. `parking` enables the circuit breaker. With
-    `answered`, all endpoints have responded before the start. `workers` overrides the number of workers that the app
-    declares.
+    `has_message_groups`: the messages of a webhook form a message group. `starts_responsive`: all endpoints have
+    responded before the start. `workers` overrides the number of workers that the app declares.
     """
 
     name: str
-    groups: bool = True
+    has_message_groups: bool = True
     parking: bool = True
-    answered: bool = True
+    starts_responsive: bool = True
     workers: int | None = None
 
 
 DESIGNS: Final = (
-    Design("one queue without parking", groups=False, parking=False),
-    Design("as built, webhooks that are new", answered=False),
+    Design("one queue without parking", has_message_groups=False, parking=False),
+    Design("as built, webhooks that are new", starts_responsive=False),
     Design("as built, all have answered until then"),
     Design("the same, with fewer workers", workers=100),
 )
@@ -100,13 +99,13 @@ class Delivery:
 class MessageQueue(Protocol):
     """A queue with the behavior of SQS."""
 
-    def put(self, delivery: Delivery) -> None:
+    def send(self, delivery: Delivery) -> None:
         """Add a message."""
 
-    def take(self, most: int) -> list[deque[Delivery]]:
+    def receive(self, max_messages: int) -> list[deque[Delivery]]:
         """Return the messages for one worker, in groups that it handles concurrently."""
 
-    def done(self, lots: Sequence[int]) -> None:
+    def delete(self, webhook_numbers: Sequence[int]) -> None:
         """Delete the messages of a worker, by their webhooks."""
 
 
@@ -116,15 +115,15 @@ class StandardQueue:
     def __init__(self) -> None:
         self._messages: deque[Delivery] = deque()
 
-    def put(self, delivery: Delivery) -> None:
+    def send(self, delivery: Delivery) -> None:
         """Add a message."""
         self._messages.append(delivery)
 
-    def take(self, most: int) -> list[deque[Delivery]]:
+    def receive(self, max_messages: int) -> list[deque[Delivery]]:
         """Return groups of one message each."""
-        return [deque([self._messages.popleft()]) for _ in range(min(most, len(self._messages)))]
+        return [deque([self._messages.popleft()]) for _ in range(min(max_messages, len(self._messages)))]
 
-    def done(self, lots: Sequence[int]) -> None:
+    def delete(self, webhook_numbers: Sequence[int]) -> None:
         """Do nothing: a standard queue does not lock groups."""
 
 
@@ -137,7 +136,7 @@ class FifoQueue:
         self._locked_groups: set[int] = set()
         self._last_number = 0
 
-    def put(self, delivery: Delivery) -> None:
+    def send(self, delivery: Delivery) -> None:
         """Add a message to the group of its webhook."""
         self._last_number += 1
         group = self._groups.setdefault(delivery.webhook.number, deque())
@@ -145,25 +144,25 @@ class FifoQueue:
         if len(group) == 1 and delivery.webhook.number not in self._locked_groups:
             heappush(self._available_groups, (self._last_number, delivery.webhook.number))
 
-    def take(self, most: int) -> list[deque[Delivery]]:
+    def receive(self, max_messages: int) -> list[deque[Delivery]]:
         """Return the messages of the group that waits longest, then those of the next groups."""
         groups = []
-        while most and self._available_groups:
-            _, name = heappop(self._available_groups)
-            group = self._groups[name]
-            groups.append(deque(group.popleft()[1] for _ in range(min(most, len(group)))))
-            self._locked_groups.add(name)
-            most -= len(groups[-1])
+        while max_messages and self._available_groups:
+            _, webhook_number = heappop(self._available_groups)
+            group = self._groups[webhook_number]
+            groups.append(deque(group.popleft()[1] for _ in range(min(max_messages, len(group)))))
+            self._locked_groups.add(webhook_number)
+            max_messages -= len(groups[-1])
         return groups
 
-    def done(self, lots: Sequence[int]) -> None:
+    def delete(self, webhook_numbers: Sequence[int]) -> None:
         """Unlock these groups."""
-        for name in lots:
-            self._locked_groups.discard(name)
-            if group := self._groups[name]:
-                heappush(self._available_groups, (group[0][0], name))
+        for webhook_number in webhook_numbers:
+            self._locked_groups.discard(webhook_number)
+            if group := self._groups[webhook_number]:
+                heappush(self._available_groups, (group[0][0], webhook_number))
             else:
-                del self._groups[name]
+                del self._groups[webhook_number]
 
 
 @dataclass
@@ -195,14 +194,15 @@ class Simulation:
         self.design, self.load = design, load
         self._event_random, self._delivery_random = random.Random(load.seed), random.Random(load.seed)  # noqa: S311 - a simulation
         self.webhooks = [
-            Webhook(number, number < load.hanging, design.answered) for number in range(load.hanging + load.healthy)
+            Webhook(number, number < load.hanging, design.starts_responsive)
+            for number in range(load.hanging + load.healthy)
         ]
         self.now, self.ends_at = 0.0, load.minutes * 60.0
         self.lags: list[tuple[float, float]] = []
         self.timeouts, self._undelivered_count = 0, 0
         self._last_number, self._scheduled = 0, list[tuple[float, int, Callable[[], object]]]()
         self.delivery_pool = WorkerPool.for_queue(
-            DELIVERIES_QUEUE, FifoQueue() if design.groups else StandardQueue(), workers=design.workers
+            DELIVERIES_QUEUE, FifoQueue() if design.has_message_groups else StandardQueue(), workers=design.workers
         )
         self.probe_pool = WorkerPool.for_queue(SLOW_DELIVERIES_QUEUE, StandardQueue(), probes=True)
 
@@ -228,11 +228,11 @@ class Simulation:
             self._schedule(self.now + pause, self._create_event)
 
     def _enqueue(self, pool: WorkerPool, delivery: Delivery) -> None:
-        pool.messages.put(delivery)
+        pool.messages.send(delivery)
         self._start_batches(pool)
 
     def _start_batches(self, pool: WorkerPool) -> None:
-        while pool.idle_workers and (groups := pool.messages.take(pool.batch_size)):
+        while pool.idle_workers and (groups := pool.messages.receive(pool.batch_size)):
             pool.idle_workers -= 1
             batch = Batch(pool, [group[0].webhook.number for group in groups], len(groups))
             for lot in groups:
@@ -250,7 +250,7 @@ class Simulation:
             return
         batch.unfinished_groups -= 1
         if not batch.unfinished_groups:
-            batch.pool.messages.done(batch.webhook_numbers)
+            batch.pool.messages.delete(batch.webhook_numbers)
             batch.pool.idle_workers += 1
             self._start_batches(batch.pool)
 

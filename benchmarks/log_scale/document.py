@@ -85,8 +85,8 @@ def document(results: Results) -> str:
 def _page_table(logs: Logs) -> str:
     measured = _measured_logs(logs, "pages")
     by_page: dict[tuple[str, str], dict[str, Mapping[str, Any]]] = {}
-    for entries, figures in measured.items():
-        for page in figures:
+    for entries, measured_pages in measured.items():
+        for page in measured_pages:
             by_page.setdefault((page["filter"], page["page"]), {})[entries] = page
     headings = ["filter", "page", *(f"{int(entries):,} entries" for entries in measured)]
     rows = [[*named, *(_page_text(pages.get(entries)) for entries in measured)] for named, pages in by_page.items()]
@@ -138,8 +138,8 @@ _VERIFY_OFFLINE_COLUMNS: Final = {
 
 def _measurement_table(logs: Logs, measurement: str, columns: Mapping[str, str]) -> str:
     rows = [
-        [template.format_map(figures) for template in columns.values()]
-        for figures in _measured_logs(logs, measurement).values()
+        [template.format_map(values) for template in columns.values()]
+        for values in _measured_logs(logs, measurement).values()
     ]
     return table(list(columns), rows) if rows else ""
 

@@ -41,8 +41,8 @@ def measure_pages(log: Log, owner: Person) -> list[dict[str, Any]]:
 
 def _measure_page(log: Log, owner: Person, query: Mapping[str, str]) -> dict[str, Any]:
     results = [perform_operation("list_audit_log", log.id, owner, query) for _ in range(_REPETITIONS)]
-    (page, taken), seconds = results[-1], [taken.seconds for _, taken in results]
-    return {"items": len(page["items"]), **_usage_fields(taken), "ms": round(1000 * median(seconds), 1)}
+    (page, usage), seconds = results[-1], [usage.seconds for _, usage in results]
+    return {"items": len(page["items"]), **_usage_fields(usage), "ms": round(1000 * median(seconds), 1)}
 
 
 def _usage_fields(usage: Usage) -> dict[str, Any]:
@@ -54,9 +54,9 @@ def measure_all_pages(log: Log, owner: Person) -> dict[str, Any]:
     cursor: dict[str, str] = {}
     entry_count, usages = 0, list[Usage]()
     while True:
-        page, taken = perform_operation("list_audit_log", log.id, owner, {"limit": _MAX_LIMIT, **cursor})
+        page, usage = perform_operation("list_audit_log", log.id, owner, {"limit": _MAX_LIMIT, **cursor})
         entry_count, cursor = entry_count + len(page["items"]), {"cursor": page["nextCursor"]}
-        usages.append(taken)
+        usages.append(usage)
         if not page["nextCursor"]:
             break
     if entry_count < log.entries:
@@ -66,11 +66,11 @@ def measure_all_pages(log: Log, owner: Person) -> dict[str, Any]:
     return {
         "entries": entry_count,
         "requests": len(usages),
-        "calls": sorted({taken.calls_text for taken in full_pages}),
-        "mostUnits": max(taken.units for taken in full_pages),
+        "calls": sorted({usage.calls_text for usage in full_pages}),
+        "mostUnits": max(usage.units for usage in full_pages),
         "msFirst": _median_milliseconds(full_pages[:tenth]),
         "msLast": _median_milliseconds(full_pages[-tenth:]),
-        "seconds": round(sum(taken.seconds for taken in usages), 1),
+        "seconds": round(sum(usage.seconds for usage in usages), 1),
     }
 
 

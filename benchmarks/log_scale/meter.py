@@ -67,19 +67,19 @@ def _active_usages() -> list[Usage]:
     def count_call(model: Any, http_response: AWSResponse, parsed: Mapping[str, Any], **_: object) -> None:
         consumed = parsed.get("ConsumedCapacity", [])
         listed = consumed if isinstance(consumed, list) else [consumed]
-        for taken in usages:
-            taken.calls[model.name] += 1
+        for usage in usages:
+            usage.calls[model.name] += 1
             if model.service_model.service_name == "dynamodb":
-                taken.units += sum(each["CapacityUnits"] for each in listed) if model.name in _READ_CALLS else 0
-                taken.received += len(http_response.content)
+                usage.units += sum(each["CapacityUnits"] for each in listed) if model.name in _READ_CALLS else 0
+                usage.received += len(http_response.content)
 
     aws.reset_clients()  # Existing clients would not report their calls.
 
     def count_disk_table_call(name: str, units: float, returned: int) -> None:
-        for taken in usages:
-            taken.calls[name] += 1
-            taken.units += units
-            taken.received += returned
+        for usage in usages:
+            usage.calls[name] += 1
+            usage.units += units
+            usage.received += returned
 
     disk_table.call_observers.append(count_disk_table_call)
     events = aws.session().events

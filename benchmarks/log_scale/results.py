@@ -48,5 +48,5 @@ def describe_environment() -> dict[str, str]:
 def _processor_name() -> str:
     cpu_info = Path("/proc/cpuinfo")
     lines = cpu_info.read_text().splitlines() if cpu_info.exists() else []
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.machine()
+    model_names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return model_names[0] if model_names else platform.machine()

@@ -15,12 +15,12 @@ def verify(log: Log, owner: Person) -> dict[str, Any]:
     return {
         "entries": log.entries,
         "requests": len(windows),
-        "mostCalls": max(windows, key=lambda taken: sum(taken.calls.values())).calls_text,
-        "mostUnits": max(taken.units for taken in windows),
+        "mostCalls": max(windows, key=lambda usage: sum(usage.calls.values())).calls_text,
+        "mostUnits": max(usage.units for usage in windows),
         "secondsFirst": round(windows[0].seconds, 2),
-        "secondsMedian": round(median(taken.seconds for taken in windows), 2),
-        "secondsMost": round(max(taken.seconds for taken in windows), 2),
-        "seconds": round(sum(taken.seconds for taken in windows), 1),
+        "secondsMedian": round(median(usage.seconds for usage in windows), 2),
+        "secondsMost": round(max(usage.seconds for usage in windows), 2),
+        "seconds": round(sum(usage.seconds for usage in windows), 1),
         "memory": asdict(memory),
     }
 
@@ -29,8 +29,8 @@ def _verify_windows(log: Log, owner: Person) -> list[Usage]:
     cursor: dict[str, str] = {}
     windows: list[Usage] = []
     while True:
-        report, taken = perform_operation("verify_audit_integrity", log.id, owner, cursor)
-        windows.append(taken)
+        report, usage = perform_operation("verify_audit_integrity", log.id, owner, cursor)
+        windows.append(usage)
         if not report["valid"]:
             raise SystemExit(f"The log of {log.entries} entries is invalid: {report}")
         if not report["nextCursor"]:

@@ -195,10 +195,10 @@ def _add_crud_routes(noun: str) -> None:
     )
 
     def list_records() -> Any:
-        found = dynamodb.query(
+        result = dynamodb.query(
             TableName=_TABLE, KeyConditionExpression="pk = :pk", ExpressionAttributeValues={":pk": {"S": noun}}
         )
-        return [output_model.model_validate(_from_wire(item)).model_dump(mode="json") for item in found["Items"]]
+        return [output_model.model_validate(_from_wire(item)).model_dump(mode="json") for item in result["Items"]]
 
     def create_record() -> Any:
         return _put_record(noun, create_model.model_validate(app.current_request.json_body))

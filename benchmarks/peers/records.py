@@ -30,7 +30,7 @@ def member_keys(user_id: str, record: Mapping[str, Any]) -> list[Item]:
     partition_keys = [f"ORG#{record['organizationId']}"]
     partition_keys += [f"PLATFORM#{record['platformId']}", f"SPACE#{record['id']}"] if "platformId" in record else []
     partition_keys += [f"PLATFORM#{record['id']}"] if "platformId" not in record else []
-    return [{"pk": place, "sk": f"MEMBER#{user_id}"} for place in partition_keys]
+    return [{"pk": partition_key, "sk": f"MEMBER#{user_id}"} for partition_key in partition_keys]
 
 
 def highest_role_index(members: list[Item]) -> int:

@@ -12,7 +12,7 @@ _WIDTH, _LEFT, _RIGHT, _TOP, _ROW, _BAR = 720, 190, 60, 56, 52, 16
 _STYLE: Final = """\
 text { font: 13px system-ui, sans-serif; fill: #24292f } .small { font-size: 11px; fill: #57606a }
 .usual { fill: #0969da } .popular { fill: #8250df }
-.whole { stroke: #8c959f } .goal { stroke: #bc4c00; stroke-width: 2 }
+.parity { stroke: #8c959f } .goal { stroke: #bc4c00; stroke-width: 2 }
 @media (prefers-color-scheme: dark) {
 text { fill: #e6edf3 } .small { fill: #9198a1 } .usual { fill: #4493f8 } .popular { fill: #ab7df8 }
 .goal { stroke: #f0883e } }"""
@@ -35,7 +35,7 @@ def svg(results: Mapping[str, Any]) -> str:
 <rect class="popular" x="{_LEFT + 160}" y="10" width="12" height="12"/>\
 <text x="{_LEFT + 178}" y="21">ratio to FastAPI</text>
 <line class="goal" x1="{_LEFT + 340}" x2="{_LEFT + 340}" y1="8" y2="24"/><text x="{_LEFT + 348}" y="21">goal</text>
-<line class="whole" x1="{_x_of_ratio(1)}" x2="{_x_of_ratio(1)}" y1="44" y2="{height - 8}" stroke-dasharray="3 3"/>
+<line class="parity" x1="{_x_of_ratio(1)}" x2="{_x_of_ratio(1)}" y1="44" y2="{height - 8}" stroke-dasharray="3 3"/>
 <text class="small" x="{_x_of_ratio(1)}" y="40" text-anchor="middle">1.0</text>
 {rows}
 </svg>

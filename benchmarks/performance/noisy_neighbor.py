@@ -126,12 +126,13 @@ class MeasuredRun:
     @property
     def baseline_requests_during_admission(self) -> list[TimedRequest]:
         """The baseline tenant's requests at the times at which requests of the noisy tenant were admitted."""
-        admitted_at = [asked.finished_at for asked in self.noisy_requests if asked.status == _OK]
+        admitted_at = [request.finished_at for request in self.noisy_requests if request.status == _OK]
         return [
-            asked
-            for asked in self.baseline_requests
+            request
+            for request in self.baseline_requests
             if any(
-                asked.due_at - _OVERLAP_SECONDS < time < asked.finished_at + _OVERLAP_SECONDS for time in admitted_at
+                request.due_at - _OVERLAP_SECONDS < time < request.finished_at + _OVERLAP_SECONDS
+                for time in admitted_at
             )
         ]
 
@@ -193,7 +194,7 @@ def measure(
             runs[name].append(
                 measure_run(pool, baseline_tenant, noisy_tenant if name != "alone" else None, ports, RUN_SECONDS[name])
             )
-    during_admission = [asked for turn in runs["on"] for asked in turn.baseline_requests_during_admission]
+    during_admission = [request for run in runs["on"] for request in run.baseline_requests_during_admission]
     return {
         "of": describe_environment(),
         "setting": REQUESTS_PER_MINUTE,
@@ -205,11 +206,11 @@ def measure(
         "rounds": ROUNDS,
         "seconds": RUN_SECONDS,
         "calm": {
-            "alone": latency_percentiles([asked for turn in runs["alone"] for asked in turn.baseline_requests]),
-            "off": latency_percentiles([asked for turn in runs["off"] for asked in turn.baseline_requests]),
+            "alone": latency_percentiles([request for run in runs["alone"] for request in run.baseline_requests]),
+            "off": latency_percentiles([request for run in runs["off"] for request in run.baseline_requests]),
             "passing": latency_percentiles(during_admission),
             "refused": latency_percentiles(
-                [asked for turn in runs["on"] for asked in turn.baseline_requests if asked not in during_admission]
+                [request for run in runs["on"] for request in run.baseline_requests if request not in during_admission]
             ),
         },
         "flood": {name: summarize_noisy_requests(runs[name], RUN_SECONDS[name]) for name in ("off", "on")},
@@ -233,10 +234,10 @@ def measure_run(
 
 def summarize_noisy_requests(runs: Sequence[MeasuredRun], seconds: int) -> dict[str, float]:
     """Return the noisy tenant's responses per second, its admitted requests, and their rate."""
-    request_counts = [len(turn.noisy_requests) for turn in runs]
-    admitted_counts = [sum(each.status == _OK for each in turn.noisy_requests) for turn in runs]
+    request_counts = [len(run.noisy_requests) for run in runs]
+    admitted_counts = [sum(each.status == _OK for each in run.noisy_requests) for run in runs]
     admission_slots = {
-        ceil(each.finished_at / _OVERLAP_SECONDS) for turn in runs for each in turn.noisy_requests if each.status == _OK
+        ceil(each.finished_at / _OVERLAP_SECONDS) for run in runs for each in run.noisy_requests if each.status == _OK
     }
     return {
         "aSecond": round(sum(request_counts) / (len(runs) * seconds)),
@@ -247,10 +248,10 @@ def summarize_noisy_requests(runs: Sequence[MeasuredRun], seconds: int) -> dict[
 
 def latency_percentiles(requests: Sequence[TimedRequest]) -> dict[str, float]:
     """Return the number of requests, and the 50th and 99th percentile of their latency in milliseconds."""
-    error_statuses = {asked.status for asked in requests} - {_OK}
+    error_statuses = {request.status for request in requests} - {_OK}
     if error_statuses or not requests:
         raise SystemExit(f"The baseline tenant received {error_statuses or 'no responses'}, so there is no result.")
-    latencies = sorted((asked.finished_at - asked.due_at) * 1000 for asked in requests)
+    latencies = sorted((request.finished_at - request.due_at) * 1000 for request in requests)
     shares = {"p50": 0.5, "p99": 0.99}
     return {"requests": len(latencies)} | {
         n: round(latencies[ceil(share * len(latencies)) - 1], 1) for n, share in shares.items()

@@ -46,11 +46,11 @@ def render(results: Mapping[str, Any]) -> str:
     measurements: Mapping[str, Sequence[Measurement]] = results["operations"]
     grown = {name: sizes for name, sizes in measurements.items() if len(sizes) == max(map(len, measurements.values()))}
     more = sorted(name for name, sizes in grown.items() if sizes[-1] != sizes[1])
-    same = sum(all(figures == sizes[0] for figures in sizes) for sizes in grown.values())
+    equal_count = sum(all(measurement == sizes[0] for measurement in sizes) for sizes in grown.values())
     values = {
-        "same": same,
+        "same": equal_count,
         "all": len(measurements),
-        "filled": len(grown) - same - len(more),
+        "filled": len(grown) - equal_count - len(more),
         "more": len(more),
         "which": f": {', '.join(map(code, more))}" if more else "",
         "logs": len(measurements) - len(grown),
@@ -69,11 +69,13 @@ def _row(name: str, sizes: Sequence[Measurement]) -> list[str]:
 
 def _differences_text(sizes: Sequence[Measurement]) -> str:
     """Describe which values change with more neighbors."""
-    names, last = [], sizes[0]
-    for number, figures in zip(("1,000", "10,000"), sizes[1:], strict=False):
+    differences, previous = [], sizes[0]
+    for number, measurement in zip(("1,000", "10,000"), sizes[1:], strict=False):
         if changed := [
-            f"{figures[kind]:g} {word}" for kind, word in _FIELD_NAMES.items() if figures[kind] != last[kind]
+            f"{measurement[kind]:g} {word}"
+            for kind, word in _FIELD_NAMES.items()
+            if measurement[kind] != previous[kind]
         ]:
-            names.append(f"{number}: {', '.join(changed)}")
-        last = figures
-    return "; ".join(names)
+            differences.append(f"{number}: {', '.join(changed)}")
+        previous = measurement
+    return "; ".join(differences)

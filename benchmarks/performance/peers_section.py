@@ -55,9 +55,9 @@ class Measure:
     goals: Mapping[str, tuple[float, float]]
     """The goal and the stretch goal for each peer."""
 
-    def values_of(self, figures: Sequence[Mapping[str, Any]]) -> list[float]:
+    def values_of(self, processes: Sequence[Mapping[str, Any]]) -> list[float]:
         """Return the value of each process."""
-        return [_value_at(each, self.path) for each in figures]
+        return [_value_at(each, self.path) for each in processes]
 
 
 MEASURES: Final = (
@@ -139,13 +139,13 @@ def _compiled_table(results: Results) -> str:
     return table(("", *labels, *(f"ratio to {label}" for label in labels)), rows)
 
 
-def _value_text(measure: Measure, figures: Sequence[Mapping[str, Any]]) -> str:
-    values = measure.values_of(figures)
+def _value_text(measure: Measure, processes: Sequence[Mapping[str, Any]]) -> str:
+    values = measure.values_of(processes)
     digits = 0 if median(values) >= 50 else 2  # noqa: PLR2004 - three places are enough
     return f"{median(values):,.{digits}f} {measure.unit} ({min(values):,.{digits}f})"
 
 
-def _value_at(figures: Any, path: Sequence[str]) -> float:
+def _value_at(results: Any, path: Sequence[str]) -> float:
     for name in path:
-        figures = figures[name]
-    return float(figures)
+        results = results[name]
+    return float(results)

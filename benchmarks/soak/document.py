@@ -41,7 +41,7 @@ def render_results(results: Mapping[str, Any]) -> str:
     """Return the section about a soak's results."""
     request_rows = [[kind, f"{count:,}"] for kind, count in sorted(results["asked"].items(), key=lambda pair: -pair[1])]
     promise_rows = [
-        [text, _kept_text(results["broken"][name])] for name, text in PROMISES.items() if name in results["broken"]
+        [text, _outcome_text(results["broken"][name])] for name, text in PROMISES.items() if name in results["broken"]
     ]
     violation_lines = [f"- {line}" for lines in results["broken"].values() for line in lines[:_MAX_VIOLATIONS_SHOWN]]
     parts = [
@@ -67,7 +67,7 @@ def render_results(results: Mapping[str, Any]) -> str:
     return "\n\n".join(parts)
 
 
-def _kept_text(violations: list[str]) -> str:
+def _outcome_text(violations: list[str]) -> str:
     return "yes" if not violations else f"**no**: {len(violations)} times"
 
 

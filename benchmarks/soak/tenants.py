@@ -237,9 +237,9 @@ class Tenant:
         accepted = self._guest_client.request("accept", "POST", acceptance_path, {"token": token}, never_abandon=True)
         if accepted is not None:
             self._check_status(accepted.status_code, (_OK,), "accepting", accepted.text)
-        left = self._guest_client.request("leave", "POST", f"{path}/leave", {}, never_abandon=True)
-        if left is not None:
-            self._check_status(left.status_code, (_NO_CONTENT,), "leaving", left.text)
+        departed = self._guest_client.request("leave", "POST", f"{path}/leave", {}, never_abandon=True)
+        if departed is not None:
+            self._check_status(departed.status_code, (_NO_CONTENT,), "leaving", departed.text)
 
     def _replay_random_request(self) -> None:
         requests = [stored for stored in list(self._journal.replayable_requests) if stored.tenant_number == self.number]
