@@ -110,9 +110,11 @@ def log_bytes(invocation: Mapping[str, Any]) -> int:
 
 def sum_fields(record: Record, *names: str) -> float:
     """Return the sum of some fields over all invocations."""
-    return float(sum(turn[name] for turn in record["turns"] for name in names))
+    return float(sum(invocation[name] for invocation in record["turns"] for name in names))
 
 
 def count_queue_requests(record: Record) -> int:
     """Return the billed requests of SQS: to send, to receive, to delete."""
-    return int(sum_fields(record, "fifo", "standard")) + 2 * sum(bool(turn["messages"]) for turn in record["turns"])
+    return int(sum_fields(record, "fifo", "standard")) + 2 * sum(
+        bool(invocation["messages"]) for invocation in record["turns"]
+    )

@@ -133,10 +133,10 @@ class Bench:
         self._app.invocations.clear()
         action()
         self._world.workers.deliver()
-        invocations = [turn.to_record() for turn in self._app.invocations]
+        invocations = [invocation.to_record() for invocation in self._app.invocations]
         return {
             "turns": invocations,
-            "cpu": sum(turn["cpu"] for turn in invocations),
+            "cpu": sum(invocation["cpu"] for invocation in invocations),
             "stored": _total_stored_bytes() - stored_bytes_before,
         }
 
@@ -176,7 +176,7 @@ def bench() -> Iterator[Bench]:
 
 def calls(record: Record) -> list[list[str]]:
     """Return each invocation's function name and AWS calls, which must not change without a new measurement."""
-    return [[turn["function"], *turn["waits"]] for turn in record["turns"]]
+    return [[invocation["function"], *invocation["waits"]] for invocation in record["turns"]]
 
 
 def _total_stored_bytes() -> int:

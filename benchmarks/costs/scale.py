@@ -72,7 +72,9 @@ def render_idle_costs(results: Results) -> str:
         ("1 KMS key", prices.KMS_KEY_MONTH),
     ]
     cost_lines.append(("**total**", sum(each for _, each in cost_lines)))
-    return table(("item", "$ per month"), [(what, f"{each:.2f}") for what, each in cost_lines])
+    return table(
+        ("item", "$ per month"), [(item, f"{dollars_per_month:.2f}") for item, dollars_per_month in cost_lines]
+    )
 
 
 def render_storage_costs(results: Results) -> str:
@@ -137,10 +139,10 @@ def _column(records: Mapping[str, Mapping[str, Any]], factor: int) -> dict[str, 
 def _average_concurrency(rates: Mapping[str, float], records: Mapping[str, Any], *names: str) -> float:
     """Return the average number of concurrent runs of these functions."""
     return sum(
-        rate * invocation_ms(turn) / 1000
+        rate * invocation_ms(invocation) / 1000
         for of, rate in rates.items()
-        for turn in records[of]["turns"]
-        if turn["function"] in names
+        for invocation in records[of]["turns"]
+        if invocation["function"] in names
     )
 
 

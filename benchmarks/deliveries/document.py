@@ -115,8 +115,8 @@ def render_hanging_endpoints(results: Results) -> str:
         ]
         for d in designs
     ]
-    shown = _HANGING.format_map(load | values), table(headings, rows), _HANGING_CONCLUSION.format_map(load | values)
-    return "\n".join((shown[0], f"{shown[1]}\n", shown[2]))
+    parts = _HANGING.format_map(load | values), table(headings, rows), _HANGING_CONCLUSION.format_map(load | values)
+    return "\n".join((parts[0], f"{parts[1]}\n", parts[2]))
 
 
 def _percentiles_text(percentiles: Mapping[str, float]) -> str:

@@ -235,8 +235,8 @@ class Simulation:
         while pool.idle_workers and (groups := pool.messages.receive(pool.batch_size)):
             pool.idle_workers -= 1
             batch = Batch(pool, [group[0].webhook.number for group in groups], len(groups))
-            for lot in groups:
-                self._handle_next_message(batch, lot)
+            for group in groups:
+                self._handle_next_message(batch, group)
 
     def _handle_next_message(self, batch: "Batch", group: deque[Delivery]) -> None:
         """Handle the next message of a group. The worker is idle again when all groups of its batch are finished."""

@@ -183,5 +183,5 @@ def _conditions_table(results: Results) -> str:
                 )
                 logs_there = measured.setdefault(conditions, [])
                 logs_there += [] if f"{int(entries):,}" in logs_there else [f"{int(entries):,}"]
-    rows = [[*where, "; ".join(what)] for where, what in measured.items()]
+    rows = [[*conditions, "; ".join(entries)] for conditions, entries in measured.items()]
     return table(("date", "machine", "Python", "table", "entries"), rows)

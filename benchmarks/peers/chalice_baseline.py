@@ -185,32 +185,32 @@ def _json_response(body: Model, status: int = 200) -> Response:
     )
 
 
-def _add_crud_routes(noun: str) -> None:
+def _add_crud_routes(record_type: str) -> None:
     """Add the five usual routes of a type of record."""
     create_model, patch_model, output_model, path = (
-        CREATE_MODELS[noun],
-        PATCH_MODELS[noun],
-        OUTPUT_MODELS[noun],
-        f"/{noun.lower()}s",
+        CREATE_MODELS[record_type],
+        PATCH_MODELS[record_type],
+        OUTPUT_MODELS[record_type],
+        f"/{record_type.lower()}s",
     )
 
     def list_records() -> Any:
         result = dynamodb.query(
-            TableName=_TABLE, KeyConditionExpression="pk = :pk", ExpressionAttributeValues={":pk": {"S": noun}}
+            TableName=_TABLE, KeyConditionExpression="pk = :pk", ExpressionAttributeValues={":pk": {"S": record_type}}
         )
         return [output_model.model_validate(_from_wire(item)).model_dump(mode="json") for item in result["Items"]]
 
     def create_record() -> Any:
-        return _put_record(noun, create_model.model_validate(app.current_request.json_body))
+        return _put_record(record_type, create_model.model_validate(app.current_request.json_body))
 
     def get_record(record_id: str) -> Any:
-        return output_model.model_validate(_get_item({"pk": noun, "sk": record_id})).model_dump(mode="json")
+        return output_model.model_validate(_get_item({"pk": record_type, "sk": record_id})).model_dump(mode="json")
 
     def update_record(record_id: str) -> Any:
-        return _put_record(noun, patch_model.model_validate({"id": record_id, **app.current_request.json_body}))
+        return _put_record(record_type, patch_model.model_validate({"id": record_id, **app.current_request.json_body}))
 
     def delete_record(record_id: str) -> Any:
-        dynamodb.delete_item(TableName=_TABLE, Key=_to_wire({"pk": noun, "sk": record_id}))
+        dynamodb.delete_item(TableName=_TABLE, Key=_to_wire({"pk": record_type, "sk": record_id}))
 
     app.route(path, methods=["GET"])(list_records)
     app.route(path, methods=["POST"])(create_record)
@@ -219,9 +219,9 @@ def _add_crud_routes(noun: str) -> None:
     app.route(f"{path}/{{record_id}}", methods=["DELETE"])(delete_record)
 
 
-def _put_record(noun: str, record: Model) -> Any:
+def _put_record(record_type: str, record: Model) -> Any:
     item = record.model_dump(mode="json", by_alias=True)
-    dynamodb.put_item(TableName=_TABLE, Item=_to_wire({"pk": noun, "sk": item.get("slug") or "-", **item}))
+    dynamodb.put_item(TableName=_TABLE, Item=_to_wire({"pk": record_type, "sk": item.get("slug") or "-", **item}))
     return item
 
 

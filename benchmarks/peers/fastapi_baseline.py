@@ -140,29 +140,29 @@ def _to_output(space: Item) -> Item:
     return {field.alias or name: space[field.alias or name] for name, field in SpaceOut.model_fields.items()}
 
 
-def _add_crud_routes(noun: str) -> None:
+def _add_crud_routes(record_type: str) -> None:
     """Add the five usual routes of a type of record."""
     create_model, patch_model, output_model, path = (
-        CREATE_MODELS[noun],
-        PATCH_MODELS[noun],
-        OUTPUT_MODELS[noun],
-        f"/{noun.lower()}s",
+        CREATE_MODELS[record_type],
+        PATCH_MODELS[record_type],
+        OUTPUT_MODELS[record_type],
+        f"/{record_type.lower()}s",
     )
 
     def list_records(_: User) -> Any:
-        return table.query(KeyConditionExpression=Key("pk").eq(noun))["Items"]
+        return table.query(KeyConditionExpression=Key("pk").eq(record_type))["Items"]
 
     def create_record(record: create_model, _: User) -> Any:  # type: ignore[valid-type]
-        return _put_record(noun, record)
+        return _put_record(record_type, record)
 
     def get_record(record_id: UUID, _: User) -> Any:
-        return _get_item({"pk": noun, "sk": str(record_id)})
+        return _get_item({"pk": record_type, "sk": str(record_id)})
 
     def update_record(record_id: UUID, record: patch_model, _: User) -> Any:  # type: ignore[valid-type]
-        return _put_record(noun, record, str(record_id))
+        return _put_record(record_type, record, str(record_id))
 
     def delete_record(record_id: UUID, _: User) -> None:
-        table.delete_item(Key={"pk": noun, "sk": str(record_id)})
+        table.delete_item(Key={"pk": record_type, "sk": str(record_id)})
 
     app.get(path, response_model=list[output_model])(list_records)  # type: ignore[valid-type]
     app.post(path, response_model=output_model, status_code=201)(create_record)
@@ -171,8 +171,8 @@ def _add_crud_routes(noun: str) -> None:
     app.delete(f"{path}/{{record_id}}", status_code=204)(delete_record)
 
 
-def _put_record(noun: str, record: Any, record_id: str = "-") -> Item:
-    item: Item = {**record.model_dump(mode="json", by_alias=True), "pk": noun, "sk": record_id}
+def _put_record(record_type: str, record: Any, record_id: str = "-") -> Item:
+    item: Item = {**record.model_dump(mode="json", by_alias=True), "pk": record_type, "sk": record_id}
     table.put_item(Item=item)
     return item
 

@@ -93,8 +93,8 @@ RECORD_TYPES: Final = (
 _EMBEDDED_TYPES: Final = ("Theme", "Navigation", "Home", "Robots", "Block", "Consent", "Address", "Schedule", "Status")
 
 CREATE_MODELS: Final[dict[str, type[Model]]] = {
-    noun: create_model(
-        f"{noun}Create",
+    record_type: create_model(
+        f"{record_type}Create",
         __base__=Model,
         name=Name,
         slug=(Slug | None, None),
@@ -104,13 +104,13 @@ CREATE_MODELS: Final[dict[str, type[Model]]] = {
         labels=(list[Name], Field([], max_length=40)),
         parent_id=(UUID | None, None),
     )
-    for noun in (*RECORD_TYPES, *_EMBEDDED_TYPES)
+    for record_type in (*RECORD_TYPES, *_EMBEDDED_TYPES)
 }
 """The request models of create operations."""
 
 PATCH_MODELS: Final[dict[str, type[Model]]] = {
-    noun: create_model(
-        f"{noun}Patch",
+    record_type: create_model(
+        f"{record_type}Patch",
         __base__=Model,
         name=(Name | None, None),
         slug=(Slug | None, None),
@@ -118,13 +118,13 @@ PATCH_MODELS: Final[dict[str, type[Model]]] = {
         position=(int | None, Field(None, ge=0)),
         starts_at=(datetime | None, None),
     )
-    for noun in (*RECORD_TYPES, *_EMBEDDED_TYPES)
+    for record_type in (*RECORD_TYPES, *_EMBEDDED_TYPES)
 }
 """The request models of update operations."""
 
 OUTPUT_MODELS: Final[dict[str, type[Model]]] = {
-    noun: create_model(
-        f"{noun}Out",
+    record_type: create_model(
+        f"{record_type}Out",
         __base__=Model,
         id=UUID,
         created_at=str,
@@ -138,6 +138,6 @@ OUTPUT_MODELS: Final[dict[str, type[Model]]] = {
         state=Literal["draft", "published", "archived"],
         parent_id=(UUID | None),
     )
-    for noun in (*RECORD_TYPES, *_EMBEDDED_TYPES)
+    for record_type in (*RECORD_TYPES, *_EMBEDDED_TYPES)
 }
 """The response models."""

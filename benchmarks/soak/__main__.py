@@ -167,8 +167,8 @@ class Soak:
             "acknowledged": assertions.acknowledged_without_entry(journal.acknowledged_changes, entries),
             "whole": [
                 line
-                for tenant, had in zip(self._tenants, versions_by_tenant, strict=True)
-                for line in assertions.torn(entries[tenant.organization], had, tenant.deleted_ids)
+                for tenant, versions in zip(self._tenants, versions_by_tenant, strict=True)
+                for line in assertions.torn(entries[tenant.organization], versions, tenant.deleted_ids)
             ],
             "complete": [
                 line

@@ -44,9 +44,9 @@ def gaps(entries: Sequence[Entry]) -> list[str]:
             versions[f"{entry['target']['type']} {entry['target']['id']}"].append(_version(entry))
     # Compare sorted versions: two entries of a record may be appended in the opposite order.
     return violations + [
-        f"{target} has the versions {sorted(had)}"
-        for target, had in versions.items()
-        if sorted(had) != list(range(min(had), min(had) + len(had)))
+        f"{target} has the versions {sorted(numbers)}"
+        for target, numbers in versions.items()
+        if sorted(numbers) != list(range(min(numbers), min(numbers) + len(numbers)))
     ]
 
 
