@@ -31,8 +31,8 @@ another write. The work of workers after the response is in [costs.md](costs.md)
 _SUMMARY: Final = """\
 **{same} of {all} operations need the same calls, round trips and units at all sizes.** {filled} more need the same
 at 1,000 and 10,000 neighbors, but a different number of units at 10, because the page was not full or its records had
-other sizes. {more} differ between 1,000 and 10,000 neighbors{which}. They read a whole tree, or the sitemap of a whole
-site, and both have a maximum size.
+other sizes. {more} differ between 1,000 and 10,000 neighbors{which}. A whole tree and
+the sitemap of a whole site have a maximum size. Lists differ only in the sizes of the records on the page.
 
 The {logs} operations on logs were measured with 1,000 entries here, and with 1,000,000 in [scale.md](scale.md). A page
 of a log and a window of its verification have a maximum size, whatever the length of the log. Operations on bounded
