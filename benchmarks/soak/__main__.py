@@ -163,28 +163,7 @@ class Soak:
     def _collect_results(self, versions_by_tenant: Sequence[Mapping[str, int]]) -> dict[str, Any]:
         entries = {tenant.organization: entries_of(tenant.caller, tenant.organization) for tenant in self._tenants}
         journal = self._journal
-        violations = {
-            "acknowledged": assertions.acknowledged_without_entry(journal.acknowledged_changes, entries),
-            "whole": [
-                line
-                for tenant, versions in zip(self._tenants, versions_by_tenant, strict=True)
-                for line in assertions.torn(entries[tenant.organization], versions, tenant.deleted_ids)
-            ],
-            "complete": [
-                line
-                for tenant in self._tenants
-                for line in assertions.halves(entries[tenant.organization], tenant.list_record_ids(), _CREATION_EVENTS)
-            ],
-            "ordered": [line for log in entries.values() for line in assertions.gaps(log)],
-            "verified": [line for tenant in self._tenants for line in checks.find_verification_failures(tenant)],
-            "told": [line for tenant in self._tenants for line in self._undelivered_events(tenant)],
-            "answered": journal.violations,
-            "exported": [line for tenant in self._tenants for line in checks.find_invalid_exports(tenant)],
-            "bounded": self._exceeded_limits(),
-            "struck": [
-                f"no {name} was killed" for name, times in self._process_killer.kill_counts.items() if not times
-            ],
-        }
+        violations = self._find_violations(versions_by_tenant, entries)
         return {
             "broken": violations,
             "entries": sum(map(len, entries.values())),
@@ -202,6 +181,32 @@ class Soak:
             "memory": self._resource_monitor.peak_memory_mib,
             "files": self._resource_monitor.peak_open_files,
             "deadLetters": checks.count_dead_letters(self._stage),
+        }
+
+    def _find_violations(
+        self, versions_by_tenant: Sequence[Mapping[str, int]], entries: dict[str, list[dict[str, Any]]]
+    ) -> dict[str, list[str]]:
+        return {
+            "acknowledged": assertions.acknowledged_without_entry(self._journal.acknowledged_changes, entries),
+            "whole": [
+                line
+                for tenant, versions in zip(self._tenants, versions_by_tenant, strict=True)
+                for line in assertions.torn(entries[tenant.organization], versions, tenant.deleted_ids)
+            ],
+            "complete": [
+                line
+                for tenant in self._tenants
+                for line in assertions.halves(entries[tenant.organization], tenant.list_record_ids(), _CREATION_EVENTS)
+            ],
+            "ordered": [line for log in entries.values() for line in assertions.gaps(log)],
+            "verified": [line for tenant in self._tenants for line in checks.find_verification_failures(tenant)],
+            "told": [line for tenant in self._tenants for line in self._undelivered_events(tenant)],
+            "answered": self._journal.violations,
+            "exported": [line for tenant in self._tenants for line in checks.find_invalid_exports(tenant)],
+            "bounded": self._exceeded_limits(),
+            "struck": [
+                f"no {name} was killed" for name, times in self._process_killer.kill_counts.items() if not times
+            ],
         }
 
     def _delivery_lags(self, entries: dict[str, list[dict[str, Any]]]) -> list[float]:
