@@ -10,8 +10,8 @@ from benchmarks.costs import meter
 from benchmarks.costs.measuring import COMPARED_OPERATIONS, Bench
 from benchmarks.costs.meter import RecordedCall
 from infrastructure import resources
-from tests.harness import cloud, snapshots
-from tests.harness.cloud import PREFIX
+from tests.harness import memory_aws, snapshots
+from tests.harness.memory_aws import PREFIX
 
 _AUTHORIZATION: Final = "AWS4-HMAC-SHA256 Credential=local/20260101/us/dynamodb/aws4_request, SignedHeaders=, Signature"
 
@@ -31,8 +31,8 @@ def compare_units(bench: Bench, url: str) -> list[tuple[str, str, Units, Units]]
         bench.reset()
         _send(url, "DeleteTable", {"TableName": PREFIX}, missing_is_fine=True)
         _send(url, "CreateTable", resources.table(PREFIX))
-        for item in snapshots.stored().values():
-            _send(url, "PutItem", {"TableName": PREFIX, "Item": cloud.on_the_wire(item)})
+        for item in snapshots.items_by_key().values():
+            _send(url, "PutItem", {"TableName": PREFIX, "Item": memory_aws.to_wire_json(item)})
         with meter.record_calls() as calls:
             bench.perform(operation)
         rows += [(operation, call.name, call.units, _consumed_units(url, call)) for call in calls]
@@ -46,9 +46,9 @@ def _consumed_units(url: str, call: RecordedCall) -> Units:
     responses = []
     for before, after in call.items:
         if after:
-            responses.append(_send(url, "PutItem", request | {"Item": cloud.on_the_wire(after)}))
+            responses.append(_send(url, "PutItem", request | {"Item": memory_aws.to_wire_json(after)}))
         elif before:
-            key = cloud.on_the_wire({name: before[name] for name in ("pk", "sk")})
+            key = memory_aws.to_wire_json({name: before[name] for name in ("pk", "sk")})
             responses.append(_send(url, "DeleteItem", request | {"Key": key}))
     table_units, index_units = zip(*map(_parse_capacity, responses), strict=True)
     return sum(table_units), sum(index_units)

@@ -13,11 +13,11 @@ from benchmarks.costs.meter import Usage, meter_usage, watch_all_clients
 from chalicelib.entrypoints.catalogue import operations
 from chalicelib.kernel.operations.operation import Operation
 from tests.catalogue.examples import registry
-from tests.catalogue.solo_operations import standing_alone
-from tests.catalogue.tenant_fixture import World
+from tests.catalogue.standalone_tenant import standalone_tenant
+from tests.catalogue.tenant_fixture import TenantFixture
 from tests.harness import snapshots
-from tests.harness.api import Answer
-from tests.harness.webhooks import hook, rename
+from tests.harness.api import ApiResponse
+from tests.harness.webhooks import create_webhook, rename_organization
 from tests.harness.workers import Workers
 
 Record = dict[str, Any]
@@ -78,10 +78,10 @@ class _MeteredApp:
 class Bench:
     """The environment of the catalogue's examples, in which every invocation is measured."""
 
-    def __init__(self, world: World, app: _MeteredApp) -> None:
+    def __init__(self, world: TenantFixture, app: _MeteredApp) -> None:
         self._world, self._app = world, app
-        world.workers.settle()
-        self._initial_state = snapshots.taken()
+        world.workers.run_until_idle()
+        self._initial_state = snapshots.take_snapshot()
 
     def operations(self, times: int, names: Container[str] | None = None) -> Iterator[tuple[str, Record]]:
         """Yield the measurements of all or of some operations, each of the fastest repetition."""
@@ -99,8 +99,8 @@ class Bench:
             CHANGE_WITH_WEBHOOK,
             self._measure_repeatedly(times, lambda: self._perform(update_organization), self._add_responsive_webhook),
         )
-        yield SWEEP, self._measure_repeatedly(times, self._world.workers.sweep)
-        yield ANCHOR, self._measure_repeatedly(times, self._world.workers.anchor, self._anchor_logs)
+        yield SWEEP, self._measure_repeatedly(times, self._world.workers.run_sweep)
+        yield ANCHOR, self._measure_repeatedly(times, self._world.workers.run_hourly_anchoring, self._anchor_logs)
         yield (
             LIST_OF_100,
             self._measure_repeatedly(
@@ -110,9 +110,9 @@ class Bench:
 
     def reset(self) -> None:
         """Restore the initial state, and let the process cache the containers."""
-        snapshots.put_back(self._initial_state)
+        snapshots.restore_snapshot(self._initial_state)
         watch_all_clients()
-        self._world.met()
+        self._world.warm_caches()
 
     def perform(self, operation_id: str) -> None:
         """Perform an operation and its background work."""
@@ -128,7 +128,7 @@ class Bench:
         self.reset()
         if prepare:
             prepare()
-            self._world.met()
+            self._world.warm_caches()
         stored_bytes_before = _total_stored_bytes()
         self._app.invocations.clear()
         action()
@@ -140,25 +140,25 @@ class Bench:
             "stored": _total_stored_bytes() - stored_bytes_before,
         }
 
-    def _perform(self, operation: Operation, **options: Any) -> Answer:
-        response = registry.perform(operation, self._world, **options)
+    def _perform(self, operation: Operation, **options: Any) -> ApiResponse:
+        response = registry.call_operation(operation, self._world, **options)
         if response.status != operation.success:
             raise SystemExit(f"{operation.id}: {response.text}")
         return response
 
     def _add_responsive_webhook(self) -> None:
         organization = self._world.organization
-        hook(self._world.api, organization, "https://receiver.example/", events=["organization.updated"])
+        create_webhook(self._world.api, organization, "https://receiver.example/", events=["organization.updated"])
         for name in ("Asked for the first time", "Known to answer"):
-            rename(self._world.api, organization, name)
+            rename_organization(self._world.api, organization, name)
             self._world.workers.deliver()
 
     def _anchor_logs(self) -> None:
-        self._world.workers.anchor()
-        self._world.workers.deliver(delayed=True)
+        self._world.workers.run_hourly_anchoring()
+        self._world.workers.deliver(include_delayed=True)
 
     def _add_members(self) -> None:
-        registry.crowd(self._world, 100)
+        registry.add_neighbours(self._world, 100)
 
 
 @contextmanager
@@ -167,7 +167,7 @@ def bench() -> Iterator[Bench]:
     from app import app
 
     output = io.StringIO()
-    with redirect_stdout(output), standing_alone() as world:
+    with redirect_stdout(output), standalone_tenant() as world:
         metered_app = _MeteredApp(app, output)
         world.api._app = metered_app  # noqa: SLF001 - all requests reach the service through it
         world.workers = Workers(metered_app)  # type: ignore[arg-type]
@@ -180,4 +180,4 @@ def calls(record: Record) -> list[list[str]]:
 
 
 def _total_stored_bytes() -> int:
-    return sum(sizes.stored_bytes(item) for item in snapshots.stored().values())
+    return sum(sizes.stored_bytes(item) for item in snapshots.items_by_key().values())

@@ -15,7 +15,7 @@ from typing import Any, Final
 from benchmarks.costs import sizes
 from chalicelib.kernel.core import aws
 from chalicelib.kernel.storage.table import MAX_PARALLEL_READS
-from tests.harness import cloud, snapshots
+from tests.harness import memory_aws, snapshots
 
 SUMMED_FIELDS: Final = ("read", "written", "indexed", "standard", "fifo", "puts", "gets", "keys", "mails")
 """The fields of `Usage` that are added up, except time."""
@@ -82,7 +82,7 @@ class RecordedCall:
     name: str
     parameters: Mapping[str, Any]
     units: tuple[float, float]
-    items: tuple[tuple[cloud.Item | None, cloud.Item | None], ...] = ()
+    items: tuple[tuple[memory_aws.Item | None, memory_aws.Item | None], ...] = ()
 
 
 @contextmanager
@@ -201,7 +201,7 @@ def _read_units(name: str, parameters: Mapping[str, Any], response: Mapping[str,
 def _count_query_bytes(parameters: Mapping[str, Any]) -> int:
     """Return the bytes that a counting Query reads."""
     names, values = parameters["ExpressionAttributeNames"], parameters["ExpressionAttributeValues"]
-    partition = [i for i in snapshots.stored().values() if i.get(names["#pk"]) == values[":pk"]["S"]]
+    partition = [i for i in snapshots.items_by_key().values() if i.get(names["#pk"]) == values[":pk"]["S"]]
     since, until = (values.get(f":{end}", {"S": default})["S"] for end, default in (("since", ""), ("until", "~")))
     return sum(sizes.size(i) for i in partition if "#sk" not in names or since <= i[names["#sk"]] <= until)
 
@@ -214,8 +214,8 @@ def _add_transaction(usage: Usage, actions: list[Mapping[str, Any]]) -> None:
             usage.indexed += sizes.index_units(before, after)
 
 
-def _current_item(action: Mapping[str, Any]) -> cloud.Item | None:
+def _current_item(action: Mapping[str, Any]) -> memory_aws.Item | None:
     """Return the current state of the item of a transaction's action."""
     (details,) = action.values()
     key = details.get("Key") or details["Item"]
-    return cloud.stored_at(key["pk"]["S"], key["sk"]["S"])
+    return memory_aws.get_item(key["pk"]["S"], key["sk"]["S"])

@@ -24,9 +24,9 @@ from benchmarks.deliveries import document
 from benchmarks.log_scale.results import describe_environment
 from chalicelib.kernel.core.clock import timestamp_ms
 from local.server.run import free_port
-from tests.emulator.people import Caller
-from tests.emulator.stage import Stage
-from tests.harness.receiver import HANG, Receiver, Reply, Request
+from tests.emulator.api_clients import ApiClient
+from tests.emulator.local_stage import LocalStage
+from tests.harness.receiver import NO_REPLY, ReceivedRequest, Receiver, Reply
 
 _WEBHOOKS_PER_DEAD_ENDPOINT: Final = 10
 _FIRST_PERIOD_SECONDS: Final = 60
@@ -46,11 +46,11 @@ class Arrival:
     lag_seconds: float
 
     @classmethod
-    def from_request(cls, request: Request) -> "Arrival":
+    def from_request(cls, request: ReceivedRequest) -> "Arrival":
         """Parse a received request."""
         body = json.loads(request.body)
         occurred_at = timestamp_ms(body["timestamp"]) / 1000
-        return cls(request.path, body["sequence"], request.headers["webhook-id"], occurred_at, request.at - occurred_at)
+        return cls(request.path, body["sequence"], request.headers["webhook-id"], occurred_at, request.received_at - occurred_at)
 
 
 def main() -> None:
@@ -63,9 +63,9 @@ def main() -> None:
     parser.add_argument("--pause", type=float, default=1.0, help="seconds between two events")
     options = parser.parse_args()
     with TemporaryDirectory() as folder, Receiver() as receiver:
-        stage = Stage(Path(folder)).start()
+        stage = LocalStage(Path(folder)).start()
         try:
-            with Caller(stage, "ada") as ada:
+            with ApiClient(stage, "ada") as ada:
                 results = _measure(ada, receiver, options.events, options.webhooks, options.pause)
         finally:
             stage.terminate()
@@ -73,8 +73,8 @@ def main() -> None:
     print(document.render_delivery_lag(results))
 
 
-def _measure(ada: Caller, receiver: Receiver, events: int, webhooks: int, pause_seconds: float) -> dict[str, Any]:
-    organization = f"/organizations/{ada.makes_organization()}"
+def _measure(ada: ApiClient, receiver: Receiver, events: int, webhooks: int, pause_seconds: float) -> dict[str, Any]:
+    organization = f"/organizations/{ada.create_organization()}"
     dead_count = max(webhooks // _WEBHOOKS_PER_DEAD_ENDPOINT, 1)
     healthy_paths = _create_webhooks(ada, organization, receiver, webhooks, dead_count)
     started_at = time.monotonic()
@@ -107,15 +107,17 @@ def _measure(ada: Caller, receiver: Receiver, events: int, webhooks: int, pause_
     }
 
 
-def _create_webhooks(ada: Caller, organization: str, receiver: Receiver, count: int, dead_count: int) -> Sequence[str]:
+def _create_webhooks(
+    ada: ApiClient, organization: str, receiver: Receiver, count: int, dead_count: int
+) -> Sequence[str]:
     """Create the webhooks, and return the paths of the healthy endpoints."""
-    receiver.answer = Reply(status=204)
-    urls = [receiver.at("127.0.0.1", f"/{number}") for number in range(count)]
+    receiver.default_reply = Reply(status=204)
+    urls = [receiver.url_at("127.0.0.1", f"/{number}") for number in range(count)]
     for number in range(dead_count):
         if number % 2:
             urls[number] = f"http://127.0.0.1:{free_port()}/{number}"
         else:
-            receiver.answers[f"/{number}"] = HANG
+            receiver.replies_by_path[f"/{number}"] = NO_REPLY
     for url in urls:
         body = {"url": url, "events": ["organization.updated"]}
         ada.post(f"{organization}/webhooks", json=body).raise_for_status()

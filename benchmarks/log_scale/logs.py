@@ -22,10 +22,10 @@ from chalicelib.kernel.core.clock import now_ms, timestamp, timestamp_ms
 from chalicelib.kernel.core.ids import new_id
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage import table
-from tests.catalogue.tenant_fixture import put, put_items
+from tests.catalogue.tenant_fixture import put_items, put_records
 from tests.harness.callers import Person
-from tests.harness.entries import items_of
-from tests.harness.stored_records import beginning
+from tests.harness.pending_entries import build_pending_items
+from tests.harness.stored_records import new_record_fields
 
 _FIRST_ENTRY_MS: Final = timestamp_ms("2024-11-01T00:00:00Z")
 _ENTRY_INTERVAL_MS: Final = 60_000
@@ -99,7 +99,12 @@ class Log:
         organization = Organization(
             id=self.id, created_at=timestamp, updated_at=timestamp, name=name, slug=name, owner_id=owner.id
         )
-        put([organization, Member.create_for_organization(beginning(timestamp), self.id, owner.user(), Role.OWNER)])
+        put_records(
+            [
+                organization,
+                Member.create_for_organization(new_record_fields(timestamp), self.id, owner.to_user(), Role.OWNER),
+            ]
+        )
 
     def fill(self) -> Iterator[int]:
         """Commit the missing entries in another process, let the ledger append them, and yield the size of the log."""
@@ -117,7 +122,11 @@ class Log:
 
 def _commit_entries(organization_id: str, first: int, end: int) -> None:
     for start in range(first, end, _CHUNK):
-        put_items(items_of(build_event(organization_id, number) for number in range(start, min(start + _CHUNK, end))))
+        put_items(
+            build_pending_items(
+                build_event(organization_id, number) for number in range(start, min(start + _CHUNK, end))
+            )
+        )
 
 
 def build_event(organization_id: str, number: int) -> Event:

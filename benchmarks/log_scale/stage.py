@@ -18,7 +18,7 @@ from local.server.processes import start, stop
 from local.server.provisioning import provision
 from local.server.run import READY_SECONDS, free_port
 from tests.harness.callers import Issuer, Person
-from tests.harness.waiting import until
+from tests.harness.waiting import wait_until
 
 _CREDENTIAL_VARIABLES: Final = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
 _TABLE_FILE_VARIABLE: Final = "LOG_SCALE_TABLE"
@@ -39,14 +39,14 @@ def run_stage(dynamodb_url: str | None) -> Iterator[Person]:
         variables = environment(port, Path(folder) / "aws")
         emulator = start("emulator", COMMAND, Path(folder) / "emulator.log", variables)
         try:
-            until(lambda: answers(port, "/_ministack/health"), READY_SECONDS)
+            wait_until(lambda: answers(port, "/_ministack/health"), READY_SECONDS)
             _set_endpoint_variables(f"http://127.0.0.1:{port}", dynamodb_url)
             os.environ |= {} if dynamodb_url else {_TABLE_FILE_VARIABLE: str(Path(folder) / "table.sqlite")}
             os.environ.update({name: variables[name] for name in _CREDENTIAL_VARIABLES} | issuer.settings())
             os.environ.update({name.upper(): value for name, value in provision(PREFIX).items()})
             settings.cache_clear()
             prepare_process()
-            yield issuer.person("ada", "Ada Lovelace")
+            yield issuer.create_person("ada", "Ada Lovelace")
         finally:
             stop([emulator], _STOP_SECONDS)
 

@@ -19,8 +19,8 @@ from local.server.provisioning import provision
 from tests.harness import data_keys, moto_server
 from tests.harness.callers import AUDIENCE, Issuer, Person
 from tests.harness.callers import ISSUER as OF_TOKENS
-from tests.harness.certificates import Authority
-from tests.harness.threaded_servers import serving
+from tests.harness.certificates import CertificateAuthority
+from tests.harness.threaded_servers import serve_in_thread
 
 REGION: Final = "us-east-1"
 EVENTS_QUEUE: Final = "peers-events"
@@ -45,13 +45,13 @@ class PreparedAws:
 @contextmanager
 def prepare_aws(folder: Path) -> Iterator[PreparedAws]:
     """Provide an AWS within the block. It contains only the organization and the platform of the peers."""
-    issuer, authority = Issuer(folder), Authority()
-    ada = issuer.person("ada", "Ada Lovelace")
-    with moto_server.serving() as origin:
+    issuer, authority = Issuer(folder), CertificateAuthority()
+    ada = issuer.create_person("ada", "Ada Lovelace")
+    with moto_server.run_moto_server() as origin:
         resource_settings = _provision_atrium(origin)
         queue_url = _provision_peers(origin, ada)
-        fake_aws = FakeAws(origin, issuer.jwks.read_bytes(), authority.server("127.0.0.1"))
-        with serving(fake_aws):
+        fake_aws = FakeAws(origin, issuer.jwks.read_bytes(), authority.create_server_context("127.0.0.1"))
+        with serve_in_thread(fake_aws):
             yield PreparedAws(
                 fake_aws,
                 {**resource_settings, **_client_settings(fake_aws, authority, folder), "QUEUE_URL": queue_url},
@@ -59,10 +59,10 @@ def prepare_aws(folder: Path) -> Iterator[PreparedAws]:
             )
 
 
-def _client_settings(fake_aws: FakeAws, authority: Authority, folder: Path) -> dict[str, str]:
+def _client_settings(fake_aws: FakeAws, authority: CertificateAuthority, folder: Path) -> dict[str, str]:
     # Use as many authorities as Lambda has, because reading them is a part of a cold start.
     ca_bundle = folder / "trusted.pem"
-    ca_bundle.write_text(Path(certifi.where()).read_text() + authority.written(folder).read_text())
+    ca_bundle.write_text(Path(certifi.where()).read_text() + authority.write_certificate(folder).read_text())
     return {
         "AWS_ENDPOINT_URL": fake_aws.url,
         "AWS_CA_BUNDLE": str(ca_bundle),
@@ -90,10 +90,10 @@ def _provision_atrium(origin: str) -> dict[str, str]:
     """Create Atrium's resources, and return their settings."""
     connection = {"AWS_ENDPOINT_URL": origin, "STAGE": "local", "SETTINGS_FILE": "", "AWS_REGION": REGION}
     keys = dict.fromkeys(("AUDIT_SIGNING_KEY", "SEAL_KEY", "ENTRY_KEY", "DATA_KEY", "TOKEN_KEY"), "A" * 43 + "=")
-    keys["AUDIT_PUBLIC_KEYS"] = data_keys.public_halves(keys["AUDIT_SIGNING_KEY"])
+    keys["AUDIT_PUBLIC_KEYS"] = data_keys.public_keys_of(keys["AUDIT_SIGNING_KEY"])
     with patch.dict(os.environ, connection | keys):
         _reset_caches()
-        resource_settings = {**provision("atrium"), **data_keys.all_wrapped()}
+        resource_settings = {**provision("atrium"), **data_keys.create_wrapped_key_settings()}
     _reset_caches()
     return {name.upper(): value for name, value in resource_settings.items()}
 

@@ -9,9 +9,9 @@ from typing import Any, Final
 
 from moto.dynamodb.models.dynamo_type import DynamoType, Item, LimitedSizeDict
 
-from tests.catalogue.examples.registry import crowd_of
-from tests.catalogue.tenant_fixture import World
-from tests.harness import cloud, snapshots
+from tests.catalogue.examples.registry import add_feature_neighbours
+from tests.catalogue.tenant_fixture import TenantFixture
+from tests.harness import memory_aws, snapshots
 from tests.harness.snapshots import Snapshot
 
 DEFAULT_SIZE: Final = 10
@@ -37,18 +37,18 @@ _MIN_ID_CHARACTERS: Final = 20
 """The minimum length of an id that is built from a timestamp and random characters."""
 
 
-def add_neighbors(default: Snapshot, empty: Snapshot, feature: str, world: World, count: int) -> Snapshot:
+def add_neighbors(default: Snapshot, empty: Snapshot, feature: str, world: TenantFixture, count: int) -> Snapshot:
     """Return a table like `default`, with `count` neighbors of the records in a feature's examples."""
     if feature in BOUNDED_FEATURES:
         return default
     if feature in LOG_FEATURES:
-        snapshots.put_back(default)
-        crowd_of(feature, world, count - DEFAULT_SIZE)
-        return snapshots.taken()
-    snapshots.put_back(empty)
-    keys_before = set(snapshots.stored())
-    crowd_of(_FEATURE_OF_NEIGHBORS.get(feature, feature), world, DEFAULT_SIZE)
-    partitions: Any = cloud.table().items
+        snapshots.restore_snapshot(default)
+        add_feature_neighbours(feature, world, count - DEFAULT_SIZE)
+        return snapshots.take_snapshot()
+    snapshots.restore_snapshot(empty)
+    keys_before = set(snapshots.items_by_key())
+    add_feature_neighbours(_FEATURE_OF_NEIGHBORS.get(feature, feature), world, DEFAULT_SIZE)
+    partitions: Any = memory_aws.get_table().items
     keys = [(pk, sk) for pk in partitions for sk in partitions[pk] if (pk.value, sk.value) not in keys_before]
     neighbors = [partitions[pk][sk] for pk, sk in keys if _SET_MEMBER_PREFIX not in sk.value]
     snapshot = {pk: dict(partition) for pk, partition in default.items()}

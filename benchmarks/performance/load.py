@@ -28,11 +28,11 @@ from benchmarks.log_scale.results import describe_environment
 from benchmarks.performance import document
 from benchmarks.performance.load_section import render
 from chalicelib.kernel.core.clock import timestamp_ms
-from tests.emulator.outside import Entry, entries_of, settled, whole_log
-from tests.emulator.people import Caller
-from tests.emulator.stage import Stage
+from tests.emulator.api_clients import ApiClient
+from tests.emulator.local_stage import LocalStage
+from tests.emulator.log_reader import LogEntry, list_entries, read_verified_log, wait_until_appended
 from tests.harness.receiver import Receiver, Reply
-from tests.harness.waiting import until
+from tests.harness.waiting import wait_until
 
 CONNECTION_COUNTS: Final = (1, 10, 50)
 RUN_SECONDS: Final = 5
@@ -49,23 +49,23 @@ _AUTOCANNON_PROGRAM: Final = Path(__file__).with_name("load.mjs")
 class Tenant:
     """An organization with a platform whose spaces are read, listed and renamed."""
 
-    owner: Caller
+    owner: ApiClient
     organization: str
     platform: str
     spaces: Sequence[str]
     acknowledged_names: list[str] = field(default_factory=list)
 
     @classmethod
-    def create(cls, owner: Caller, receiver: Receiver) -> "Tenant":
+    def create(cls, owner: ApiClient, receiver: Receiver) -> "Tenant":
         """Create the organization, its spaces, and a webhook for their changes."""
-        organization = owner.makes_organization()
+        organization = owner.create_organization()
         platform = _create_record(owner, "/platforms", organizationId=organization, name="Engines")
         spaces = [
             _create_record(owner, "/spaces", platformId=platform, name=f"Looms {number}")
             for number in range(SPACE_COUNT)
         ]
-        settled(owner, organization)
-        url = receiver.at("127.0.0.1")
+        wait_until_appended(owner, organization)
+        url = receiver.url_at("127.0.0.1")
         _create_record(owner, f"/organizations/{organization}/webhooks", url=url, events=["space.updated"])
         return cls(owner, organization, platform, spaces)
 
@@ -97,10 +97,10 @@ class Tenant:
 def main() -> None:
     """Measure, store the results and print them."""
     with TemporaryDirectory() as folder, Receiver() as receiver:
-        receiver.answer = Reply(status=204)
-        stage = Stage(Path(folder), told={"LOG_LEVEL": "ERROR"}).start()
+        receiver.default_reply = Reply(status=204)
+        stage = LocalStage(Path(folder), environment_overrides={"LOG_LEVEL": "ERROR"}).start()
         try:
-            with Caller(stage, "ada") as ada:
+            with ApiClient(stage, "ada") as ada:
                 results = measure(Tenant.create(ada, receiver), receiver)
         finally:
             stage.terminate()
@@ -138,12 +138,12 @@ def measure_run(tenant: Tenant, receiver: Receiver, kind: str, connections: int)
         try:
             row = run_autocannon(tenant, kind, connections, RUN_SECONDS)
             ended = time.monotonic()
-            settled(tenant.owner, tenant.organization)
+            wait_until_appended(tenant.owner, tenant.organization)
         finally:
             done.set()
         row["ledger"] = {"max": round(max(pending_seconds.result()), 2), "behind": round(time.monotonic() - ended, 2)}
     names = set(tenant.acknowledged_names[count_before:])
-    until(
+    wait_until(
         lambda: names <= {_space_name(request.body) for request in list(receiver.requests)},
         _DELIVERY_TIMEOUT_SECONDS,
         every=1,
@@ -193,14 +193,14 @@ def sample_pending_seconds(tenant: Tenant, done: Event) -> list[float]:
 
 def check_log_and_deliveries(tenant: Tenant, receiver: Receiver) -> None:
     """Exit unless the log is valid, has one entry for each acknowledged change, and was delivered in order."""
-    whole_log(tenant.owner, tenant.organization)
-    entries = entries_of(tenant.owner, tenant.organization, type="space.updated")
+    read_verified_log(tenant.owner, tenant.organization)
+    entries = list_entries(tenant.owner, tenant.organization, type="space.updated")
     if violations := without_their_entry(tenant.acknowledged_names, entries):
         raise SystemExit(f"{len(violations)} acknowledged changes do not have exactly one entry: {violations}")
     _check_order([Arrival.from_request(request).sequence for request in receiver.requests])
 
 
-def without_their_entry(names: Sequence[str], entries: Sequence[Entry]) -> list[str]:
+def without_their_entry(names: Sequence[str], entries: Sequence[LogEntry]) -> list[str]:
     """Return the names that do not have exactly one entry."""
     counts = Counter(entry["data"]["name"] for entry in entries)
     return [name for name in names if counts[name] != 1]
@@ -212,7 +212,7 @@ def _check_order(sequences: Sequence[int]) -> None:
         raise SystemExit(f"The webhook did not receive events in log order: {distinct}")
 
 
-def _create_record(owner: Caller, path: str, **body: Any) -> str:
+def _create_record(owner: ApiClient, path: str, **body: Any) -> str:
     record_id: str = owner.post(path, json=body).raise_for_status().json()["id"]
     return record_id
 

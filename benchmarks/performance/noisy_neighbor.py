@@ -30,9 +30,9 @@ from benchmarks.performance.noisy_neighbor_section import render
 from local.server.emulator import answers
 from local.server.processes import Child, start, stop
 from local.server.run import free_port
-from tests.emulator.people import Caller
-from tests.emulator.stage import Stage, environment
-from tests.harness.waiting import until
+from tests.emulator.api_clients import ApiClient
+from tests.emulator.local_stage import LocalStage, process_environment
+from tests.harness.waiting import wait_until
 
 REQUESTS_PER_MINUTE: Final = 600
 KEY_COUNT: Final = 10
@@ -89,9 +89,9 @@ class Tenant:
     keys: Sequence[str]
 
     @classmethod
-    def create(cls, owner: Caller, key_count: int) -> "Tenant":
+    def create(cls, owner: ApiClient, key_count: int) -> "Tenant":
         """Create an organization with API keys."""
-        path = f"/organizations/{owner.makes_organization()}"
+        path = f"/organizations/{owner.create_organization()}"
         responses = [
             owner.post(f"{path}/api-keys", json={"name": "Flood", "scopes": ["read"]}) for _ in range(key_count)
         ]
@@ -140,12 +140,12 @@ class MeasuredRun:
 def main() -> None:
     """Measure, store the results and print them."""
     with TemporaryDirectory() as folder, get_context("spawn").Pool(1) as pool:
-        stage = Stage(Path(folder), told={"LOG_LEVEL": "ERROR"}).start()
+        stage = LocalStage(Path(folder), environment_overrides={"LOG_LEVEL": "ERROR"}).start()
         try:
             with (
                 run_services(stage, 0) as unlimited_ports,
                 run_services(stage, REQUESTS_PER_MINUTE) as limited_ports,
-                Caller(stage, "ada") as ada,
+                ApiClient(stage, "ada") as ada,
             ):
                 baseline_tenant, noisy_tenant = Tenant.create(ada, KEY_COUNT), Tenant.create(ada, 1)
                 results = measure(
@@ -161,10 +161,10 @@ def main() -> None:
 
 
 @contextmanager
-def run_services(stage: Stage, requests_per_minute: int) -> Iterator[Sequence[int]]:
+def run_services(stage: LocalStage, requests_per_minute: int) -> Iterator[Sequence[int]]:
     """Run processes of the service with a rate limit within the block, and yield their ports."""
     ports = [free_port() for _ in range(_PROCESS_COUNT)]
-    variables = environment(
+    variables = process_environment(
         stage.state,
         SETTINGS_FILE=str(stage.settings_file),
         REQUESTS_PER_MINUTE=str(requests_per_minute),
@@ -175,7 +175,7 @@ def run_services(stage: Stage, requests_per_minute: int) -> Iterator[Sequence[in
         for port in ports:
             command = [sys.executable, "-m", "local.server.api", str(port)]
             children.append(start("service", command, stage.state / f"service-{port}.log", variables))
-        until(lambda: all(answers(port, "/status") for port in ports), _START_TIMEOUT_SECONDS)
+        wait_until(lambda: all(answers(port, "/status") for port in ports), _START_TIMEOUT_SECONDS)
         yield ports
     finally:
         stop(children, _START_TIMEOUT_SECONDS)

@@ -20,10 +20,10 @@ from benchmarks.performance.dataset import DEFAULT_SIZE, LOG_FEATURES, add_neigh
 from chalicelib.entrypoints.catalogue import operations
 from chalicelib.kernel.core import aws
 from chalicelib.kernel.operations.operation import Operation
-from tests.catalogue.examples.registry import crowd, feature_of, perform
-from tests.catalogue.solo_operations import standing_alone
-from tests.catalogue.tenant_fixture import World
-from tests.harness import calls, snapshots
+from tests.catalogue.examples.registry import add_neighbours, call_operation, get_feature
+from tests.catalogue.standalone_tenant import standalone_tenant
+from tests.catalogue.tenant_fixture import TenantFixture
+from tests.harness import aws_calls, snapshots
 from tests.harness.snapshots import Snapshot
 
 SIZES: Final = (DEFAULT_SIZE, 1_000, 10_000)
@@ -35,21 +35,21 @@ Measurement = dict[str, Any]
 
 def main() -> None:
     """Measure, store the results, and write the page."""
-    with redirect_stdout(StringIO()), standing_alone() as world:  # Discard the service's log output.
+    with redirect_stdout(StringIO()), standalone_tenant() as world:  # Discard the service's log output.
         measured = dict(measure_operations(world, SIZES))
     document.save_results("operations", {"of": describe_environment(), "operations": measured})
 
 
-def measure_operations(world: World, sizes: Iterable[int]) -> Iterator[tuple[str, list[Measurement]]]:
+def measure_operations(world: TenantFixture, sizes: Iterable[int]) -> Iterator[tuple[str, list[Measurement]]]:
     """Yield the measurements of each operation at these sizes. Other features keep 10 neighbors."""
-    world.workers.settle()
+    world.workers.run_until_idle()
     aws.reset_clients()
-    calls.watch()
+    aws_calls.watch_clients()
     watch_new_clients()
-    empty = snapshots.taken()
-    crowd(world, DEFAULT_SIZE)
-    default = snapshots.taken()
-    for feature, grouped in groupby(sorted(operations(), key=feature_of), feature_of):
+    empty = snapshots.take_snapshot()
+    add_neighbours(world, DEFAULT_SIZE)
+    default = snapshots.take_snapshot()
+    for feature, grouped in groupby(sorted(operations(), key=get_feature), get_feature):
         print(feature, file=sys.stderr, flush=True)
         feature_operations = [*grouped]
         measurements: dict[str, list[Measurement]] = {operation.id: [] for operation in feature_operations}
@@ -64,26 +64,26 @@ def measure_operations(world: World, sizes: Iterable[int]) -> Iterator[tuple[str
         yield from measurements.items()
 
 
-def measure_operation(operation: Operation, world: World, table: Snapshot) -> Measurement:
+def measure_operation(operation: Operation, world: TenantFixture, table: Snapshot) -> Measurement:
     """Measure an operation's AWS calls on a table. Raises SystemExit if it fails."""
-    snapshots.put_back(table)
-    world.met()
+    snapshots.restore_snapshot(table)
+    world.warm_caches()
     with meter_usage() as usage:
-        response = perform(operation, world)
+        response = call_operation(operation, world)
     if response.status != operation.success:
         raise SystemExit(f"{operation.id}: {response.text}")
     return {
-        "calls": len(response.calls.made),
-        "trips": _count_round_trips(response.calls.made),
+        "calls": len(response.calls.call_list),
+        "trips": _count_round_trips(response.calls.call_list),
         "read": usage.read,
         "written": usage.written,
         "indexed": usage.indexed,
     }
 
 
-def _count_round_trips(recorded_calls: Iterable[calls.Call]) -> int:
+def _count_round_trips(recorded_calls: Iterable[aws_calls.Call]) -> int:
     """Count how often the operation waited for AWS: once for concurrent calls."""
-    return sum(1 if parallel else len([*run]) for parallel, run in groupby(recorded_calls, lambda call: call.beside))
+    return sum(1 if parallel else len([*run]) for parallel, run in groupby(recorded_calls, lambda call: call.is_concurrent))
 
 
 if __name__ == "__main__":

@@ -28,9 +28,9 @@ from benchmarks.soak.journal import Journal
 from benchmarks.soak.record_types import RECORD_TYPES
 from benchmarks.soak.tenants import Tenant
 from chalicelib.kernel.core.clock import timestamp_ms
-from tests.emulator.outside import entries_of
-from tests.emulator.stage import Stage
-from tests.harness.receiver import Receiver, Reply, Request
+from tests.emulator.local_stage import LocalStage
+from tests.emulator.log_reader import list_entries
+from tests.harness.receiver import ReceivedRequest, Receiver, Reply
 
 _DEFAULT_KILL_INTERVALS: Final = (5.0, 40.0)
 _SETTLE_TIMEOUT_SECONDS: Final = 420.0
@@ -62,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     print(f"SEED={options.seed}", flush=True)
     with TemporaryDirectory() as folder, Receiver() as receiver:
-        stage = Stage(Path(folder)).start("--revive")
+        stage = LocalStage(Path(folder)).start("--revive")
         try:
             results = Soak(stage, receiver, options).run()
         finally:
@@ -76,7 +76,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 class Soak:
     """One soak: the tenants, the process killer, and the checks."""
 
-    def __init__(self, stage: Stage, receiver: Receiver, options: argparse.Namespace) -> None:
+    def __init__(self, stage: LocalStage, receiver: Receiver, options: argparse.Namespace) -> None:
         self._stage, self._receiver, self._options = stage, receiver, options
         self._journal = Journal()
         self._tenants = [Tenant(stage, number, options.seed, self._journal) for number in range(options.tenants)]
@@ -110,12 +110,12 @@ class Soak:
     def _create_tenants(self) -> None:
         for tenant in self._tenants:
             healthy_path, unreliable_path = f"/well/{tenant.number}", f"/shaky/{tenant.number}"
-            self._receiver.answers |= {healthy_path: Reply(status=204), unreliable_path: self._reply_unreliably}
+            self._receiver.replies_by_path |= {healthy_path: Reply(status=204), unreliable_path: self._reply_unreliably}
             tenant.create_initial_records(
-                [self._receiver.at("127.0.0.1", path) for path in (healthy_path, unreliable_path)]
+                [self._receiver.url_at("127.0.0.1", path) for path in (healthy_path, unreliable_path)]
             )
 
-    def _reply_unreliably(self, _: Request) -> Reply:
+    def _reply_unreliably(self, _: ReceivedRequest) -> Reply:
         fails = self._random.random() < 0.3  # noqa: PLR2004 - three of ten
         return Reply(status=500) if fails else Reply(status=204)
 
@@ -151,7 +151,7 @@ class Soak:
         )
 
     def _undelivered_events(self, tenant: Tenant) -> list[str]:
-        entries, undelivered = entries_of(tenant.caller, tenant.organization), []
+        entries, undelivered = list_entries(tenant.caller, tenant.organization), []
         for url, webhook in tenant.webhooks.items():
             arrival_times = checks.arrival_times_by_event(self._receiver, url.partition(str(self._receiver.port))[2])
             # A webhook receives only events after its creation.
@@ -161,7 +161,7 @@ class Soak:
         return undelivered
 
     def _collect_results(self, versions_by_tenant: Sequence[Mapping[str, int]]) -> dict[str, Any]:
-        entries = {tenant.organization: entries_of(tenant.caller, tenant.organization) for tenant in self._tenants}
+        entries = {tenant.organization: list_entries(tenant.caller, tenant.organization) for tenant in self._tenants}
         journal = self._journal
         violations = self._find_violations(versions_by_tenant, entries)
         return {

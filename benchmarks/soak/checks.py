@@ -10,8 +10,8 @@ import boto3
 import httpx
 
 from benchmarks.soak.tenants import Tenant
-from tests.emulator.outside import items_of
-from tests.emulator.stage import Stage
+from tests.emulator.local_stage import LocalStage
+from tests.emulator.log_reader import list_items
 from tests.harness.receiver import Receiver
 
 _POLL_INTERVAL_SECONDS: Final = 0.5
@@ -37,7 +37,7 @@ def arrival_times_by_event(receiver: Receiver, path: str) -> dict[str, list[floa
     arrival_times: dict[str, list[float]] = {}
     for request in list(receiver.requests):
         if request.path == path:
-            arrival_times.setdefault(request.headers["webhook-id"], []).append(request.at)
+            arrival_times.setdefault(request.headers["webhook-id"], []).append(request.received_at)
     return arrival_times
 
 
@@ -46,7 +46,7 @@ def explained_event_ids(tenant: Tenant, webhook: str) -> set[str]:
     path = f"/organizations/{tenant.organization}/webhooks/{webhook}/deliveries"
     return {
         delivery["eventId"]
-        for delivery in items_of(tenant.caller, path)
+        for delivery in list_items(tenant.caller, path)
         if delivery["status"] != "succeeded" and (delivery["attempts"] or delivery["nextAttemptAt"])
     }
 
@@ -89,11 +89,11 @@ def find_invalid_exports(tenant: Tenant) -> list[str]:
     return violations
 
 
-def count_dead_letters(stage: Stage) -> dict[str, int]:
+def count_dead_letters(stage: LocalStage) -> dict[str, int]:
     """Return the number of messages of each dead-letter queue that is not empty."""
     client = boto3.client(
         "sqs",
-        endpoint_url=stage.endpoint,
+        endpoint_url=stage.emulator_url,
         region_name="us-east-1",
         aws_access_key_id="local",
         aws_secret_access_key="local",  # noqa: S106 - the emulator's  # nosec B106

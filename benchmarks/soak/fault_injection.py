@@ -12,7 +12,7 @@ from typing import Final
 
 import httpx
 
-from tests.emulator.stage import Stage
+from tests.emulator.local_stage import LocalStage
 
 _MODULES: Final = {"service": "local.server.api", "workers": "local.server.event_source_emulator"}
 _POLL_INTERVAL_SECONDS: Final = 0.02
@@ -26,7 +26,7 @@ _MIB_BYTES: Final = 1024 * 1024
 class ProcessKiller:
     """Kills the service or its workers at random times, which depend on the seed."""
 
-    stage: Stage
+    stage: LocalStage
     random: Random
     interval_seconds: tuple[float, float]
     kill_counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_MODULES, 0))
@@ -61,7 +61,7 @@ class ProcessKiller:
 class ResourceMonitor:
     """The peak memory and the peak number of open files of each kind of process."""
 
-    stage: Stage
+    stage: LocalStage
     peak_memory_mib: dict[str, float] = field(default_factory=dict)
     peak_open_files: dict[str, int] = field(default_factory=dict)
 
@@ -83,6 +83,6 @@ class ResourceMonitor:
         self.peak_open_files[name] = max(open_files, self.peak_open_files.get(name, 0))
 
 
-def process_ids(stage: Stage, name: str) -> list[int]:
+def process_ids(stage: LocalStage, name: str) -> list[int]:
     """Return the ids of the service's or the workers' processes."""
-    return [process for process, command in stage.processes().items() if _MODULES[name] in command]
+    return [process for process, command in stage.list_processes().items() if _MODULES[name] in command]

@@ -9,7 +9,7 @@ from uuid import UUID
 import httpx
 
 from benchmarks.soak.journal import MUTATING, Journal, ReceivedEvent, ReplayableRequest
-from tests.emulator.people import Caller
+from tests.emulator.api_clients import ApiClient
 
 _MAX_ATTEMPTS: Final = 40
 _RETRY_PAUSE_SECONDS: Final = 0.25
@@ -23,7 +23,7 @@ Json = dict[str, Any]
 class RetryingClient:
     """Sends requests, repeats those without a response, and records the responses."""
 
-    def __init__(self, caller: Caller, journal: Journal, random: Random, tenant_number: int | None = None) -> None:
+    def __init__(self, caller: ApiClient, journal: Journal, random: Random, tenant_number: int | None = None) -> None:
         """Create a client. With a `tenant_number`, its POST requests are recorded for a replay."""
         self.organization = ""
         self._caller, self._journal, self._random, self._tenant_number = caller, journal, random, tenant_number

@@ -16,9 +16,9 @@ from httpx import Response
 from benchmarks.soak.journal import Journal, ReplayableRequest
 from benchmarks.soak.record_types import RECORD_TYPES, RecordType
 from benchmarks.soak.requests import RetryingClient
-from tests.emulator.outside import items_of
-from tests.emulator.people import Caller
-from tests.emulator.stage import Stage
+from tests.emulator.api_clients import ApiClient
+from tests.emulator.local_stage import LocalStage
+from tests.emulator.log_reader import list_items
 
 _MAX_RECORDS_PER_TYPE: Final = 30
 _OK, _CREATED, _NO_CONTENT, _NOT_FOUND, _PRECONDITION_FAILED = 200, 201, 204, 404, 412
@@ -42,14 +42,14 @@ class KnownRecord:
 class Tenant:
     """Sends random requests, which depend on the seed, until it is stopped."""
 
-    def __init__(self, stage: Stage, number: int, seed: int, journal: Journal) -> None:
+    def __init__(self, stage: LocalStage, number: int, seed: int, journal: Journal) -> None:
         self.number = number
         self.export_ids: list[str] = []
         self.checkpoints: list[str] = []
         self._random = Random(f"{seed}/{number}")  # noqa: S311 - a repeatable choice
         self._journal = journal
-        self.caller = Caller(stage, f"tenant-{number}")
-        self.guest = Caller(stage, f"guest-{number}")
+        self.caller = ApiClient(stage, f"tenant-{number}")
+        self.guest = ApiClient(stage, f"guest-{number}")
         self.client = RetryingClient(self.caller, journal, self._random, number)
         self._guest_client = RetryingClient(self.guest, journal, self._random)
         self._records: list[KnownRecord] = []
@@ -58,7 +58,7 @@ class Tenant:
 
     def create_initial_records(self, endpoint_urls: Sequence[str]) -> None:
         """Create the organization, a platform, a site, and webhooks for all events."""
-        self.organization = self.caller.makes_organization(f"Tenant {self.number}")
+        self.organization = self.caller.create_organization(f"Tenant {self.number}")
         self.client.organization = self._guest_client.organization = self.organization
         subscription = {"events": ["*"]}
         webhooks_path = f"/organizations/{self.organization}/webhooks"
@@ -101,7 +101,7 @@ class Tenant:
 
     def list_record_ids(self) -> set[str]:
         """Return the ids of all records that lists contain."""
-        lists = [items_of(self.caller, kind.list_path.format_map(self._path_values)) for kind in RECORD_TYPES]
+        lists = [list_items(self.caller, kind.list_path.format_map(self._path_values)) for kind in RECORD_TYPES]
         return {record["id"] for items in lists for record in items}
 
     def start_export(self) -> None:

@@ -88,7 +88,7 @@ class WatchedWorkers(Workers):
 
     def _call(self, handler: str, event: dict[str, Any]) -> Any:
         reset_key_cache()
-        with patch.object(entrypoint, "_BATCH_MS", -1 if handler in self.late else entrypoint._BATCH_MS):  # noqa: SLF001
+        with patch.object(entrypoint, "_MAX_BATCH_MS", -1 if handler in self.late else entrypoint._MAX_BATCH_MS):  # noqa: SLF001
             answer = super()._call(handler, event)
         self.late.discard(handler)
         note(handler, self.last_calls.call_list)
