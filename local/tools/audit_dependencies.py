@@ -1,7 +1,7 @@
-"""Asks PyPI which of the pinned libraries are known to be vulnerable: `python -m local.tools.audit_dependencies`.
+"""Checks the pinned libraries for known vulnerabilities on PyPI: `python -m local.tools.audit_dependencies`.
 
-Whoever gets no answer is told so, and fails: an index that has no advisories says nothing of any library, and pip-audit
-ends well all the same.
+A library for which the package index has no advisories counts as not audited, and fails the check. pip-audit alone
+would succeed.
 """
 
 import json
@@ -16,7 +16,7 @@ LISTS: Final = ("requirements.txt", "requirements-dev.txt", "requirements-emulat
 
 
 class Findings(NamedTuple):
-    """What became of the libraries of a list: how many were looked at, what is known of them, who was not known."""
+    """The result for a list: the number of audited libraries, the vulnerabilities, the libraries without advisories."""
 
     audited: int
     vulnerable: list[str]
@@ -24,53 +24,56 @@ class Findings(NamedTuple):
 
 
 def audit(requirements: Path) -> Findings:
-    """Return what PyPI's advisories say of the libraries that a list pins. Raises Unanswered if they say nothing."""
+    """Audit the libraries that a requirements file pins. Raises Unanswered if pip-audit reports no libraries."""
     command = [sys.executable, "-m", "pip_audit", "--disable-pip", "--require-hashes", "--progress-spinner=off"]
-    asked = [*command, "--format=json", "--requirement", str(requirements)]
-    done = subprocess.run(asked, capture_output=True, text=True, check=False)
+    command += ["--format=json", "--requirement", str(requirements)]
+    completed = subprocess.run(command, capture_output=True, text=True, check=False)
     try:
-        return findings(json.loads(done.stdout)["dependencies"])
+        return findings(json.loads(completed.stdout)["dependencies"])
     except ValueError:
-        raise Unanswered(done.stderr.strip().rpartition("\n")[2]) from None
+        raise Unanswered(completed.stderr.strip().rpartition("\n")[2]) from None
 
 
 class Unanswered(Exception):
-    """There was no answer; says why."""
+    """pip-audit returned no result. The message is the last line of its error output."""
 
 
 def findings(libraries: list[dict[str, Any]]) -> Findings:
-    """Return what pip-audit says of libraries."""
-    known = [library for library in libraries if "skip_reason" not in library]
+    """Convert the libraries in pip-audit's JSON output to findings."""
+    audited = [library for library in libraries if "skip_reason" not in library]
     vulnerable = [
-        f"{each['name']} {each['version']}: {found['id']}, mended in {', '.join(found['fix_versions']) or 'nothing'}"
-        for each in known
-        for found in each["vulns"]
+        f"{library['name']} {library['version']}: {vulnerability['id']}, "
+        f"fixed in {', '.join(vulnerability['fix_versions']) or 'no version'}"
+        for library in audited
+        for vulnerability in library["vulns"]
     ]
-    return Findings(len(known), vulnerable, [each["name"] for each in libraries if each not in known])
+    return Findings(len(audited), vulnerable, [library["name"] for library in libraries if library not in audited])
 
 
 def report(name: str, found: Findings) -> list[str]:
-    """Return the lines to say of a list."""
-    lines = [f"{name}: VULNERABLE: {each}" for each in found.vulnerable]
+    """Return the lines to print for a requirements file."""
+    lines = [f"{name}: VULNERABLE: {vulnerability}" for vulnerability in found.vulnerable]
     if found.unaudited:
-        some = ", ".join(found.unaudited[:3]) + (", …" if found.unaudited[3:] else "")
-        lines.append(f"{name}: NOT AUDITED: the index has no advisories of {len(found.unaudited)} libraries ({some}).")
-    return lines or [f"{name}: nothing is known against its {found.audited} libraries."]
+        names = ", ".join(found.unaudited[:3]) + (", …" if found.unaudited[3:] else "")
+        lines.append(
+            f"{name}: NOT AUDITED: the index has no advisories for {len(found.unaudited)} libraries ({names})."
+        )
+    return lines or [f"{name}: no known vulnerabilities in {found.audited} libraries."]
 
 
 def main() -> int:
-    """Say what is known against the libraries of each list; return 0 if that is nothing at all, and was asked."""
-    fine = True
+    """Print the findings for each requirements file. Return 0 if all libraries were audited and none is vulnerable."""
+    is_clean = True
     for name in LISTS:
         try:
             found = audit(ROOT / name)
         except Unanswered as error:
-            fine = False
+            is_clean = False
             print(f"{name}: NOT AUDITED: {error}")
         else:
-            fine = fine and not found.vulnerable and not found.unaudited
+            is_clean = is_clean and not found.vulnerable and not found.unaudited
             print(*report(name, found), sep="\n")
-    return 0 if fine else 1
+    return 0 if is_clean else 1
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The mail of the local stage: the emulator delivers none of it, and keeps it until it ends."""
+"""The mail of the local stage. The emulator does not deliver it, and stores it until the run ends."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -10,17 +10,17 @@ from urllib.parse import urlsplit
 
 from local.paths import settings_of_run
 
-_MESSAGES: Final = "/_ministack/ses/messages"
-_RULE: Final = "-" * 72
+_MESSAGES_PATH: Final = "/_ministack/ses/messages"
+_SEPARATOR: Final = "-" * 72
 
 
 class NoEmulator(Exception):
-    """There is no run whose mail could be read; says what to do."""
+    """No run has mail to read. The message says what to do."""
 
 
 @dataclass(frozen=True)
 class Sent:
-    """A mail that the emulator took; `at` in seconds since 1970."""
+    """An e-mail that the emulator accepted. `at` is in seconds since 1970."""
 
     at: float
     sender: str
@@ -36,32 +36,29 @@ class Sent:
 
 
 def sent(port: int | None = None) -> list[Sent]:
-    """Return the mail of the run on a port, or of the run that was started last; the newest first.
-
-    Raises NoEmulator.
-    """
+    """Return the mail of the run on a port, by default of the last run, newest first. Raises NoEmulator."""
     try:
         endpoint = json.loads(settings_of_run(port).read_text())["aws_endpoint_url"]
-        found = list(_taken(endpoint))
+        emails = list(_fetch(endpoint))
     except (OSError, HTTPException):
-        raise NoEmulator("No run was found. Start `make run`, which keeps its mail until it ends.") from None
-    return sorted(found, key=lambda mail: mail.at, reverse=True)
+        raise NoEmulator("No run was found. Start `make run`. It stores its mail until it ends.") from None
+    return sorted(emails, key=lambda email: email.at, reverse=True)
 
 
 def printed(mails: list[Sent]) -> str:
-    """Return mails as they are read in a terminal."""
-    return f"\n{_RULE}\n".join(str(mail) for mail in mails)
+    """Format e-mails for a terminal."""
+    return f"\n{_SEPARATOR}\n".join(str(email) for email in mails)
 
 
-def _taken(endpoint: str) -> Iterator[Sent]:
-    where = urlsplit(endpoint)
-    connection = HTTPConnection(where.hostname or "", where.port, timeout=10)
+def _fetch(endpoint: str) -> Iterator[Sent]:
+    url = urlsplit(endpoint)
+    connection = HTTPConnection(url.hostname or "", url.port, timeout=10)
     try:
-        connection.request("GET", _MESSAGES)
-        answer: Mapping[str, Any] = json.loads(connection.getresponse().read())
+        connection.request("GET", _MESSAGES_PATH)
+        response: Mapping[str, Any] = json.loads(connection.getresponse().read())
     finally:
         connection.close()
-    for messages in answer["messages"].values():
+    for messages in response["messages"].values():
         for message in messages:
             yield Sent(
                 message["Timestamp"],

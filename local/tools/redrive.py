@@ -1,8 +1,9 @@
-"""Dead letters: what they are about, and back to their queues with them: `python -m local redrive`.
+"""Describes the messages in dead-letter queues, and sends them back to their queues: `python -m local redrive`.
 
-Each is received, sent and only then deleted: whatever interrupts that loses nothing, and the next time goes on with
-what is left. One that was sent but not deleted comes twice, as any message may. SQS moves letters by itself too
-(StartMessageMoveTask), but shows none of them, stops at none, and does not say which deduplication it gives them.
+A message is received, sent and only then deleted. So an interruption loses no message, and the next call continues with
+the rest. A message that was sent but not deleted arrives twice, as any SQS message may. SQS can also move messages
+itself (StartMessageMoveTask), but it does not show them, skips none, and does not document the deduplication ids that
+it assigns.
 """
 
 import json
@@ -28,21 +29,21 @@ from chalicelib.kernel.storage import table
 from chalicelib.kernel.work import queues, tasks
 from infrastructure.resources import DEAD_LETTER_RETENTION_SECONDS, dead_letter_queue
 
-_AT_ONCE: Final = 10
-_NAMED: Final = 3
-_HELD_SECONDS: Final = 300
+_BATCH_SIZE: Final = 10
+_MAX_SHOWN_REQUEST_IDS: Final = 3
+_VISIBILITY_TIMEOUT_SECONDS: Final = 300
 _WAIT_SECONDS: Final = 1
-_ANSWER_SECONDS: Final = 10
-_UNITS: Final = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
+_RESPONSE_SECONDS: Final = 10
+_TIME_UNITS: Final = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
 
 
 class NotRedriven(Exception):
-    """The queues can't be reached; says why."""
+    """The queues are not reachable. The message says why."""
 
 
 @dataclass(frozen=True)
 class Letter:
-    """A message that was given up. Times in seconds since 1970; `group` is empty in a queue without order."""
+    """A message in a dead-letter queue. `sent_at` is in seconds since 1970. `group` is empty in a standard queue."""
 
     body: str
     receipt: str
@@ -52,7 +53,7 @@ class Letter:
 
     @classmethod
     def of(cls, message: Mapping[str, Any]) -> "Letter":
-        """Return the letter that SQS handed out."""
+        """Return the dead message that SQS returned."""
         attributes = message["Attributes"]
         return cls(
             message["Body"],
@@ -63,16 +64,16 @@ class Letter:
         )
 
     def line(self, now_seconds: float) -> str:
-        """Return what it is about, for which requests, how old it is, how long it is kept, and whether to send it."""
+        """Return the message's subject, request ids, age, remaining retention time and receive count in a line."""
         age = now_seconds - self.sent_at
-        remaining_time = _span(max(0, DEAD_LETTER_RETENTION_SECONDS - age))
-        subject = f"{about(self.body)}{_requests(self.body)}"
-        return f"{subject}; {_span(age)} old, kept for {remaining_time}, received {self.received} times"
+        remaining_time = _format_duration(max(0, DEAD_LETTER_RETENTION_SECONDS - age))
+        subject = f"{about(self.body)}{_format_request_ids(self.body)}"
+        return f"{subject}; {_format_duration(age)} old, deleted in {remaining_time}, received {self.received} times"
 
 
 @dataclass(frozen=True)
 class DeadLetters:
-    """A queue, and the queue of what was given up of it; `name` is that one's."""
+    """A dead-letter queue: its name, its URL, and the URL of the queue whose failed messages it receives."""
 
     name: str
     address: str
@@ -80,129 +81,133 @@ class DeadLetters:
 
     @classmethod
     def of(cls, source: str) -> "DeadLetters":
-        """Return the dead letters of a queue by its address."""
-        where, _, queue = source.rpartition("/")
+        """Return the dead-letter queue of a queue, by the URL of that queue."""
+        base_url, _, queue = source.rpartition("/")
         name = dead_letter_queue(queue)
-        return cls(name, f"{where}/{name}", source)
+        return cls(name, f"{base_url}/{name}", source)
 
     def count(self) -> int:
-        """Return how many wait, as SQS reckons it; a queue that is busy may be wrong by some."""
-        wanted = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
-        answer = sqs().get_queue_attributes(QueueUrl=self.address, AttributeNames=wanted)["Attributes"]
-        return sum(int(answer[name]) for name in wanted)
+        """Return the approximate number of messages. It may be inaccurate while the queue is busy."""
+        names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
+        attributes = sqs().get_queue_attributes(QueueUrl=self.address, AttributeNames=names)["Attributes"]
+        return sum(int(attributes[name]) for name in names)
 
     def look(self, most: int) -> list[Letter]:
-        """Return the first letters, which are to be seen by everyone again at once."""
-        with self._held() as held:
-            for letters in self._received(most):
-                held.extend(letters)
-            return [*held]
+        """Return the first messages, and make them visible to other consumers again at once."""
+        with self._releasing() as received:
+            for batch in self._receive(most):
+                received.extend(batch)
+            return [*received]
 
     def send_back(self, until: float) -> Generator[tuple[Letter, bool], None, None]:
-        """Send each letter that was there before a moment back to its queue, and yield it and whether it was sent.
+        """Send the messages back to their queue, and yield each message and whether it was sent.
 
-        What this release would give up again in any case stays, and what is younger than that moment: it was given up
-        again meanwhile. Those of a group keep their order.
+        A message that this release cannot process is not sent. A message that is not older than `until` is skipped: it
+        has failed again since. The messages of a group keep their order.
         """
-        with self._held() as held:
-            for letters in self._received(None):
-                held.extend(letters)
-                for letter in letters:
-                    if letter.sent_at < until:
-                        if taken := is_taken(letter.body):
-                            self._send(letter)
-                            held.remove(letter)
-                        yield letter, taken
+        with self._releasing() as received:
+            for batch in self._receive(None):
+                received.extend(batch)
+                for message in batch:
+                    if message.sent_at < until:
+                        if is_sent := is_taken(message.body):
+                            self._send(message)
+                            received.remove(message)
+                        yield message, is_sent
 
-    def _received(self, most: int | None) -> Iterator[list[Letter]]:
+    def _receive(self, max_count: int | None) -> Iterator[list[Letter]]:
         count = 0
-        while most is None or count < most:
-            answer = sqs().receive_message(
+        while max_count is None or count < max_count:
+            response = sqs().receive_message(
                 QueueUrl=self.address,
-                MaxNumberOfMessages=_AT_ONCE if most is None else min(_AT_ONCE, most - count),
-                VisibilityTimeout=_HELD_SECONDS,
+                MaxNumberOfMessages=_BATCH_SIZE if max_count is None else min(_BATCH_SIZE, max_count - count),
+                VisibilityTimeout=_VISIBILITY_TIMEOUT_SECONDS,
                 WaitTimeSeconds=_WAIT_SECONDS,
                 MessageSystemAttributeNames=["All"],
             )
-            letters = [Letter.of(message) for message in answer.get("Messages", [])]
-            if not letters:
+            batch = [Letter.of(message) for message in response.get("Messages", [])]
+            if not batch:
                 return
-            count += len(letters)
-            yield letters
+            count += len(batch)
+            yield batch
 
-    def _send(self, letter: Letter) -> None:
-        # A fresh deduplication: by the former one SQS could take it for what it has delivered already, and drop it.
-        order = {"MessageGroupId": letter.group, "MessageDeduplicationId": new_id(now())} if letter.group else {}
-        sqs().send_message(QueueUrl=self.source, MessageBody=letter.body, **order)
-        sqs().delete_message(QueueUrl=self.address, ReceiptHandle=letter.receipt)
+    def _send(self, message: Letter) -> None:
+        # With the old deduplication id, SQS could consider the message a duplicate of a delivered one, and drop it.
+        fifo = {"MessageGroupId": message.group, "MessageDeduplicationId": new_id(now())} if message.group else {}
+        sqs().send_message(QueueUrl=self.source, MessageBody=message.body, **fifo)
+        sqs().delete_message(QueueUrl=self.address, ReceiptHandle=message.receipt)
 
     @contextmanager
-    def _held(self) -> Iterator[list[Letter]]:
-        held: list[Letter] = []
+    def _releasing(self) -> Iterator[list[Letter]]:
+        """Yield a list for received messages. At the end, make those that are still in it visible again."""
+        received: list[Letter] = []
         try:
-            yield held
-        finally:  # Also when somebody presses Ctrl-C: else they could not be looked at for minutes.
-            for letter in reversed(held):
+            yield received
+        finally:  # Also after Ctrl-C. Otherwise nobody could receive the messages for minutes.
+            for message in reversed(received):
                 sqs().change_message_visibility(
-                    QueueUrl=self.address, ReceiptHandle=letter.receipt, VisibilityTimeout=0
+                    QueueUrl=self.address, ReceiptHandle=message.receipt, VisibilityTimeout=0
                 )
 
 
 def redrive(names: Sequence[str], *, send: bool, most: int) -> None:
-    """Print what waits in the dead-letter queues of the queues of these names, or of all; `send` moves it back.
+    """Print the messages in the dead-letter queues of the named queues, by default of all, or send them back.
 
-    The settings are this process's own. Raises NotRedriven.
+    Uses the settings of this process. Raises NotRedriven.
     """
     load_tasks()
-    known = queues.queue_urls()
+    urls = queues.queue_urls()
     try:
-        dead = [DeadLetters.of(known[name]) for name in names or known]
-        total = sum([_sent(letters) if send else _shown(letters, most) for letters in dead])
+        dead_letter_queues = [DeadLetters.of(urls[name]) for name in names or urls]
+        total = sum([_send_back(queue) if send else _show(queue, most) for queue in dead_letter_queues])
     except (ClientError, BotoCoreError) as error:
-        raise NotRedriven(f"The queues did not answer: {error}") from error
+        raise NotRedriven(f"The queues did not respond: {error}") from error
     if send:
-        print(f"{total} sent back. What fails again is given up again.")
+        print(f"{total} sent back. Messages that fail again return to the dead-letter queues.")
     elif total:
-        print("Nothing was changed. With --send they go back to their queues.")
+        print("Nothing was changed. Use --send to send the messages back to their queues.")
 
 
-def _shown(dead: DeadLetters, most: int) -> int:
-    count = dead.count()
-    print(f"{dead.name}: {count}")
-    letters, now_seconds = dead.look(most) if count else [], time.time()
-    for letter in letters:
-        print(f"  {letter.line(now_seconds)}")
-    if count > len(letters):
-        print(f"  … and {count - len(letters)} that were not looked at")
+def _show(queue: DeadLetters, max_shown: int) -> int:
+    """Print the first messages of a dead-letter queue, and return the number of all."""
+    count = queue.count()
+    print(f"{queue.name}: {count}")
+    messages, now_seconds = queue.look(max_shown) if count else [], time.time()
+    for message in messages:
+        print(f"  {message.line(now_seconds)}")
+    if count > len(messages):
+        print(f"  … and {count - len(messages)} more")
     return count
 
 
-def _sent(dead: DeadLetters) -> int:
-    sent, left, now_seconds = Counter[str](), Counter[str](), time.time()
+def _send_back(queue: DeadLetters) -> int:
+    """Send the messages of a dead-letter queue back, print the result, and return how many were sent."""
+    sent, skipped, now_seconds = Counter[str](), Counter[str](), time.time()
     try:
-        with closing(dead.send_back(now_seconds)) as letters:
-            for letter, was_sent in letters:
-                (sent if was_sent else left)[_kind(letter.body)] += 1
+        with closing(queue.send_back(now_seconds)) as messages:
+            for message, is_sent in messages:
+                (sent if is_sent else skipped)[_task_name(message.body)] += 1
     finally:
-        alone = f"; left alone: {_counted(left)}" if left else ""
-        print(f"{dead.name}: {sent.total()} sent back{f' ({_counted(sent)})' if sent else ''}{alone}", flush=True)
+        sent_text = f" ({_format_counts(sent)})" if sent else ""
+        skipped_text = f"; {skipped.total()} skipped ({_format_counts(skipped)})" if skipped else ""
+        print(f"{queue.name}: {sent.total()} sent back{sent_text}{skipped_text}", flush=True)
     return sent.total()
 
 
-def _counted(kinds: Counter[str]) -> str:
-    return ", ".join(f"{number} of {kind}" for kind, number in sorted(kinds.items()))
+def _format_counts(counts: Counter[str]) -> str:
+    return ", ".join(f"{task_name}: {count}" for task_name, count in sorted(counts.items()))
 
 
-def _kind(body: str) -> str:
-    message = _read(body)
+def _task_name(body: str) -> str:
+    message = _parse_body(body)
     if message is None:
-        return "what is not JSON"
-    return str(message.get("task", "ledger.append" if "log" in message else "what names no task"))
+        return "not a JSON object"
+    return str(message.get("task", "ledger.append" if "log" in message else "without task"))
 
 
 def is_taken(body: str) -> bool:
-    """Return whether a message is one for a worker of this release; it may fail all the same."""
-    message = _read(body)
+    """Return whether a worker of this release accepts a message. Its task may fail nevertheless."""
+    message = _parse_body(body)
     if message is None or "task" not in message:
         return message is not None and "log" in message
     try:
@@ -213,50 +218,50 @@ def is_taken(body: str) -> bool:
 
 
 def about(body: str) -> str:
-    """Return what a message is about, and what is known that speaks for or against sending it."""
-    message = _read(body)
+    """Return the task and the target of a message, and whether sending it back makes sense."""
+    message = _parse_body(body)
     if message is None:
-        return "not JSON: it will be given up again"
+        return "not a JSON object: it would fail again"
     if "task" in message:
-        return f"{message['task']} of {message.get('pk')} {message.get('sk')}: {_standing_of_task(message)}"
+        return f"{message['task']} of {message.get('pk')} {message.get('sk')}: {_describe_task(message)}"
     if "log" in message:
-        return f"ledger.append of log {message['log']}: {_standing_of_log(message)}"
-    return "it names no task and no log: it will be given up again"
+        return f"ledger.append of log {message['log']}: {_describe_log(message)}"
+    return "no task and no log: it would fail again"
 
 
-def _standing_of_task(message: Mapping[str, Any]) -> str:
+def _describe_task(message: Mapping[str, Any]) -> str:
     try:
         tasks.get_task(str(message["task"]))
         item = table.get((message["pk"], message["sk"]))
     except tasks.UnknownTask:
-        return "no task of this release, so it will be given up again"
+        return "unknown task in this release: it would fail again"
     except KeyError:
-        return "it names no record, so it will be given up again"
+        return "no record key: it would fail again"
     except Problem as problem:
         return problem.detail
     if item is None:
-        return "its record is gone, so nothing is left to be done"
-    return f"due at {item['duesk'].partition('#')[0]} anyway" if "duesk" in item else "its record is there"
+        return "its record was deleted: nothing is left to do"
+    return f"due at {item['duesk'].partition('#')[0]}: the sweep queues it" if "duesk" in item else "its record exists"
 
 
-def _standing_of_log(message: Mapping[str, Any]) -> str:
-    starts = ", ".join(str(start.get("task")) for start in message.get("then", []))
+def _describe_log(message: Mapping[str, Any]) -> str:
+    task_names = ", ".join(str(task.get("task")) for task in message.get("then", []))
     try:
-        waiting = ledger.count_pending(str(message["log"]))
+        pending_count = ledger.count_pending(str(message["log"]))
     except Problem as problem:
         return problem.detail
-    return f"{waiting} entries wait in it" + (f"; then {starts}" if starts else "")
+    return f"{pending_count} pending entries" + (f"; then {task_names}" if task_names else "")
 
 
-def _requests(body: str) -> str:
-    """Return the ids of the requests that a message is there for, as far as a line has room for them."""
-    named = (_read(body) or {}).get("requestIds")
-    known = [one for one in named if isinstance(one, str)] if isinstance(named, list) else []
-    more = f" and {len(known) - _NAMED} more" if len(known) > _NAMED else ""
-    return f"; requests {', '.join(known[:_NAMED])}{more}" if known else ""
+def _format_request_ids(body: str) -> str:
+    """Return the first ids of the requests that caused a message, and the number of the others."""
+    values = (_parse_body(body) or {}).get("requestIds")
+    ids = [value for value in values if isinstance(value, str)] if isinstance(values, list) else []
+    others = f" and {len(ids) - _MAX_SHOWN_REQUEST_IDS} more" if len(ids) > _MAX_SHOWN_REQUEST_IDS else ""
+    return f"; requests {', '.join(ids[:_MAX_SHOWN_REQUEST_IDS])}{others}" if ids else ""
 
 
-def _read(body: str) -> dict[str, Any] | None:
+def _parse_body(body: str) -> dict[str, Any] | None:
     try:
         message = json.loads(body)
     except ValueError:
@@ -264,13 +269,13 @@ def _read(body: str) -> dict[str, Any] | None:
     return message if isinstance(message, dict) else None
 
 
-def _span(seconds: float) -> str:
-    unit, size = next(((unit, size) for unit, size in _UNITS if seconds >= size), _UNITS[-1])
+def _format_duration(seconds: float) -> str:
+    unit, size = next(((unit, size) for unit, size in _TIME_UNITS if seconds >= size), _TIME_UNITS[-1])
     return f"{seconds / size:.0f} {unit}"
 
 
 @cache
 def sqs() -> Any:
-    """Return a client that outlasts a long poll: the service's own gives up sooner, since it only sends."""
-    config = Config(connect_timeout=5, read_timeout=_WAIT_SECONDS + _ANSWER_SECONDS, retries={"mode": "standard"})
+    """Return a client whose timeout is longer than a long poll. The service's own client only sends."""
+    config = Config(connect_timeout=5, read_timeout=_WAIT_SECONDS + _RESPONSE_SECONDS, retries={"mode": "standard"})
     return aws.session().client("sqs", endpoint_url=settings().aws_endpoint_url, config=config)

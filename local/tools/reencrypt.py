@@ -1,7 +1,7 @@
-"""Seals anew what a former DATA_KEY has sealed, so that it can be dropped: `python -m local reseal`.
+"""Encrypts with the current DATA_KEY what a former one encrypted, so that it can be removed: `python -m local reseal`.
 
-That is the secrets of webhooks, the addresses of channels and the key that hashes addresses. Stored answers of an
-`Idempotency-Key` end by themselves.
+This concerns the secrets of webhooks, the URLs of channels and the key that hashes e-mail addresses. Stored responses
+of an `Idempotency-Key` expire by themselves.
 """
 
 from collections.abc import Iterator
@@ -30,81 +30,84 @@ from infrastructure.names import first_of
 from infrastructure.secrets import SECRETS, note_resealed, read
 from local.tools.verify_logs import places
 
-_TRIES: Final = 5
+_MAX_ATTEMPTS: Final = 5
 
 
 class NotResealed(Exception):
-    """Something is left that another key has sealed; says why, and what to do."""
+    """Some values are still encrypted with another key. The message says why and what to do."""
 
 
 def reseal(stage: str | None) -> None:
-    """Seal anew what is not sealed by the present key, until nothing is left, and say so; of a stage also to `rotate`.
+    """Encrypt every value with the current key, and print how many records changed. Repeat until none changes.
 
-    It may be repeated and interrupted: what is done is done. Raises NotResealed.
+    For a deployed stage, also record the completion for `rotate`. The command can be interrupted and repeated: it keeps
+    what it has encrypted. Raises NotResealed.
     """
     secret = SECRETS[KeyPurpose.DATA_KEY]
     try:
         with explained():
-            place = deployed(first_of(stage)) if stage else None
-            if place and read(place)[secret] != settings().data_key:
+            deployed_stage = deployed(first_of(stage)) if stage else None
+            if deployed_stage and read(deployed_stage)[secret] != settings().data_key:
                 raise NotResealed(f"{secret}: .chalice/config.json has other keys. Run `make bootstrap STAGE={stage}`.")
-            renewed = 0
-            again = ", and the key of addresses" if email_hashes.reencrypt_key() else ""
-            while changed := sum(map(_renewed, _sealing())):
-                renewed += changed  # Whoever rotates a webhook's secret meanwhile may have kept one as it was.
-            if place:
-                note_resealed(place)
+            record_count = 0
+            hash_key = " and the key that hashes e-mail addresses" if email_hashes.reencrypt_key() else ""
+            # A concurrent rotation of a webhook's secret may store a value that an old key encrypted. So scan again.
+            while changed_count := sum(map(_reencrypt, _encrypted_records())):
+                record_count += changed_count
+            if deployed_stage:
+                note_resealed(deployed_stage)
     except (Refused, Problem, ConcurrentModification, ClientError, BotoCoreError, DecryptionError) as error:
-        raise NotResealed(f"{error} Run it again: what is done is done.") from error
-    print(f"{renewed} webhooks and channels{again} were sealed anew; nothing is left that another key has sealed.")
+        raise NotResealed(f"{error} Run the command again: it continues with the rest.") from error
+    print(f"{record_count} webhooks and channels{hash_key} were encrypted again. All values use the current DATA_KEY.")
 
 
-def _sealing() -> Iterator[Webhook | IntegrationChannel]:
-    """Yield all that keeps something sealed, organization by organization."""
-    for place in places(""):
-        if organization_id := organization_id_from_log(place.log):
+def _encrypted_records() -> Iterator[Webhook | IntegrationChannel]:
+    """Yield the records with encrypted fields of all organizations."""
+    for position in places(""):
+        if organization_id := organization_id_from_log(position.log):
             pk, _ = Organization.make_item_key(id=organization_id)
             for kind in (Webhook, IntegrationChannel):
-                begins = kind.sk.partition("{")[0]
-                for items in table.iter_pages(pk, prefix=begins):
+                prefix = kind.sk.partition("{")[0]
+                for items in table.iter_pages(pk, prefix=prefix):
                     yield from map(kind.from_item, items)
 
 
-def _renewed(record: Webhook | IntegrationChannel) -> bool:
-    """Seal a record anew, unless the present key has, or it was removed meanwhile; return whether that was done."""
-    found: Webhook | IntegrationChannel | None = record
-    for _ in range(_TRIES):
-        if found is None or not (fields := _anew(found)):
+def _reencrypt(record: Webhook | IntegrationChannel) -> bool:
+    """Encrypt a record with the current key. Return False if it already is, or if the record was removed."""
+    stored: Webhook | IntegrationChannel | None = record
+    for _ in range(_MAX_ATTEMPTS):
+        if stored is None or not (fields := _reencrypted_fields(stored)):
             return False
         changes = UnitOfWork(now())
-        changes.update_untracked(found, **fields)
+        changes.update_untracked(stored, **fields)
         try:
             changes.commit()
         except ConcurrentModification:
             item = table.get(record.item_key)
-            found = type(record).from_item(item) if item else None
+            stored = type(record).from_item(item) if item else None
         else:
             return True
-    raise NotResealed(f"{record.kind} {record.id} keeps changing.")
+    raise NotResealed(f"Requests keep changing {record.kind} {record.id}.")
 
 
-def _anew(record: Webhook | IntegrationChannel) -> dict[str, Any]:
-    """Return the fields of a record that have to be sealed anew, sealed by the present key."""
+def _reencrypted_fields(record: Webhook | IntegrationChannel) -> dict[str, Any]:
+    """Return the fields that another key has encrypted, encrypted with the current key."""
     try:
         if isinstance(record, IntegrationChannel):
-            return {} if _is_present(record.sealed_url) else encrypted_url_fields(record.id, record.url)
-        if all(_is_present(one["sealed"]) for one in record.secrets):
+            return {} if _uses_current_key(record.sealed_url) else encrypted_url_fields(record.id, record.url)
+        if all(_uses_current_key(secret["sealed"]) for secret in record.secrets):
             return {}
         return {
             "secrets": [
-                webhook_secrets.reencrypt_secret(record, one) for one in webhook_secrets.active_secrets(record, now())
+                webhook_secrets.reencrypt_secret(record, secret)
+                for secret in webhook_secrets.active_secrets(record, now())
             ]
         }
-    except DecryptionError as broken:
+    except DecryptionError as error:
         raise NotResealed(
-            f"{record.kind} {record.id}: {broken}. List the key that sealed it behind the others."
+            f"{record.kind} {record.id}: {error}. Add the key that encrypted it to the end of the list."
         ) from None
 
 
-def _is_present(sealed: bytes) -> bool:
-    return sealed[:KEY_ID_BYTES] == keyrings.current_key(KeyPurpose.DATA_KEY).id
+def _uses_current_key(ciphertext: bytes) -> bool:
+    return ciphertext[:KEY_ID_BYTES] == keyrings.current_key(KeyPurpose.DATA_KEY).id

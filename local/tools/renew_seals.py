@@ -1,8 +1,8 @@
-"""Makes anew the seals that another key than the present SEAL_KEY has made: `python -m local renew-seals`.
+"""Replaces seals (entry MACs) of other keys by seals of the current SEAL_KEY: `python -m local renew-seals`.
 
-That is a former SEAL_KEY, or a signing key, as before there was SEAL_KEY. A seal is made anew only of an entry that the
-signed head of its log, and its newest anchor, vouch for, and of which the former seal is right as far as its key is
-known. A log that does not verify keeps its seals as they are.
+The other keys are former SEAL_KEYs and, from releases without SEAL_KEY, signing keys. The command replaces a seal only
+if the log verifies against its signed head and its newest anchor, and if the old seal is valid as far as its key is
+known. A log that fails verification keeps its seals.
 """
 
 from contextlib import suppress
@@ -33,70 +33,73 @@ from infrastructure.names import Stage, first_of
 from infrastructure.secrets import SECRETS, awaits_resealing, note_resealed, read
 from local.tools.verify_logs import places
 
-_AT_ONCE: Final = 8
-_TRIES: Final = 5
-_RUN_MS: Final = 900_000
-"""How long a function may run on that began before SIGNING_KEY_SEALS_UNTIL, also one of the release before."""
+_CONCURRENT_LOGS: Final = 8
+_MAX_ATTEMPTS: Final = 5
+_MAX_INVOCATION_MS: Final = 900_000
+"""How long an invocation that began before SIGNING_KEY_SEALS_UNTIL may last, also one of the previous release."""
 
-_STATES: Final = ("seal", "leaf", "sequence", "tree_size")
-"""What has to be as it was read when a seal is replaced."""
+_CONDITION_ATTRIBUTES: Final = ("seal", "leaf", "sequence", "tree_size")
+"""Attributes of an entry that must be unchanged when its seal is replaced."""
 
-_AGAIN: Final = "Run it again: what is done is done."
+_RESUME_HINT: Final = "Run the command again: it continues with the rest."
 
 
 class NotRenewed(Exception):
-    """Seals of another key are left, or may be; says why, and what to do."""
+    """Seals of another key remain, or may remain. The message says why and what to do."""
 
 
 class Renewed(NamedTuple):
-    """What came of a log: how many seals were made anew, and what is wrong with it, if anything."""
+    """The result for a log: the number of replaced seals, and why the log failed verification, or an empty text."""
 
     log: str
     seals: int
     fault: str = ""
 
 
-class _Faulty(Exception):
-    """A log is not as it was signed; says how, and from which sequence on."""
+class _VerificationFailed(Exception):
+    """A log failed verification. The message contains the failure and the sequence."""
 
     def __init__(self, fault: Fault) -> None:
         super().__init__(f"{fault.failure} at sequence {fault.sequence}" if fault.sequence else fault.failure)
 
 
 def renew_seals(stage: str | None) -> None:
-    """Make every former seal anew, say how many, and of a stage keep in mind that none is left.
+    """Replace all seals of other keys, and print how many. For a deployed stage, record the completion for `rotate`.
 
-    It may be repeated and interrupted: what is done is done. Raises NotRenewed.
+    The command can be interrupted and repeated: it keeps the seals that it has replaced. Raises NotRenewed.
     """
-    _wait_for_the_ledger()
+    _check_signing_key_period()
     try:
         with explained():
-            place = configuration.deployed(first_of(stage)) if stage else None
-            if place and read(place)[SECRETS[KeyPurpose.SEAL_KEY]] != settings().seal_key:
+            deployed_stage = configuration.deployed(first_of(stage)) if stage else None
+            if deployed_stage and read(deployed_stage)[SECRETS[KeyPurpose.SEAL_KEY]] != settings().seal_key:
                 raise NotRenewed(f"SEAL_KEY: .chalice/config.json has other keys. Run `make bootstrap STAGE={stage}`.")
-            count, faulty = _renew_all()
-            if not faulty and place:
-                _end(place)
+            seal_count, failed_count = _renew_all()
+            if not failed_count and deployed_stage:
+                _record_completion(deployed_stage)
     except (Refused, Problem, ClientError, BotoCoreError) as error:
-        raise NotRenewed(f"{error} {_AGAIN}") from error
-    print(f"{count} seals were made anew.")
-    if faulty:
+        raise NotRenewed(f"{error} {_RESUME_HINT}") from error
+    print(f"{seal_count} seals were replaced.")
+    if failed_count:
         raise NotRenewed(
-            f"{faulty} logs are not as they were signed, and keep their seals: see what has become of them. {_AGAIN}"
+            f"{failed_count} logs failed verification and keep their seals. Find out what happened to them. "
+            f"{_RESUME_HINT}"
         )
-    print("Nothing is left that another key has sealed.")
-    if place and settings().signing_key_seals_until:
-        print(f"Seals of the signing key are to count no more: now `make deploy STAGE={stage}`.")
+    print("All seals use the current SEAL_KEY.")
+    if deployed_stage and settings().signing_key_seals_until:
+        print(f"To stop accepting seals of the signing key, run `make deploy STAGE={stage}`.")
 
 
-def _wait_for_the_ledger() -> None:
+def _check_signing_key_period() -> None:
     until = settings().signing_key_seals_until
-    if until and now_ms() < timestamp_ms(until) + _RUN_MS:
-        raise NotRenewed(f"The ledger seals with its signing key until {until}. Run it a quarter of an hour later.")
+    if until and now_ms() < timestamp_ms(until) + _MAX_INVOCATION_MS:
+        raise NotRenewed(
+            f"The ledger makes seals with its signing key until {until}. Run the command 15 minutes after that time."
+        )
 
 
-def _end(stage: Stage) -> None:
-    """Let the former key be dropped, and seals of the signing key count no more with the next deployment."""
+def _record_completion(stage: Stage) -> None:
+    """Allow `rotate` to remove the former key, and empty the setting that accepts seals of the signing key."""
     if awaits_resealing(stage, KeyPurpose.SEAL_KEY.value):
         note_resealed(stage, KeyPurpose.SEAL_KEY.value)
     if configuration.variables(stage.name).get(FORMER_SEALS):
@@ -104,85 +107,85 @@ def _end(stage: Stage) -> None:
 
 
 def _renew_all() -> tuple[int, int]:
-    """Return how many seals were made anew, and how many logs are not as they were signed; say which."""
-    count, faulty, found = 0, 0, (place.log for place in places(""))
-    while batch := list(islice(found, _AT_ONCE)):
+    """Return the numbers of replaced seals and of logs that failed verification. Print each of these logs."""
+    seal_count, failed_count, remaining_logs = 0, 0, (position.log for position in places(""))
+    while batch := list(islice(remaining_logs, _CONCURRENT_LOGS)):
         for renewed in table.gather(_renew, batch):
-            count += renewed.seals
+            seal_count += renewed.seals
             if renewed.fault:
-                faulty += 1
+                failed_count += 1
                 print(f"{renewed.log}: {renewed.fault}", flush=True)
-    return count, faulty
+    return seal_count, failed_count
 
 
 def _renew(log: str) -> Renewed:
-    """Verify a whole log, then make its seals anew, part by part as it was verified."""
-    reading = _Reading(log)
+    """Verify a whole log, then replace its seals, in the same windows in which it was verified."""
+    renewal = _LogRenewal(log)
     try:
-        for part in _parts(log):
-            reading.verified = replace(reading.verified, chained_since_size=part.chained_since_size)
-            reading.renew(part.tree)
-    except _Faulty as fault:
-        return Renewed(log, reading.renewed, str(fault))
-    return Renewed(log, reading.renewed)
+        for window in _parts(log):
+            renewal.verified = replace(renewal.verified, chained_since_size=window.chained_since_size)
+            renewal.renew(window.tree)
+    except _VerificationFailed as error:
+        return Renewed(log, renewal.renewed_count, str(error))
+    return Renewed(log, renewal.renewed_count)
 
 
 def _parts(log: str) -> list[VerifiedPrefix]:
-    """Return how far a log was verified at the end of each part. Raises _Faulty."""
-    outcome = log_verification.verify_next_window(log, None, None)
-    parts = [outcome.progress.verified]
-    while not outcome.is_complete:
-        outcome = log_verification.verify_next_window(log, outcome.progress.to_cursor(), None)
-        parts.append(outcome.progress.verified)
-    if outcome.fault:
-        raise _Faulty(outcome.fault)
-    return parts
+    """Verify a log in windows, and return the verified prefix at the end of each. Raises _VerificationFailed."""
+    result = log_verification.verify_next_window(log, None, None)
+    prefixes = [result.progress.verified]
+    while not result.is_complete:
+        result = log_verification.verify_next_window(log, result.progress.to_cursor(), None)
+        prefixes.append(result.progress.verified)
+    if result.fault:
+        raise _VerificationFailed(result.fault)
+    return prefixes
 
 
 @dataclass
-class _Reading:
-    """A log as it is read once more: how far, where the last batch of the ledger ended, and what was made anew."""
+class _LogRenewal:
+    """The progress of a log's renewal: the prefix that was read again, the end of its last batch, a count of seals."""
 
     log: str
     verified: VerifiedPrefix = field(default_factory=VerifiedPrefix)
     batch_end: int = 0
-    renewed: int = 0
+    renewed_count: int = 0
 
     def renew(self, tree: CompactRange) -> None:
-        """Make the seals of the next part anew, which ends with this tree. Raises _Faulty and NotRenewed."""
-        begin = self.verified, self.batch_end
-        for _ in range(_TRIES):
-            self.verified, self.batch_end = begin
-            writes = self._read(tree)
+        """Replace the seals of the next window, whose end has this tree. Raises _VerificationFailed and NotRenewed."""
+        start_state = self.verified, self.batch_end
+        for _ in range(_MAX_ATTEMPTS):
+            self.verified, self.batch_end = start_state
+            writes = self._read_window(tree)
             if not writes:
                 return
             for start in range(0, len(writes), ledger.BATCH_SIZE):
-                with suppress(TransactionCancelled):  # An entry was erased meanwhile: the next look finds what is left.
+                with suppress(TransactionCancelled):  # An entry was erased. The next attempt reads again.
                     table.write_transaction(batch := writes[start : start + ledger.BATCH_SIZE])
-                    self.renewed += len(batch)
-        raise NotRenewed(f"The log {self.log} keeps changing. {_AGAIN}")
+                    self.renewed_count += len(batch)
+        raise NotRenewed(f"Requests keep changing the log {self.log}. {_RESUME_HINT}")
 
-    def _read(self, tree: CompactRange) -> list[Write]:
-        """Return what is to be written of the next part, once it is seen to lead to this tree."""
+    def _read_window(self, tree: CompactRange) -> list[Write]:
+        """Return the writes for the next window, after checking that its entries lead to this tree."""
         writes: list[Write] = []
         for entries in logs.iter_sequenced(self.log, self.verified.tree.size, tree.size, reread=True):
-            begin = self.verified.tree.size + 1
+            first_sequence = self.verified.tree.size + 1
             result = self.verified.extend(self.log, entries)
             if isinstance(result, Fault):
-                raise _Faulty(result)
+                raise _VerificationFailed(result)
             self.verified = result
-            for sequence, entry in enumerate(entries, begin):
-                writes += self._of(sequence, entry.item)
+            for sequence, entry in enumerate(entries, first_sequence):
+                writes += self._seal_writes(sequence, entry.item)
         if self.verified.tree != tree:
-            raise _Faulty(Fault("forked", None))
+            raise _VerificationFailed(Fault("forked", None))
         return writes
 
-    def _of(self, sequence: int, item: Item) -> list[Write]:
-        """Return the write of an entry's new seal, unless it has the present key's, or none because it was erased."""
+    def _seal_writes(self, sequence: int, item: Item) -> list[Write]:
+        """Return the write of an entry's new seal, or none if the entry was erased or has a seal of the current key."""
         size = item["tree_size"]
-        # What the ledger appended at once has the size of the tree after it: no root would tell that it was altered.
+        # All entries of a batch have the tree size after the batch. Roots do not cover this size, so check it here.
         if not (size == self.batch_end if sequence <= self.batch_end else size >= sequence):
-            raise _Faulty(Fault("modified", sequence))
+            raise _VerificationFailed(Fault("modified", sequence))
         self.batch_end = size
         if "erased" in item or item["seal"][:KEY_ID_BYTES] == keyrings.current_key(KeyPurpose.SEAL_KEY).id:
             return []
@@ -190,16 +193,16 @@ class _Reading:
         chained = since is not None and size > since
         seal = entry_macs.renew_entry_mac(item["seal"], self.log, sequence, size, item["leaf"], chained=chained)
         if seal is None:
-            raise _Faulty(Fault("modified", sequence))
-        former = {name: item[name] for name in _STATES}
-        condition = " AND ".join(f"#{name} = :{name}" for name in former)
+            raise _VerificationFailed(Fault("modified", sequence))
+        old_values = {name: item[name] for name in _CONDITION_ATTRIBUTES}
+        condition = " AND ".join(f"#{name} = :{name}" for name in old_values)
         return [
             Write(
                 "Update",
                 (item["pk"], item["sk"]),
-                update="SET #seal = :anew",
+                update="SET #seal = :new_seal",
                 condition=condition,
-                names=_STATES,
-                values={**former, "anew": seal},
+                names=_CONDITION_ATTRIBUTES,
+                values={**old_values, "new_seal": seal},
             )
         ]

@@ -1,6 +1,6 @@
-"""Lets every log that has no anchor in its bucket wait for one: `python -m local reanchor`, once that is another.
+"""Schedules an anchor for every log that has none in its bucket: `python -m local reanchor`, after a change of buckets.
 
-A log that has not grown since it was anchored elsewhere would have none there until it grows.
+Without this command, a log gets its first anchor in the new bucket only when it grows.
 """
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -13,26 +13,28 @@ from local.tools.verify_logs import places
 
 
 class NotReanchored(Exception):
-    """There is no bucket, or something did not answer; says what to do."""
+    """There is no bucket, or AWS did not respond. The message says what to do."""
 
 
 def reanchor() -> None:
-    """Let the logs wait that the next turn of the schedule is to anchor, and say how many. It may be repeated.
+    """Schedule an anchor for every log without one, and print their number. The command can be repeated.
 
-    Raises NotReanchored.
+    The schedule *anchor* writes the anchors in its next invocation. Raises NotReanchored.
     """
     bucket = settings().anchors_bucket
     if not bucket:
-        raise NotReanchored("This stage has no bucket of anchors: there is no ANCHORS_BUCKET.")
+        raise NotReanchored("This stage has no bucket for anchors: ANCHORS_BUCKET is not set.")
     try:
-        logs = sum(_waits(bucket, place.log) for place in places(""))
+        log_count = sum(_schedule_anchor(bucket, position.log) for position in places(""))
     except (Problem, ClientError, BotoCoreError) as error:
-        raise NotReanchored(f"{error} Run it again: those that wait already do so still.") from error
-    print(f"{logs} logs wait for their first anchor in {bucket}; the next full hour brings it.")
+        raise NotReanchored(
+            f"{error} Run the command again: it keeps the anchors that are already scheduled."
+        ) from error
+    print(f"{log_count} logs are scheduled for their first anchor in {bucket}, at the next full hour.")
 
 
-def _waits(bucket: str, log: str) -> bool:
-    """Let a log wait for its anchor, unless it has one in the bucket, or nothing to anchor; return whether it does."""
+def _schedule_anchor(bucket: str, log: str) -> bool:
+    """Schedule an anchor for a log. Return False if the log has an anchor in the bucket, or nothing to anchor."""
     head = table.get(ledger.head_key(log))
     if head is None or files.find_first_key(bucket, f"{log}/"):
         return False

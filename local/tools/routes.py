@@ -1,4 +1,4 @@
-"""`make routes Q=`: where each operation is."""
+"""`make routes Q=`: lists the operations with their file and line."""
 
 import inspect
 from collections.abc import Iterator

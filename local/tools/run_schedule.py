@@ -1,4 +1,4 @@
-"""A schedule's next tick, now: `python -m local tick anchor`."""
+"""Runs a schedule now: `python -m local tick anchor`."""
 
 import importlib
 from contextlib import redirect_stdout
@@ -11,23 +11,23 @@ from local.server.event_source_emulator import schedules
 
 
 class NoTick(Exception):
-    """There is no such schedule, or nothing that it could tick for; says what there is."""
+    """The schedule does not exist, or there is no run. The message says what exists or what to do."""
 
 
 def tick(name: str, port: int | None = None) -> Any:
-    """Let a schedule tick for the run on a port, or for the one that was started last; return its handler's answer.
+    """Run a schedule once for the run on a port, by default for the last run, and return its handler's result.
 
-    What it queues is that run's to do; what the service writes about it is not shown. Raises NoTick, and SettingsError
-    if the environment is of another stage.
+    The run processes the tasks that the schedule queues. The log records of the handler are not printed. Raises NoTick,
+    and SettingsError if the environment belongs to another stage.
     """
     forget_the_cloud()
-    known = {schedule.name: schedule for schedule in schedules(importlib.import_module("app").app)}
-    if name not in known:
-        raise NoTick(f"There is no schedule {name!r}. There are: {', '.join(sorted(known))}.")
+    schedules_by_name = {schedule.name: schedule for schedule in schedules(importlib.import_module("app").app)}
+    if name not in schedules_by_name:
+        raise NoTick(f"Unknown schedule {name!r}. The schedules are: {', '.join(sorted(schedules_by_name))}.")
     try:
         if use_run(port):
             with redirect_stdout(StringIO()):
-                return known[name].tick()
+                return schedules_by_name[name].tick()
     except Problem as problem:
         raise NoTick(problem.detail) from problem
     raise NoTick("No run was found. Start `make run`.")

@@ -1,7 +1,7 @@
-"""Verifies every log there is, as after a restore: `python -m local verify`. It changes nothing.
+"""Verifies every log, for example after a restore: `python -m local verify`. The command changes nothing.
 
-No list of logs is kept, and anchors name only those that grew since their bucket was made: so the table is scanned for
-logs. Anchors name those that are gone from the table altogether.
+There is no list of all logs, and a bucket of anchors contains only logs that have grown since its creation. So the
+command scans the table for logs. The anchors name logs that are missing in the table.
 """
 
 import os
@@ -34,51 +34,57 @@ _SCAN: Final[dict[str, Any]] = {
     "ExpressionAttributeValues": {":outbox": {"S": _OUTBOX}},
 }
 _AT_ONCE: Final = 8
+"""Logs that are verified at the same time."""
+
 _REPORT_INTERVAL_SECONDS: Final = 20
-_BEHIND_SLASH: Final = "0"
+_SORTS_AFTER_SLASH: Final = "0"
 
 
 class NotVerified(Exception):
-    """What is asked does not answer, or the question was wrong; says where to go on."""
+    """AWS did not respond, or the arguments are wrong. The message says how to continue."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """A log, and what leads back behind it: `stored/<log>`, or `anchored/<log>` of one that the table has lost."""
+    """A log, and the value of `--after` that continues after it.
+
+    The value is `stored/<log>`, or `anchored/<log>` for a log that is missing in the table.
+    """
 
     log: str
     after: str
 
 
 def verify_logs(after: str = "", bucket: str | None = None) -> bool:
-    """Verify all logs behind a place, print a line for each that fails and a summary; return whether none did.
+    """Verify all logs after a position, print a line for each failure and a summary, and return whether none failed.
 
-    They are held against the anchors in `bucket`, else in the one that the settings name. Raises NotVerified.
+    Compares the logs with the anchors in `bucket`, by default in the bucket of the settings. Raises NotVerified.
     """
     if bucket:
         os.environ["ANCHORS_BUCKET"] = bucket
         settings.cache_clear()
-    done = Turn(after)
+    run = Turn(after)
     try:
-        done.verify(places(after))
+        run.verify(places(after))
     except Problem as problem:
-        raise NotVerified(f"{problem.detail} {done.how_to_go_on}") from problem
+        raise NotVerified(f"{problem.detail} {run.how_to_go_on}") from problem
     except (ClientError, BotoCoreError) as error:
-        raise NotVerified(f"{error}. {done.how_to_go_on}") from error
+        raise NotVerified(f"{error}. {run.how_to_go_on}") from error
     except KeyboardInterrupt:
-        print(f"Interrupted. {done.how_to_go_on}", file=sys.stderr)
+        print(f"Interrupted. {run.how_to_go_on}", file=sys.stderr)
         raise
-    if not (done.logs or after):
-        raise NotVerified("There is no log: this is another table than you meant, or an empty one. Look at TABLE_NAME.")
-    source = f"the anchors in {settings().anchors_bucket}" if settings().anchors_bucket else "their heads; no anchors"
-    found = f"{done.failed} failed" if done.failed else "all are as they were signed"
-    print(f"{done.logs} logs of {done.entries:,} entries, held against {source}: {found}.")
-    return not done.failed
+    if not (run.logs or after):
+        raise NotVerified("The table contains no log. It is empty, or not the table that you meant: check TABLE_NAME.")
+    bucket = settings().anchors_bucket
+    reference = f"the anchors in {bucket}" if bucket else "their signed heads (no anchors)"
+    result = f"{run.failed} failed" if run.failed else "all verified"
+    print(f"{run.logs} logs with {run.entries:,} entries, compared with {reference}: {result}.")
+    return not run.failed
 
 
 @dataclass
 class Turn:
-    """How far one call of the command is: the place behind which the next would go on, and what it has found."""
+    """The progress of one call of the command: the position after which to continue, and counts."""
 
     after: str
     logs: int = 0
@@ -87,99 +93,101 @@ class Turn:
 
     @property
     def how_to_go_on(self) -> str:
-        """What to type to verify the rest."""
-        return f"To go on from here: --after {self.after}" if self.after else "Begin again."
+        """How to verify the remaining logs."""
+        return f"To continue from here: --after {self.after}" if self.after else "Start again from the beginning."
 
     def verify(self, logs: Iterator[Place]) -> None:
-        """Verify the logs, some at the same time, in their order."""
+        """Verify the logs in batches, each batch in parallel, and count the results in order."""
         reported_at = time.monotonic()
         while batch := list(islice(logs, _AT_ONCE)):
-            for place, outcomes in zip(batch, table.gather(lambda p: outcomes_of(p.log), batch), strict=True):
-                self._count(place, outcomes)
+            results = table.gather(lambda position: outcomes_of(position.log), batch)
+            for position, log_results in zip(batch, results, strict=True):
+                self._count(position, log_results)
             if time.monotonic() - reported_at > _REPORT_INTERVAL_SECONDS:
                 reported_at = time.monotonic()
-                print(f"{self.logs} logs so far. {self.how_to_go_on}", file=sys.stderr, flush=True)
+                print(f"{self.logs} logs verified so far. {self.how_to_go_on}", file=sys.stderr, flush=True)
 
-    def _count(self, place: Place, outcomes: Sequence[VerificationResult]) -> None:
+    def _count(self, position: Place, results: Sequence[VerificationResult]) -> None:
         self.logs += 1
-        self.entries += outcomes[-1].progress.verified.tree.size
-        if outcomes[0].fault or outcomes[0].progress.suppressed_count:
+        self.entries += results[-1].progress.verified.tree.size
+        if results[0].fault or results[0].progress.suppressed_count:
             self.failed += 1
-            print(f"{place.log}: {', and what is left: '.join(map(_described, outcomes))}", flush=True)
-        self.after = place.after
+            print(f"{position.log}: {'; remaining entries: '.join(map(_describe_result, results))}", flush=True)
+        self.after = position.after
 
 
 def outcomes_of(log: str) -> list[VerificationResult]:
-    """Return what comes of a whole log and, if it was cut off, of what is left of it. Raises Problem `unavailable`."""
-    outcome = _followed(log, log_verification.verify_next_window(log, None, None))
-    cut_off = outcome.fault is not None and outcome.fault.failure == "truncated"
-    if not (cut_off and outcome.progress.anchor_note and outcome.progress.head_size):
-        return [outcome]
-    # What is left is held against its own head alone, which has no more of the log than is there.
-    left = {**outcome.progress.to_cursor(), "anchor": ""}
-    return [outcome, _followed(log, log_verification.verify_next_window(log, left, None))]
+    """Verify a whole log and, if it was truncated, its remaining entries again. Raises Problem `unavailable`."""
+    result = _verify_remaining(log, log_verification.verify_next_window(log, None, None))
+    is_truncated = result.fault is not None and result.fault.failure == "truncated"
+    if not (is_truncated and result.progress.anchor_note and result.progress.head_size):
+        return [result]
+    # The remaining entries are compared with the log's own head only, because the anchor covers more entries.
+    cursor = {**result.progress.to_cursor(), "anchor": ""}
+    return [result, _verify_remaining(log, log_verification.verify_next_window(log, cursor, None))]
 
 
-def _followed(log: str, outcome: VerificationResult) -> VerificationResult:
-    while not outcome.is_complete:
-        outcome = log_verification.verify_next_window(log, outcome.progress.to_cursor(), None)
-    return outcome
+def _verify_remaining(log: str, result: VerificationResult) -> VerificationResult:
+    while not result.is_complete:
+        result = log_verification.verify_next_window(log, result.progress.to_cursor(), None)
+    return result
 
 
-def _described(outcome: VerificationResult) -> str:
-    """Return what is wrong with a log; of one that was cut off, how much of what was anchored is left."""
-    fault, progress = outcome.fault, outcome.progress
-    suppressed = (
-        f"; {progress.suppressed_count} taken away before they were sealed" if progress.suppressed_count else ""
-    )
-    return _described_fault(fault, progress) + suppressed
+def _describe_result(result: VerificationResult) -> str:
+    """Return the failure of a log, or that it was verified, and how many pending entries were removed."""
+    count = result.progress.suppressed_count
+    suppressed = f"; {count} entries were removed before they were sealed" if count else ""
+    return _describe_fault(result.fault, result.progress) + suppressed
 
 
-def _described_fault(fault: Fault | None, progress: VerificationProgress) -> str:
+def _describe_fault(fault: Fault | None, progress: VerificationProgress) -> str:
     if fault is None:
-        return "as it was signed"
-    where = f" at sequence {fault.sequence}" if fault.sequence else ""
+        return "verified"
+    position = f" at sequence {fault.sequence}" if fault.sequence else ""
     if fault.failure == "truncated" and fault.sequence and progress.anchor_note:
-        anchored, left = checkpoints.parse(progress.anchor_note).checkpoint.size, fault.sequence - 1
-        return f"truncated{where}: {left} of the {anchored} entries that were anchored are left, {anchored - left} lost"
-    return f"{fault.failure}{where}, of {progress.head_size} entries"
+        anchored, remaining = checkpoints.parse(progress.anchor_note).checkpoint.size, fault.sequence - 1
+        lost = anchored - remaining
+        return f"truncated{position}: {remaining} of {anchored} anchored entries remain, {lost} are lost"
+    return f"{fault.failure}{position}, of {progress.head_size} entries"
 
 
 def places(after: str) -> Iterator[Place]:
-    """Yield every log behind a place: all that the table holds, then those that have but an anchor left.
+    """Yield every log after a position: first all logs in the table, then those of which only an anchor is left.
 
-    Raises NotVerified if there is no such place.
+    Raises NotVerified if the position is invalid.
     """
     kind, _, log = after.partition("/")
     if kind not in ("", _STORED, _ANCHORED) or (kind and not log):
-        raise NotVerified(f"--after {after}: no place that this command has named. Leave it out to begin.")
+        raise NotVerified(
+            f"--after {after}: not a position that this command printed. Omit it to start at the first log."
+        )
     if kind != _ANCHORED:
-        yield from (Place(stored, f"{_STORED}/{stored}") for stored in _stored(log))
-    for anchored in _anchored(log if kind == _ANCHORED else ""):
+        yield from (Place(stored, f"{_STORED}/{stored}") for stored in _iter_stored_logs(log))
+    for anchored in _iter_anchored_logs(log if kind == _ANCHORED else ""):
         outbox, _ = ledger.head_key(anchored)
         if not table.query(outbox, limit=1).items:
             yield Place(anchored, f"{_ANCHORED}/{anchored}")
 
 
-def _stored(after: str) -> Iterator[str]:
-    """Yield the logs that have a head or an outbox in the table, each once: items of a partition stand together."""
+def _iter_stored_logs(after: str) -> Iterator[str]:
+    """Yield the logs that have a head or an outbox in the table, each once. A scan does not interleave partitions."""
     pk, sk = ledger.head_key(after)
-    former, asked = pk if after else None, _SCAN | {"TableName": settings().table_name}
+    last_pk, parameters = pk if after else None, _SCAN | {"TableName": settings().table_name}
     if after:
-        asked["ExclusiveStartKey"] = {"pk": {"S": pk}, "sk": {"S": sk}}
-    for page in aws.client("dynamodb").get_paginator("scan").paginate(**asked):
+        parameters["ExclusiveStartKey"] = {"pk": {"S": pk}, "sk": {"S": sk}}
+    for page in aws.client("dynamodb").get_paginator("scan").paginate(**parameters):
         for item in page["Items"]:
-            if (pk := item["pk"]["S"]) != former:
-                former = pk
+            if (pk := item["pk"]["S"]) != last_pk:
+                last_pk = pk
                 yield pk.removeprefix(_OUTBOX)
 
 
-def _anchored(after: str) -> Iterator[str]:
-    """Yield the logs that have an anchor, in the order of their names, a thousand a request."""
-    asked: dict[str, Any] = {"Bucket": settings().anchors_bucket, "Delimiter": "/"}
-    if not asked["Bucket"]:
+def _iter_anchored_logs(after: str) -> Iterator[str]:
+    """Yield the logs that have an anchor, in the order of their names. A request returns up to 1,000."""
+    parameters: dict[str, Any] = {"Bucket": settings().anchors_bucket, "Delimiter": "/"}
+    if not parameters["Bucket"]:
         return
     if after:
-        asked["StartAfter"] = after + _BEHIND_SLASH  # Sorts behind all that this log has.
-    for page in aws.client("s3").get_paginator("list_objects_v2").paginate(**asked):
+        parameters["StartAfter"] = after + _SORTS_AFTER_SLASH  # Skips all objects of this log.
+    for page in aws.client("s3").get_paginator("list_objects_v2").paginate(**parameters):
         yield from (prefix["Prefix"].removesuffix("/") for prefix in page.get("CommonPrefixes", []))

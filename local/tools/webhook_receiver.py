@@ -1,4 +1,4 @@
-"""A program that webhooks can be sent to: prints what it is told, and takes it."""
+"""A receiver for webhooks that prints each event and responds with 204."""
 
 import json
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -6,30 +6,30 @@ from typing import Any
 
 
 class NoReceiver(Exception):
-    """It can't listen; says why, and what to do."""
+    """The receiver cannot listen. The message says why and what to do."""
 
 
 def receiver(port: int) -> ThreadingHTTPServer:
-    """Return a server on a port of this machine (0 takes a free one) that prints each event. Raises NoReceiver."""
+    """Return a server on a local port (0: any free one) that prints each event. Raises NoReceiver."""
     try:
-        return ThreadingHTTPServer(("127.0.0.1", port), _Conversation)
+        return ThreadingHTTPServer(("127.0.0.1", port), _Handler)
     except OSError:
-        raise NoReceiver(f"Port {port} is taken. Try another by --port.") from None
+        raise NoReceiver(f"Port {port} is in use. Choose another one with --port.") from None
 
 
-class _Conversation(BaseHTTPRequestHandler):
+class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        print(_line(body), flush=True)
+        print(_format_body(body), flush=True)
         self.send_response(204)
         self.end_headers()
 
     def log_message(self, *_: Any) -> None:
-        """Say nothing beside the events."""
+        """Log no requests: only events are printed."""
 
 
-def _line(body: bytes) -> str:
-    """Return what an event says in a line; of a channel's message, and all else, the beginning."""
+def _format_body(body: bytes) -> str:
+    """Return the type and data of an event in a line. Return any other body, such as a chat message, unchanged."""
     try:
         payload = json.loads(body)
         return f"{payload['type']} {json.dumps(payload['data'], ensure_ascii=False)}"

@@ -1,4 +1,4 @@
-"""Libraries that nobody has looked at are never taken for sound."""
+"""The audit of the pinned libraries. A library without advisories in the index never passes it."""
 
 import json
 import subprocess
@@ -9,51 +9,51 @@ import pytest
 from local.tools import audit_dependencies
 
 SOUND = {"name": "certifi", "version": "1", "vulns": []}
-LEAKY = {"name": "jinja2", "version": "2", "vulns": [{"id": "PYSEC-7", "fix_versions": ["2.1"]}]}
-LOST = {"name": "idna", "version": "1", "vulns": [{"id": "PYSEC-8", "fix_versions": []}]}
+FIXABLE = {"name": "jinja2", "version": "2", "vulns": [{"id": "PYSEC-7", "fix_versions": ["2.1"]}]}
+UNFIXED = {"name": "idna", "version": "1", "vulns": [{"id": "PYSEC-8", "fix_versions": []}]}
 UNKNOWN = {"name": "pyjwt", "skip_reason": "Dependency not found on PyPI and could not be audited: pyjwt (2)"}
 
 
-def says(monkeypatch: pytest.MonkeyPatch, *libraries: dict[str, Any], error: str = "") -> None:
-    """Let pip-audit say this of each list, and end well; or fail without a word about any library."""
-    out = "" if error else json.dumps({"dependencies": libraries, "fixes": []})
+def stub_pip_audit(monkeypatch: pytest.MonkeyPatch, *libraries: dict[str, Any], error: str = "") -> None:
+    """Let pip-audit report these libraries for each list and succeed, or fail with an error and no output."""
+    output = "" if error else json.dumps({"dependencies": libraries, "fixes": []})
 
     def run(command: list[str], **_: Any) -> subprocess.CompletedProcess[str]:
         assert command[-1].endswith(audit_dependencies.LISTS)
-        return subprocess.CompletedProcess(command, int(bool(error)), out, f"warning\n{error}\n")
+        return subprocess.CompletedProcess(command, int(bool(error)), output, f"warning\n{error}\n")
 
     monkeypatch.setattr(subprocess, "run", run)
 
 
-def test_libraries_against_which_nothing_is_known_are_fine(
+def test_libraries_without_known_vulnerabilities_pass(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    says(monkeypatch, SOUND)
+    stub_pip_audit(monkeypatch, SOUND)
     assert audit_dependencies.main() == 0
     assert capsys.readouterr().out.splitlines() == [
-        f"{n}: nothing is known against its 1 libraries." for n in audit_dependencies.LISTS
+        f"{name}: no known vulnerabilities in 1 libraries." for name in audit_dependencies.LISTS
     ]
 
 
-def test_what_is_known_is_said_with_what_mends_it(
+def test_vulnerabilities_are_printed_with_the_versions_that_fix_them(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    says(monkeypatch, SOUND, LEAKY, LOST)
+    stub_pip_audit(monkeypatch, SOUND, FIXABLE, UNFIXED)
     assert audit_dependencies.main() == 1
-    said = capsys.readouterr().out
-    assert "requirements.txt: VULNERABLE: jinja2 2: PYSEC-7, mended in 2.1\n" in said
-    assert "requirements.txt: VULNERABLE: idna 1: PYSEC-8, mended in nothing\n" in said
+    output = capsys.readouterr().out
+    assert "requirements.txt: VULNERABLE: jinja2 2: PYSEC-7, fixed in 2.1\n" in output
+    assert "requirements.txt: VULNERABLE: idna 1: PYSEC-8, fixed in no version\n" in output
 
 
-def test_an_index_without_advisories_is_no_clean_bill(
+def test_a_library_without_advisories_in_the_index_fails(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    says(monkeypatch, SOUND, UNKNOWN)
+    stub_pip_audit(monkeypatch, SOUND, UNKNOWN)
     assert audit_dependencies.main() == 1
-    assert "NOT AUDITED: the index has no advisories of 1 libraries (pyjwt)." in capsys.readouterr().out
+    assert "NOT AUDITED: the index has no advisories for 1 libraries (pyjwt)." in capsys.readouterr().out
 
 
-def test_nor_is_silence(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    says(monkeypatch, error="ERROR: could not connect")
+def test_an_audit_without_output_fails(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    stub_pip_audit(monkeypatch, error="ERROR: could not connect")
     assert audit_dependencies.main() == 1
     assert capsys.readouterr().out.splitlines()[0] == "requirements.txt: NOT AUDITED: ERROR: could not connect"

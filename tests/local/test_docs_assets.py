@@ -1,4 +1,4 @@
-"""The documentation page's library: what is in the repository is what is pinned, and nothing else gets in."""
+"""The vendored library of the documentation page: its files match the pinned digests, and others are rejected."""
 
 import base64
 import hashlib
@@ -12,19 +12,19 @@ import pytest
 from local.generators import docs_assets
 
 
-def archive_of(files: dict[str, bytes]) -> bytes:
-    """Return an npm archive, its stylesheet with the comment that names a source map."""
+def build_archive(files: dict[str, bytes]) -> bytes:
+    """Return an npm archive of files. Its stylesheets end with the comment that names a source map."""
     content = BytesIO()
     with tarfile.open(fileobj=content, mode="w:gz") as archive:
         for name, text in files.items():
-            mapped = text.removesuffix(b"\n") + b"/*# sourceMappingURL=a.css.map*/" if name.endswith(".css") else text
+            stored = text.removesuffix(b"\n") + b"/*# sourceMappingURL=a.css.map*/" if name.endswith(".css") else text
             member = tarfile.TarInfo(f"package/{name}")
-            member.size = len(mapped)
-            archive.addfile(member, BytesIO(mapped))
+            member.size = len(stored)
+            archive.addfile(member, BytesIO(stored))
     return content.getvalue()
 
 
-def integrity_of(archive: bytes) -> str:
+def compute_integrity(archive: bytes) -> str:
     return f"sha512-{base64.b64encode(hashlib.sha512(archive).digest()).decode()}"
 
 
@@ -33,46 +33,46 @@ def vendored() -> dict[str, bytes]:
     return {name: (docs_assets.FOLDER / name).read_bytes() for name in docs_assets.DIGESTS}
 
 
-def test_the_vendored_files_are_those_that_are_pinned(vendored: dict[str, bytes]) -> None:
+def test_the_vendored_files_match_the_pinned_digests(vendored: dict[str, bytes]) -> None:
     assert {name: hashlib.sha256(content).hexdigest() for name, content in vendored.items()} == docs_assets.DIGESTS
     assert {file.name for file in docs_assets.FOLDER.iterdir()} == {*vendored, "README.md"}
     assert docs_assets.VERSION in (docs_assets.FOLDER / "README.md").read_text()
 
 
-def test_refreshing_writes_what_is_pinned(
+def test_a_refresh_writes_the_pinned_files(
     vendored: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    archive = archive_of({**vendored, "swagger-ui.css.map": b"{}"})
+    archive = build_archive({**vendored, "swagger-ui.css.map": b"{}"})
     (tmp_path / "packed").write_bytes(archive)
     npm = tmp_path / "npm"
-    npm.write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/asked\ncp {tmp_path}/packed "$PWD/package.tgz"\n')
+    npm.write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/arguments\ncp {tmp_path}/packed "$PWD/package.tgz"\n')
     npm.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    monkeypatch.setattr(docs_assets, "INTEGRITY", integrity_of(archive))
+    monkeypatch.setattr(docs_assets, "INTEGRITY", compute_integrity(archive))
     monkeypatch.setattr(docs_assets, "FOLDER", tmp_path / "vendor")
     docs_assets.FOLDER.mkdir()
     docs_assets.main()
     assert {file.name: file.read_bytes() for file in docs_assets.FOLDER.iterdir()} == vendored
-    assert f"swagger-ui-dist@{docs_assets.VERSION}" in (tmp_path / "asked").read_text()
+    assert f"swagger-ui-dist@{docs_assets.VERSION}" in (tmp_path / "arguments").read_text()
 
 
-def test_an_archive_that_is_not_the_pinned_one_is_refused() -> None:
+def test_an_archive_with_another_digest_is_rejected() -> None:
     with pytest.raises(docs_assets.Altered, match="not sha512-"):
         docs_assets.unpacked(b"something else", docs_assets.INTEGRITY)
 
 
-def test_files_that_are_not_the_pinned_ones_are_refused(vendored: dict[str, bytes]) -> None:
-    archive = archive_of({**vendored, "swagger-ui-bundle.js": b"alert(1)"})
+def test_files_with_other_digests_are_rejected(vendored: dict[str, bytes]) -> None:
+    archive = build_archive({**vendored, "swagger-ui-bundle.js": b"alert(1)"})
     with pytest.raises(docs_assets.Altered, match="The files are"):
-        docs_assets.unpacked(archive, integrity_of(archive))
+        docs_assets.unpacked(archive, compute_integrity(archive))
 
 
-def test_a_folder_in_place_of_a_file_is_refused(vendored: dict[str, bytes]) -> None:
+def test_a_folder_in_place_of_a_file_is_rejected(vendored: dict[str, bytes]) -> None:
     content = BytesIO()
     with tarfile.open(fileobj=content, mode="w:gz") as archive:
         for name in vendored:
             folder = tarfile.TarInfo(f"package/{name}")
             folder.type = tarfile.DIRTYPE
             archive.addfile(folder)
-    with pytest.raises(docs_assets.Altered, match="is no file"):
-        docs_assets.unpacked(content.getvalue(), integrity_of(content.getvalue()))
+    with pytest.raises(docs_assets.Altered, match="is not a file"):
+        docs_assets.unpacked(content.getvalue(), compute_integrity(content.getvalue()))

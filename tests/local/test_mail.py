@@ -1,3 +1,5 @@
+"""The command `python -m local mail`: prints the mail of a run."""
+
 import json
 import socket
 from collections.abc import Iterator
@@ -8,60 +10,62 @@ from typing import Any
 import pytest
 
 from local.__main__ import main
-from tests.harness.threaded_servers import serve_in_thread
+from tests.harness.threaded_servers import serving
 
 
-def message(subject: str, at: float) -> dict[str, Any]:
+def ses_message(subject: str, timestamp: float) -> dict[str, Any]:
     return {
         "Source": "Atrium <mail@atrium.test>",
         "To": ["grace@example.com"],
         "Subject": subject,
-        "Timestamp": at,
+        "Timestamp": timestamp,
         "BodyText": f"The text of {subject}.\n",
         "BodyHtml": f"<p>{subject}</p>\n",
     }
 
 
 @pytest.fixture
-def taken() -> list[dict[str, Any]]:
-    """What the emulator says it took, oldest first."""
+def ses_messages() -> list[dict[str, Any]]:
+    """The messages that the emulator has accepted, oldest first."""
     return []
 
 
 @pytest.fixture
-def endpoint(taken: list[dict[str, Any]]) -> Iterator[str]:
+def endpoint(ses_messages: list[dict[str, Any]]) -> Iterator[str]:
     class Emulator(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             assert self.path == "/_ministack/ses/messages"
             self.send_response(200)
             self.end_headers()
-            self.wfile.write(json.dumps({"messages": {"000000000000": taken}}).encode())
+            self.wfile.write(json.dumps({"messages": {"000000000000": ses_messages}}).encode())
 
         def log_message(self, *_: object) -> None:
-            """Say nothing of it."""
+            """Log nothing."""
 
     server = HTTPServer(("127.0.0.1", 0), Emulator)
-    with serve_in_thread(server):
+    with serving(server):
         yield f"http://127.0.0.1:{server.server_port}"
 
 
-def ran(folder: Path, endpoint: str) -> None:
-    """Leave what a run leaves in a folder."""
+def write_run_settings(folder: Path, endpoint: str) -> None:
+    """Write the settings file of a run."""
     folder.mkdir(exist_ok=True)
     (folder / "settings.json").write_text(json.dumps({"aws_endpoint_url": endpoint}))
 
 
 @pytest.fixture
-def run(state_folder: Path, endpoint: str) -> str:
-    """The run that was started last."""
-    ran(state_folder, endpoint)
+def run(state: Path, endpoint: str) -> str:
+    """The endpoint of the last run."""
+    write_run_settings(state, endpoint)
     return endpoint
 
 
 @pytest.mark.usefixtures("run")
 class TestMail:
-    def test_the_newest_comes_first(self, taken: list[dict[str, Any]], capsys: pytest.CaptureFixture[str]) -> None:
-        taken += [message("First", 1_795_242_509.2), message("Second", 1_795_242_510.1)]
+    def test_mails_are_printed_newest_first(
+        self, ses_messages: list[dict[str, Any]], capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        ses_messages += [ses_message("First", 1_795_242_509.2), ses_message("Second", 1_795_242_510.1)]
         assert main(["mail"]) == 0
         second, first = capsys.readouterr().out.split("-" * 72)
         head, _, text = second.partition("\n\n")
@@ -70,31 +74,33 @@ class TestMail:
         assert text.strip() == "The text of Second."
         assert "Subject: First\n\nThe text of First.\n" in first
 
-    def test_the_newest_can_be_looked_at(self, taken: list[dict[str, Any]], capsys: pytest.CaptureFixture[str]) -> None:
-        taken += [message("First", 1.0), message("Second", 2.0)]
+    def test_the_html_of_the_newest_mail_can_be_printed(
+        self, ses_messages: list[dict[str, Any]], capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        ses_messages += [ses_message("First", 1.0), ses_message("Second", 2.0)]
         assert main(["mail", "--html"]) == 0
         assert capsys.readouterr().out.strip() == "<p>Second</p>"
 
-    @pytest.mark.parametrize("how", [[], ["--html"]])
-    def test_none_is_said(self, how: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-        assert main(["mail", *how]) == 1
+    @pytest.mark.parametrize("options", [[], ["--html"]])
+    def test_a_run_without_mail_is_reported(self, options: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(["mail", *options]) == 1
         assert capsys.readouterr() == ("", "No mail has been sent yet.\n")
 
-    def test_another_run_is_named_by_its_port(
-        self, state_folder: Path, run: str, taken: list[dict[str, Any]], capsys: pytest.CaptureFixture[str]
+    def test_the_port_selects_another_run(
+        self, state: Path, run: str, ses_messages: list[dict[str, Any]], capsys: pytest.CaptureFixture[str]
     ) -> None:
-        ran(state_folder / "8001", run)
-        ran(state_folder, "http://127.0.0.1:1")
-        taken.append(message("Of the other", 1.0))
+        write_run_settings(state / "8001", run)
+        write_run_settings(state, "http://127.0.0.1:1")
+        ses_messages.append(ses_message("Of the other", 1.0))
         assert main(["mail", "--port", "8001"]) == 0
         assert "Of the other" in capsys.readouterr().out
 
 
-def test_without_a_run_it_says_what_to_do(state_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_a_run_the_command_fails_with_a_hint(state: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["mail"]) == 1
     assert "make run" in capsys.readouterr().err
     with socket.create_server(("127.0.0.1", 0)) as server:
-        silent = server.getsockname()[1]
-    ran(state_folder, f"http://127.0.0.1:{silent}")
+        closed_port = server.getsockname()[1]
+    write_run_settings(state, f"http://127.0.0.1:{closed_port}")
     assert main(["mail"]) == 1
     assert "make run" in capsys.readouterr().err

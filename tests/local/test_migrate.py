@@ -1,4 +1,4 @@
-"""`python -m local migrate`."""
+"""The command `python -m local migrate`."""
 
 import pytest
 
@@ -7,27 +7,27 @@ from chalicelib.features.admin.migrations.logic.migration_catalogue import MIGRA
 from local.__main__ import main
 
 
-@pytest.mark.usefixtures("local_run")
-@pytest.mark.parametrize("words", [[], ["--port", "8000"]])
-def test_what_is_pending_is_applied_with_a_line_for_each(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["migrate", *words]) == 0
+@pytest.mark.usefixtures("run")
+@pytest.mark.parametrize("arguments", [[], ["--port", "8000"]])
+def test_pending_migrations_are_applied_and_printed(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["migrate", *arguments]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.partition(": applied in ")[0] for line in lines] == [migration.id for migration in MIGRATIONS]
-    assert main(["migrate", *words]) == 0
-    assert capsys.readouterr().out == "Nothing was left to be applied.\n"
+    assert main(["migrate", *arguments]) == 0
+    assert capsys.readouterr().out == "No migrations are pending.\n"
 
 
-@pytest.mark.usefixtures("local_run")
-def test_one_that_fails_is_named_with_what_to_do(
+@pytest.mark.usefixtures("run")
+def test_a_failed_migration_is_printed_with_its_error(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    lost = Migration("0001-lost", "Does what nobody knows.", "0" * 64, "chalicelib.lost")
-    monkeypatch.setattr(runner.apply_pending, "__defaults__", ((lost,),))
+    broken = Migration("0001-lost", "Has no module.", "0" * 64, "chalicelib.lost")
+    monkeypatch.setattr(runner.apply_pending, "__defaults__", ((broken,),))
     assert main(["migrate"]) == 1
     assert "0001-lost: failed. A step ended by ModuleNotFoundError" in capsys.readouterr().err
 
 
-@pytest.mark.usefixtures("state_folder")
-def test_where_nothing_runs_it_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.usefixtures("state")
+def test_without_a_run_the_command_fails_with_a_hint(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["migrate", "--port", "8001"]) == 1
     assert "Start `make run`" in capsys.readouterr().err

@@ -1,3 +1,5 @@
+"""The command `python -m local receive`: a receiver for webhooks."""
+
 from collections.abc import Iterator
 from threading import Thread
 
@@ -10,25 +12,25 @@ from local.tools.webhook_receiver import NoReceiver, receiver
 
 @pytest.fixture
 def url() -> Iterator[str]:
-    """Where a receiver listens."""
+    """The URL of a running receiver."""
     with receiver(0) as server:
         Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}/"
         server.shutdown()
 
 
-def test_it_prints_an_event_in_a_line_and_takes_it(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_event_is_printed_in_a_line_and_accepted(url: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert httpx.post(url, json={"type": "page.published", "data": {"title": "Ümlaut"}}).status_code == 204
     assert capsys.readouterr().out == 'page.published {"title": "Ümlaut"}\n'
 
 
 @pytest.mark.parametrize("body", ["hello", '["hello"]', '{"text": "Ada was here."}'])
-def test_it_prints_anything_else_as_it_is(url: str, capsys: pytest.CaptureFixture[str], body: str) -> None:
+def test_other_bodies_are_printed_unchanged(url: str, capsys: pytest.CaptureFixture[str], body: str) -> None:
     assert httpx.post(url, content=body).status_code == 204
     assert capsys.readouterr().out == f"{body}\n"
 
 
-def test_a_port_that_is_taken_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_port_in_use_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
     with receiver(0) as server:
         with pytest.raises(NoReceiver):
             receiver(server.server_port)

@@ -1,3 +1,5 @@
+"""The command `python -m local redrive`, and the option `--stage` of the operator commands."""
+
 import json
 import os
 from collections.abc import Iterator
@@ -13,17 +15,17 @@ from chalicelib.kernel.work.queues import enqueue, notify_ledger
 from infrastructure import account, configuration
 from local.__main__ import main
 from local.tools import redrive as module
-from tests.harness import memory_aws
-from tests.harness.api import ApiClient
-from tests.harness.organizations import CreatedOrganization
-from tests.harness.workers import Workers, queued_bodies
+from tests.harness import cloud
+from tests.harness.api import Api
+from tests.harness.organizations import Founded
+from tests.harness.workers import Workers, bodies
 
-GONE = ("O#gone", "#")
+DELETED_RECORD = ("O#gone", "#")
 
 
 @pytest.fixture(autouse=True)
-def here(monkeypatch: pytest.MonkeyPatch, _aws: None) -> Iterator[None]:
-    """Settings are those of the test; nobody waits for a queue that is empty."""
+def local_settings(monkeypatch: pytest.MonkeyPatch, _aws: None) -> Iterator[None]:
+    """Use the settings of the test, and do not wait for messages of an empty queue."""
     monkeypatch.setattr("local.server.configuration.use_place", lambda *_: None)
     monkeypatch.setattr(module, "_WAIT_SECONDS", 0)
     module.sqs.cache_clear()
@@ -31,161 +33,168 @@ def here(monkeypatch: pytest.MonkeyPatch, _aws: None) -> Iterator[None]:
     module.sqs.cache_clear()
 
 
-def messages(name: str) -> list[Any]:
-    queue = next(queue for queue in memory_aws.get_queues() if queue.name == f"atrium-{name}")
-    return queue._messages  # noqa: SLF001 - as moto holds them
+def queue_messages(name: str) -> list[Any]:
+    queue = next(queue for queue in cloud.queues() if queue.name == f"atrium-{name}")
+    return queue._messages  # noqa: SLF001 - moto has no public access
 
 
-def give_up(name: str) -> None:
-    """Let what waits in a queue be given up, as SQS does after five tries."""
+def move_to_dead_letter_queue(name: str) -> None:
+    """Move the messages of a queue to its dead-letter queue, as SQS does after five attempts."""
     stem, dot, suffix = name.partition(".")
-    messages(f"{stem}-dead{dot}{suffix}").extend(messages(name))
-    messages(name).clear()
+    queue_messages(f"{stem}-dead{dot}{suffix}").extend(queue_messages(name))
+    queue_messages(name).clear()
 
 
-def said(capsys: pytest.CaptureFixture[str], *words: str) -> list[str]:
-    assert main(["redrive", *words]) == 0
+def run_redrive(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[str]:
+    assert main(["redrive", *arguments]) == 0
     return capsys.readouterr().out.splitlines()
 
 
-class TestADryRun:
-    def test_says_what_each_is_about_and_changes_nothing(
-        self, capsys: pytest.CaptureFixture[str], api: ApiClient, organization: CreatedOrganization
+class TestDryRun:
+    def test_describes_each_message_and_changes_nothing(
+        self, capsys: pytest.CaptureFixture[str], api: Api, organization: Founded
     ) -> None:
-        assert api.patch(organization.path, caller=organization.owner, json={"name": "Engines"}).status == 200
+        assert api.patch(organization.path, as_=organization.owner, json={"name": "Engines"}).status == 200
         client("sqs").send_message(QueueUrl=settings().jobs_queue_url, MessageBody="no JSON")
-        enqueue("erasures.run", GONE)
-        enqueue("of.another.release", GONE)
+        enqueue("erasures.run", DELETED_RECORD)
+        enqueue("of.another.release", DELETED_RECORD)
         for queue in ("events.fifo", "jobs"):
-            give_up(queue)
+            move_to_dead_letter_queue(queue)
         capsys.readouterr()
         for _ in range(2):
-            lines = said(capsys)
+            lines = run_redrive(capsys)
             assert [line for line in lines if not line.startswith(" ")] == [
                 "atrium-events-dead.fifo: 5",
                 "atrium-jobs-dead: 3",
                 "atrium-deliveries-dead.fifo: 0",
                 "atrium-deliveries-slow-dead: 0",
-                "Nothing was changed. With --send they go back to their queues.",
+                "Nothing was changed. Use --send to send the messages back to their queues.",
             ]
-            told = "\n".join(lines)
-            assert f"ledger.append of log {organization.id}: 5 entries wait in it" in told
-            assert "not JSON: it will be given up again" in told
-            assert "erasures.run of O#gone #: its record is gone, so nothing is left to be done; " in told
-            assert "of.another.release of O#gone #: no task of this release, so it will be given up again" in told
+            output = "\n".join(lines)
+            assert f"ledger.append of log {organization.id}: 5 pending entries" in output
+            assert "not a JSON object: it would fail again" in output
+            assert "erasures.run of O#gone #: its record was deleted: nothing is left to do; " in output
+            assert "of.another.release of O#gone #: unknown task in this release: it would fail again" in output
 
     @pytest.mark.parametrize(
-        ("named", "told"),
+        ("request_ids", "expected"),
         [
             (["one"], "; requests one; "),
             (["a", "b", "c", "d", "e"], "; requests a, b, c and 2 more; "),
-            ([], "gone #: no"),
-            ("no list", "gone #: no"),
-            ([{"no": "id"}], "gone #: no"),
+            ([], "gone #: unknown"),
+            ("no list", "gone #: unknown"),
+            ([{"no": "id"}], "gone #: unknown"),
         ],
     )
-    def test_names_the_requests_it_was_for(self, named: object, told: str, capsys: pytest.CaptureFixture[str]) -> None:
-        body = json.dumps({"requestIds": named, "task": "of.another.release", "pk": "O#gone", "sk": "#"})
+    def test_prints_the_ids_of_the_requests_that_caused_a_message(
+        self, request_ids: object, expected: str, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        body = json.dumps({"requestIds": request_ids, "task": "of.another.release", "pk": "O#gone", "sk": "#"})
         client("sqs").send_message(QueueUrl=settings().jobs_queue_url, MessageBody=body)
-        give_up("jobs")
-        (line,) = [line for line in said(capsys, "--queue", "jobs") if "of.another.release" in line]
-        assert told in line
-        assert ("; requests " in line) == ("requests" in told)
+        move_to_dead_letter_queue("jobs")
+        (line,) = [line for line in run_redrive(capsys, "--queue", "jobs") if "of.another.release" in line]
+        assert expected in line
+        assert ("; requests " in line) == ("requests" in expected)
 
-    def test_looks_at_no_more_than_it_is_told(self, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_shows_no_more_messages_than_the_option_most(self, capsys: pytest.CaptureFixture[str]) -> None:
         for _ in range(13):
-            enqueue("erasures.run", GONE)
-        give_up("jobs")
-        lines = said(capsys, "--queue", "jobs", "--most", "12")
+            enqueue("erasures.run", DELETED_RECORD)
+        move_to_dead_letter_queue("jobs")
+        lines = run_redrive(capsys, "--queue", "jobs", "--most", "12")
         assert len([line for line in lines if "erasures.run" in line]) == 12
-        assert "  … and 1 that were not looked at" in lines
+        assert "  … and 1 more" in lines
 
 
 class TestSending:
-    def test_brings_them_back_and_the_work_is_done(
-        self, capsys: pytest.CaptureFixture[str], organization: CreatedOrganization, workers: Workers
+    def test_sends_messages_back_and_the_work_is_done(
+        self, capsys: pytest.CaptureFixture[str], organization: Founded, workers: Workers
     ) -> None:
-        give_up("events.fifo")
-        lines = said(capsys, "--send", "--queue", "events")
+        move_to_dead_letter_queue("events.fifo")
+        lines = run_redrive(capsys, "--send", "--queue", "events")
         assert lines == [
-            "atrium-events-dead.fifo: 4 sent back (4 of ledger.append)",
-            "4 sent back. What fails again is given up again.",
+            "atrium-events-dead.fifo: 4 sent back (ledger.append: 4)",
+            "4 sent back. Messages that fail again return to the dead-letter queues.",
         ]
-        assert messages("events-dead.fifo") == []
+        assert queue_messages("events-dead.fifo") == []
         workers.deliver()
-        assert f"ledger.append of log {organization.id}: 0 entries" in module.about(
+        assert f"ledger.append of log {organization.id}: 0 pending entries" in module.about(
             json.dumps({"log": organization.id})
         )
 
-    def test_keeps_the_order_of_a_group_and_deduplicates_anew(self, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_keeps_the_order_of_a_group_and_assigns_new_deduplication_ids(
+        self, capsys: pytest.CaptureFixture[str]
+    ) -> None:
         for number in range(23):
             notify_ledger("log", f"d{number}", [("task", (str(number), "#"))])
-        before = queued_bodies("events.fifo")
-        former = {message.deduplication_id for message in messages("events.fifo")}
-        give_up("events.fifo")
-        said(capsys, "--send")
-        assert queued_bodies("events.fifo") == before
-        fresh = {message.deduplication_id for message in messages("events.fifo")}
-        assert len(fresh) == 23
-        assert not fresh & former
+        before = bodies("events.fifo")
+        old_ids = {message.deduplication_id for message in queue_messages("events.fifo")}
+        move_to_dead_letter_queue("events.fifo")
+        run_redrive(capsys, "--send")
+        assert bodies("events.fifo") == before
+        new_ids = {message.deduplication_id for message in queue_messages("events.fifo")}
+        assert len(new_ids) == 23
+        assert not new_ids & old_ids
 
-    def test_that_is_interrupted_loses_nothing_and_is_gone_on_with(
+    def test_an_interruption_loses_no_message_and_the_next_call_continues(
         self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         for number in range(5):
             enqueue("erasures.run", (str(number), "#"))
-        wanted = set(queued_bodies("jobs"))
-        give_up("jobs")
-        sends = 0
+        expected = set(bodies("jobs"))
+        move_to_dead_letter_queue("jobs")
+        delete_count = 0
         sqs: Any = module.sqs()
         original = sqs.delete_message
 
-        def interrupted(**words: Any) -> Any:
-            nonlocal sends
-            sends += 1
-            if sends == 3:  # It was sent, and is not deleted yet.
+        def interrupt_third_delete(**parameters: Any) -> Any:
+            nonlocal delete_count
+            delete_count += 1
+            if delete_count == 3:  # The message was sent, and is not deleted yet.
                 raise KeyboardInterrupt
-            return original(**words)
+            return original(**parameters)
 
-        monkeypatch.setattr(sqs, "delete_message", interrupted)
+        monkeypatch.setattr(sqs, "delete_message", interrupt_third_delete)
         assert main(["redrive", "--send"]) == 130
-        told = capsys.readouterr()
-        assert "atrium-jobs-dead: 2 sent back (2 of erasures.run)" in told.out
-        assert "Run the same command to continue" in told.err
-        assert set(queued_bodies("jobs")) | {message.body for message in messages("jobs-dead")} == wanted
-        assert said(capsys, "--send")[-1] == "3 sent back. What fails again is given up again."
-        assert set(queued_bodies("jobs")) == wanted
+        output = capsys.readouterr()
+        assert "atrium-jobs-dead: 2 sent back (erasures.run: 2)" in output.out
+        assert "Run the same command to continue" in output.err
+        assert set(bodies("jobs")) | {message.body for message in queue_messages("jobs-dead")} == expected
+        assert (
+            run_redrive(capsys, "--send")[-1]
+            == "3 sent back. Messages that fail again return to the dead-letter queues."
+        )
+        assert set(bodies("jobs")) == expected
 
-    def test_leaves_alone_what_this_release_would_give_up_again(self, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_skips_messages_that_would_fail_again(self, capsys: pytest.CaptureFixture[str]) -> None:
         poison = ["no JSON", "[]", json.dumps({"neither": "log nor task"}), json.dumps({"task": "erasures.run"})]
         for body in poison:
             client("sqs").send_message(QueueUrl=settings().jobs_queue_url, MessageBody=body)
-        enqueue("of.another.release", GONE)
-        poison.append(queued_bodies("jobs")[-1])
-        enqueue("erasures.run", GONE)
-        give_up("jobs")
-        left = "1 of erasures.run, 1 of of.another.release, 2 of what is not JSON, 1 of what names no task"
-        assert said(capsys, "--send", "--queue", "jobs") == [
-            f"atrium-jobs-dead: 1 sent back (1 of erasures.run); left alone: {left}",
-            "1 sent back. What fails again is given up again.",
+        enqueue("of.another.release", DELETED_RECORD)
+        poison.append(bodies("jobs")[-1])
+        enqueue("erasures.run", DELETED_RECORD)
+        move_to_dead_letter_queue("jobs")
+        skipped = "erasures.run: 1, not a JSON object: 2, of.another.release: 1, without task: 1"
+        assert run_redrive(capsys, "--send", "--queue", "jobs") == [
+            f"atrium-jobs-dead: 1 sent back (erasures.run: 1); 5 skipped ({skipped})",
+            "1 sent back. Messages that fail again return to the dead-letter queues.",
         ]
-        told = "\n".join(said(capsys, "--queue", "jobs"))
-        assert told.count("given up again") == told.count("received") == len(poison)
-        assert [json.loads(body)["pk"] for body in queued_bodies("jobs")] == ["O#gone"]
-        assert [message.body for message in messages("jobs-dead")] == poison
+        output = "\n".join(run_redrive(capsys, "--queue", "jobs"))
+        assert output.count("would fail again") == output.count("received") == len(poison)
+        assert [json.loads(body)["pk"] for body in bodies("jobs")] == ["O#gone"]
+        assert [message.body for message in queue_messages("jobs-dead")] == poison
 
-    def test_leaves_what_is_given_up_meanwhile(self, capsys: pytest.CaptureFixture[str]) -> None:
-        enqueue("erasures.run", GONE)
-        enqueue("api_keys.expire", GONE)
-        give_up("jobs")
-        messages("jobs-dead")[0].sent_timestamp += 60_000
-        assert said(capsys, "--send")[-1].startswith("1 sent back")
-        assert [json.loads(body)["task"] for body in queued_bodies("jobs")] == ["api_keys.expire"]
-        (left,) = messages("jobs-dead")
-        assert json.loads(left.body)["task"] == "erasures.run"
+    def test_skips_messages_that_fail_during_the_command(self, capsys: pytest.CaptureFixture[str]) -> None:
+        enqueue("erasures.run", DELETED_RECORD)
+        enqueue("api_keys.expire", DELETED_RECORD)
+        move_to_dead_letter_queue("jobs")
+        queue_messages("jobs-dead")[0].sent_timestamp += 60_000
+        assert run_redrive(capsys, "--send")[-1].startswith("1 sent back")
+        assert [json.loads(body)["task"] for body in bodies("jobs")] == ["api_keys.expire"]
+        (remaining_message,) = queue_messages("jobs-dead")
+        assert json.loads(remaining_message.body)["task"] == "erasures.run"
 
 
-def test_a_stage_is_used_by_what_its_configuration_says(
+def test_the_option_stage_uses_the_settings_in_the_configuration(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.undo()
@@ -200,37 +209,37 @@ def test_a_stage_is_used_by_what_its_configuration_says(
     monkeypatch.setattr(module, "_WAIT_SECONDS", 0)
     assert main(["redrive", "--stage", "prod"]) == 1
     assert "The stage prod is missing in .chalice/config.json. Run: make" in capsys.readouterr().err
-    enqueue("erasures.run", GONE)
-    give_up("jobs")
+    enqueue("erasures.run", DELETED_RECORD)
+    move_to_dead_letter_queue("jobs")
     with patch.dict(os.environ):
-        assert said(capsys, "--stage", "dev", "--send")[-1].startswith("1 sent back")
+        assert run_redrive(capsys, "--stage", "dev", "--send")[-1].startswith("1 sent back")
         for command in ("redrive", "verify", "reseal"):
-            assert refused_without_credentials(command)
+            assert fails_without_credentials(command)
             assert "Sign in (`aws sso login`" in capsys.readouterr().err
     reset_clients()
 
 
-def refused_without_credentials(command: str) -> bool:
-    nobody = {"AWS_EC2_METADATA_DISABLED": "true", "AWS_CONFIG_FILE": "", "AWS_SHARED_CREDENTIALS_FILE": ""}
-    with patch.dict(os.environ, nobody):
+def fails_without_credentials(command: str) -> bool:
+    no_credentials = {"AWS_EC2_METADATA_DISABLED": "true", "AWS_CONFIG_FILE": "", "AWS_SHARED_CREDENTIALS_FILE": ""}
+    with patch.dict(os.environ, no_credentials):
         for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"):
             os.environ.pop(name, None)
-        account._session.cache_clear()  # noqa: SLF001 - it keeps the credentials that it was made with
+        account._session.cache_clear()  # noqa: SLF001 - the session caches its credentials
         return main([command, "--stage", "dev"]) == 1
 
 
 @pytest.mark.parametrize("command", ["redrive", "verify", "reseal"])
 @pytest.mark.parametrize(
-    ("words", "why"),
+    ("arguments", "error"),
     [
         (["--stage", "local"], "must be dev, prod, or a secondary stage"),
         (["--stage", "production"], "must be dev, prod, or a secondary stage"),
         (["--stage", "prod", "--port", "8000"], "not allowed with argument --stage"),
     ],
 )
-def test_a_place_is_a_stage_or_a_run(
-    command: str, words: list[str], why: str, capsys: pytest.CaptureFixture[str]
+def test_commands_take_either_a_stage_or_a_run(
+    command: str, arguments: list[str], error: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit):
-        main([command, *words])
-    assert why in capsys.readouterr().err
+        main([command, *arguments])
+    assert error in capsys.readouterr().err

@@ -1,3 +1,5 @@
+"""The command `python -m local routes`: lists operations with file and line."""
+
 import re
 from pathlib import Path
 
@@ -10,13 +12,13 @@ from local.paths import ROOT
 LINE = re.compile(r"(?P<method>[A-Z]+) +(?P<path>/\S+) +(?P<file>\S+):(?P<line>\d+)")
 
 
-def listed(capsys: pytest.CaptureFixture[str], *query: str) -> list[re.Match[str]]:
+def list_routes(capsys: pytest.CaptureFixture[str], *query: str) -> list[re.Match[str]]:
     assert main(["routes", *query]) == 0
-    return [found for line in capsys.readouterr().out.splitlines() if (found := LINE.fullmatch(line))]
+    return [match for line in capsys.readouterr().out.splitlines() if (match := LINE.fullmatch(line))]
 
 
-def test_every_operation_is_listed_where_it_stands(capsys: pytest.CaptureFixture[str]) -> None:
-    rows = listed(capsys)
+def test_every_operation_is_listed_with_its_file_and_line(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = list_routes(capsys)
     assert len(rows) == len(operations())
     for row, operation in zip(rows, operations(), strict=True):
         assert (row["method"], row["path"]) == (operation.method, operation.path)
@@ -26,15 +28,15 @@ def test_every_operation_is_listed_where_it_stands(capsys: pytest.CaptureFixture
         assert first_function.startswith(f"def {operation.function.__name__}(")
 
 
-def test_a_query_finds_by_path_method_or_function(capsys: pytest.CaptureFixture[str]) -> None:
-    assert {row["path"] for row in listed(capsys, "/by-slug")} == {"/organizations/by-slug/{slug}"}
-    assert {row["method"] for row in listed(capsys, "DELETE")} == {"DELETE"}
-    assert {row["path"] for row in listed(capsys, "verify_audit")} == {
+def test_a_query_matches_path_method_or_function(capsys: pytest.CaptureFixture[str]) -> None:
+    assert {row["path"] for row in list_routes(capsys, "/by-slug")} == {"/organizations/by-slug/{slug}"}
+    assert {row["method"] for row in list_routes(capsys, "DELETE")} == {"DELETE"}
+    assert {row["path"] for row in list_routes(capsys, "verify_audit")} == {
         "/organizations/{organization_id}/audit-log/verify-integrity"
     }
-    assert Path(listed(capsys, "get_organization_by_slug")[0]["file"]).name == "operations.py"
+    assert Path(list_routes(capsys, "get_organization_by_slug")[0]["file"]).name == "operations.py"
 
 
-def test_a_query_that_finds_nothing_fails(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_query_without_match_fails(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["routes", "/nowhere"]) == 1
     assert capsys.readouterr().out.strip() == ""

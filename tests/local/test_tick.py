@@ -1,3 +1,5 @@
+"""The command `python -m local tick`: runs a schedule now."""
+
 import os
 import subprocess
 import sys
@@ -11,21 +13,21 @@ from local.paths import ROOT
 from local.server.configuration import configure
 
 
-@pytest.mark.usefixtures("local_run")
-@pytest.mark.parametrize("words", [[], ["--port", "8000"]])
+@pytest.mark.usefixtures("run")
+@pytest.mark.parametrize("arguments", [[], ["--port", "8000"]])
 @pytest.mark.parametrize("schedule", ["sweep", "anchor"])
-def test_a_schedule_ticks_at_once(words: list[str], schedule: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_schedule_runs_at_once(arguments: list[str], schedule: str, capsys: pytest.CaptureFixture[str]) -> None:
     head = {"pk": "Q#log", "sk": "!", "index2pk": "ANCHOR#0", "index2sk": "2026-11-20T09:30:00.000Z#log"}
     due = {"pk": "A", "sk": "#", "task": "some.task", "duepk": "DUE#0", "duesk": "2026-11-20T09:30:00.000Z#A#"}
     for item in (head, due):
         client("dynamodb").put_item(TableName="atrium", Item={name: {"S": value} for name, value in item.items()})
-    assert main(["tick", schedule, *words]) == 0
+    assert main(["tick", schedule, *arguments]) == 0
     assert capsys.readouterr().out == f"{schedule}: 1 queued.\n"
 
 
-@pytest.mark.usefixtures("local_run")
+@pytest.mark.usefixtures("run")
 @pytest.mark.parametrize("schedule", ["sweep", "anchor"])
-def test_what_ran_and_what_it_did_is_all_that_a_process_prints(schedule: str, state_folder: Path) -> None:
+def test_only_the_schedule_and_the_number_of_queued_tasks_are_printed(schedule: str, state: Path) -> None:
     program = f"""
 import sys
 from moto import mock_aws
@@ -36,24 +38,24 @@ with mock_aws():
     sys.exit(main(["tick", "{schedule}"]))
 """
     command = [sys.executable, "-W", "error", "-c", program]
-    environment = {**os.environ, "LOCAL_STATE": str(state_folder)}
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout, done.stderr) == (0, f"{schedule}: 0 queued.\n", "")
+    environment = {**os.environ, "LOCAL_STATE": str(state)}
+    completed = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert (completed.returncode, completed.stdout, completed.stderr) == (0, f"{schedule}: 0 queued.\n", "")
 
 
-@pytest.mark.usefixtures("local_run")
-def test_a_schedule_that_is_none_is_refused_by_those_that_are(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.usefixtures("run")
+def test_an_unknown_schedule_fails_with_the_list_of_schedules(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["tick", "clock"]) == 1
-    assert capsys.readouterr().err == "There is no schedule 'clock'. There are: anchor, sweep.\n"
+    assert capsys.readouterr().err == "Unknown schedule 'clock'. The schedules are: anchor, sweep.\n"
 
 
-@pytest.mark.usefixtures("state_folder")
-def test_without_a_run_it_says_what_to_do(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.usefixtures("state")
+def test_without_a_run_the_command_fails_with_a_hint(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["tick", "anchor"]) == 1
     assert capsys.readouterr().err == "No run was found. Start `make run`.\n"
 
 
-def test_a_run_that_is_over_does_not_answer(state_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    configure(state_folder, endpoint="http://127.0.0.1:1", public_url="http://127.0.0.1:8000")
+def test_a_run_that_has_ended_does_not_respond(state: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    configure(state, endpoint="http://127.0.0.1:1", public_url="http://127.0.0.1:8000")
     assert main(["tick", "anchor"]) == 1
     assert capsys.readouterr().err == "The database did not respond in time. Try again in a moment.\n"
