@@ -1,7 +1,7 @@
-"""`python -m local.generators.docs_assets`: fetch the documentation page's library anew, exactly as pinned here.
+"""Downloads the pinned library of the documentation page: `python -m local.generators.docs_assets`.
 
-To take another version, change VERSION, INTEGRITY (`npm view swagger-ui-dist@VERSION dist.integrity`) and, from what
-the refusal prints, DIGESTS.
+To use another version, change VERSION and INTEGRITY (`npm view swagger-ui-dist@VERSION dist.integrity`), run this
+module, and copy the digests that its error prints to DIGESTS.
 """
 
 import base64
@@ -25,14 +25,14 @@ DIGESTS: Final[Mapping[str, str]] = {
     "swagger-ui-bundle.js.LICENSE.txt": "37eb6e7e59aed57b2c1acf076574b818ea07b74265717e0bd67b59e0baf9abbb",
     "swagger-ui.css": "0de37fab0ec3d9ca21390a3e6ff4fb319c730cb08ab2b7e98258bdf39dadfd8a",
 }
-"""The files that are used, with their SHA-256 as they stand in the repository."""
+"""The files that are used, with the SHA-256 of their contents in the repository."""
 
 FOLDER: Final = Path(__file__).parents[2] / "chalicelib/entrypoints/docs/vendor"
 _SOURCE_MAP: Final = re.compile(rb"/\*# sourceMappingURL=.*\*/\s*$")
 
 
 class Altered(Exception):
-    """What was fetched is not what is pinned."""
+    """The downloaded archive or a file in it does not match the pinned digest."""
 
 
 def main() -> None:
@@ -46,10 +46,10 @@ def main() -> None:
 
 
 def unpacked(archive: bytes, integrity: str) -> dict[str, bytes]:
-    """Return the files that are used out of an npm archive. Raises Altered if it isn't the pinned one."""
-    found = f"sha512-{base64.b64encode(hashlib.sha512(archive).digest()).decode()}"
-    if found != integrity:
-        raise Altered(f"The archive is {found}, not {integrity}")
+    """Return the used files of an npm archive. Raises Altered if a digest differs from the pinned one."""
+    actual = f"sha512-{base64.b64encode(hashlib.sha512(archive).digest()).decode()}"
+    if actual != integrity:
+        raise Altered(f"The archive is {actual}, not {integrity}")
     with tarfile.open(fileobj=BytesIO(archive)) as files:
         contents = {name: _content(files, name) for name in DIGESTS}
     digests = {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}
@@ -61,8 +61,8 @@ def unpacked(archive: bytes, integrity: str) -> dict[str, bytes]:
 def _content(files: tarfile.TarFile, name: str) -> bytes:
     member = files.extractfile(f"package/{name}")
     if member is None:
-        raise Altered(f"{name} is no file")
-    # The source maps are not served, so nobody should ask for them.
+        raise Altered(f"{name} is not a file")
+    # Source maps are not served. Without the comment, no browser requests them.
     return _SOURCE_MAP.sub(b"\n", member.read())
 
 

@@ -1,4 +1,4 @@
-"""Writes what is generated from the operations, the entities and the app: `make generate`."""
+"""Writes the files that are generated from the operations, the entities and the app: `make generate`."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -17,9 +17,7 @@ def routes() -> str:
         f'    ("{o.group}", "{o.method}", "{o.path}", "{o.function.__module__}:{o.id}"),'
         for o in catalogue.operations()
     ]
-    head = (
-        '"""Every route: group, method, path, and the function that has its operation. Made by `make generate`."""\n\n'
-    )
+    head = '"""Every route: group, method, path and the function of its operation. Made by `make generate`."""\n\n'
     return f"{head}ROUTES: tuple[tuple[str, str, str, str], ...] = (\n" + "\n".join(rows) + "\n)\n"
 
 
@@ -32,41 +30,42 @@ def kinds() -> str:
         for name, kind in sorted(KINDS.items())
         if kind.__module__.startswith("chalicelib.")
     ]
-    head = '"""Every kind of record, and the class that it is. Made by `make generate`."""\n\n'
+    head = '"""The class of every kind of record. Made by `make generate`."""\n\n'
     return f"{head}KINDS: dict[str, str] = {{\n" + "\n".join(rows) + "\n}\n"
 
 
 def declarations() -> str:
-    """Return the source of what features declare to the kernel.
+    """Return the source of the scope areas and settings sections that features declare to the kernel.
 
-    The order of the areas is public, so it is kept, and a new area is appended.
+    The order of the areas is public, so it stays, and new areas are appended.
     """
     catalogue.load_tasks()
-    declared = {area.name: area for group in catalogue.route_groups() for area in group.scope_areas}
-    order = [*(area.name for area in scope_areas() if area.name in declared), *declared]
+    areas_by_name = {area.name: area for group in catalogue.route_groups() for area in group.scope_areas}
+    order = [*(area.name for area in scope_areas() if area.name in areas_by_name), *areas_by_name]
     areas = [
-        f'    ScopeArea("{name}", members_read_all={declared[name].members_read_all}),' for name in dict.fromkeys(order)
+        f'    ScopeArea("{name}", members_read_all={areas_by_name[name].members_read_all}),'
+        for name in dict.fromkeys(order)
     ]
-    sections = sorted(f"{each.__module__}:{each.__name__}" for each in SettingsSection.__subclasses__())
+    sections = sorted(f"{section.__module__}:{section.__name__}" for section in SettingsSection.__subclasses__())
     rows = [f'    "{target}",' for target in sections if target.startswith("chalicelib.features.")]
-    head = '"""What features declare to the kernel. Made by `make generate`."""\n\n'
+    head = '"""The scope areas and settings sections of all features. Made by `make generate`."""\n\n'
     return "\n".join(
         [
             f"{head}from chalicelib.kernel.permissions.scope_areas import ScopeArea\n",
             "SCOPE_AREAS: tuple[ScopeArea, ...] = (",
             *areas,
             ")",
-            '"""Areas that scopes cover, in their public order."""\n',
+            '"""The areas that scopes cover, in their public order."""\n',
             "SETTINGS_SECTIONS: tuple[str, ...] = (",
             *rows,
             ")",
-            '"""Classes of settings, as `module:Class`."""\n',
+            '"""The classes of settings sections, as `module:Class`."""\n',
         ]
     )
 
 
 def template() -> str:
-    """Return the template that `chalice package --merge-template` takes."""
+    """Return the template for `chalice package --merge-template`."""
     from app import app
     from infrastructure.template import template
 
@@ -74,7 +73,7 @@ def template() -> str:
 
 
 def stack() -> str:
-    """Return the template of the stack that holds a stage's data."""
+    """Return the template of the stack with a stage's data."""
     from app import app
     from infrastructure.deployed_functions import functions
     from infrastructure.stack import stack
@@ -83,7 +82,7 @@ def stack() -> str:
 
 
 def table() -> str:
-    """Return the description of the table."""
+    """Return the page that describes the table."""
     from local.generators.table_document import document
 
     return document()
@@ -104,21 +103,21 @@ def settings() -> str:
 
 
 def renderer() -> str:
-    """Return the source of the renderer's version."""
+    """Return the source of the module with the renderer's version."""
     from local.generators import renderer_version
 
     return renderer_version.source()
 
 
 def logs() -> str:
-    """Return the description of the logs with its queries."""
+    """Return the page about logs with its queries."""
     from local.generators import logs_document
 
     return logs_document.written_into((ROOT / "docs/operations/logs.md").read_text())
 
 
 def deployment() -> str:
-    """Return the description of deployment with its table of permissions."""
+    """Return the page about deployment with its table of permissions."""
     from local.generators import permissions_document
 
     return permissions_document.written_into((ROOT / "docs/guides/deployment.md").read_text())
@@ -137,7 +136,7 @@ GENERATED: Final[Mapping[str, Callable[[], str]]] = {
     "docs/reference/operations.md": operations,
     "docs/reference/settings.md": settings,
 }
-"""Each generated file, and what returns its text."""
+"""The generated files, and the functions that return their contents."""
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The queries of `docs/operations/logs.md`, said by the queries themselves."""
+"""Generates the section of `docs/operations/logs.md` that lists the queries."""
 
 from typing import Final
 
@@ -10,7 +10,7 @@ _END: Final = "<!-- end of queries -->"
 
 
 def written_into(text: str) -> str:
-    """Return a document with the queries between its two marks. Raises ValueError if it has none."""
+    """Replace the queries between the two markers of a document. Raises ValueError if a marker is missing."""
     return put_between(text, _BEGIN, _END, "\n".join(_section(name, query) for name, query in QUERIES.items()))
 
 

@@ -1,25 +1,25 @@
-"""The little Markdown that generated documents need."""
+"""Markdown for generated documents."""
 
 from collections.abc import Iterable, Sequence
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table; a row has a cell for each column."""
+    """Return a table. Each row has a cell for each column."""
     lines = [columns, ["---"] * len(columns), *rows]
-    return "\n".join(f"| {' | '.join(_cell(cell) for cell in line)} |" for line in lines)
+    return "\n".join(f"| {' | '.join(_cell(cell) for cell in row)} |" for row in lines)
 
 
 def put_between(document: str, begin: str, end: str, text: str) -> str:
-    """Return a document with this text between two of its lines. Raises ValueError if it does not have them."""
-    before, first, rest = document.partition(f"{begin}\n")
-    _, last, after = rest.partition(end)
-    if not first or not last:
-        raise ValueError(f"the document has no place between {begin!r} and {end!r}")
-    return f"{before}{first}{text}\n{last}{after}"
+    """Replace the text between two marker lines of a document. Raises ValueError if a marker is missing."""
+    before, begin_line, rest = document.partition(f"{begin}\n")
+    _, end_line, after = rest.partition(end)
+    if not begin_line or not end_line:
+        raise ValueError(f"the document lacks {begin!r} or {end!r}")
+    return f"{before}{begin_line}{text}\n{end_line}{after}"
 
 
 def code(text: str) -> str:
-    """Return text as code, or nothing if there is none."""
+    """Format text as code. Return an empty text unchanged."""
     return f"`{text}`" if text else ""
 
 

@@ -1,4 +1,4 @@
-"""The table in `docs/reference/operations.md`, group by group, made from the operations themselves."""
+"""Generates the table of operation groups in `docs/reference/operations.md`."""
 
 from collections import defaultdict
 from typing import Final
@@ -13,18 +13,18 @@ _END: Final = "<!-- end of operations -->"
 
 
 def written_into(text: str) -> str:
-    """Return a document with the table between its two marks. Raises ValueError if it has none."""
+    """Replace the table between the two markers of a document. Raises ValueError if a marker is missing."""
     return put_between(text, _BEGIN, _END, _operations())
 
 
 def _operations() -> str:
-    grouped: defaultdict[str, list[Operation]] = defaultdict(list)
+    by_group: defaultdict[str, list[Operation]] = defaultdict(list)
     for operation in operations():
-        grouped[operation.group].append(operation)
-    rows = [(group, GROUPS[group], str(len(own)), _below(own)) for group, own in grouped.items()]
-    return table(("group", "what it is", "operations", "paths"), [*rows, ("", "in all", str(len(operations())), "")])
+        by_group[operation.group].append(operation)
+    rows = [(group, GROUPS[group], str(len(members)), _below(members)) for group, members in by_group.items()]
+    return table(("group", "description", "operations", "paths"), [*rows, ("", "total", str(len(operations())), "")])
 
 
-def _below(own: list[Operation]) -> str:
-    """Return what the paths of operations begin with, each once."""
-    return ", ".join(dict.fromkeys(code(f"/{operation.path.split('/')[1]}") for operation in own))
+def _below(group: list[Operation]) -> str:
+    """Return the first segments of the paths of operations, each once."""
+    return ", ".join(dict.fromkeys(code(f"/{operation.path.split('/')[1]}") for operation in group))

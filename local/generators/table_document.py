@@ -1,4 +1,4 @@
-"""`docs/reference/table.md`: what the one table holds, said by the entities and the kernel themselves."""
+"""Generates `docs/reference/table.md`, which describes the items of the table, from the entities and the kernel."""
 
 import inspect
 from collections.abc import Iterable, Sequence
@@ -20,7 +20,7 @@ from chalicelib.features.research.entities import (
 from chalicelib.features.research.logic import throttle
 from chalicelib.features.sites.entities.redirects import redirect_path_key
 from chalicelib.features.sites.entities.sites import TREE_PARTITION
-from chalicelib.features.sites.pages.entities import slug_index as page_trails
+from chalicelib.features.sites.pages.entities import slug_index as page_slug_index
 from chalicelib.features.sites.visits.logic import stored_sitemaps
 from chalicelib.features.taxonomy.attachments.entities import entity_attachments_key
 from chalicelib.features.taxonomy.entities import slug_index
@@ -44,46 +44,47 @@ from local.generators.markdown import code, table
 _HEAD: Final = f"""\
 # The table
 
-Made from the entities by `make generate`; a test compares it.
+`make generate` writes this page from the entities. A test compares it.
 
-Everything is in one DynamoDB table: a partition key `pk`, a sort key `sk`, and the indexes below. Keys are templates: a
-record's own fields stand in braces. A template with a field that is absent yields no key, and the record is not in that
-index. `{TTL_ATTRIBUTE}` (seconds since 1970) lets DynamoDB remove an item some time later; what reads such an item also
-looks at the clock. All reads of the table itself are consistent. No request and no
-worker scans it; the operator's commands `verify`, `reseal` and `renew-seals` do.
+All data is in one DynamoDB table with the partition key `pk`, the sort key `sk` and the indexes below. Keys are given
+as templates with the record's fields in braces. If a field is absent, the template yields no key, and the record is not
+in that index. DynamoDB removes an item some time after its `{TTL_ATTRIBUTE}` (seconds since 1970), so readers of such
+items also check the time. All reads of the table itself are strongly consistent. Neither requests nor workers scan the
+table. Only the operators' commands `verify`, `reseal`, `renew-seals` and `reanchor` do.
 
-[access-patterns.md](access-patterns.md) says what each operation reads and writes.
+[access-patterns.md](access-patterns.md) shows what each operation reads and writes.
 """
 
 _INDEXES_TEXT: Final = """\
-Each carries whole items. An overloaded index serves many lists: its keys say which.
+Each index contains whole items. An overloaded index serves many lists, which its keys distinguish.
 """
 
 _ENTITIES_TEXT: Final = """\
-Every record has `id`, `createdAt`, `updatedAt` and `version`; a write is made on condition that the version is the one
+Every record has `id`, `createdAt`, `updatedAt` and `version`. Each write has the condition that the version is the one
 that was read.
 """
 
 _KERNEL_TEXT: Final = """\
-Items that are no records, and that are written beside them.
+Items that are not records. Most are written in the transaction of a record.
 """
 
 _UNIQUES_TEXT: Final = """\
-A unique value is held by an item of its own, put on condition that nobody else holds it.
+A separate item, the guard, reserves each unique value. It is written on condition that no other record has the value.
 """
 
 _LIMITS_TEXT: Final = """\
-A limit is a counter beside the records, raised in the transaction that creates one, on condition that it isn't reached.
+A counter item counts the records of each limit. The transaction that creates a record increments it, on condition that
+the limit is not reached.
 """
 
 _DUE_TEXT: Final = f"""\
-What has to happen later carries a mark: `duepk` = `DUE#` and one of {SCHEDULE_SHARDS} shards, `duesk` =
-`<when>#<pk>#<sk>`,
-`task` = what to do. The sweep reads what is due each minute, moves the mark by condition, and queues the task.
+An item with scheduled work has three more attributes: `duepk` = `DUE#` and one of {SCHEDULE_SHARDS} shards, `duesk` =
+`<due time>#<pk>#<sk>` and `task` = the name of the task. Each minute the sweep queries the due items, postpones each
+with a conditional write, and queues its task.
 """
 
-GUARD: Final = "guard of a unique value"
-"""The item that holds one."""
+GUARD: Final = "unique value guard"
+"""Name of the items that reserve unique values."""
 
 _LOG: Final = "{log_id}"
 _PLATFORM: Final = "{platform_id}"
@@ -100,13 +101,13 @@ _Rows = Iterable[Sequence[str]]
 
 
 def entities() -> list[type[Entity]]:
-    """Return every entity of the service, by its key."""
-    stored = [entity for entity in catalogue.record_kinds() if not issubclass(entity, RecordSet)]
-    return sorted(stored, key=lambda entity: (entity.pk, entity.sk))
+    """Return the entities of the service, sorted by their keys."""
+    stored_kinds = [entity for entity in catalogue.record_kinds() if not issubclass(entity, RecordSet)]
+    return sorted(stored_kinds, key=lambda entity: (entity.pk, entity.sk))
 
 
 def item_keys() -> list[tuple[str, str, str]]:
-    """Return each kind of item's name and the templates of its keys, as the document gives them."""
+    """Return the name and the key templates of each kind of item, in the order of the document."""
     records = [(entity.kind, entity.pk, entity.sk) for entity in entities()]
     counters = [("counter", entity.quota.partition, _counter(entity.quota)) for entity in entities() if entity.quota]
     guards = [(GUARD, *_guard(unique)) for entity in entities() for unique in entity.uniques.values()]
@@ -115,22 +116,27 @@ def item_keys() -> list[tuple[str, str, str]]:
 
 
 def index_keys() -> list[tuple[str, str]]:
-    """Return each list's or filter's index and the template of its partition key."""
+    """Return the index and the template of the partition key of each list and filter."""
     indexed = [(c.index, c.pk) for entity in entities() for c in entity.collections.values() if c.index]
     facets = [(facet.index, facet.pk) for entity in entities() for facet in entity.facets.values()]
     return [*indexed, *facets, *_KERNEL_INDEXES]
 
 
 def document() -> str:
-    """Return the whole document."""
+    """Return the document."""
     sections = [
         ("Indexes", _INDEXES_TEXT, ("index", "partition key", "sort key", "used for"), _indexes()),
-        ("Records", _ENTITIES_TEXT, ("kind", "pk", "sk", "what it is"), _records()),
-        ("Lists and filters", "Each is one Query.", ("of", "list", "index", "partition key", "sort key"), _lists()),
-        ("Unique values", _UNIQUES_TEXT, ("of", "field", "pk", "sk", "if taken", "a former value"), _uniques()),
-        ("Limits", _LIMITS_TEXT, ("of", "at most", "pk", "sk"), _limits()),
-        ("What is due", _DUE_TEXT, ("item", "what, and when"), _dues()),
-        ("Other items", _KERNEL_TEXT, ("item", "pk", "sk", "what it is"), _other_items()),
+        ("Records", _ENTITIES_TEXT, ("kind", "pk", "sk", "description"), _records()),
+        (
+            "Lists and filters",
+            "A page of each list or filter is one Query.",
+            ("kind", "list or filter", "index", "partition key", "sort key"),
+            _lists(),
+        ),
+        ("Unique values", _UNIQUES_TEXT, ("kind", "field", "pk", "sk", "error", "former values"), _uniques()),
+        ("Limits", _LIMITS_TEXT, ("kind", "limit", "pk", "sk"), _limits()),
+        ("Scheduled tasks", _DUE_TEXT, ("item", "task"), _dues()),
+        ("Other items", _KERNEL_TEXT, ("item", "pk", "sk", "description"), _other_items()),
     ]
     return _HEAD + "".join(_section(*section) for section in sections)
 
@@ -143,8 +149,8 @@ def _indexes() -> _Rows:
     for name in INDEXES:
         yield code(name), code(f"{name}pk"), code(f"{name}sk"), "lists"
     for name in FACETS:
-        yield code(name), code(f"{name}pk"), code("sk"), "filters of lists, in the list's own order"
-    yield code("due"), code("duepk"), code("duesk"), "what has to happen later"
+        yield code(name), code(f"{name}pk"), code("sk"), "filters of lists, in the order of the list"
+    yield code("due"), code("duepk"), code("duesk"), "scheduled tasks"
 
 
 def _records() -> _Rows:
@@ -168,23 +174,23 @@ def _lists() -> _Rows:
     pk, _ = ledger.sequence_key(_LOG, 0)
     yield code("entry"), "by sequence", code("index1"), code(pk), code("{sequence}") + ", 12 digits"
     keys = code("index2"), code(ledger.unanchored_pk("{shard}")), code("{since}#{log_id}")
-    yield code("ledger head"), f"grown since it was anchored, in {ledger.UNANCHORED_SHARDS} shards", *keys
+    yield code("log head"), f"grown since the last anchor, in {ledger.UNANCHORED_SHARDS} shards", *keys
 
 
 def _uniques() -> _Rows:
     for entity in entities():
         for unique in entity.uniques.values():
             pk, sk = _guard(unique)
-            held = f"the last {MAX_FORMER_NAMES} lead here for {FORMER_NAME_DAYS} days"
-            availability = held if unique.former_values_field else "is free at once"
-            lapses = f"; the present one is free from `{unique.expires_at_field}` on" if unique.expires_at_field else ""
+            reserved = f"the last {MAX_FORMER_NAMES} redirect for {FORMER_NAME_DAYS} days"
+            availability = reserved if unique.former_values_field else "available at once"
+            expires = f"; the current one expires at `{unique.expires_at_field}`" if unique.expires_at_field else ""
             yield (
                 code(entity.kind),
                 code(unique.field),
                 code(pk),
                 code(sk),
                 code(unique.error_code),
-                availability + lapses,
+                availability + expires,
             )
 
 
@@ -210,7 +216,7 @@ def _dues() -> _Rows:
     for entity in entities():
         if entity.scheduled_task is not Entity.scheduled_task:
             yield code(entity.kind), _sentence(entity.scheduled_task)
-    yield "outbox pointer", "waking the ledger, some seconds after the commit, if nothing else has"
+    yield "outbox pointer", "Notify the ledger, some seconds after the commit, if the entry is still pending"
 
 
 def _other_items() -> _Rows:
@@ -219,128 +225,168 @@ def _other_items() -> _Rows:
 
 def _others() -> list[tuple[str, ItemKey, str]]:
     return [
-        (GUARD, ("U#{space}#{value}", "#"), "whose it is; a former slug with the day it ends"),
-        ("stored answer", ("I#{principal}#{sha256 of the key}", "#"), "an `Idempotency-Key`'s first answer, for a day"),
-        ("key pointer", auth.api_key_pointer_key("{sha256 of the API key}"), "where the record of an API key is"),
+        (GUARD, ("U#{namespace}#{value}", "#"), "the owner of the value; for a former slug also the day of its expiry"),
         (
-            "resting key",
+            "stored response",
+            ("I#{principal}#{sha256 of the key}", "#"),
+            "the first response for an `Idempotency-Key`, for a day",
+        ),
+        ("API key pointer", auth.api_key_pointer_key("{sha256 of the API key}"), "the key of an API key's record"),
+        (
+            "API key dependency",
             ("O#{organization_id}", f"{KEY_DEPENDENCY_PREFIX}{{id}}"),
-            "a live API key, and whose rights it rests on",
+            "an active API key, and the principals on whose rights it depends",
         ),
-        ("long entry", body_key(_LOG, "{id}"), "the canonical bytes of an entry that are too many to stand in it"),
+        ("entry body", body_key(_LOG, "{id}"), "the canonical bytes of an entry that is too long for one item"),
         (
-            "ledger head",
+            "log head",
             ledger.head_key(_LOG),
-            "a log's size, peaks and signed notes, and how far it is delivered",
+            "the size, peaks and signed notes of a log, and the last entry that was delivered",
         ),
         (
-            "chain",
+            "MAC chain",
             (chain_key(_LOG, 0)[0], f"{ledger.HEAD}{{shard}}"),
-            "one of a log's 16 chains: the number and the MAC of its newest entry",
+            "one of the 16 MAC chains of a log: the number and the MAC of its newest entry",
         ),
-        ("address", ("O#{organization_id}", email_sort_key("{email}", "{user_id}")), "a member, by their address"),
         (
-            "address",
+            "member by e-mail",
+            ("O#{organization_id}", email_sort_key("{email}", "{user_id}")),
+            "an organization's member, by e-mail address",
+        ),
+        (
+            "member by e-mail",
             ("P#{platform_id}", email_sort_key("{email}", "{user_id}")),
-            "a platform's member, by their address",
+            "a platform's member, by e-mail address",
         ),
         (
-            "membership below",
+            "platform membership",
             ("O#{organization_id}", platform_membership_sort_key("{user_id}", "{platform_id}")),
-            "that a user is a member of a platform, in its organization",
+            "a user's membership of a platform, in the partition of its organization",
         ),
-        ("batch", (ledger.sequence_key(_LOG, 0)[0], "{sequence}"), "the ids of entries that were appended at once"),
-        ("subscribers", subscriptions_key(_LOG), "who is told of a log's events, as of how far it is delivered"),
-        ("waiting delivery", ("V#{webhook_id}", "!{sequence}#{id}"), "a delivery that waits for its webhook to answer"),
-        ("outbox pointer", pending_key(_LOG, "{id}"), "an entry that waits for its sequence"),
-        ("quarantined", quarantine.quarantine_key(_LOG, "{id}"), "what was in an outbox and is no entry, for 90 days"),
         (
-            "record pointer",
+            "entry batch",
+            (ledger.sequence_key(_LOG, 0)[0], "{sequence}"),
+            "the ids of the entries that were appended in one transaction",
+        ),
+        (
+            "subscriber list",
+            subscriptions_key(_LOG),
+            "the subscribers to a log's events, as of the last delivered entry",
+        ),
+        (
+            "deferred delivery",
+            ("V#{webhook_id}", "!{sequence}#{id}"),
+            "a delivery that waits until its webhook responds again",
+        ),
+        ("outbox pointer", pending_key(_LOG, "{id}"), "a pending entry, which has no sequence yet"),
+        (
+            "quarantined item",
+            quarantine.quarantine_key(_LOG, "{id}"),
+            "an item of an outbox that was not an entry, for 90 days",
+        ),
+        (
+            "ancestor pointer",
             ancestor_cache.pointer_key("{id}"),
-            "in which places a record is that has an address of its own",
+            "the containers of a record whose path does not contain them",
         ),
-        ("name", (_TAXONOMY, f"{slug_index.NAME_KEY_PREFIX}{{name}}#{{id}}"), "a node of a taxonomy, by its name"),
         (
-            "word",
+            "node by name",
+            (_TAXONOMY, f"{slug_index.NAME_KEY_PREFIX}{{name}}#{{id}}"),
+            "a node of a taxonomy, by its name",
+        ),
+        (
+            "node by slug or label",
             (_TAXONOMY, f"{slug_index.WORD_KEY_PREFIX}{{slug or label}}#{{id}}"),
             "a node of a taxonomy, by its slug or label",
         ),
-        ("trail", slug_index.slug_index_key(_PLATFORM, "{slug}"), "the nodes of a taxonomy that have a slug"),
+        ("node slug index", slug_index.slug_index_key(_PLATFORM, "{slug}"), "the nodes of a taxonomy with a slug"),
         (
-            "former place",
+            "former node position",
             slug_index.former_position_key(_PLATFORM, "{parent_id}", "{slug}"),
-            "who had a slug below a node last",
+            "the last node that had a slug below a parent",
         ),
         (
-            "attached entity",
+            "entity attachments",
             entity_attachments_key(_PLATFORM, "{type}", "{id}"),
-            "which nodes of a taxonomy are put on an entity",
+            "the nodes of a taxonomy that are attached to an entity",
         ),
-        ("seat", _PAGES.node_key("{id}"), "where a page is in a tree of its site: its slug, and below which page"),
-        ("page trail", page_trails.slug_key(_PAGES, "{slug}"), "the pages of a tree that have a slug"),
+        ("page position", _PAGES.node_key("{id}"), "the slug and the parent of a page in a tree of its site"),
         (
-            "former page trail",
-            page_trails.former_slug_key(_PAGES, "{slug}"),
-            "the pages that were published by a slug, and where",
+            "page slug index",
+            page_slug_index.slug_key(_PAGES, "{slug}"),
+            "the positions of the pages with a slug in a tree",
         ),
-        ("page title", ("W#{site_id}#Q", "{title}#{id}"), "a page of a site, by its title"),
+        (
+            "former page positions",
+            page_slug_index.former_slug_key(_PAGES, "{slug}"),
+            "the former positions of the published pages with a slug",
+        ),
+        ("page by title", ("W#{site_id}#Q", "{title}#{id}"), "a page of a site, by its title"),
         (
             "sitemap",
             stored_sitemaps.head_key("{site_id}"),
-            "which parts a site's sitemap has, and what they were made of",
+            "the parts of a site's sitemap, and the versions that they were built from",
         ),
         ("sitemap piece", ("W#{site_id}#S", "{part}#{piece}"), "a piece of a sitemap, compressed"),
-        ("redirected path", redirect_path_key("{site_id}", "{from_path}"), "a redirect, by its path"),
-        ("redirect target", ("W#{site_id}#F", "T#{sha256 of the path}#{id}"), "a redirect, by where it leads"),
-        ("pace", throttle.throttle_key("{source}"), "from when on a public service may be asked again"),
-        ("stale artefact", (STALE_ARTEFACTS_PARTITION, "{id}"), "an artefact that changed since its output was made"),
-        ("artefact key", (MATCH_KEYS_PARTITION, "{key}#{id}"), "an artefact, by an identifier it shares with others"),
+        ("redirect by path", redirect_path_key("{site_id}", "{from_path}"), "a redirect, by its path"),
+        ("redirect by target", ("W#{site_id}#F", "T#{sha256 of the path}#{id}"), "a redirect, by its target"),
+        ("source throttle", throttle.throttle_key("{source}"), "the time of the next request to a public service"),
         (
-            "output comparison",
-            (COMPARISON_PARTITION, "{title and family name}#{year}#{id}"),
-            "an output, by what it has in common with others",
+            "stale artefact",
+            (STALE_ARTEFACTS_PARTITION, "{id}"),
+            "an artefact that has changed since its output was built",
         ),
-        ("edition count", (EDITION_COUNTS_PARTITION, "{edition_id}"), "how many outputs an edition of a venue has"),
+        (
+            "artefact match key",
+            (MATCH_KEYS_PARTITION, "{key}#{id}"),
+            "an artefact, by an identifier that other artefacts may share",
+        ),
+        (
+            "output by similarity",
+            (COMPARISON_PARTITION, "{title and family name}#{year}#{id}"),
+            "an output, by the values that are compared to find duplicates",
+        ),
+        ("edition count", (EDITION_COUNTS_PARTITION, "{edition_id}"), "the number of outputs of an edition of a venue"),
         *(
             (
                 f"{kind.kind} by researcher",
                 (researcher_partition("{library_id}", kind, "{researcher_id}", source), "{id}"),
-                f"the {kind.kind} of a researcher{', from one source' if source else ''}",
+                f"a {kind.kind} of a researcher{', from one source' if source else ''}",
             )
             for kind, source in ((Artefact, ""), (Artefact, "{source}"), (ResearchOutput, ""))
         ),
-        ("address hash key", email_hashes.HASH_KEY_ITEM_KEY, "the key that hashes addresses, sealed"),
+        ("e-mail hash key", email_hashes.HASH_KEY_ITEM_KEY, "the key that hashes e-mail addresses, encrypted"),
         (
             "access epoch",
             (log_partition("{organization_id}"), "EPOCH#{sha256 of user, key or everyone}#{shard}"),
-            "since when somebody, or everyone, may do less: for a day",
+            "the time at which the rights of a principal, or of all, were lowered; for a day",
         ),
         (
             "closing epoch",
             (log_partition("{organization_id}"), "CLOSING-EPOCH#{sha256 of user, key or everyone}"),
-            "until when nobody checks an epoch: it is about to end",
+            "the time until which no transaction checks an epoch, because a change of it is in progress",
         ),
-        ("counter", ("{per}", "COUNT#{noun}"), "how many records count towards a limit"),
+        ("counter", ("{partition}", "COUNT#{name}"), "the number of records that count towards a limit"),
         (
-            "budget",
-            ("Y#{name}#{sha256 of whose it is}", "#"),
-            "how much of a budget a caller has used up, and until when",
+            "rate limit bucket",
+            ("Y#{name}#{sha256 of the subject}", "#"),
+            "the used part of a rate limit, and the time of its reset",
         ),
         (
-            "turns",
+            "host request counter",
             host_rate_limit.slot_counter_key("{sha256 of the organization and the host}", "{second}"),
-            "how many requests an organization's webhooks have sent to a host in a second, or wanted to",
+            "the requests that an organization's webhooks sent, or wanted to send, to a host in a second",
         ),
         (
-            "requests",
+            "request counter",
             request_quota.window_counter_key(request_quota.REQUESTS, "{sha256 of the principal}", "{end}"),
-            "how many requests of a principal in a minute are used up or leased by a process",
+            "the requests of a principal in a minute that are used, or reserved by a process",
         ),
         *(
             (
                 name,
                 request_quota.window_counter_key(name, "{sha256 of the client's network}", "{end}"),
-                "the same of a client's network, without a valid credential",
+                "the requests of a client network without a valid credential, in the same way",
             )
             for name in request_quota.NETWORK_LIMITS
         ),
@@ -353,7 +399,7 @@ def _sentence(documented: object) -> str:
 
 
 class _Placeholders(dict[str, str]):
-    """Fields whose values are their names in braces: filled in with them, a template shows itself."""
+    """Field values that render a template unchanged: the value of each field is its name in braces."""
 
     def __missing__(self, name: str) -> str:
         return f"{{{name}}}"

@@ -1,6 +1,6 @@
-"""`docs/reference/access-patterns.md`: what each operation asked of AWS when its example was called on AWS in memory.
+"""Generates `docs/reference/access-patterns.md` from the AWS calls of each operation's example, on AWS in memory.
 
-`python -m tests.docs.access_patterns` writes it; `make generate` does so.
+`python -m tests.docs.access_patterns` writes the page, as does `make generate`.
 """
 
 import json
@@ -13,128 +13,128 @@ from chalicelib.entrypoints.catalogue import operations
 from chalicelib.kernel.operations.operation import Operation
 from local.generators.markdown import code, table
 from local.paths import ROOT
-from tests.catalogue.examples.registry import call_operation
-from tests.catalogue.standalone_tenant import standalone_tenant
-from tests.catalogue.tenant_fixture import TenantFixture
+from tests.catalogue.examples.registry import perform
+from tests.catalogue.solo_operations import standing_alone
+from tests.catalogue.tenant_fixture import World
 from tests.docs.keys import fixed, item_name, partition
 from tests.harness import snapshots
-from tests.harness.aws_calls import Call
+from tests.harness.calls import Call
 
 FILE: Final = ROOT / "docs" / "reference" / "access-patterns.md"
 
 _HEAD: Final = """\
-# What each operation asks of AWS
+# AWS calls of each operation
 
-Measured by `make generate`, which calls each operation once as a user and writes down what it asked; a test compares.
-A process that meets a platform, a space or a record in one for the first time reads once more, to find what is above.
-Names of items and keys are those of [table.md](table.md). Each call waits for the one before it; only Queries
-of several partitions for one list are made side by side.
+`make generate` calls each operation once as a user and records its AWS calls. A test compares this page. A process that
+handles a platform, a space or a record in them for the first time makes one more read, of the containers above. Items
+and keys have the names of [table.md](table.md). Calls are made one after the other, except Queries of several
+partitions for one list, which are made in parallel.
 
-A POST is sent with an `Idempotency-Key`; without one there is no *stored answer*. An API key instead of a token
-costs one `GetItem` of its pointer until the process knows it, and its record in the `BatchGetItem`. After the
-transaction the log is woken by one message, which also names the task to be run then, if there is one; should that fail
-the sweep finds both. Here mail is sent; without `MAIL_FROM` no mail is put.
+POST requests have an `Idempotency-Key` here; without one there is no *stored response*. An API key instead of a token
+costs one `GetItem` of its pointer, until the process has cached it, and its record in the `BatchGetItem`. After the
+transaction one message notifies the ledger. It also names the task to run next, if there is one. If the message is
+lost, the sweep finds both. The requests here send mail; without `MAIL_FROM` they store none.
 
 """
 
 
-def document(world: TenantFixture) -> str:
-    """Return the document; the world is left as it was."""
-    snapshot, rows = snapshots.take_snapshot(), []
+def document(world: World) -> str:
+    """Return the document. The world is restored."""
+    snapshot, rows = snapshots.taken(), []
     for operation in operations():
-        snapshots.restore_snapshot(snapshot)
+        snapshots.put_back(snapshot)
         rows.append(_row(operation, world))
-    snapshots.restore_snapshot(snapshot)
-    return _HEAD + table(("operation", "reads", "one transaction", "then"), rows) + "\n"
+    snapshots.put_back(snapshot)
+    return _HEAD + table(("operation", "reads", "transaction", "messages"), rows) + "\n"
 
 
-def _row(operation: Operation, world: TenantFixture) -> tuple[str, str, str, str]:
+def _row(operation: Operation, world: World) -> tuple[str, str, str, str]:
     headers = {"Idempotency-Key": str(uuid4())} if operation.method == "POST" else {}
-    world.warm_caches()
-    answer = call_operation(operation, world, headers=headers)
+    world.met()
+    answer = perform(operation, world, headers=headers)
     assert answer.status == operation.success, answer.text
-    calls = answer.calls.call_list
-    reads = [_read(call) for call in calls if call.name in _READS]
+    calls = answer.calls.made
+    reads = [_describe_read(call) for call in calls if call.name in _READS]
     writes = [_WRITES[call.name](call) for call in calls if call.name in _WRITES]
-    others = [_other(call) for call in calls if call.name.startswith("sqs:")]
-    assert len(reads) + len(writes) + len(others) == len(calls), answer.calls.call_names
-    return code(operation.id), _counted(reads, "; "), "; ".join(writes), "; ".join(others)
+    messages = [_describe_message(call) for call in calls if call.name.startswith("sqs:")]
+    assert len(reads) + len(writes) + len(messages) == len(calls), answer.calls.names
+    return code(operation.id), _join_counted(reads, "; "), "; ".join(writes), "; ".join(messages)
 
 
-def _read(call: Call) -> str:
+def _describe_read(call: Call) -> str:
     return _READS[call.name](call.parameters)
 
 
-def _got(parameters: Any) -> str:
-    return f"`GetItem` {_item(parameters['Key'])}"
+def _describe_get(parameters: Any) -> str:
+    return f"`GetItem` {_item_name(parameters['Key'])}"
 
 
-def _batch_got(parameters: Any) -> str:
-    (wanted,) = parameters["RequestItems"].values()
-    return f"`BatchGetItem` {_counted(_item(key) for key in wanted['Keys'])}"
+def _describe_batch_get(parameters: Any) -> str:
+    (request,) = parameters["RequestItems"].values()
+    return f"`BatchGetItem` {_join_counted(_item_name(key) for key in request['Keys'])}"
 
 
-def _queried(parameters: Any) -> str:
+def _describe_query(parameters: Any) -> str:
     values, index = parameters["ExpressionAttributeValues"], parameters.get("IndexName")
-    begins = values[":sk"]["S"] if "begins_with" in parameters["KeyConditionExpression"] else ""
-    shown = begins if index else fixed(values[":pk"]["S"], begins)
+    prefix = values[":sk"]["S"] if "begins_with" in parameters["KeyConditionExpression"] else ""
+    fixed_prefix = prefix if index else fixed(values[":pk"]["S"], prefix)
     words = [
         "`Query`",
         f"of `{index}`" if index else "",
-        "counting" if parameters.get("Select") == "COUNT" else "",
-        code(partition(index, values[":pk"]["S"], begins)),
-        f"from {code(shown)}" if shown else "",
+        "count" if parameters.get("Select") == "COUNT" else "",
+        code(partition(index, values[":pk"]["S"], prefix)),
+        f"from {code(fixed_prefix)}" if fixed_prefix else "",
     ]
     return " ".join(filter(None, words))
 
 
-def _listed(_parameters: Any) -> str:
+def _describe_object_list(_parameters: Any) -> str:
     return "`ListObjectsV2` of files"
 
 
 _READS: Final = {
-    "dynamodb:GetItem": _got,
-    "dynamodb:BatchGetItem": _batch_got,
-    "dynamodb:Query": _queried,
-    "s3:ListObjectsV2": _listed,
+    "dynamodb:GetItem": _describe_get,
+    "dynamodb:BatchGetItem": _describe_batch_get,
+    "dynamodb:Query": _describe_query,
+    "s3:ListObjectsV2": _describe_object_list,
 }
 
 
-def _written(call: Call) -> str:
-    return _counted(_action(action) for action in call.parameters["TransactItems"])
+def _describe_transaction(call: Call) -> str:
+    return _join_counted(_describe_write(action) for action in call.parameters["TransactItems"])
 
 
-def _updated(call: Call) -> str:
-    return f"by itself: update {_item(call.parameters['Key'])}"
+def _describe_update(call: Call) -> str:
+    return f"outside the transaction: update {_item_name(call.parameters['Key'])}"
 
 
-_WRITES: Final = {"dynamodb:TransactWriteItems": _written, "dynamodb:UpdateItem": _updated}
+_WRITES: Final = {"dynamodb:TransactWriteItems": _describe_transaction, "dynamodb:UpdateItem": _describe_update}
 
 
-def _action(action: Any) -> str:
+def _describe_write(action: Any) -> str:
     ((kind, write),) = action.items()
     words = {"ConditionCheck": "check", "Put": "put", "Update": "update", "Delete": "delete"}
-    return f"{words[kind]} {_item(write.get('Key') or write['Item'])}"
+    return f"{words[kind]} {_item_name(write.get('Key') or write['Item'])}"
 
 
-def _other(call: Call) -> str:
+def _describe_message(call: Call) -> str:
     name = call.name.partition(":")[2]
     if name != "SendMessage":
         return code(name)
-    started = [code(task["task"]) for task in json.loads(call.parameters["MessageBody"]).get("then", [])]
-    return ", then ".join(["wake the log", *started])
+    task_names = [code(task["task"]) for task in json.loads(call.parameters["MessageBody"]).get("then", [])]
+    return ", then ".join(["notify the ledger", *task_names])
 
 
-def _item(key: Any) -> str:
+def _item_name(key: Any) -> str:
     if key["pk"]["S"] == "STATUS":
-        return "an item that is not there"
+        return "a missing item"
     return item_name(key["pk"]["S"], key["sk"]["S"])
 
 
-def _counted(names: Iterable[str], between: str = ", ") -> str:
-    return between.join(f"{name} ({times})" if times > 1 else name for name, times in Counter(names).items())
+def _join_counted(names: Iterable[str], separator: str = ", ") -> str:
+    return separator.join(f"{name} ({times})" if times > 1 else name for name, times in Counter(names).items())
 
 
 if __name__ == "__main__":
-    with standalone_tenant() as world:
+    with standing_alone() as world:
         FILE.write_text(document(world))
