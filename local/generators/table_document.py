@@ -215,7 +215,8 @@ def _counter(limit: Quota) -> str:
 def _dues() -> _Rows:
     for entity in entities():
         if entity.scheduled_task is not Entity.scheduled_task:
-            yield code(entity.kind), _sentence(entity.scheduled_task)
+            text = _sentence(entity.scheduled_task).removeprefix("Return ")
+            yield code(entity.kind), text[:1].upper() + text[1:]
     yield "outbox pointer", "Notify the ledger, some seconds after the commit, if the entry is still pending"
 
 
@@ -351,7 +352,7 @@ def _others() -> list[tuple[str, ItemKey, str]]:
             (
                 f"{kind.kind} by researcher",
                 (researcher_partition("{library_id}", kind, "{researcher_id}", source), "{id}"),
-                f"a {kind.kind} of a researcher{', from one source' if source else ''}",
+                f"a {kind.kind.replace('-', ' ')} of a researcher{', from one source' if source else ''}",
             )
             for kind, source in ((Artefact, ""), (Artefact, "{source}"), (ResearchOutput, ""))
         ),

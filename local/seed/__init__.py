@@ -1,6 +1,6 @@
-"""`python -m local seed`: fills a running service with a company that could be real, over HTTP and nothing else.
+"""Adds a realistic sample company to a running service, over HTTP only: `python -m local seed`.
 
-`content/` says what there is to be, `callers` how it is asked for, the other modules do it. Each looks first whether
-something is there: what is, stays as it is, whoever has changed it since; what is missing is made. So a seed can be
-repeated, and goes on where another one ended.
+`content/` contains the data, `callers` sends requests, and the other modules create the records. Each module first
+looks for existing records. It leaves them unchanged, even if somebody has edited them, and creates the missing ones. So
+a seed can be repeated, and continues where an earlier one ended.
 """

@@ -1,4 +1,4 @@
-"""Who calls the service: a person with a token of the development issuer, and what becomes of their requests."""
+"""Callers of the service, with tokens of the development issuer, and the handling of its errors."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -12,128 +12,134 @@ from local.server.issuer import Issuer, Person
 Json = dict[str, Any]
 
 _TIMEOUT_SECONDS: Final = 30
-_MOST_WAITS: Final = 3
-_MOST_SECONDS: Final = 90
-"""That a caller who was refused for a while waits each time."""
+_MAX_RETRIES: Final = 3
+_MAX_RETRY_AFTER_SECONDS: Final = 90
+"""Maximum `Retry-After` of a response that a caller waits for."""
 
-_NOT_FOUND, _TOO_MANY, _UNAVAILABLE = 404, 429, 503
+_NOT_FOUND, _TOO_MANY_REQUESTS, _UNAVAILABLE = 404, 429, 503
 
 
 class NotSeeded(Exception):
-    """The seed can't go on; says why, and what to do. The next one goes on where it ended."""
+    """The seed cannot continue. The message says why and what to do. The next seed continues at this point."""
 
 
 @dataclass(frozen=True)
 class Service:
-    """A running service. `sign` makes a token about a person."""
+    """A running service. `sign` creates a token for a person."""
 
     http: httpx.Client
     sign: Callable[[Person], str]
 
     @classmethod
     def at(cls, url: str, issuer: Issuer | None = None, transport: httpx.BaseTransport | None = None) -> "Service":
-        """Return the service at an address, called by people of the development issuer, unless it is another."""
+        """Return the service at a URL. Its callers have tokens of the given issuer, or of the development issuer."""
         http = httpx.Client(
             base_url=url, transport=transport, timeout=_TIMEOUT_SECONDS, trust_env=False, follow_redirects=True
         )
         return cls(http, (issuer or Issuer()).token)
 
     def called_by(self, person: Person) -> "Caller":
-        """Return somebody who calls it."""
+        """Return a caller with a token for a person."""
         return Caller(self.http, {"Authorization": f"Bearer {self.sign(person)}"})
 
     def called_by_anybody(self) -> "Caller":
-        """Return somebody without a credential who calls it."""
+        """Return a caller without a credential."""
         return Caller(self.http, {})
 
 
 @dataclass(frozen=True)
 class Caller:
-    """Somebody who calls the service. What it refuses them is raised as NotSeeded, with all that it says of it."""
+    """A caller of the service. Methods raise NotSeeded with the details of the problem if a request is rejected."""
 
     http: httpx.Client
     headers: Mapping[str, str]
 
     def get(self, path: str) -> Json:
-        """Return what is there."""
-        return self._sent("GET", path).json()  # type: ignore[no-any-return]
+        """Return the record at a path."""
+        return self._send("GET", path).json()  # type: ignore[no-any-return]
 
     def find(self, path: str) -> Json | None:
-        """Return what is there, or None if nothing is that this caller can see."""
-        answer = self._sent("GET", path, or_missing=True)
-        return None if answer.status_code == _NOT_FOUND else answer.json()
+        """Return the record at a path, or None if the response is 404."""
+        response = self._send("GET", path, allow_missing=True)
+        return None if response.status_code == _NOT_FOUND else response.json()
 
     def items(self, path: str, **query: str) -> list[Json]:
-        """Return all items of a list, page after page."""
-        page = self._sent("GET", path, query={"limit": "100", **query}).json()
-        found: list[Json] = page["items"]
+        """Return the items of all pages of a list."""
+        page = self._send("GET", path, query={"limit": "100", **query}).json()
+        items: list[Json] = page["items"]
         while page["nextCursor"]:
-            page = self._sent("GET", path, query={"limit": "100", **query, "cursor": page["nextCursor"]}).json()
-            found += page["items"]
-        return found
+            page = self._send("GET", path, query={"limit": "100", **query, "cursor": page["nextCursor"]}).json()
+            items += page["items"]
+        return items
 
     def post(self, path: str, body: Json | None = None) -> Json:
-        """Make something, or let something be done, and return what comes of it."""
-        return self._sent("POST", path, body or {}).json()  # type: ignore[no-any-return]
+        """Send a POST request and return the response's body."""
+        return self._send("POST", path, body or {}).json()  # type: ignore[no-any-return]
 
     def patch(self, path: str, body: Json) -> Json:
-        """Change something, and return it as it is then."""
-        return self._sent("PATCH", path, body).json()  # type: ignore[no-any-return]
+        """Send a PATCH request and return the changed record."""
+        return self._send("PATCH", path, body).json()  # type: ignore[no-any-return]
 
     def put(self, path: str, body: Json) -> None:
-        """Let something be as the body says."""
-        self._sent("PUT", path, body)
+        """Send a PUT request."""
+        self._send("PUT", path, body)
 
     def delete(self, path: str) -> None:
-        """Let something be gone."""
-        self._sent("DELETE", path)
+        """Send a DELETE request."""
+        self._send("DELETE", path)
 
     def there(self, path: str, body: Json, *, by: str, listed: list[Json] | None = None) -> Json:
-        """Return what a list has with the same value in the field `by`; make it if it has none.
+        """Return the item of a list with the same value in the field `by` as the body. Create it if there is none.
 
-        `listed`: what the list has, if that is known, or if it isn't where things are made.
+        `listed`: the items, if the caller has them already, or if another path lists them.
         """
-        known = self.items(path) if listed is None else listed
-        return next((item for item in known if item[by] == body[by]), None) or self.post(path, body)
+        items = self.items(path) if listed is None else listed
+        return next((item for item in items if item[by] == body[by]), None) or self.post(path, body)
 
-    def _sent(
+    def _send(
         self,
         method: str,
         path: str,
         body: Json | None = None,
         *,
         query: Mapping[str, str] | None = None,
-        or_missing: bool = False,
+        allow_missing: bool = False,
     ) -> httpx.Response:
-        for tries in range(_MOST_WAITS + 1):
+        for attempt in range(_MAX_RETRIES + 1):
             try:
-                answer = self.http.request(method, path, params=query, json=body, headers=self.headers)
+                response = self.http.request(method, path, params=query, json=body, headers=self.headers)
             except httpx.TransportError as error:
                 message = f"{type(error).__name__}: {error}"
-                raise NotSeeded(f"No service answers at {self.http.base_url} ({message}). Start `make run`.") from error
-            if answer.is_success or (or_missing and answer.status_code == _NOT_FOUND):
-                return answer
-            if tries == _MOST_WAITS or not _wait(answer):
+                raise NotSeeded(
+                    f"No service responds at {self.http.base_url} ({message}). Start `make run`."
+                ) from error
+            if response.is_success or (allow_missing and response.status_code == _NOT_FOUND):
+                return response
+            if attempt == _MAX_RETRIES or not _wait_to_retry(response):
                 break
-        raise NotSeeded(_refusal(answer))
+        raise NotSeeded(_describe_error(response))
 
 
-def _wait(answer: httpx.Response) -> bool:
-    """Wait as long as the service asks for; return whether it did, and not for too long."""
-    asked = answer.headers.get("Retry-After", "")
-    if answer.status_code not in (_TOO_MANY, _UNAVAILABLE) or not asked.isdecimal() or int(asked) > _MOST_SECONDS:
+def _wait_to_retry(response: httpx.Response) -> bool:
+    """Wait for the time in `Retry-After`. Return False without waiting if it is missing or too long."""
+    retry_after = response.headers.get("Retry-After", "")
+    if (
+        response.status_code not in (_TOO_MANY_REQUESTS, _UNAVAILABLE)
+        or not retry_after.isdecimal()
+        or int(retry_after) > _MAX_RETRY_AFTER_SECONDS
+    ):
         return False
-    time.sleep(int(asked))
+    time.sleep(int(retry_after))
     return True
 
 
-def _refusal(answer: httpx.Response) -> str:
-    """Return what was refused, and all that the service says of it (RFC 9457)."""
-    request = answer.request
-    head = f"{request.method} {request.url} was refused with {answer.status_code}"
+def _describe_error(response: httpx.Response) -> str:
+    """Return the request, the status and the details of the problem (RFC 9457)."""
+    request = response.request
+    head = f"{request.method} {request.url} failed with {response.status_code}"
     try:
-        problem = answer.json()
+        problem = response.json()
         errors = [f"  {error['pointer']}: {error['detail']}" for error in problem.get("errors", [])]
         return "\n".join([f"{head}. {problem['title']}: {problem['detail']}", *errors])
     except (ValueError, TypeError, KeyError, AttributeError):
-        return f"{head}, and not as Atrium does it. Is it Atrium that listens there?"
+        return f"{head}, without a problem document. Is Atrium listening there?"

@@ -1,4 +1,4 @@
-"""The leads: as they came in, and what the operators made of them."""
+"""The leads: submissions by the public, and their processing by operators."""
 
 from typing import Any
 
@@ -8,30 +8,33 @@ from local.server.issuer import Person
 
 
 def operator(service: Service) -> Caller:
-    """Return an operator of the service."""
+    """Return a caller who is an operator of the service."""
     return service.called_by(Person(OPERATOR, operator=True))
 
 
 def gather(service: Service) -> None:
-    """Let every lead be there, and as far as it is to be. One that somebody took another way stays where it is."""
-    desk = operator(service)
+    """Create the missing leads, and move each to its status. A lead that somebody processed differently stays."""
+    operator_caller = operator(service)
     for content in LEADS:
-        _go_on(desk, _there(service, desk, content), content["steps"])
+        _apply_steps(operator_caller, _find_or_create(service, operator_caller, content), content["steps"])
 
 
-def _there(service: Service, desk: Caller, content: Json) -> Json:
-    """Return a lead; let it be noted, or come in, unless there is one of the same address."""
-    listed = desk.items("/marketing-leads", email=content["lead"]["contactEmail"])
+def _find_or_create(service: Service, operator_caller: Caller, content: Json) -> Json:
+    """Return the lead with an e-mail address. If there is none, record it as an operator or submit it publicly."""
+    listed = operator_caller.items("/marketing-leads", email=content["lead"]["contactEmail"])
     if listed:
         return listed[0]
     if content.get("noted"):
-        return desk.post("/marketing-leads", content["lead"])
-    sent = service.called_by_anybody().post("/public/leads", content["lead"])
-    return desk.get(f"/marketing-leads/{sent['id']}")
+        return operator_caller.post("/marketing-leads", content["lead"])
+    submission = service.called_by_anybody().post("/public/leads", content["lead"])
+    return operator_caller.get(f"/marketing-leads/{submission['id']}")
 
 
-def _go_on(desk: Caller, lead: Json, steps: list[Any]) -> None:
-    done, wanted = [given["status"] for given in lead["history"]], ["new", *(status for status, _ in steps)]
-    if done == wanted[: len(done)]:
-        for status, note in steps[len(done) - 1 :]:
-            desk.patch(f"/marketing-leads/{lead['id']}/status", {"status": status, **({"note": note} if note else {})})
+def _apply_steps(operator_caller: Caller, lead: Json, steps: list[Any]) -> None:
+    """Change the status of a lead step by step, unless its history differs from the steps."""
+    history, planned = [change["status"] for change in lead["history"]], ["new", *(status for status, _ in steps)]
+    if history == planned[: len(history)]:
+        for status, note in steps[len(history) - 1 :]:
+            operator_caller.patch(
+                f"/marketing-leads/{lead['id']}/status", {"status": status, **({"note": note} if note else {})}
+            )

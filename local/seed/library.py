@@ -1,4 +1,4 @@
-"""The library: a researcher's works and those of a conference, fetched from the sources and reconciled."""
+"""The research library: the works of a researcher and of a conference, fetched from the sources and reconciled."""
 
 import time
 from typing import Final
@@ -8,33 +8,35 @@ from local.seed.content.library import EDITION, RESEARCHER
 from local.seed.leads import operator
 from local.seed.organization import Company
 
-_MOST_SECONDS: Final = 120
-_LOOK_SECONDS: Final = 0.2
+_MAX_JOB_SECONDS: Final = 120
+_POLL_SECONDS: Final = 0.2
 
 
 def fill(service: Service, company: Company) -> None:
-    """Let the organization have a researcher's works, and everybody those of a conference."""
-    reader, desk = company.owner, operator(service)
-    if not _known(reader):
-        _await(reader, reader.post("/research/import", {"researcherId": RESEARCHER, "organizationId": company.id}))
-    if any(artefact["outputId"] is None for artefact in _known(reader)):
-        _await(reader, reader.post("/research/reconcile", {"organizationId": company.id}))
+    """Import the works of a researcher for the organization, and those of a conference for all organizations."""
+    owner, operator_caller = company.owner, operator(service)
+    if not _artefacts(owner):
+        _wait_for_job(owner, owner.post("/research/import", {"researcherId": RESEARCHER, "organizationId": company.id}))
+    if any(artefact["outputId"] is None for artefact in _artefacts(owner)):
+        _wait_for_job(owner, owner.post("/research/reconcile", {"organizationId": company.id}))
     venue, _, year = EDITION.rpartition("-")
-    if not desk.items("/research/outputs", venueId=venue, year=year):
-        _await(desk, desk.post(f"/research/backfill/{EDITION}"))
+    if not operator_caller.items("/research/outputs", venueId=venue, year=year):
+        _wait_for_job(operator_caller, operator_caller.post(f"/research/backfill/{EDITION}"))
 
 
-def _known(reader: Caller) -> list[Json]:
-    return reader.items("/research/artefacts", researcherId=RESEARCHER)
+def _artefacts(caller: Caller) -> list[Json]:
+    return caller.items("/research/artefacts", researcherId=RESEARCHER)
 
 
-def _await(caller: Caller, job: Json) -> None:
-    """Wait until a job is done. Raises NotSeeded if it fails, or takes too long."""
-    deadline = time.monotonic() + _MOST_SECONDS
+def _wait_for_job(caller: Caller, job: Json) -> None:
+    """Wait until a job completes. Raises NotSeeded if it fails or takes too long."""
+    deadline = time.monotonic() + _MAX_JOB_SECONDS
     while job["status"] in ("queued", "running"):
         if time.monotonic() > deadline:
-            raise NotSeeded(f"The {job['kind']} of research takes longer than {_MOST_SECONDS} s. Seed again later.")
-        time.sleep(_LOOK_SECONDS)
+            raise NotSeeded(
+                f"The research job {job['kind']!r} takes longer than {_MAX_JOB_SECONDS} s. Seed again later."
+            )
+        time.sleep(_POLL_SECONDS)
         job = caller.get(f"/research/jobs/{job['id']}")
     if job["status"] == "failed":
-        raise NotSeeded(f"The {job['kind']} of research failed ({job['error']}). {job['detail']}")
+        raise NotSeeded(f"The research job {job['kind']!r} failed ({job['error']}). {job['detail']}")

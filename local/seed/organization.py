@@ -1,4 +1,4 @@
-"""The organization: the company, its people, its keys, and who is told what happens in it."""
+"""The organization: the sample company with its members, API keys, webhooks and chat channel."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -19,12 +19,12 @@ from local.seed.content.company import (
 )
 from local.server.issuer import Person
 
-_ANSWER: Final = "/organizations/invitations/acceptance"
+_ACCEPTANCE_PATH: Final = "/organizations/invitations/acceptance"
 
 
 @dataclass(frozen=True)
 class Company:
-    """The organization, once it is there. `path`: of the organization."""
+    """The existing organization. `path` is its URL path, and `owner` the caller who owns it."""
 
     service: Service
     id: str
@@ -32,42 +32,44 @@ class Company:
     owner: Caller
 
     def person(self, username: str) -> Caller:
-        """Return one of its people, or of those around it."""
+        """Return the caller with a username, inside or outside of the organization."""
         return self.service.called_by(named(username))
 
 
 def named(username: str) -> Person:
-    """Return the person who goes by a username."""
+    """Return the person with a username."""
     return Person(username, full_name=NAMES[username])
 
 
 def user_id(username: str) -> str:
-    """Return the id by which the service knows a person."""
+    """Return the user id of a person."""
     return str(named(username).claims()["sub"])
 
 
 def found(service: Service) -> Company:
-    """Return the organization."""
+    """Return the organization. Create it if it is missing."""
     owner = service.called_by(named(OWNER))
-    there = owner.find(f"/organizations/by-slug/{ORGANIZATION['slug']}") or owner.post("/organizations", ORGANIZATION)
-    return Company(service, there["id"], f"/organizations/{there['id']}", owner)
+    organization = owner.find(f"/organizations/by-slug/{ORGANIZATION['slug']}") or owner.post(
+        "/organizations", ORGANIZATION
+    )
+    return Company(service, organization["id"], f"/organizations/{organization['id']}", owner)
 
 
 def let_people_in(company: Company) -> None:
-    """Let those who belong to it be members, by invitation; let one invitation be open, and one declined."""
+    """Make people members by invitation. Leave one invitation pending and one declined."""
     invitations = company.owner.items(f"{company.path}/invitations")
     members = {member["userId"] for member in company.owner.items(f"{company.path}/members")}
     for username, invitation in MEMBERS.items():
         if user_id(username) not in members:
-            _answered(company, invitations, username, invitation, "accept")
+            _invite_and_respond(company, invitations, username, invitation, "accept")
     username, invitation = DECLINED
     if not _has(invitations, named(username), "declined"):
-        _answered(company, invitations, username, invitation, "decline")
+        _invite_and_respond(company, invitations, username, invitation, "decline")
     company.owner.there(f"{company.path}/invite", PENDING, by="email", listed=invitations)
 
 
 def equip(company: Company, receiver: str) -> None:
-    """Let it have API keys, webhooks and a chat channel. `receiver`: the address of the program that is told."""
+    """Create the API keys, the webhooks and the chat channel. `receiver` is the URL of the webhook receiver."""
     owner = company.owner
     for key in API_KEYS:
         owner.there(f"{company.path}/api-keys", key, by="name")
@@ -79,29 +81,34 @@ def equip(company: Company, receiver: str) -> None:
 
 
 def export_log(company: Company) -> None:
-    """Let there be an export of the log, made in the background, unless there was one."""
-    asked = company.owner.items(f"{company.path}/audit-log", type="organization.audit_export.requested")
-    if not asked:
+    """Start a background export of the log, unless one was requested before."""
+    requests = company.owner.items(f"{company.path}/audit-log", type="organization.audit_export.requested")
+    if not requests:
         company.owner.post(f"{company.path}/audit-log/export-async", {"format": "ndjson"})
 
 
-def _answered(company: Company, invitations: Iterable[Json], username: str, invitation: Json, decision: str) -> None:
-    """Invite somebody, and let them answer.
+def _invite_and_respond(
+    company: Company, invitations: Iterable[Json], username: str, invitation: Json, decision: str
+) -> None:
+    """Invite a person, and respond to the invitation as that person.
 
-    The link that an answer needs is shown once: an invitation that an ended seed left behind is replaced.
+    Only the response to the invitation's creation contains its token. So an invitation of an interrupted seed is
+    replaced.
     """
     person = named(username)
-    for left in invitations:
-        if _has([left], person, "pending"):
-            company.owner.delete(f"{company.path}/invitations/{left['id']}")
-    sent = company.owner.post(f"{company.path}/invite", {"email": _address(person), **invitation})
-    (token,) = parse_qs(urlsplit(sent["acceptUrl"]).query)["token"]
-    company.person(username).post(_ANSWER, {"token": token, "decision": decision})
+    for pending in invitations:
+        if _has([pending], person, "pending"):
+            company.owner.delete(f"{company.path}/invitations/{pending['id']}")
+    created = company.owner.post(f"{company.path}/invite", {"email": _email_address(person), **invitation})
+    (token,) = parse_qs(urlsplit(created["acceptUrl"]).query)["token"]
+    company.person(username).post(_ACCEPTANCE_PATH, {"token": token, "decision": decision})
 
 
 def _has(invitations: Iterable[Json], person: Person, status: str) -> bool:
-    return any(i["email"] == _address(person) and i["status"] == status and not i["platformId"] for i in invitations)
+    return any(
+        i["email"] == _email_address(person) and i["status"] == status and not i["platformId"] for i in invitations
+    )
 
 
-def _address(person: Person) -> str:
+def _email_address(person: Person) -> str:
     return str(person.claims()["email"])

@@ -1,4 +1,4 @@
-"""The platforms: their looks, people, modules, spaces and taxonomies."""
+"""The platforms: their themes, members, modules and spaces."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from local.seed.organization import Company, user_id
 
 @dataclass(frozen=True)
 class Platform:
-    """A platform, once it is there. `spaces`: the ids of its spaces, by their slugs."""
+    """An existing platform. `spaces` contains the ids of its spaces by slug."""
 
     record: Json
     path: str
@@ -18,36 +18,36 @@ class Platform:
 
 
 def platform(company: Company, content: Json) -> Platform:
-    """Return a platform as its content says, but for what it has to do with a site."""
+    """Create the missing parts of a platform, except its home page, which needs a site, and return the platform."""
     owner = company.owner
     listed = owner.items("/platforms", organizationId=company.id)
     body = {"organizationId": company.id, **content["platform"]}
-    there = owner.there("/platforms", body, by="slug", listed=listed)
-    path = f"/platforms/{there['id']}"
-    _furnish(owner, path, content)
+    record = owner.there("/platforms", body, by="slug", listed=listed)
+    path = f"/platforms/{record['id']}"
+    _configure(owner, path, content)
     _give_roles(owner, path, content.get("members", {}))
-    _invite(company, there["id"], content.get("invited"))
-    if content.get("joins") and there["status"] == "draft":
+    _invite(company, record["id"], content.get("invited"))
+    if content.get("joins") and record["status"] == "draft":
         owner.patch(f"{path}/publish", {})
     _join(company, path, content.get("joins", []))
-    spaces = {space["slug"]: space["id"] for space in _spaces(company, path, there["id"], content["spaces"])}
-    _claim(owner, path, content.get("domain"))
-    return Platform(there, path, spaces)
+    spaces = {space["slug"]: space["id"] for space in _ensure_spaces(company, path, record["id"], content["spaces"])}
+    _claim_domain(owner, path, content.get("domain"))
+    return Platform(record, path, spaces)
 
 
 def open_with(company: Company, platform: Platform, content: Json, site_id: str | None) -> None:
-    """Let the home of a platform have blocks, and open one of its spaces and a site."""
+    """Set the blocks, the space and the site of a platform's home page, unless it has blocks."""
     if not company.owner.get(platform.path)["home"]["blocks"]:
         home = {**content["home"], "spaceId": platform.spaces[content["opens"]], "siteId": site_id}
         company.owner.patch(f"{platform.path}/home", home)
 
 
-def _furnish(owner: Caller, path: str, content: Json) -> None:
-    """Give a platform theme, navigation, project blocks and modules, each unless it has some already."""
-    there = owner.get(path)
-    if not there["theme"]["colors"]:
+def _configure(owner: Caller, path: str, content: Json) -> None:
+    """Set the theme, navigation, project blocks and modules of a platform, each unless it is set already."""
+    platform = owner.get(path)
+    if not platform["theme"]["colors"]:
         owner.patch(f"{path}/theme", content["theme"])
-    if not there["navigation"]["items"]:
+    if not platform["navigation"]["items"]:
         owner.patch(f"{path}/navigation", {"items": content["navigation"]})
     if not owner.items(f"{path}/project-blocks"):
         owner.patch(f"{path}/project-blocks", {"projectBlocks": content["project_blocks"]})
@@ -56,7 +56,7 @@ def _furnish(owner: Caller, path: str, content: Json) -> None:
 
 
 def _give_roles(owner: Caller, path: str, roles: Mapping[str, str]) -> None:
-    """Let people be members of a platform or a space in a role, unless they are members already."""
+    """Make users members of a platform or a space with a role, unless they are members already."""
     members = {member["userId"] for member in owner.items(f"{path}/members")}
     for username, role in roles.items():
         if user_id(username) not in members:
@@ -64,7 +64,7 @@ def _give_roles(owner: Caller, path: str, roles: Mapping[str, str]) -> None:
 
 
 def _join(company: Company, path: str, usernames: list[str]) -> None:
-    """Let people join a platform or a space by themselves; who is a member already stays what they are."""
+    """Let users join a platform or a space themselves, unless they are members already."""
     members = {member["userId"] for member in company.owner.items(f"{path}/members")}
     for username in usernames:
         if user_id(username) not in members:
@@ -77,24 +77,24 @@ def _invite(company: Company, platform_id: str, invitation: Json | None) -> None
         company.owner.there(f"/platforms/{platform_id}/invite", invitation, by="email", listed=listed)
 
 
-def _claim(owner: Caller, path: str, domain: str | None) -> None:
+def _claim_domain(owner: Caller, path: str, domain: str | None) -> None:
     if domain and owner.get(f"{path}/custom-domain")["status"] == "none":
         owner.post(f"{path}/custom-domain", {"domain": domain})
 
 
-def _spaces(company: Company, path: str, platform_id: str, contents: list[Json]) -> Iterator[Json]:
+def _ensure_spaces(company: Company, path: str, platform_id: str, contents: list[Json]) -> Iterator[Json]:
     owner, listed = company.owner, company.owner.items(f"{path}/spaces")
     for content in contents:
         space = owner.there("/spaces", {"platformId": platform_id, **content["space"]}, by="slug", listed=listed)
-        at = f"/spaces/{space['id']}"
-        _let_have(owner, f"{at}/capabilities", "capabilities", content["capabilities"])
-        _let_have(owner, f"{at}/module-overrides", "overrides", content["overrides"])
-        _give_roles(owner, at, content.get("members", {}))
-        _join(company, at, content.get("joins", []))
+        space_path = f"/spaces/{space['id']}"
+        _ensure_set(owner, f"{space_path}/capabilities", "capabilities", content["capabilities"])
+        _ensure_set(owner, f"{space_path}/module-overrides", "overrides", content["overrides"])
+        _give_roles(owner, space_path, content.get("members", {}))
+        _join(company, space_path, content.get("joins", []))
         yield space
 
 
-def _let_have(owner: Caller, path: str, name: str, wanted: list[Any]) -> None:
-    """Let a set hold what is wanted, unless it holds something."""
-    if wanted and not owner.items(path):
-        owner.put(path, {name: wanted})
+def _ensure_set(owner: Caller, path: str, name: str, items: list[Any]) -> None:
+    """Replace a set, unless it contains items already."""
+    if items and not owner.items(path):
+        owner.put(path, {name: items})

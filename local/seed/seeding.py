@@ -1,4 +1,4 @@
-"""What one seed does, from the organization to what is told at its end."""
+"""The steps of a seed, and the report at its end."""
 
 import json
 from typing import Final
@@ -11,17 +11,17 @@ from local.seed.content.company import MEMBERS, ORGANIZATION, OWNER
 from local.seed.content.leads import OPERATOR
 from local.seed.content.platforms import PLATFORMS
 
-_APART: Final = 1_472
-_MOST_PORT: Final = 65_535
+_PORT_OFFSET: Final = 1_472
+_MAX_PORT: Final = 65_535
 
 
 def receiver_port(port: int) -> int:
-    """Return where the program listens that a run on a port tells of its events: always the same, 9472 beside 8000."""
-    return port + _APART if port + _APART <= _MOST_PORT else port - _APART
+    """Return the port of the webhook receiver of a run: 9472 for a run on port 8000."""
+    return port + _PORT_OFFSET if port + _PORT_OFFSET <= _MAX_PORT else port - _PORT_OFFSET
 
 
 def address_of_run(port: int | None) -> str:
-    """Return where the service of the run on a port answers, or of the one that was started last. Raises NotSeeded."""
+    """Return the URL of the service of the run on a port, by default of the last run. Raises NotSeeded."""
     if port:
         return f"http://127.0.0.1:{port}"
     file = settings_of_run(None)
@@ -31,18 +31,18 @@ def address_of_run(port: int | None) -> str:
 
 
 def seed(service: Service) -> str:
-    """Fill a service, and return what there is to look at. Raises NotSeeded."""
+    """Add the sample company to a service, and return a report for the terminal. Raises NotSeeded."""
     port = urlsplit(str(service.http.base_url)).port or 0
     receiver = f"http://127.0.0.1:{receiver_port(port)}"
     company = organization.found(service)
     organization.let_people_in(company)
     organization.equip(company, receiver)
-    running = [platforms.platform(company, content) for content in PLATFORMS]
-    site = sites.site(company, running[0].record["id"])
-    for content, platform in zip(PLATFORMS, running, strict=True):
+    seeded_platforms = [platforms.platform(company, content) for content in PLATFORMS]
+    site = sites.site(company, seeded_platforms[0].record["id"])
+    for content, platform in zip(PLATFORMS, seeded_platforms, strict=True):
         nodes = taxonomies.grow(company, platform, content)
         taxonomies.sort(company, platform, content, nodes, site.pages)
-        platforms.open_with(company, platform, content, site.record["id"] if platform is running[0] else None)
+        platforms.open_with(company, platform, content, site.record["id"] if platform is seeded_platforms[0] else None)
     leads.gather(service)
     library.fill(service, company)
     organization.export_log(company)
@@ -54,12 +54,12 @@ def _report(service: Service, company: organization.Company, site: sites.Site, r
     roles = {username: invitation["role"] for username, invitation in MEMBERS.items()}
     people = ", ".join(f"{username} ({role})" for username, role in {OWNER: "owner", **roles}.items())
     return f"""
-{ORGANIZATION["name"]} is there.
+{ORGANIZATION["name"]} is ready.
 
   organization  {company.id}
   people        {people}
   site          {url}/sites/{site.record["id"]}/pages/home
-  webhooks      one is told at {receiver}, where SEED=1 lets a program listen; without it that is
+  webhooks      one sends to {receiver}, where a run with SEED=1 listens. Without SEED=1, run
                 .venv/bin/python -m local receive --port {urlsplit(receiver).port}
 
   OWNER=$(.venv/bin/python -m local token --name {OWNER})
@@ -68,7 +68,7 @@ def _report(service: Service, company: organization.Company, site: sites.Site, r
   curl -s {url}/research/outputs -H "Authorization: Bearer $OWNER"
   curl -s {url}/marketing-leads -H "Authorization: Bearer $OPERATOR"
 
-Its API keys were shown to nobody. One of your own is shown once, when it is made:
+The secrets of its API keys were not shown. To create a key of your own, whose secret is shown once:
 
   curl -s {url}{company.path}/api-keys -H "Authorization: Bearer $OWNER" \\
     -H 'Content-Type: application/json' -d '{{"name": "Mine", "scopes": ["read"]}}'

@@ -1,4 +1,4 @@
-"""The site: its pages, published but for some, its menus and redirects."""
+"""The site: its pages, most of them published, its menus and redirects."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,58 +12,58 @@ from local.seed.organization import Company
 
 @dataclass(frozen=True)
 class Site:
-    """The site, once it is there. `pages`: the ids of its pages, by the paths of their drafts."""
+    """The existing site. `pages` contains the ids of its pages by draft path."""
 
     record: Json
     pages: Mapping[str, str]
 
 
 def site(company: Company, platform_id: str) -> Site:
-    """Return the site of a platform, published."""
+    """Create the missing parts of a platform's site, publish it, and return it."""
     editor = company.person("sunniva")
-    there = company.owner.there(f"{company.path}/sites", {**SITE, "platformId": platform_id}, by="slug")
-    path = f"/sites/{there['id']}"
+    record = company.owner.there(f"{company.path}/sites", {**SITE, "platformId": platform_id}, by="slug")
+    path = f"/sites/{record['id']}"
     pages = {page["path"]: page for page in editor.items(f"{path}/pages")}
     for content in PAGES:
-        _let_have_page(editor, path, pages, content, None)
-    if there["status"] == "draft":
-        there = editor.patch(path, {"status": "published"})
-    ids = {where: page["id"] for where, page in pages.items()}
+        _ensure_page(editor, path, pages, content, None)
+    if record["status"] == "draft":
+        record = editor.patch(path, {"status": "published"})
+    ids = {page_path: page["id"] for page_path, page in pages.items()}
     menus = {menu["id"] for menu in editor.items(f"{path}/navigation")}
     for name, menu in MENUS.items():
         if name not in menus:
-            items = [_leading(item, ids) for item in menu["items"]]
+            items = [_menu_item(item, ids) for item in menu["items"]]
             editor.put(f"{path}/navigation/{name}", {"name": menu["name"], "items": items})
     for redirect in REDIRECTS:
         editor.there(f"{path}/redirects", redirect, by="fromPath")
-    return Site(there, ids)
+    return Site(record, ids)
 
 
-def _let_have_page(editor: Caller, path: str, pages: dict[str, Json], content: Json, parent: Json | None) -> None:
-    """Let a page be there, and all below it; each published, unless it is to be a draft or to wait."""
+def _ensure_page(editor: Caller, path: str, pages: dict[str, Json], content: Json, parent: Json | None) -> None:
+    """Create a page and its descendants. Publish each one, unless its content says draft or scheduled."""
     fields = content["page"]
     slug = fields.get("slug") or fields["title"].lower().replace(" ", "-")
-    where = "/" if fields.get("isHome") else f"{parent['path'] if parent else ''}/{slug}"
-    if where not in pages:
-        place = {"slug": slug, "parentId": parent["id"] if parent else None, "publishAt": _publication_time(content)}
-        pages[where] = editor.post(f"{path}/pages", {**fields, **place})
-    page = pages[where]
+    page_path = "/" if fields.get("isHome") else f"{parent['path'] if parent else ''}/{slug}"
+    if page_path not in pages:
+        position = {"slug": slug, "parentId": parent["id"] if parent else None, "publishAt": _publication_time(content)}
+        pages[page_path] = editor.post(f"{path}/pages", {**fields, **position})
+    page = pages[page_path]
     if page["status"] == "draft" and not content.get("draft"):
-        page = pages[where] = editor.post(f"{path}/pages/{page['id']}/publish")
+        page = pages[page_path] = editor.post(f"{path}/pages/{page['id']}/publish")
     if "rework" in content and not page["hasUnpublishedChanges"]:
         editor.patch(f"{path}/pages/{page['id']}", content["rework"])
     for child in content.get("children", []):
-        _let_have_page(editor, path, pages, child, page)
+        _ensure_page(editor, path, pages, child, page)
 
 
 def _publication_time(content: Json) -> str | None:
-    """Return when a page is to be published by itself."""
+    """Return the time at which a page is scheduled to be published, or None."""
     days = content.get("published_in_days")
     return (datetime.now(UTC) + timedelta(days=days)).isoformat(timespec="seconds") if days else None
 
 
-def _leading(item: Mapping[str, Any], pages: Mapping[str, str]) -> Json:
-    """Return an item of a menu as the service takes it."""
-    below = [_leading(child, pages) for child in item.get("children", [])]
-    leads = {"type": "page", "pageId": pages[item["page"]]} if "page" in item else {"type": "url", "url": item["url"]}
-    return {"id": item["id"], "label": item["label"], **leads, "children": below}
+def _menu_item(item: Mapping[str, Any], pages: Mapping[str, str]) -> Json:
+    """Return a menu item in the format of the service."""
+    children = [_menu_item(child, pages) for child in item.get("children", [])]
+    target = {"type": "page", "pageId": pages[item["page"]]} if "page" in item else {"type": "url", "url": item["url"]}
+    return {"id": item["id"], "label": item["label"], **target, "children": children}

@@ -1,4 +1,4 @@
-"""The taxonomies of the platforms, and what their nodes are put on."""
+"""The taxonomies of the platforms, and the attachments of their nodes."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,22 +9,22 @@ from local.seed.platforms import Platform
 
 
 def grow(company: Company, platform: Platform, content: Json) -> dict[str, str]:
-    """Let a platform have its taxonomy, and the system tags; return the nodes' ids by their paths."""
+    """Create the missing nodes of a platform's taxonomy and its system tags. Return the node ids by path."""
     curator = company.person(content["curator"])
-    _let_have_tags(company.owner, platform)
+    _ensure_system_tags(company.owner, platform)
     nodes = {node["path"]: node for node in curator.items(f"{platform.path}/taxonomy-nodes")}
     for root in content["taxonomy"]:
-        _create_node(curator, platform, nodes, root, None)
+        _ensure_node(curator, platform, nodes, root, None)
     return {path: node["id"] for path, node in nodes.items()}
 
 
 def sort(
     company: Company, platform: Platform, content: Json, nodes: Mapping[str, str], pages: Mapping[str, str]
 ) -> None:
-    """Put nodes on spaces, by their slugs, and on the site's pages, by their paths."""
+    """Attach nodes to spaces and to the site's pages, unless they are attached already."""
     ids = {"space": platform.spaces, "page": pages}
-    there = company.owner.items(f"{platform.path}/taxonomy-attachments")
-    attached = {(attachment["nodeId"], attachment["entityId"]) for attachment in there}
+    attachments = company.owner.items(f"{platform.path}/taxonomy-attachments")
+    attached = {(attachment["nodeId"], attachment["entityId"]) for attachment in attachments}
     for path, entities in content["sorted"].items():
         for kind, name in entities:
             if (nodes[path], ids[kind][name]) not in attached:
@@ -32,18 +32,18 @@ def sort(
                 company.owner.post(f"/taxonomy-nodes/{nodes[path]}/attachments", body)
 
 
-def _let_have_tags(owner: Caller, platform: Platform) -> None:
+def _ensure_system_tags(owner: Caller, platform: Platform) -> None:
     if not owner.items(f"{platform.path}/taxonomy-nodes", kind="system"):
         owner.post(f"{platform.path}/taxonomy-system-tags")
 
 
-def _create_node(curator: Caller, platform: Platform, nodes: dict[str, Json], term: Any, parent: Json | None) -> None:
-    """Let a term be there, below its parent, and all that is below it."""
+def _ensure_node(curator: Caller, platform: Platform, nodes: dict[str, Json], term: Any, parent: Json | None) -> None:
+    """Create a term below its parent, and its descendants, unless they exist."""
     fields = {name: value for name, value in term.items() if name != "children"}
     slug = term["name"].lower().replace(" ", "-")
     path = f"{parent['path']}/{slug}" if parent else slug
     if path not in nodes:
-        where = {"platformId": platform.record["id"], "parentId": parent["id"] if parent else None, "slug": slug}
-        nodes[path] = curator.post("/taxonomy-nodes", {**fields, **where})
+        position = {"platformId": platform.record["id"], "parentId": parent["id"] if parent else None, "slug": slug}
+        nodes[path] = curator.post("/taxonomy-nodes", {**fields, **position})
     for child in term.get("children", []):
-        _create_node(curator, platform, nodes, child, nodes[path])
+        _ensure_node(curator, platform, nodes, child, nodes[path])
