@@ -1,4 +1,4 @@
-"""Fixtures of the tests of the local stage: a separate state folder, and AWS in memory."""
+"""Fixtures of the local stage's tests: a state folder for each test, and AWS in memory."""
 
 import base64
 import json
@@ -13,14 +13,14 @@ from chalicelib.kernel.core import logs
 from chalicelib.kernel.core.aws import reset_clients
 from chalicelib.kernel.core.settings import settings, settings_model
 from local.server.provisioning import provision
-from tests.harness.data_keys import public_keys_of
+from tests.harness.data_keys import public_halves
 
-KEYS = ("AUDIT_SIGNING_KEY", "SEAL_KEY", "ENTRY_KEY", "DATA_KEY", "TOKEN_KEY")
+KEY_VARIABLES = ("AUDIT_SIGNING_KEY", "SEAL_KEY", "ENTRY_KEY", "DATA_KEY", "TOKEN_KEY")
 
 
 @pytest.fixture
-def state_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A temporary `.local` folder, and an environment without settings."""
+def local_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A state folder for the test, in an environment without settings."""
     for name in ("local.server.issuer", "local.paths", "local.server.run"):
         monkeypatch.setattr(f"{name}.STATE", tmp_path)
     for name in settings_model().model_fields:
@@ -34,12 +34,12 @@ def state_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pa
 
 
 @pytest.fixture
-def aws(state_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """AWS in memory, and the settings that a process needs to use it."""
-    assert state_folder.exists()
-    for name in KEYS:
+def aws(local_state: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """AWS in memory, with the settings that a process needs to use it."""
+    assert local_state.exists()
+    for name in KEY_VARIABLES:
         monkeypatch.setenv(name, base64.b64encode(bytes(32)).decode())
-    monkeypatch.setenv("AUDIT_PUBLIC_KEYS", public_keys_of(base64.b64encode(bytes(32)).decode()))
+    monkeypatch.setenv("AUDIT_PUBLIC_KEYS", public_halves(base64.b64encode(bytes(32)).decode()))
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
     with mock_aws():
@@ -47,20 +47,20 @@ def aws(state_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.fixture
-def local_run(aws: None, state_folder: Path) -> None:
-    """The files that a run on port 8000 leaves in its folder, with AWS in memory."""
+def run_settings(aws: None, local_state: Path) -> None:
+    """The settings files of a run on port 8000, with AWS in memory."""
     assert aws is None
-    logs.logger()  # Create the logger now: one that is created in a test writes to the output of that test only.
-    provisioned = json.dumps(dict(provision("atrium")))
-    for file in (state_folder / "settings.json", state_folder / "8000" / "settings.json"):
+    logs.logger()  # Create the logger before a test captures its output stream.
+    settings_text = json.dumps(dict(provision("atrium")))
+    for file in (local_state / "settings.json", local_state / "8000" / "settings.json"):
         file.parent.mkdir(exist_ok=True)
-        file.write_text(provisioned)
+        file.write_text(settings_text)
 
 
 @pytest.fixture
-def restored_signal_handlers() -> Iterator[None]:
+def signal_handlers() -> Iterator[None]:
     """Restore the signal handlers that a run replaces."""
-    former = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    original_handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     yield
-    for number, handler in former.items():
+    for number, handler in original_handlers.items():
         signal.signal(number, handler)

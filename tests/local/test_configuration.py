@@ -1,3 +1,5 @@
+"""The settings of a run: generated values, values of the environment, and errors."""
+
 import json
 import os
 import stat
@@ -12,48 +14,48 @@ from local.__main__ import main
 from local.paths import ROOT
 from local.server import run as run_module
 from local.server.configuration import SENDER, complete, configure, forget_the_cloud, stand_ins
-from tests.local.conftest import KEYS
+from tests.local.conftest import KEY_VARIABLES
 
 ENDPOINT = "http://127.0.0.1:4566"
 URL = "http://127.0.0.1:8000"
 
 
-def configured(folder: Path) -> Settings:
+def configure_run(folder: Path) -> Settings:
     configure(folder, endpoint=ENDPOINT, public_url=URL)
     return settings()
 
 
-def test_the_service_gets_all_it_needs(state_folder: Path) -> None:
-    known = configured(state_folder / "8000")
-    assert known.stage == "local"
-    assert known.public_url == URL
-    assert known.aws_endpoint_url == ENDPOINT
-    assert known.webhook_allow_private is True
-    assert known.mail_from == SENDER
-    assert json.loads(Path(known.auth_jwks).read_text())["keys"]
-    assert known.auth_issuer
-    assert known.auth_audience
-    assert len({getattr(known, key.lower()) for key in KEYS}) == len(KEYS)
-    assert all(len(from_base64(getattr(known, key.lower()))) == 32 for key in KEYS)
+def test_a_run_gets_every_required_setting(local_state: Path) -> None:
+    run_settings = configure_run(local_state / "8000")
+    assert run_settings.stage == "local"
+    assert run_settings.public_url == URL
+    assert run_settings.aws_endpoint_url == ENDPOINT
+    assert run_settings.webhook_allow_private is True
+    assert run_settings.mail_from == SENDER
+    assert json.loads(Path(run_settings.auth_jwks).read_text())["keys"]
+    assert run_settings.auth_issuer
+    assert run_settings.auth_audience
+    assert len({getattr(run_settings, key.lower()) for key in KEY_VARIABLES}) == len(KEY_VARIABLES)
+    assert all(len(from_base64(getattr(run_settings, key.lower()))) == 32 for key in KEY_VARIABLES)
 
 
-def test_keys_stay_and_runs_have_their_own(state_folder: Path) -> None:
-    first = configured(state_folder / "8000")
-    assert configured(state_folder / "8000") == first
-    assert configured(state_folder / "8001").token_key != first.token_key
+def test_keys_are_kept_and_each_run_has_its_own(local_state: Path) -> None:
+    first = configure_run(local_state / "8000")
+    assert configure_run(local_state / "8000") == first
+    assert configure_run(local_state / "8001").token_key != first.token_key
 
 
-def test_the_environment_wins(state_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_takes_precedence(local_state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AUTH_ISSUER", "https://id.example.com")
     monkeypatch.setenv("MAIL_FROM", "atrium@example.com")
     monkeypatch.setenv("WEBHOOK_ALLOW_PRIVATE", "0")
-    known = configured(state_folder / "8000")
-    assert known.auth_issuer == "https://id.example.com"
-    assert known.mail_from == "atrium@example.com"
-    assert known.webhook_allow_private is False
+    run_settings = configure_run(local_state / "8000")
+    assert run_settings.auth_issuer == "https://id.example.com"
+    assert run_settings.mail_from == "atrium@example.com"
+    assert run_settings.webhook_allow_private is False
 
 
-def test_sources_of_research_are_stood_in_for_unless_the_environment_names_them(
+def test_research_sources_are_stubbed_unless_the_environment_sets_them(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("ORCID_BASE_URL", "https://pub.orcid.org")
@@ -65,8 +67,8 @@ def test_sources_of_research_are_stood_in_for_unless_the_environment_names_them(
     }
 
 
-@pytest.mark.usefixtures("state_folder")  # which gives back what is dropped here
-def test_nothing_leads_past_the_emulator(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("local_state")  # It restores the variables that are removed here.
+def test_aws_settings_of_the_environment_are_removed(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("AWS_ENDPOINT_URL", "AWS_PROFILE", "AWS_REGION", "TABLE_NAME", "DELIVERIES_SLOW_QUEUE_URL"):
         monkeypatch.setenv(name, "elsewhere")
     monkeypatch.setenv("MAIL_FROM", "atrium@example.com")
@@ -75,17 +77,17 @@ def test_nothing_leads_past_the_emulator(monkeypatch: pytest.MonkeyPatch) -> Non
     assert os.environ["MAIL_FROM"] == "atrium@example.com"
 
 
-def test_the_file_is_private_and_also_where_chalice_local_looks(state_folder: Path) -> None:
-    file = configure(state_folder / "8000", endpoint=ENDPOINT, public_url=URL)
+def test_the_settings_file_is_private_and_copied_for_chalice_local(local_state: Path) -> None:
+    file = configure(local_state / "8000", endpoint=ENDPOINT, public_url=URL)
     complete(file, {"jobs_queue_url": "http://127.0.0.1:4566/000000000000/atrium-jobs"})
-    assert json.loads(file.read_text()) == json.loads((state_folder / "settings.json").read_text())
+    assert json.loads(file.read_text()) == json.loads((local_state / "settings.json").read_text())
     assert json.loads(file.read_text())["jobs_queue_url"].endswith("/atrium-jobs")
-    assert stat.S_IMODE(file.stat().st_mode) == stat.S_IMODE((state_folder / "settings.json").stat().st_mode) == 0o600
+    assert stat.S_IMODE(file.stat().st_mode) == stat.S_IMODE((local_state / "settings.json").stat().st_mode) == 0o600
     config = json.loads((ROOT / ".chalice" / "config.json").read_text())
     assert config["stages"]["local"]["environment_variables"] == {"SETTINGS_FILE": ".local/settings.json"}
 
 
-@pytest.mark.usefixtures("restored_signal_handlers", "state_folder")
+@pytest.mark.usefixtures("signal_handlers", "local_state")
 @pytest.mark.parametrize(
     ("name", "value"),
     [
@@ -98,26 +100,26 @@ def test_the_file_is_private_and_also_where_chalice_local_looks(state_folder: Pa
     ],
 )
 @pytest.mark.parametrize("command", [["run", "--port", "8999"], ["provision"]])
-def test_a_wrong_setting_ends_it_by_name_before_anything_starts(
+def test_an_invalid_setting_is_named_before_anything_starts(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     command: Sequence[str],
     name: str,
     value: str,
 ) -> None:
-    def refuse(*_: object, **__: object) -> None:
-        raise AssertionError("started something")
+    def fail(*_: object, **__: object) -> None:
+        raise AssertionError("a process or resource was started")
 
-    monkeypatch.setattr(run_module, "start", refuse)
-    monkeypatch.setattr("local.server.provisioning.provision", refuse)
+    monkeypatch.setattr(run_module, "start", fail)
+    monkeypatch.setattr("local.server.provisioning.provision", fail)
     monkeypatch.setenv(name, value)
     assert main(command) == 1
-    said = capsys.readouterr().err
-    assert name in said
-    assert value not in said
+    error_output = capsys.readouterr().err
+    assert name in error_output
+    assert value not in error_output
 
 
-def test_configuring_wrongly_raises(state_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_invalid_key_raises_an_error(local_state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DATA_KEY", "AAAA")
     with pytest.raises(SettingsError, match="DATA_KEY"):
-        configure(state_folder / "8000", endpoint=ENDPOINT, public_url=URL)
+        configure(local_state / "8000", endpoint=ENDPOINT, public_url=URL)

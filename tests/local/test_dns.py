@@ -1,3 +1,5 @@
+"""The command `python -m local dns`, and the nameserver of a run."""
+
 import json
 import socket
 import stat
@@ -13,61 +15,61 @@ from dns.resolver import NoResolverConfiguration
 
 from local.__main__ import main
 from local.paths import ROOT
-from local.server import dns_server as module
+from local.server import dns_server as dns_server_module
 from local.server.dns_server import Nameserver, of_file
 from local.server.run import free_port
-from tests.harness.nameserver import Nameserver as Another
+from tests.harness.nameserver import Nameserver as UpstreamNameserver
 
-PROOF = "_atrium-challenge.shop.example.com"
+PROOF_NAME = "_atrium-challenge.shop.example.com"
 
 
-def ran(state: Path, port: int) -> Path:
-    """Leave what a run on a port leaves, and return where it stands what its DNS says."""
-    for folder in (state, state / str(port)):
+def write_run_settings(local_state: Path, port: int) -> Path:
+    """Write the settings files of a run on a port, and return the path of its DNS zone."""
+    for folder in (local_state, local_state / str(port)):
         folder.mkdir(exist_ok=True)
         (folder / "settings.json").write_text(json.dumps({"public_url": f"http://127.0.0.1:{port}"}))
-    return state / str(port) / "dns.json"
+    return local_state / str(port) / "dns.json"
 
 
-def asked(address: str, name: str, kind: str) -> list[str]:
-    """Return what a nameserver says that a name holds; or why it says nothing."""
+def query_records(address: str, name: str, kind: str) -> list[str]:
+    """Query a nameserver, and return the records, or the error code of the response."""
     host, _, port = address.partition(":")
-    answer = query.udp(message.make_query(name, kind), host, port=int(port), timeout=5)
-    if answer.rcode() != rcode.NOERROR:
-        return [rcode.to_text(answer.rcode())]
-    return [record.to_text() for records in answer.answer for record in records]
+    response = query.udp(message.make_query(name, kind), host, port=int(port), timeout=5)
+    if response.rcode() != rcode.NOERROR:
+        return [rcode.to_text(response.rcode())]
+    return [record.to_text() for records in response.answer for record in records]
 
 
 @pytest.fixture
-def zone(state_folder: Path) -> Path:
-    return ran(state_folder, 8000)
+def zone(local_state: Path) -> Path:
+    return write_run_settings(local_state, 8000)
 
 
 @pytest.fixture
 def address(zone: Path) -> Iterator[str]:
-    """Where the run's nameserver answers."""
+    """The address of the run's nameserver."""
     nameserver = Nameserver(of_file(zone))
     nameserver.start()
     yield nameserver.address
     nameserver.stop()
 
 
-class TestTheCommand:
-    def test_what_is_set_is_listed_and_removed(self, zone: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        assert main(["dns", "set", PROOF, "TXT", "one", "two"]) == 0
+class TestCommand:
+    def test_records_are_set_listed_and_removed(self, zone: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(["dns", "set", PROOF_NAME, "TXT", "one", "two"]) == 0
         assert main(["dns", "set", "Shop.Example.COM.", "cname", "cname.atrium.localhost"]) == 0
-        assert main(["dns", "set", PROOF, "TXT", "atrium-verify=1"]) == 0
+        assert main(["dns", "set", PROOF_NAME, "TXT", "atrium-verify=1"]) == 0
         assert main(["dns", "list"]) == 0
-        said = capsys.readouterr().out
-        assert said == f"{PROOF} TXT atrium-verify=1\nshop.example.com CNAME cname.atrium.localhost\n"
+        output = capsys.readouterr().out
+        assert output == f"{PROOF_NAME} TXT atrium-verify=1\nshop.example.com CNAME cname.atrium.localhost\n"
         assert stat.S_IMODE(zone.stat().st_mode) == 0o600
         assert main(["dns", "remove", "shop.example.com"]) == 0
-        assert main(["dns", "remove", PROOF, "TXT"]) == 0
+        assert main(["dns", "remove", PROOF_NAME, "TXT"]) == 0
         assert main(["dns", "remove", "never.was"]) == 0
         assert main(["dns", "list"]) == 0
         assert capsys.readouterr().out == ""
 
-    def test_a_type_can_be_removed_alone(self, zone: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_the_records_of_one_type_can_be_removed(self, zone: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert zone.parent.exists()
         main(["dns", "set", "shop.example.com", "A", "192.0.2.7"])
         main(["dns", "set", "shop.example.com", "AAAA", "2001:db8::7"])
@@ -75,85 +77,85 @@ class TestTheCommand:
         main(["dns", "list"])
         assert capsys.readouterr().out == "shop.example.com AAAA 2001:db8::7\n"
 
-    def test_another_run_is_named_by_its_port(self, state_folder: Path, zone: Path) -> None:
-        other = ran(state_folder, 8001)
-        ran(state_folder, 8000)
+    def test_the_port_selects_another_run(self, local_state: Path, zone: Path) -> None:
+        other_zone = write_run_settings(local_state, 8001)
+        write_run_settings(local_state, 8000)
         main(["dns", "--port", "8001", "set", "a.example", "TXT", "x"])
-        assert other.exists()
+        assert other_zone.exists()
         assert not zone.exists()
 
     @pytest.mark.usefixtures("zone")
     @pytest.mark.parametrize("record", [("shop.example", "A", "here"), ("a..b", "TXT", "x"), ("x" * 64, "TXT", "x")])
-    def test_what_can_be_no_record_is_refused(
+    def test_an_invalid_record_is_rejected(
         self, record: tuple[str, str, str], capsys: pytest.CaptureFixture[str]
     ) -> None:
         assert main(["dns", "set", *record]) == 1
         assert f"Invalid record of type {record[1]} for {record[0]}" in capsys.readouterr().err
 
-    @pytest.mark.usefixtures("state_folder")
-    def test_without_a_run_it_says_what_to_do(self, capsys: pytest.CaptureFixture[str]) -> None:
+    @pytest.mark.usefixtures("local_state")
+    def test_without_a_run_the_command_fails_with_a_hint(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["dns", "list"]) == 1
         assert "make run" in capsys.readouterr().err
 
 
-class TestTheNameserver:
-    def test_it_answers_what_was_set_from_then_on(self, address: str) -> None:
-        assert asked(address, PROOF, "TXT") == ["NXDOMAIN"]
-        main(["dns", "set", PROOF, "TXT", "atrium-verify=1"])
-        assert asked(address, PROOF, "TXT") == ['"atrium-verify=1"']
-        assert asked(address, PROOF.upper(), "A") == []
-        main(["dns", "remove", PROOF])
-        assert asked(address, PROOF, "TXT") == ["NXDOMAIN"]
+class TestNameserver:
+    def test_changes_of_records_take_effect_at_once(self, address: str) -> None:
+        assert query_records(address, PROOF_NAME, "TXT") == ["NXDOMAIN"]
+        main(["dns", "set", PROOF_NAME, "TXT", "atrium-verify=1"])
+        assert query_records(address, PROOF_NAME, "TXT") == ['"atrium-verify=1"']
+        assert query_records(address, PROOF_NAME.upper(), "A") == []
+        main(["dns", "remove", PROOF_NAME])
+        assert query_records(address, PROOF_NAME, "TXT") == ["NXDOMAIN"]
 
-    def test_it_follows_other_names(self, address: str) -> None:
+    def test_cname_records_are_followed(self, address: str) -> None:
         main(["dns", "set", "shop.example.com", "CNAME", "cname.atrium.localhost"])
-        assert asked(address, "shop.example.com", "A") == ["cname.atrium.localhost.", "127.0.0.1"]
+        assert query_records(address, "shop.example.com", "A") == ["cname.atrium.localhost.", "127.0.0.1"]
         main(["dns", "set", "loop.example.com", "CNAME", "loop.example.com"])
-        assert set(asked(address, "loop.example.com", "A")) == {"loop.example.com."}
+        assert set(query_records(address, "loop.example.com", "A")) == {"loop.example.com."}
 
-    def test_all_below_localhost_is_this_machine(self, address: str) -> None:
-        assert asked(address, "cname.atrium.localhost", "A") == ["127.0.0.1"]
-        assert asked(address, "engines.atrium.localhost", "AAAA") == ["::1"]
+    def test_names_below_localhost_resolve_to_the_loopback_addresses(self, address: str) -> None:
+        assert query_records(address, "cname.atrium.localhost", "A") == ["127.0.0.1"]
+        assert query_records(address, "engines.atrium.localhost", "AAAA") == ["::1"]
 
-    def test_of_what_can_be_somebodys_it_asks_the_machines_own_servers(
+    def test_unreserved_names_are_forwarded_to_the_systems_nameservers(
         self, address: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        with Another() as real:
-            real.set_replies("hooks.real.dev", ["203.0.113.7"])
-            real.set_replies("hooks.example.com", ["203.0.113.7"])
-            host, _, port = real.address.partition(":")
-            monkeypatch.setattr(module, "_own_servers", lambda: [host])
-            monkeypatch.setattr(module, "_PORT", int(port))
-            assert asked(address, "hooks.real.dev", "A") == ["203.0.113.7"]
-            assert asked(address, "hooks.example.com", "A") == ["NXDOMAIN"]
-        monkeypatch.setattr(module, "_FORWARD_SECONDS", 0.2)
-        assert asked(address, "hooks.real.dev", "A") == ["SERVFAIL"]
+        with UpstreamNameserver() as upstream:
+            upstream.says("hooks.real.dev", ["203.0.113.7"])
+            upstream.says("hooks.example.com", ["203.0.113.7"])
+            host, _, port = upstream.address.partition(":")
+            monkeypatch.setattr(dns_server_module, "_own_servers", lambda: [host])
+            monkeypatch.setattr(dns_server_module, "_PORT", int(port))
+            assert query_records(address, "hooks.real.dev", "A") == ["203.0.113.7"]
+            assert query_records(address, "hooks.example.com", "A") == ["NXDOMAIN"]
+        monkeypatch.setattr(dns_server_module, "_FORWARD_SECONDS", 0.2)
+        assert query_records(address, "hooks.real.dev", "A") == ["SERVFAIL"]
 
-    def test_a_machine_without_servers_can_not_tell(self, address: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        def unconfigured() -> None:
+    def test_without_system_nameservers_forwarding_fails(self, address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        def raise_no_configuration() -> None:
             raise NoResolverConfiguration
 
-        monkeypatch.setattr(resolver, "Resolver", unconfigured)
-        assert asked(address, "hooks.real.dev", "A") == ["SERVFAIL"]
+        monkeypatch.setattr(resolver, "Resolver", raise_no_configuration)
+        assert query_records(address, "hooks.real.dev", "A") == ["SERVFAIL"]
 
-    def test_a_port_that_is_taken_for_datagrams_is_none(self, zone: Path) -> None:
-        with socket.socket(type=socket.SOCK_DGRAM) as taken:
-            taken.bind(("127.0.0.1", 0))
+    def test_a_port_that_is_in_use_for_udp_is_rejected(self, zone: Path) -> None:
+        with socket.socket(type=socket.SOCK_DGRAM) as udp_socket:
+            udp_socket.bind(("127.0.0.1", 0))
             with pytest.raises(OSError, match="in use"):
-                Nameserver(of_file(zone), taken.getsockname()[1])
+                Nameserver(of_file(zone), udp_socket.getsockname()[1])
 
-    def test_it_runs_as_a_process(self, tmp_path: Path) -> None:
+    def test_the_nameserver_runs_as_a_process(self, tmp_path: Path) -> None:
         zone, port = tmp_path / "dns.json", free_port()
         zone.write_text(json.dumps({"shop.example.com": {"A": ["192.0.2.7"]}}))
         command = [sys.executable, "-m", "local.server.dns_server", str(port), str(zone)]
         with subprocess.Popen(command, cwd=ROOT) as process:
-            _until_it_listens(port)
-            assert asked(f"127.0.0.1:{port}", "shop.example.com", "A") == ["192.0.2.7"]
+            _wait_until_listening(port)
+            assert query_records(f"127.0.0.1:{port}", "shop.example.com", "A") == ["192.0.2.7"]
             process.terminate()
         assert process.returncode != 1
 
 
-def _until_it_listens(port: int) -> None:
+def _wait_until_listening(port: int) -> None:
     deadline = monotonic() + 20
     while monotonic() < deadline:
         try:
@@ -162,4 +164,4 @@ def _until_it_listens(port: int) -> None:
             sleep(0.05)
         else:
             return
-    raise AssertionError("it doesn't listen")
+    raise AssertionError("the nameserver is not listening")

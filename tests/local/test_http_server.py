@@ -1,4 +1,4 @@
-"""The local server speaks HTTP/1.1 to whoever comes, and tells with a problem what the service never sees."""
+"""The local HTTP/1.1 server, which responds with a problem to requests that it does not pass to the service."""
 
 import json
 import signal
@@ -30,7 +30,7 @@ CHUNKED = f"{POST}Transfer-Encoding: chunked\r\n\r\n"
 
 @pytest.fixture(scope="module")
 def port() -> Iterator[int]:
-    """The port of an app that says what it was sent."""
+    """The port of an app that returns the bodies of its requests."""
     server = server_of(echo, Config.create(chalice_app=echo), 0)
     with serve_in_thread(server.server):
         yield server.server.server_port
@@ -38,21 +38,21 @@ def port() -> Iterator[int]:
 
 @pytest.fixture
 def connection(port: int) -> Iterator[HTTPConnection]:
-    """A connection that is kept from one request to the next."""
+    """A persistent connection to the app."""
     with closing(HTTPConnection("127.0.0.1", port, timeout=30)) as connection:
         yield connection
 
 
-def answer(port: int, text: str) -> str:
-    """Return all that comes back until the server closes the connection."""
+def send_raw(port: int, request_text: str) -> str:
+    """Send a request as text, and return everything until the server closes the connection."""
     with create_connection(("127.0.0.1", port), timeout=10) as connection:
-        connection.sendall(text.encode("latin-1"))
+        connection.sendall(request_text.encode("latin-1"))
         return b"".join(iter(lambda: connection.recv(65_536), b"")).decode()
 
 
-def problem(answered: str) -> tuple[int, str]:
-    """Return status and code of an answer that is a problem, whole, and the last of its connection."""
-    head, _, body = answered.partition("\r\n\r\n")
+def parse_problem(response_text: str) -> tuple[int, str]:
+    """Return the status and the code of a complete problem response that closes the connection."""
+    head, _, body = response_text.partition("\r\n\r\n")
     headers = dict(line.split(": ", 1) for line in head.split("\r\n")[1:])
     document = json.loads(body)
     assert headers["Content-Type"] == "application/problem+json"
@@ -63,81 +63,81 @@ def problem(answered: str) -> tuple[int, str]:
     return document["status"], document["code"]
 
 
-def test_requests_at_once_are_answered_each_with_its_own(port: int) -> None:
-    def sent(body: str) -> str:
+def test_concurrent_requests_get_their_own_responses(port: int) -> None:
+    def post(body: str) -> str:
         with closing(HTTPConnection("127.0.0.1", port, timeout=30)) as connection:
             connection.request("POST", "/together", body=body)
             return connection.getresponse().read().decode()
 
     with ThreadPoolExecutor(2) as threads:
-        assert list(threads.map(sent, ["one", "another"])) == ["<one>", "<another>"]
+        assert list(threads.map(post, ["one", "another"])) == ["<one>", "<another>"]
 
 
-def test_head_is_answered_by_headers_alone_and_the_connection_goes_on(connection: HTTPConnection) -> None:
+def test_a_head_response_has_no_body_and_keeps_the_connection(connection: HTTPConnection) -> None:
     connection.request("HEAD", "/echo")
-    head = connection.getresponse()
-    assert (head.status, head.headers["Allow"], head.read()) == (405, "GET, POST", b"")
-    assert int(head.headers["Content-Length"]) > 0
-    kept = connection.sock
+    head_response = connection.getresponse()
+    assert (head_response.status, head_response.headers["Allow"], head_response.read()) == (405, "GET, POST", b"")
+    assert int(head_response.headers["Content-Length"]) > 0
+    socket = connection.sock
     connection.request("GET", "/echo")
     assert connection.getresponse().read() == b"<>"
-    assert connection.sock is kept
+    assert connection.sock is socket
 
 
-def test_what_has_no_body_says_nothing_of_its_length(connection: HTTPConnection) -> None:
+def test_a_response_without_a_body_has_no_content_length(connection: HTTPConnection) -> None:
     connection.request("GET", "/nothing")
     assert connection.getresponse().headers["Content-Length"] is None
 
 
 @pytest.mark.parametrize("method", ["BREW", "TRACE", "PUT", "get"])
 @pytest.mark.parametrize(("path", "code"), [("/echo", "method_not_allowed"), ("/gone", "not_found")])
-def test_a_method_that_nobody_knows_is_refused_by_a_problem(
+def test_an_unknown_method_is_rejected_with_a_problem(
     connection: HTTPConnection, method: str, path: str, code: str
 ) -> None:
     connection.request(method, path, body=b"tea")
-    refused = connection.getresponse()
-    assert json.loads(refused.read())["code"] == code
-    assert refused.headers["Content-Type"] == "application/problem+json"
+    response = connection.getresponse()
+    assert json.loads(response.read())["code"] == code
+    assert response.headers["Content-Type"] == "application/problem+json"
     connection.request("GET", "/echo")
     assert connection.getresponse().read() == b"<>"
 
 
 @pytest.mark.parametrize("headers", [{}, {"Authorization": "Bearer x"}, {"Authorization": "Bearer \xe9"}])
-def test_a_path_that_does_not_exist_is_answered_as_the_deployed_gateway_does(
+def test_a_missing_path_gets_the_response_of_the_deployed_gateway(
     connection: HTTPConnection, headers: dict[str, str]
 ) -> None:
     connection.request("GET", "/gone?a=[b", headers=headers)
-    refused = connection.getresponse()
-    document, expected = json.loads(refused.read()), PROBLEMS["MISSING_AUTHENTICATION_TOKEN"]
-    assert document == expected.document(instance="/gone", request_id=refused.headers["X-Request-Id"])
-    assert headers_of(expected).items() <= dict(refused.headers).items()
-    assert refused.headers["Access-Control-Expose-Headers"] == EXPOSED_HEADERS
+    response = connection.getresponse()
+    document, expected = json.loads(response.read()), PROBLEMS["MISSING_AUTHENTICATION_TOKEN"]
+    assert document == expected.document(instance="/gone", request_id=response.headers["X-Request-Id"])
+    assert headers_of(expected).items() <= dict(response.headers).items()
+    assert response.headers["Access-Control-Expose-Headers"] == EXPOSED_HEADERS
 
 
-def test_a_body_in_chunks_is_read_whole_and_the_next_request_after_it(connection: HTTPConnection) -> None:
+def test_a_chunked_body_is_read_completely_and_the_connection_stays_usable(connection: HTTPConnection) -> None:
     for body in (b"tea", b"", "é".encode() * 100_000):
-        pieces = (body[n : n + 4093] for n in range(0, len(body), 4093))
-        connection.request("POST", "/echo", body=pieces, headers={"Transfer-Encoding": "chunked"}, encode_chunked=True)
+        chunks = (body[n : n + 4093] for n in range(0, len(body), 4093))
+        connection.request("POST", "/echo", body=chunks, headers={"Transfer-Encoding": "chunked"}, encode_chunked=True)
         assert connection.getresponse().read() == b"<" + body + b">"
 
 
 @pytest.mark.parametrize("body", ["3;a=b\r\ntea\r\n0\r\n\r\n", "3 \r\ntea\r\n0\r\nA: b\r\n\r\n", "1\nt\n02\nea\n0\n\n"])
-def test_extensions_and_trailers_of_chunks_are_passed_over(port: int, body: str) -> None:
-    end = "GET /echo HTTP/1.1\r\nConnection: close\r\n\r\n"
-    answered = answer(port, CHUNKED + body + end)
-    assert "<tea>" in answered
-    assert answered.endswith("<>")
+def test_chunk_extensions_and_trailers_are_ignored(port: int, body: str) -> None:
+    last_request = "GET /echo HTTP/1.1\r\nConnection: close\r\n\r\n"
+    response_text = send_raw(port, CHUNKED + body + last_request)
+    assert "<tea>" in response_text
+    assert response_text.endswith("<>")
 
 
 @pytest.mark.parametrize(
     "body", ["tea", "3\r\ntea", "3\r\nteapot\r\n0\r\n\r\n", "-3\r\ntea", "0x3\r\ntea\r\n", "\r\n", "g\r\n", "9" * 99]
 )
-def test_chunks_that_are_none_end_the_connection(port: int, body: str) -> None:
+def test_invalid_chunks_close_the_connection(port: int, body: str) -> None:
     with create_connection(("127.0.0.1", port), timeout=10) as connection:
         connection.sendall((CHUNKED + body).encode())
         connection.shutdown(1)
-        answered = b"".join(iter(lambda: connection.recv(65_536), b"")).decode()
-    assert problem(answered) == (400, "invalid_header")
+        response_text = b"".join(iter(lambda: connection.recv(65_536), b"")).decode()
+    assert parse_problem(response_text) == (400, "invalid_header")
 
 
 @pytest.mark.parametrize(
@@ -156,16 +156,16 @@ def test_chunks_that_are_none_end_the_connection(port: int, body: str) -> None:
         "Transfer-Encoding: identity\r\n",
     ],
 )
-def test_a_length_that_can_not_be_told_ends_the_connection(port: int, headers: str) -> None:
-    assert problem(answer(port, f"{POST}{headers}\r\n3\r\ntea\r\n0\r\n\r\n{GET}")) == (400, "invalid_header")
+def test_an_ambiguous_length_closes_the_connection(port: int, headers: str) -> None:
+    assert parse_problem(send_raw(port, f"{POST}{headers}\r\n3\r\ntea\r\n0\r\n\r\n{GET}")) == (400, "invalid_header")
 
 
-def test_a_body_over_the_gateways_limit_is_refused_and_the_client_hears_of_it(port: int) -> None:
-    too_much = MAX_BODY_BYTES + 1
-    declared = f"{POST}Content-Length: {too_much}\r\n\r\n{'x' * too_much}"
+def test_a_body_over_the_gateways_limit_is_rejected_after_it_was_sent(port: int) -> None:
+    size = MAX_BODY_BYTES + 1
+    with_content_length = f"{POST}Content-Length: {size}\r\n\r\n{'x' * size}"
     chunk = f"{10_000:x}\r\n{'x' * 10_000}\r\n"
-    for text in (declared, CHUNKED + chunk * 1001 + "0\r\n\r\n", f"{CHUNKED}ffffffff\r\n"):
-        assert problem(answer(port, text)) == (413, "payload_too_large")
+    for request_text in (with_content_length, CHUNKED + chunk * 1001 + "0\r\n\r\n", f"{CHUNKED}ffffffff\r\n"):
+        assert parse_problem(send_raw(port, request_text)) == (413, "payload_too_large")
 
 
 def test_the_largest_body_reaches_the_service(connection: HTTPConnection) -> None:
@@ -184,27 +184,27 @@ def test_the_largest_body_reaches_the_service(connection: HTTPConnection) -> Non
         f"GET / HTTP/1.1\r\nA: {'x' * 70_000}\r\n\r\n",
         "GET / HTTP/1.1\r\n" + "A: b\r\n" * 200 + "\r\n",
     ],
-    ids=["no request", "version", "protocol", "words", "long path", "long header", "many headers"],
+    ids=["no request line", "version", "protocol", "too many parts", "long path", "long header", "many headers"],
 )
-def test_what_is_no_request_is_told_so_by_a_problem(port: int, text: str) -> None:
-    assert problem(answer(port, text)) == (400, "invalid_header")
+def test_an_invalid_request_is_rejected_with_a_problem(port: int, text: str) -> None:
+    assert parse_problem(send_raw(port, text)) == (400, "invalid_header")
 
 
-@pytest.mark.parametrize("text", [GET, "GET /a b HTTP/1.1\r\n\r\n"], ids=["request", "no request"])
-def test_what_a_query_says_is_not_logged(port: int, text: str, capfd: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("text", [GET, "GET /a b HTTP/1.1\r\n\r\n"], ids=["valid request", "invalid request"])
+def test_query_strings_are_not_logged(port: int, text: str, capfd: pytest.CaptureFixture[str]) -> None:
     method, path, rest = text.split(" ", 2)
-    answer(port, f"{method} {path}?token=secret&decision=decline {rest[:-2]}Connection: close\r\n\r\n")
+    send_raw(port, f"{method} {path}?token=secret&decision=decline {rest[:-2]}Connection: close\r\n\r\n")
     (line, *_) = capfd.readouterr().err.splitlines()
     assert f"{method} {path}?…" in line
     assert "secret" not in line
 
 
-def test_what_is_under_way_when_it_is_told_to_stop_is_answered_and_nothing_else() -> None:
+def test_a_stop_completes_requests_in_progress_and_accepts_no_others() -> None:
     port = free_port()
     command = [sys.executable, "-m", "tests.harness.echo_app", str(port)]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     assert process.stdout
-    process.stdout.readline()  # "Serving on": it listens, and knows what SIGTERM means.
+    process.stdout.readline()  # "Serving on": the server listens and handles SIGTERM.
     slow, idle = (HTTPConnection("127.0.0.1", port, timeout=10) for _ in range(2))
     idle.request("GET", "/nothing")
     idle.getresponse().read()
@@ -214,8 +214,8 @@ def test_what_is_under_way_when_it_is_told_to_stop_is_answered_and_nothing_else(
     time.sleep(0.2)
     with pytest.raises(ConnectionRefusedError):
         create_connection(("127.0.0.1", port))
-    answered = slow.getresponse()
-    assert (answered.read(), answered.headers["Connection"]) == (b"slept", "close")
+    response = slow.getresponse()
+    assert (response.read(), response.headers["Connection"]) == (b"slept", "close")
     assert process.wait(timeout=5) == 0
     process.stdout.close()
     slow.close()

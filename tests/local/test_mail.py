@@ -54,13 +54,13 @@ def write_run_settings(folder: Path, endpoint: str) -> None:
 
 
 @pytest.fixture
-def run(state: Path, endpoint: str) -> str:
+def run_endpoint(local_state: Path, endpoint: str) -> str:
     """The endpoint of the last run."""
-    write_run_settings(state, endpoint)
+    write_run_settings(local_state, endpoint)
     return endpoint
 
 
-@pytest.mark.usefixtures("run")
+@pytest.mark.usefixtures("run_endpoint")
 class TestMail:
     def test_mails_are_printed_newest_first(
         self, ses_messages: list[dict[str, Any]], capsys: pytest.CaptureFixture[str]
@@ -87,20 +87,24 @@ class TestMail:
         assert capsys.readouterr() == ("", "No mail has been sent yet.\n")
 
     def test_the_port_selects_another_run(
-        self, state: Path, run: str, ses_messages: list[dict[str, Any]], capsys: pytest.CaptureFixture[str]
+        self,
+        local_state: Path,
+        run_endpoint: str,
+        ses_messages: list[dict[str, Any]],
+        capsys: pytest.CaptureFixture[str],
     ) -> None:
-        write_run_settings(state / "8001", run)
-        write_run_settings(state, "http://127.0.0.1:1")
+        write_run_settings(local_state / "8001", run_endpoint)
+        write_run_settings(local_state, "http://127.0.0.1:1")
         ses_messages.append(ses_message("Of the other", 1.0))
         assert main(["mail", "--port", "8001"]) == 0
         assert "Of the other" in capsys.readouterr().out
 
 
-def test_without_a_run_the_command_fails_with_a_hint(state: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_a_run_the_command_fails_with_a_hint(local_state: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["mail"]) == 1
     assert "make run" in capsys.readouterr().err
     with socket.create_server(("127.0.0.1", 0)) as server:
         closed_port = server.getsockname()[1]
-    write_run_settings(state, f"http://127.0.0.1:{closed_port}")
+    write_run_settings(local_state, f"http://127.0.0.1:{closed_port}")
     assert main(["mail"]) == 1
     assert "make run" in capsys.readouterr().err

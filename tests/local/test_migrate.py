@@ -7,7 +7,7 @@ from chalicelib.features.admin.migrations.logic.migration_catalogue import MIGRA
 from local.__main__ import main
 
 
-@pytest.mark.usefixtures("run")
+@pytest.mark.usefixtures("run_settings")
 @pytest.mark.parametrize("arguments", [[], ["--port", "8000"]])
 def test_pending_migrations_are_applied_and_printed(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["migrate", *arguments]) == 0
@@ -17,7 +17,7 @@ def test_pending_migrations_are_applied_and_printed(arguments: list[str], capsys
     assert capsys.readouterr().out == "No migrations are pending.\n"
 
 
-@pytest.mark.usefixtures("run")
+@pytest.mark.usefixtures("run_settings")
 def test_a_failed_migration_is_printed_with_its_error(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -27,7 +27,7 @@ def test_a_failed_migration_is_printed_with_its_error(
     assert "0001-lost: failed. A step ended by ModuleNotFoundError" in capsys.readouterr().err
 
 
-@pytest.mark.usefixtures("state")
+@pytest.mark.usefixtures("local_state")
 def test_without_a_run_the_command_fails_with_a_hint(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["migrate", "--port", "8001"]) == 1
     assert "Start `make run`" in capsys.readouterr().err

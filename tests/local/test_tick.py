@@ -13,7 +13,7 @@ from local.paths import ROOT
 from local.server.configuration import configure
 
 
-@pytest.mark.usefixtures("run")
+@pytest.mark.usefixtures("run_settings")
 @pytest.mark.parametrize("arguments", [[], ["--port", "8000"]])
 @pytest.mark.parametrize("schedule", ["sweep", "anchor"])
 def test_a_schedule_runs_at_once(arguments: list[str], schedule: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -25,9 +25,9 @@ def test_a_schedule_runs_at_once(arguments: list[str], schedule: str, capsys: py
     assert capsys.readouterr().out == f"{schedule}: 1 queued.\n"
 
 
-@pytest.mark.usefixtures("run")
+@pytest.mark.usefixtures("run_settings")
 @pytest.mark.parametrize("schedule", ["sweep", "anchor"])
-def test_only_the_schedule_and_the_number_of_queued_tasks_are_printed(schedule: str, state: Path) -> None:
+def test_only_the_schedule_and_the_number_of_queued_tasks_are_printed(schedule: str, local_state: Path) -> None:
     program = f"""
 import sys
 from moto import mock_aws
@@ -38,24 +38,24 @@ with mock_aws():
     sys.exit(main(["tick", "{schedule}"]))
 """
     command = [sys.executable, "-W", "error", "-c", program]
-    environment = {**os.environ, "LOCAL_STATE": str(state)}
+    environment = {**os.environ, "LOCAL_STATE": str(local_state)}
     completed = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert (completed.returncode, completed.stdout, completed.stderr) == (0, f"{schedule}: 0 queued.\n", "")
 
 
-@pytest.mark.usefixtures("run")
+@pytest.mark.usefixtures("run_settings")
 def test_an_unknown_schedule_fails_with_the_list_of_schedules(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["tick", "clock"]) == 1
     assert capsys.readouterr().err == "Unknown schedule 'clock'. The schedules are: anchor, sweep.\n"
 
 
-@pytest.mark.usefixtures("state")
+@pytest.mark.usefixtures("local_state")
 def test_without_a_run_the_command_fails_with_a_hint(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["tick", "anchor"]) == 1
     assert capsys.readouterr().err == "No run was found. Start `make run`.\n"
 
 
-def test_a_run_that_has_ended_does_not_respond(state: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    configure(state, endpoint="http://127.0.0.1:1", public_url="http://127.0.0.1:8000")
+def test_a_run_that_has_ended_does_not_respond(local_state: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    configure(local_state, endpoint="http://127.0.0.1:1", public_url="http://127.0.0.1:8000")
     assert main(["tick", "anchor"]) == 1
     assert capsys.readouterr().err == "The database did not respond in time. Try again in a moment.\n"

@@ -1,3 +1,5 @@
+"""The command `python -m local token`, and the development issuer."""
+
 import json
 import stat
 import time
@@ -15,18 +17,18 @@ from local.__main__ import main
 from local.server.issuer import AUDIENCE, ISSUER, Issuer, Person
 
 
-def verified(token: str, folder: Path) -> dict[str, Any]:
+def decode_verified(token: str, folder: Path) -> dict[str, Any]:
     keys = jwt.PyJWKSet.from_json((folder / "jwks.json").read_text())
     key = keys[jwt.get_unverified_header(token)["kid"]]
     return jwt.decode(token, key, algorithms=["ES256"], audience=AUDIENCE, issuer=ISSUER)
 
 
-def test_the_command_prints_a_token_alone(state_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_prints_only_a_token(local_state: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["token", "--name", "demo"]) == 0
-    printed = capsys.readouterr()
-    assert printed.err == ""
-    assert len(printed.out.splitlines()) == 1
-    claims = verified(printed.out.strip(), state_folder / "issuer")
+    output = capsys.readouterr()
+    assert output.err == ""
+    assert len(output.out.splitlines()) == 1
+    claims = decode_verified(output.out.strip(), local_state / "issuer")
     assert claims["name"] == claims["preferred_username"] == "demo"
     assert claims["email"] == "demo@example.com"
     assert claims["email_verified"] is True
@@ -34,19 +36,19 @@ def test_the_command_prints_a_token_alone(state_folder: Path, capsys: pytest.Cap
     assert 0 <= claims["iat"] + 12 * 60 * 60 - claims["exp"] + time.time() - claims["iat"] < 60
 
 
-def test_a_name_always_means_the_same_user(tmp_path: Path) -> None:
-    subs = [verified(Issuer(tmp_path / n).token(Person("demo")), tmp_path / n)["sub"] for n in ("a", "b")]
+def test_equal_names_have_equal_user_ids(tmp_path: Path) -> None:
+    subs = [decode_verified(Issuer(tmp_path / n).token(Person("demo")), tmp_path / n)["sub"] for n in ("a", "b")]
     assert subs[0] == subs[1]
     assert UUID(subs[0]).version == 5
-    assert subs[0] != verified(Issuer(tmp_path / "a").token(Person("other")), tmp_path / "a")["sub"]
+    assert subs[0] != decode_verified(Issuer(tmp_path / "a").token(Person("other")), tmp_path / "a")["sub"]
 
 
-def test_everything_about_the_user_can_be_said(state_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_options_set_all_claims_of_the_user(local_state: Path, capsys: pytest.CaptureFixture[str]) -> None:
     sub = "01890a5d-ac96-774b-bcce-b302099a8057"
-    said = ["--email", "ann@corp.example", "--sub", sub, "--full-name", "Ann Other", "--operator"]
-    said += ["--expires-in", "60"]
-    main(["token", "--name", "ann", *said])
-    claims = verified(capsys.readouterr().out.strip(), state_folder / "issuer")
+    options = ["--email", "ann@corp.example", "--sub", sub, "--full-name", "Ann Other", "--operator"]
+    options += ["--expires-in", "60"]
+    main(["token", "--name", "ann", *options])
+    claims = decode_verified(capsys.readouterr().out.strip(), local_state / "issuer")
     assert claims["sub"] == sub
     assert claims["email"] == "ann@corp.example"
     assert (claims["name"], claims["preferred_username"]) == ("Ann Other", "ann")
@@ -54,19 +56,19 @@ def test_everything_about_the_user_can_be_said(state_folder: Path, capsys: pytes
     assert claims["exp"] - claims["iat"] == 60
 
 
-def test_a_user_id_is_a_uuid(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_user_id_must_be_a_uuid(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["token", "--name", "ann", "--sub", "7"])
     assert "--sub" in capsys.readouterr().err
 
 
-def test_a_token_can_be_expired_already(tmp_path: Path) -> None:
+def test_a_negative_lifetime_creates_an_expired_token(tmp_path: Path) -> None:
     token = Issuer(tmp_path / "issuer").token(Person("demo"), expires_in=-60)
     with pytest.raises(jwt.ExpiredSignatureError):
-        verified(token, tmp_path / "issuer")
+        decode_verified(token, tmp_path / "issuer")
 
 
-def test_the_key_is_private_and_its_id_is_its_thumbprint(tmp_path: Path) -> None:
+def test_the_key_file_is_private_and_the_key_id_is_a_thumbprint(tmp_path: Path) -> None:
     folder = tmp_path / "issuer"
     assert Issuer(folder).settings()["auth_jwks"] == str(folder / "jwks.json")
     assert stat.S_IMODE((folder / "private.pem").stat().st_mode) == 0o600
@@ -77,15 +79,15 @@ def test_the_key_is_private_and_its_id_is_its_thumbprint(tmp_path: Path) -> None
     assert "d" not in published
 
 
-def test_runs_that_make_the_key_at_once_agree_on_one(tmp_path: Path) -> None:
+def test_concurrent_runs_create_one_key(tmp_path: Path) -> None:
     folder = tmp_path / "issuer"
     with ThreadPoolExecutor(8) as runs:
         tokens = list(runs.map(lambda _: Issuer(folder).token(Person("demo")), range(8)))
-    assert {verified(token, folder)["name"] for token in tokens} == {"demo"}
+    assert {decode_verified(token, folder)["name"] for token in tokens} == {"demo"}
     assert [entry.name for entry in tmp_path.iterdir()] == ["issuer"]
 
 
-def test_a_folder_that_can_not_be_made_is_an_error(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_created_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "issuer").symlink_to(tmp_path / "gone")
     with pytest.raises(OSError, match="issuer"):
         Issuer(tmp_path / "issuer").token(Person("demo"))
