@@ -226,11 +226,11 @@ def _other_items() -> _Rows:
 
 def _others() -> list[tuple[str, ItemKey, str]]:
     return [
-        (GUARD, ("U#{namespace}#{value}", "#"), "the owner of the value; for a former slug also the day of its expiry"),
+        (GUARD, ("U#{namespace}#{value}", "#"), "the owner of the value; for a former slug also its last day"),
         (
             "stored response",
             ("I#{principal}#{sha256 of the key}", "#"),
-            "the first response for an `Idempotency-Key`, for a day",
+            "the response for an `Idempotency-Key`, for a day",
         ),
         ("API key pointer", auth.api_key_pointer_key("{sha256 of the API key}"), "the key of an API key's record"),
         (
@@ -238,7 +238,7 @@ def _others() -> list[tuple[str, ItemKey, str]]:
             ("O#{organization_id}", f"{KEY_DEPENDENCY_PREFIX}{{id}}"),
             "an active API key, and the principals on whose rights it depends",
         ),
-        ("entry body", body_key(_LOG, "{id}"), "the canonical bytes of an entry that is too long for one item"),
+        ("entry body", body_key(_LOG, "{id}"), "the bytes of an entry that is too long for one item"),
         (
             "log head",
             ledger.head_key(_LOG),
@@ -252,7 +252,7 @@ def _others() -> list[tuple[str, ItemKey, str]]:
         (
             "member by e-mail",
             ("O#{organization_id}", email_sort_key("{email}", "{user_id}")),
-            "an organization's member, by e-mail address",
+            "an organization's member",
         ),
         (
             "member by e-mail",
@@ -267,17 +267,13 @@ def _others() -> list[tuple[str, ItemKey, str]]:
         (
             "entry batch",
             (ledger.sequence_key(_LOG, 0)[0], "{sequence}"),
-            "the ids of the entries that were appended in one transaction",
+            "the ids of entries that were appended together",
         ),
-        (
-            "subscriber list",
-            subscriptions_key(_LOG),
-            "the subscribers to a log's events, as of the last delivered entry",
-        ),
+        ("subscriber list", subscriptions_key(_LOG), "the subscribers to a log, as of the last delivered entry"),
         (
             "deferred delivery",
             ("V#{webhook_id}", "!{sequence}#{id}"),
-            "a delivery that waits until its webhook responds again",
+            "a delivery that waits for its webhook to respond",
         ),
         ("outbox pointer", pending_key(_LOG, "{id}"), "a pending entry, which has no sequence yet"),
         (
@@ -312,11 +308,7 @@ def _others() -> list[tuple[str, ItemKey, str]]:
             "the nodes of a taxonomy that are attached to an entity",
         ),
         ("page position", _PAGES.node_key("{id}"), "the slug and the parent of a page in a tree of its site"),
-        (
-            "page slug index",
-            page_slug_index.slug_key(_PAGES, "{slug}"),
-            "the positions of the pages with a slug in a tree",
-        ),
+        ("page slug index", page_slug_index.slug_key(_PAGES, "{slug}"), "the positions of pages with a slug"),
         (
             "former page positions",
             page_slug_index.former_slug_key(_PAGES, "{slug}"),
@@ -340,7 +332,7 @@ def _others() -> list[tuple[str, ItemKey, str]]:
         (
             "artefact match key",
             (MATCH_KEYS_PARTITION, "{key}#{id}"),
-            "an artefact, by an identifier that other artefacts may share",
+            "an artefact, by an identifier that others may share",
         ),
         (
             "output by similarity",
