@@ -15,8 +15,8 @@ from local.seed.callers import Caller, Json, Service
 from local.seed.content.company import OWNER
 from local.seed.organization import named
 from local.server.issuer import Issuer
-from tests.emulator.stage import Stage, environment
-from tests.harness.seeded import all_there
+from tests.emulator.local_stage import LocalStage, process_environment
+from tests.harness.seeded_service import read_all_records
 
 pytestmark = [pytest.mark.emulator, pytest.mark.xdist_group("emulator")]
 
@@ -24,11 +24,11 @@ TIMEOUT_SECONDS = 30
 
 
 @pytest.fixture
-def seeded_stage(tmp_path: Path) -> Iterator[Stage]:
+def seeded_stage(tmp_path: Path) -> Iterator[LocalStage]:
     """A seeded stage for one test, which is killed afterwards."""
-    seeded_stage = Stage(tmp_path / "state").make("SEED=1")
+    seeded_stage = LocalStage(tmp_path / "state").start_with_make("SEED=1")
     yield seeded_stage
-    for process in seeded_stage.processes():
+    for process in seeded_stage.list_processes():
         os.kill(process, signal.SIGKILL)
 
 
@@ -40,25 +40,31 @@ def wait_until(condition: Callable[[], bool]) -> None:
         time.sleep(0.1)
 
 
-def seed_again(seeded_stage: Stage) -> str:
+def seed_again(seeded_stage: LocalStage) -> str:
     """Run the seed command and return its output."""
     command = [sys.executable, "-m", "local", "seed"]
     return subprocess.run(
-        command, cwd=ROOT, env=environment(seeded_stage.state), capture_output=True, text=True, check=True, timeout=60
+        command,
+        cwd=ROOT,
+        env=process_environment(seeded_stage.state),
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
     ).stdout
 
 
-def test_stage_is_seeded_once_and_delivers_events_to_the_receiver(seeded_stage: Stage) -> None:
-    wait_until(lambda: "curl -s" in seeded_stage.said.partition("Harrowmere Instruments is ready.")[2])
+def test_stage_is_seeded_once_and_delivers_events_to_the_receiver(seeded_stage: LocalStage) -> None:
+    wait_until(lambda: "curl -s" in seeded_stage.output.partition("Harrowmere Instruments is there.")[2])
     service = Service.at(seeded_stage.url, Issuer(seeded_stage.state / "issuer"))
     with service.http:
         owner = service.called_by(named(OWNER))
         (organization,) = owner.items("/organizations")
         organization_path = f"/organizations/{organization['id']}"
         wait_until(lambda: is_export_completed(owner, organization_path))
-        before = all_there(service)
-        assert seed_again(seeded_stage).strip() in seeded_stage.said
-        assert all_there(service) == before
+        before = read_all_records(service)
+        assert seed_again(seeded_stage).strip() in seeded_stage.output
+        assert read_all_records(service) == before
 
         assert {artefact["source"] for artefact in before["artefacts"]} == {"orcid", "openalex", "dblp"}
         assert all(artefact["outputId"] for artefact in before["artefacts"])
@@ -71,7 +77,7 @@ def test_stage_is_seeded_once_and_delivers_events_to_the_receiver(seeded_stage: 
         assert owner.items(f"{organization_path}/webhooks/{responsive_webhook['id']}/deliveries", status="succeeded")
         wait_until(lambda: has_failed_attempt(owner, f"{organization_path}/webhooks/{unresponsive_webhook['id']}"))
     seeded_stage.interrupt()
-    assert seeded_stage.processes_left() == {}
+    assert seeded_stage.remaining_processes() == {}
 
 
 def is_export_completed(owner: Caller, organization_path: str) -> bool:

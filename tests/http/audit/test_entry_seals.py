@@ -14,54 +14,56 @@ from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.table import TransactionCancelled
 from local.tools import renew_seals as module
 from local.tools.renew_seals import NotRenewed, renew_seals
-from tests.conftest import Configure
-from tests.harness import cloud
-from tests.harness.anchors import anchor
-from tests.harness.api import Api
+from tests.conftest import SettingsOverride
+from tests.harness import memory_aws
+from tests.harness.anchors import run_anchoring
+from tests.harness.api import ApiClient
+from tests.harness.audit_logs import add_entries, alter_item, entry_item, hash_leaf, verification_failure
+from tests.harness.aws_calls import allow_scans, record_calls
 from tests.harness.callers import Issuer, Person
-from tests.harness.calls import recorded, scanning
 from tests.harness.clock import Clock
-from tests.harness.data_keys import all_wrapped, forget, public_halves
-from tests.harness.erasures import erased
-from tests.harness.logs import alter, entry, finding, grow, leaf_of
-from tests.harness.organizations import Founded, found, joins
+from tests.harness.data_keys import create_wrapped_key_settings, public_keys_of, reset_key_cache
+from tests.harness.erasures import complete_erasure
+from tests.harness.organizations import CreatedOrganization, add_organization_member, create_organization
 from tests.harness.workers import Workers
 
 OTHER_KEY: Final = base64.b64encode(bytes(32)).decode()
 THIRD_KEY: Final = base64.b64encode(bytes(range(32, 64))).decode()
 
-pytestmark = pytest.mark.usefixtures("impatient")
+pytestmark = pytest.mark.usefixtures("no_index_retries")
 
 
 @pytest.fixture(autouse=True)
 def _scanning() -> Iterator[None]:
     """Allow scans, by which the command finds the logs."""
-    with scanning():
+    with allow_scans():
         yield
 
 
 @pytest.fixture
 def sealed_with_signing_key(
-    api: Api, organization: Founded, workers: Workers, configure: Configure, clock: Clock
-) -> Founded:
+    api: ApiClient, organization: CreatedOrganization, workers: Workers, configure: SettingsOverride, clock: Clock
+) -> CreatedOrganization:
     """Return an organization whose log is sealed, in batches, with the signing key, which is still accepted."""
     configure(signing_key_seals_until=after(now(), seconds=600))
     workers.deliver()
-    grow(api, workers, organization, 3)
-    grow(api, workers, organization)
+    add_entries(api, workers, organization, 3)
+    add_entries(api, workers, organization)
     clock.shift(minutes=26)
     return organization
 
 
-def seal_key_id(organization: Founded, sequence: int) -> bytes:
+def seal_key_id(organization: CreatedOrganization, sequence: int) -> bytes:
     """Return the id of the key that sealed an entry."""
-    seal: bytes = entry(organization, sequence)["seal"]
+    seal: bytes = entry_item(organization, sequence)["seal"]
     return seal[:4]
 
 
-def seal_key_ids(organization: Founded) -> set[bytes]:
+def seal_key_ids(organization: CreatedOrganization) -> set[bytes]:
     """Return the ids of all keys that sealed entries of a log."""
-    return {item["seal"][:4] for item in cloud.stored() if item["pk"] == f"A#{organization.id}" and "seal" in item}
+    return {
+        item["seal"][:4] for item in memory_aws.all_items() if item["pk"] == f"A#{organization.id}" and "seal" in item
+    }
 
 
 def key_id_of_setting(setting: str) -> bytes:
@@ -72,110 +74,120 @@ def signing_key_id() -> bytes:
     return key_id_of_setting(settings().audit_public_keys)
 
 
-def test_an_entry_is_sealed_with_the_seal_key(api: Api, organization: Founded, workers: Workers) -> None:
+def test_an_entry_is_sealed_with_the_seal_key(
+    api: ApiClient, organization: CreatedOrganization, workers: Workers
+) -> None:
     workers.deliver()
-    grow(api, workers, organization)
+    add_entries(api, workers, organization)
     assert seal_key_ids(organization) == {key_id_of_setting(settings().seal_key)}
 
 
-def test_only_signing_decrypts_the_signing_key(api: Api, ada: Person, configure: Configure) -> None:
-    configure(**all_wrapped())
-    forget()
-    organization = found(api, ada)
+def test_only_signing_decrypts_the_signing_key(api: ApiClient, ada: Person, configure: SettingsOverride) -> None:
+    configure(**create_wrapped_key_settings())
+    reset_key_cache()
+    organization = create_organization(api, ada)
 
     def get_decrypted_purposes(calls: Any) -> set[str]:
         return {call.parameters["EncryptionContext"]["purpose"] for call in calls.made if call.name == "kms:Decrypt"}
 
-    with recorded() as calls:
+    with record_calls() as calls:
         ledger.append_pending(organization.id)
     assert get_decrypted_purposes(calls) >= {KeyPurpose.AUDIT_SIGNING_KEY, KeyPurpose.SEAL_KEY}
-    forget()
-    answer = api.get(f"{organization.path}/audit-log/verify-integrity", as_=organization.owner)
+    reset_key_cache()
+    answer = api.get(f"{organization.path}/audit-log/verify-integrity", caller=organization.owner)
     assert answer.json["valid"]
     assert get_decrypted_purposes(answer.calls) == {KeyPurpose.SEAL_KEY}
-    forget()
+    reset_key_cache()
     answer = api.get("/status")
     assert answer.json["auditPublicKeys"] == [settings().audit_public_keys]
     assert get_decrypted_purposes(answer.calls) == set()
 
 
 def test_a_signing_key_without_published_public_key_is_rejected(
-    api: Api, organization: Founded, workers: Workers, configure: Configure
+    api: ApiClient, organization: CreatedOrganization, workers: Workers, configure: SettingsOverride
 ) -> None:
-    configure(audit_public_keys=public_halves(OTHER_KEY))
-    assert api.get("/status").json["auditPublicKey"] == public_halves(OTHER_KEY)
+    configure(audit_public_keys=public_keys_of(OTHER_KEY))
+    assert api.get("/status").json["auditPublicKey"] == public_keys_of(OTHER_KEY)
     with pytest.raises(SettingsError, match="AUDIT_PUBLIC_KEYS: its first key is not that of AUDIT_SIGNING_KEY"):
         ledger.append_pending(organization.id)
-    configure(audit_public_keys=public_halves(settings().audit_signing_key))
+    configure(audit_public_keys=public_keys_of(settings().audit_signing_key))
     workers.deliver()
-    assert finding(api, organization) == (None, None)
+    assert verification_failure(api, organization) == (None, None)
 
 
 class TestReleaseThatIntroducesTheSealKey:
     def test_seals_with_the_signing_key_while_the_former_release_may_run(
-        self, api: Api, sealed_with_signing_key: Founded, workers: Workers
+        self, api: ApiClient, sealed_with_signing_key: CreatedOrganization, workers: Workers
     ) -> None:
         assert seal_key_ids(sealed_with_signing_key) == {signing_key_id()}
-        assert finding(api, sealed_with_signing_key) == (None, None)
-        grow(api, workers, sealed_with_signing_key)
+        assert verification_failure(api, sealed_with_signing_key) == (None, None)
+        add_entries(api, workers, sealed_with_signing_key)
         assert seal_key_id(sealed_with_signing_key, 9) == key_id_of_setting(settings().seal_key)
-        assert finding(api, sealed_with_signing_key) == (None, None)
+        assert verification_failure(api, sealed_with_signing_key) == (None, None)
 
-    def test_detects_alterations_by_the_root(self, api: Api, sealed_with_signing_key: Founded) -> None:
-        item = entry(sealed_with_signing_key, 6)
+    def test_detects_alterations_by_the_root(
+        self, api: ApiClient, sealed_with_signing_key: CreatedOrganization
+    ) -> None:
+        item = entry_item(sealed_with_signing_key, 6)
         body = item["body"].replace(b"Name", b"Game")
-        alter(item, body=body)
-        assert finding(api, sealed_with_signing_key) == ("modified", 6)
-        alter(item, body=body, leaf=leaf_of(body))
-        assert finding(api, sealed_with_signing_key) == ("forked", None)
+        alter_item(item, body=body)
+        assert verification_failure(api, sealed_with_signing_key) == ("modified", 6)
+        alter_item(item, body=body, leaf=hash_leaf(body))
+        assert verification_failure(api, sealed_with_signing_key) == ("forked", None)
 
     def test_rejects_seals_of_an_unknown_key(
-        self, api: Api, sealed_with_signing_key: Founded, configure: Configure
+        self, api: ApiClient, sealed_with_signing_key: CreatedOrganization, configure: SettingsOverride
     ) -> None:
         configure(audit_signing_key=OTHER_KEY)
-        assert finding(api, sealed_with_signing_key) == ("bad_signature", None)
+        assert verification_failure(api, sealed_with_signing_key) == ("bad_signature", None)
 
     def test_accepts_seals_of_a_retired_signing_key(
-        self, api: Api, sealed_with_signing_key: Founded, configure: Configure
+        self, api: ApiClient, sealed_with_signing_key: CreatedOrganization, configure: SettingsOverride
     ) -> None:
         former = settings().audit_public_keys
         configure(audit_signing_key=OTHER_KEY, audit_former_public_keys=former)
-        assert finding(api, sealed_with_signing_key) == (None, None)
+        assert verification_failure(api, sealed_with_signing_key) == (None, None)
 
     def test_rejects_seals_of_a_signing_key_once_all_are_renewed(
-        self, api: Api, sealed_with_signing_key: Founded, configure: Configure, capsys: pytest.CaptureFixture[str]
+        self,
+        api: ApiClient,
+        sealed_with_signing_key: CreatedOrganization,
+        configure: SettingsOverride,
+        capsys: pytest.CaptureFixture[str],
     ) -> None:
         renew_seals(None)
-        assert capsys.readouterr().out == "8 seals were replaced.\nAll seals use the current SEAL_KEY.\n"
+        assert capsys.readouterr().out == "8 seals were made anew.\nNothing is left that another key has sealed.\n"
         assert seal_key_ids(sealed_with_signing_key) == {key_id_of_setting(settings().seal_key)}
-        former = {**entry(sealed_with_signing_key, 2)}
+        former = {**entry_item(sealed_with_signing_key, 2)}
         configure(signing_key_seals_until="")
-        assert finding(api, sealed_with_signing_key) == (None, None)
-        alter(former, seal=signing_key_id() + former["seal"][4:])
-        assert finding(api, sealed_with_signing_key) == ("modified", 2)
+        assert verification_failure(api, sealed_with_signing_key) == (None, None)
+        alter_item(former, seal=signing_key_id() + former["seal"][4:])
+        assert verification_failure(api, sealed_with_signing_key) == ("modified", 2)
 
 
 class TestSealRenewal:
     def test_waits_until_the_ledger_uses_the_new_key(
-        self, sealed_with_signing_key: Founded, configure: Configure
+        self, sealed_with_signing_key: CreatedOrganization, configure: SettingsOverride
     ) -> None:
         configure(signing_key_seals_until=after(now(), seconds=-880))
-        with pytest.raises(NotRenewed, match="Run the command 15 minutes after"):
+        with pytest.raises(NotRenewed, match="Run it a quarter of an hour later"):
             renew_seals(None)
         assert seal_key_ids(sealed_with_signing_key) == {signing_key_id()}
 
-    def test_is_idempotent(self, sealed_with_signing_key: Founded, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_is_idempotent(
+        self, sealed_with_signing_key: CreatedOrganization, capsys: pytest.CaptureFixture[str]
+    ) -> None:
         renew_seals(None)
-        renewed_entry = entry(sealed_with_signing_key, 3)
+        renewed_entry = entry_item(sealed_with_signing_key, 3)
         capsys.readouterr()
         renew_seals(None)
-        assert capsys.readouterr().out.startswith("0 seals were replaced.")
-        assert entry(sealed_with_signing_key, 3) == renewed_entry
+        assert capsys.readouterr().out.startswith("0 seals were made anew.")
+        assert entry_item(sealed_with_signing_key, 3) == renewed_entry
 
     def test_continues_after_an_interruption(
         self,
-        api: Api,
-        sealed_with_signing_key: Founded,
+        api: ApiClient,
+        sealed_with_signing_key: CreatedOrganization,
         monkeypatch: pytest.MonkeyPatch,
         capsys: pytest.CaptureFixture[str],
     ) -> None:
@@ -193,68 +205,76 @@ class TestSealRenewal:
             with pytest.raises(KeyboardInterrupt):
                 renew_seals(None)
         assert seal_key_ids(sealed_with_signing_key) == {signing_key_id(), key_id_of_setting(settings().seal_key)}
-        assert finding(api, sealed_with_signing_key) == (None, None)
+        assert verification_failure(api, sealed_with_signing_key) == (None, None)
         renew_seals(None)
-        assert capsys.readouterr().out.startswith("4 seals were replaced.")
-        assert finding(api, sealed_with_signing_key) == (None, None)
+        assert capsys.readouterr().out.startswith("4 seals were made anew.")
+        assert verification_failure(api, sealed_with_signing_key) == (None, None)
 
     @pytest.mark.usefixtures("sealed_with_signing_key")
     def test_changes_nothing_but_seals(self) -> None:
-        items_before = {(item["pk"], item["sk"]): item for item in cloud.stored()}
+        items_before = {(item["pk"], item["sk"]): item for item in memory_aws.all_items()}
         renew_seals(None)
-        changed_items = [item for item in cloud.stored() if item != items_before[item["pk"], item["sk"]]]
+        changed_items = [item for item in memory_aws.all_items() if item != items_before[item["pk"], item["sk"]]]
         assert len(changed_items) == 8
         assert all({**item, "seal": 0} == {**items_before[item["pk"], item["sk"]], "seal": 0} for item in changed_items)
 
     def test_accepts_erased_entries(
-        self, api: Api, sealed_with_signing_key: Founded, workers: Workers, clock: Clock, issuer: Issuer
+        self,
+        api: ApiClient,
+        sealed_with_signing_key: CreatedOrganization,
+        workers: Workers,
+        clock: Clock,
+        issuer: Issuer,
     ) -> None:
-        guest = issuer.person("guest", "Gerty Cori")
-        joins(sealed_with_signing_key, guest, "member")
+        guest = issuer.create_person("guest", "Gerty Cori")
+        add_organization_member(sealed_with_signing_key, guest, "member")
         workers.deliver()
-        erased(api, workers, clock, sealed_with_signing_key, userId=guest.id)
+        complete_erasure(api, workers, clock, sealed_with_signing_key, userId=guest.id)
         renew_seals(None)
         assert seal_key_ids(sealed_with_signing_key) == {key_id_of_setting(settings().seal_key)}
-        assert finding(api, sealed_with_signing_key) == (None, None)
+        assert verification_failure(api, sealed_with_signing_key) == (None, None)
 
     @pytest.mark.parametrize("field", ["leaf", "actor", "tree_size", "seal"])
     def test_rejects_an_altered_log(
-        self, field: str, sealed_with_signing_key: Founded, capsys: pytest.CaptureFixture[str]
+        self, field: str, sealed_with_signing_key: CreatedOrganization, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        item = entry(sealed_with_signing_key, 6)
+        item = entry_item(sealed_with_signing_key, 6)
         altered_values = {
             "leaf": bytes(32),
             "actor": "user:another",
             "tree_size": 8,
             "seal": item["seal"][:12] + bytes(16),
         }
-        alter(item, **{field: altered_values[field]})
-        with pytest.raises(NotRenewed, match="1 logs failed verification and keep their seals"):
+        alter_item(item, **{field: altered_values[field]})
+        with pytest.raises(NotRenewed, match="1 logs are not as they were signed, and keep their seals"):
             renew_seals(None)
         assert f"{sealed_with_signing_key.id}: modified at sequence 6" in capsys.readouterr().out
         assert seal_key_ids(sealed_with_signing_key) == {signing_key_id()}
 
     def test_rejects_a_tree_size_that_the_retired_key_cannot_prove(
-        self, sealed_with_signing_key: Founded, configure: Configure, capsys: pytest.CaptureFixture[str]
+        self,
+        sealed_with_signing_key: CreatedOrganization,
+        configure: SettingsOverride,
+        capsys: pytest.CaptureFixture[str],
     ) -> None:
         former = settings().audit_public_keys
         configure(audit_signing_key=OTHER_KEY, audit_former_public_keys=former)
         for size in (5, 6, 8):
-            alter(item := entry(sealed_with_signing_key, 6), tree_size=size)
+            alter_item(item := entry_item(sealed_with_signing_key, 6), tree_size=size)
             with pytest.raises(NotRenewed):
                 renew_seals(None)
             assert f"{sealed_with_signing_key.id}: modified at sequence" in capsys.readouterr().out
             assert seal_key_ids(sealed_with_signing_key) == {key_id(base64.b64decode(former))}
-            alter(item)
+            alter_item(item)
         renew_seals(None)
         assert seal_key_ids(sealed_with_signing_key) == {key_id_of_setting(settings().seal_key)}
 
     def test_rejects_a_root_other_than_the_signed_one(
-        self, sealed_with_signing_key: Founded, capsys: pytest.CaptureFixture[str]
+        self, sealed_with_signing_key: CreatedOrganization, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        item = entry(sealed_with_signing_key, 6)
+        item = entry_item(sealed_with_signing_key, 6)
         body = item["body"].replace(b"Name", b"Game")
-        alter(item, body=body, leaf=leaf_of(body))
+        alter_item(item, body=body, leaf=hash_leaf(body))
         with pytest.raises(NotRenewed):
             renew_seals(None)
         assert f"{sealed_with_signing_key.id}: forked" in capsys.readouterr().out
@@ -262,10 +282,10 @@ class TestSealRenewal:
 
     def test_rejects_entries_altered_after_their_verification(
         self,
-        sealed_with_signing_key: Founded,
+        sealed_with_signing_key: CreatedOrganization,
         monkeypatch: pytest.MonkeyPatch,
         capsys: pytest.CaptureFixture[str],
-        configure: Configure,
+        configure: SettingsOverride,
     ) -> None:
         configure(audit_signing_key=OTHER_KEY, audit_former_public_keys=settings().audit_public_keys)
         split_log = module._parts  # noqa: SLF001
@@ -273,9 +293,9 @@ class TestSealRenewal:
         def split_log_and_alter(log: str) -> Any:
             log_parts = split_log(log)
             if log == sealed_with_signing_key.id:
-                item = entry(sealed_with_signing_key, 6)
+                item = entry_item(sealed_with_signing_key, 6)
                 body = item["body"].replace(b"Name", b"Game")
-                alter(item, body=body, leaf=leaf_of(body))
+                alter_item(item, body=body, leaf=hash_leaf(body))
             return log_parts
 
         monkeypatch.setattr(module, "_parts", split_log_and_alter)
@@ -285,20 +305,24 @@ class TestSealRenewal:
         assert key_id_of_setting(settings().seal_key) not in seal_key_ids(sealed_with_signing_key)
 
     def test_compares_a_log_with_its_anchor(
-        self, api: Api, sealed_with_signing_key: Founded, workers: Workers, capsys: pytest.CaptureFixture[str]
+        self,
+        api: ApiClient,
+        sealed_with_signing_key: CreatedOrganization,
+        workers: Workers,
+        capsys: pytest.CaptureFixture[str],
     ) -> None:
-        head = cloud.stored_at(f"Q#{sealed_with_signing_key.id}", "!")
-        grow(api, workers, sealed_with_signing_key)
-        anchor(workers)
-        cloud.remove(entry(sealed_with_signing_key, 9))
-        cloud.put(head or {})
+        head = memory_aws.get_item(f"Q#{sealed_with_signing_key.id}", "!")
+        add_entries(api, workers, sealed_with_signing_key)
+        run_anchoring(workers)
+        memory_aws.delete_item(entry_item(sealed_with_signing_key, 9))
+        memory_aws.put_item(head or {})
         with pytest.raises(NotRenewed):
             renew_seals(None)
         assert f"{sealed_with_signing_key.id}: truncated at sequence 9" in capsys.readouterr().out
         assert seal_key_ids(sealed_with_signing_key) == {signing_key_id()}
 
     def test_retries_after_a_concurrent_change(
-        self, sealed_with_signing_key: Founded, monkeypatch: pytest.MonkeyPatch
+        self, sealed_with_signing_key: CreatedOrganization, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         write, conflicts = table.write_transaction, iter([True])
 
@@ -312,7 +336,7 @@ class TestSealRenewal:
         assert seal_key_ids(sealed_with_signing_key) == {key_id_of_setting(settings().seal_key)}
 
     def test_fails_if_a_log_keeps_changing(
-        self, sealed_with_signing_key: Founded, monkeypatch: pytest.MonkeyPatch
+        self, sealed_with_signing_key: CreatedOrganization, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         def raise_conflict(_: Any) -> None:
             raise TransactionCancelled({}, is_contended=True)
@@ -320,19 +344,19 @@ class TestSealRenewal:
         monkeypatch.setattr(table, "write_transaction", raise_conflict)
         with pytest.raises(
             NotRenewed,
-            match=f"Requests keep changing the log {sealed_with_signing_key.id}. Run the command again: it continues",
+            match=f"The log {sealed_with_signing_key.id} keeps changing. Run it again: what is done is done.",
         ):
             renew_seals(None)
 
     def test_renews_seals_of_a_former_seal_key(
-        self, api: Api, sealed_with_signing_key: Founded, configure: Configure
+        self, api: ApiClient, sealed_with_signing_key: CreatedOrganization, configure: SettingsOverride
     ) -> None:
         renew_seals(None)
         former_key = settings().seal_key
         configure(signing_key_seals_until="", seal_key=f"{THIRD_KEY},{former_key}")
-        forget()
+        reset_key_cache()
         renew_seals(None)
         configure(seal_key=THIRD_KEY)
-        forget()
+        reset_key_cache()
         assert seal_key_ids(sealed_with_signing_key) == {key_id_of_setting(THIRD_KEY)}
-        assert finding(api, sealed_with_signing_key) == (None, None)
+        assert verification_failure(api, sealed_with_signing_key) == (None, None)

@@ -13,35 +13,35 @@ from chalicelib.kernel.core.problems import unavailable
 from infrastructure import resources
 from local.__main__ import main
 from local.tools import verify_logs as module
-from tests.conftest import Configure
-from tests.harness import cloud, snapshots
-from tests.harness.anchors import anchor, anchored
-from tests.harness.api import Api
+from tests.conftest import SettingsOverride
+from tests.harness import memory_aws, snapshots
+from tests.harness.anchors import anchored_sizes, run_anchoring
+from tests.harness.api import ApiClient
+from tests.harness.audit_logs import add_entries, alter_item, entry_item, head_item
+from tests.harness.aws_calls import allow_scans
 from tests.harness.callers import Person
-from tests.harness.calls import scanning
-from tests.harness.faults import overtaken
-from tests.harness.logs import alter, entry, grow, head
-from tests.harness.organizations import Founded, found
+from tests.harness.faults import run_before_call
+from tests.harness.organizations import CreatedOrganization, create_organization
 from tests.harness.receiver import Receiver
-from tests.harness.webhooks import hook
+from tests.harness.webhooks import create_webhook
 from tests.harness.workers import Workers
 
 RESTORED_TABLE: Final = "atrium-restored"
 NEW_ANCHORS_BUCKET: Final = "atrium-anchors-2"
 
-pytestmark = pytest.mark.usefixtures("impatient", "local_commands")
+pytestmark = pytest.mark.usefixtures("no_index_retries", "local_commands")
 
 
 @pytest.fixture
 def local_commands(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Let the commands use the AWS in memory of the test."""
     monkeypatch.setattr("local.server.configuration.use_place", lambda *_: None)
-    with scanning():
+    with allow_scans():
         yield
 
 
 @pytest.fixture
-def restored_table(configure: Configure) -> Iterator[None]:
+def restored_table(configure: SettingsOverride) -> Iterator[None]:
     """Create a table with the same indexes, as RestoreTableToPointInTime does, and let the service use it."""
     aws.client("dynamodb").create_table(**resources.table(RESTORED_TABLE))
     configure(table_name=RESTORED_TABLE)
@@ -55,7 +55,7 @@ def run_verify(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int
     return main(["verify", *arguments]), capsys.readouterr().out.splitlines()
 
 
-def use_new_anchors_bucket(configure: Configure) -> None:
+def use_new_anchors_bucket(configure: SettingsOverride) -> None:
     """Let the service store anchors in another, empty bucket."""
     aws.client("s3").create_bucket(Bucket=NEW_ANCHORS_BUCKET)
     configure(anchors_bucket=NEW_ANCHORS_BUCKET)
@@ -63,81 +63,109 @@ def use_new_anchors_bucket(configure: Configure) -> None:
 
 class TestEveryLog:
     def test_is_verified_whether_it_has_an_anchor_or_not_yet(
-        self, api: Api, ten: Founded, ada: Person, workers: Workers, capsys: pytest.CaptureFixture[str]
+        self,
+        api: ApiClient,
+        organization_with_ten_entries: CreatedOrganization,
+        ada: Person,
+        workers: Workers,
+        capsys: pytest.CaptureFixture[str],
     ) -> None:
-        anchor(workers)
-        grow(api, workers, ten, 2)
-        found(api, ada, name="Waits for its first anchor")
+        run_anchoring(workers)
+        add_entries(api, workers, organization_with_ten_entries, 2)
+        create_organization(api, ada, name="Waits for its first anchor")
         workers.deliver()
         assert run_verify(capsys) == (
             0,
-            ["2 logs with 13 entries, compared with the anchors in atrium-anchors: all verified."],
+            ["2 logs of 13 entries, held against the anchors in atrium-anchors: all are as they were signed."],
         )
 
-    @pytest.mark.usefixtures("ten")
-    def test_is_verified_without_anchors(self, configure: Configure, capsys: pytest.CaptureFixture[str]) -> None:
+    @pytest.mark.usefixtures("organization_with_ten_entries")
+    def test_is_verified_without_anchors(self, configure: SettingsOverride, capsys: pytest.CaptureFixture[str]) -> None:
         configure(anchors_bucket="")
         assert run_verify(capsys) == (
             0,
-            ["1 logs with 10 entries, compared with their signed heads (no anchors): all verified."],
+            ["1 logs of 10 entries, held against their heads; no anchors: all are as they were signed."],
         )
 
     def test_is_found_after_a_change_of_the_anchors_bucket(
-        self, ten: Founded, workers: Workers, configure: Configure, capsys: pytest.CaptureFixture[str]
+        self,
+        organization_with_ten_entries: CreatedOrganization,
+        workers: Workers,
+        configure: SettingsOverride,
+        capsys: pytest.CaptureFixture[str],
     ) -> None:
-        anchor(workers)
+        run_anchoring(workers)
         use_new_anchors_bucket(configure)
-        assert [log_position.log for log_position in module.places("")] == [ten.id]
+        assert [log_position.log for log_position in module.places("")] == [organization_with_ten_entries.id]
         assert run_verify(capsys) == (
             0,
-            [f"1 logs with 10 entries, compared with the anchors in {NEW_ANCHORS_BUCKET}: all verified."],
+            [f"1 logs of 10 entries, held against the anchors in {NEW_ANCHORS_BUCKET}: all are as they were signed."],
         )
 
-    def test_is_found_before_its_first_entry(self, api: Api, ada: Person) -> None:
-        organization = found(api, ada, name="Waits for its first entry")
+    def test_is_found_before_its_first_entry(self, api: ApiClient, ada: Person) -> None:
+        organization = create_organization(api, ada, name="Waits for its first entry")
         assert [log_position.log for log_position in module.places("")] == [organization.id]
 
     @pytest.mark.usefixtures("restored_table")
     def test_an_empty_table_is_reported_as_a_failure(
-        self, configure: Configure, capsys: pytest.CaptureFixture[str]
+        self, configure: SettingsOverride, capsys: pytest.CaptureFixture[str]
     ) -> None:
         configure(table_name=RESTORED_TABLE, anchors_bucket="")
         assert main(["verify"]) == 1
-        assert "The table contains no log" in capsys.readouterr().err
+        assert "There is no log" in capsys.readouterr().err
 
     def test_an_altered_log_is_reported_with_the_sequence_number(
-        self, api: Api, ten: Founded, ada: Person, workers: Workers, capsys: pytest.CaptureFixture[str]
+        self,
+        api: ApiClient,
+        organization_with_ten_entries: CreatedOrganization,
+        ada: Person,
+        workers: Workers,
+        capsys: pytest.CaptureFixture[str],
     ) -> None:
-        found(api, ada, name="Healthy")
-        anchor(workers)
-        alter(entry(ten, 4), leaf=bytes(32))
+        create_organization(api, ada, name="Healthy")
+        run_anchoring(workers)
+        alter_item(entry_item(organization_with_ten_entries, 4), leaf=bytes(32))
         code, (line, summary) = run_verify(capsys)
-        assert (code, line) == (1, f"{ten.id}: modified at sequence 4, of 10 entries")
+        assert (code, line) == (1, f"{organization_with_ten_entries.id}: modified at sequence 4, of 10 entries")
         assert summary.endswith("1 failed.")
 
     def test_removed_pending_entries_are_counted_in_the_report(
-        self, api: Api, ten: Founded, capsys: pytest.CaptureFixture[str]
+        self, api: ApiClient, organization_with_ten_entries: CreatedOrganization, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        assert api.patch(ten.path, as_=ten.owner, json={"name": "Taken away"}).status == 200
-        (pointer,) = (item for item in cloud.stored() if item["pk"] == f"Q#{ten.id}" and "leaf" in item)
-        cloud.remove(pointer)
-        cloud.remove({"pk": f"A#{ten.id}", "sk": pointer["sk"]})
+        assert (
+            api.patch(
+                organization_with_ten_entries.path,
+                caller=organization_with_ten_entries.owner,
+                json={"name": "Taken away"},
+            ).status
+            == 200
+        )
+        (pointer,) = (
+            item
+            for item in memory_aws.all_items()
+            if item["pk"] == f"Q#{organization_with_ten_entries.id}" and "leaf" in item
+        )
+        memory_aws.delete_item(pointer)
+        memory_aws.delete_item({"pk": f"A#{organization_with_ten_entries.id}", "sk": pointer["sk"]})
         code, (line, summary) = run_verify(capsys)
-        assert (code, line) == (1, f"{ten.id}: verified; 1 entries were removed before they were sealed")
+        assert (code, line) == (
+            1,
+            f"{organization_with_ten_entries.id}: as it was signed; 1 taken away before they were sealed",
+        )
         assert summary.endswith("1 failed.")
 
-    @pytest.mark.usefixtures("ten")
+    @pytest.mark.usefixtures("organization_with_ten_entries")
     def test_continues_after_the_last_verified_log(
         self,
-        api: Api,
+        api: ApiClient,
         ada: Person,
         workers: Workers,
         capsys: pytest.CaptureFixture[str],
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
-        anchor(workers)
+        run_anchoring(workers)
         for n in range(3):
-            found(api, ada, name=f"Waits {n}")
+            create_organization(api, ada, name=f"Waits {n}")
         workers.deliver()
         monkeypatch.setattr(module, "_AT_ONCE", 1)
         log_positions = [*module.places("")]
@@ -156,101 +184,111 @@ class TestEveryLog:
         assert main(["verify"]) == 1
         assert f"--after {log_positions[1].after}" in capsys.readouterr().err
         _, (summary,) = run_verify(capsys, "--after", log_positions[1].after)
-        assert summary.startswith("2 logs with ")
+        assert summary.startswith("2 logs of ")
         assert verified_logs[3:] == [log_position.log for log_position in log_positions[2:]]
         assert main(["verify", "--after", "nowhere/"]) == 1
-        assert "not a position that this command printed" in capsys.readouterr().err
+        assert "no place that this command has named" in capsys.readouterr().err
 
 
-@pytest.mark.usefixtures("private_targets")
+@pytest.mark.usefixtures("private_targets_allowed")
 def test_a_restored_table_shows_the_loss_and_serves_the_remaining_data(
-    api: Api,
-    ten: Founded,
+    api: ApiClient,
+    organization_with_ten_entries: CreatedOrganization,
     ada: Person,
     workers: Workers,
-    configure: Configure,
+    configure: SettingsOverride,
     capsys: pytest.CaptureFixture[str],
     receiver: Receiver,
     request: pytest.FixtureRequest,
 ) -> None:
-    webhook = hook(api, ten, receiver, events=["organization.updated"])
+    webhook = create_webhook(api, organization_with_ten_entries, receiver, events=["organization.updated"])
     workers.deliver()
-    anchor(workers)
-    snapshot = deepcopy(snapshots.taken())
-    grow(api, workers, ten, 3)
+    run_anchoring(workers)
+    snapshot = deepcopy(snapshots.take_snapshot())
+    add_entries(api, workers, organization_with_ten_entries, 3)
     receiver.requests.clear()
-    later_organization = found(api, ada, name="Founded since")
+    later_organization = create_organization(api, ada, name="Founded since")
     workers.deliver()
-    anchor(workers)
+    run_anchoring(workers)
     assert run_verify(capsys)[0] == 0
 
     request.getfixturevalue("restored_table")
-    cloud.table(RESTORED_TABLE).items.update(snapshot)
+    memory_aws.get_table(RESTORED_TABLE).items.update(snapshot)
     code, lines = run_verify(capsys)
     assert code == 1
-    loss = "11 of 14 anchored entries remain, 3 are lost"
+    loss = "11 of the 14 entries that were anchored are left, 3 lost"
     assert lines[:2] == [
-        f"{ten.id}: truncated at sequence 12: {loss}; remaining entries: verified",
-        f"{later_organization.id}: truncated at sequence 1: 0 of 1 anchored entries remain, 1 are lost",
+        f"{organization_with_ten_entries.id}: truncated at sequence 12: {loss}, and what is left: as it was signed",
+        f"{later_organization.id}: truncated at sequence 1: 0 of the 1 entries that were anchored are left, 1 lost",
     ]
-    assert lines[2:] == ["2 logs with 11 entries, compared with the anchors in atrium-anchors: 2 failed."]
+    assert lines[2:] == ["2 logs of 11 entries, held against the anchors in atrium-anchors: 2 failed."]
 
-    assert api.get(later_organization.path, as_=ada).status == 404
-    assert api.get(webhook.path, as_=ada).status == 200
+    assert api.get(later_organization.path, caller=ada).status == 404
+    assert api.get(webhook.path, caller=ada).status == 200
     use_new_anchors_bucket(configure)
     assert run_verify(capsys) == (
         0,
-        [f"1 logs with 11 entries, compared with the anchors in {NEW_ANCHORS_BUCKET}: all verified."],
+        [f"1 logs of 11 entries, held against the anchors in {NEW_ANCHORS_BUCKET}: all are as they were signed."],
     )
     assert main(["reanchor"]) == 0
-    assert f"1 logs are scheduled for their first anchor in {NEW_ANCHORS_BUCKET}" in capsys.readouterr().out
-    anchor(workers)
-    assert anchored(ten.id) == [11]
+    assert f"1 logs wait for their first anchor in {NEW_ANCHORS_BUCKET}" in capsys.readouterr().out
+    run_anchoring(workers)
+    assert anchored_sizes(organization_with_ten_entries.id) == [11]
     assert main(["reanchor"]) == 0
-    assert "0 logs are scheduled" in capsys.readouterr().out
-    assert api.patch(ten.path, as_=ada, json={"name": "Restored"}).status == 200
+    assert "0 logs wait" in capsys.readouterr().out
+    assert api.patch(organization_with_ten_entries.path, caller=ada, json={"name": "Restored"}).status == 200
     workers.deliver()
     (webhook_request,) = receiver.requests  # Signed with a secret that the restored table stores encrypted.
     Verifier(webhook.secret).verify(webhook_request.body, dict(webhook_request.headers))
-    report = api.get(f"{ten.path}/audit-log/verify-integrity", as_=ada).json
+    report = api.get(f"{organization_with_ten_entries.path}/audit-log/verify-integrity", caller=ada).json
     assert (report["valid"], report["treeSize"]) == (True, 12)
 
 
 def test_the_rest_of_a_truncated_log_is_verified_too(
-    api: Api, ten: Founded, workers: Workers, capsys: pytest.CaptureFixture[str]
+    api: ApiClient,
+    organization_with_ten_entries: CreatedOrganization,
+    workers: Workers,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    snapshot = deepcopy(snapshots.taken())
-    grow(api, workers, ten, 3)
-    anchor(workers)
-    cloud.table().items.clear()
-    cloud.table().items.update(snapshot)
-    alter(entry(ten, 4), leaf=bytes(32))
+    snapshot = deepcopy(snapshots.take_snapshot())
+    add_entries(api, workers, organization_with_ten_entries, 3)
+    run_anchoring(workers)
+    memory_aws.get_table().items.clear()
+    memory_aws.get_table().items.update(snapshot)
+    alter_item(entry_item(organization_with_ten_entries, 4), leaf=bytes(32))
     code, (line, _) = run_verify(capsys)
     assert code == 1
     assert line == (
-        f"{ten.id}: truncated at sequence 11: 10 of 13 anchored entries remain, 3 are lost; "
-        "remaining entries: modified at sequence 4, of 10 entries"
+        f"{organization_with_ten_entries.id}: truncated at sequence 11: "
+        "10 of the 13 entries that were anchored are left, 3 lost, "
+        "and what is left: modified at sequence 4, of 10 entries"
     )
 
 
 def test_reanchor_skips_logs_that_already_await_an_anchor(
-    api: Api, ten: Founded, ada: Person, workers: Workers, configure: Configure
+    api: ApiClient,
+    organization_with_ten_entries: CreatedOrganization,
+    ada: Person,
+    workers: Workers,
+    configure: SettingsOverride,
 ) -> None:
-    anchor(workers)
-    new_organization = found(api, ada, name="Waits for its first anchor")
+    run_anchoring(workers)
+    new_organization = create_organization(api, ada, name="Waits for its first anchor")
     workers.deliver()
-    awaits_since = head(new_organization)["index2sk"]
+    awaits_since = head_item(new_organization)["index2sk"]
     use_new_anchors_bucket(configure)
-    with overtaken(lambda: grow(api, workers, ten, 1), at=4) as interleaving:
+    with run_before_call(
+        lambda: add_entries(api, workers, organization_with_ten_entries, 1), call_number=4
+    ) as interleaving:
         assert main(["reanchor"]) == 0
-    assert interleaving.hit == "dynamodb:TransactWriteItems"
-    assert head(new_organization)["index2sk"] == awaits_since
-    anchor(workers)
-    assert (anchored(ten.id), anchored(new_organization.id)) == ([11], [1])
+    assert interleaving.interrupted_call == "dynamodb:TransactWriteItems"
+    assert head_item(new_organization)["index2sk"] == awaits_since
+    run_anchoring(workers)
+    assert (anchored_sizes(organization_with_ten_entries.id), anchored_sizes(new_organization.id)) == ([11], [1])
 
 
-@pytest.mark.usefixtures("ten")
-def test_reanchor_fails_without_a_bucket(configure: Configure, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.usefixtures("organization_with_ten_entries")
+def test_reanchor_fails_without_a_bucket(configure: SettingsOverride, capsys: pytest.CaptureFixture[str]) -> None:
     configure(anchors_bucket="")
     assert main(["reanchor"]) == 1
-    assert "ANCHORS_BUCKET is not set" in capsys.readouterr().err
+    assert "no ANCHORS_BUCKET" in capsys.readouterr().err
