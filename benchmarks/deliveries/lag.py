@@ -50,7 +50,13 @@ class Arrival:
         """Parse a received request."""
         body = json.loads(request.body)
         occurred_at = timestamp_ms(body["timestamp"]) / 1000
-        return cls(request.path, body["sequence"], request.headers["webhook-id"], occurred_at, request.received_at - occurred_at)
+        return cls(
+            request.path,
+            body["sequence"],
+            request.headers["webhook-id"],
+            occurred_at,
+            request.received_at - occurred_at,
+        )
 
 
 def main() -> None:

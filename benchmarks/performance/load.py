@@ -146,7 +146,7 @@ def measure_run(tenant: Tenant, receiver: Receiver, kind: str, connections: int)
     wait_until(
         lambda: names <= {_space_name(request.body) for request in list(receiver.requests)},
         _DELIVERY_TIMEOUT_SECONDS,
-        every=1,
+        interval_seconds=1,
     )
     lags = [
         Arrival.from_request(request).lag_seconds

@@ -83,7 +83,9 @@ def measure_operation(operation: Operation, world: TenantFixture, table: Snapsho
 
 def _count_round_trips(recorded_calls: Iterable[aws_calls.Call]) -> int:
     """Count how often the operation waited for AWS: once for concurrent calls."""
-    return sum(1 if parallel else len([*run]) for parallel, run in groupby(recorded_calls, lambda call: call.is_concurrent))
+    return sum(
+        1 if parallel else len([*run]) for parallel, run in groupby(recorded_calls, lambda call: call.is_concurrent)
+    )
 
 
 if __name__ == "__main__":

@@ -13,12 +13,12 @@ from chalicelib.entrypoints.catalogue import operations
 from chalicelib.kernel.operations.operation import Operation
 from local.generators.markdown import code, table
 from local.paths import ROOT
-from tests.catalogue.examples.registry import perform
-from tests.catalogue.solo_operations import standing_alone
-from tests.catalogue.tenant_fixture import World
+from tests.catalogue.examples.registry import call_operation
+from tests.catalogue.standalone_tenant import standalone_tenant
+from tests.catalogue.tenant_fixture import TenantFixture
 from tests.docs.keys import fixed, item_name, partition
 from tests.harness import snapshots
-from tests.harness.calls import Call
+from tests.harness.aws_calls import Call
 
 FILE: Final = ROOT / "docs" / "reference" / "access-patterns.md"
 
@@ -38,26 +38,26 @@ lost, the sweep finds both. The requests here send mail; without `MAIL_FROM` the
 """
 
 
-def document(world: World) -> str:
+def document(world: TenantFixture) -> str:
     """Return the document. The world is restored."""
-    snapshot, rows = snapshots.taken(), []
+    snapshot, rows = snapshots.take_snapshot(), []
     for operation in operations():
-        snapshots.put_back(snapshot)
+        snapshots.restore_snapshot(snapshot)
         rows.append(_row(operation, world))
-    snapshots.put_back(snapshot)
+    snapshots.restore_snapshot(snapshot)
     return _HEAD + table(("operation", "reads", "transaction", "messages"), rows) + "\n"
 
 
-def _row(operation: Operation, world: World) -> tuple[str, str, str, str]:
+def _row(operation: Operation, world: TenantFixture) -> tuple[str, str, str, str]:
     headers = {"Idempotency-Key": str(uuid4())} if operation.method == "POST" else {}
-    world.met()
-    answer = perform(operation, world, headers=headers)
+    world.warm_caches()
+    answer = call_operation(operation, world, headers=headers)
     assert answer.status == operation.success, answer.text
-    calls = answer.calls.made
+    calls = answer.calls.call_list
     reads = [_describe_read(call) for call in calls if call.name in _READS]
     writes = [_WRITES[call.name](call) for call in calls if call.name in _WRITES]
     messages = [_describe_message(call) for call in calls if call.name.startswith("sqs:")]
-    assert len(reads) + len(writes) + len(messages) == len(calls), answer.calls.names
+    assert len(reads) + len(writes) + len(messages) == len(calls), answer.calls.call_names
     return code(operation.id), _join_counted(reads, "; "), "; ".join(writes), "; ".join(messages)
 
 
@@ -136,5 +136,5 @@ def _join_counted(names: Iterable[str], separator: str = ", ") -> str:
 
 
 if __name__ == "__main__":
-    with standing_alone() as world:
+    with standalone_tenant() as world:
         FILE.write_text(document(world))

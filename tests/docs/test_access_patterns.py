@@ -18,7 +18,7 @@ def test_every_operation_has_a_row() -> None:
 
 
 def test_an_item_that_is_not_documented_has_no_name() -> None:
-    with pytest.raises(LookupError, match="knows no item X#1 / #"):
+    with pytest.raises(LookupError, match="has no item X#1 / #"):
         item_name("X#1", "#")
-    with pytest.raises(LookupError, match="knows no partition X#1 of index1"):
+    with pytest.raises(LookupError, match="has no partition X#1 of index1"):
         partition("index1", "X#1")

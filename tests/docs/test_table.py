@@ -274,5 +274,5 @@ def test_every_index_key_is_documented_and_used(items: list[dict[str, Any]]) -> 
 
 
 def test_what_is_due_is_documented(items: list[dict[str, Any]]) -> None:
-    documented = {name.strip("`") for name, _ in section("What is due")}
+    documented = {name.strip("`") for name, _ in section("Scheduled tasks")}
     assert {item.get("kind", "outbox pointer") for item in items if "duepk" in item} == documented

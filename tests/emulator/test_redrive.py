@@ -54,10 +54,10 @@ def test_redriven_dead_messages_are_processed(stage: LocalStage, create_client: 
         code, output = run_local_command(stage, "redrive", "--queue", "events")
         assert (code, message_count(sqs, "atrium-events-dead.fifo")) == (0, DEAD_MESSAGES), output
         assert f"atrium-events-dead.fifo: {DEAD_MESSAGES}\n" in output
-        assert f"ledger.append of log {organization}: 0 entries wait in it" in output
+        assert f"ledger.append of log {organization}: 0 pending entries" in output
     code, output = run_local_command(stage, "redrive", "--send")
     assert (code, message_count(sqs, "atrium-events-dead.fifo")) == (0, 0), output
-    assert f"{DEAD_MESSAGES} sent back (12 of ledger.append)" in output
+    assert f"{DEAD_MESSAGES} sent back (ledger.append: 12)" in output
     wait_until(lambda: message_count(sqs, "atrium-events.fifo") == 0, timeout_seconds=30)
     assert message_count(sqs, "atrium-events-dead.fifo") == 0
 
@@ -67,4 +67,4 @@ def test_verify_command_checks_every_log(stage: LocalStage, create_client: Clien
     wait_until_appended(ada, ada.create_organization())
     code, output = run_local_command(stage, "verify")
     assert code == 0, output
-    assert "all are as they were signed" in output
+    assert "all verified" in output

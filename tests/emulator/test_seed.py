@@ -55,7 +55,7 @@ def seed_again(seeded_stage: LocalStage) -> str:
 
 
 def test_stage_is_seeded_once_and_delivers_events_to_the_receiver(seeded_stage: LocalStage) -> None:
-    wait_until(lambda: "curl -s" in seeded_stage.output.partition("Harrowmere Instruments is there.")[2])
+    wait_until(lambda: "curl -s" in seeded_stage.output.partition("Harrowmere Instruments is ready.")[2])
     service = Service.at(seeded_stage.url, Issuer(seeded_stage.state / "issuer"))
     with service.http:
         owner = service.called_by(named(OWNER))

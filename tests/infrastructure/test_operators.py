@@ -174,7 +174,7 @@ def test_once_seals_are_renewed_those_of_the_signing_key_are_to_count_no_more(
     with allow_scans():
         assert local(["renew-seals", "--stage", "dev"]) == 0
     assert configuration.variables("dev") == {setting: ""}
-    assert "count no more: now `make deploy STAGE=dev`" in capsys.readouterr().out
+    assert "stop accepting seals of the signing key, run `make deploy STAGE=dev`" in capsys.readouterr().out
 
 
 def test_of_verifying(busy: CreatedOrganization, api: ApiClient, asked: Asked) -> None:

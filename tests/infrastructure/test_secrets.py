@@ -228,6 +228,6 @@ def test_the_commands_lead_to_another_data_key(
             reseal("dev")
         assert rotated("finish") == 0
     said = capsys.readouterr()
-    assert "0 webhooks and channels were sealed anew; nothing is left" in said.out
+    assert "0 webhooks and channels were encrypted again. All values use" in said.out
     assert "would be lost" in said.err
     assert "kms:" not in said.out + said.err

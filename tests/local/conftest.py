@@ -13,7 +13,7 @@ from chalicelib.kernel.core import logs
 from chalicelib.kernel.core.aws import reset_clients
 from chalicelib.kernel.core.settings import settings, settings_model
 from local.server.provisioning import provision
-from tests.harness.data_keys import public_halves
+from tests.harness.data_keys import public_keys_of
 
 KEY_VARIABLES = ("AUDIT_SIGNING_KEY", "SEAL_KEY", "ENTRY_KEY", "DATA_KEY", "TOKEN_KEY")
 
@@ -39,7 +39,7 @@ def aws(local_state: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     assert local_state.exists()
     for name in KEY_VARIABLES:
         monkeypatch.setenv(name, base64.b64encode(bytes(32)).decode())
-    monkeypatch.setenv("AUDIT_PUBLIC_KEYS", public_halves(base64.b64encode(bytes(32)).decode()))
+    monkeypatch.setenv("AUDIT_PUBLIC_KEYS", public_keys_of(base64.b64encode(bytes(32)).decode()))
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
     with mock_aws():

@@ -121,8 +121,8 @@ class TestNameserver:
         self, address: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         with UpstreamNameserver() as upstream:
-            upstream.says("hooks.real.dev", ["203.0.113.7"])
-            upstream.says("hooks.example.com", ["203.0.113.7"])
+            upstream.set_replies("hooks.real.dev", ["203.0.113.7"])
+            upstream.set_replies("hooks.example.com", ["203.0.113.7"])
             host, _, port = upstream.address.partition(":")
             monkeypatch.setattr(dns_server_module, "_own_servers", lambda: [host])
             monkeypatch.setattr(dns_server_module, "_PORT", int(port))

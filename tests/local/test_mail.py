@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from local.__main__ import main
-from tests.harness.threaded_servers import serving
+from tests.harness.threaded_servers import serve_in_thread
 
 
 def ses_message(subject: str, timestamp: float) -> dict[str, Any]:
@@ -43,7 +43,7 @@ def endpoint(ses_messages: list[dict[str, Any]]) -> Iterator[str]:
             """Log nothing."""
 
     server = HTTPServer(("127.0.0.1", 0), Emulator)
-    with serving(server):
+    with serve_in_thread(server):
         yield f"http://127.0.0.1:{server.server_port}"
 
 

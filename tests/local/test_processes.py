@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from local.server.processes import Child, Fallen, start, stop
-from tests.harness.waiting import until
+from tests.harness.waiting import wait_until
 
 SLEEPING = "import time; print('up', flush=True); time.sleep(60)"
 IGNORING_SIGTERM = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); {SLEEPING}"
@@ -50,7 +50,7 @@ def test_an_ended_process_is_reported_with_its_last_output(tmp_path: Path) -> No
 
 def test_a_running_process_passes_the_check_and_stops_on_sigterm(tmp_path: Path) -> None:
     child = start_python(SLEEPING, tmp_path)
-    until(lambda: has_started(tmp_path))
+    wait_until(lambda: has_started(tmp_path))
     child.check()
     stop([child], seconds=10)
     assert child.process.returncode == -signal.SIGTERM
@@ -58,7 +58,7 @@ def test_a_running_process_passes_the_check_and_stops_on_sigterm(tmp_path: Path)
 
 def test_a_process_that_ignores_sigterm_is_killed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     child = start_python(IGNORING_SIGTERM, tmp_path)
-    until(lambda: has_started(tmp_path))
+    wait_until(lambda: has_started(tmp_path))
     stop([child], seconds=0.1)
     assert child.process.returncode == -signal.SIGKILL
     assert "The child did not stop" in capsys.readouterr().err
@@ -75,6 +75,6 @@ def test_a_process_ends_when_its_parent_is_killed(tmp_path: Path) -> None:
     with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as parent:
         assert parent.stdout
         pid = int(parent.stdout.readline())
-        until(lambda: has_started(tmp_path))
+        wait_until(lambda: has_started(tmp_path))
         parent.kill()
-    until(lambda: not is_alive(pid))
+    wait_until(lambda: not is_alive(pid))

@@ -15,10 +15,10 @@ from chalicelib.kernel.work.queues import enqueue, notify_ledger
 from infrastructure import account, configuration
 from local.__main__ import main
 from local.tools import redrive as module
-from tests.harness import cloud
-from tests.harness.api import Api
-from tests.harness.organizations import Founded
-from tests.harness.workers import Workers, bodies
+from tests.harness import memory_aws
+from tests.harness.api import ApiClient
+from tests.harness.organizations import CreatedOrganization
+from tests.harness.workers import Workers, queued_bodies
 
 DELETED_RECORD = ("O#gone", "#")
 
@@ -34,7 +34,7 @@ def local_settings(monkeypatch: pytest.MonkeyPatch, _aws: None) -> Iterator[None
 
 
 def queue_messages(name: str) -> list[Any]:
-    queue = next(queue for queue in cloud.queues() if queue.name == f"atrium-{name}")
+    queue = next(queue for queue in memory_aws.get_queues() if queue.name == f"atrium-{name}")
     return queue._messages  # noqa: SLF001 - moto has no public access
 
 
@@ -52,9 +52,9 @@ def run_redrive(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[str
 
 class TestDryRun:
     def test_describes_each_message_and_changes_nothing(
-        self, capsys: pytest.CaptureFixture[str], api: Api, organization: Founded
+        self, capsys: pytest.CaptureFixture[str], api: ApiClient, organization: CreatedOrganization
     ) -> None:
-        assert api.patch(organization.path, as_=organization.owner, json={"name": "Engines"}).status == 200
+        assert api.patch(organization.path, caller=organization.owner, json={"name": "Engines"}).status == 200
         client("sqs").send_message(QueueUrl=settings().jobs_queue_url, MessageBody="no JSON")
         enqueue("erasures.run", DELETED_RECORD)
         enqueue("of.another.release", DELETED_RECORD)
@@ -107,7 +107,7 @@ class TestDryRun:
 
 class TestSending:
     def test_sends_messages_back_and_the_work_is_done(
-        self, capsys: pytest.CaptureFixture[str], organization: Founded, workers: Workers
+        self, capsys: pytest.CaptureFixture[str], organization: CreatedOrganization, workers: Workers
     ) -> None:
         move_to_dead_letter_queue("events.fifo")
         lines = run_redrive(capsys, "--send", "--queue", "events")
@@ -126,11 +126,11 @@ class TestSending:
     ) -> None:
         for number in range(23):
             notify_ledger("log", f"d{number}", [("task", (str(number), "#"))])
-        before = bodies("events.fifo")
+        before = queued_bodies("events.fifo")
         old_ids = {message.deduplication_id for message in queue_messages("events.fifo")}
         move_to_dead_letter_queue("events.fifo")
         run_redrive(capsys, "--send")
-        assert bodies("events.fifo") == before
+        assert queued_bodies("events.fifo") == before
         new_ids = {message.deduplication_id for message in queue_messages("events.fifo")}
         assert len(new_ids) == 23
         assert not new_ids & old_ids
@@ -140,7 +140,7 @@ class TestSending:
     ) -> None:
         for number in range(5):
             enqueue("erasures.run", (str(number), "#"))
-        expected = set(bodies("jobs"))
+        expected = set(queued_bodies("jobs"))
         move_to_dead_letter_queue("jobs")
         delete_count = 0
         sqs: Any = module.sqs()
@@ -158,19 +158,19 @@ class TestSending:
         output = capsys.readouterr()
         assert "atrium-jobs-dead: 2 sent back (erasures.run: 2)" in output.out
         assert "Run the same command to continue" in output.err
-        assert set(bodies("jobs")) | {message.body for message in queue_messages("jobs-dead")} == expected
+        assert set(queued_bodies("jobs")) | {message.body for message in queue_messages("jobs-dead")} == expected
         assert (
             run_redrive(capsys, "--send")[-1]
             == "3 sent back. Messages that fail again return to the dead-letter queues."
         )
-        assert set(bodies("jobs")) == expected
+        assert set(queued_bodies("jobs")) == expected
 
     def test_skips_messages_that_would_fail_again(self, capsys: pytest.CaptureFixture[str]) -> None:
         poison = ["no JSON", "[]", json.dumps({"neither": "log nor task"}), json.dumps({"task": "erasures.run"})]
         for body in poison:
             client("sqs").send_message(QueueUrl=settings().jobs_queue_url, MessageBody=body)
         enqueue("of.another.release", DELETED_RECORD)
-        poison.append(bodies("jobs")[-1])
+        poison.append(queued_bodies("jobs")[-1])
         enqueue("erasures.run", DELETED_RECORD)
         move_to_dead_letter_queue("jobs")
         skipped = "erasures.run: 1, not a JSON object: 2, of.another.release: 1, without task: 1"
@@ -180,7 +180,7 @@ class TestSending:
         ]
         output = "\n".join(run_redrive(capsys, "--queue", "jobs"))
         assert output.count("would fail again") == output.count("received") == len(poison)
-        assert [json.loads(body)["pk"] for body in bodies("jobs")] == ["O#gone"]
+        assert [json.loads(body)["pk"] for body in queued_bodies("jobs")] == ["O#gone"]
         assert [message.body for message in queue_messages("jobs-dead")] == poison
 
     def test_skips_messages_that_fail_during_the_command(self, capsys: pytest.CaptureFixture[str]) -> None:
@@ -189,7 +189,7 @@ class TestSending:
         move_to_dead_letter_queue("jobs")
         queue_messages("jobs-dead")[0].sent_timestamp += 60_000
         assert run_redrive(capsys, "--send")[-1].startswith("1 sent back")
-        assert [json.loads(body)["task"] for body in bodies("jobs")] == ["api_keys.expire"]
+        assert [json.loads(body)["task"] for body in queued_bodies("jobs")] == ["api_keys.expire"]
         (remaining_message,) = queue_messages("jobs-dead")
         assert json.loads(remaining_message.body)["task"] == "erasures.run"
 

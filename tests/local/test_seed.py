@@ -21,17 +21,17 @@ from local.seed.library import fill
 from local.seed.organization import Company, named
 from local.seed.seeding import seed
 from local.server.issuer import Issuer
-from tests.conftest import Configure
+from tests.conftest import SettingsOverride
 from tests.harness import snapshots
-from tests.harness.api import Api
-from tests.harness.scenes import scene
-from tests.harness.seeded import InMemory, There, all_there, said
+from tests.harness.api import ApiClient
+from tests.harness.cached_scenarios import cached_scenario
+from tests.harness.seeded_service import InMemoryTransport, Records, comparable_records, read_all_records
 
 SERVICE_URL = "http://127.0.0.1:8000"
 FAILING_CHANGES = (12, *[31] * 20)
 """The change at which each seed is interrupted. The first interruption leaves an invitation without a response."""
 
-ServiceFactory = Callable[[InMemory], Service]
+ServiceFactory = Callable[[InMemoryTransport], Service]
 
 
 @pytest.fixture(autouse=True)
@@ -41,13 +41,13 @@ def _no_workers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def create_service(configure: Configure, tmp_path: Path) -> Iterator[ServiceFactory]:
+def create_service(configure: SettingsOverride, tmp_path: Path) -> Iterator[ServiceFactory]:
     """A function that returns the service with a transport, as the seed calls it."""
     issuer = Issuer(tmp_path / "issuer")
     configure(**issuer.settings(), webhook_allow_private="1")
     with ExitStack() as services:
 
-        def create(transport: InMemory) -> Service:
+        def create(transport: InMemoryTransport) -> Service:
             service = Service.at(SERVICE_URL, issuer, transport)
             services.enter_context(service.http)
             return service
@@ -56,22 +56,22 @@ def create_service(configure: Configure, tmp_path: Path) -> Iterator[ServiceFact
 
 
 @pytest.fixture
-def service(api: Api, create_service: ServiceFactory) -> Service:
-    return create_service(InMemory(api))
+def service(api: ApiClient, create_service: ServiceFactory) -> Service:
+    return create_service(InMemoryTransport(api))
 
 
 @pytest.fixture
-def seeded_records(service: Service) -> There:
+def seeded_records(service: Service) -> Records:
     """All records that a seed creates."""
 
-    def seed_and_collect() -> There:
+    def seed_and_collect() -> Records:
         seed(service)
-        return all_there(service)
+        return read_all_records(service)
 
-    return scene("seeded", seed_and_collect)
+    return cached_scenario("seeded", seed_and_collect)
 
 
-def test_members_have_every_role_and_invitations_every_status(seeded_records: There) -> None:
+def test_members_have_every_role_and_invitations_every_status(seeded_records: Records) -> None:
     roles = Counter(member["role"] for member in seeded_records["organizations/members"])
     assert roles["owner"] == 1
     assert min(roles[role] for role in ("admin", "editor", "member")) >= 2
@@ -84,7 +84,7 @@ def test_members_have_every_role_and_invitations_every_status(seeded_records: Th
     assert outsiders
 
 
-def test_two_platforms_are_configured(seeded_records: There) -> None:
+def test_two_platforms_are_configured(seeded_records: Records) -> None:
     published, draft = seeded_records["platforms"]
     assert (published["status"], published["joinPolicy"], draft["status"]) == ("published", "open", "draft")
     for platform in (published, draft):
@@ -108,7 +108,7 @@ def test_two_platforms_are_configured(seeded_records: There) -> None:
         assert len(seeded_records[collection]) > 2
 
 
-def test_the_taxonomy_has_three_levels_and_attachments_to_spaces_and_pages(seeded_records: There) -> None:
+def test_the_taxonomy_has_three_levels_and_attachments_to_spaces_and_pages(seeded_records: Records) -> None:
     assert {node["depth"] for node in seeded_records["platforms/taxonomy-nodes"]} == {1, 2, 3}
     assert {node["kind"] for node in seeded_records["platforms/taxonomy-nodes"]} == {"term", "system"}
     assert {attachment["entityType"] for attachment in seeded_records["platforms/taxonomy-attachments"]} == {
@@ -117,7 +117,7 @@ def test_the_taxonomy_has_three_levels_and_attachments_to_spaces_and_pages(seede
     }
 
 
-def test_a_site_of_a_dozen_pages_is_published(seeded_records: There) -> None:
+def test_a_site_of_a_dozen_pages_is_published(seeded_records: Records) -> None:
     statuses = Counter(page["status"] for page in seeded_records["sites/pages"])
     assert statuses["published"] >= 12
     assert (statuses["draft"], statuses["scheduled"]) == (1, 1)
@@ -142,7 +142,7 @@ def test_a_site_of_a_dozen_pages_is_published(seeded_records: There) -> None:
     assert len(seeded_records["sites/navigation"]) == 2
 
 
-def test_every_internal_link_of_the_site_points_to_a_published_page(seeded_records: There) -> None:
+def test_every_internal_link_of_the_site_points_to_a_published_page(seeded_records: Records) -> None:
     published = {page["path"] for page in seeded_records["sites/pages"] if page["status"] == "published"}
     text = json.dumps([page["blocks"] for page in seeded_records["sites/pages"]])
     links = re.findall(r"\]\((/[^)]*)\)", text) + re.findall(r'"url": "(/[^"]*)"', text)
@@ -154,7 +154,7 @@ def test_every_internal_link_of_the_site_points_to_a_published_page(seeded_recor
     assert targets - {"/guides/:splat"} <= published
 
 
-def test_leads_have_every_status_except_withdrawn(seeded_records: There) -> None:
+def test_leads_have_every_status_except_withdrawn(seeded_records: Records) -> None:
     statuses = {"new", "contacted", "qualified", "converted", "unqualified", "spam"}
     assert {lead["status"] for lead in seeded_records["leads"]} == statuses
     assert any(lead["notes"] for lead in seeded_records["leads"])
@@ -163,7 +163,7 @@ def test_leads_have_every_status_except_withdrawn(seeded_records: There) -> None
     }
 
 
-def test_the_report_shows_ids_and_commands(service: Service, seeded_records: There) -> None:
+def test_the_report_shows_ids_and_commands(service: Service, seeded_records: Records) -> None:
     report = seed(service)
     (organization,) = seeded_records["organizations"]
     assert organization["id"] in report
@@ -172,34 +172,34 @@ def test_the_report_shows_ids_and_commands(service: Service, seeded_records: The
 
 
 @pytest.mark.usefixtures("seeded_records")
-def test_a_second_seed_makes_no_changes(api: Api, create_service: ServiceFactory) -> None:
-    before, second_transport = snapshots.stored(), InMemory(api)
+def test_a_second_seed_makes_no_changes(api: ApiClient, create_service: ServiceFactory) -> None:
+    before, second_transport = snapshots.items_by_key(), InMemoryTransport(api)
     seed(create_service(second_transport))
-    assert second_transport.changes == 0
-    assert snapshots.stored() == before
+    assert second_transport.change_count == 0
+    assert snapshots.items_by_key() == before
 
 
-def test_a_second_seed_keeps_edits(service: Service, seeded_records: There) -> None:
+def test_a_second_seed_keeps_edits(service: Service, seeded_records: Records) -> None:
     owner = service.called_by(named(OWNER))
     owner.patch(f"/platforms/{seeded_records['platforms'][0]['id']}/theme", {"mode": "dark"})
     owner.patch(f"/organizations/{seeded_records['organizations'][0]['id']}", {"slug": "harrowmere-group"})
     lead = next(lead for lead in seeded_records["leads"] if lead["status"] == "contacted")
     operator(service).patch(f"/marketing-leads/{lead['id']}/status", {"status": "withdrawn"})
-    edited = snapshots.stored()
+    edited = snapshots.items_by_key()
     seed(service)
-    assert snapshots.stored() == edited
+    assert snapshots.items_by_key() == edited
 
 
 @pytest.mark.parametrize("answered", [False, True], ids=["before the change", "after the change"])
 def test_further_seeds_complete_an_interrupted_one(
-    api: Api, create_service: ServiceFactory, seeded_records: There, *, answered: bool
+    api: ApiClient, create_service: ServiceFactory, seeded_records: Records, *, answered: bool
 ) -> None:
-    snapshots.put_back({})
-    transports = [InMemory(api, ends=change, answered=answered) for change in FAILING_CHANGES]
+    snapshots.restore_snapshot({})
+    transports = [InMemoryTransport(api, ends=change, answered=answered) for change in FAILING_CHANGES]
     interrupted = list(takewhile(lambda transport: not seed_completes(create_service(transport)), transports))
     assert 3 < len(interrupted) < len(FAILING_CHANGES)
-    completed_records = all_there(create_service(InMemory(api)))
-    assert said(completed_records) == said(seeded_records)
+    completed_records = read_all_records(create_service(InMemoryTransport(api)))
+    assert comparable_records(completed_records) == comparable_records(seeded_records)
     assert count_events(completed_records) == count_events(seeded_records)
 
 
@@ -212,7 +212,7 @@ def seed_completes(service: Service) -> bool:
     return True
 
 
-def count_events(seeded_records: There) -> Counter[str]:
+def count_events(seeded_records: Records) -> Counter[str]:
     """Return the number of each event, except of invitations, which an interrupted seed revokes and creates again."""
     types = [entry["type"] for entry in seeded_records["organizations/audit-log"]]
     return Counter(event for event in types if ".invitation." not in event)

@@ -134,9 +134,9 @@ def test_encrypted_values_stay_readable_during_a_rotation(
         if number == 4:  # Before `finish`.
             restart(steps[2])
             reseal(None)
-            assert "6 webhooks and channels were sealed anew" in capsys.readouterr().out
+            assert "6 webhooks and channels were encrypted again" in capsys.readouterr().out
             reseal(None)
-            assert "0 webhooks and channels were sealed anew" in capsys.readouterr().out
+            assert "0 webhooks and channels were encrypted again" in capsys.readouterr().out
         restart(writer)
         options: dict[str, Any] = {"caller": ada, "headers": {"Idempotency-Key": f"key-{number}"}}
         path = f"{organization.path}/api-keys"
@@ -223,7 +223,7 @@ def test_altered_entries_are_detected_during_a_rotation_of_the_seal_key(
         if number == 4:  # Before `finish`.
             restart(steps[2])
             renew_seals(None)
-            assert "seals were made anew.\nNothing is left" in capsys.readouterr().out
+            assert "seals were replaced.\nAll seals use the current SEAL_KEY" in capsys.readouterr().out
         restart(writer)
         audit_logs.add_entries(api, workers, organization)
         for process in (reader, writer):

@@ -156,7 +156,7 @@ class TestReleaseThatIntroducesTheSealKey:
         capsys: pytest.CaptureFixture[str],
     ) -> None:
         renew_seals(None)
-        assert capsys.readouterr().out == "8 seals were made anew.\nNothing is left that another key has sealed.\n"
+        assert capsys.readouterr().out == "8 seals were replaced.\nAll seals use the current SEAL_KEY.\n"
         assert seal_key_ids(sealed_with_signing_key) == {key_id_of_setting(settings().seal_key)}
         former = {**entry_item(sealed_with_signing_key, 2)}
         configure(signing_key_seals_until="")
@@ -170,7 +170,7 @@ class TestSealRenewal:
         self, sealed_with_signing_key: CreatedOrganization, configure: SettingsOverride
     ) -> None:
         configure(signing_key_seals_until=after(now(), seconds=-880))
-        with pytest.raises(NotRenewed, match="Run it a quarter of an hour later"):
+        with pytest.raises(NotRenewed, match="Run the command 15 minutes after"):
             renew_seals(None)
         assert seal_key_ids(sealed_with_signing_key) == {signing_key_id()}
 
@@ -181,7 +181,7 @@ class TestSealRenewal:
         renewed_entry = entry_item(sealed_with_signing_key, 3)
         capsys.readouterr()
         renew_seals(None)
-        assert capsys.readouterr().out.startswith("0 seals were made anew.")
+        assert capsys.readouterr().out.startswith("0 seals were replaced.")
         assert entry_item(sealed_with_signing_key, 3) == renewed_entry
 
     def test_continues_after_an_interruption(
@@ -207,7 +207,7 @@ class TestSealRenewal:
         assert seal_key_ids(sealed_with_signing_key) == {signing_key_id(), key_id_of_setting(settings().seal_key)}
         assert verification_failure(api, sealed_with_signing_key) == (None, None)
         renew_seals(None)
-        assert capsys.readouterr().out.startswith("4 seals were made anew.")
+        assert capsys.readouterr().out.startswith("4 seals were replaced.")
         assert verification_failure(api, sealed_with_signing_key) == (None, None)
 
     @pytest.mark.usefixtures("sealed_with_signing_key")
@@ -246,7 +246,7 @@ class TestSealRenewal:
             "seal": item["seal"][:12] + bytes(16),
         }
         alter_item(item, **{field: altered_values[field]})
-        with pytest.raises(NotRenewed, match="1 logs are not as they were signed, and keep their seals"):
+        with pytest.raises(NotRenewed, match="1 logs failed verification and keep their seals"):
             renew_seals(None)
         assert f"{sealed_with_signing_key.id}: modified at sequence 6" in capsys.readouterr().out
         assert seal_key_ids(sealed_with_signing_key) == {signing_key_id()}
@@ -344,7 +344,7 @@ class TestSealRenewal:
         monkeypatch.setattr(table, "write_transaction", raise_conflict)
         with pytest.raises(
             NotRenewed,
-            match=f"The log {sealed_with_signing_key.id} keeps changing. Run it again: what is done is done.",
+            match=f"Requests keep changing the log {sealed_with_signing_key.id}. Run the command again: it continues",
         ):
             renew_seals(None)
 

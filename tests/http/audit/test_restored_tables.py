@@ -76,7 +76,7 @@ class TestEveryLog:
         workers.deliver()
         assert run_verify(capsys) == (
             0,
-            ["2 logs of 13 entries, held against the anchors in atrium-anchors: all are as they were signed."],
+            ["2 logs with 13 entries, compared with the anchors in atrium-anchors: all verified."],
         )
 
     @pytest.mark.usefixtures("organization_with_ten_entries")
@@ -84,7 +84,7 @@ class TestEveryLog:
         configure(anchors_bucket="")
         assert run_verify(capsys) == (
             0,
-            ["1 logs of 10 entries, held against their heads; no anchors: all are as they were signed."],
+            ["1 logs with 10 entries, compared with their signed heads (no anchors): all verified."],
         )
 
     def test_is_found_after_a_change_of_the_anchors_bucket(
@@ -99,7 +99,7 @@ class TestEveryLog:
         assert [log_position.log for log_position in module.places("")] == [organization_with_ten_entries.id]
         assert run_verify(capsys) == (
             0,
-            [f"1 logs of 10 entries, held against the anchors in {NEW_ANCHORS_BUCKET}: all are as they were signed."],
+            [f"1 logs with 10 entries, compared with the anchors in {NEW_ANCHORS_BUCKET}: all verified."],
         )
 
     def test_is_found_before_its_first_entry(self, api: ApiClient, ada: Person) -> None:
@@ -112,7 +112,7 @@ class TestEveryLog:
     ) -> None:
         configure(table_name=RESTORED_TABLE, anchors_bucket="")
         assert main(["verify"]) == 1
-        assert "There is no log" in capsys.readouterr().err
+        assert "The table contains no log" in capsys.readouterr().err
 
     def test_an_altered_log_is_reported_with_the_sequence_number(
         self,
@@ -150,7 +150,7 @@ class TestEveryLog:
         code, (line, summary) = run_verify(capsys)
         assert (code, line) == (
             1,
-            f"{organization_with_ten_entries.id}: as it was signed; 1 taken away before they were sealed",
+            f"{organization_with_ten_entries.id}: verified; 1 entries were removed before they were sealed",
         )
         assert summary.endswith("1 failed.")
 
@@ -184,10 +184,10 @@ class TestEveryLog:
         assert main(["verify"]) == 1
         assert f"--after {log_positions[1].after}" in capsys.readouterr().err
         _, (summary,) = run_verify(capsys, "--after", log_positions[1].after)
-        assert summary.startswith("2 logs of ")
+        assert summary.startswith("2 logs with ")
         assert verified_logs[3:] == [log_position.log for log_position in log_positions[2:]]
         assert main(["verify", "--after", "nowhere/"]) == 1
-        assert "no place that this command has named" in capsys.readouterr().err
+        assert "not a position that this command printed" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("private_targets_allowed")
@@ -216,26 +216,26 @@ def test_a_restored_table_shows_the_loss_and_serves_the_remaining_data(
     memory_aws.get_table(RESTORED_TABLE).items.update(snapshot)
     code, lines = run_verify(capsys)
     assert code == 1
-    loss = "11 of the 14 entries that were anchored are left, 3 lost"
+    loss = "11 of 14 anchored entries remain, 3 are lost"
     assert lines[:2] == [
-        f"{organization_with_ten_entries.id}: truncated at sequence 12: {loss}, and what is left: as it was signed",
-        f"{later_organization.id}: truncated at sequence 1: 0 of the 1 entries that were anchored are left, 1 lost",
+        f"{organization_with_ten_entries.id}: truncated at sequence 12: {loss}; remaining entries: verified",
+        f"{later_organization.id}: truncated at sequence 1: 0 of 1 anchored entries remain, 1 are lost",
     ]
-    assert lines[2:] == ["2 logs of 11 entries, held against the anchors in atrium-anchors: 2 failed."]
+    assert lines[2:] == ["2 logs with 11 entries, compared with the anchors in atrium-anchors: 2 failed."]
 
     assert api.get(later_organization.path, caller=ada).status == 404
     assert api.get(webhook.path, caller=ada).status == 200
     use_new_anchors_bucket(configure)
     assert run_verify(capsys) == (
         0,
-        [f"1 logs of 11 entries, held against the anchors in {NEW_ANCHORS_BUCKET}: all are as they were signed."],
+        [f"1 logs with 11 entries, compared with the anchors in {NEW_ANCHORS_BUCKET}: all verified."],
     )
     assert main(["reanchor"]) == 0
-    assert f"1 logs wait for their first anchor in {NEW_ANCHORS_BUCKET}" in capsys.readouterr().out
+    assert f"1 logs are scheduled for their first anchor in {NEW_ANCHORS_BUCKET}" in capsys.readouterr().out
     run_anchoring(workers)
     assert anchored_sizes(organization_with_ten_entries.id) == [11]
     assert main(["reanchor"]) == 0
-    assert "0 logs wait" in capsys.readouterr().out
+    assert "0 logs are scheduled" in capsys.readouterr().out
     assert api.patch(organization_with_ten_entries.path, caller=ada, json={"name": "Restored"}).status == 200
     workers.deliver()
     (webhook_request,) = receiver.requests  # Signed with a secret that the restored table stores encrypted.
@@ -260,8 +260,8 @@ def test_the_rest_of_a_truncated_log_is_verified_too(
     assert code == 1
     assert line == (
         f"{organization_with_ten_entries.id}: truncated at sequence 11: "
-        "10 of the 13 entries that were anchored are left, 3 lost, "
-        "and what is left: modified at sequence 4, of 10 entries"
+        "10 of 13 anchored entries remain, 3 are lost; "
+        "remaining entries: modified at sequence 4, of 10 entries"
     )
 
 
@@ -291,4 +291,4 @@ def test_reanchor_skips_logs_that_already_await_an_anchor(
 def test_reanchor_fails_without_a_bucket(configure: SettingsOverride, capsys: pytest.CaptureFixture[str]) -> None:
     configure(anchors_bucket="")
     assert main(["reanchor"]) == 1
-    assert "no ANCHORS_BUCKET" in capsys.readouterr().err
+    assert "ANCHORS_BUCKET is not set" in capsys.readouterr().err
