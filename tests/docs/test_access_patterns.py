@@ -1,4 +1,4 @@
-"""`docs/reference/access-patterns.md` says what each operation asks of AWS."""
+"""`docs/reference/access-patterns.md` lists the AWS calls of each operation."""
 
 import pytest
 
@@ -8,8 +8,8 @@ from tests.docs.access_patterns import FILE, document
 from tests.docs.keys import item_name, partition
 
 
-def test_what_is_measured_is_committed(tenant: TenantFixture) -> None:
-    assert document(tenant) == FILE.read_text(), "run `make generate`, and look at what changed"
+def test_the_committed_document_equals_the_measured_one(tenant: TenantFixture) -> None:
+    assert document(tenant) == FILE.read_text(), "run `make generate`, and review the changes"
 
 
 def test_every_operation_has_a_row() -> None:
@@ -17,7 +17,7 @@ def test_every_operation_has_a_row() -> None:
     assert rows == [operation.id for operation in operations()]
 
 
-def test_an_item_that_is_not_documented_has_no_name() -> None:
+def test_undocumented_items_and_partitions_raise_lookup_error() -> None:
     with pytest.raises(LookupError, match="has no item X#1 / #"):
         item_name("X#1", "#")
     with pytest.raises(LookupError, match="has no partition X#1 of index1"):

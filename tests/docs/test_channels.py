@@ -1,4 +1,4 @@
-"""`docs/guides/channels.md` says what integration channels do."""
+"""The examples, hosts and numbers of `docs/guides/channels.md` match the code."""
 
 import json
 import re
@@ -16,28 +16,28 @@ TEXT = (ROOT / "docs/guides/channels.md").read_text()
 UNITS = {"s": 1, "min": 60, "h": 3600}
 
 
-def test_the_channel_that_it_makes_can_be_made(api: ApiClient, organization: CreatedOrganization) -> None:
+def test_the_example_request_creates_a_channel(api: ApiClient, organization: CreatedOrganization) -> None:
     method, path, body = re.findall(r"^    (POST) (\S+)\n((?:    .+\n)+)", TEXT, re.MULTILINE)[0]
-    sent = json.loads(body)
-    answer = api.request(method, path.format(organization_id=organization.id), caller=organization.owner, json=sent)
+    request = json.loads(body)
+    answer = api.request(method, path.format(organization_id=organization.id), caller=organization.owner, json=request)
     assert answer.status == 201
     assert answer.json["config"]["webhookUrl"] in TEXT
-    assert url_mismatch_reason("slack", sent["config"]["webhookUrl"]) is None
+    assert url_mismatch_reason("slack", request["config"]["webhookUrl"]) is None
 
 
 @pytest.mark.parametrize(
     ("provider", "path"), [("slack", "/services/T0/B0/x"), ("discord", "/api/webhooks/1/x"), ("teams", "/workflows/1")]
 )
-def test_the_hosts_are_the_providers_own(provider: str, path: str) -> None:
+def test_the_documented_hosts_are_accepted_for_their_provider(provider: str, path: str) -> None:
     (cell,) = re.findall(rf"^\| `{provider}` \|[^|]+\|([^|]+)\|", TEXT, re.MULTILINE)
-    names = re.findall(r"`([a-z.-]+\.com)`", cell)
-    assert names
-    for name in names:
-        host = f"example.{name}" if "below" in cell else name
+    domains = re.findall(r"`([a-z.-]+\.com)`", cell)
+    assert domains
+    for domain in domains:
+        host = f"example.{domain}" if "below" in cell else domain
         assert url_mismatch_reason(provider, f"https://{host}{path}") is None  # type: ignore[arg-type]
 
 
-def test_its_numbers_are_those_of_the_code() -> None:
+def test_the_documented_retries_and_limits_are_those_of_the_code() -> None:
     (pauses,) = re.findall(r"tried again after ([^.]+?), and then given up", " ".join(TEXT.split()))
     assert [int(n) * UNITS[unit] for n, unit in re.findall(r"(\d+) (s|min|h)\b", pauses)] == list(RETRY_SECONDS)
     assert f"up to {MAX_CHANNELS} channels" in TEXT

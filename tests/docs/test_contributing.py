@@ -1,4 +1,4 @@
-"""CONTRIBUTING's steps to add an operation, followed in a copy of the project."""
+"""The steps of CONTRIBUTING.md that add an operation work in a copy of the project."""
 
 import json
 import re
@@ -10,17 +10,17 @@ import pytest
 from local.paths import ROOT
 from tests.harness import project_copies
 
-pytestmark = pytest.mark.xdist_group("contributing")  # One copy of the project is enough.
+pytestmark = pytest.mark.xdist_group("contributing")  # So that the project is copied only once.
 
-BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-FILE = re.compile(r"^# ([\w/]+\.py).*\n", re.MULTILINE)
+CODE_BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+FILE_COMMENT = re.compile(r"^# ([\w/]+\.py).*\n", re.MULTILINE)
 IMPORTS = {
     "chalicelib/features/tenancy/api_keys/models.py": "from chalicelib.kernel.http.models import Patch\n",
     "chalicelib/features/tenancy/api_keys/operations.py": (
         "from chalicelib.features.tenancy.api_keys.models import ApiKeyPatch\n"
     ),
 }
-COPIED = (
+COPIED_PATHS = (
     "app.py",
     "chalicelib",
     "infrastructure",
@@ -34,67 +34,67 @@ COPIED = (
 OPERATION = "update_api_key"
 
 
-def steps() -> list[tuple[str, str]]:
-    """Return what CONTRIBUTING adds: file and text."""
-    (block,) = BLOCK.findall((ROOT / "CONTRIBUTING.md").read_text())
-    _, *parts = FILE.split(block)
+def example_steps() -> list[tuple[str, str]]:
+    """Return the file name and code of each step."""
+    (block,) = CODE_BLOCK.findall((ROOT / "CONTRIBUTING.md").read_text())
+    _, *parts = FILE_COMMENT.split(block)
     return list(zip(parts[::2], parts[1::2], strict=True))
 
 
-def put_in(file: Path, block: str, imports: str) -> None:
-    """Put a block where a person would: one of many among the others, anything else below; the imports on top."""
+def insert_code(file: Path, block: str, imports: str) -> None:
+    """Insert code as a reader of the steps would: entries of a dictionary at its start, other code at the end."""
     text = file.read_text()
-    others = re.search(r"^(EXAMPLES|EVENT_TYPES|BEYOND): .*\n", text, re.MULTILINE)
-    if others:
-        text = text[: others.end()] + block + text[others.end() :]
+    dictionary = re.search(r"^(EXAMPLES|EVENT_TYPES|EXTRA_OPERATIONS): .*\n", text, re.MULTILINE)
+    if dictionary:
+        text = text[: dictionary.end()] + block + text[dictionary.end() :]
     else:
         text = re.sub(r"^from ", f"{imports}from ", text, count=1, flags=re.MULTILINE) + f"\n\n{block}"
     file.write_text(text)
 
 
-def run(project: Path, *words: str) -> str:
-    """Return what a program of the environment printed; it has to succeed."""
-    return project_copies.run_in_copy([sys.executable, "-m", *words], project)
+def run_module(project: Path, *arguments: str) -> str:
+    """Run a Python module, which has to succeed, and return its output."""
+    return project_copies.run_in_copy([sys.executable, "-m", *arguments], project)
 
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the project in which the steps were followed."""
-    copy = project_copies.copy_project(COPIED, tmp_path_factory.mktemp("project"), "emulator")
-    for name, block in steps():
-        put_in(copy / name, block, IMPORTS.get(name, ""))
-    (copy / "openapi.json").write_text(run(copy, "chalicelib.entrypoints.openapi"))
-    run(copy, "local.generators.generate")
-    run(copy, "tests.docs.access_patterns")
+    copy = project_copies.copy_project(COPIED_PATHS, tmp_path_factory.mktemp("project"), "emulator")
+    for name, block in example_steps():
+        insert_code(copy / name, block, IMPORTS.get(name, ""))
+    (copy / "openapi.json").write_text(run_module(copy, "chalicelib.entrypoints.openapi"))
+    run_module(copy, "local.generators.generate")
+    run_module(copy, "tests.docs.access_patterns")
     return copy
 
 
-def test_it_takes_less_than_30_lines() -> None:
+def test_the_example_takes_fewer_than_30_lines() -> None:
     section = (ROOT / "CONTRIBUTING.md").read_text().partition("## Add an operation\n")[2].partition("\n## ")[0]
     assert len(section.strip().splitlines()) < 30
 
 
-def test_the_operation_has_its_route_and_its_documentation(project: Path) -> None:
-    assert "PATCH" in run(project, "local", "routes", OPERATION)
+def test_the_operation_has_a_route_and_documentation(project: Path) -> None:
+    assert "PATCH" in run_module(project, "local", "routes", OPERATION)
     paths = json.loads((project / "openapi.json").read_text())["paths"]
-    described = paths["/organizations/{organization_id}/api-keys/{api_key_id}"]["patch"]
-    assert (described["operationId"], described["summary"]) == (OPERATION, "Change the name of an API key")
+    documented = paths["/organizations/{organization_id}/api-keys/{api_key_id}"]["patch"]
+    assert (documented["operationId"], documented["summary"]) == (OPERATION, "Change the name of an API key")
     assert f"`{OPERATION}`" in (project / "docs/reference/access-patterns.md").read_text()
 
 
-def test_the_operation_holds_what_every_operation_holds(project: Path) -> None:
-    said = run(
+def test_the_operation_passes_the_tests_of_the_catalogue(project: Path) -> None:
+    output = run_module(
         project, "pytest", "tests/catalogue", "-q", "-k", OPERATION, "-p", "no:cacheprovider", "--show-capture=no"
     )
-    passed = re.search(r"(\d+) passed", said)
-    assert passed, said
+    passed = re.search(r"(\d+) passed", output)
+    assert passed, output
     assert int(passed[1]) > 10
 
 
-def test_the_operation_is_on_the_list_of_what_is_beyond_the_interface(project: Path) -> None:
-    run(project, "pytest", "tests/catalogue/test_interface.py", "-q", "-k", "beyond", "-p", "no:cacheprovider")
+def test_the_operation_is_listed_as_an_extra_operation(project: Path) -> None:
+    run_module(project, "pytest", "tests/catalogue/test_interface.py", "-q", "-k", "beyond", "-p", "no:cacheprovider")
 
 
-def test_the_code_is_of_the_projects_style(project: Path) -> None:
-    files = [name for name, _ in steps()]
-    run(project, "ruff", "check", "--select=F,E,D,ANN,N", *files)
+def test_the_code_follows_the_style_of_the_project(project: Path) -> None:
+    files = [name for name, _ in example_steps()]
+    run_module(project, "ruff", "check", "--select=F,E,D,ANN,N", *files)

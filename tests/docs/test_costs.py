@@ -1,4 +1,4 @@
-"""`docs/reference/costs.md` is about every operation, and what it prices is what the code asks for."""
+"""`docs/reference/costs.md` covers every operation, and prices the AWS calls that the code makes."""
 
 import json
 
@@ -13,66 +13,69 @@ from infrastructure.configuration import CHALICE
 from infrastructure.deploy import UNRESERVED
 from infrastructure.gateway import THROTTLE
 
-AGAIN = "run `python -m benchmarks.costs`, and commit what it writes"
+RUN_BENCHMARK = "run `python -m benchmarks.costs`, and commit what it writes"
 
 pytestmark = pytest.mark.no_cover
 
 
-def test_the_page_is_what_the_figures_say() -> None:
-    assert FILE.read_text() == document(results.read()), f"{AGAIN} (--document is enough)"
+def test_the_page_is_generated_from_the_results() -> None:
+    assert FILE.read_text() == document(results.read()), f"{RUN_BENCHMARK} (--document is enough)"
 
 
-def test_every_operation_has_its_class_and_its_row() -> None:
-    kept, page = results.read()["operations"], FILE.read_text()
+def test_every_operation_has_a_class_and_a_row() -> None:
+    records, page = results.read()["operations"], FILE.read_text()
     assert {operation.id: class_of(operation) for operation in operations()} == {
-        name: record["class"] for name, record in kept.items()
-    }, AGAIN
-    assert {record["class"] for record in kept.values()} == set(CLASSES)
-    shown = {name for name in (*kept, *results.read()["others"]) if f"`{name}`" in page or f"**{name}**" in page}
-    assert {*kept, *results.read()["others"]} - shown == {measuring.SWEEP, measuring.ANCHOR}
+        name: record["class"] for name, record in records.items()
+    }, RUN_BENCHMARK
+    assert {record["class"] for record in records.values()} == set(CLASSES)
+    names_on_page = {
+        name for name in (*records, *results.read()["others"]) if f"`{name}`" in page or f"**{name}**" in page
+    }
+    assert {*records, *results.read()["others"]} - names_on_page == {measuring.SWEEP, measuring.ANCHOR}
 
 
-def test_the_typical_operation_of_each_class_still_asks_for_what_was_priced() -> None:
-    kept = results.read()
-    names = {results.typical(kept, name)[0] for name in CLASSES}
-    with bench() as made:
-        now = dict(made.operations(1, names)) | dict(made.others(1))
-    for name, record in now.items():
-        measured = kept["operations"].get(name) or kept["others"][name]
-        assert calls(record) == calls(measured), f"{name} asks for something else than was priced: {AGAIN}"
+def test_the_typical_operation_of_each_class_makes_the_calls_that_were_priced() -> None:
+    priced = results.read()
+    names = {results.typical(priced, name)[0] for name in CLASSES}
+    with bench() as measurements:
+        measured = dict(measurements.operations(1, names)) | dict(measurements.others(1))
+    for name, record in measured.items():
+        expected = priced["operations"].get(name) or priced["others"][name]
+        assert calls(record) == calls(expected), (
+            f"{name} makes other calls than those that were priced: {RUN_BENCHMARK}"
+        )
 
 
-def test_the_limits_of_atrium_are_those_that_it_has() -> None:
+def test_the_documented_limits_are_those_of_the_configuration() -> None:
     page, config = FILE.read_text(), json.loads((CHALICE / "config.json").read_text())
     functions = config["stages"]["prod"]["lambda_functions"]
     reserved = {name: function["reserved_concurrency"] for name, function in functions.items()}
-    in_all = sum(reserved.values())
-    assert f"reserves {in_all} and leaves {UNRESERVED}, so it needs {in_all + UNRESERVED} " in page
+    total = sum(reserved.values())
+    assert f"reserves {total} and leaves {UNRESERVED}, so it needs {total + UNRESERVED} " in page
     assert "{ThrottlingRateLimit:,} a second, {ThrottlingBurstLimit:,} at once".format(**THROTTLE) in page
     for name in ("api_handler", "events"):
         (row,) = [line for line in page.splitlines() if f"`reserved_concurrency` of `{name}`" in line]
         assert f" | {reserved[name]} | " in row
 
 
-def test_units_are_those_of_the_developer_guide() -> None:
-    small, key = {"pk": "a", "sk": "b"}, {"index1pk": "x", "index1sk": "y"}
+def test_capacity_units_follow_the_developer_guide() -> None:
+    item, index_key = {"pk": "a", "sk": "b"}, {"index1pk": "x", "index1sk": "y"}
     assert [sizes.read_units(size) for size in (0, 4096, 4097)] == [1, 1, 2]
     assert [sizes.write_units(size) for size in (0, 1024, 1025)] == [1, 1, 2]
     assert (
-        sizes.size({**small, "n": -12345, "b": b"1234", "t": True, "l": ["x"], "m": {"k": "v"}})
-        == 6 + 6 + 5 + 2 + 6 + 7
+        sizes.size({**item, "n": -12345, "b": b"1234", "t": True, "l": ["x"], "m": {"k": "v"}}) == 6 + 6 + 5 + 2 + 6 + 7
     )
-    assert sizes.index_units(None, small) == 0
-    assert sizes.index_units(None, small | key) == 1
-    assert sizes.index_units(small | key, small | key) == 0
-    assert sizes.index_units(small | key, small | key | {"other": "z" * 2000}) == 2
-    assert sizes.index_units(small | key, small | key | {"index1sk": "z"}) == 2
-    assert sizes.index_units(small | key, None) == 1
-    assert sizes.index_units(None, small | {"facet1pk": "x", "facet2pk": "y", "duepk": "d", "duesk": "e"}) == 3
+    assert sizes.index_units(None, item) == 0
+    assert sizes.index_units(None, item | index_key) == 1
+    assert sizes.index_units(item | index_key, item | index_key) == 0
+    assert sizes.index_units(item | index_key, item | index_key | {"other": "z" * 2000}) == 2
+    assert sizes.index_units(item | index_key, item | index_key | {"index1sk": "z"}) == 2
+    assert sizes.index_units(item | index_key, None) == 1
+    assert sizes.index_units(None, item | {"facet1pk": "x", "facet2pk": "y", "duepk": "d", "duesk": "e"}) == 3
 
 
-def test_a_request_is_priced_by_all_that_it_takes() -> None:
-    turn = {
+def test_the_price_of_a_request_covers_all_resources_that_it_uses() -> None:
+    request = {
         "function": "api_handler",
         "messages": 0,
         "logged": 150,
@@ -88,10 +91,10 @@ def test_a_request_is_priced_by_all_that_it_takes() -> None:
         "mails": 1,
         "keys": 0,
     }
-    behind = turn | {"function": "jobs", "messages": 1, "mails": 0, "fifo": 0, "logged": 650}
-    of = dollars.dollars({"turns": [turn, behind]})
-    priced = {name: round(each * 1e6, 6) for name, each in vars(of).items()}
-    assert priced == {
+    job = request | {"function": "jobs", "messages": 1, "mails": 0, "fifo": 0, "logged": 650}
+    price = dollars.dollars({"turns": [request, job]})
+    micro_dollars = {name: round(amount * 1e6, 6) for name, amount in vars(price).items()}
+    assert micro_dollars == {
         "gateway": 3.5,
         "functions": 2 * (0.2 + 0.166667),
         "table": 2 * (8 * 0.125 + 8 * 0.625),

@@ -1,4 +1,4 @@
-"""`docs/reference/deliveries.md` says what was measured, and what it says of endpoints that hang holds."""
+"""`docs/reference/deliveries.md` matches the measurements, and simulations confirm its claims on hanging endpoints."""
 
 from dataclasses import replace
 
@@ -8,46 +8,50 @@ from benchmarks.deliveries import document
 from benchmarks.deliveries.hanging_endpoints import DESIGNS, Load, Simulation
 from chalicelib.kernel.outbound.webhook_client import TOTAL_SECONDS
 
-BUILT = [design.name for design in DESIGNS if design.parking and design.workers is None]
+IMPLEMENTED_DESIGNS = [design.name for design in DESIGNS if design.parking and design.workers is None]
 
 
-def test_the_page_is_made_of_the_figures_that_were_kept() -> None:
-    wanted = "run `python -m benchmarks.deliveries.hanging_endpoints`, or `benchmarks.deliveries.lag`"
-    assert document.FILE.read_text() == document.document(), wanted
+def test_the_page_is_generated_from_the_results() -> None:
+    instruction = "run `python -m benchmarks.deliveries.hanging_endpoints`, or `benchmarks.deliveries.lag`"
+    assert document.FILE.read_text() == document.document(), instruction
 
 
 @pytest.fixture(scope="module")
-def simulated() -> dict[str, Simulation]:
-    """A smaller world than that of the page, with fewer workers, in each design, after it has ended."""
+def simulations_by_design() -> dict[str, Simulation]:
+    """A completed simulation of each design, with fewer webhooks and workers than on the page."""
     load = Load(hanging=3_000, healthy=100, minutes=8)
-    made = {design.name: Simulation(replace(design, workers=100), load) for design in DESIGNS[:3]}
-    for simulation in made.values():
+    simulations = {design.name: Simulation(replace(design, workers=100), load) for design in DESIGNS[:3]}
+    for simulation in simulations.values():
         simulation.run()
-    return made
+    return simulations
 
 
-def late(simulation: Simulation) -> float:
-    """Return the longest lag of a good endpoint's events of the last minutes."""
-    return max(lag for at, lag in simulation.lags if at > 6 * 60)
+def max_late_lag(simulation: Simulation) -> float:
+    """Return the longest lag of an event of a healthy endpoint in the last minutes."""
+    return max(lag for time, lag in simulation.lags if time > 6 * 60)
 
 
-def test_every_event_of_a_good_endpoint_reaches_it_in_each_design(simulated: dict[str, Simulation]) -> None:
-    first, *others = [sorted(at for at, _ in simulation.lags) for simulation in simulated.values()]
-    assert len(first) > 500
-    assert all(reached == first for reached in others)
-
-
-@pytest.mark.parametrize("name", BUILT)
-def test_endpoints_that_hang_leave_the_good_ones_alone_once_they_are_parked(
-    name: str, simulated: dict[str, Simulation]
+def test_every_event_of_a_healthy_endpoint_is_delivered_in_each_design(
+    simulations_by_design: dict[str, Simulation],
 ) -> None:
-    assert late(simulated[name]) < 5
-    assert late(simulated["one queue without parking"]) > 60
+    first, *others = [sorted(time for time, _ in simulation.lags) for simulation in simulations_by_design.values()]
+    assert len(first) > 500
+    assert all(times == first for times in others)
 
 
-@pytest.mark.parametrize("name", BUILT)
-def test_a_parked_webhook_is_tried_one_event_at_a_time(name: str, simulated: dict[str, Simulation]) -> None:
-    built = simulated[name]
-    most = built.load.minutes * 60 / TOTAL_SECONDS
-    timeouts = [webhook.silences for webhook in built.webhooks if webhook.hangs]
-    assert 2 <= max(timeouts) <= most
+@pytest.mark.parametrize("name", IMPLEMENTED_DESIGNS)
+def test_hanging_endpoints_do_not_delay_healthy_ones_once_their_circuit_is_open(
+    name: str, simulations_by_design: dict[str, Simulation]
+) -> None:
+    assert max_late_lag(simulations_by_design[name]) < 5
+    assert max_late_lag(simulations_by_design["one queue without parking"]) > 60
+
+
+@pytest.mark.parametrize("name", IMPLEMENTED_DESIGNS)
+def test_a_webhook_with_an_open_circuit_is_probed_with_one_event_at_a_time(
+    name: str, simulations_by_design: dict[str, Simulation]
+) -> None:
+    simulation = simulations_by_design[name]
+    max_timeouts = simulation.load.minutes * 60 / TOTAL_SECONDS
+    timeouts = [webhook.silences for webhook in simulation.webhooks if webhook.hangs]
+    assert 2 <= max(timeouts) <= max_timeouts

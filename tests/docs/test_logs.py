@@ -1,4 +1,4 @@
-"""`docs/operations/logs.md` names every field of a line and no other, and the queries ask for nothing else."""
+"""`docs/operations/logs.md` documents exactly the fields of log records, and the queries use only these."""
 
 import ast
 import json
@@ -22,7 +22,7 @@ from tests.harness.receiver import Receiver
 from tests.harness.webhooks import create_webhook, rename_organization
 from tests.harness.workers import Workers
 
-POWERTOOLS: Final = {
+POWERTOOLS_FIELDS: Final = {
     "level",
     "message",
     "timestamp",
@@ -33,13 +33,23 @@ POWERTOOLS: Final = {
     "exception",
     "exception_name",
 }
-OWN: Final = {"kind", "operation", "error", "requestIds", "_aws", "Latency", "Errors", "Throttles", "coldStart"}
-"""What `kernel/core/logs.py` itself writes, by names that are no keywords."""
-ACCESS_LOG: Final = "The access log"
+FIELDS_OF_LOGS_MODULE: Final = {
+    "kind",
+    "operation",
+    "error",
+    "requestIds",
+    "_aws",
+    "Latency",
+    "Errors",
+    "Throttles",
+    "coldStart",
+}
+"""Fields that `kernel/core/logs.py` writes without keyword arguments."""
+ACCESS_LOG_TITLE: Final = "The access log"
 
 
-def names_written() -> Iterator[str]:
-    """Yield the names of all that the code reports: keywords of what writes lines, and keys of their facts."""
+def logged_field_names() -> Iterator[str]:
+    """Yield the field names in the code: keyword arguments of the logging functions, and keys of dictionaries."""
     for file in (ROOT / "chalicelib").rglob("*.py"):
         text = file.read_text()
         if "kernel.core.logs import" in text or "kernel/core/logs" in str(file):
@@ -62,20 +72,22 @@ def _names(node: ast.AST) -> Iterator[str]:
             yield from (str(key.value) for key in keys if isinstance(key, ast.Constant))
 
 
-def test_it_says_how_long_logs_are_kept() -> None:
+def test_the_document_states_the_retention_of_logs() -> None:
     assert f"kept for {LOG_RETENTION_DAYS} days" in (ROOT / "docs/operations/logs.md").read_text()
 
 
 class TestFields:
-    def test_all_that_the_code_writes_are_documented_and_no_others(self) -> None:
-        said = {name for title, section in documented_fields().items() if title != ACCESS_LOG for name in section}
-        assert {*names_written()} | POWERTOOLS | OWN == said
+    def test_documented_fields_are_those_that_the_code_writes(self) -> None:
+        documented_names = {
+            name for title, section in documented_fields().items() if title != ACCESS_LOG_TITLE for name in section
+        }
+        assert {*logged_field_names()} | POWERTOOLS_FIELDS | FIELDS_OF_LOGS_MODULE == documented_names
 
-    def test_of_the_access_log_are_those_that_the_gateway_is_told(self) -> None:
-        assert [*documented_fields()[ACCESS_LOG]] == [*json.loads(access_log.FORMAT)]
+    def test_documented_fields_of_the_access_log_are_those_of_its_format(self) -> None:
+        assert [*documented_fields()[ACCESS_LOG_TITLE]] == [*json.loads(access_log.FORMAT)]
 
     @pytest.mark.usefixtures("aws")
-    def test_of_the_examples_are_those_that_are_written(
+    def test_examples_have_the_fields_of_real_records(
         self,
         api: ApiClient,
         organization: CreatedOrganization,
@@ -86,53 +98,60 @@ class TestFields:
         configure(webhook_allow_private="1")
         create_webhook(api, organization, receiver)
         workers.deliver()
-        with capture_log_records() as lines:
+        with capture_log_records() as records:
             rename_organization(api, organization, "Engines")
             workers.deliver()
             workers.run_sweep()
         (block,) = re.findall(r"^```json\n(.*?)^```", LOGS_DOCUMENT.read_text(), re.MULTILINE | re.DOTALL)
         examples = [json.loads(text) for text in block.splitlines()]
-        assert [line.keys() - {"coldStart"} for line in lines] == [example.keys() for example in examples]
-        assert [log_record_errors(line) for line in [*lines, *examples]] == [[]] * 2 * len(examples)
+        assert [record.keys() - {"coldStart"} for record in records] == [example.keys() for example in examples]
+        assert [log_record_errors(record) for record in [*records, *examples]] == [[]] * 2 * len(examples)
 
 
-class TestMeasures:
-    def test_are_described_with_their_dimensions_and_units(self) -> None:
+class TestMetrics:
+    def test_metrics_are_documented_with_their_dimensions_and_units(self) -> None:
         rows = re.findall(r"^\| `(\w+)` \| (`stage`(?:, `kind`)?) \| (\w+) \|", LOGS_DOCUMENT.read_text(), re.MULTILINE)
-        of_kind = {name for name, dimensions, _ in rows if dimensions == "`stage`, `kind`"}
-        assert of_kind == {"Latency", "Errors", "Throttles"}
-        assert {name for name, _, _ in rows} - of_kind == {"LedgerLag", "DueLag", "AnchorsRefused", "ForgedEntries"}
+        metrics_by_kind = {name for name, dimensions, _ in rows if dimensions == "`stage`, `kind`"}
+        assert metrics_by_kind == {"Latency", "Errors", "Throttles"}
+        assert {name for name, _, _ in rows} - metrics_by_kind == {
+            "LedgerLag",
+            "DueLag",
+            "AnchorsRefused",
+            "ForgedEntries",
+        }
         assert {name for name, _, unit in rows if unit == "milliseconds"} == _IN_MILLISECONDS
 
 
-COMMANDS: Final = {
+COMMAND_SYNTAX: Final = {
     "fields": re.compile(r"[\w@.]+(, [\w@.]+)*"),
     "filter": re.compile(r".*(=|!=|>=|>| like ).*|ispresent\(\w+\)"),
     "stats": re.compile(r"(\w+\(.+?\) as \w+,?\s*)+ ?by (\w+\(\w+\)|[\w@]+)(, [\w@]+)*", re.DOTALL),
     "sort": re.compile(r"[\w@]+ (asc|desc)"),
     "limit": re.compile(r"\d+"),
 }
-"""What the queries use of the language, and how."""
-FUNCTIONS: Final = {"count", "pct", "max", "avg", "sum", "latest", "bin", "ispresent"}
-PLATFORM: Final = {"@timestamp", "@log", "@message", "@type", "@initDuration", "@maxMemoryUsed"}
-WORDS: Final = {"as", "by", "and", "like", "asc", "desc", *COMMANDS}
+"""The commands of the query language that the queries use, and their syntax."""
+QUERY_FUNCTIONS: Final = {"count", "pct", "max", "avg", "sum", "latest", "bin", "ispresent"}
+CLOUDWATCH_FIELDS: Final = {"@timestamp", "@log", "@message", "@type", "@initDuration", "@maxMemoryUsed"}
+KEYWORDS: Final = {"as", "by", "and", "like", "asc", "desc", *COMMAND_SYNTAX}
 
 
 @pytest.mark.parametrize("name", QUERIES)
-class TestAQuery:
-    def test_is_made_of_commands_of_the_language(self, name: str) -> None:
+class TestQuery:
+    def test_commands_follow_the_syntax(self, name: str) -> None:
         for part in QUERIES[name].text.split("| "):
-            command, _, words = part.strip().partition(" ")
-            assert COMMANDS[command].fullmatch(words), part
+            command, _, arguments = part.strip().partition(" ")
+            assert COMMAND_SYNTAX[command].fullmatch(arguments), part
 
-    def test_asks_for_fields_that_there_are(self, name: str) -> None:
+    def test_fields_are_documented(self, name: str) -> None:
         text = re.sub(r'"[^"]*"', "", QUERIES[name].text)
-        made = {*re.findall(r" as (\w+)", text)}
-        used = {*re.findall(r"@?[A-Za-z_]\w*", re.sub(r"\b\d+m\b", "", text))} - WORDS - made - FUNCTIONS
+        aliases = {*re.findall(r" as (\w+)", text)}
+        used_names = (
+            {*re.findall(r"@?[A-Za-z_]\w*", re.sub(r"\b\d+m\b", "", text))} - KEYWORDS - aliases - QUERY_FUNCTIONS
+        )
         fields = {name for section in documented_fields().values() for name in section}
-        assert used <= fields | PLATFORM
+        assert used_names <= fields | CLOUDWATCH_FIELDS
 
-    def test_compares_with_what_the_fields_can_be(self, name: str) -> None:
-        compared = re.findall(r'(\w+) !?= "([^"]+)"', QUERIES[name].text)
-        meanings = LOGS_DOCUMENT.read_text()
-        assert all(value in (REQUEST_ID, TENANT, "REPORT") or f"`{value}`" in meanings for _, value in compared)
+    def test_compared_values_are_documented(self, name: str) -> None:
+        comparisons = re.findall(r'(\w+) !?= "([^"]+)"', QUERIES[name].text)
+        text = LOGS_DOCUMENT.read_text()
+        assert all(value in (REQUEST_ID, TENANT, "REPORT") or f"`{value}`" in text for _, value in comparisons)

@@ -1,6 +1,6 @@
-"""What `docs/guides/webhooks.md` tells receivers to do believes what Atrium signs, and nothing else.
+"""The receivers of `docs/guides/webhooks.md` accept the deliveries that Atrium signs, and no others.
 
-Its lines are run as they stand there, in Python and in Node, and so are those with the official packages.
+The tests run the documented code in Python and in Node, with and without the official packages.
 """
 
 import json
@@ -34,91 +34,95 @@ EVENT: Final = {
     "organizationId": "01939d3c-5f2e-7c4e-9d3a-0242ac120002",
     "sequence": 42,
 }
-ID: Final = "01939d3c-5f2e-7c4e-9d3a-0242ac120009"
+DELIVERY_ID: Final = "01939d3c-5f2e-7c4e-9d3a-0242ac120009"
 
 
 @dataclass(frozen=True)
 class Delivery:
-    """A message as it reaches a receiver."""
+    """A request as it reaches a receiver."""
 
     headers: Mapping[str, str]
     body: bytes
 
 
 Receiver = Callable[[str, Delivery], Any]
-"""Returns the event of a message by a secret. Raises Refused."""
+"""Verifies a delivery with a secret and returns its event. Raises VerificationError."""
 
 
-class Refused(Exception):
-    """The receiver does not believe it."""
+class VerificationError(Exception):
+    """The receiver rejects the delivery."""
 
 
-def delivery(*secrets: str, seconds_ago: int = 0) -> Delivery:
-    """Return a message as Atrium sends it, signed with each of the secrets."""
+def create_delivery(*secrets: str, seconds_ago: int = 0) -> Delivery:
+    """Return a delivery as Atrium sends it, signed with each of the secrets."""
     body = json.dumps(EVENT, ensure_ascii=False).encode()
-    return Delivery(signed_headers(map(decode_secret, secrets), ID, int(time.time()) - seconds_ago, body), body)
+    return Delivery(
+        signed_headers(map(decode_secret, secrets), DELIVERY_ID, int(time.time()) - seconds_ago, body), body
+    )
 
 
-def with_headers(message: Delivery, **changed: str | None) -> Delivery:
-    """Return a message with other headers; None takes one away."""
-    named = {f"webhook-{name}": value for name, value in changed.items()}
-    merged = {**message.headers, **named}
-    return replace(message, headers={name: value for name, value in merged.items() if value is not None})
+def with_headers(delivery: Delivery, **changed: str | None) -> Delivery:
+    """Return a delivery with changed headers. None removes a header."""
+    changed_headers = {f"webhook-{name}": value for name, value in changed.items()}
+    merged = {**delivery.headers, **changed_headers}
+    return replace(delivery, headers={name: value for name, value in merged.items() if value is not None})
 
 
 def snippets(language: str) -> tuple[str, str]:
-    """Return the document's two blocks of a language: without a package, and with the official one."""
+    """Return the two code blocks of a language: without a package, and with the official one."""
     own, official = (
-        text for found, text in BLOCKS.findall((ROOT / "docs/guides/webhooks.md").read_text()) if found == language
+        text
+        for block_language, text in BLOCKS.findall((ROOT / "docs/guides/webhooks.md").read_text())
+        if block_language == language
     )
     return own, official
 
 
-def in_python(folder: Path) -> Receiver:
+def create_python_receiver(folder: Path) -> Receiver:
     """Return a receiver that calls the documented function."""
     file = folder / "own.py"
     file.write_text(snippets("python")[0])
     verified = runpy.run_path(str(file))["verified"]
 
-    def receive(secret: str, message: Delivery) -> Any:
+    def receive(secret: str, delivery: Delivery) -> Any:
         try:
-            return verified(secret, message.headers, message.body)
-        except ValueError as refusal:
-            raise Refused from refusal
+            return verified(secret, delivery.headers, delivery.body)
+        except ValueError as error:
+            raise VerificationError from error
 
     return receive
 
 
-def in_python_by_the_package(folder: Path) -> Receiver:
-    """Return a receiver that runs the documented two lines."""
+def create_python_package_receiver(folder: Path) -> Receiver:
+    """Return a receiver that runs the documented code with the official package."""
     file = folder / "official.py"
     file.write_text(snippets("python")[1])
 
-    def receive(secret: str, message: Delivery) -> Any:
-        known = {"secret": secret, "headers": message.headers, "body": message.body}
+    def receive(secret: str, delivery: Delivery) -> Any:
+        variables = {"secret": secret, "headers": delivery.headers, "body": delivery.body}
         try:
-            return runpy.run_path(str(file), known)["event"]
-        except (WebhookVerificationError, ValueError) as refusal:
-            raise Refused from refusal
+            return runpy.run_path(str(file), variables)["event"]
+        except (WebhookVerificationError, ValueError) as error:
+            raise VerificationError from error
 
     return receive
 
 
-def in_javascript(folder: Path) -> Receiver:
+def create_javascript_receiver(folder: Path) -> Receiver:
     """Return a receiver that calls the documented function in Node."""
-    return in_node(folder, snippets("js")[0])
+    return create_node_receiver(folder, snippets("js")[0])
 
 
-def in_javascript_by_the_package(folder: Path) -> Receiver:
-    """Return a receiver that runs the documented two lines in Node."""
-    imports, _, verifying = snippets("js")[1].partition("\n")
-    return in_node(
-        folder, f"{imports}\nexport function verified(secret, headers, body) {{\n{verifying}return event;\n}}\n"
+def create_javascript_package_receiver(folder: Path) -> Receiver:
+    """Return a receiver that runs the documented code with the official package in Node."""
+    imports, _, statements = snippets("js")[1].partition("\n")
+    return create_node_receiver(
+        folder, f"{imports}\nexport function verified(secret, headers, body) {{\n{statements}return event;\n}}\n"
     )
 
 
-def in_node(folder: Path, module: str) -> Receiver:
-    """Return a receiver that lets Node import a module and call its `verified`; only what that throws is a refusal."""
+def create_node_receiver(folder: Path, module: str) -> Receiver:
+    """Return a receiver that calls the function `verified` of a module in Node. Only its exceptions are rejections."""
     (folder / "verified.mjs").write_text(module)
     (folder / "receive.mjs").write_text(
         """
@@ -130,35 +134,42 @@ let answer;
 try {
   answer = { event: verified(secret, headers, Buffer.from(body, "base64")) };
 } catch (error) {
-  answer = { refused: error.message };
+  answer = { rejection: error.message };
 }
 console.log(JSON.stringify(answer));
 """
     )
     node = shutil.which("node")
-    assert node, "Node is needed; see README.md"
-    assert PACKAGES.is_dir(), "`make pytest` installs what Node needs"
+    assert node, "Node is required, see README.md"
+    assert PACKAGES.is_dir(), "`make pytest` installs the Node packages"
     (folder / "node_modules").symlink_to(PACKAGES)
 
-    def receive(secret: str, message: Delivery) -> Any:
-        given = json.dumps({"secret": secret, "headers": message.headers, "body": to_base64(message.body)})
+    def receive(secret: str, delivery: Delivery) -> Any:
+        process_input = json.dumps({"secret": secret, "headers": delivery.headers, "body": to_base64(delivery.body)})
         command = [node, str(folder / "receive.mjs")]
-        answer = json.loads(subprocess.run(command, input=given, capture_output=True, text=True, check=True).stdout)
+        answer = json.loads(
+            subprocess.run(command, input=process_input, capture_output=True, text=True, check=True).stdout
+        )
         if "event" not in answer:
-            raise Refused(answer["refused"])
+            raise VerificationError(answer["rejection"])
         return answer["event"]
 
     return receive
 
 
 @pytest.fixture(
-    params=[in_python, in_python_by_the_package, in_javascript, in_javascript_by_the_package],
-    ids=lambda made: made.__name__,
+    params=[
+        create_python_receiver,
+        create_python_package_receiver,
+        create_javascript_receiver,
+        create_javascript_package_receiver,
+    ],
+    ids=lambda create_receiver: create_receiver.__name__,
 )
 def receive(request: pytest.FixtureRequest, tmp_path: Path) -> Receiver:
-    """Each of the documented ways to receive."""
-    made: Receiver = request.param(tmp_path)
-    return made
+    """Each of the documented receivers."""
+    receiver: Receiver = request.param(tmp_path)
+    return receiver
 
 
 @pytest.fixture
@@ -167,75 +178,75 @@ def secret() -> str:
     return generate_secret()
 
 
-def test_what_atrium_signs_is_believed(receive: Receiver, secret: str) -> None:
-    assert receive(secret, delivery(secret)) == EVENT
+def test_a_signed_delivery_is_accepted(receive: Receiver, secret: str) -> None:
+    assert receive(secret, create_delivery(secret)) == EVENT
 
 
 @pytest.mark.parametrize("size", [24, 64])
-def test_secrets_of_every_length_are_understood(size: int, receive: Receiver) -> None:
-    own = f"whsec_{to_base64(bytes(range(255, 255 - size, -1)))}"  # with + and / in it
-    assert receive(own, delivery(own)) == EVENT
+def test_secrets_of_every_length_are_accepted(size: int, receive: Receiver) -> None:
+    secret = f"whsec_{to_base64(bytes(range(255, 255 - size, -1)))}"  # contains + and /
+    assert receive(secret, create_delivery(secret)) == EVENT
 
 
-def test_while_a_secret_is_rotated_the_former_and_the_new_one_do(receive: Receiver, secret: str) -> None:
+def test_the_former_and_the_new_secret_are_accepted_during_a_rotation(receive: Receiver, secret: str) -> None:
     former = generate_secret()
-    message = delivery(secret, former)
-    assert receive(former, message) == EVENT
-    assert receive(secret, message) == EVENT
-    with pytest.raises(Refused):
-        receive(generate_secret(), message)
+    delivery = create_delivery(secret, former)
+    assert receive(former, delivery) == EVENT
+    assert receive(secret, delivery) == EVENT
+    with pytest.raises(VerificationError):
+        receive(generate_secret(), delivery)
 
 
-def test_another_secret_is_refused(receive: Receiver, secret: str) -> None:
-    with pytest.raises(Refused):
-        receive(secret, delivery(generate_secret()))
+def test_another_secret_is_rejected(receive: Receiver, secret: str) -> None:
+    with pytest.raises(VerificationError):
+        receive(secret, create_delivery(generate_secret()))
 
 
-def test_an_altered_body_is_refused(receive: Receiver, secret: str) -> None:
-    message = delivery(secret)
-    with pytest.raises(Refused):
-        receive(secret, replace(message, body=message.body.replace(b"42", b"43")))
+def test_an_altered_body_is_rejected(receive: Receiver, secret: str) -> None:
+    delivery = create_delivery(secret)
+    with pytest.raises(VerificationError):
+        receive(secret, replace(delivery, body=delivery.body.replace(b"42", b"43")))
 
 
 @pytest.mark.parametrize("seconds", [-400, 310])
-def test_what_was_signed_long_ago_or_in_the_future_is_refused(seconds: int, receive: Receiver, secret: str) -> None:
-    with pytest.raises(Refused):
-        receive(secret, delivery(secret, seconds_ago=seconds))
+def test_timestamps_more_than_five_minutes_off_are_rejected(seconds: int, receive: Receiver, secret: str) -> None:
+    with pytest.raises(VerificationError):
+        receive(secret, create_delivery(secret, seconds_ago=seconds))
 
 
 @pytest.mark.parametrize("seconds", [-280, 280])
-def test_clocks_may_differ_by_minutes(seconds: int, receive: Receiver, secret: str) -> None:
-    assert receive(secret, delivery(secret, seconds_ago=seconds)) == EVENT
+def test_timestamps_less_than_five_minutes_off_are_accepted(seconds: int, receive: Receiver, secret: str) -> None:
+    assert receive(secret, create_delivery(secret, seconds_ago=seconds)) == EVENT
 
 
-def test_an_old_message_can_not_be_made_new(receive: Receiver, secret: str) -> None:
-    with pytest.raises(Refused):
-        receive(secret, with_headers(delivery(secret, seconds_ago=400), timestamp=str(int(time.time()))))
+def test_a_changed_timestamp_is_rejected(receive: Receiver, secret: str) -> None:
+    with pytest.raises(VerificationError):
+        receive(secret, with_headers(create_delivery(secret, seconds_ago=400), timestamp=str(int(time.time()))))
 
 
-def test_another_id_is_refused(receive: Receiver, secret: str) -> None:
-    with pytest.raises(Refused):
-        receive(secret, with_headers(delivery(secret), id="01939d3c-5f2e-7c4e-9d3a-0242ac12000a"))
+def test_a_changed_id_is_rejected(receive: Receiver, secret: str) -> None:
+    with pytest.raises(VerificationError):
+        receive(secret, with_headers(create_delivery(secret), id="01939d3c-5f2e-7c4e-9d3a-0242ac12000a"))
 
 
 @pytest.mark.parametrize("name", ["id", "timestamp", "signature"])
 @pytest.mark.parametrize("value", [None, "", "NaN", "v1", "v1,", "v1,AAAA", "v2,", "é"])
-def test_headers_that_are_missing_or_mean_nothing_are_refused(
+def test_missing_or_malformed_headers_are_rejected(
     name: str, value: str | None, receive: Receiver, secret: str
 ) -> None:
-    with pytest.raises(Refused):
-        receive(secret, with_headers(delivery(secret), **{name: value}))
+    with pytest.raises(VerificationError):
+        receive(secret, with_headers(create_delivery(secret), **{name: value}))
 
 
-def test_a_signature_of_another_version_counts_for_nothing(receive: Receiver, secret: str) -> None:
-    message = delivery(secret)
-    signature = message.headers["webhook-signature"]
-    with pytest.raises(Refused):
-        receive(secret, with_headers(message, signature=signature.replace("v1,", "v1a,")))
-    assert receive(secret, with_headers(message, signature=f"v1a,AAAA {signature}")) == EVENT
+def test_signatures_of_other_versions_are_ignored(receive: Receiver, secret: str) -> None:
+    delivery = create_delivery(secret)
+    signature = delivery.headers["webhook-signature"]
+    with pytest.raises(VerificationError):
+        receive(secret, with_headers(delivery, signature=signature.replace("v1,", "v1a,")))
+    assert receive(secret, with_headers(delivery, signature=f"v1a,AAAA {signature}")) == EVENT
 
 
 @pytest.mark.parametrize("language", ["python", "js"])
-def test_the_lines_without_a_package_are_ten_at_most(language: str) -> None:
-    inside = [line for line in snippets(language)[0].splitlines() if line.startswith("  ")]
-    assert 0 < len(inside) <= 10
+def test_the_function_without_a_package_has_at_most_ten_lines(language: str) -> None:
+    body_lines = [line for line in snippets(language)[0].splitlines() if line.startswith("  ")]
+    assert 0 < len(body_lines) <= 10

@@ -1,4 +1,4 @@
-"""`docs/operations/reliability.md` is what the last soak has found, and what the soak looks for, it sees."""
+"""`docs/operations/reliability.md` matches the last soak, and the assertions of the soak detect violations."""
 
 from dataclasses import replace
 from typing import Any, Final
@@ -8,74 +8,82 @@ import pytest
 from benchmarks.soak import assertions, document
 from benchmarks.soak.journal import ReceivedEvent
 
-_TOLD: Final = ReceivedEvent("o", "PATCH", "/spaces/s", 200, "s", 2)
+_EVENT: Final = ReceivedEvent("o", "PATCH", "/spaces/s", 200, "s", 2)
 
 
 def entry(sequence: int, version: int, kind: str = "space.updated", target: str = "s") -> dict[str, Any]:
-    """An entry about a record, a space unless it is another's."""
-    about = {"type": kind.partition(".")[0], "id": target, "name": None}
-    return {"id": f"e{sequence}", "sequence": sequence, "type": kind, "target": about, "data": {"version": version}}
+    """Return an entry of a log. Its subject is a space by default."""
+    subject = {"type": kind.partition(".")[0], "id": target, "name": None}
+    return {"id": f"e{sequence}", "sequence": sequence, "type": kind, "target": subject, "data": {"version": version}}
 
 
-def test_the_page_is_what_the_figures_say() -> None:
+def test_the_page_is_generated_from_the_results() -> None:
     assert document.FILE.read_text() == document.document(), "run `make soak`, and commit what it writes"
 
 
-class TestAcknowledged:
-    def test_what_is_in_its_log_once_is_well(self) -> None:
-        assert assertions.acknowledged_without_entry([_TOLD], {"o": [entry(1, 1), entry(2, 2)]}) == []
+class TestAcknowledgedWithoutEntry:
+    def test_a_change_with_one_entry_passes(self) -> None:
+        assert assertions.acknowledged_without_entry([_EVENT], {"o": [entry(1, 1), entry(2, 2)]}) == []
 
     @pytest.mark.parametrize(
         "logs",
         [{"o": [entry(1, 1)]}, {"o": [entry(1, 2), entry(2, 2)]}, {"o": [], "other": [entry(1, 2)]}],
-        ids=["never", "twice", "elsewhere"],
+        ids=["no entry", "two entries", "entry in another log"],
     )
-    def test_what_is_not_is_found(self, logs: dict[str, list[dict[str, Any]]]) -> None:
-        assert len(assertions.acknowledged_without_entry([_TOLD], logs)) == 1
+    def test_a_change_without_exactly_one_entry_is_reported(self, logs: dict[str, list[dict[str, Any]]]) -> None:
+        assert len(assertions.acknowledged_without_entry([_EVENT], logs)) == 1
 
-    def test_an_answer_that_is_no_record_has_no_version_to_look_for(self) -> None:
-        assert assertions.acknowledged_without_entry([replace(_TOLD, target=None)], {"o": []}) == []
+    def test_a_response_without_a_record_is_ignored(self) -> None:
+        assert assertions.acknowledged_without_entry([replace(_EVENT, target=None)], {"o": []}) == []
 
 
 class TestGaps:
-    def test_a_record_may_pass_itself_on_the_way_into_the_log(self) -> None:
+    def test_versions_may_be_logged_out_of_order(self) -> None:
         assert assertions.gaps([entry(1, 2), entry(2, 1), entry(3, 3), entry(4, 3, "space.deleted")]) == []
 
     @pytest.mark.parametrize(
         "entries",
         [[entry(1, 1), entry(3, 2)], [entry(1, 1), entry(2, 3)], [entry(1, 1), entry(2, 1)]],
-        ids=["an entry is left out", "a version is left out", "a version is there twice"],
+        ids=["missing entry", "missing version", "repeated version"],
     )
-    def test_what_is_left_out_is_found(self, entries: list[dict[str, Any]]) -> None:
+    def test_missing_and_repeated_entries_are_reported(self, entries: list[dict[str, Any]]) -> None:
         assert len(assertions.gaps(entries)) == 1
 
 
 class TestTorn:
-    def test_records_that_are_as_their_log_says_are_whole(self) -> None:
+    def test_records_that_match_their_log_pass(self) -> None:
         log = [entry(1, 1), entry(2, 2), entry(3, 1, target="t"), entry(4, 1, "space.deleted", target="t")]
         assert assertions.torn(log, {"s": 2}, {"t"}) == []
 
     @pytest.mark.parametrize(
-        ("versions", "gone"),
+        ("versions", "deleted"),
         [({"s": 1}, set()), ({"s": 3}, set()), ({"never": 1}, set()), ({"t": 1}, set()), ({}, {"s"})],
-        ids=["a change without its record", "a record without its entry", "no entry", "not deleted", "deleted unsaid"],
+        ids=[
+            "outdated record",
+            "version without entry",
+            "record without entries",
+            "record not deleted",
+            "deletion without entry",
+        ],
     )
-    def test_a_record_that_is_not_is_found(self, versions: dict[str, int], gone: set[str]) -> None:
+    def test_a_record_that_differs_from_its_log_is_reported(self, versions: dict[str, int], deleted: set[str]) -> None:
         log = [entry(1, 1), entry(2, 2), entry(3, 1, target="t"), entry(4, 1, "space.deleted", target="t")]
-        assert len(assertions.torn(log, versions, gone)) == 1
+        assert len(assertions.torn(log, versions, deleted)) == 1
 
 
 class TestHalves:
     LOG: Final = (entry(1, 1, "space.created"), entry(2, 1, "space.created", "t"), entry(3, 1, "space.deleted", "t"))
 
-    def test_what_lists_and_log_agree_about_is_whole(self) -> None:
+    def test_a_list_that_matches_the_log_passes(self) -> None:
         assert assertions.halves(self.LOG, {"s"}, {"space.created"}) == []
 
-    @pytest.mark.parametrize("listed", [set(), {"s", "u"}, {"s", "t"}], ids=["nowhere", "without a word", "deleted"])
-    def test_what_they_do_not_is_found(self, listed: set[str]) -> None:
+    @pytest.mark.parametrize(
+        "listed", [set(), {"s", "u"}, {"s", "t"}], ids=["missing from list", "no entry", "deleted"]
+    )
+    def test_a_list_that_differs_from_the_log_is_reported(self, listed: set[str]) -> None:
         assert len(assertions.halves(self.LOG, listed, {"space.created"})) == 1
 
 
-def test_an_event_that_neither_arrived_nor_is_explained_is_found() -> None:
+def test_an_event_that_was_neither_delivered_nor_failed_is_reported() -> None:
     log = [entry(1, 1), entry(2, 2), entry(3, 3)]
     assert assertions.untold(log, {"e1"}, {"e2"}) == ["space.updated e3"]

@@ -1,4 +1,4 @@
-"""The offline verifier as a program: what it reads, what it prints, how it ends; and the service's own log."""
+"""The command of the offline verifier: its files, output and exit codes, and exports of the service."""
 
 import gzip
 import json
@@ -31,40 +31,42 @@ from tests.harness.exported_logs import (
 from tests.harness.organizations import CreatedOrganization
 from tests.harness.workers import Workers
 
-Captured = pytest.CaptureFixture[str]
+CaptureFixture = pytest.CaptureFixture[str]
 
 
 class TestFiles:
-    def test_gzip_of_several_members_is_read_as_one(self, tmp_path: Path) -> None:
+    def test_gzip_members_are_read_as_one_file(self, tmp_path: Path) -> None:
         (tmp_path / "export").write_bytes(b"".join(gzip.compress(line) for line in SAMPLE_LINES))
         assert [*read_lines(tmp_path / "export")] == SAMPLE_LINES
 
-    def test_plain_lines_are_read_as_they_are(self, tmp_path: Path) -> None:
+    def test_uncompressed_lines_are_read_unchanged(self, tmp_path: Path) -> None:
         (tmp_path / "export").write_bytes(b"".join(SAMPLE_LINES))
         assert [*read_lines(tmp_path / "export")] == SAMPLE_LINES
 
-    def test_a_file_that_was_cut_off_says_where(self, tmp_path: Path) -> None:
-        packed = b"".join(gzip.compress(line) for line in SAMPLE_LINES)
-        (tmp_path / "export").write_bytes(packed[:-1])
+    def test_a_truncated_file_is_reported_with_its_last_line(self, tmp_path: Path) -> None:
+        compressed = b"".join(gzip.compress(line) for line in SAMPLE_LINES)
+        (tmp_path / "export").write_bytes(compressed[:-1])
         with pytest.raises(Broken, match="The file was cut off: its compressed data ends behind line 7"):
             [*read_lines(tmp_path / "export")]
-        (tmp_path / "export").write_bytes(packed[:-100])
+        (tmp_path / "export").write_bytes(compressed[:-100])
         assert verification_result(SAMPLE_LOG, read_lines(tmp_path / "export")).startswith("The file was cut off: ")
 
     @pytest.mark.parametrize("trailing", [b"\x1f\x8b\x00garbage", b"garbage"])
-    def test_a_damaged_file_says_where(self, tmp_path: Path, trailing: bytes) -> None:
+    def test_a_damaged_file_is_reported_with_its_last_line(self, tmp_path: Path, trailing: bytes) -> None:
         (tmp_path / "export").write_bytes(gzip.compress(b"".join(SAMPLE_LINES)) + trailing)
         with pytest.raises(Broken, match="The file is damaged: its compressed data is wrong behind line 7"):
             [*read_lines(tmp_path / "export")]
 
-    def test_any_flipped_bit_of_a_packed_file_is_found_or_changes_nothing(self, tmp_path: Path) -> None:
-        log, outcomes = build_exported_log([1]), set[str]()
-        packed = gzip.compress(log.lines[0], mtime=0)
-        for at in range(len(packed)):
-            (tmp_path / "export").write_bytes(packed[:at] + bytes([packed[at] ^ 1]) + packed[at + 1 :])
-            outcomes.add(verification_result(log, read_lines(tmp_path / "export")))
-        assert {outcome for outcome in outcomes if "proven" in outcome} == {verification_result(log, log.lines)}
-        assert len(outcomes) > 3
+    def test_every_flipped_bit_of_a_compressed_file_is_detected_or_harmless(self, tmp_path: Path) -> None:
+        log, messages = build_exported_log([1]), set[str]()
+        compressed = gzip.compress(log.lines[0], mtime=0)
+        for position in range(len(compressed)):
+            (tmp_path / "export").write_bytes(
+                compressed[:position] + bytes([compressed[position] ^ 1]) + compressed[position + 1 :]
+            )
+            messages.add(verification_result(log, read_lines(tmp_path / "export")))
+        assert {message for message in messages if "proven" in message} == {verification_result(log, log.lines)}
+        assert len(messages) > 3
 
     def test_memory_does_not_grow_with_the_export(self) -> None:
         text, size = b'{"data":"' + b"a" * 500 + b'"}', 10_000
@@ -74,17 +76,17 @@ class TestFiles:
         checkpoint = sign_checkpoint(size, tree.root())
         tracemalloc.start()
         lines = (build_line(text, sequence, leaf, size) for sequence in range(1, size + 1))
-        whole = verification_result(SAMPLE_LOG, lines, checkpoint=checkpoint)
+        message = verification_result(SAMPLE_LOG, lines, checkpoint=checkpoint)
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
-        assert f"{size} unaltered" in whole
+        assert f"{size} unaltered" in message
         assert peak < size * len(text) / 20
 
 
-class TestTheCommand:
+class TestCommand:
     @pytest.fixture
     def folder(self, tmp_path: Path) -> Path:
-        """A folder with an export of a part, all that proves it, and the script."""
+        """A folder with a filtered export, the files that prove it, invalid files and the script."""
         part = [2, 3, 6]
         (tmp_path / "export.ndjson.gz").write_bytes(gzip.compress(b"".join(SAMPLE_LOG.lines_of(part))))
         (tmp_path / "cut.ndjson").write_bytes(SAMPLE_LINES[1])
@@ -98,7 +100,7 @@ class TestTheCommand:
         shutil.copy(verify.__file__, tmp_path / "verify.py")
         return tmp_path
 
-    def words(
+    def arguments(
         self,
         folder: Path,
         export: str = "export.ndjson.gz",
@@ -111,61 +113,63 @@ class TestTheCommand:
         ]
 
     @pytest.mark.parametrize("program", [["-m", "chalicelib.features.audit.exports.logic.verify"], ["-I", "verify.py"]])
-    def test_it_runs_as_a_module_and_by_itself(self, folder: Path, program: list[str]) -> None:
-        command = [sys.executable, "-W", "error", *program, *self.words(folder)]
-        where = ROOT if "-m" in program else folder
-        done = subprocess.run(command, cwd=where, capture_output=True, text=True, check=False)
-        assert (done.returncode, done.stderr) == (0, "")
-        assert done.stdout.startswith(f"{ORIGIN}: 3 of 7 entries are proven")
-        broken = subprocess.run(
-            [*command, "--evidence", "/dev/null"], cwd=where, capture_output=True, text=True, check=False
+    def test_the_program_runs_as_a_module_and_as_a_script(self, folder: Path, program: list[str]) -> None:
+        command = [sys.executable, "-W", "error", *program, *self.arguments(folder)]
+        working_directory = ROOT if "-m" in program else folder
+        completed = subprocess.run(command, cwd=working_directory, capture_output=True, text=True, check=False)
+        assert (completed.returncode, completed.stderr) == (0, "")
+        assert completed.stdout.startswith(f"{ORIGIN}: 3 of 7 entries are proven")
+        failed = subprocess.run(
+            [*command, "--evidence", "/dev/null"], cwd=working_directory, capture_output=True, text=True, check=False
         )
-        assert (broken.returncode, broken.stderr) == (1, "")
-        assert broken.stdout.startswith("The evidence is no JSON")
+        assert (failed.returncode, failed.stderr) == (1, "")
+        assert failed.stdout.startswith("The evidence is no JSON")
 
-    def test_what_is_proven_ends_well(self, folder: Path, capsys: Captured) -> None:
-        assert main(self.words(folder)) == 0
+    def test_a_proven_export_ends_with_0(self, folder: Path, capsys: CaptureFixture) -> None:
+        assert main(self.arguments(folder)) == 0
         assert capsys.readouterr().out.endswith("sequence 2 to 6: 3 unaltered, 0 erased.\n")
 
-    def test_what_is_not_proven_ends_with_1(self, folder: Path, capsys: Captured) -> None:
-        assert main(self.words(folder, "cut.ndjson")) == 1
+    def test_an_unproven_export_ends_with_1(self, folder: Path, capsys: CaptureFixture) -> None:
+        assert main(self.arguments(folder, "cut.ndjson")) == 1
         assert capsys.readouterr().out == (
             "The entry with sequence 3 is missing, and no evidence says that it was left out.\n"
         )
 
     @pytest.mark.parametrize("checkpoint", ["checkpoint", "report.json"])
-    def test_without_evidence_the_export_has_to_be_whole(self, folder: Path, checkpoint: str, capsys: Captured) -> None:
-        assert main([*self.words(folder)[:-2], "--checkpoint", str(folder / checkpoint)]) == 1
+    def test_an_export_without_evidence_has_to_be_complete(
+        self, folder: Path, checkpoint: str, capsys: CaptureFixture
+    ) -> None:
+        assert main([*self.arguments(folder)[:-2], "--checkpoint", str(folder / checkpoint)]) == 1
         assert capsys.readouterr().out == (
             "The entry with sequence 1 is missing, and no evidence says that it was left out; if filters left it out, "
             "name the export's record by --evidence. Line 1 has sequence 2.\n"
         )
 
-    def test_the_record_is_enough(self, folder: Path, capsys: Captured) -> None:
-        words = [*self.words(folder)[:-2], "--checkpoint", str(folder / "record.json")]
-        assert main(words) == 0
+    def test_the_export_record_provides_checkpoint_and_evidence(self, folder: Path, capsys: CaptureFixture) -> None:
+        arguments = [*self.arguments(folder)[:-2], "--checkpoint", str(folder / "record.json")]
+        assert main(arguments) == 0
         assert capsys.readouterr().out.endswith("sequence 2 to 6: 3 unaltered, 0 erased.\n")
         (folder / "none.json").write_text("[]")
-        assert main([*words, "--evidence", str(folder / "none.json")]) == 1
+        assert main([*arguments, "--evidence", str(folder / "none.json")]) == 1
         assert capsys.readouterr().out.startswith("The entry with sequence 1 is missing")
 
-    def test_of_csv_it_says_that_it_can_not_be_verified(self, folder: Path, capsys: Captured) -> None:
+    def test_csv_is_reported_as_not_verifiable(self, folder: Path, capsys: CaptureFixture) -> None:
         for name in ("export.csv", "export.csv.gz"):
             (folder / "export.csv.gz").write_bytes(gzip.compress((folder / "export.csv").read_bytes()))
-            assert main(self.words(folder, name)) == 1
+            assert main(self.arguments(folder, name)) == 1
             assert (
                 capsys.readouterr().out
                 == "This is an export in CSV, which can't be verified: only one in NDJSON can.\n"
             )
 
-    def test_its_help_says_what_takes_a_record(self, capsys: Captured) -> None:
+    def test_the_help_names_the_option_for_an_export_record(self, capsys: CaptureFixture) -> None:
         with pytest.raises(SystemExit, match="0"):
             main(["--help"])
-        shown = " ".join(capsys.readouterr().out.split())
-        assert "--checkpoint CHECKPOINT the log's checkpoint, or the export's record" in shown
+        help_text = " ".join(capsys.readouterr().out.split())
+        assert "--checkpoint CHECKPOINT the log's checkpoint, or the export's record" in help_text
 
     @pytest.mark.parametrize(
-        ("changed", "complaint"),
+        ("changed_arguments", "error"),
         [
             ({"export": "nowhere"}, "can't read "),
             ({"evidence": "nowhere"}, "can't read "),
@@ -174,63 +178,70 @@ class TestTheCommand:
             ({"checkpoint": "csv.json"}, "the record has no checkpoint"),
         ],
     )
-    def test_what_can_not_be_used_ends_with_2(
-        self, folder: Path, changed: dict[str, str], complaint: str, capsys: Captured
+    def test_an_unusable_file_ends_with_2(
+        self, folder: Path, changed_arguments: dict[str, str], error: str, capsys: CaptureFixture
     ) -> None:
         with pytest.raises(SystemExit, match="2"):
-            main(self.words(folder, **changed))
-        assert complaint in capsys.readouterr().err
+            main(self.arguments(folder, **changed_arguments))
+        assert error in capsys.readouterr().err
 
     @pytest.mark.parametrize("key", ["", "AAAA", f"{PUBLIC_KEY}\n", PUBLIC_KEY.rstrip("="), "=" * 44])
-    def test_a_key_that_is_none_ends_with_2(self, folder: Path, key: str, capsys: Captured) -> None:
+    def test_a_malformed_key_ends_with_2(self, folder: Path, key: str, capsys: CaptureFixture) -> None:
         with pytest.raises(SystemExit, match="2"):
-            main([*self.words(folder), "--public-key", key])
+            main([*self.arguments(folder), "--public-key", key])
         assert "not 32 bytes in base64" in capsys.readouterr().err
 
 
-class TestTheServicesOwnExports:
+class TestExportsOfTheService:
     @pytest.fixture
-    def kept(self, api: ApiClient, organization: CreatedOrganization, workers: Workers, tmp_path: Path) -> list[str]:
-        """The words by which an export is held against a checkpoint that was kept."""
+    def verify_arguments(
+        self, api: ApiClient, organization: CreatedOrganization, workers: Workers, tmp_path: Path
+    ) -> list[str]:
+        """Arguments that verify an export against a stored checkpoint of the organization's log."""
         workers.deliver()
         (tmp_path / "checkpoint").write_text(audit_logs.verify_integrity(api, organization)["checkpoint"])
         key = api.get("/status").json["auditPublicKey"]
         return [str(tmp_path / "export"), "--checkpoint", str(tmp_path / "checkpoint"), "--public-key", key]
 
-    def test_an_export_in_one_answer_is_proven_up_to_the_checkpoint(
-        self, api: ApiClient, organization: CreatedOrganization, kept: list[str], capsys: Captured
+    def test_an_inline_export_is_proven_up_to_the_checkpoint(
+        self, api: ApiClient, organization: CreatedOrganization, verify_arguments: list[str], capsys: CaptureFixture
     ) -> None:
         size = audit_logs.verify_integrity(api, organization)["treeSize"]
         api.patch(organization.path, caller=organization.owner, json={"name": "Later, and not in the tree yet"})
-        export_to(kept[0], api, organization)
-        ended, said = run(kept, capsys)
-        assert ended == 0
-        assert said.startswith(f"atrium/{organization.id}: {size} of {size} entries are proven")
-        assert said.endswith(f" {size} unaltered, 0 erased; 1 younger than the checkpoint, not proven.\n")
+        write_export(verify_arguments[0], api, organization)
+        exit_code, output = run_verifier(verify_arguments, capsys)
+        assert exit_code == 0
+        assert output.startswith(f"atrium/{organization.id}: {size} of {size} entries are proven")
+        assert output.endswith(f" {size} unaltered, 0 erased; 1 younger than the checkpoint, not proven.\n")
 
-    def test_a_part_exported_in_the_background_is_proven_by_its_record(
-        self, api: ApiClient, organization: CreatedOrganization, workers: Workers, kept: list[str], capsys: Captured
+    def test_a_filtered_async_export_is_proven_by_its_record(
+        self,
+        api: ApiClient,
+        organization: CreatedOrganization,
+        workers: Workers,
+        verify_arguments: list[str],
+        capsys: CaptureFixture,
     ) -> None:
         record = exports.create_completed_export(api, workers, organization, filters={"type": "organization.member.*"})
-        record_file = Path(kept[0]).with_name("record.json")
+        record_file = Path(verify_arguments[0]).with_name("record.json")
         record_file.write_text(json.dumps(record))
-        Path(kept[0]).write_bytes(exports.download_file(record))
-        Path(kept[2]).write_text(record["checkpoint"])
-        assert run(kept, capsys)[0] == 1
-        ended, said = run([*kept, "--evidence", str(record_file)], capsys)
-        assert run([*kept, "--checkpoint", str(record_file)], capsys) == (ended, said)
-        assert ended == 0
-        assert f": {record['entryCount']} of " in said
-        assert said.endswith(f" {record['entryCount']} unaltered, 0 erased.\n")
+        Path(verify_arguments[0]).write_bytes(exports.download_file(record))
+        Path(verify_arguments[2]).write_text(record["checkpoint"])
+        assert run_verifier(verify_arguments, capsys)[0] == 1
+        exit_code, output = run_verifier([*verify_arguments, "--evidence", str(record_file)], capsys)
+        assert run_verifier([*verify_arguments, "--checkpoint", str(record_file)], capsys) == (exit_code, output)
+        assert exit_code == 0
+        assert f": {record['entryCount']} of " in output
+        assert output.endswith(f" {record['entryCount']} unaltered, 0 erased.\n")
 
-    def test_erased_entries_are_proven_by_a_checkpoint_from_before(
+    def test_erased_entries_are_proven_by_an_older_checkpoint(
         self,
         api: ApiClient,
         organization: CreatedOrganization,
         workers: Workers,
         clock: Clock,
-        kept: list[str],
-        capsys: Captured,
+        verify_arguments: list[str],
+        capsys: CaptureFixture,
     ) -> None:
         *_, member = api.get_items(f"{organization.path}/members", caller=organization.owner)
         erasure = api.post(
@@ -239,21 +250,21 @@ class TestTheServicesOwnExports:
         workers.run_until_idle()
         clock.shift(minutes=2)
         workers.run_until_idle()
-        erased = api.get(erasure.location, caller=organization.owner).json["erasedEntries"]
-        assert erased > 0
-        export_to(kept[0], api, organization)
-        ended, said = run(kept, capsys)
-        assert ended == 0
-        assert f" unaltered, {erased} erased; " in said
+        erased_count = api.get(erasure.location, caller=organization.owner).json["erasedEntries"]
+        assert erased_count > 0
+        write_export(verify_arguments[0], api, organization)
+        exit_code, output = run_verifier(verify_arguments, capsys)
+        assert exit_code == 0
+        assert f" unaltered, {erased_count} erased; " in output
 
 
-def export_to(file: str, api: ApiClient, organization: CreatedOrganization) -> None:
-    """Write an export of a whole log, in one answer, into a file."""
+def write_export(file: str, api: ApiClient, organization: CreatedOrganization) -> None:
+    """Write an inline export of a log to a file."""
     export = api.get(f"{organization.path}/audit-log/export", caller=organization.owner)
     Path(file).write_text(export.text, encoding="utf-8", newline="")
 
 
-def run(words: list[str], capsys: Captured) -> tuple[int, str]:
-    """Return how the command ends, and what it prints."""
+def run_verifier(arguments: list[str], capsys: CaptureFixture) -> tuple[int, str]:
+    """Run the command, and return its exit code and output."""
     capsys.readouterr()
-    return main(words), capsys.readouterr().out
+    return main(arguments), capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""What a worker's process knows when it begins: all that it may meet, although no request has imported a feature."""
+"""A new process finds all record types and tasks, although no request has imported a feature."""
 
 import re
 
@@ -8,9 +8,9 @@ from local.paths import ROOT
 from tests.harness.fresh_process import run_in_fresh_process
 
 
-def test_a_process_finds_every_kind_of_record_although_nothing_has_imported_it() -> None:
-    # A caller's membership decides whether a webhook changes, and no module of the webhooks imports the members.
-    known = run_in_fresh_process("""
+def test_a_new_process_finds_every_record_type() -> None:
+    # Authorization of a webhook change reads memberships, but no module of the webhooks imports that entity.
+    found_types = run_in_fresh_process("""
 import json
 from chalicelib.entrypoints import catalogue
 from chalicelib.kernel.storage.entity import KINDS
@@ -21,18 +21,18 @@ print(json.dumps(sorted(kind.kind for kind in all_record_types())))
 """)
     catalogue.operations()
     catalogue.load_tasks()
-    assert known == sorted(kind for kind, entity in KINDS.items() if entity.__module__.startswith("chalicelib."))
+    assert found_types == sorted(kind for kind, entity in KINDS.items() if entity.__module__.startswith("chalicelib."))
 
 
-def test_a_worker_knows_every_task() -> None:
-    known = run_in_fresh_process("""
+def test_a_new_process_finds_every_task() -> None:
+    found_tasks = run_in_fresh_process("""
 import json
 from chalicelib.entrypoints.catalogue import load_tasks
 from chalicelib.kernel.work import tasks
 load_tasks()
 print(json.dumps([task.name for task in tasks.all_tasks()]))
 """)
-    declared = re.compile(r"^@task\(", re.MULTILINE)
+    decorator = re.compile(r"^@task\(", re.MULTILINE)
     files = (ROOT / "chalicelib/features").rglob("tasks.py")
-    assert len(known) == sum(len(declared.findall(file.read_text())) for file in files)
-    assert {"api_keys.expire", "organizations.purge"} <= set(known)
+    assert len(found_tasks) == sum(len(decorator.findall(file.read_text())) for file in files)
+    assert {"api_keys.expire", "organizations.purge"} <= set(found_tasks)

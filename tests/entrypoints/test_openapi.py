@@ -1,4 +1,4 @@
-"""What `openapi.json` promises: it is the operations', valid, complete, and its examples hold."""
+"""`openapi.json` is generated from the operations, valid and complete, and its examples are correct."""
 
 import json
 import os
@@ -25,19 +25,19 @@ from chalicelib.kernel.operations.operation import Operation
 
 ROOT = Path(__file__).parents[2]
 DOCUMENT: dict[str, Any] = json.loads((ROOT / "openapi.json").read_text())
-by_id = pytest.mark.parametrize("operation", operations(), ids=lambda operation: operation.id)
+each_operation = pytest.mark.parametrize("operation", operations(), ids=lambda operation: operation.id)
 
 
-def described(operation: Operation) -> dict[str, Any]:
-    found: dict[str, Any] = DOCUMENT["paths"][operation.path][operation.method.lower()]
-    return found
+def documentation_of(operation: Operation) -> dict[str, Any]:
+    details: dict[str, Any] = DOCUMENT["paths"][operation.path][operation.method.lower()]
+    return details
 
 
-def test_the_committed_document_is_what_the_operations_say() -> None:
+def test_the_committed_document_equals_the_generated_one() -> None:
     environment = {**os.environ, "PYTHONHASHSEED": "1"}
     command = [sys.executable, "-m", "chalicelib.entrypoints.openapi"]
     generated = subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True, text=True).stdout
-    assert (ROOT / "openapi.json").read_text() == generated, "run `make openapi`, and look at what changed"
+    assert (ROOT / "openapi.json").read_text() == generated, "run `make openapi`, and review the changes"
     assert openapi.as_text(openapi.document()) == generated
 
 
@@ -51,20 +51,20 @@ def test_the_document_is_openapi_3_1() -> None:
     validate(DOCUMENT)
 
 
-def test_the_document_has_every_operation_and_no_other() -> None:
+def test_the_document_has_exactly_the_operations() -> None:
     documented = [(path, method.upper()) for path, methods in DOCUMENT["paths"].items() for method in methods]
     assert sorted(documented) == sorted((o.path, o.method) for o in operations())
     ids = [details["operationId"] for methods in DOCUMENT["paths"].values() for details in methods.values()]
     assert len(set(ids)) == len(ids)
 
 
-def test_servers_are_relative_so_that_a_stage_prefix_holds() -> None:
+def test_server_urls_are_relative_so_that_a_stage_in_the_path_works() -> None:
     assert [server["url"] for server in DOCUMENT["servers"]] == ["."]
 
 
-@by_id
-def test_an_operation_says_what_it_is_for_and_who_may_call_it(operation: Operation) -> None:
-    details = described(operation)
+@each_operation
+def test_an_operation_has_a_summary_access_rule_scope_and_events(operation: Operation) -> None:
+    details = documentation_of(operation)
     assert details["operationId"] == operation.id
     assert details["tags"] == [operation.group]
     assert len(details["summary"]) > len("Get it")
@@ -77,23 +77,25 @@ def test_an_operation_says_what_it_is_for_and_who_may_call_it(operation: Operati
     assert ("apiKey" in schemes) == (not operation.allows_anonymous and operation.scope is not None)
 
 
-@by_id
+@each_operation
 def test_an_operation_documents_its_parameters(operation: Operation) -> None:
-    parameters = [_resolved(p) for p in described(operation)["parameters"]]
-    by_place = {place: [p["name"] for p in parameters if p["in"] == place] for place in ("path", "query", "header")}
-    assert by_place["path"] == re.findall(r"{(\w+)}", operation.path)
+    parameters = [_resolve(p) for p in documentation_of(operation)["parameters"]]
+    by_location = {
+        location: [p["name"] for p in parameters if p["in"] == location] for location in ("path", "query", "header")
+    }
+    assert by_location["path"] == re.findall(r"{(\w+)}", operation.path)
     assert all(p["required"] and p["schema"]["type"] == "string" for p in parameters if p["in"] == "path")
     fields = operation.query.model_fields.values() if operation.query else []
-    assert by_place["query"] == [field.alias for field in fields]
-    assert "API-Version" in by_place["header"]
-    assert ("Idempotency-Key" in by_place["header"]) == (operation.method == "POST")
+    assert by_location["query"] == [field.alias for field in fields]
+    assert "API-Version" in by_location["header"]
+    assert ("Idempotency-Key" in by_location["header"]) == (operation.method == "POST")
     if operation.method in ("PATCH", "PUT", "DELETE"):
-        assert "If-Match" in by_place["header"]
+        assert "If-Match" in by_location["header"]
 
 
-@by_id
-def test_an_operation_documents_its_answers(operation: Operation) -> None:
-    responses = {status: _resolved(r) for status, r in described(operation)["responses"].items()}
+@each_operation
+def test_an_operation_documents_its_responses(operation: Operation) -> None:
+    responses = {status: _resolve(r) for status, r in documentation_of(operation)["responses"].items()}
     assert str(operation.success) in responses
     assert {"401", "403", "500", "503"} <= set(responses)
     for status, response in responses.items():
@@ -105,9 +107,9 @@ def test_an_operation_documents_its_answers(operation: Operation) -> None:
     assert ("Link" in success["headers"]) == operation.is_list
 
 
-@by_id
+@each_operation
 def test_a_summary_is_plain_text(operation: Operation) -> None:
-    summary = described(operation)["summary"]
+    summary = documentation_of(operation)["summary"]
     assert summary
     assert "`" not in summary
 
@@ -115,7 +117,7 @@ def test_a_summary_is_plain_text(operation: Operation) -> None:
 @pytest.mark.parametrize(
     "noun", ["invitations", "export", "webhooks", "channels", "platforms", "spaces", "sites", "taxonomy", "research"]
 )
-def test_the_introduction_speaks_of_what_is_there(noun: str) -> None:
+def test_the_introduction_mentions_only_features_that_exist(noun: str) -> None:
     texts = [
         DOCUMENT["info"]["description"],
         *(tag["description"] for tag in DOCUMENT["tags"] if tag["name"] != "events"),
@@ -123,39 +125,38 @@ def test_the_introduction_speaks_of_what_is_there(noun: str) -> None:
     assert any(noun in path for path in DOCUMENT["paths"]) or not any(noun in text.lower() for text in texts)
 
 
-def test_the_example_of_a_creation_can_be_sent_twice() -> None:
+def test_the_example_body_of_a_creation_can_be_sent_repeatedly() -> None:
     body = DOCUMENT["paths"]["/organizations"]["post"]["requestBody"]["content"]["application/json"]
     assert "slug" not in body["example"]
 
 
-@by_id
-def test_the_example_of_a_body_is_accepted(operation: Operation) -> None:
-    content = described(operation).get("requestBody", {}).get("content", {})
+@each_operation
+def test_the_example_body_is_accepted(operation: Operation) -> None:
+    content = documentation_of(operation).get("requestBody", {}).get("content", {})
     assert bool(content) == (operation.body is not None)
-    merged = {"application/merge-patch+json"} if operation.method == "PATCH" else set()
-    forms = {"application/x-www-form-urlencoded", "multipart/form-data"} if operation.accepts_form else set()
+    merge_patch_types = {"application/merge-patch+json"} if operation.method == "PATCH" else set()
+    form_types = {"application/x-www-form-urlencoded", "multipart/form-data"} if operation.accepts_form else set()
     if operation.body:
-        assert set(content) == {"application/json"} | merged | forms
+        assert set(content) == {"application/json"} | merge_patch_types | form_types
         operation.body.model_validate_json(json.dumps(content["application/json"]["example"]))
 
 
-def test_every_example_satisfies_its_schema() -> None:
-    checked = 0
-    for where, media in _media(DOCUMENT):
+def test_every_example_matches_its_schema() -> None:
+    example_count = 0
+    for pointer, media in _media_types(DOCUMENT):
         examples = [media["example"]] if "example" in media else [e["value"] for e in media["examples"].values()]
-        assert examples, where
+        assert examples, pointer
         schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", "components": DOCUMENT["components"]}
         validator = Draft202012Validator(schema | media["schema"], format_checker=Draft202012Validator.FORMAT_CHECKER)
         for example in examples:
-            assert [error.message for error in validator.iter_errors(example)] == [], where
-            checked += 1
-    assert checked > len(operations())
+            assert [error.message for error in validator.iter_errors(example)] == [], pointer
+            example_count += 1
+    assert example_count > len(operations())
 
 
-ENDS: Final = ("accepted", "declined", "expired", "revoked")
-"""How an invitation can end."""
+FINAL_INVITATION_STATUSES: Final = ("accepted", "declined", "expired", "revoked")
 
-BY_ITSELF: Final = {
+SERVICE_EVENTS: Final = {
     "organization.audit_export.completed": "AuditExport",
     "organization.audit_export.failed": "AuditExport",
     "organization.invitation.expired": "Invitation",
@@ -165,36 +166,42 @@ BY_ITSELF: Final = {
     "platform.custom_domain.failed": "CustomDomain",
     "platform.invitation.expired": "Invitation",
     **{
-        f"research.{work}.{end}": "ResearchJob"
+        f"research.{work}.{status}": "ResearchJob"
         for work in ("backfill", "import", "reconcile")
-        for end in ("completed", "failed")
+        for status in ("completed", "failed")
     },
 }
-"""Events that only the service itself can make happen, and the record that each tells of."""
+"""Events that no request emits, only the service itself, with the type of their subject."""
 
 
 def test_every_event_is_a_webhook() -> None:
     emitted = {event for operation in operations() for event in operation.emits}
-    assert set(DOCUMENT["webhooks"]) == emitted | set(BY_ITSELF) == set(events())
+    assert set(DOCUMENT["webhooks"]) == emitted | set(SERVICE_EVENTS) == set(events())
     for event, methods in DOCUMENT["webhooks"].items():
         schema = methods["post"]["requestBody"]["content"]["application/json"]["schema"]
         assert schema["properties"]["type"] == {"const": event}
         assert sorted(schema["required"]) == ["data", "organizationId", "sequence", "timestamp", "type"]
 
 
-@pytest.mark.parametrize(("event", "record"), BY_ITSELF.items())
-def test_an_event_of_the_service_itself_is_a_webhook_of_its_record(event: str, record: str) -> None:
+@pytest.mark.parametrize(("event", "record"), SERVICE_EVENTS.items())
+def test_an_event_of_the_service_has_a_webhook_with_its_record(event: str, record: str) -> None:
     message = DOCUMENT["webhooks"][event]["post"]
     assert message["summary"] == "By the service itself"
     schema = message["requestBody"]["content"]["application/json"]["schema"]
     assert schema["properties"]["data"] == {"$ref": f"#/components/schemas/{record}"}
 
 
-def test_the_example_of_an_event_shows_the_record_as_it_is_then() -> None:
-    statuses = {event: _told(event).get("status") for event in DOCUMENT["webhooks"]}
-    named = ("audit_export.completed", "audit_export.failed", *(f"invitation.{word}" for word in ENDS))
-    assert {event: statuses[f"organization.{event}"] for event in named} == {e: e.rpartition(".")[2] for e in named}
-    others = {
+def test_the_example_of_an_event_has_the_status_after_the_event() -> None:
+    statuses = {event: _example_data(event).get("status") for event in DOCUMENT["webhooks"]}
+    named_after_status = (
+        "audit_export.completed",
+        "audit_export.failed",
+        *(f"invitation.{status}" for status in FINAL_INVITATION_STATUSES),
+    )
+    assert {event: statuses[f"organization.{event}"] for event in named_after_status} == {
+        e: e.rpartition(".")[2] for e in named_after_status
+    }
+    other_statuses = {
         "created": "active",
         "updated": "active",
         "restored": "active",
@@ -210,51 +217,60 @@ def test_the_example_of_an_event_shows_the_record_as_it_is_then() -> None:
         "audit_export.downloaded": "completed",
         "person_erased": "queued",
     }
-    assert {event: statuses[f"organization.{event}"] for event in others} == others
+    assert {event: statuses[f"organization.{event}"] for event in other_statuses} == other_statuses
 
 
-def test_the_example_of_an_event_shows_nothing_that_is_only_for_one_answer() -> None:
-    secret = {
+def test_the_example_of_an_event_contains_no_one_time_secrets() -> None:
+    secret_fields = {
         to_camel(name) for kind in record_kinds() if kind.output_model for name in kind.output_model.secret_fields
     }
-    shown = {name for event in DOCUMENT["webhooks"] for name in _told(event) if name in {*secret, "downloadUrl"}}
-    assert shown == {"acceptUrl", "downloadUrl", "key", "secret"}
-    assert not [(e, n) for e in DOCUMENT["webhooks"] for n in shown if _told(e).get(n) is not None]
+    secret_fields_in_examples = {
+        name
+        for event in DOCUMENT["webhooks"]
+        for name in _example_data(event)
+        if name in {*secret_fields, "downloadUrl"}
+    }
+    assert secret_fields_in_examples == {"acceptUrl", "downloadUrl", "key", "secret"}
+    assert not [
+        (e, n) for e in DOCUMENT["webhooks"] for n in secret_fields_in_examples if _example_data(e).get(n) is not None
+    ]
     assert "Signature" not in json.dumps(DOCUMENT["webhooks"])
 
 
-def test_the_example_of_an_event_tells_how_far_work_is() -> None:
-    file = ("entryCount", "sizeBytes", "sha256", "evidence", "expiresAt")
-    by_event = {word: _told(f"organization.audit_export.{word}") for word in ("requested", "completed", "failed")}
-    assert {word: {data[name] is None for name in file} for word, data in by_event.items()} == {
+def test_the_example_of_an_event_shows_the_progress_of_work() -> None:
+    result_fields = ("entryCount", "sizeBytes", "sha256", "evidence", "expiresAt")
+    by_event = {
+        action: _example_data(f"organization.audit_export.{action}") for action in ("requested", "completed", "failed")
+    }
+    assert {action: {data[name] is None for name in result_fields} for action, data in by_event.items()} == {
         "requested": {True},
         "completed": {False},
         "failed": {True},
     }
-    assert {word: bool(data["error"]) for word, data in by_event.items()} == {
+    assert {action: bool(data["error"]) for action, data in by_event.items()} == {
         "requested": False,
         "completed": False,
         "failed": True,
     }
-    erased = _told("organization.person_erased")
+    erased = _example_data("organization.person_erased")
     assert (erased["erasedRecords"], erased["erasedEntries"]) == (0, 0)
     for event in ("deleted", "purged"):
-        deleted = _told(f"organization.{event}")
+        deleted = _example_data(f"organization.{event}")
         assert deleted["deletionDueAt"] > deleted["updatedAt"]
 
 
-def test_logs_begin_at_1() -> None:
+def test_sequences_start_at_1() -> None:
     for message in DOCUMENT["webhooks"].values():
         content = message["post"]["requestBody"]["content"]["application/json"]
         assert (content["schema"]["properties"]["sequence"]["minimum"], content["example"]["sequence"]) == (1, 1)
 
 
-def test_an_event_that_requests_and_the_service_make_happen_names_both() -> None:
+def test_an_event_of_a_request_and_of_the_service_names_both() -> None:
     message = DOCUMENT["webhooks"]["organization.invitation.revoked"]["post"]
     assert message["summary"] == "After revoke_invitation, or by the service itself"
 
 
-def test_every_problem_is_an_example_of_its_status() -> None:
+def test_every_problem_has_an_example_at_its_status() -> None:
     for response in DOCUMENT["components"]["responses"].values():
         for code, example in response["content"]["application/problem+json"]["examples"].items():
             assert example["value"]["code"] == code
@@ -267,91 +283,96 @@ def test_every_problem_is_an_example_of_its_status() -> None:
     assert sorted(documented) == sorted(CODES)
 
 
-def test_the_example_of_a_checkpoint_is_signed_by_the_example_of_the_key() -> None:
-    key = _example("/status")["auditPublicKey"]
-    report = _example("/organizations/{organization_id}/audit-log/verify-integrity")
+def test_the_example_checkpoint_is_signed_with_the_example_key() -> None:
+    key = _example_response("/status")["auditPublicKey"]
+    report = _example_response("/organizations/{organization_id}/audit-log/verify-integrity")
     checkpoint = checkpoints.verify(report["checkpoint"], [from_base64(key)])
     assert (checkpoint.size, checkpoint.root.hex()) == (report["treeSize"], report["rootHash"])
-    assert checkpoint.origin == f"atrium/{_example('/organizations/{organization_id}')['id']}"
+    assert checkpoint.origin == f"atrium/{_example_response('/organizations/{organization_id}')['id']}"
 
 
-def test_a_secret_is_in_the_answers_that_make_it_and_nowhere_else() -> None:
+def test_a_secret_is_only_in_the_response_that_creates_it() -> None:
     keys = "/organizations/{organization_id}/api-keys"
-    assert api_key_format.is_well_formed(_example(keys, "post", "201")["key"])
-    assert _example(keys + "/{api_key_id}")["key"] is None
+    assert api_key_format.is_well_formed(_example_response(keys, "post", "201")["key"])
+    assert _example_response(keys + "/{api_key_id}")["key"] is None
 
 
-def test_work_that_is_begun_is_queued_and_is_asked_for_until_it_is_completed() -> None:
-    log = "/organizations/{organization_id}/audit-log/export-async"
-    for path, record in ((log, "/{export_id}"), ("/organizations/{organization_id}/erasures", "/{erasure_id}")):
-        begun, later = _example(path, "post", "202"), _example(path + record)
-        assert (begun["status"], later["status"]) == ("queued", "completed")
-        assert begun.keys() == later.keys()
-    export = _example(log, "post", "202")
-    asked = DOCUMENT["paths"][log]["post"]["requestBody"]["content"]["application/json"]["example"]
-    assert export["filters"] == {"actorId": None, "targetId": None, "from": None, "to": None, **asked["filters"]}
-    unknown = ("entryCount", "sizeBytes", "sha256", "checkpoint", "evidence", "downloadUrl", "error", "expiresAt")
-    assert {export[name] for name in unknown} == {None}
+def test_examples_of_background_work_are_queued_at_first_and_completed_later() -> None:
+    exports_path = "/organizations/{organization_id}/audit-log/export-async"
+    for path, record in (
+        (exports_path, "/{export_id}"),
+        ("/organizations/{organization_id}/erasures", "/{erasure_id}"),
+    ):
+        queued, completed = _example_response(path, "post", "202"), _example_response(path + record)
+        assert (queued["status"], completed["status"]) == ("queued", "completed")
+        assert queued.keys() == completed.keys()
+    export = _example_response(exports_path, "post", "202")
+    request = DOCUMENT["paths"][exports_path]["post"]["requestBody"]["content"]["application/json"]["example"]
+    assert export["filters"] == {"actorId": None, "targetId": None, "from": None, "to": None, **request["filters"]}
+    null_fields = ("entryCount", "sizeBytes", "sha256", "checkpoint", "evidence", "downloadUrl", "error", "expiresAt")
+    assert {export[name] for name in null_fields} == {None}
 
 
-def test_the_example_of_an_acceptance_leads_to_one_place() -> None:
+def test_the_example_of_an_acceptance_has_an_organization_and_no_platform() -> None:
     for method in ("get", "post"):
-        answer = _example("/organizations/invitations/acceptance", method)
-        assert (answer["organization"] is None, answer["platform"]) == (False, None)
-        assert (answer["status"], answer["membership"]["email"]) == ("accepted", answer["email"])
+        response = _example_response("/organizations/invitations/acceptance", method)
+        assert (response["organization"] is None, response["platform"]) == (False, None)
+        assert (response["status"], response["membership"]["email"]) == ("accepted", response["email"])
 
 
-def test_the_organizations_are_introduced_by_all_that_is_theirs() -> None:
-    (introduced,) = (tag["description"] for tag in DOCUMENT["tags"] if tag["name"] == "organizations")
-    assert all(noun in introduced for noun in ("members", "invitations", "API keys", "audit log", "exports", "erasure"))
+def test_the_description_of_organizations_mentions_their_records() -> None:
+    (description,) = (tag["description"] for tag in DOCUMENT["tags"] if tag["name"] == "organizations")
+    assert all(
+        noun in description for noun in ("members", "invitations", "API keys", "audit log", "exports", "erasure")
+    )
 
 
-def test_schemas_have_the_names_callers_know() -> None:
+def test_schema_names_have_no_internal_suffixes() -> None:
     schemas = DOCUMENT["components"]["schemas"]
     assert {"Organization", "OrganizationCreate", "OrganizationPatch", "OrganizationList", "Problem"} <= set(schemas)
     assert not [name for name in schemas if name.endswith(("Out", "Output")) or "__" in name]
 
 
-def test_no_schema_is_without_use() -> None:
+def test_every_schema_is_used() -> None:
     text = json.dumps(DOCUMENT)
     unused = [name for name in DOCUMENT["components"]["schemas"] if f'"#/components/schemas/{name}"' not in text]
     assert unused == []
 
 
-def test_a_patch_requires_nothing() -> None:
+def test_a_patch_has_no_required_fields() -> None:
     bodies = {o.body.__name__ for o in operations() if o.body and issubclass(o.body, Patch)}
     assert bodies
     assert not [name for name in bodies if "required" in DOCUMENT["components"]["schemas"][name]]
 
 
-def _resolved(part: dict[str, Any]) -> dict[str, Any]:
+def _resolve(part: dict[str, Any]) -> dict[str, Any]:
     if "$ref" not in part:
         return part
-    found: Any = DOCUMENT
+    target: Any = DOCUMENT
     for step in part["$ref"].removeprefix("#/").split("/"):
-        found = found[step]
-    return dict(found)
+        target = target[step]
+    return dict(target)
 
 
-def _told(event: str) -> dict[str, Any]:
-    """The data of the example of an event."""
+def _example_data(event: str) -> dict[str, Any]:
+    """Return the data in the example of an event."""
     content = DOCUMENT["webhooks"][event]["post"]["requestBody"]["content"]["application/json"]
     return dict(content["example"]["data"])
 
 
-def _example(path: str, method: str = "get", status: str = "200") -> dict[str, Any]:
+def _example_response(path: str, method: str = "get", status: str = "200") -> dict[str, Any]:
     content = DOCUMENT["paths"][path][method]["responses"][status]["content"]
     return dict(content["application/json"]["example"])
 
 
-def _media(part: Any, where: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
-    """Every media type object of the document: what a request or a response can hold."""
+def _media_types(part: Any, pointer: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the path and content of every media type object of the document."""
     if isinstance(part, list):
         for position, element in enumerate(part):
-            yield from _media(element, f"{where}/{position}")
+            yield from _media_types(element, f"{pointer}/{position}")
     elif isinstance(part, dict):
         for name, element in part.items():
             if name == "content":
-                yield from ((f"{where}/{kind}", media) for kind, media in element.items())
+                yield from ((f"{pointer}/{media_type}", media) for media_type, media in element.items())
             elif name not in ("example", "examples"):
-                yield from _media(element, f"{where}/{name}")
+                yield from _media_types(element, f"{pointer}/{name}")

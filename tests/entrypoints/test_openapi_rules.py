@@ -1,4 +1,4 @@
-"""How declarations become OpenAPI, on operations made up for it."""
+"""The generation of OpenAPI from declarations, on fictitious operations."""
 
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
@@ -61,7 +61,7 @@ class Plant(Entity):
     output_model = PlantOut
 
 
-del KINDS["garden"], KINDS["plant"]  # They are nobody else's.
+del KINDS["garden"], KINDS["plant"]  # Other tests must not find them.
 
 
 class PlantsQuery(ListQuery):
@@ -72,12 +72,12 @@ class PlantsQuery(ListQuery):
     year: int
 
 
-def in_garden(role: Role, *, by_slug: bool = False) -> RequireRole:
+def require_garden_role(role: Role, *, by_slug: bool = False) -> RequireRole:
     return RequireRole(Garden, role, by_slug=by_slug)
 
 
-def documented(declare: Callable[[RouteGroup], object]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the one operation declared, as it is documented, and the whole document."""
+def document_operation(declare: Callable[[RouteGroup], object]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the documentation of the last declared operation, and the document."""
     group = RouteGroup("sites")
     declare(group)
     document = described_together(group.operations)
@@ -108,8 +108,8 @@ def list_plants(_ctx: object, query: PlantsQuery) -> ListPage[PlantOut]:
     raise NotImplementedError(query)
 
 
-def test_a_creation_answers_where_it_is_and_what_its_docstring_names() -> None:
-    operation, document = documented(
+def test_a_creation_documents_its_location_and_the_problems_in_its_docstring() -> None:
+    operation, document = document_operation(
         lambda g: g.post("/gardens", access=Caller.USER, scope=None, emits="garden.created")(create_garden)
     )
     assert operation["summary"] == "Create a garden"
@@ -135,11 +135,11 @@ def test_a_creation_answers_where_it_is_and_what_its_docstring_names() -> None:
     ]["data"] == {"$ref": "#/components/schemas/Garden"}
 
 
-def test_a_patch_may_leave_out_everything_and_null_means_the_default() -> None:
-    operation, document = documented(
+def test_the_fields_of_a_patch_are_optional_and_null_means_the_default() -> None:
+    operation, document = document_operation(
         lambda g: g.patch(
             "/gardens/{garden_id}",
-            access=in_garden(Role.ADMIN),
+            access=require_garden_role(Role.ADMIN),
             scope="gardens:write",
             emits=("garden.updated", "garden.restored"),
         )(update_garden)
@@ -159,11 +159,11 @@ def test_a_patch_may_leave_out_everything_and_null_means_the_default() -> None:
     assert {"404", "412", "413", "415", "422"} <= set(operation["responses"])
 
 
-def test_an_event_without_an_answer_carries_the_record_of_the_path() -> None:
-    operation, document = documented(
+def test_an_event_of_an_operation_without_a_response_body_has_the_record_of_the_path() -> None:
+    operation, document = document_operation(
         lambda g: g.delete(
             "/gardens/{garden_id}/plants/{plant_name}",
-            access=in_garden(Role.EDITOR),
+            access=require_garden_role(Role.EDITOR),
             scope="gardens:write",
             emits="plant.removed",
         )(remove_plant)
@@ -178,29 +178,29 @@ def test_an_event_without_an_answer_carries_the_record_of_the_path() -> None:
     assert "content" not in operation["responses"]["204"]
 
 
-def test_an_event_of_several_records_says_so() -> None:
+def test_an_event_of_several_record_types_has_a_union() -> None:
     def declare(group: RouteGroup) -> None:
         group.post("/gardens", access=Caller.USER, scope=None, emits="green.made")(create_garden)
         group.get("/plants", access=Caller.PUBLIC, scope=None, emits="green.made")(list_plants)
 
-    _, document = documented(declare)
+    _, document = document_operation(declare)
     body = document["webhooks"]["green.made"]["post"]["requestBody"]["content"]["application/json"]["schema"]
     names = [alternative["$ref"].rsplit("/", 1)[-1] for alternative in body["properties"]["data"]["anyOf"]]
     assert names == ["Garden", "Plant"]
 
 
-def test_an_event_about_nothing_public_carries_any_object() -> None:
+def test_an_event_without_a_public_record_has_any_object() -> None:
     def sow() -> None:
         """Sow what is at hand."""
 
-    _, document = documented(lambda g: g.post("/sow", access=Caller.USER, scope=None, emits="seed.sown")(sow))
+    _, document = document_operation(lambda g: g.post("/sow", access=Caller.USER, scope=None, emits="seed.sown")(sow))
     body = document["webhooks"]["seed.sown"]["post"]["requestBody"]["content"]["application/json"]
     assert body["schema"]["properties"]["data"] == {"type": "object"}
     assert body["example"]["data"] == {}
 
 
 def test_a_list_documents_its_query_without_null_and_without_examples() -> None:
-    operation, document = documented(
+    operation, document = document_operation(
         lambda g: g.get("/plants", access=Caller.PUBLIC, scope=None, emits=None)(list_plants)
     )
     parameters = {p["name"]: p for p in operation["parameters"] if "name" in p}
@@ -215,37 +215,39 @@ def test_a_list_documents_its_query_without_null_and_without_examples() -> None:
     assert document["components"]["schemas"]["PlantList"]["required"] == ["items", "nextCursor"]
 
 
-def test_a_record_that_can_have_moved_answers_304_and_301() -> None:
+def test_an_operation_that_may_redirect_documents_304_and_301() -> None:
     def get_garden(garden: Garden) -> GardenOut | Redirect:
         """Get a garden by its slug."""
         raise NotImplementedError(garden)
 
-    operation, document = documented(
-        lambda g: g.get("/gardens/by-slug/{slug}", access=in_garden(Role.MEMBER, by_slug=True), scope=None, emits=None)(
-            get_garden
-        )
+    operation, document = document_operation(
+        lambda g: g.get(
+            "/gardens/by-slug/{slug}", access=require_garden_role(Role.MEMBER, by_slug=True), scope=None, emits=None
+        )(get_garden)
     )
-    said = {"API-Version", "ETag", "RateLimit", "RateLimit-Policy", "X-Request-Id"}
-    assert set(operation["responses"]["304"]["headers"]) == said
+    header_names = {"API-Version", "ETag", "RateLimit", "RateLimit-Policy", "X-Request-Id"}
+    assert set(operation["responses"]["304"]["headers"]) == header_names
     assert "Location" in operation["responses"]["301"]["headers"]
     assert operation["parameters"][0]["schema"]["pattern"].startswith("^[a-z0-9]")
     assert {"$ref": "#/components/parameters/IfNoneMatch"} in operation["parameters"]
     assert document["components"]["schemas"]["Garden"]["required"][-1] == "light"
 
 
-def test_a_document_answers_its_media_types() -> None:
+def test_a_raw_response_documents_its_media_types() -> None:
     def get_plan(
         plan: Annotated[str, *matching("^[a-z]$", "")],
     ) -> Annotated[RawResponse, "text/html", "image/svg+xml"]:
         """Get a garden's plan."""
         raise NotImplementedError(plan)
 
-    operation, _ = documented(lambda g: g.get("/plans/{plan}", access=Caller.PUBLIC, scope=None, emits=None)(get_plan))
+    operation, _ = document_operation(
+        lambda g: g.get("/plans/{plan}", access=Caller.PUBLIC, scope=None, emits=None)(get_plan)
+    )
     assert set(operation["responses"]["200"]["content"]) == {"text/html", "image/svg+xml"}
     assert operation["parameters"][0]["schema"] == {"type": "string", "pattern": "^[a-z]$"}
 
 
-def test_two_models_of_one_name_are_refused() -> None:
+def test_two_models_with_one_name_are_rejected() -> None:
     other = type("Garden", (Output,), {"__doc__": "Another garden."})
 
     def get_other() -> Output:
@@ -259,7 +261,7 @@ def test_two_models_of_one_name_are_refused() -> None:
         group.post("/gardens", access=Caller.USER, scope=None, emits="garden.created")(create_garden)
 
     with pytest.raises(ValueError, match="Two models are called Garden"):
-        documented(declare)
+        document_operation(declare)
 
 
 @pytest.mark.parametrize(
@@ -278,26 +280,26 @@ def test_two_models_of_one_name_are_refused() -> None:
         ),
     ],
 )
-def test_an_example_is_what_the_schema_says(schema: dict[str, Any], example: object) -> None:
+def test_an_example_is_derived_from_its_schema(schema: dict[str, Any], example: object) -> None:
     assert example_of(schema, {"Colour": {"type": "string", "const": "red"}}) == example
 
 
-def test_a_text_whose_shape_is_unknown_asks_for_an_example() -> None:
+def test_a_string_with_a_pattern_requires_an_example() -> None:
     with pytest.raises(LookupError, match=r"Plant\.latin has no example"):
         example_of({"properties": {"latin": {"type": "string", "pattern": "^[A-Z]"}}}, {}, noun="Plant")
 
 
-def test_a_token_of_its_own_header_is_documented_and_needed_where_a_record_is_named() -> None:
-    needs = RequireRecordToken("plant-token", "Plant-Token", str)
-    by_path, document = documented(
-        lambda g: g.delete("/plants/{plant_name}", access=needs, scope=None, emits="plant.removed")(remove_plant)
+def test_a_record_token_header_is_documented_and_required_if_the_path_names_a_record() -> None:
+    rule = RequireRecordToken("plant-token", "Plant-Token", str)
+    deletion, document = document_operation(
+        lambda g: g.delete("/plants/{plant_name}", access=rule, scope=None, emits="plant.removed")(remove_plant)
     )
-    listed, _ = documented(lambda g: g.get("/plants", access=needs, scope=None, emits=None)(list_plants))
-    (header,) = [each for each in by_path["parameters"] if each.get("name") == "Plant-Token"]
+    listing, _ = document_operation(lambda g: g.get("/plants", access=rule, scope=None, emits=None)(list_plants))
+    (header,) = [parameter for parameter in deletion["parameters"] if parameter.get("name") == "Plant-Token"]
     assert (header["in"], header["required"]) == ("header", True)
-    (header,) = [each for each in listed["parameters"] if each.get("name") == "Plant-Token"]
+    (header,) = [parameter for parameter in listing["parameters"] if parameter.get("name") == "Plant-Token"]
     assert not header["required"]
-    assert by_path["x-atrium-access"] == "plant-token"
-    assert by_path["security"] == []
-    assert "404" in by_path["responses"]
+    assert deletion["x-atrium-access"] == "plant-token"
+    assert deletion["security"] == []
+    assert "404" in deletion["responses"]
     assert document["tags"]

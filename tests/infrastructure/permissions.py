@@ -1,4 +1,4 @@
-"""What the functions ask of AWS, as IAM names it, and what their policies allow, permission by permission."""
+"""The IAM permissions that the calls of each function require, and those that its policy grants."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,23 +16,25 @@ from tests.harness.mailbox import SENDER
 from tests.harness.memory_aws import PREFIX
 
 STAGE: Final = Stage("prod", "123456789012", "eu-central-1")
-KEY: Final = STAGE.arn("kms", "key/1f0e4c1a-3c62-4b57-9d0b-6a3a0d6f2a11")
-POLICIES: Final = policies(STAGE, KEY, SENDER)
-TAKES_FROM: Final = {
+KEY_ARN: Final = STAGE.arn("kms", "key/1f0e4c1a-3c62-4b57-9d0b-6a3a0d6f2a11")
+POLICIES: Final = policies(STAGE, KEY_ARN, SENDER)
+TRIGGER_QUEUES: Final = {
     "events": "events.fifo",
     "deliveries": "deliveries.fifo",
     "deliveries_slow": "deliveries-slow",
     "jobs": "jobs",
 }
-"""The queue that calls a function."""
+"""The queue that invokes each function."""
 
-WRITES: Final = {
+WRITE_ACTIONS: Final = {
     "Put": "PutItem",
     "Update": "UpdateItem",
     "Delete": "DeleteItem",
     "ConditionCheck": "ConditionCheckItem",
 }
-ACTIONS: Final = {
+"""The IAM action of each kind of item in a DynamoDB transaction."""
+
+ACTIONS_BY_CALL: Final = {
     "s3:ListObjectsV2": "s3:ListBucket",
     "s3:ListMultipartUploads": "s3:ListBucketMultipartUploads",
     "s3:HeadObject": "s3:GetObject",
@@ -43,127 +45,137 @@ ACTIONS: Final = {
     "sqs:SendMessageBatch": "sqs:SendMessage",
     "sesv2:SendEmail": "ses:SendEmail",
 }
-"""Calls whose action is called otherwise (Service Authorization Reference)."""
+"""Calls whose IAM action has another name (Service Authorization Reference)."""
 
-_CONTEXT: Final = "kms:EncryptionContext:"
-_LEADING: Final = "dynamodb:LeadingKeys"
-_EVERY: Final = "ForAllValues:StringLike"
+_CONTEXT_PREFIX: Final = "kms:EncryptionContext:"
+_LEADING_KEYS: Final = "dynamodb:LeadingKeys"
+_ALL_VALUES_LIKE: Final = "ForAllValues:StringLike"
 
 
 class Permission(NamedTuple):
-    """An action on a resource; `purpose` is that of the secret that may be, or has to be, unwrapped."""
+    """An action on a resource. `purpose` is that of the secret that the action unwraps."""
 
     action: str
     resource: str
     purpose: str = ""
 
-    def covers(self, need: "Permission") -> bool:
-        """Return whether whoever has this may do what is needed."""
-        return (self.action, self.purpose) == (need.action, need.purpose) and fnmatchcase(need.resource, self.resource)
+    def covers(self, required: "Permission") -> bool:
+        """Return whether this permission allows what the required one does."""
+        return (self.action, self.purpose) == (required.action, required.purpose) and fnmatchcase(
+            required.resource, self.resource
+        )
 
 
-ASKED: Final[dict[str, set[Permission]]] = defaultdict(set)
-"""What each function has needed so far in this process."""
+REQUIRED_PERMISSIONS: Final[dict[str, set[Permission]]] = defaultdict(set)
+"""What each function has required so far in this process."""
 
 
-WROTE: Final[dict[str, set[str]]] = defaultdict(set)
-"""The partition keys of what each function has written or checked so far in this process."""
+WRITTEN_PARTITION_KEYS: Final[dict[str, set[str]]] = defaultdict(set)
+"""The partition keys of the items that each function has written or checked so far in this process."""
 
-MADE: Final[set[str]] = set()
-"""The calls that functions have made so far in this process: `dynamodb:Query` …"""
-
-
-def note(function: str, calls: Iterable[Call]) -> None:
-    """Keep the calls that a function made, and what it needed for them."""
-    MADE.update(call.name for call in calls)
-    ASKED[function] |= {need for call in calls for need in needs(call)}
-    WROTE[function] |= {key for call in calls for key in written(call)}
+CALL_NAMES: Final[set[str]] = set()
+"""The names of the calls that functions have made so far in this process, such as `dynamodb:Query`."""
 
 
-def refused() -> dict[str, set[Permission | str]]:
-    """Return what functions have needed so far and are not allowed, and the keys that they wrote to and may not."""
-    found: dict[str, set[Permission | str]] = {}
-    for function, asked in ASKED.items():
-        allowed = permissions(function)
-        found[function] = {need for need in asked if not any(permission.covers(need) for permission in allowed)}
-        found[function] |= {key for key in WROTE[function] if not may_write(function, key)}
-    return {function: needed for function, needed in found.items() if needed}
+def record_calls(function: str, calls: Iterable[Call]) -> None:
+    """Record the calls of a function, and the permissions that they required."""
+    CALL_NAMES.update(call.name for call in calls)
+    REQUIRED_PERMISSIONS[function] |= {permission for call in calls for permission in required_permissions(call)}
+    WRITTEN_PARTITION_KEYS[function] |= {key for call in calls for key in written_partition_keys(call)}
 
 
-def leading_keys(function: str, documents: Mapping[str, Any] = POLICIES) -> list[str]:
+def missing_permissions() -> dict[str, set[Permission | str]]:
+    """Return the permissions that functions required without having them, and the keys that they may not write."""
+    missing: dict[str, set[Permission | str]] = {}
+    for function, required in REQUIRED_PERMISSIONS.items():
+        granted = granted_permissions(function)
+        missing[function] = {need for need in required if not any(permission.covers(need) for permission in granted)}
+        missing[function] |= {key for key in WRITTEN_PARTITION_KEYS[function] if not can_write(function, key)}
+    return {function: permissions for function, permissions in missing.items() if permissions}
+
+
+def writable_key_patterns(function: str, documents: Mapping[str, Any] = POLICIES) -> list[str]:
     """Return the patterns of the partition keys that a function may write to."""
     conditions = [statement.get("Condition", {}) for statement in documents[function]["Statement"]]
-    return [pattern for condition in conditions for pattern in condition.get(_EVERY, {}).get(_LEADING, ())]
+    return [
+        pattern for condition in conditions for pattern in condition.get(_ALL_VALUES_LIKE, {}).get(_LEADING_KEYS, ())
+    ]
 
 
-def may_write(function: str, key: str, documents: Mapping[str, Any] = POLICIES) -> bool:
+def can_write(function: str, partition_key: str, documents: Mapping[str, Any] = POLICIES) -> bool:
     """Return whether a function may write to a partition."""
-    return any(fnmatchcase(key, pattern) for pattern in leading_keys(function, documents))
+    return any(fnmatchcase(partition_key, pattern) for pattern in writable_key_patterns(function, documents))
 
 
-def written(call: Call) -> Iterator[str]:
+def written_partition_keys(call: Call) -> Iterator[str]:
     """Yield the partition keys that a call writes to or checks, as IAM sees them in `dynamodb:LeadingKeys`."""
     name = call.name.removeprefix("dynamodb:")
-    alone = [call.parameters] if name in WRITES.values() else []
-    given = [each for action in call.parameters.get("TransactItems", ()) for each in action.values()]
-    for one in (*alone, *given):
-        yield (one.get("Key") or one["Item"])["pk"]["S"]
+    single_write = [call.parameters] if name in WRITE_ACTIONS.values() else []
+    transaction_items = call.parameters.get("TransactItems", ())
+    transaction_writes = [write for transaction_item in transaction_items for write in transaction_item.values()]
+    for write in (*single_write, *transaction_writes):
+        yield (write.get("Key") or write["Item"])["pk"]["S"]
 
 
-def permissions(function: str, documents: Mapping[str, Any] = POLICIES) -> list[Permission]:
-    """Return all that a function's policy allows, as often as it does so."""
-    return [permission for statement in documents[function]["Statement"] for permission in _allowed(statement)]
+def granted_permissions(function: str, documents: Mapping[str, Any] = POLICIES) -> list[Permission]:
+    """Return the permissions of a function's policy, with duplicates."""
+    return [permission for statement in documents[function]["Statement"] for permission in _expand(statement)]
 
 
-def by_lambda(function: str) -> set[Permission]:
-    """Return what Lambda itself asks for in the name of a function: to write its log and to take from its queue."""
+def lambda_service_permissions(function: str) -> set[Permission]:
+    """Return the permissions that Lambda itself needs to write a function's log and to poll its queue."""
     stream = STAGE.arn("logs", f"log-group:/aws/lambda/{STAGE.function(function)}:log-stream:2026/11/22/[7]0a1b")
-    written = {Permission(f"logs:{action}", stream) for action in ("CreateLogStream", "PutLogEvents")}
-    taken = ("DeleteMessage", "GetQueueAttributes", "ReceiveMessage") if function in TAKES_FROM else ()
-    return written | {Permission(f"sqs:{action}", STAGE.queue_arn(TAKES_FROM[function])) for action in taken}
+    log_permissions = {Permission(f"logs:{action}", stream) for action in ("CreateLogStream", "PutLogEvents")}
+    actions = ("DeleteMessage", "GetQueueAttributes", "ReceiveMessage") if function in TRIGGER_QUEUES else ()
+    return log_permissions | {
+        Permission(f"sqs:{action}", STAGE.queue_arn(TRIGGER_QUEUES[function])) for action in actions
+    }
 
 
-def needs(call: Call) -> Iterator[Permission]:
-    """Yield what a call has to be allowed on the stage where it would be made."""
+def required_permissions(call: Call) -> Iterator[Permission]:
+    """Yield the permissions that a call requires on the stage `STAGE`."""
     service, _, name = call.name.partition(":")
-    asked = call.parameters
+    parameters = call.parameters
     match service:
         case "dynamodb":
-            yield from _of_table(name, asked)
+            yield from _table_permissions(name, parameters)
         case "sesv2":
-            domain = parseaddr(asked["FromEmailAddress"])[1].rpartition("@")[2]
-            yield Permission(ACTIONS[call.name], STAGE.arn("ses", f"identity/{domain}"))
+            domain = parseaddr(parameters["FromEmailAddress"])[1].rpartition("@")[2]
+            yield Permission(ACTIONS_BY_CALL[call.name], STAGE.arn("ses", f"identity/{domain}"))
         case "s3":
-            purpose = {settings().exports_bucket: "exports", settings().anchors_bucket: "anchors"}[asked["Bucket"]]
-            where = "/".join(filter(None, (STAGE.bucket(purpose), asked.get("Key"))))
-            yield Permission(ACTIONS.get(call.name, call.name), f"arn:aws:s3:::{where}")
+            purposes = {settings().exports_bucket: "exports", settings().anchors_bucket: "anchors"}
+            path = "/".join(filter(None, (STAGE.bucket(purposes[parameters["Bucket"]]), parameters.get("Key"))))
+            yield Permission(ACTIONS_BY_CALL.get(call.name, call.name), f"arn:aws:s3:::{path}")
         case "sqs":
-            (queue,) = [q for q in QUEUES if queue_name(PREFIX, q) == asked["QueueUrl"].rpartition("/")[2]]
-            yield Permission(ACTIONS.get(call.name, call.name), STAGE.queue_arn(queue))
+            (queue,) = [q for q in QUEUES if queue_name(PREFIX, q) == parameters["QueueUrl"].rpartition("/")[2]]
+            yield Permission(ACTIONS_BY_CALL.get(call.name, call.name), STAGE.queue_arn(queue))
         case _:
-            context = asked["EncryptionContext"]
+            context = parameters["EncryptionContext"]
             assert (service, context) == ("kms", KeyPurpose(context["purpose"]).context)
-            yield Permission(call.name, KEY, context["purpose"])
+            yield Permission(call.name, KEY_ARN, context["purpose"])
 
 
-def _of_table(name: str, asked: Mapping[str, Any]) -> Iterator[Permission]:
-    kinds = [(kind, given) for action in asked.get("TransactItems", ()) for kind, given in action.items()]
-    tables = {*asked.get("RequestItems", ()), *(given["TableName"] for _, given in kinds)} or {asked["TableName"]}
+def _table_permissions(name: str, parameters: Mapping[str, Any]) -> Iterator[Permission]:
+    writes = [(kind, write) for item in parameters.get("TransactItems", ()) for kind, write in item.items()]
+    request_tables = parameters.get("RequestItems", ())
+    tables = {*request_tables, *(write["TableName"] for _, write in writes)} or {parameters["TableName"]}
     assert tables == {settings().table_name}
-    index = f"/index/{asked['IndexName']}" if "IndexName" in asked else ""
-    for action in [WRITES[kind] for kind, _ in kinds] or [name]:
+    index = f"/index/{parameters['IndexName']}" if "IndexName" in parameters else ""
+    for action in [WRITE_ACTIONS[kind] for kind, _ in writes] or [name]:
         yield Permission(f"dynamodb:{action}", STAGE.table_arn + index)
 
 
-def _allowed(statement: Mapping[str, Any]) -> Iterator[Permission]:
-    whole = dict(statement.get("Condition", {}))
-    # A request without keys would pass for all values: a second condition asks for some.
-    assert (_EVERY in whole) == (whole.pop("Null", {}) == {_LEADING: "false"})
-    assert whole.pop(_EVERY, {_LEADING: []}).keys() == {_LEADING}
-    condition = dict(whole.pop("StringEquals", {}))
-    assert not whole
-    purposes = condition.pop(f"{_CONTEXT}purpose", [""])
-    assert (statement["Effect"], condition) == ("Allow", {} if "" in purposes else {f"{_CONTEXT}service": "atrium"})
+def _expand(statement: Mapping[str, Any]) -> Iterator[Permission]:
+    """Yield a permission for each action, resource and purpose of a statement. Fails on an unknown condition."""
+    conditions = dict(statement.get("Condition", {}))
+    # `ForAllValues` is also true of a request without keys, so a second condition requires some.
+    assert (_ALL_VALUES_LIKE in conditions) == (conditions.pop("Null", {}) == {_LEADING_KEYS: "false"})
+    assert conditions.pop(_ALL_VALUES_LIKE, {_LEADING_KEYS: []}).keys() == {_LEADING_KEYS}
+    context = dict(conditions.pop("StringEquals", {}))
+    assert not conditions
+    purposes = context.pop(f"{_CONTEXT_PREFIX}purpose", [""])
+    expected_context = {} if "" in purposes else {f"{_CONTEXT_PREFIX}service": "atrium"}
+    assert (statement["Effect"], context) == ("Allow", expected_context)
     for action in statement["Action"]:
         for resource in statement["Resource"]:
             yield from (Permission(action, resource, purpose) for purpose in purposes)

@@ -1,4 +1,4 @@
-"""An account of AWS, as moto has it, and a checkout of the project that is deployed there by its own commands."""
+"""An AWS account that moto simulates, and a copy of the project whose commands deploy to it."""
 
 import json
 import os
@@ -17,8 +17,8 @@ from tests.harness import project_copies
 
 PROD: Final = Stage("prod", "123456789012", "eu-central-1")
 
-# The commands work on a checkout of their own. The package has its own tests; here it is a small one, made at once.
-COMMAND: Final = """
+# Runs a command on a copy of the project. Other tests cover the package, so a small one is built here.
+COMMAND_SCRIPT: Final = """
 import sys
 from pathlib import Path
 from zipfile import ZipFile
@@ -44,15 +44,18 @@ sys.exit(main())
 
 
 @dataclass(frozen=True)
-class Cloud:
-    """An account of AWS, and a checkout of the project that is deployed there."""
+class Account:
+    """An AWS account, and a copy of the project that is deployed there."""
 
     project: Path
     endpoint: str
 
     @property
-    def account(self) -> dict[str, str]:
-        """What leads a command there; Chalice knows the second name of the region only, our commands both."""
+    def environment(self) -> dict[str, str]:
+        """The environment of a command that uses the account.
+
+        Chalice reads only `AWS_DEFAULT_REGION`; the project's commands prefer `AWS_REGION`.
+        """
         return {
             "AWS_ENDPOINT_URL": self.endpoint,
             "AWS_REGION": PROD.region,
@@ -64,11 +67,12 @@ class Cloud:
             "AWS_SHARED_CREDENTIALS_FILE": "/dev/null",
         }
 
-    def run(self, *words: str, **told: str) -> subprocess.CompletedProcess[str]:
-        kept = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
-        environment = {name: value for name, value in (kept | self.account | told).items() if value}
+    def run(self, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+        """Run a command. An empty variable is removed from its environment."""
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
+        environment = {name: value for name, value in (inherited | self.environment | variables).items() if value}
         return subprocess.run(
-            [sys.executable, "-c", COMMAND, str(self.project), *words],
+            [sys.executable, "-c", COMMAND_SCRIPT, str(self.project), *arguments],
             cwd=ROOT,
             env=environment,
             capture_output=True,
@@ -76,25 +80,28 @@ class Cloud:
             check=False,
         )
 
-    def printed(self, *words: str) -> str:
-        done = self.run(*words)
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
+    def run_checked(self, *arguments: str) -> str:
+        """Run a command that has to succeed, and return its output."""
+        completed = self.run(*arguments)
+        assert completed.returncode == 0, completed.stdout + completed.stderr
+        return completed.stdout
 
-    def refused(self, *words: str, **told: str) -> str:
-        done = self.run(*words, **told)
-        assert done.returncode == 1, done.stdout + done.stderr
-        assert "Traceback" not in done.stderr
-        return done.stderr
+    def run_with_error(self, *arguments: str, **variables: str) -> str:
+        """Run a command that has to fail without a traceback, and return its error output."""
+        completed = self.run(*arguments, **variables)
+        assert completed.returncode == 1, completed.stdout + completed.stderr
+        assert "Traceback" not in completed.stderr
+        return completed.stderr
 
-    def chalice(self, command: str) -> None:
-        """Let Chalice's own command work on the stage."""
-        words = [str(Path(sys.executable).with_name("chalice")), command, "--stage", "prod"]
-        project_copies.run_in_copy(words, self.project, **self.account | {"AWS_DEFAULT_REGION": PROD.region})
+    def run_chalice(self, command: str) -> None:
+        """Run Chalice's own command on the stage."""
+        arguments = [str(Path(sys.executable).with_name("chalice")), command, "--stage", "prod"]
+        project_copies.run_in_copy(arguments, self.project, **self.environment | {"AWS_DEFAULT_REGION": PROD.region})
 
-    def migrates(self, answer: object) -> None:
-        said = {"results": [json.dumps(answer)], "region": PROD.region}
-        post(f"{self.endpoint}/moto-api/static/lambda-simple/response", json=said).raise_for_status()
+    def set_migration_result(self, result: object) -> None:
+        """Set what the next invocation of the function `migrate` returns."""
+        body = {"results": [json.dumps(result)], "region": PROD.region}
+        post(f"{self.endpoint}/moto-api/static/lambda-simple/response", json=body).raise_for_status()
 
     def client(self, service: str) -> Any:
         return boto3.client(
@@ -106,11 +113,11 @@ class Cloud:
         )
 
     def config(self) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads((self.project / ".chalice/config.json").read_text())
-        return found
+        config: dict[str, Any] = json.loads((self.project / ".chalice/config.json").read_text())
+        return config
 
-    def made(self) -> dict[str, Any]:
-        """Return all that a deployment has made, by what is unique about it."""
+    def deployed_resources(self) -> dict[str, Any]:
+        """Return the resources that a deployment has created, by type and then by unique name or ID."""
         functions = self.client("lambda").list_functions()["Functions"]
         mappings = self.client("lambda").list_event_source_mappings()["EventSourceMappings"]
         return {

@@ -1,4 +1,4 @@
-"""What `bootstrap` learns from an issuer, and how it tells that a stack failed."""
+"""How `bootstrap` discovers an issuer's keys, and how the commands report failed stacks and missing capacity."""
 
 import json
 import os
@@ -27,7 +27,7 @@ Document = dict[str, Any]
 
 @pytest.fixture
 def issuer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, Document]]:
-    """An issuer's address, and the document that it answers with; whatever stands in it is sent."""
+    """The URL of an issuer, and its discovery document. Tests add fields; an empty document is answered with 404."""
     document: Document = {}
 
     class Issuer(BaseHTTPRequestHandler):
@@ -37,7 +37,7 @@ def issuer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[st
             self.wfile.write(json.dumps(document).encode() if document else b"<html>")
 
         def log_message(self, *_: object) -> None:
-            """Say nothing."""
+            """Log nothing."""
 
     authority = CertificateAuthority()
     authority.trust(tmp_path, monkeypatch)
@@ -48,159 +48,161 @@ def issuer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[st
         server.shutdown()
 
 
-def test_an_issuer_says_where_its_keys_are(issuer: tuple[str, Document]) -> None:
-    address, document = issuer
-    document |= {"issuer": address, "jwks_uri": f"{address}/keys"}
-    assert jwks_of(address) == f"{address}/keys"
+def test_the_key_set_url_is_read_from_the_discovery_document(issuer: tuple[str, Document]) -> None:
+    url, document = issuer
+    document |= {"issuer": url, "jwks_uri": f"{url}/keys"}
+    assert jwks_of(url) == f"{url}/keys"
 
 
 @pytest.mark.parametrize(
-    ("said", "reason"),
+    ("fields", "reason"),
     [
         ({}, "responds with status 404 and no OpenID Connect Discovery document"),
         ({"issuer": "https://another.example.com"}, "names the issuer 'https://another.example.com' instead of"),
-        ({"issuer": "{address}"}, "contains no https URL of a key set"),
-        ({"issuer": "{address}", "jwks_uri": "http://example.com/keys"}, "contains no https URL of a key set"),
+        ({"issuer": "{url}"}, "contains no https URL of a key set"),
+        ({"issuer": "{url}", "jwks_uri": "http://example.com/keys"}, "contains no https URL of a key set"),
     ],
 )
-def test_an_issuer_that_does_not_say_so_is_refused_with_a_reason(
-    said: Document, reason: str, issuer: tuple[str, Document]
+def test_an_issuer_without_a_valid_discovery_document_is_rejected_with_a_reason(
+    fields: Document, reason: str, issuer: tuple[str, Document]
 ) -> None:
-    address, document = issuer
-    document |= {key: value.format(address=address) for key, value in said.items()}
-    with pytest.raises(Refused) as refused:
-        jwks_of(address)
-    assert reason in str(refused.value)
+    url, document = issuer
+    document |= {key: value.format(url=url) for key, value in fields.items()}
+    with pytest.raises(Refused) as raised:
+        jwks_of(url)
+    assert reason in str(raised.value)
 
 
 @pytest.fixture
 def stack(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stubber]:
-    """CloudFormation, which answers what it is told to, in that order."""
+    """CloudFormation, with stubbed responses that are returned in order."""
     monkeypatch.setattr(cloudformation, "_OFTEN", {"Delay": 0, "MaxAttempts": 2})
     client = boto3.client(
         "cloudformation", region_name="eu-central-1", aws_access_key_id="testing", aws_secret_access_key="testing"
     )
     monkeypatch.setattr(cloudformation, "client", lambda _: client)
-    with Stubber(client) as stubber, patch.dict(os.environ):  # Chalice puts a stage's variables there, and leaves them.
+    with Stubber(client) as stubber, patch.dict(os.environ):  # Chalice sets a stage's variables there, permanently.
         yield stubber
         stubber.assert_no_pending_responses()
 
 
-def described(stubber: Stubber, status: str, *parameters: str) -> None:
-    found = [{"ParameterKey": key, "ParameterValue": "kept"} for key in parameters]
-    stack = {"StackName": "atrium-prod", "StackStatus": status, "CreationTime": 0, "Parameters": found}
+def stub_describe_stack(stubber: Stubber, status: str, *parameter_names: str) -> None:
+    parameters = [{"ParameterKey": key, "ParameterValue": "kept"} for key in parameter_names]
+    stack = {"StackName": "atrium-prod", "StackStatus": status, "CreationTime": 0, "Parameters": parameters}
     stubber.add_response("describe_stacks", {"Stacks": [stack]}, {"StackName": "atrium-prod"})
 
 
-def failed(stubber: Stubber, resource: str, reason: str) -> None:
-    known = {"StackId": "id", "EventId": "id", "StackName": "atrium-prod", "Timestamp": 0}
+def stub_failure_events(stubber: Stubber, resource: str, reason: str) -> None:
+    """Let CloudFormation return the events of an update in which a resource failed, newest first."""
+    event = {"StackId": "id", "EventId": "id", "StackName": "atrium-prod", "Timestamp": 0}
     stubber.add_response(
         "describe_stack_events",
         {
             "StackEvents": [
-                known
+                event
                 | {
                     "LogicalResourceId": "Queue",
                     "ResourceStatus": "CREATE_FAILED",
                     "ResourceStatusReason": "Resource creation cancelled",
                 },
-                known
+                event
                 | {"LogicalResourceId": resource, "ResourceStatus": "CREATE_FAILED", "ResourceStatusReason": reason},
-                known | {"LogicalResourceId": "atrium-prod", "ResourceStatus": "CREATE_IN_PROGRESS"},
-                known
+                event | {"LogicalResourceId": "atrium-prod", "ResourceStatus": "CREATE_IN_PROGRESS"},
+                event
                 | {"LogicalResourceId": "Old", "ResourceStatus": "CREATE_FAILED", "ResourceStatusReason": "Before."},
             ]
         },
     )
 
 
-def test_a_stack_that_fails_is_explained_by_what_failed_first(stack: Stubber) -> None:
+def test_a_failed_stack_is_reported_with_the_first_resource_that_failed(stack: Stubber) -> None:
     stack.add_client_error("describe_stacks", "ValidationError", "Stack with id atrium-prod does not exist")
     stack.add_response("create_stack", {"StackId": "id"})
-    described(stack, "CREATE_FAILED")
-    described(stack, "CREATE_FAILED")
-    failed(stack, "ExportsBucket", "The bucket name is taken.")
-    with pytest.raises(Refused) as refused:
+    stub_describe_stack(stack, "CREATE_FAILED")
+    stub_describe_stack(stack, "CREATE_FAILED")
+    stub_failure_events(stack, "ExportsBucket", "The bucket name is taken.")
+    with pytest.raises(Refused) as raised:
         cloudformation.apply("atrium-prod", TEMPLATE, {"Stage": "prod"})
-    assert str(refused.value).endswith("to continue.\n  ExportsBucket: The bucket name is taken.")
+    assert str(raised.value).endswith("to continue.\n  ExportsBucket: The bucket name is taken.")
 
 
-def test_a_stack_that_was_not_finished_is_gone_on_with_and_keeps_its_parameters(stack: Stubber) -> None:
-    described(stack, "CREATE_FAILED", "Stage", "AlarmEmail", "NoLonger")
-    wanted = [*PARAMETERS, {"ParameterKey": "AlarmEmail", "UsePreviousValue": True}]
+def test_an_incomplete_stack_is_updated_and_keeps_its_other_parameters(stack: Stubber) -> None:
+    stub_describe_stack(stack, "CREATE_FAILED", "Stage", "AlarmEmail", "NoLonger")
+    expected_parameters = [*PARAMETERS, {"ParameterKey": "AlarmEmail", "UsePreviousValue": True}]
     stack.add_response(
         "update_stack",
         {"StackId": "id"},
         {
             "StackName": "atrium-prod",
             "TemplateBody": json.dumps(json.loads(TEMPLATE), separators=(",", ":")),
-            "Parameters": wanted,
+            "Parameters": expected_parameters,
             "DisableRollback": True,
             "Capabilities": ["CAPABILITY_NAMED_IAM"],
         },
     )
-    described(stack, "UPDATE_COMPLETE")
-    described(stack, "UPDATE_COMPLETE")
+    stub_describe_stack(stack, "UPDATE_COMPLETE")
+    stub_describe_stack(stack, "UPDATE_COMPLETE")
     assert cloudformation.apply("atrium-prod", TEMPLATE, {"Stage": "prod"}) == {}
 
 
 @pytest.mark.parametrize("status", ["UPDATE_ROLLBACK_FAILED", "ROLLBACK_COMPLETE"])
-def test_a_stack_that_is_stuck_is_left_alone(status: str, stack: Stubber) -> None:
-    described(stack, status)
-    failed(stack, "Table", "It can't be replaced.")
+def test_a_stack_that_cannot_be_updated_is_left_unchanged(status: str, stack: Stubber) -> None:
+    stub_describe_stack(stack, status)
+    stub_failure_events(stack, "Table", "It can't be replaced.")
     with pytest.raises(Refused, match=rf"is in status {status}[^\n]*\n  Table: It can't be replaced\."):
         cloudformation.apply("atrium-prod", TEMPLATE, {"Stage": "prod"})
 
 
-def test_a_stack_that_is_being_changed_is_waited_for(stack: Stubber) -> None:
-    described(stack, "UPDATE_IN_PROGRESS")
+def test_a_stack_that_is_being_updated_is_left_unchanged(stack: Stubber) -> None:
+    stub_describe_stack(stack, "UPDATE_IN_PROGRESS")
     with pytest.raises(Refused, match="Wait until it is complete"):
         cloudformation.apply("atrium-prod", TEMPLATE, {"Stage": "prod"})
 
 
 @pytest.mark.parametrize(
-    ("here", "known", "made"),
+    ("stack_domain", "ses_domain", "created"),
     [("", "", DOMAIN), ("", DOMAIN, ""), (DOMAIN, None, DOMAIN), ("other.example", DOMAIN, "")],
 )
-def test_a_domain_that_ses_knows_from_elsewhere_is_not_made_again(
-    here: str, known: str | None, made: str, monkeypatch: pytest.MonkeyPatch
+def test_a_mail_domain_is_created_unless_it_exists_outside_the_stack(
+    stack_domain: str, ses_domain: str | None, created: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ses = boto3.client("sesv2", region_name="eu-central-1", aws_access_key_id="a", aws_secret_access_key="b")
     monkeypatch.setattr(cloudformation, "client", lambda _: ses)
-    monkeypatch.setattr(cloudformation, "parameters", lambda _: {"MailDomain": here})
+    monkeypatch.setattr(cloudformation, "parameters", lambda _: {"MailDomain": stack_domain})
     with Stubber(ses) as stubber:
-        if known:
-            stubber.add_response("get_email_identity", {"IdentityType": "DOMAIN"}, {"EmailIdentity": known})
-        elif known is not None:
+        if ses_domain:
+            stubber.add_response("get_email_identity", {"IdentityType": "DOMAIN"}, {"EmailIdentity": ses_domain})
+        elif ses_domain is not None:
             stubber.add_client_error("get_email_identity", "NotFoundException")
-        assert cloudformation.domain_to_make("atrium-prod", DOMAIN) == made
+        assert cloudformation.domain_to_make("atrium-prod", DOMAIN) == created
         stubber.assert_no_pending_responses()
 
 
 @pytest.fixture
 def functions(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stubber]:
-    """Lambda, which answers what it is told to, in that order."""
+    """Lambda, with stubbed responses that are returned in order."""
     client = boto3.client("lambda", region_name="eu-central-1", aws_access_key_id="a", aws_secret_access_key="b")
     monkeypatch.setattr(deploy, "client", lambda _: client)
-    with Stubber(client) as stubber, patch.dict(os.environ):  # Chalice puts a stage's variables there, and leaves them.
+    with Stubber(client) as stubber, patch.dict(os.environ):  # Chalice sets a stage's variables there, permanently.
         yield stubber
         stubber.assert_no_pending_responses()
 
 
-def has_room_for(functions: Stubber, free: int) -> None:
-    functions.add_response("get_account_settings", {"AccountLimit": {"UnreservedConcurrentExecutions": free}})
+def stub_concurrency(functions: Stubber, unreserved: int) -> None:
+    """Let an account have unreserved concurrent executions, besides 300 that the stage has reserved."""
+    functions.add_response("get_account_settings", {"AccountLimit": {"UnreservedConcurrentExecutions": unreserved}})
     functions.add_response("get_function_concurrency", {"ReservedConcurrentExecutions": 300})
     for _ in range(7):
         functions.add_client_error("get_function_concurrency", "ResourceNotFoundException")
 
 
-@pytest.mark.parametrize("free", [10, 674])
-def test_an_account_that_has_no_room_is_told_before_anything_is_made(free: int, functions: Stubber) -> None:
-    has_room_for(functions, free)
+@pytest.mark.parametrize("unreserved", [10, 674])
+def test_a_lack_of_concurrent_executions_is_reported(unreserved: int, functions: Stubber) -> None:
+    stub_concurrency(functions, unreserved)
     with pytest.raises(Refused, match="reserves 875 concurrent executions"):
         deploy.check_room(Stage("prod", "123456789012", "eu-central-1"))
 
 
-def test_what_a_stage_reserves_already_is_room_for_it(functions: Stubber) -> None:
-    has_room_for(functions, 675)
+def test_executions_that_a_stage_has_already_reserved_count_as_available(functions: Stubber) -> None:
+    stub_concurrency(functions, 675)
     deploy.check_room(Stage("prod", "123456789012", "eu-central-1"))

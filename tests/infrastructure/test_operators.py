@@ -1,4 +1,4 @@
-"""What `docs/guides/deployment.md` says that operators' commands need is what they ask of AWS, and nothing more."""
+"""The permissions that `docs/guides/deployment.md` lists for operators' commands are those that they use."""
 
 import json
 import re
@@ -31,61 +31,62 @@ from tests.harness.data_keys import reset_key_cache
 from tests.harness.organizations import CreatedOrganization, create_organization
 from tests.harness.receiver import Receiver
 from tests.harness.workers import Workers
-from tests.infrastructure.permissions import ACTIONS, WRITES
+from tests.infrastructure.permissions import ACTIONS_BY_CALL, WRITE_ACTIONS
 
 STAGE: Final = Stage("dev", "123456789012", "us-east-1")
 GUIDE: Final = (ROOT / "docs/guides/deployment.md").read_text()
 TABLE: Final = GUIDE.partition("| command on a stage |")[2].partition("\n\n")[0]
 
 
-def listed(command: str) -> set[str]:
-    """Return the actions in the rows of a command; those below it without a name are its own, too."""
+def documented_actions(command: str) -> set[str]:
+    """Return the actions in the rows of a command. A row without a name belongs to the command above it."""
     rows = [line.split("|")[1:3] for line in TABLE.splitlines() if line.startswith("| ")]
-    name, actions = "", set()
-    for named, may in rows:
-        name = named.strip().strip("`") or name
-        actions |= set(re.findall(r"\w+:\w+", may)) if name == command else set()
+    row_command, actions = "", set()
+    for name_cell, actions_cell in rows:
+        row_command = name_cell.strip().strip("`") or row_command
+        actions |= set(re.findall(r"\w+:\w+", actions_cell)) if row_command == command else set()
     return actions
 
 
-class Asked(set[str]):
-    """The actions of all calls since the last look, whichever client made them."""
+class UsedActions(set[str]):
+    """The IAM actions of all calls of all clients since the last `clear`."""
 
-    def note(self, service: str, name: str, given: dict[str, Any]) -> None:
+    def record(self, service: str, name: str, parameters: dict[str, Any]) -> None:
+        """Add the actions of a call."""
         if name == "TransactWriteItems":
-            self.update(f"dynamodb:{WRITES[kind]}" for item in given["TransactItems"] for kind in item)
-        elif service != "sts":  # Anybody may ask who they are.
-            self.add(ACTIONS.get(f"{service}:{name}", f"{service}:{name}"))
+            self.update(f"dynamodb:{WRITE_ACTIONS[kind]}" for item in parameters["TransactItems"] for kind in item)
+        elif service != "sts":  # `sts:GetCallerIdentity` requires no permission.
+            self.add(ACTIONS_BY_CALL.get(f"{service}:{name}", f"{service}:{name}"))
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch, _aws: None) -> Iterator[Asked]:
-    """What is asked of AWS from now on."""
-    noted, original = Asked(), BaseClient._make_api_call  # noqa: SLF001 - every call of every client comes by there
+def used_actions(monkeypatch: pytest.MonkeyPatch, _aws: None) -> Iterator[UsedActions]:
+    """The IAM actions of the calls that are made from now on."""
+    recorded, original = UsedActions(), BaseClient._make_api_call  # noqa: SLF001 - the method that makes every call
 
-    def call(client: Any, name: str, given: dict[str, Any]) -> Any:
-        noted.note(client.meta.service_model.service_name, name, given)
-        return original(client, name, given)
+    def call(client: Any, name: str, parameters: dict[str, Any]) -> Any:
+        recorded.record(client.meta.service_model.service_name, name, parameters)
+        return original(client, name, parameters)
 
     monkeypatch.setattr(BaseClient, "_make_api_call", call)
     with allow_scans():
-        yield noted
+        yield recorded
 
 
 @pytest.fixture
 def _stage(configure: SettingsOverride, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The stage `dev` with its secrets, and the service on it."""
+    """The stage `dev` with its secrets, used by the service and by the commands."""
     kms = aws.client("kms")
     kms.create_alias(AliasName=STAGE.key_alias, TargetKeyId=kms.create_key()["KeyMetadata"]["KeyId"])
     create(STAGE)
-    deploy(configure)
-    for asked in (
+    apply_secrets(configure)
+    for function in (
         "infrastructure.account.stage_here",
         "infrastructure.configuration.here",
         "local.tools.reencrypt.deployed",
         "infrastructure.configuration.deployed",
     ):
-        monkeypatch.setattr(asked, lambda _: STAGE)
+        monkeypatch.setattr(function, lambda _: STAGE)
     monkeypatch.setattr("local.server.configuration.use_place", lambda *_: None)
     yield
     account.client("kms").delete_alias(AliasName=STAGE.key_alias)
@@ -93,16 +94,18 @@ def _stage(configure: SettingsOverride, monkeypatch: pytest.MonkeyPatch) -> Iter
     account.client("ssm").delete_parameters(Names=[*names, STAGE.parameter("audit-former-public-keys")])
 
 
-def deploy(configure: SettingsOverride) -> None:
-    """Let the service go by the secrets as they are now."""
+def apply_secrets(configure: SettingsOverride) -> None:
+    """Configure the service with the current secrets."""
     secrets = read(STAGE)
     configure(**secrets, AUDIT_PUBLIC_KEYS=public_keys(secrets["AUDIT_SIGNING_KEY"]), webhook_allow_private="1")
     reset_key_cache()
 
 
 @pytest.fixture
-def busy(_stage: None, api: ApiClient, ada: Person, workers: Workers, receiver: Receiver) -> CreatedOrganization:
-    """An organization with a webhook and a channel, whose log was anchored, beside one that waits for that."""
+def organization_with_data(
+    _stage: None, api: ApiClient, ada: Person, workers: Workers, receiver: Receiver
+) -> CreatedOrganization:
+    """An organization with a webhook, a channel and an anchored log; another one is not anchored yet."""
     organization = create_organization(api, ada)
     webhooks.create_webhook(api, organization, receiver)
     create_channel(api, organization, receiver)
@@ -113,100 +116,104 @@ def busy(_stage: None, api: ApiClient, ada: Person, workers: Workers, receiver: 
     return organization
 
 
-def rotate(asked: Asked, secret: str, step: str) -> set[str]:
-    """Do a step of a rotation, and return what was asked of AWS."""
-    asked.clear()
+def rotate(used_actions: UsedActions, secret: str, step: str) -> set[str]:
+    """Run a step of a rotation, and return the actions that it used."""
+    used_actions.clear()
     assert infrastructure(["rotate", "--stage", "dev", secret, step, "--at-once"]) == 0
-    return set(asked)
+    return set(used_actions)
 
 
 @pytest.mark.usefixtures("_stage")
 @pytest.mark.parametrize("secret", ["audit-signing-key", "entry-key", "token-key"])
-def test_of_a_rotation(secret: str, asked: Asked) -> None:
+def test_each_step_of_a_rotation_uses_the_documented_actions(secret: str, used_actions: UsedActions) -> None:
     finish = "rotate … audit-signing-key finish" if secret == "audit-signing-key" else "rotate … finish"
-    assert rotate(asked, secret, "begin") == listed("rotate … begin")
-    assert rotate(asked, secret, "switch") == listed("rotate … switch")
-    assert rotate(asked, secret, "finish") == listed(finish)
-    assert rotate(asked, secret, "return") == listed("rotate … return")
+    assert rotate(used_actions, secret, "begin") == documented_actions("rotate … begin")
+    assert rotate(used_actions, secret, "switch") == documented_actions("rotate … switch")
+    assert rotate(used_actions, secret, "finish") == documented_actions(finish)
+    assert rotate(used_actions, secret, "return") == documented_actions("rotate … return")
 
 
-@pytest.mark.usefixtures("busy")
-def test_of_sealing_anew_also_where_somebody_else_writes(
-    asked: Asked, configure: SettingsOverride, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.usefixtures("organization_with_data")
+def test_reencryption_uses_the_documented_actions_even_after_a_write_conflict(
+    used_actions: UsedActions, configure: SettingsOverride, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rotate(asked, "data-key", "begin")
-    rotate(asked, "data-key", "switch")
-    deploy(configure)
-    commit, lost = UnitOfWork.commit, iter([True])
+    rotate(used_actions, "data-key", "begin")
+    rotate(used_actions, "data-key", "switch")
+    apply_secrets(configure)
+    commit, conflicts = UnitOfWork.commit, iter([True])
 
-    def contended(changes: UnitOfWork) -> Any:
-        if next(lost, False):
+    def commit_with_one_conflict(changes: UnitOfWork) -> Any:
+        if next(conflicts, False):
             raise ConcurrentModification
         return commit(changes)
 
-    monkeypatch.setattr(UnitOfWork, "commit", contended)
-    asked.clear()
+    monkeypatch.setattr(UnitOfWork, "commit", commit_with_one_conflict)
+    used_actions.clear()
     assert local(["reseal", "--stage", "dev"]) == 0
-    assert asked == listed("reseal")
-    assert rotate(asked, "data-key", "finish") == listed("rotate … finish")
+    assert used_actions == documented_actions("reseal")
+    assert rotate(used_actions, "data-key", "finish") == documented_actions("rotate … finish")
 
 
-@pytest.mark.usefixtures("busy")
-def test_of_renewing_seals(asked: Asked, configure: SettingsOverride) -> None:
-    rotate(asked, "seal-key", "begin")
+@pytest.mark.usefixtures("organization_with_data")
+def test_renewing_entry_macs_uses_the_documented_actions(
+    used_actions: UsedActions, configure: SettingsOverride
+) -> None:
+    rotate(used_actions, "seal-key", "begin")
     assert local(["renew-seals", "--stage", "dev"]) == 1  # The settings don't list that key yet.
-    rotate(asked, "seal-key", "switch")
-    deploy(configure)
-    asked.clear()
+    rotate(used_actions, "seal-key", "switch")
+    apply_secrets(configure)
+    used_actions.clear()
     assert local(["renew-seals", "--stage", "dev"]) == 0
-    assert asked == listed("renew-seals")
-    assert rotate(asked, "seal-key", "finish") == listed("rotate … finish")
+    assert used_actions == documented_actions("renew-seals")
+    assert rotate(used_actions, "seal-key", "finish") == documented_actions("rotate … finish")
 
 
-@pytest.mark.usefixtures("busy")
-def test_once_seals_are_renewed_those_of_the_signing_key_are_to_count_no_more(
+@pytest.mark.usefixtures("organization_with_data")
+def test_renewing_entry_macs_ends_the_time_in_which_those_of_the_signing_key_are_valid(
     configure: SettingsOverride, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    setting, over = "SIGNING_KEY_SEALS_UNTIL", "2026-11-20T09:30:00.000Z"
+    setting, past_time = "SIGNING_KEY_SEALS_UNTIL", "2026-11-20T09:30:00.000Z"
     monkeypatch.setattr(configuration, "FILE", tmp_path / "config.json")
-    configuration.FILE.write_text(json.dumps({"stages": {"dev": {"environment_variables": {setting: over}}}}))
-    configure(signing_key_seals_until=over)
+    configuration.FILE.write_text(json.dumps({"stages": {"dev": {"environment_variables": {setting: past_time}}}}))
+    configure(signing_key_seals_until=past_time)
     with allow_scans():
         assert local(["renew-seals", "--stage", "dev"]) == 0
     assert configuration.variables("dev") == {setting: ""}
     assert "stop accepting seals of the signing key, run `make deploy STAGE=dev`" in capsys.readouterr().out
 
 
-def test_of_verifying(busy: CreatedOrganization, api: ApiClient, asked: Asked) -> None:
-    webhooks.rename_organization(api, busy, "Waits for the ledger")
+def test_verification_uses_the_documented_actions(
+    organization_with_data: CreatedOrganization, api: ApiClient, used_actions: UsedActions
+) -> None:
+    webhooks.rename_organization(api, organization_with_data, "Waits for the ledger")
     reset_key_cache()
-    asked.clear()
+    used_actions.clear()
     assert local(["verify", "--stage", "dev"]) == 0
-    assert asked == listed("verify")
+    assert used_actions == documented_actions("verify")
 
 
-@pytest.mark.usefixtures("busy")
-def test_of_anchoring_anew(asked: Asked) -> None:
+@pytest.mark.usefixtures("organization_with_data")
+def test_republishing_anchors_uses_the_documented_actions(used_actions: UsedActions) -> None:
     for file in aws.client("s3").list_objects_v2(Bucket="atrium-anchors")["Contents"]:
         aws.client("s3").delete_object(Bucket="atrium-anchors", Key=file["Key"])
-    asked.clear()
+    used_actions.clear()
     assert local(["reanchor", "--stage", "dev"]) == 0
-    assert asked == listed("reanchor")
+    assert used_actions == documented_actions("reanchor")
 
 
-def test_of_looking_at_dead_letters_and_sending_them(
-    busy: CreatedOrganization, asked: Asked, monkeypatch: pytest.MonkeyPatch
+def test_listing_and_redriving_dead_letters_use_the_documented_actions(
+    organization_with_data: CreatedOrganization, used_actions: UsedActions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(redriving, "_WAIT_SECONDS", 0)
     redriving.sqs.cache_clear()
-    dead = {name: redriving.DeadLetters.of(url).address for name, url in queues.queue_urls().items()}
+    dead_letter_urls = {name: redriving.DeadLetters.of(url).address for name, url in queues.queue_urls().items()}
     task = {"task": "erasures.run", "pk": "O#gone", "sk": "#"}
-    aws.client("sqs").send_message(QueueUrl=dead["jobs"], MessageBody=json.dumps(task))
-    log, order = {"log": busy.id}, {"MessageGroupId": "a", "MessageDeduplicationId": "b"}
-    aws.client("sqs").send_message(QueueUrl=dead["events"], MessageBody=json.dumps(log), **order)
-    asked.clear()
+    aws.client("sqs").send_message(QueueUrl=dead_letter_urls["jobs"], MessageBody=json.dumps(task))
+    message, fifo_fields = {"log": organization_with_data.id}, {"MessageGroupId": "a", "MessageDeduplicationId": "b"}
+    aws.client("sqs").send_message(QueueUrl=dead_letter_urls["events"], MessageBody=json.dumps(message), **fifo_fields)
+    used_actions.clear()
     assert local(["redrive", "--stage", "dev"]) == 0
-    assert asked == listed("redrive")
+    assert used_actions == documented_actions("redrive")
     assert local(["redrive", "--stage", "dev", "--send"]) == 0
     redriving.sqs.cache_clear()
-    assert asked == listed("redrive") | listed("redrive … --send")
+    assert used_actions == documented_actions("redrive") | documented_actions("redrive … --send")

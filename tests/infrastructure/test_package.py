@@ -1,4 +1,4 @@
-"""What is deployed: that it is small, whole, compiled, for Lambda's Linux, and the same wherever it is built."""
+"""The deployment package is small, complete, compiled, built for Lambda's Linux, and reproducible."""
 
 import hashlib
 import json
@@ -26,7 +26,7 @@ from tests.harness import configured_stages, project_copies
 
 pytestmark = pytest.mark.xdist_group("package")
 
-IMPORT_ALL = """
+IMPORT_ALL_SCRIPT = """
 import json, pkgutil, sys
 from importlib import import_module
 sys.path.insert(0, sys.argv[1])
@@ -47,38 +47,38 @@ def package(build_package: Callable[[str], Path]) -> Path:
 
 @pytest.fixture(scope="module")
 def files(package: Path) -> dict[str, bytes]:
-    """All that is in the package, by name."""
+    """The content of each file in the package, by name."""
     with ZipFile(package) as zipped:
         assert zipped.testzip() is None
         return {name: zipped.read(name) for name in zipped.namelist()}
 
 
-def test_it_is_small(package: Path) -> None:
+def test_the_package_is_small(package: Path) -> None:
     assert package.stat().st_size <= MOST_BYTES
 
 
-def test_two_builds_in_two_folders_are_one_digest(package: Path, tmp_path: Path) -> None:
+def test_builds_in_different_folders_are_identical(package: Path, tmp_path: Path) -> None:
     project = project_copies.copy_project(
         ("chalicelib", "infrastructure", "app.py", "openapi.json", "requirements.txt"),
         tmp_path / "a project in another folder",
     )
     command = [sys.executable, "-m", "infrastructure", "package"]
-    printed = project_copies.run_in_copy(
+    output = project_copies.run_in_copy(
         command, project, SOURCE_DATE_EPOCH="1000000000", PYTHONHASHSEED="7", TZ="Asia/Tokyo"
     )
     other = project / "build" / "package" / package.name
     digest = hashlib.sha256(package.read_bytes()).hexdigest()
     assert other.read_bytes() == package.read_bytes()
-    assert printed == f"{other}  {package.stat().st_size} bytes  sha256 {digest}\n"
+    assert output == f"{other}  {package.stat().st_size} bytes  sha256 {digest}\n"
 
 
-def test_everyone_may_read_it_and_nothing_in_it_is_of_today(package: Path) -> None:
+def test_entries_are_sorted_and_readable_and_have_a_fixed_date(package: Path) -> None:
     entries = ZipFile(package).infolist()
     assert [entry.filename for entry in entries] == sorted(entry.filename for entry in entries)
     assert {(entry.date_time, entry.external_attr >> 16) for entry in entries} == {((1980, 1, 1, 0, 0, 0), 0o100644)}
 
 
-def test_all_that_the_service_reads_is_there_and_nothing_else_of_the_project(files: dict[str, bytes]) -> None:
+def test_the_package_contains_the_files_of_the_service_and_no_others_of_the_project(files: dict[str, bytes]) -> None:
     ours = {
         path.relative_to(ROOT).as_posix(): path
         for path in (ROOT / "chalicelib").rglob("*")
@@ -105,7 +105,7 @@ def test_all_that_the_service_reads_is_there_and_nothing_else_of_the_project(fil
     assert not [name for name in files if re.search(r"\.pyi$|__pycache__|/tests?/|\.h$|RECORD$", name)]
 
 
-def test_botocore_finds_its_models_of_what_is_called_in_it(package: Path, tmp_path: Path) -> None:
+def test_botocore_finds_the_models_of_all_calls_in_the_package(package: Path, tmp_path: Path) -> None:
     with ZipFile(package) as zipped:
         zipped.extractall(tmp_path, [name for name in zipped.namelist() if name.startswith("aws_models/")])
     loader = Loader(extra_search_paths=[str(tmp_path / "aws_models")], include_default_search_paths=False)
@@ -113,62 +113,68 @@ def test_botocore_finds_its_models_of_what_is_called_in_it(package: Path, tmp_pa
     assert loader.load_data("endpoints")["partitions"][0]["services"]["s3"]
 
 
-def test_it_names_each_library_as_pinned_with_its_licence(files: dict[str, bytes]) -> None:
+def test_the_package_contains_pinned_libraries_with_their_licences(files: dict[str, bytes]) -> None:
     pinned = set(re.findall(r"^([a-z0-9-]+)==([^ ;]+)", (ROOT / "requirements.txt").read_text(), re.MULTILINE))
-    found = set()
+    packaged_libraries = set()
     for name in [name for name in files if name.endswith(".dist-info/METADATA")]:
-        about = dict(line.split(": ", 1) for line in files[name].decode().splitlines())
-        found.add((re.sub(r"[-_.]+", "-", about["Name"]).lower(), about["Version"]))
-        beside = [file for file in files if file.startswith(name.removesuffix("METADATA")) and file != name]
-        assert beside, f"{name} has no licence beside it"
-    assert {name for name, _ in pinned - found} == {"pycparser"}
-    assert found <= pinned
+        metadata = dict(line.split(": ", 1) for line in files[name].decode().splitlines())
+        packaged_libraries.add((re.sub(r"[-_.]+", "-", metadata["Name"]).lower(), metadata["Version"]))
+        licences = [file for file in files if file.startswith(name.removesuffix("METADATA")) and file != name]
+        assert licences, f"no licence is next to {name}"
+    assert {name for name, _ in pinned - packaged_libraries} == {"pycparser"}
+    assert packaged_libraries <= pinned
 
 
-def test_every_module_but_the_app_is_compiled_for_good(files: dict[str, bytes]) -> None:
+def test_every_module_except_the_app_is_compiled_with_an_unchecked_hash(files: dict[str, bytes]) -> None:
     assert {name for name in files if name.endswith(".py")} == {"app.py"}
     compiled = {name: content for name, content in files.items() if name.endswith(".pyc")}
     for name, content in compiled.items():
-        assert content[:8] == MAGIC_NUMBER + b"\x01\0\0\0", f"{name} is not by an unchecked hash"
-        code: CodeType = marshal.loads(content[16:])  # noqa: S302 (made here)
+        assert content[:8] == MAGIC_NUMBER + b"\x01\0\0\0", f"{name} has no unchecked hash"
+        code: CodeType = marshal.loads(content[16:])  # noqa: S302 - the build wrote it
         assert code.co_filename == f"/var/task/{name[:-1]}"
 
 
-def test_all_of_it_can_be_imported_and_nothing_is_compiled_then(package: Path, tmp_path: Path) -> None:
+def test_all_modules_can_be_imported_and_none_is_compiled_again(package: Path, tmp_path: Path) -> None:
     with ZipFile(package) as zipped:
         zipped.extractall(tmp_path / "task")
     before = set(tmp_path.rglob("*"))
-    command = [sys.executable, "-W", "error", "-c", IMPORT_ALL, str(tmp_path / "task")]
+    command = [sys.executable, "-W", "error", "-c", IMPORT_ALL_SCRIPT, str(tmp_path / "task")]
     loaders = json.loads(project_copies.run_in_copy(command, tmp_path))
     assert {name for name, loader in loaders.items() if loader == "SourceFileLoader"} == {"app"}
     assert len([name for name in loaders if name.startswith("chalicelib.")]) > 200
-    written = {path.name.partition(".")[0] for path in set(tmp_path.rglob("*")) - before}
-    assert written <= {"__pycache__", "app"}
+    new_files = {path.name.partition(".")[0] for path in set(tmp_path.rglob("*")) - before}
+    assert new_files <= {"__pycache__", "app"}
 
 
-def test_what_is_of_machine_code_runs_on_amazon_linux_2(files: dict[str, bytes]) -> None:
+def test_native_libraries_run_on_amazon_linux_2(files: dict[str, bytes]) -> None:
     libraries = {name: content for name, content in files.items() if name.endswith(".so")}
     assert len(libraries) > 4
     for name, content in libraries.items():
-        needs = ELFFile(BytesIO(content)).get_section_by_name(".gnu.version_r")
-        assert isinstance(needs, GNUVerNeedSection)
-        versions = [wanted.name for _, all_wanted in needs.iter_versions() for wanted in all_wanted]
-        glibc = [version.removeprefix("GLIBC_").split(".") for version in versions if version.startswith("GLIBC_")]
-        assert max(tuple(map(int, version)) for version in glibc) <= (2, 17), name
+        requirements = ELFFile(BytesIO(content)).get_section_by_name(".gnu.version_r")
+        assert isinstance(requirements, GNUVerNeedSection)
+        versions = [
+            version.name for _, library_versions in requirements.iter_versions() for version in library_versions
+        ]
+        glibc_versions = [
+            version.removeprefix("GLIBC_").split(".") for version in versions if version.startswith("GLIBC_")
+        ]
+        assert max(tuple(map(int, version)) for version in glibc_versions) <= (2, 17), name
 
 
-def test_chalice_takes_it_byte_for_byte(package: Path, tmp_path: Path) -> None:
+def test_chalice_uses_the_package_unchanged(package: Path, tmp_path: Path) -> None:
     project = stage_project("dev", tmp_path / "dev", package)
     configured_stages.configure_stage(project)
     chalice = str(Path(sys.executable).with_name("chalice"))
-    said = project_copies.run_in_copy(
+    output = project_copies.run_in_copy(
         [chalice, "package", "--stage", "dev", "out"], project, AWS_DEFAULT_REGION="eu-central-1"
     )
-    assert "Reusing existing deployment package." in said
+    assert "Reusing existing deployment package." in output
     assert (project / "out" / "deployment.zip").read_bytes() == package.read_bytes()
 
 
-def test_a_python_that_lambda_or_the_machine_lacks_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_python_version_that_lambda_or_the_machine_lacks_is_rejected(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with pytest.raises(Refused, match=r"not on 3\.9\."):
         interpreter("3.9")
     other = "3.12" if running() != "3.12" else "3.13"
@@ -179,13 +185,13 @@ def test_a_python_that_lambda_or_the_machine_lacks_is_refused(tmp_path: Path, mo
         interpreter(other)
 
 
-def test_a_python_of_pyenv_is_found_though_no_path_leads_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_python_of_pyenv_is_found_outside_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     version = running()
-    program = tmp_path / "versions" / f"{version}.0" / "bin" / f"python{version}"
-    program.parent.mkdir(parents=True)
-    program.symlink_to(Path(sys.executable).resolve())
+    executable = tmp_path / "versions" / f"{version}.0" / "bin" / f"python{version}"
+    executable.parent.mkdir(parents=True)
+    executable.symlink_to(Path(sys.executable).resolve())
     for name in ("PATH", "UV_PYTHON_INSTALL_DIR"):
         monkeypatch.setenv(name, str(tmp_path))
     monkeypatch.setenv("PYENV_ROOT", str(tmp_path))
     monkeypatch.setattr("infrastructure.package.running", lambda: "another")
-    assert Path(interpreter(version)).samefile(program)
+    assert Path(interpreter(version)).samefile(executable)

@@ -1,4 +1,4 @@
-"""The package as AWS Lambda runs it: unpacked, by its runtime interface client, in each Python that Lambda has."""
+"""The package runs as on AWS Lambda: unpacked, with the runtime interface client, in each Python that Lambda has."""
 
 import json
 import os
@@ -31,7 +31,7 @@ REQUIREMENTS = Path(__file__).with_name("requirements-runtime.txt")
 
 @dataclass(frozen=True)
 class Runtime:
-    """One version of Python as Lambda has it, and our package in it."""
+    """A Python version with Lambda's libraries, and the unpacked package."""
 
     python: Path
     task: Path
@@ -39,31 +39,28 @@ class Runtime:
     logs: Path
 
     def function(self, name: str, **settings: str) -> LambdaFunction:
-        """Return a function of the app, to be started."""
+        """Return a function of the app that is not started yet."""
         log = self.logs / f"{name}.log"
         return LambdaFunction(self.python, self.task, f"app.{name}", {**self.settings, **settings}, log)
 
 
 @pytest.fixture(scope="module")
 def cloud() -> Iterator[str]:
-    """Return where AWS is."""
+    """The URL of the simulated AWS."""
     with moto_server.run_moto_server() as endpoint:
         yield endpoint
 
 
 @pytest.fixture(scope="module")
 def deployed(cloud: str, issuer: Issuer) -> Mapping[str, str]:
-    """Return the settings of a stage `prod` whose resources are there."""
-    told = {"AWS_ENDPOINT_URL": cloud, "STAGE": "local"}
-    with patch.dict(os.environ, told):
-        _forget()
-        made = {
-            name.upper(): value
-            for name, value in {**provision("atrium-prod"), **data_keys.create_wrapped_key_settings()}.items()
-        }
-    _forget()
+    """The settings of a stage `prod` whose resources exist."""
+    environment = {"AWS_ENDPOINT_URL": cloud, "STAGE": "local"}
+    with patch.dict(os.environ, environment):
+        _reset_caches()
+        resources = {**provision("atrium-prod"), **data_keys.create_wrapped_key_settings()}
+    _reset_caches()
     return {
-        **made,
+        **{name.upper(): value for name, value in resources.items()},
         **issuer.settings(),
         "STAGE": "prod",
         "AWS_ENDPOINT_URL": cloud,
@@ -73,7 +70,7 @@ def deployed(cloud: str, issuer: Issuer) -> Mapping[str, str]:
     }
 
 
-def _forget() -> None:
+def _reset_caches() -> None:
     settings.cache_clear()
     aws.reset_clients()
 
@@ -85,22 +82,22 @@ def runtime(
     build_package: Callable[[str], Path],
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Runtime:
-    """A version of Python with what Lambda has beside the package, and nothing of this environment."""
+    """A virtual environment of a Python version with the libraries that Lambda provides."""
     version: str = request.param
     try:
         python = interpreter(version)
     except Refused as error:
         if version == running():
             raise
-        pytest.skip(f"The package is not proven in Python {version} here. {error}")
+        pytest.skip(f"The package is not tested with Python {version} on this machine. {error}")
     folder = tmp_path_factory.mktemp(f"python{version}")
-    _uv("venv", "--python", python, str(folder / "runtime"))
-    own = folder / "runtime" / "bin" / "python"
-    _uv(
+    _run_uv("venv", "--python", python, str(folder / "runtime"))
+    runtime_python = folder / "runtime" / "bin" / "python"
+    _run_uv(
         "pip",
         "install",
         "--python",
-        str(own),
+        str(runtime_python),
         "--require-hashes",
         "--only-binary",
         ":all:",
@@ -109,15 +106,15 @@ def runtime(
     )
     with ZipFile(build_package(version)) as package:
         package.extractall(folder / "task")
-    return Runtime(own, folder / "task", deployed, folder)
+    return Runtime(runtime_python, folder / "task", deployed, folder)
 
 
-def _uv(*words: str) -> None:
-    done = subprocess.run([find_uv_bin(), *words, "--quiet"], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+def _run_uv(*arguments: str) -> None:
+    completed = subprocess.run([find_uv_bin(), *arguments, "--quiet"], capture_output=True, text=True, check=False)
+    assert completed.returncode == 0, completed.stderr
 
 
-_TICK = {
+_SCHEDULE_EVENT = {
     "version": "0",
     "id": "53dc4d37-cffa-4f76-80c9-8b7d4a4d2eaa",
     "detail-type": "Scheduled Event",
@@ -130,8 +127,8 @@ _TICK = {
 }
 
 
-def _request(method: str, path: str, person: Person, body: Any = None) -> dict[str, Any]:
-    """Return what API Gateway sends."""
+def _http_event(method: str, path: str, person: Person, body: Any = None) -> dict[str, Any]:
+    """Return the event that API Gateway sends for a request."""
     headers = {"authorization": f"Bearer {person.credential}", "content-type": "application/json"}
     text = json.dumps(body) if body else ""
     event = LambdaEventConverter(RouteMatcher(list(app.routes))).create_lambda_event(method, path, headers, b"")
@@ -139,8 +136,8 @@ def _request(method: str, path: str, person: Person, body: Any = None) -> dict[s
     return {**event, "headers": headers, "body": text, "isBase64Encoded": False}
 
 
-def _message(message_id: str, body: str, group: str) -> dict[str, Any]:
-    """Return what Lambda hands over of a FIFO queue's message."""
+def _sqs_record(message_id: str, body: str, group: str) -> dict[str, Any]:
+    """Return the record that Lambda passes to the function for a message of a FIFO queue."""
     return {
         "messageId": message_id,
         "receiptHandle": message_id,
@@ -166,33 +163,33 @@ def test_the_package_serves_requests_appends_to_the_log_and_sweeps(
     runtime: Runtime, ada: Person, deployed: Mapping[str, str]
 ) -> None:
     with runtime.function("app") as api:
-        made = api.invoke(_request("POST", "/organizations", ada, {"name": "Engines"}))
-        assert made["statusCode"] == 201, made
-        path = made["headers"]["Location"].removeprefix("/api")
-        read = api.invoke(_request("GET", path, ada))
-        assert (read["statusCode"], json.loads(read["body"])["name"]) == (200, "Engines")
+        created = api.invoke(_http_event("POST", "/organizations", ada, {"name": "Engines"}))
+        assert created["statusCode"] == 201, created
+        path = created["headers"]["Location"].removeprefix("/api")
+        response = api.invoke(_http_event("GET", path, ada))
+        assert (response["statusCode"], json.loads(response["body"])["name"]) == (200, "Engines")
         first, second = api.read_log_records()
         assert (first["operation"], first["status"]) == ("create_organization", 201)
         assert first["awsCalls"] >= 2
         assert (second["operation"], second["status"]) == ("get_organization", 200)
 
     sqs = boto3.client("sqs", endpoint_url=deployed["AWS_ENDPOINT_URL"], region_name=REGION)
-    (sent,) = sqs.receive_message(QueueUrl=deployed["EVENTS_QUEUE_URL"])["Messages"]
-    sqs.delete_message(QueueUrl=deployed["EVENTS_QUEUE_URL"], ReceiptHandle=sent["ReceiptHandle"])
+    (queue_message,) = sqs.receive_message(QueueUrl=deployed["EVENTS_QUEUE_URL"])["Messages"]
+    sqs.delete_message(QueueUrl=deployed["EVENTS_QUEUE_URL"], ReceiptHandle=queue_message["ReceiptHandle"])
     with runtime.function("events") as events:
-        records = [_message("good", sent["Body"], "organization"), _message("bad", "{", "organization")]
+        records = [_sqs_record("good", queue_message["Body"], "organization"), _sqs_record("bad", "{", "organization")]
         assert events.invoke({"Records": records}) == {"batchItemFailures": [{"itemIdentifier": "bad"}]}
 
     with runtime.function("sweep") as sweep:
-        assert isinstance(sweep.invoke(_TICK), int)
+        assert isinstance(sweep.invoke(_SCHEDULE_EVENT), int)
         assert sweep.read_log_records()
 
     with runtime.function("app") as api:
-        log = api.invoke(_request("GET", f"{path}/audit-log", ada))
+        log = api.invoke(_http_event("GET", f"{path}/audit-log", ada))
         assert [entry["type"] for entry in json.loads(log["body"])["items"]] == ["organization.created"]
 
 
-def test_a_wrong_setting_ends_the_start_with_its_name(runtime: Runtime) -> None:
+def test_an_invalid_setting_fails_the_start_with_its_name(runtime: Runtime) -> None:
     with runtime.function("anchor", AUTH_ISSUER="") as function:
         outcome = function.next_outcome()
     assert outcome.kind == "error"

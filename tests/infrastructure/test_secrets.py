@@ -1,4 +1,4 @@
-"""Secrets are made once, seen by nobody, and followed by others in three steps that can't be mixed up."""
+"""Secrets are created once and never shown. A rotation has three steps, which run only in their order."""
 
 import json
 from collections.abc import Iterator
@@ -36,83 +36,81 @@ pytestmark = pytest.mark.usefixtures("aws")
 
 @pytest.fixture
 def stage() -> Iterator[Stage]:
-    """A stage that has its KMS key and nothing else."""
+    """A stage that has a KMS key and no secrets."""
     account.client.cache_clear()
-    made = Stage(f"dev{new_id('2026-11-22T00:00:00.000Z')[-6:]}", "123456789012", "us-east-1")
+    stage = Stage(f"dev{new_id('2026-11-22T00:00:00.000Z')[-6:]}", "123456789012", "us-east-1")
     kms = aws.client("kms")
-    kms.create_alias(AliasName=made.key_alias, TargetKeyId=kms.create_key()["KeyMetadata"]["KeyId"])
-    yield made
+    kms.create_alias(AliasName=stage.key_alias, TargetKeyId=kms.create_key()["KeyMetadata"]["KeyId"])
+    yield stage
     account.client.cache_clear()
 
 
-def unwrapped(text: str, purpose: str) -> bytes:
-    """Return what a wrapped key is."""
-    context = KeyPurpose(purpose).context
-    answer = aws.client("kms").decrypt(CiphertextBlob=from_base64(text.removeprefix("kms:")), EncryptionContext=context)
-    plain: bytes = answer["Plaintext"]
-    return plain
+def decrypt(wrapped_key: str, purpose: str) -> bytes:
+    """Decrypt a wrapped key."""
+    ciphertext = from_base64(wrapped_key.removeprefix("kms:"))
+    response = aws.client("kms").decrypt(CiphertextBlob=ciphertext, EncryptionContext=KeyPurpose(purpose).context)
+    plaintext: bytes = response["Plaintext"]
+    return plaintext
 
 
-def test_each_is_made_once_and_for_its_purpose(stage: Stage) -> None:
+def test_each_secret_is_created_once_for_its_purpose(stage: Stage) -> None:
     with pytest.raises(Refused, match=f"Missing parameters: .*token-key. Run `make bootstrap STAGE={stage.name}`"):
         read(stage)
     assert create(stage) == list(SECRETS)
-    made = read(stage)
-    assert made.keys() == {*SECRETS.values(), "AUDIT_FORMER_PUBLIC_KEYS"}
-    assert len({unwrapped(made[setting], secret) for secret, setting in SECRETS.items()}) == len(SECRETS) == 5
+    settings = read(stage)
+    assert settings.keys() == {*SECRETS.values(), "AUDIT_FORMER_PUBLIC_KEYS"}
+    assert len({decrypt(settings[setting], secret) for secret, setting in SECRETS.items()}) == len(SECRETS) == 5
     assert create(stage) == []
-    assert read(stage) == made
+    assert read(stage) == settings
 
 
-def test_what_was_interrupted_is_made_up_for_and_two_at_once_keep_the_first(stage: Stage) -> None:
+def test_an_interrupted_creation_is_completed_and_of_two_concurrent_ones_the_first_wins(stage: Stage) -> None:
     ssm = account.client("ssm")
-    put = ssm.put_parameter
+    put_parameter = ssm.put_parameter
 
-    def dying(**words: Any) -> None:
-        put(**words)
+    def put_and_die(**options: Any) -> None:
+        put_parameter(**options)
         raise KeyboardInterrupt
 
-    with patch.object(ssm, "put_parameter", dying), pytest.raises(KeyboardInterrupt):
+    with patch.object(ssm, "put_parameter", put_and_die), pytest.raises(KeyboardInterrupt):
         create(stage)
     assert create(stage) == [*SECRETS][1:]
-    made = read(stage)
+    settings = read(stage)
     with patch.object(ssm, "get_parameters", return_value={"Parameters": []}):
-        assert create(stage) == []  # As it is for whoever looked before the other was done.
-    assert read(stage) == made
+        assert create(stage) == []  # As if the other process had created them after this one looked.
+    assert read(stage) == settings
 
 
-def test_nobody_sees_a_key_when_it_is_made_and_begun_and_switched(
-    stage: Stage, capsys: pytest.CaptureFixture[str]
-) -> None:
-    asked: list[str] = []
+def test_creation_and_rotation_never_see_a_key_in_plaintext(stage: Stage, capsys: pytest.CaptureFixture[str]) -> None:
+    kms_calls: list[str] = []
     kms = account.client("kms")
-    kms.meta.events.register("before-call.kms", lambda model, **_: asked.append(model.name))
+    kms.meta.events.register("before-call.kms", lambda model, **_: kms_calls.append(model.name))
     create(stage)
-    said = [rotate(stage, secret, step) for secret in SECRETS for step in ("begin", "switch")]
-    assert set(asked) == {"GenerateDataKeyWithoutPlaintext"}
-    assert "kms:" not in json.dumps([*said, *capsys.readouterr()])
+    messages = [rotate(stage, secret, step) for secret in SECRETS for step in ("begin", "switch")]
+    assert set(kms_calls) == {"GenerateDataKeyWithoutPlaintext"}
+    assert "kms:" not in json.dumps([*messages, *capsys.readouterr()])
 
 
 @pytest.mark.parametrize("secret", SECRETS)
-def test_three_steps_lead_to_another_key_and_each_may_be_repeated(stage: Stage, secret: str) -> None:
+def test_a_rotation_has_three_steps_each_of_which_may_be_repeated(stage: Stage, secret: str) -> None:
     create(stage)
     setting, others = SECRETS[secret], {*SECRETS.values()} - {SECRETS[secret]}
     before = read(stage)
     former = before[setting]
 
-    def listed() -> list[str]:
+    def list_keys() -> list[str]:
         return read(stage)[setting].split(",")
 
     for step, message in (("switch", "no new key to switch to"), ("finish", "No rotation can be finished")):
         with pytest.raises(Refused, match=message):
             rotate(stage, secret, step)  # type: ignore[arg-type]
     assert rotate(stage, secret, "begin") == rotate(stage, secret, "begin")
-    assert listed()[0] == former
-    newer = listed()[1]
+    assert list_keys()[0] == former
+    new = list_keys()[1]
     with pytest.raises(Refused, match="No rotation can be finished"):
         rotate(stage, secret, "finish")
     assert rotate(stage, secret, "switch") == rotate(stage, secret, "switch")
-    assert listed() == [newer, former]
+    assert list_keys() == [new, former]
     with pytest.raises(Refused, match=r"A rotation is in progress: .*next step is `finish`"):
         rotate(stage, secret, "begin")
     if secret in ANEW:
@@ -127,43 +125,44 @@ def test_three_steps_lead_to_another_key_and_each_may_be_repeated(stage: Stage, 
             rotate(stage, secret, "finish")
     assert "Finished" in rotate(stage, secret, "finish", at_once=True)
     assert "Already finished" in rotate(stage, secret, "finish")
-    now = read(stage)
-    assert now[setting] == newer
-    assert {name: now[name] for name in others} == {name: before[name] for name in others}
-    kept = to_base64(public_key(unwrapped(former, secret))) if secret == "audit-signing-key" else ""
-    assert now["AUDIT_FORMER_PUBLIC_KEYS"] == kept
+    after = read(stage)
+    assert after[setting] == new
+    assert {name: after[name] for name in others} == {name: before[name] for name in others}
+    former_public_key = to_base64(public_key(decrypt(former, secret))) if secret == "audit-signing-key" else ""
+    assert after["AUDIT_FORMER_PUBLIC_KEYS"] == former_public_key
     with pytest.raises(Refused, match="No previous data key"):
         note_resealed(stage)
     with pytest.raises(Refused, match="No previous seal key"):
         note_resealed(stage, "seal-key")
 
 
-def test_a_public_key_is_kept_before_its_key_is_dropped_and_those_before_it_stay(stage: Stage) -> None:
+def test_a_public_key_is_stored_before_its_private_key_is_dropped_and_older_ones_remain(stage: Stage) -> None:
     create(stage)
-    dropped: list[str] = []
+    former_public_keys: list[str] = []
     for _ in range(2):
-        dropped.insert(0, to_base64(public_key(unwrapped(read(stage)["AUDIT_SIGNING_KEY"], "audit-signing-key"))))
+        former_key = decrypt(read(stage)["AUDIT_SIGNING_KEY"], "audit-signing-key")
+        former_public_keys.insert(0, to_base64(public_key(former_key)))
         rotate(stage, "audit-signing-key", "begin")
         rotate(stage, "audit-signing-key", "switch")
         with patch.object(secrets, "_store_secret", side_effect=KeyboardInterrupt), pytest.raises(KeyboardInterrupt):
             rotate(stage, "audit-signing-key", "finish")
-        assert dropped[0] in read(stage)["AUDIT_FORMER_PUBLIC_KEYS"]
+        assert former_public_keys[0] in read(stage)["AUDIT_FORMER_PUBLIC_KEYS"]
         rotate(stage, "audit-signing-key", "finish")
-    assert read(stage)["AUDIT_FORMER_PUBLIC_KEYS"] == ",".join(dropped)
+    assert read(stage)["AUDIT_FORMER_PUBLIC_KEYS"] == ",".join(former_public_keys)
 
 
-def test_public_keys_are_those_of_the_keys_that_sign_in_their_order(stage: Stage) -> None:
+def test_public_keys_are_in_the_order_of_the_signing_keys(stage: Stage) -> None:
     create(stage)
     for step in ("begin", "switch", "finish"):
         rotate(stage, "audit-signing-key", step)
         keys = read(stage)["AUDIT_SIGNING_KEY"].split(",")
-        halves = [to_base64(public_key(unwrapped(key, "audit-signing-key"))) for key in keys]
-        assert public_keys(",".join(keys)) == ",".join(halves)
-    assert read(stage)["AUDIT_FORMER_PUBLIC_KEYS"] not in halves
+        expected = [to_base64(public_key(decrypt(key, "audit-signing-key"))) for key in keys]
+        assert public_keys(",".join(keys)) == ",".join(expected)
+    assert read(stage)["AUDIT_FORMER_PUBLIC_KEYS"] not in expected
 
 
 @pytest.mark.parametrize("secret", SECRETS)
-def test_a_key_that_was_dropped_counts_again_and_goes_as_before(stage: Stage, secret: str) -> None:
+def test_a_dropped_key_can_be_restored_and_dropped_again(stage: Stage, secret: str) -> None:
     create(stage)
     first = read(stage)[SECRETS[secret]]
     with pytest.raises(Refused, match="No key was dropped"):
@@ -183,22 +182,25 @@ def test_a_key_that_was_dropped_counts_again_and_goes_as_before(stage: Stage, se
     assert len(former.split(",")) == 1
 
 
-def test_whoever_rotates_at_the_same_time_is_told(stage: Stage) -> None:
+def test_a_concurrent_rotation_is_reported(stage: Stage) -> None:
     create(stage)
-    real = secrets._load_secret  # noqa: SLF001
+    load_secret = secrets._load_secret  # noqa: SLF001
 
-    def overtaken(*given: Any) -> Any:
-        found = real(*given)
-        with patch.object(secrets, "_load_secret", real):
+    def load_secret_before_another_rotation(*arguments: Any) -> Any:
+        secret = load_secret(*arguments)
+        with patch.object(secrets, "_load_secret", load_secret):
             rotate(stage, "token-key", "begin")
-        return found
+        return secret
 
-    with patch.object(secrets, "_load_secret", overtaken), pytest.raises(Refused, match="at the same time"):
+    with (
+        patch.object(secrets, "_load_secret", load_secret_before_another_rotation),
+        pytest.raises(Refused, match="at the same time"),
+    ):
         rotate(stage, "token-key", "begin")
     assert len(read(stage)["TOKEN_KEY"].split(",")) == 2
 
 
-def test_what_another_hand_has_changed_is_left_alone(stage: Stage) -> None:
+def test_a_parameter_that_was_edited_by_hand_is_left_unchanged(stage: Stage) -> None:
     create(stage)
     name = stage.parameter("data-key")
     account.client("ssm").put_parameter(Name=name, Value="kms:AAAA,kms:BBBB", Type="String", Overwrite=True)
@@ -207,12 +209,12 @@ def test_what_another_hand_has_changed_is_left_alone(stage: Stage) -> None:
     assert calls.call_names == []
 
 
-def test_the_commands_lead_to_another_data_key(
+def test_the_commands_rotate_the_data_key(
     stage: Stage, configure: SettingsOverride, capsys: pytest.CaptureFixture[str]
 ) -> None:
     create(stage)
 
-    def rotated(step: str) -> int:
+    def run_step(step: str) -> int:
         return main(["rotate", "--stage", "dev", "data-key", step, "--at-once"])
 
     with (
@@ -220,14 +222,14 @@ def test_the_commands_lead_to_another_data_key(
         patch("local.tools.reencrypt.deployed") as deployed,
     ):
         deployed.return_value = stage
-        assert (rotated("begin"), rotated("switch"), rotated("finish")) == (0, 0, 1)
+        assert (run_step("begin"), run_step("switch"), run_step("finish")) == (0, 0, 1)
         with pytest.raises(NotResealed, match=r"config\.json has other keys. Run `make bootstrap STAGE=dev`"):
             reseal("dev")
         configure(data_key=read(stage)["DATA_KEY"])
         with allow_scans():
             reseal("dev")
-        assert rotated("finish") == 0
-    said = capsys.readouterr()
-    assert "0 webhooks and channels were encrypted again. All values use" in said.out
-    assert "would be lost" in said.err
-    assert "kms:" not in said.out + said.err
+        assert run_step("finish") == 0
+    output = capsys.readouterr()
+    assert "0 webhooks and channels were encrypted again. All values use" in output.out
+    assert "would be lost" in output.err
+    assert "kms:" not in output.out + output.err

@@ -1,4 +1,4 @@
-"""The stack of a stage is what the code declares, and is kept where a mistake would take data away."""
+"""The CloudFormation stack of a stage matches the code, and deleting the stack keeps the data."""
 
 import json
 import re
@@ -34,46 +34,65 @@ DEV = Stage("dev", ACCOUNT, REGION)
 TEXT = (ROOT / "infrastructure/stack.json").read_text()
 TEMPLATE: dict[str, Any] = json.loads(TEXT)
 FUNCTIONS = functions(app)
-KEPT = ("DynamoDB::Table", "SQS::Queue", "S3::Bucket", "S3::BucketPolicy", "KMS::Key", "KMS::Alias", "Logs::LogGroup")
-MADE_BY_MOTO = ("DynamoDB::Table", "SQS::Queue", "S3::Bucket", "KMS::Key", "KMS::Alias", "SNS::Topic", "Logs::LogGroup")
+RETAINED_TYPES = (
+    "DynamoDB::Table",
+    "SQS::Queue",
+    "S3::Bucket",
+    "S3::BucketPolicy",
+    "KMS::Key",
+    "KMS::Alias",
+    "Logs::LogGroup",
+)
+TYPES_SUPPORTED_BY_MOTO = (
+    "DynamoDB::Table",
+    "SQS::Queue",
+    "S3::Bucket",
+    "KMS::Key",
+    "KMS::Alias",
+    "SNS::Topic",
+    "Logs::LogGroup",
+)
 
 
-def made_by_moto() -> str:
-    kinds = [f"AWS::{kind}" for kind in MADE_BY_MOTO]
+def template_for_moto() -> str:
+    resource_types = [f"AWS::{kind}" for kind in TYPES_SUPPORTED_BY_MOTO]
     return json.dumps(
         TEMPLATE
         | {
-            "Resources": {name: r for name, r in TEMPLATE["Resources"].items() if r["Type"] in kinds},
+            "Resources": {name: r for name, r in TEMPLATE["Resources"].items() if r["Type"] in resource_types},
             "Outputs": {name: o for name, o in TEMPLATE["Outputs"].items() if "Condition" not in o},
         }
     )
 
 
-def of_type(kind: str) -> Mapping[str, Any]:
-    return {name: r["Properties"] for name, r in TEMPLATE["Resources"].items() if r["Type"] == f"AWS::{kind}"}
+def properties_by_name(resource_type: str) -> Mapping[str, Any]:
+    return {name: r["Properties"] for name, r in TEMPLATE["Resources"].items() if r["Type"] == f"AWS::{resource_type}"}
 
 
-def filled(value: Any) -> Any:
-    """Return a part of the template as CloudFormation fills in the names of the stage dev."""
+def resolve(value: Any) -> Any:
+    """Return a part of the template with the references of the stage `dev` resolved, as CloudFormation does it."""
     if isinstance(value, list):
-        return [filled(each) for each in value]
+        return [resolve(each) for each in value]
     if not isinstance(value, dict):
         return value
     if value == {"Ref": "Stage"}:
         return "dev"
     if "Fn::Sub" not in value:
-        return {name: filled(each) for name, each in value.items()}
-    known = {"Stage": "dev", "AWS::AccountId": ACCOUNT, "AWS::Region": REGION, "AWS::Partition": "aws"}
-    return re.sub(r"\$\{([^}]+)\}", lambda found: known.get(found[1], found[0]), value["Fn::Sub"])
+        return {name: resolve(each) for name, each in value.items()}
+    variables = {"Stage": "dev", "AWS::AccountId": ACCOUNT, "AWS::Region": REGION, "AWS::Partition": "aws"}
+    return re.sub(r"\$\{([^}]+)\}", lambda match: variables.get(match[1], match[0]), value["Fn::Sub"])
 
 
-MADE: Any = {"TemplateBody": made_by_moto(), "Parameters": [{"ParameterKey": "Stage", "ParameterValue": "dev"}]}
+STACK_OPTIONS: Any = {
+    "TemplateBody": template_for_moto(),
+    "Parameters": [{"ParameterKey": "Stage", "ParameterValue": "dev"}],
+}
 
 
 @pytest.fixture(scope="module")
 def stack(_aws_in_memory: None) -> Iterator[Any]:
-    """The stack of the stage dev, made in memory, and what CloudFormation says of it."""
-    client("cloudformation").create_stack(StackName=DEV.prefix, **MADE)
+    """The resources of the stack of the stage `dev`, created in memory."""
+    client("cloudformation").create_stack(StackName=DEV.prefix, **STACK_OPTIONS)
     yield client("cloudformation").describe_stack_resources(StackName=DEV.prefix)["StackResources"]
     for purpose in ("exports", "anchors"):
         client("s3").delete_bucket(Bucket=DEV.bucket(purpose))
@@ -83,20 +102,20 @@ def stack(_aws_in_memory: None) -> Iterator[Any]:
     client("dynamodb").delete_table(TableName=DEV.table)
 
 
-def test_cloudformation_takes_the_template_with_the_request_and_cfn_lint_has_nothing_against_it() -> None:
+def test_the_template_fits_into_a_request_and_passes_cfn_lint() -> None:
     assert len(json.dumps(TEMPLATE, separators=(",", ":"))) < LARGEST_BYTES
     assert [str(match) for match in lint(TEXT)] == []
 
 
 @pytest.mark.usefixtures("stack")
-def test_the_table_is_the_one_that_a_run_on_this_machine_has() -> None:
-    made = client("dynamodb").describe_table(TableName=DEV.table)["Table"]
+def test_the_table_equals_that_of_the_local_stage() -> None:
+    deployed = client("dynamodb").describe_table(TableName=DEV.table)["Table"]
     local = client("dynamodb").describe_table(TableName=PREFIX)["Table"]
-    for word in ("KeySchema", "BillingModeSummary"):
-        assert made[word] == local[word]
-    assert attributes(made) == attributes(local)
-    assert indexes(made) == indexes(local)
-    (properties,) = of_type("DynamoDB::Table").values()
+    for field in ("KeySchema", "BillingModeSummary"):
+        assert deployed[field] == local[field]
+    assert attribute_types(deployed) == attribute_types(local)
+    assert index_schemas(deployed) == index_schemas(local)
+    (properties,) = properties_by_name("DynamoDB::Table").values()
     local_ttl = client("dynamodb").describe_time_to_live(TableName=PREFIX)["TimeToLiveDescription"]
     assert properties["TimeToLiveSpecification"] == {"Enabled": True, "AttributeName": local_ttl["AttributeName"]}
     assert properties["PointInTimeRecoverySpecification"] == {
@@ -106,49 +125,52 @@ def test_the_table_is_the_one_that_a_run_on_this_machine_has() -> None:
     assert properties["DeletionProtectionEnabled"] is properties["SSESpecification"]["SSEEnabled"] is True
 
 
-def attributes(described: Mapping[str, Any]) -> set[tuple[str, str]]:
-    return {(a["AttributeName"], a["AttributeType"]) for a in described["AttributeDefinitions"]}
+def attribute_types(description: Mapping[str, Any]) -> set[tuple[str, str]]:
+    return {(a["AttributeName"], a["AttributeType"]) for a in description["AttributeDefinitions"]}
 
 
-def indexes(described: Mapping[str, Any]) -> dict[str, Any]:
-    return {i["IndexName"]: (i["KeySchema"], i["Projection"]) for i in described["GlobalSecondaryIndexes"]}
+def index_schemas(description: Mapping[str, Any]) -> dict[str, Any]:
+    return {i["IndexName"]: (i["KeySchema"], i["Projection"]) for i in description["GlobalSecondaryIndexes"]}
 
 
 @pytest.mark.usefixtures("stack")
 @pytest.mark.parametrize("queue", QUEUES)
-def test_a_queue_is_the_one_that_a_run_on_this_machine_has(queue: str) -> None:
+def test_a_queue_equals_that_of_the_local_stage(queue: str) -> None:
     for name in (queue, dead_letter_queue(queue)):
-        made = attributes_of(queue_name(DEV.prefix, name))
-        assert made == attributes_of(queue_name(PREFIX, name))
-        assert ("RedrivePolicy" in made) is (name == queue)
-    (dead,) = [
+        attributes = comparable_queue_attributes(queue_name(DEV.prefix, name))
+        assert attributes == comparable_queue_attributes(queue_name(PREFIX, name))
+        assert ("RedrivePolicy" in attributes) is (name == queue)
+    (dead_letter_properties,) = [
         p
-        for p in of_type("SQS::Queue").values()
-        if filled(p["QueueName"]) == queue_name(DEV.prefix, dead_letter_queue(queue))
+        for p in properties_by_name("SQS::Queue").values()
+        if resolve(p["QueueName"]) == queue_name(DEV.prefix, dead_letter_queue(queue))
     ]
-    allowed = {"redrivePermission": "byQueue", "sourceQueueArns": [DEV.queue_arn(queue)]}
-    assert filled(dead["RedriveAllowPolicy"]) == allowed
-    assert dead["MessageRetentionPeriod"] == 14 * 24 * 3600
-    assert all(p["SqsManagedSseEnabled"] for p in of_type("SQS::Queue").values())
+    redrive_policy = {"redrivePermission": "byQueue", "sourceQueueArns": [DEV.queue_arn(queue)]}
+    assert resolve(dead_letter_properties["RedriveAllowPolicy"]) == redrive_policy
+    assert dead_letter_properties["MessageRetentionPeriod"] == 14 * 24 * 3600
+    assert all(p["SqsManagedSseEnabled"] for p in properties_by_name("SQS::Queue").values())
 
 
-def attributes_of(queue: str) -> dict[str, str]:
+def comparable_queue_attributes(queue: str) -> dict[str, str]:
+    """Return the attributes of a queue with the names of the local stage, without those that differ between queues."""
     sqs = client("sqs")
-    found = sqs.get_queue_attributes(QueueUrl=sqs.get_queue_url(QueueName=queue)["QueueUrl"], AttributeNames=["All"])
-    own = ("QueueArn", "CreatedTimestamp", "LastModifiedTimestamp", "RedriveAllowPolicy")
-    said = {n: text for n, text in found["Attributes"].items() if n not in own and not n.startswith("Approximate")}
-    return {name: text.replace(DEV.prefix, PREFIX) for name, text in said.items()}
+    response = sqs.get_queue_attributes(QueueUrl=sqs.get_queue_url(QueueName=queue)["QueueUrl"], AttributeNames=["All"])
+    excluded = ("QueueArn", "CreatedTimestamp", "LastModifiedTimestamp", "RedriveAllowPolicy")
+    attributes = {
+        n: text for n, text in response["Attributes"].items() if n not in excluded and not n.startswith("Approximate")
+    }
+    return {name: text.replace(DEV.prefix, PREFIX) for name, text in attributes.items()}
 
 
-def test_an_update_replaces_nothing_and_a_deleted_stack_leaves_what_holds_data(stack: list[Any]) -> None:
+def test_an_update_replaces_nothing_and_a_deleted_stack_leaves_its_data(stack: list[Any]) -> None:
     cloudformation = client("cloudformation")
-    cloudformation.update_stack(StackName=DEV.prefix, **MADE)
-    made = cloudformation.describe_stack_resources(StackName=DEV.prefix)["StackResources"]
-    held = {resource["PhysicalResourceId"] for resource in stack}
-    assert held == {resource["PhysicalResourceId"] for resource in made}
+    cloudformation.update_stack(StackName=DEV.prefix, **STACK_OPTIONS)
+    updated_stack = cloudformation.describe_stack_resources(StackName=DEV.prefix)["StackResources"]
+    resource_ids = {resource["PhysicalResourceId"] for resource in stack}
+    assert resource_ids == {resource["PhysicalResourceId"] for resource in updated_stack}
     cloudformation.delete_stack(StackName=DEV.prefix)
     buckets = {bucket["Name"] for bucket in client("s3").list_buckets()["Buckets"]}
-    assert {DEV.bucket("exports"), DEV.bucket("anchors")} <= held & buckets
+    assert {DEV.bucket("exports"), DEV.bucket("anchors")} <= resource_ids & buckets
     assert DEV.table in client("dynamodb").list_tables()["TableNames"]
     queues = {url.rpartition("/")[2] for url in client("sqs").list_queues(QueueNamePrefix=DEV.prefix)["QueueUrls"]}
     assert queues == {queue_name(DEV.prefix, name) for queue in QUEUES for name in (queue, dead_letter_queue(queue))}
@@ -156,17 +178,17 @@ def test_an_update_replaces_nothing_and_a_deleted_stack_leaves_what_holds_data(s
     assert len(client("logs").describe_log_groups()["logGroups"]) == len(FUNCTIONS) + 1
 
 
-def test_what_holds_data_is_kept_by_a_deleted_or_replaced_stack() -> None:
+def test_resources_with_data_are_retained_when_the_stack_is_deleted_or_replaced() -> None:
     for resource in TEMPLATE["Resources"].values():
-        if resource["Type"].removeprefix("AWS::") in KEPT:
+        if resource["Type"].removeprefix("AWS::") in RETAINED_TYPES:
             assert resource["DeletionPolicy"] == resource["UpdateReplacePolicy"] == "Retain"
 
 
-def test_everything_has_the_name_that_the_stage_gives_it() -> None:
-    names = {filled(p["TableName"]) for p in of_type("DynamoDB::Table").values()}
-    names |= {filled(p["BucketName"]) for p in of_type("S3::Bucket").values()}
-    names |= {filled(p["AliasName"]) for p in of_type("KMS::Alias").values()}
-    names |= {filled(p["LogGroupName"]) for p in of_type("Logs::LogGroup").values()}
+def test_resources_have_the_names_that_the_stage_defines() -> None:
+    names = {resolve(p["TableName"]) for p in properties_by_name("DynamoDB::Table").values()}
+    names |= {resolve(p["BucketName"]) for p in properties_by_name("S3::Bucket").values()}
+    names |= {resolve(p["AliasName"]) for p in properties_by_name("KMS::Alias").values()}
+    names |= {resolve(p["LogGroupName"]) for p in properties_by_name("Logs::LogGroup").values()}
     assert names == {
         DEV.table,
         DEV.bucket("exports"),
@@ -177,9 +199,9 @@ def test_everything_has_the_name_that_the_stage_gives_it() -> None:
     }
 
 
-def test_exports_go_a_little_after_their_time_and_buckets_are_nobody_elses() -> None:
+def test_exports_are_deleted_soon_after_their_retention_and_buckets_are_private() -> None:
     assert EXPORT_RETENTION_DAYS == RETENTION_DAYS
-    buckets = of_type("S3::Bucket")
+    buckets = properties_by_name("S3::Bucket")
     (rule,) = buckets["ExportsBucket"]["LifecycleConfiguration"]["Rules"]
     assert (
         EXPORTS_MADE_WITHIN_DAYS + RETENTION_DAYS
@@ -192,92 +214,99 @@ def test_exports_go_a_little_after_their_time_and_buckets_are_nobody_elses() -> 
         assert all(bucket["PublicAccessBlockConfiguration"].values())
         assert bucket["BucketEncryption"]
         assert bucket["OwnershipControls"] == {"Rules": [{"ObjectOwnership": "BucketOwnerEnforced"}]}
-        http, *_ = of_type("S3::BucketPolicy")[f"{name}Policy"]["PolicyDocument"]["Statement"]
-        assert (http["Effect"], http["Action"], http["Principal"]) == ("Deny", ["s3:*"], "*")
-        assert http["Condition"] == {"Bool": {"aws:SecureTransport": "false"}}
+        deny_http, *_ = properties_by_name("S3::BucketPolicy")[f"{name}Policy"]["PolicyDocument"]["Statement"]
+        assert (deny_http["Effect"], deny_http["Action"], deny_http["Principal"]) == ("Deny", ["s3:*"], "*")
+        assert deny_http["Condition"] == {"Bool": {"aws:SecureTransport": "false"}}
 
 
-def test_anchors_are_locked_for_years_and_nobody_may_hide_them() -> None:
-    bucket = of_type("S3::Bucket")["AnchorsBucket"]
+def test_anchors_are_locked_for_ten_years_and_cannot_be_hidden_by_delete_markers() -> None:
+    bucket = properties_by_name("S3::Bucket")["AnchorsBucket"]
     retention = bucket["ObjectLockConfiguration"]["Rule"]["DefaultRetention"]
     assert bucket["ObjectLockEnabled"]
     assert bucket["VersioningConfiguration"] == {"Status": "Enabled"}
     assert retention == {"Mode": {"Fn::If": ["IsProd", "COMPLIANCE", "GOVERNANCE"]}, "Years": 10}
-    _, hiding = of_type("S3::BucketPolicy")["AnchorsBucketPolicy"]["PolicyDocument"]["Statement"]
-    assert hiding["Effect"] == "Deny"
-    assert "s3:DeleteObject" in hiding["Action"]
+    _, deny_delete = properties_by_name("S3::BucketPolicy")["AnchorsBucketPolicy"]["PolicyDocument"]["Statement"]
+    assert deny_delete["Effect"] == "Deny"
+    assert "s3:DeleteObject" in deny_delete["Action"]
 
 
-def test_the_key_shows_nobody_a_new_key_and_lets_alarms_reach_the_topic_only() -> None:
-    key = of_type("KMS::Key")["Key"]
-    managing, using, alarming = key["KeyPolicy"]["Statement"]
+def test_the_key_policy_allows_no_plaintext_data_keys_and_admits_alarms_only_for_the_topic() -> None:
+    key = properties_by_name("KMS::Key")["Key"]
+    administration, usage, alarms = key["KeyPolicy"]["Statement"]
     assert key["EnableKeyRotation"] is True
-    assert not any(fits(a, "kms:GenerateDataKey") or fits(a, "kms:Decrypt") for a in managing["Action"])
-    assert not any(fits(action, "kms:GenerateDataKey") or fits(action, "kms:Encrypt") for action in using["Action"])
-    atrium = {"kms:EncryptionContext:service": "atrium"}
-    assert using["Condition"] == {"StringEquals": atrium}
-    assert alarming["Principal"] == {"Service": "cloudwatch.amazonaws.com"}
-    assert alarming["Condition"]["StringNotEquals"] == atrium
-    assert of_type("SNS::Topic")["Alarms"]["KmsMasterKeyId"] == {"Fn::GetAtt": ["Key", "Arn"]}
+    assert not any(
+        action_matches(a, "kms:GenerateDataKey") or action_matches(a, "kms:Decrypt") for a in administration["Action"]
+    )
+    assert not any(
+        action_matches(action, "kms:GenerateDataKey") or action_matches(action, "kms:Encrypt")
+        for action in usage["Action"]
+    )
+    context = {"kms:EncryptionContext:service": "atrium"}
+    assert usage["Condition"] == {"StringEquals": context}
+    assert alarms["Principal"] == {"Service": "cloudwatch.amazonaws.com"}
+    assert alarms["Condition"]["StringNotEquals"] == context
+    assert properties_by_name("SNS::Topic")["Alarms"]["KmsMasterKeyId"] == {"Fn::GetAtt": ["Key", "Arn"]}
 
 
-def fits(pattern: str, action: str) -> bool:
+def action_matches(pattern: str, action: str) -> bool:
     return re.fullmatch(pattern.replace("*", ".*"), action) is not None
 
 
-def test_each_alarm_tells_the_topic_and_has_its_place_in_the_handbook() -> None:
-    found = of_type("CloudWatch::Alarm").values()
-    assert all(alarm["AlarmActions"] == [{"Ref": "Alarms"}] for alarm in found)
-    names = [filled(alarm["AlarmName"]).removeprefix(f"{DEV.prefix}-") for alarm in found]
+def test_each_alarm_notifies_the_topic_and_is_documented() -> None:
+    alarms = properties_by_name("CloudWatch::Alarm").values()
+    assert all(alarm["AlarmActions"] == [{"Ref": "Alarms"}] for alarm in alarms)
+    names = [resolve(alarm["AlarmName"]).removeprefix(f"{DEV.prefix}-") for alarm in alarms]
     chapter = (ROOT / "docs/operations/running.md").read_text().partition("## Alarms\n")[2].partition("\n## ")[0]
     headings = re.findall(r"`([^`]+)`", "".join(re.findall(r"^### .+$", chapter, re.MULTILINE)))
     assert sorted(headings) == sorted(names)
 
 
-def measures() -> dict[str, set[str]]:
-    """Return the dimensions of each measure that the handbook of the log has."""
+def documented_metrics() -> dict[str, set[str]]:
+    """Return the dimensions of each metric in `docs/operations/logs.md`."""
     table = (ROOT / "docs/operations/logs.md").read_text().partition("| measure | dimensions |")[2].partition("\n\n")[0]
     rows = [row.split("|") for row in table.splitlines() if row.startswith("| `")]
     return {name.strip(" `"): set(re.findall(r"\w+", dimensions)) for _, name, dimensions, *_ in rows}
 
 
-def test_alarms_and_dashboard_show_what_is_measured_of_what_there_is() -> None:
-    written = measures()
-    measured = [metric for alarm in known_alarms(FUNCTIONS).values() for metric in alarm.metrics.values()]
-    for metric in measured + [metric for graph in known_graphs(FUNCTIONS).values() for metric in graph]:
-        named = {name: filled({"Fn::Sub": value}) for name, value in metric.dimensions.items()}
+def test_alarms_and_dashboard_use_documented_metrics_of_existing_resources() -> None:
+    documented = documented_metrics()
+    alarm_metrics = [metric for alarm in known_alarms(FUNCTIONS).values() for metric in alarm.metrics.values()]
+    for metric in alarm_metrics + [metric for graph in known_graphs(FUNCTIONS).values() for metric in graph]:
+        dimensions = {name: resolve({"Fn::Sub": value}) for name, value in metric.dimensions.items()}
         if metric.namespace == "Atrium":
-            assert set(named) == written[metric.name]
-            assert named.get("kind", "request") in KINDS
-        assert named.get("FunctionName", DEV.prefix) in {DEV.function(name) for name in FUNCTIONS}
-        assert named.get("TableName", DEV.table) == DEV.table
-        assert named.get("stage", "dev") == named.get("Stage", "dev") == "dev"
+            assert set(dimensions) == documented[metric.name]
+            assert dimensions.get("kind", "request") in KINDS
+        assert dimensions.get("FunctionName", DEV.prefix) in {DEV.function(name) for name in FUNCTIONS}
+        assert dimensions.get("TableName", DEV.table) == DEV.table
+        assert dimensions.get("stage", "dev") == dimensions.get("Stage", "dev") == "dev"
 
 
-def test_throttles_are_watched_wherever_the_table_or_an_index_is_read_or_written() -> None:
-    watched = [
+def test_the_alarm_for_throttles_covers_reads_and_writes_of_the_table_and_its_indexes() -> None:
+    alarm_metrics = [
         (metric.name, metric.dimensions.get("Operation"), metric.dimensions.get("GlobalSecondaryIndexName"))
         for metric in known_alarms(FUNCTIONS)["table-throttled"].metrics.values()
     ]
-    of_indexes = [grant for grants in GRANTS.values() for grant in grants if "index " in " ".join(grant.resources)]
-    readings = {action.removeprefix("dynamodb:") for grant in of_indexes for action in grant.actions}
-    assert watched == [
+    index_grants = [grant for grants in GRANTS.values() for grant in grants if "index " in " ".join(grant.resources)]
+    index_reads = {action.removeprefix("dynamodb:") for grant in index_grants for action in grant.actions}
+    assert alarm_metrics == [
         ("ReadThrottleEvents", None, None),
         ("WriteThrottleEvents", None, None),
         *(("WriteThrottleEvents", None, index) for index in INDEX_KEYS),
-        *(("ThrottledRequests", call, None) for call in readings),
+        *(("ThrottledRequests", call, None) for call in index_reads),
     ]
-    assert len(watched) <= 10  # CloudWatch takes no more in the formula of an alarm.
+    assert len(alarm_metrics) <= 10  # The maximum of CloudWatch for the formula of an alarm.
 
 
-def test_the_dashboard_shows_each_graph_with_all_of_its_metrics() -> None:
-    (properties,) = of_type("CloudWatch::Dashboard").values()
-    widgets = json.loads(filled(properties["DashboardBody"]))["widgets"]
+def test_the_dashboard_contains_each_graph_with_all_its_metrics() -> None:
+    (properties,) = properties_by_name("CloudWatch::Dashboard").values()
+    widgets = json.loads(resolve(properties["DashboardBody"]))["widgets"]
     assert {w["properties"]["title"]: len(w["properties"]["metrics"]) for w in widgets} == {
         title: len(metrics) for title, metrics in known_graphs(FUNCTIONS).items()
     }
 
 
-def test_every_query_is_ready_in_the_console() -> None:
-    found = {filled(query["Name"]): query["QueryString"] for query in of_type("Logs::QueryDefinition").values()}
-    assert found == {f"{DEV.prefix}/{name}": query.text for name, query in QUERIES.items()}
+def test_every_query_is_defined_in_the_console() -> None:
+    queries = {
+        resolve(query["Name"]): query["QueryString"] for query in properties_by_name("Logs::QueryDefinition").values()
+    }
+    assert queries == {f"{DEV.prefix}/{name}": query.text for name, query in QUERIES.items()}

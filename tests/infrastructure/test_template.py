@@ -1,4 +1,4 @@
-"""What `chalice package` makes of the app, its configuration and the template it merges."""
+"""The template that `chalice package` creates from the app, its configuration and the merged template."""
 
 import json
 import sys
@@ -27,12 +27,12 @@ PROJECT = ("app.py", "chalicelib", "openapi.json", ".chalice", "infrastructure")
 
 @pytest.fixture(scope="module")
 def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder that `chalice package` wrote for the stage `dev`, once that was configured."""
+    """The folder that `chalice package` wrote for the configured stage `dev`."""
     project = project_copies.copy_project(
         PROJECT, tmp_path_factory.mktemp("project"), "deployed", "deployments", "venv"
     )
     configured_stages.configure_stage(project)
-    (project / "requirements.txt").touch()  # The libraries change the archive only, and come over the network.
+    (project / "requirements.txt").touch()  # Libraries would be downloaded, and change only the archive.
     chalice = str(Path(sys.executable).with_name("chalice"))
     command = [chalice, "package", "--stage", "dev", "--merge-template", "infrastructure/template.json", "out"]
     project_copies.run_in_copy(command, project, AWS_DEFAULT_REGION="eu-central-1")
@@ -41,21 +41,21 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def resources(package: Path) -> Mapping[str, Any]:
-    """What the packaged template makes on AWS, by name."""
-    found: dict[str, Any] = json.loads((package / "sam.json").read_text())["Resources"]
-    return found
+    """The resources of the packaged template, by name."""
+    resources: dict[str, Any] = json.loads((package / "sam.json").read_text())["Resources"]
+    return resources
 
 
-def of_type(resources: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
-    return {name: r["Properties"] for name, r in resources.items() if r["Type"] == f"AWS::{kind}"}
+def properties_by_name(resources: Mapping[str, Any], resource_type: str) -> Mapping[str, Any]:
+    return {name: r["Properties"] for name, r in resources.items() if r["Type"] == f"AWS::{resource_type}"}
 
 
 @pytest.fixture(scope="module")
 def transformed(package: Path) -> Mapping[str, Any]:
-    """What AWS SAM makes of that template, by name."""
+    """The CloudFormation resources that AWS SAM creates from that template, by name."""
     from samtranslator.translator.transform import transform
 
-    class Policies:
+    class NoManagedPolicies:
         @staticmethod
         def load() -> dict[str, str]:
             return {}
@@ -63,63 +63,65 @@ def transformed(package: Path) -> Mapping[str, Any]:
     template = json.loads((package / "sam.json").read_text())
     for resource in template["Resources"].values():
         if resource["Type"] == "AWS::Serverless::Function":
-            resource["Properties"]["CodeUri"] = "s3://packages/deployment.zip"  # As `cloudformation package` leaves it.
+            resource["Properties"]["CodeUri"] = "s3://packages/deployment.zip"  # As `cloudformation package` sets it.
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("AWS_DEFAULT_REGION", STAGE.region)
-        found: dict[str, Any] = transform(template, {"Stage": STAGE.name}, Policies())["Resources"]
-    return found
+        resources: dict[str, Any] = transform(template, {"Stage": STAGE.name}, NoManagedPolicies())["Resources"]
+    return resources
 
 
-def test_the_template_has_no_fault_that_cfn_lint_finds(package: Path) -> None:
+def test_the_template_passes_cfn_lint(package: Path) -> None:
     lint = str(Path(sys.executable).with_name("cfn-lint"))
     project_copies.run_in_copy([lint, "--regions", STAGE.region, "--template", "sam.json"], package)
 
 
-def test_aws_sam_makes_the_functions_by_the_names_that_the_stack_watches(transformed: Mapping[str, Any]) -> None:
-    names = {function["FunctionName"]["Fn::Sub"] for function in of_type(transformed, "Lambda::Function").values()}
+def test_aws_sam_names_the_functions_as_the_stack_expects(transformed: Mapping[str, Any]) -> None:
+    names = {
+        function["FunctionName"]["Fn::Sub"] for function in properties_by_name(transformed, "Lambda::Function").values()
+    }
     assert {name.replace("${Stage}", STAGE.name) for name in names} == {STAGE.function(name) for name in functions(app)}
 
 
-def test_aws_sam_makes_one_stage_of_the_api_with_its_log_and_its_throttle(transformed: Mapping[str, Any]) -> None:
-    (stage,) = of_type(transformed, "ApiGateway::Stage").values()
+def test_aws_sam_creates_one_api_stage_with_an_access_log_and_a_throttle(transformed: Mapping[str, Any]) -> None:
+    (stage,) = properties_by_name(transformed, "ApiGateway::Stage").values()
     assert stage["StageName"] == STAGE.name
     assert stage["AccessLogSetting"]["DestinationArn"]["Fn::Sub"].endswith(":log-group:/atrium/${Stage}/access")
     assert stage["MethodSettings"][0]["ThrottlingRateLimit"] == 10_000
 
 
-def test_both_ways_answer_alike_where_api_gateway_answers_by_itself(transformed: Mapping[str, Any]) -> None:
-    (api,) = of_type(transformed, "ApiGateway::RestApi").values()
+def test_both_ways_of_deployment_set_the_same_gateway_responses(transformed: Mapping[str, Any]) -> None:
+    (api,) = properties_by_name(transformed, "ApiGateway::RestApi").values()
     assert api["Body"]["x-amazon-apigateway-gateway-responses"] == extension()
 
 
-def test_every_mapping_of_a_queue_says_which_messages_failed(transformed: Mapping[str, Any]) -> None:
-    mappings = of_type(transformed, "Lambda::EventSourceMapping").values()
+def test_every_queue_mapping_reports_failed_messages(transformed: Mapping[str, Any]) -> None:
+    mappings = properties_by_name(transformed, "Lambda::EventSourceMapping").values()
     assert {mapping["EventSourceArn"]["Fn::Sub"].rpartition(":")[2] for mapping in mappings} == {
         STAGE.queue_arn(queue).rpartition(":")[2] for queue in QUEUES
     }
     assert all(mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"] for mapping in mappings)
 
 
-def test_every_kind_of_answer_of_api_gateway_has_its_problem() -> None:
+def test_every_type_of_gateway_response_has_a_problem() -> None:
     model = get_session().get_service_model("apigateway")
     assert set(PROBLEMS) == set(model.shape_for("GatewayResponseType").enum)
 
 
-@pytest.mark.parametrize("kind", PROBLEMS)
-def test_an_answer_of_api_gateway_is_the_services_problem(kind: str, resources: Mapping[str, Any]) -> None:
-    response = resources["RestAPI"]["Properties"]["GatewayResponses"][kind]
-    filled_in = response["ResponseTemplates"]["application/json"].replace("$context.path", "/x")
-    document = json.loads(filled_in.replace("$context.requestId", "a-request"))
+@pytest.mark.parametrize("response_type", PROBLEMS)
+def test_a_gateway_response_is_a_problem_of_the_service(response_type: str, resources: Mapping[str, Any]) -> None:
+    response = resources["RestAPI"]["Properties"]["GatewayResponses"][response_type]
+    template = response["ResponseTemplates"]["application/json"].replace("$context.path", "/x")
+    document = json.loads(template.replace("$context.requestId", "a-request"))
     status, title = CODES[document["code"]]
     assert (document["status"], document["title"], response["StatusCode"]) == (status, title, status)
     assert document["type"] == f"urn:atrium:problem:{document['code']}"
     assert (document["instance"], document["requestId"]) == ("/x", "a-request")
-    assert "$" not in filled_in.replace("$context.requestId", "")
+    assert "$" not in template.replace("$context.requestId", "")
 
 
-@pytest.mark.parametrize("kind", PROBLEMS)
-def test_an_answer_of_api_gateway_carries_the_services_headers(kind: str, resources: Mapping[str, Any]) -> None:
-    headers = resources["RestAPI"]["Properties"]["GatewayResponses"][kind]["ResponseParameters"]["Headers"]
+@pytest.mark.parametrize("response_type", PROBLEMS)
+def test_a_gateway_response_has_the_headers_of_the_service(response_type: str, resources: Mapping[str, Any]) -> None:
+    headers = resources["RestAPI"]["Properties"]["GatewayResponses"][response_type]["ResponseParameters"]["Headers"]
     assert headers["Content-Type"] == "'application/problem+json'"
     assert headers["X-Request-Id"] == "context.requestId"
     assert headers["API-Version"] == f"'{API_VERSION}'"
@@ -127,7 +129,7 @@ def test_an_answer_of_api_gateway_carries_the_services_headers(kind: str, resour
 
 
 @pytest.mark.parametrize(
-    ("kind", "code"),
+    ("response_type", "code"),
     [
         ("MISSING_AUTHENTICATION_TOKEN", "not_found"),
         ("INVALID_SIGNATURE", "not_found"),
@@ -138,39 +140,43 @@ def test_an_answer_of_api_gateway_carries_the_services_headers(kind: str, resour
         ("UNAUTHORIZED", "unauthenticated"),
     ],
 )
-def test_what_api_gateway_refuses_has_the_code_that_the_service_would_give_it(kind: str, code: str) -> None:
-    assert PROBLEMS[kind].code == code
+def test_a_gateway_response_has_the_code_that_the_service_uses_for_the_error(response_type: str, code: str) -> None:
+    assert PROBLEMS[response_type].code == code
 
 
-@pytest.mark.parametrize("kind", PROBLEMS)
-def test_statuses_that_demand_a_header_have_it(kind: str) -> None:
-    demanded = {401: {"WWW-Authenticate"}, 429: {"Retry-After", "RateLimit", "RateLimit-Policy"}, 503: {"Retry-After"}}
-    assert set(PROBLEMS[kind].headers) == demanded.get(PROBLEMS[kind].status, set())
+@pytest.mark.parametrize("response_type", PROBLEMS)
+def test_gateway_responses_have_the_headers_that_their_status_requires(response_type: str) -> None:
+    required_headers = {
+        401: {"WWW-Authenticate"},
+        429: {"Retry-After", "RateLimit", "RateLimit-Policy"},
+        503: {"Retry-After"},
+    }
+    assert set(PROBLEMS[response_type].headers) == required_headers.get(PROBLEMS[response_type].status, set())
 
 
-def test_the_endpoint_is_regional_and_throttled_as_it_says(resources: Mapping[str, Any]) -> None:
+def test_the_endpoint_is_regional_and_throttled_at_the_rate_in_its_header(resources: Mapping[str, Any]) -> None:
     api = resources["RestAPI"]["Properties"]
     assert api["EndpointConfiguration"] == "REGIONAL"
     (method,) = api["MethodSettings"]
     assert f"q={method['ThrottlingRateLimit']};w=1" in PROBLEMS["THROTTLED"].headers["RateLimit-Policy"]
 
 
-def test_every_function_has_a_role_of_its_own(resources: Mapping[str, Any]) -> None:
-    functions = of_type(resources, "Serverless::Function")
+def test_every_function_has_its_own_role(resources: Mapping[str, Any]) -> None:
+    functions = properties_by_name(resources, "Serverless::Function")
     roles = [function["Role"]["Fn::GetAtt"][0] for function in functions.values()]
-    assert len(set(roles)) == len(functions) == len(of_type(resources, "IAM::Role"))
+    assert len(set(roles)) == len(functions) == len(properties_by_name(resources, "IAM::Role"))
 
 
-def test_a_handler_ends_before_its_messages_come_back(resources: Mapping[str, Any]) -> None:
+def test_a_function_times_out_before_its_messages_become_visible_again(resources: Mapping[str, Any]) -> None:
     queues = {STAGE.queue_arn(name).rpartition(":")[2]: queue for name, queue in QUEUES.items()}
-    for function in of_type(resources, "Serverless::Function").values():
+    for function in properties_by_name(resources, "Serverless::Function").values():
         for source in function.get("Events", {}).values():
             if source["Type"] == "SQS":
                 queue = queues[source["Properties"]["Queue"]["Fn::Sub"].rpartition(":")[2]]
                 assert function["Timeout"] < int(queue["VisibilityTimeout"])
 
 
-def test_a_stage_reserves_for_a_queue_all_that_it_may_run_at_once_and_leaves_some_to_others() -> None:
+def test_a_stage_reserves_the_maximum_concurrency_of_each_queue_and_leaves_some_unreserved() -> None:
     config = json.loads((ROOT / ".chalice/config.json").read_text())
     reserved = {
         name: function.get("reserved_concurrency")
@@ -184,25 +190,25 @@ def test_a_stage_reserves_for_a_queue_all_that_it_may_run_at_once_and_leaves_som
     assert not any("reserved_concurrency" in f for f in config["stages"]["dev"]["lambda_functions"].values())
 
 
-def test_nothing_of_the_local_stage_is_packaged(package: Path, resources: Mapping[str, Any]) -> None:
-    variables = [f["Environment"]["Variables"] for f in of_type(resources, "Serverless::Function").values()]
+def test_the_package_contains_nothing_of_the_local_stage(package: Path, resources: Mapping[str, Any]) -> None:
+    variables = [f["Environment"]["Variables"] for f in properties_by_name(resources, "Serverless::Function").values()]
     assert all(v["STAGE"] == STAGE.name and "SETTINGS_FILE" not in v for v in variables)
     files = ZipFile(package / "deployment.zip").namelist()
     assert "chalicelib/entrypoints/docs/openapi.json" in files
     assert not any(file.startswith(("local/", "tests/", "infrastructure/", "moto/")) for file in files)
 
 
-def test_what_mail_is_written_with_is_packaged(package: Path) -> None:
+def test_the_package_contains_the_templates_of_mail(package: Path) -> None:
     files = ZipFile(package / "deployment.zip").namelist()
     assert {"chalicelib/kernel/outbound/mail.txt.jinja", "chalicelib/kernel/outbound/mail.html.jinja"} <= set(files)
     assert "chalicelib/features/tenancy/invitations/mail.jinja" in files
 
 
-def test_what_migrations_load_is_packaged(package: Path) -> None:
+def test_the_package_contains_the_data_that_migrations_load(package: Path) -> None:
     assert f"chalicelib/features/reference/data/{LATEST_VERSION}.bin" in ZipFile(package / "deployment.zip").namelist()
 
 
-def test_what_pages_are_rendered_with_is_packaged(package: Path) -> None:
+def test_the_package_contains_the_templates_of_pages(package: Path) -> None:
     files = set(ZipFile(package / "deployment.zip").namelist())
     assert {
         f"chalicelib/features/sites/rendering/{name}"

@@ -1,4 +1,4 @@
-"""Nobody's words make a page do anything: what is sent to run scripts is shown, or left out."""
+"""Texts and URLs that try to run scripts in a page are displayed as text, or left out."""
 
 import json
 from pathlib import Path
@@ -11,44 +11,44 @@ from tests.harness.page_blocks import build_block, validation_errors
 from tests.harness.rendered_pages import Element, render_blocks
 
 ATTACKS: dict[str, list[str]] = json.loads((Path(__file__).parent / "attacks.json").read_text(encoding="utf-8"))
-"""The XSS Filter Evasion Cheat Sheet of OWASP and others of its kind, the same by way of Markdown, and addresses."""
+"""Attacks in HTML (such as OWASP's XSS Filter Evasion Cheat Sheet), in Markdown and in URLs."""
 
 
-def everywhere(words: str, address: str = "/") -> Element:
-    """Return a page that says some words wherever it says anything, and leads to an address wherever it leads."""
-    said = [
-        build_block("heading", "a", level=2, text=words),
-        build_block("text", "b", text=words),
-        build_block("list", "c", items=[words, words], ordered=True),
-        build_block("quote", "d", text=words, cite=words),
-        build_block("code", "e", text=words, language=words),
-        build_block("image", "f", url=address, alt=words),
-        build_block("button", "g", label=words, url=address),
-        build_block("embed", "h", url=address),
-        build_block("custom", "i", data={words: words}),
+def render_everywhere(text: str, url: str = "/") -> Element:
+    """Render a page that has the text and the URL in every place that accepts one."""
+    blocks = [
+        build_block("heading", "a", level=2, text=text),
+        build_block("text", "b", text=text),
+        build_block("list", "c", items=[text, text], ordered=True),
+        build_block("quote", "d", text=text, cite=text),
+        build_block("code", "e", text=text, language=text),
+        build_block("image", "f", url=url, alt=text),
+        build_block("button", "g", label=text, url=url),
+        build_block("embed", "h", url=url),
+        build_block("custom", "i", data={text: text}),
     ]
-    inner = [{**one, "id": f"inner-{one['id']}"} for one in said]
-    below = MenuItem(words, address, children=[MenuItem(words, address, children=[MenuItem(words)])])
+    inner_blocks = [{**item, "id": f"inner-{item['id']}"} for item in blocks]
+    submenu = MenuItem(text, url, children=[MenuItem(text, url, children=[MenuItem(text)])])
     return render_blocks(
-        *said,
-        build_block("columns", "j", columns=[inner, []]),
-        title=words,
-        called=words,
-        site_name=words,
-        description=words,
-        menu=[MenuItem(words, address, current=True), below],
-        home_href=address,
+        *blocks,
+        build_block("columns", "j", columns=[inner_blocks, []]),
+        title=text,
+        called=text,
+        site_name=text,
+        description=text,
+        menu=[MenuItem(text, url, current=True), submenu],
+        home_href=url,
         preview=True,
     )
 
 
 @pytest.mark.parametrize("attack", ATTACKS["html"] + ATTACKS["markdown"])
-class TestAnAttackInWords:
-    def test_is_not_obeyed_wherever_it_stands(self, attack: str) -> None:
-        everywhere(attack)
+class TestAttackInText:
+    def test_it_runs_nowhere(self, attack: str) -> None:
+        render_everywhere(attack)
 
-    def test_is_shown_as_it_is_where_words_are_no_markdown(self, attack: str) -> None:
-        root = everywhere(attack)
+    def test_fields_without_markdown_display_it_unchanged(self, attack: str) -> None:
+        root = render_everywhere(attack)
         assert root.find_one("figure", id="e").find_one("code").text == attack
         assert root.find_one("figure", id="f").find_one("img").attributes["alt"] == attack
         assert root.find_one("p", id="g").find_one("a").text == attack
@@ -58,10 +58,10 @@ class TestAnAttackInWords:
         assert root.find_one("meta", property="og:site_name").attributes["content"] == attack
 
     @pytest.mark.parametrize("kind", ["heading", "text", "quote"])
-    def test_brings_no_element_that_markdown_does_not_have(self, kind: BlockType, attack: str) -> None:
-        plain = {e.tag for e in render_blocks(build_block(kind, level=2, text="x", cite=None)).find_all()}
-        found = {e.tag for e in render_blocks(build_block(kind, level=2, text=attack, cite=None)).find_all()}
-        assert found - plain <= {
+    def test_it_adds_only_elements_of_markdown(self, kind: BlockType, attack: str) -> None:
+        plain_tags = {e.tag for e in render_blocks(build_block(kind, level=2, text="x", cite=None)).find_all()}
+        tags = {e.tag for e in render_blocks(build_block(kind, level=2, text=attack, cite=None)).find_all()}
+        assert tags - plain_tags <= {
             "a",
             "blockquote",
             "code",
@@ -85,12 +85,12 @@ class TestAnAttackInWords:
         }
 
 
-@pytest.mark.parametrize("address", ATTACKS["addresses"])
-class TestAnAttackInAnAddress:
-    def test_leads_nowhere_even_if_it_was_stored(self, address: str) -> None:
-        everywhere("words", address)
+@pytest.mark.parametrize("url", ATTACKS["addresses"])
+class TestAttackInUrl:
+    def test_a_stored_url_is_not_linked(self, url: str) -> None:
+        render_everywhere("text", url)
 
-    @pytest.mark.parametrize(("kind", "words"), [("button", "label"), ("image", "alt"), ("embed", None)])
-    def test_is_not_stored(self, kind: BlockType, words: str | None, address: str) -> None:
-        sent = build_block(kind, url=address, **({words: "words"} if words else {}))
-        assert validation_errors(sent) == [("/blocks/0/url", "malformed")]
+    @pytest.mark.parametrize(("kind", "text_field"), [("button", "label"), ("image", "alt"), ("embed", None)])
+    def test_it_is_rejected(self, kind: BlockType, text_field: str | None, url: str) -> None:
+        block_fields = build_block(kind, url=url, **({text_field: "text"} if text_field else {}))
+        assert validation_errors(block_fields) == [("/blocks/0/url", "malformed")]

@@ -1,4 +1,4 @@
-"""What the blocks of a page may be, and what is told of those that may not."""
+"""The validation of the blocks of a page, and the errors of invalid blocks."""
 
 from typing import Any
 
@@ -14,16 +14,16 @@ from tests.harness.page_blocks import LeafletCreate, StoredBlock, build_block, v
 
 
 class LeafletOut(RecordOutput):
-    """What has blocks, as callers see it."""
+    """A record with blocks, as callers see it."""
 
     blocks: list[BlockOut]
 
 
-def columns(*inner: StoredBlock, name: str) -> StoredBlock:
+def columns_block(*inner: StoredBlock, name: str) -> StoredBlock:
     return build_block("columns", name, columns=[list(inner)])
 
 
-EACH = [
+VALID_BLOCKS = [
     build_block("heading", level=1, text="The *engine*"),
     build_block("text", text="# Notes\n\n    indented\n"),
     build_block("text", text=""),
@@ -44,11 +44,11 @@ EACH = [
 
 
 class TestBlocks:
-    @pytest.mark.parametrize("sent", EACH, ids=lambda sent: sent["type"])
-    def test_are_kept_as_they_were_sent(self, sent: StoredBlock) -> None:
-        assert validate_blocks(sent) == [sent]
+    @pytest.mark.parametrize("block_fields", VALID_BLOCKS, ids=lambda block_fields: block_fields["type"])
+    def test_valid_blocks_are_stored_unchanged(self, block_fields: StoredBlock) -> None:
+        assert validate_blocks(block_fields) == [block_fields]
 
-    def test_say_what_was_left_out(self) -> None:
+    def test_optional_fields_have_defaults(self) -> None:
         list_, quote, code = validate_blocks(
             build_block("list", "a", items=[]),
             build_block("quote", "b", text="q"),
@@ -56,18 +56,18 @@ class TestBlocks:
         )
         assert (list_["ordered"], quote["cite"], code["language"]) == (False, None, None)
 
-    def test_are_shown_with_all_their_fields(self) -> None:
-        shown = [BlockOut.of(sent).model_dump(mode="json", by_alias=True) for sent in EACH]
-        assert shown == EACH
+    def test_responses_have_all_fields(self) -> None:
+        responses = [BlockOut.of(block_fields).model_dump(mode="json", by_alias=True) for block_fields in VALID_BLOCKS]
+        assert responses == VALID_BLOCKS
 
-    def test_have_text_of_any_length(self) -> None:
-        long = "x" * 200_000
-        assert validate_blocks(build_block("text", text=long)) == [build_block("text", text=long)]
+    def test_text_has_no_maximum_length_of_its_own(self) -> None:
+        text = "x" * 200_000
+        assert validate_blocks(build_block("text", text=text)) == [build_block("text", text=text)]
 
 
-class TestWhatIsWrongWithABlock:
+class TestInvalidBlock:
     @pytest.mark.parametrize(
-        ("sent", "fault"),
+        ("block_fields", "error"),
         [
             (7, ("", "not_an_object")),
             (None, ("", "not_an_object")),
@@ -119,15 +119,15 @@ class TestWhatIsWrongWithABlock:
             (build_block("custom", data={"text": "x" * 65_536}), ("/data", "too_large")),
         ],
     )
-    def test_is_told_where_it_stands(self, sent: Any, fault: tuple[str, str]) -> None:
-        pointer, code = fault
-        assert validation_errors(build_block("divider", "before"), sent) == [(f"/blocks/1{pointer}", code)]
+    def test_the_error_has_the_position(self, block_fields: Any, error: tuple[str, str]) -> None:
+        pointer, code = error
+        assert validation_errors(build_block("divider", "before"), block_fields) == [(f"/blocks/1{pointer}", code)]
 
-    def test_is_told_at_once_for_all_of_them(self) -> None:
-        found = validation_errors(
+    def test_the_errors_of_all_blocks_are_reported(self) -> None:
+        errors = validation_errors(
             build_block("heading", level=9, text=7), {"id": "a", "type": "carousel"}, build_block("image")
         )
-        assert found == [
+        assert errors == [
             ("/blocks/0/level", "out_of_range"),
             ("/blocks/0/text", "wrong_type"),
             ("/blocks/1/type", "not_one_of"),
@@ -135,39 +135,41 @@ class TestWhatIsWrongWithABlock:
             ("/blocks/2/alt", "required"),
         ]
 
-    def test_of_an_unknown_type_names_those_there_are(self) -> None:
-        with pytest.raises(ValidationProblem) as refused:
+    def test_the_error_of_an_unknown_type_lists_the_types(self) -> None:
+        with pytest.raises(ValidationProblem) as raised:
             validate_blocks({"id": "a", "type": "carousel"})
-        assert refused.value.errors[0].detail == (
+        assert raised.value.errors[0].detail == (
             "must be one of 'heading', 'text', 'list', 'quote', 'code', 'image', 'embed', 'button', 'divider', "
             "'columns', 'custom'"
         )
 
 
-class TestWhatIsWrongWithAllBlocksTogether:
-    def test_is_an_id_that_another_has_wherever_it_stands(self) -> None:
-        inner = columns(build_block("divider", "a"), build_block("divider", "c"), name="b")
+class TestLimitsOfAllBlocks:
+    def test_ids_are_unique_across_columns(self) -> None:
+        inner = columns_block(build_block("divider", "a"), build_block("divider", "c"), name="b")
         assert validation_errors(build_block("divider", "a"), inner, build_block("divider", "c")) == [
             ("/blocks/1/columns/0/0/id", "repeated"),
             ("/blocks/2/id", "repeated"),
         ]
 
-    def test_is_a_fourth_level_of_columns(self) -> None:
-        three = columns(columns(columns(build_block("divider", "d"), name="c"), name="b"), name="a")
-        assert validate_blocks(three) == [three]
-        assert validation_errors(columns(three, name="0")) == [
+    def test_columns_have_at_most_three_levels(self) -> None:
+        three_levels = columns_block(
+            columns_block(columns_block(build_block("divider", "d"), name="c"), name="b"), name="a"
+        )
+        assert validate_blocks(three_levels) == [three_levels]
+        assert validation_errors(columns_block(three_levels, name="0")) == [
             ("/blocks/0/columns/0/0/columns/0/0/columns/0/0", "out_of_range")
         ]
 
-    def test_is_one_more_than_there_may_be_of_them(self) -> None:
+    def test_the_number_of_blocks_includes_those_in_columns(self) -> None:
         inner = [build_block("divider", f"b{number}") for number in range(MAX_BLOCKS - 1)]
-        assert len(validate_blocks(columns(*inner, name="a"))[0]["columns"][0]) == MAX_BLOCKS - 1
-        assert validation_errors(columns(*inner, name="a"), build_block("divider", "one-more")) == [
+        assert len(validate_blocks(columns_block(*inner, name="a"))[0]["columns"][0]) == MAX_BLOCKS - 1
+        assert validation_errors(columns_block(*inner, name="a"), build_block("divider", "one-more")) == [
             ("/blocks", "too_many")
         ]
 
 
-def test_the_interface_tells_the_fields_of_each_type() -> None:
+def test_openapi_describes_the_fields_of_each_type() -> None:
     def create_leaflet(_ctx: object, body: LeafletCreate) -> LeafletOut:
         """Create a leaflet."""
         raise NotImplementedError(body)
@@ -175,16 +177,16 @@ def test_the_interface_tells_the_fields_of_each_type() -> None:
     group = RouteGroup("sites")
     group.post("/leaflets", access=Caller.USER, scope=None, emits=None)(create_leaflet)
     schemas = described_together(group.operations)["components"]["schemas"]
-    told = {reference["$ref"].rpartition("/")[2] for reference in _choices(schemas["LeafletCreate"])}
-    types = {schemas[name]["properties"]["type"]["const"] for name in told}
-    assert types == {sent["type"] for sent in EACH}
-    assert _choices(schemas["ColumnsBlock"]) == _choices(schemas["LeafletCreate"])
+    schema_names = {reference["$ref"].rpartition("/")[2] for reference in _block_schemas(schemas["LeafletCreate"])}
+    types = {schemas[name]["properties"]["type"]["const"] for name in schema_names}
+    assert types == {block_fields["type"] for block_fields in VALID_BLOCKS}
+    assert _block_schemas(schemas["ColumnsBlock"]) == _block_schemas(schemas["LeafletCreate"])
     assert schemas["Leaflet"]["properties"]["blocks"]["items"] == {"$ref": "#/components/schemas/Block"}
     assert schemas["Block"]["additionalProperties"]
 
 
-def _choices(schema: StoredBlock) -> list[StoredBlock]:
-    """Return the schemas that a list of blocks, the schema's last field, may be made of."""
+def _block_schemas(schema: StoredBlock) -> list[StoredBlock]:
+    """Return the schemas of the items of a list of blocks, the last field of a schema."""
     blocks = list(schema["properties"].values())[-1]
     while "anyOf" not in blocks or {"type": "null"} in blocks["anyOf"]:
         blocks = blocks["items"] if "items" in blocks else blocks["anyOf"][0]

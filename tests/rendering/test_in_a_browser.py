@@ -1,4 +1,4 @@
-"""A page in Chromium, as readers see it on a phone and on a desktop, by day and by night."""
+"""Pages in Chromium, on phones and desktops, with light and dark colours: appearance, accessibility, attacks."""
 
 import json
 from collections.abc import Callable
@@ -18,10 +18,10 @@ from tests.harness.page_blocks import build_block
 from tests.harness.receiver import Receiver, Reply
 from tests.harness.rendered_pages import build_theme, build_view
 
-Open = Callable[..., Chrome]
+OpenPage = Callable[..., Chrome]
 
 ATTACKS: dict[str, list[str]] = json.loads((Path(__file__).parent / "attacks.json").read_text(encoding="utf-8"))
-PICTURE = b"""
+IMAGE = b"""
 <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1600 800" width="1600" height="800">
   <defs><linearGradient id="sky" x2="1" y2="1"><stop stop-color="#312e81"/><stop offset="1" stop-color="#be185d"/>
   </linearGradient></defs><rect width="1600" height="800" fill="url(#sky)"/>
@@ -111,11 +111,11 @@ SILK = (
     build_block("embed", "elsewhere", url="https://video.example.com/"),
     build_block("custom", "chart", data={"chart": "visitors"}),
 )
-LOADED = """
+LOAD_IMAGES_SCRIPT = """
     const loaded = picture => { picture.loading = 'eager'; return picture.decode() }
     Promise.all([...document.images].map(loaded)).then(arguments[0])
 """
-"""Waits for the pictures of a page, those that nobody has scrolled to as well."""
+"""Loads all images of a page, including those out of view."""
 
 THEMES = {
     "plain": None,
@@ -130,52 +130,54 @@ THEMES = {
 
 
 @pytest.fixture
-def opened(receiver: Receiver, browser: Chrome) -> Open:
-    """Open a page with these blocks; of what is around them words tell what isn't as usual."""
+def open_page(receiver: Receiver, browser: Chrome) -> OpenPage:
+    """A function that opens a page with these blocks, and with other fields than the defaults."""
 
-    def opened(*blocks: dict[str, Any], scheme: str = "light", width: int = 1440, **words: Any) -> Chrome:
-        usual = {"lang": "en-GB", "title": "Silk, woven by number", "site_name": "The Weaving Mill", "menu": MENU}
-        document = render_document(build_view(*blocks, **{**usual, **words}), {})
+    def open_page(*blocks: dict[str, Any], scheme: str = "light", width: int = 1440, **fields: Any) -> Chrome:
+        defaults = {"lang": "en-GB", "title": "Silk, woven by number", "site_name": "The Weaving Mill", "menu": MENU}
+        document = render_document(build_view(*blocks, **{**defaults, **fields}), {})
         headers = {"Content-Type": document.content_type, **document.headers}
         receiver.replies_by_path["/silk"] = Reply(headers=headers, body=document.text.encode())
-        receiver.replies_by_path["/picture.svg"] = Reply(headers={"Content-Type": "image/svg+xml"}, body=PICTURE)
+        receiver.replies_by_path["/picture.svg"] = Reply(headers={"Content-Type": "image/svg+xml"}, body=IMAGE)
         emulate_display(browser, color_scheme=scheme, width=width)
         browser.get("about:blank")
         read_log(browser, "browser")
         browser.get(receiver.url_at("127.0.0.1", "/silk"))
         return browser
 
-    return opened
+    return open_page
 
 
-def ground(browser: Chrome) -> str:
-    """Return the colour behind the page."""
+def background_color(browser: Chrome) -> str:
+    """Return the background colour of the page."""
     color: str = browser.execute_script("return getComputedStyle(document.documentElement).backgroundColor")
     return color
 
 
 @pytest.mark.parametrize("width", [360, 1440])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-class TestAPage:
+class TestPage:
     @pytest.mark.parametrize("name", THEMES)
-    def test_can_be_read_by_everyone_in_any_theme(self, opened: Open, name: str, scheme: str, width: int) -> None:
-        browser = opened(*SILK, scheme=scheme, width=width, theme=THEMES[name], preview=name == "plain")
-        browser.execute_async_script(LOADED)
+    def test_themes_are_accessible(self, open_page: OpenPage, name: str, scheme: str, width: int) -> None:
+        browser = open_page(*SILK, scheme=scheme, width=width, theme=THEMES[name], preview=name == "plain")
+        browser.execute_async_script(LOAD_IMAGES_SCRIPT)
         assert content_width(browser) <= width
         assert accessibility_violations(browser) == []
         assert read_log(browser, "browser") == []
         assert save_screenshot(browser, f"{name}-{scheme}-{width}").stat().st_size > 10_000
 
-    def test_can_be_read_by_everyone_with_its_menu_open(self, opened: Open, scheme: str, width: int) -> None:
-        browser = opened(*SILK, scheme=scheme, width=width)
+    def test_the_open_menu_is_accessible(self, open_page: OpenPage, scheme: str, width: int) -> None:
+        browser = open_page(*SILK, scheme=scheme, width=width)
         browser.find_element(By.TAG_NAME, "summary").click()
         assert browser.find_element(By.LINK_TEXT, "Brocade").is_displayed()
         assert content_width(browser) <= width
         assert accessibility_violations(browser) == []
         assert save_screenshot(browser, f"menu-{scheme}-{width}").stat().st_size > 10_000
 
-    def test_is_written_from_right_to_left_in_languages_that_are(self, opened: Open, scheme: str, width: int) -> None:
-        browser = opened(*SILK, scheme=scheme, width=width, lang="ar")
+    def test_right_to_left_languages_are_displayed_from_right_to_left(
+        self, open_page: OpenPage, scheme: str, width: int
+    ) -> None:
+        browser = open_page(*SILK, scheme=scheme, width=width, lang="ar")
         assert content_width(browser) <= width
         assert accessibility_violations(browser) == []
         site, menu = (browser.find_element(By.CSS_SELECTOR, part).rect for part in (".site", "nav"))
@@ -191,22 +193,24 @@ class TestColors:
             ("night", "rgb(34, 34, 34)", "rgb(34, 34, 34)"),
         ],
     )
-    def test_follow_the_reader_unless_the_theme_chooses(self, opened: Open, name: str, light: str, dark: str) -> None:
-        assert ground(opened(*SILK, scheme="light", theme=THEMES[name])) == light
-        assert ground(opened(*SILK, scheme="dark", theme=THEMES[name])) == dark
+    def test_colors_follow_the_browser_unless_the_theme_sets_a_mode(
+        self, open_page: OpenPage, name: str, light: str, dark: str
+    ) -> None:
+        assert background_color(open_page(*SILK, scheme="light", theme=THEMES[name])) == light
+        assert background_color(open_page(*SILK, scheme="dark", theme=THEMES[name])) == dark
 
 
-class TestTheKeyboard:
-    def test_leads_past_the_menu(self, opened: Open) -> None:
-        browser = opened(*SILK)
+class TestKeyboard:
+    def test_the_first_link_skips_the_menu(self, open_page: OpenPage) -> None:
+        browser = open_page(*SILK)
         ActionChains(browser).send_keys(Keys.TAB).perform()
         assert browser.switch_to.active_element.text == "Skip to content"
         assert browser.switch_to.active_element.rect["y"] >= 0
         ActionChains(browser).send_keys(Keys.ENTER).perform()
         assert browser.switch_to.active_element.tag_name == "main"
 
-    def test_opens_the_menu(self, opened: Open) -> None:
-        browser = opened(*SILK)
+    def test_enter_opens_the_menu(self, open_page: OpenPage) -> None:
+        browser = open_page(*SILK)
         brocade = browser.find_element(By.CSS_SELECTOR, "nav a[href$=brocade]")
         assert not brocade.is_displayed()
         browser.find_element(By.TAG_NAME, "summary").send_keys(Keys.ENTER)
@@ -215,27 +219,32 @@ class TestTheKeyboard:
 
 class TestAttacks:
     @pytest.mark.parametrize("kind", ["html", "markdown"])
-    def test_run_nothing_and_leave_nothing_that_could_run(self, opened: Open, kind: str) -> None:
-        words = ATTACKS[kind]
+    def test_attacks_run_nothing_and_leave_no_executable_content(self, open_page: OpenPage, kind: str) -> None:
+        attacks = ATTACKS[kind]
         blocks = [
-            build_block("text", "all", text="\n\n".join(words)),
-            build_block("list", "each", items=words, ordered=False),
-            *(build_block("heading", f"h{at}", level=2, text=attack) for at, attack in enumerate(words)),
-            *(build_block("image", f"i{at}", url="/picture.svg", alt=attack) for at, attack in enumerate(words)),
-            *(build_block("button", f"b{at}", label="Go", url=url) for at, url in enumerate(ATTACKS["addresses"])),
+            build_block("text", "all", text="\n\n".join(attacks)),
+            build_block("list", "each", items=attacks, ordered=False),
+            *(build_block("heading", f"h{index}", level=2, text=attack) for index, attack in enumerate(attacks)),
+            *(
+                build_block("image", f"i{index}", url="/picture.svg", alt=attack)
+                for index, attack in enumerate(attacks)
+            ),
+            *(
+                build_block("button", f"b{index}", label="Go", url=url)
+                for index, url in enumerate(ATTACKS["addresses"])
+            ),
         ]
-        browser = opened(*blocks, title=words[0], site_name="".join(words), description="".join(words))
-        # Asked by the browser itself: no policy of the page keeps this from running.
-        found = browser.execute_script("""
+        browser = open_page(*blocks, title=attacks[0], site_name="".join(attacks), description="".join(attacks))
+        # The driver runs this script, so the page's policy does not prevent it.
+        tags, handlers, schemes = browser.execute_script("""
             const all = [...document.querySelectorAll('*')]
-            const named = all.flatMap(element => element.getAttributeNames())
-            const leading = [...document.querySelectorAll('[href], [src]')].map(e => (e.href || e.src).split(':')[0])
-            return [all.map(e => e.localName), named.filter(name => name.startsWith('on')), leading]
+            const attributeNames = all.flatMap(element => element.getAttributeNames())
+            const schemes = [...document.querySelectorAll('[href], [src]')].map(e => (e.href || e.src).split(':')[0])
+            return [all.map(e => e.localName), attributeNames.filter(name => name.startsWith('on')), schemes]
         """)
-        tags, handlers, schemes = found
         assert not {"script", "iframe", "object", "embed", "svg", "math", "form", "base", "template"} & set(tags)
         assert tags.count("style") == 1
         assert handlers == []
         assert set(schemes) <= {"http", "https", "mailto", "data"}
-        assert schemes.count("data") == 1  # It is the icon that there is none of.
+        assert schemes.count("data") == 1  # The empty icon.
         assert [entry for entry in read_log(browser, "browser") if "Content Security Policy" in entry["message"]] == []

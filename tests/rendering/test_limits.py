@@ -1,4 +1,4 @@
-"""What a page may ask of the renderer, by counts that are the same on every machine."""
+"""The limits of the renderer, measured in counts that are the same on every machine."""
 
 import sys
 from typing import Any, Final
@@ -26,10 +26,10 @@ from tests.harness.page_blocks import StoredBlock, build_block
 from tests.harness.rendered_pages import build_view, render_blocks
 
 MAX_CALLS: Final = 8 * MAX_STEPS
-"""Of functions in Python, while one page is rendered: what takes long is made of many."""
+"""The maximum number of Python function calls for one page. It bounds the time."""
 
 MAX_PAGE_BYTES: Final = 1024 * 1024
-WORST: Final = [
+WORST_PATTERNS: Final = [
     "prose",
     "wide table",
     "many tables",
@@ -57,139 +57,142 @@ WORST: Final = [
     "closed fences",
     "table of numbers",
 ]
-"""Patterns that are, or were, the worst of their kind: `python -m benchmarks.rendering` looks for others."""
+"""Patterns that are, or were, the worst of their kind. `python -m benchmarks.rendering` looks for others."""
 
 
-class Kept(Meter):
-    """A meter that a test can read."""
+class RecordedMeter(Meter):
+    """A meter that tests can read afterwards."""
 
-    made: Final[list[Meter]] = []
+    instances: Final[list[Meter]] = []
 
     def __init__(self) -> None:
         super().__init__()
-        self.made.append(self)
+        self.instances.append(self)
 
 
-def refused(*blocks: StoredBlock) -> str:
-    """Why blocks are refused; nothing if they are not."""
+def rejection_reason(*blocks: StoredBlock) -> str:
+    """Return why blocks are rejected, or an empty string."""
     try:
         content.render_blocks(blocks)
-    except TooComplex as why:
-        return str(why)
+    except TooComplex as error:
+        return str(error)
     return ""
 
 
-def text(words: str) -> StoredBlock:
-    return build_block("text", text=words)
+def text_block(text: str) -> StoredBlock:
+    return build_block("text", text=text)
 
 
-def table(columns: int, rows: int) -> str:
-    """A table of empty cells, all but the first of each row filled in."""
+def build_table(columns: int, rows: int) -> str:
+    """Return a table whose rows have one empty cell each. The renderer adds the others."""
     return "|a" * columns + "|\n" + "|-" * columns + "|\n" + "|\n" * rows
 
 
-def calls(found: Page) -> int:
-    """How many functions in Python are called while a page is rendered."""
-    number = 0
+def count_function_calls(page: Page) -> int:
+    """Return the number of Python function calls while a page is rendered."""
+    call_count = 0
 
     def count(_frame: Any, event: str, _argument: Any) -> None:
-        nonlocal number
-        number += event == "call"
+        nonlocal call_count
+        call_count += event == "call"
 
     before = sys.getprofile()
     sys.setprofile(count)
     try:
-        content.render_blocks(found)
+        content.render_blocks(page)
     except TooComplex:
         pass
     finally:
         sys.setprofile(before)
-    return number
+    return call_count
 
 
-@pytest.mark.parametrize("pattern", WORST)
-class TestAPageThatIsFull:
+@pytest.mark.parametrize("pattern", WORST_PATTERNS)
+class TestLargestPages:
     @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: str(kind.__name__))
-    def test_is_shown_or_refused_within_its_limits(
+    def test_a_page_is_rendered_or_rejected_within_the_limits(
         self, pattern: str, kind: Any, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        found = kind(PATTERNS[pattern])
-        assert len(to_json(found)) <= MAX_BLOCKS_BYTES
-        Kept.made.clear()
-        monkeypatch.setattr(content, "Meter", Kept)
+        page = kind(PATTERNS[pattern])
+        assert len(to_json(page)) <= MAX_BLOCKS_BYTES
+        RecordedMeter.instances.clear()
+        monkeypatch.setattr(content, "Meter", RecordedMeter)
         try:
-            assert len(content.render_blocks(found).encode()) <= MAX_HTML_BYTES
+            assert len(content.render_blocks(page).encode()) <= MAX_HTML_BYTES
         except TooComplex:
             pass
         else:
-            assert Kept.made[0].steps <= MAX_STEPS
+            assert RecordedMeter.instances[0].steps <= MAX_STEPS
 
-    def test_calls_a_bounded_number_of_functions(self, pattern: str) -> None:
-        content.render_blocks([text("a")])
-        assert calls(shapes.of_headings(PATTERNS[pattern])) <= MAX_CALLS
+    def test_the_number_of_function_calls_is_bounded(self, pattern: str) -> None:
+        content.render_blocks([text_block("a")])
+        assert count_function_calls(shapes.of_headings(PATTERNS[pattern])) <= MAX_CALLS
 
 
 class TestLimits:
-    def test_let_the_longest_prose_and_long_articles_be_shown(self) -> None:
-        assert not refused(*shapes.of_text(PATTERNS["prose"]))
-        assert not refused(text(PATTERNS["article"] * 120))
-        assert not refused(
+    def test_the_longest_prose_and_long_articles_are_rendered(self) -> None:
+        assert not rejection_reason(*shapes.of_text(PATTERNS["prose"]))
+        assert not rejection_reason(text_block(PATTERNS["article"] * 120))
+        assert not rejection_reason(
             *(build_block("code", f"a{number}", text="print(1)\n" * 500, language=None) for number in range(50))
         )
-        assert not refused(build_block("list", items=["The mill, and what is in it."] * 2000, ordered=False))
+        assert not rejection_reason(build_block("list", items=["The mill, and what is in it."] * 2000, ordered=False))
 
-    def test_count_the_cells_that_short_rows_lack_in_all_tables_of_a_page(self) -> None:
-        assert not refused(
-            text(table(50, MAX_CELLS // 100 - 1)), build_block("text", "b", text=table(50, MAX_CELLS // 100 - 1))
+    def test_missing_cells_of_short_rows_count_in_all_tables_of_a_page(self) -> None:
+        assert not rejection_reason(
+            text_block(build_table(50, MAX_CELLS // 100 - 1)),
+            build_block("text", "b", text=build_table(50, MAX_CELLS // 100 - 1)),
         )
-        why = refused(text(table(50, MAX_CELLS // 100)), build_block("text", "b", text=table(50, MAX_CELLS // 100)))
-        assert f"at most {MAX_CELLS} cells" in why
+        reason = rejection_reason(
+            text_block(build_table(50, MAX_CELLS // 100)),
+            build_block("text", "b", text=build_table(50, MAX_CELLS // 100)),
+        )
+        assert f"at most {MAX_CELLS} cells" in reason
 
-    def test_count_the_levels_of_quotes_lists_and_emphasis(self) -> None:
-        for deep in (
+    def test_levels_of_quotes_lists_and_emphasis_are_limited(self) -> None:
+        for allowed in (
             "> " * MAX_NESTING + "a",
             "- " * (MAX_NESTING // 2) + "a",
             "*a " * MAX_NESTING + "b*" * MAX_NESTING,
         ):
-            assert not refused(text(deep)), deep
-        for deeper in (
+            assert not rejection_reason(text_block(allowed)), allowed
+        for too_deep in (
             "> " * (MAX_NESTING + 1) + "a",
             "- " * (MAX_NESTING // 2 + 1) + "a",
             "*a " * (MAX_NESTING + 2) + "b*" * (MAX_NESTING + 2),
         ):
-            assert f"at most {MAX_NESTING} levels deep" in refused(text(deeper)), deeper
+            assert f"at most {MAX_NESTING} levels deep" in rejection_reason(text_block(too_deep)), too_deep
 
-    def test_lose_nothing_of_what_is_as_deep_as_it_may_be(self) -> None:
-        root = render_blocks(text("> " * MAX_NESTING + "a\n\nb"))
+    def test_text_at_the_deepest_level_is_rendered(self) -> None:
+        root = render_blocks(text_block("> " * MAX_NESTING + "a\n\nb"))
         assert [element.text.strip() for element in root.find_one("main").find_all("p")] == ["a", "b"]
 
-    def test_count_an_address_in_each_link_to_it(self) -> None:
-        address = "/" + "x" * (MAX_ADDRESS_CHARACTERS - 1)
-        most = MAX_HTML_BYTES // MAX_ADDRESS_CHARACTERS
-        assert not refused(text(f"[a]: {address}\n\n" + "[a] " * (most - 16)))
-        assert "a link by reference repeats its whole address" in refused(
-            text(f"[a]: {address}\n\n" + "[a] " * (most + 1))
+    def test_a_reference_counts_its_url_in_each_link(self) -> None:
+        url = "/" + "x" * (MAX_ADDRESS_CHARACTERS - 1)
+        max_links = MAX_HTML_BYTES // MAX_ADDRESS_CHARACTERS
+        assert not rejection_reason(text_block(f"[a]: {url}\n\n" + "[a] " * (max_links - 16)))
+        assert "a link by reference repeats its whole address" in rejection_reason(
+            text_block(f"[a]: {url}\n\n" + "[a] " * (max_links + 1))
         )
 
-    def test_take_a_longer_address_for_text(self) -> None:
-        address = "/" + "x" * MAX_ADDRESS_CHARACTERS
-        for words in (f"[a]({address})", f"![a]({address})", f"[a]: {address}\n\n[a]", f"<https:/{address}>"):
-            assert not render_blocks(text(words)).find_one("main").find_all("a", "img"), words[:10]
+    def test_a_longer_url_is_displayed_as_text(self) -> None:
+        url = "/" + "x" * MAX_ADDRESS_CHARACTERS
+        for markdown in (f"[a]({url})", f"![a]({url})", f"[a]: {url}\n\n[a]", f"<https:/{url}>"):
+            assert not render_blocks(text_block(markdown)).find_one("main").find_all("a", "img"), markdown[:10]
         assert (
-            render_blocks(text(f"[a]({address[:-1]})")).find_one("main").find_one("a").attributes["href"]
-            == address[:-1]
+            render_blocks(text_block(f"[a]({url[:-1]})")).find_one("main").find_one("a").attributes["href"] == url[:-1]
         )
 
-    def test_say_which_text_it_is(self) -> None:
+    def test_the_error_has_the_path_of_the_text(self) -> None:
         inner = [build_block("divider", "b"), build_block("list", "c", items=["a", "[" * 9999], ordered=False)]
-        with pytest.raises(TooComplex) as why:
-            content.render_blocks([text("a"), build_block("columns", "d", columns=[[], inner])])
-        assert why.value.path == (1, "columns", 1, 1, "items", 1)
+        with pytest.raises(TooComplex) as raised:
+            content.render_blocks([text_block("a"), build_block("columns", "d", columns=[[], inner])])
+        assert raised.value.path == (1, "columns", 1, 1, "items", 1)
 
 
-def test_a_page_with_the_longest_menu_and_head_is_no_longer_than_a_page_may_be() -> None:
+def test_a_page_with_the_longest_menu_and_head_is_within_its_limit() -> None:
     label, href = "&" * 200, "/" + "&" * 120
     menu = [MenuItem(label, href, children=[MenuItem(label, href)] * 99)] * (MAX_MENU_ITEMS // 100)
-    words: dict[str, Any] = {"menu": menu, "title": label, "site_name": label, "description": "&" * 4000}
-    whole = render_document(build_view(text("x" * (MAX_HTML_BYTES - 200)), **words), {})
-    assert MAX_HTML_BYTES + 200_000 < len(whole.text.encode()) <= MAX_PAGE_BYTES
+    fields: dict[str, Any] = {"menu": menu, "title": label, "site_name": label, "description": "&" * 4000}
+    document = render_document(build_view(text_block("x" * (MAX_HTML_BYTES - 200)), **fields), {})
+    assert MAX_HTML_BYTES + 200_000 < len(document.text.encode()) <= MAX_PAGE_BYTES

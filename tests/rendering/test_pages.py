@@ -1,4 +1,4 @@
-"""A page as it is sent: what search engines, readers and those who listen find in it."""
+"""The HTML of pages: metadata for search engines, content, and structure for screen readers."""
 
 from typing import Any
 
@@ -14,17 +14,18 @@ def headings(root: Element) -> list[tuple[str, str]]:
     return [(e.tag, e.text) for e in root.find_all("h1", "h2", "h3", "h4", "h5", "h6")]
 
 
-def main(*blocks: dict[str, Any], **words: Any) -> Element:
-    return render_blocks(*blocks, **words).find_one("main")
+def render_main(*blocks: dict[str, Any], **fields: Any) -> Element:
+    """Return the element `main` of a page."""
+    return render_blocks(*blocks, **fields).find_one("main")
 
 
-def markdown(text: str) -> Element:
-    """Return a block of Markdown as it is shown."""
-    return main(build_block("text", text=text)).find_one("div", class_="text")
+def render_markdown(text: str) -> Element:
+    """Return the rendered element of a text block."""
+    return render_main(build_block("text", text=text)).find_one("div", class_="text")
 
 
 class TestHead:
-    def test_says_what_the_page_is(self) -> None:
+    def test_metadata_describes_the_page(self) -> None:
         root = render_blocks(
             title="Silk & silver",
             site_name="The Mill",
@@ -37,12 +38,12 @@ class TestHead:
         assert root.find_one("title").text == "Silk & silver \N{EN DASH} The Mill"
         assert root.find_one("meta", name="description").attributes["content"] == 'Woven "by number"'
         assert root.find_one("link", rel="canonical").attributes["href"] == "https://mill.example/silk?a=1&b=2"
-        told = {
+        open_graph = {
             m.attributes["property"]: m.attributes["content"]
             for m in root.find_all("meta")
             if "property" in m.attributes
         }
-        assert told == {
+        assert open_graph == {
             "og:type": "website",
             "og:title": "Silk & silver",
             "og:site_name": "The Mill",
@@ -53,10 +54,10 @@ class TestHead:
         }
         assert root.find_one("meta", name="twitter:card").attributes["content"] == "summary_large_image"
 
-    def test_says_nothing_of_what_is_not_there(self) -> None:
+    def test_missing_fields_have_no_metadata(self) -> None:
         root = render_blocks()
-        said = {m.attributes.get("property") or m.attributes.get("name") for m in root.find_all("meta")}
-        assert said == {
+        meta_names = {m.attributes.get("property") or m.attributes.get("name") for m in root.find_all("meta")}
+        assert meta_names == {
             None,
             "viewport",
             "og:type",
@@ -67,23 +68,24 @@ class TestHead:
         }
         assert [link.attributes["rel"] for link in root.find_all("link")] == ["icon"]
 
-    def test_says_what_others_are_to_show_in_place_of_the_title(self) -> None:
+    def test_a_meta_title_replaces_the_title_for_search_engines(self) -> None:
         root = render_blocks(title="Silk", called="Silk, woven by number", site_name="The Mill")
         assert root.find_one("title").text == "Silk, woven by number \N{EN DASH} The Mill"
         assert root.find_one("meta", property="og:title").attributes["content"] == "Silk, woven by number"
         assert root.find_one("h1").text == "Silk"
 
-    def test_names_the_site_once_on_a_page_that_is_called_so(self) -> None:
+    def test_a_title_that_equals_the_site_name_is_not_repeated(self) -> None:
         assert render_blocks(title="The Mill", site_name="The Mill").find_one("title").text == "The Mill"
 
-    @pytest.mark.parametrize("words", [{"noindex": True}, {"preview": True}])
-    def test_keeps_search_engines_from_what_is_not_for_them(self, words: dict[str, bool]) -> None:
-        assert render_blocks(**words).find_one("meta", name="robots").attributes["content"] == "noindex"
+    @pytest.mark.parametrize("fields", [{"noindex": True}, {"preview": True}])
+    def test_pages_with_noindex_and_previews_are_not_indexed(self, fields: dict[str, bool]) -> None:
+        assert render_blocks(**fields).find_one("meta", name="robots").attributes["content"] == "noindex"
 
-    def test_shows_the_theme_s_icon_and_keeps_browsers_from_asking_for_another(self) -> None:
-        icon = "https://mill.example/icon.svg"
+    def test_the_icon_is_that_of_the_theme_or_empty(self) -> None:
+        icon_url = "https://mill.example/icon.svg"
         assert (
-            render_blocks(theme=build_theme(favicon_url=icon)).find_one("link", rel="icon").attributes["href"] == icon
+            render_blocks(theme=build_theme(favicon_url=icon_url)).find_one("link", rel="icon").attributes["href"]
+            == icon_url
         )
         assert render_blocks().find_one("link", rel="icon").attributes["href"] == "data:,"
 
@@ -101,12 +103,12 @@ class TestHead:
             ("arn", "ltr"),
         ],
     )
-    def test_says_which_way_the_language_is_written(self, lang: str, direction: str) -> None:
+    def test_the_direction_follows_the_language(self, lang: str, direction: str) -> None:
         assert render_blocks(lang=lang).find_one("html").attributes == {"lang": lang, "dir": direction}
 
 
 class TestHeaders:
-    def test_let_nothing_run_and_nothing_be_sent(self) -> None:
+    def test_the_policy_allows_no_scripts_and_no_requests_except_for_images(self) -> None:
         document = render_document(build_view(), {"Cache-Control": "no-store", "Vary": "Accept"})
         headers = dict(document.headers)
         policy = dict(part.strip().split(" ", 1) for part in headers.pop("Content-Security-Policy").split(";"))
@@ -128,7 +130,7 @@ class TestHeaders:
 
 
 class TestHeadings:
-    def test_follow_the_one_of_the_page_without_a_gap(self) -> None:
+    def test_levels_have_no_gaps_below_the_title(self) -> None:
         root = render_blocks(
             build_block("heading", "a", level=4, text="first"),
             build_block("heading", "b", level=6, text="below"),
@@ -144,7 +146,7 @@ class TestHeadings:
             ("h2", "back again"),
         ]
 
-    def test_that_stand_as_high_as_the_title_lead_all_others_down(self) -> None:
+    def test_a_heading_of_level_1_moves_all_headings_down_one_level(self) -> None:
         root = render_blocks(
             build_block("heading", "a", level=1, text="part"),
             build_block("heading", "b", level=2, text="chapter"),
@@ -153,7 +155,7 @@ class TestHeadings:
         )
         assert [tag for tag, _ in headings(root)] == ["h1", "h2", "h3", "h4", "h2", "h3"]
 
-    def test_go_on_through_columns(self) -> None:
+    def test_levels_continue_in_columns(self) -> None:
         columns = [[build_block("heading", "b", level=3, text="b")], [build_block("heading", "c", level=4, text="c")]]
         root = render_blocks(
             build_block("heading", "a", level=2, text="a"), build_block("columns", "d", columns=columns)
@@ -161,7 +163,7 @@ class TestHeadings:
         assert [tag for tag, _ in headings(root)] == ["h1", "h2", "h3", "h4"]
 
     @pytest.mark.parametrize("text", ["Looms", "  LOOMS ", "*Looms*"])
-    def test_that_repeat_the_title_are_not_said_twice(self, text: str) -> None:
+    def test_a_first_heading_that_repeats_the_title_is_left_out(self, text: str) -> None:
         first = build_block("heading", "a", level=1, text=text)
         assert headings(render_blocks(first, build_block("heading", "b", level=2, text="Silk"))) == [
             ("h1", "Looms"),
@@ -170,7 +172,7 @@ class TestHeadings:
         assert len(headings(render_blocks(build_block("divider", "b"), first))) == 2
         assert len(headings(render_blocks({**first, "level": 2}))) == 2
 
-    def test_in_which_there_is_nothing_to_see_are_left_out(self) -> None:
+    def test_headings_without_visible_text_are_left_out(self) -> None:
         root = render_blocks(
             build_block("heading", "a", level=2, text=" \u200b "),
             build_block("heading", "b", level=2, text="![](/a.png)"),
@@ -181,9 +183,9 @@ class TestHeadings:
 
 
 class TestMarkdown:
-    def test_has_what_commonmark_has_and_tables_and_strikethrough(self) -> None:
-        found = markdown("**a** *b* `c` ~~d~~ [e](/f)\n\n> g\n\n1. h\n\n- i\n\n---\n\n|j|\n|-|\n|k|\n")
-        for tag, words in [
+    def test_commonmark_tables_and_strikethrough_are_rendered(self) -> None:
+        element = render_markdown("**a** *b* `c` ~~d~~ [e](/f)\n\n> g\n\n1. h\n\n- i\n\n---\n\n|j|\n|-|\n|k|\n")
+        for tag, text in [
             ("strong", "a"),
             ("em", "b"),
             ("code", "c"),
@@ -192,50 +194,50 @@ class TestMarkdown:
             ("th", "j"),
             ("td", "k"),
         ]:
-            assert found.find_one(tag).text == words
-        assert found.find_one("blockquote").text.strip() == "g"
-        assert found.find_one("ol").text.strip() == "h"
-        assert found.find_one("ul").text.strip() == "i"
-        assert found.find_all("hr")
+            assert element.find_one(tag).text == text
+        assert element.find_one("blockquote").text.strip() == "g"
+        assert element.find_one("ol").text.strip() == "h"
+        assert element.find_one("ul").text.strip() == "i"
+        assert element.find_all("hr")
 
-    def test_shows_html_as_the_text_it_is(self) -> None:
-        assert markdown("<b>bold</b>").find_one("p").text == "<b>bold</b>"
+    def test_html_is_displayed_as_text(self) -> None:
+        assert render_markdown("<b>bold</b>").find_one("p").text == "<b>bold</b>"
 
-    def test_leads_only_where_a_page_may_lead(self) -> None:
-        found = markdown(
+    def test_only_urls_with_allowed_schemes_are_linked(self) -> None:
+        element = render_markdown(
             "[a](https://example.com) [b](/c) [d](#e) [f](mailto:g@example.com) [h](javascript:i) [j](k:l)"
         )
-        assert [a.attributes["href"] for a in found.find_all("a")] == [
+        assert [a.attributes["href"] for a in element.find_all("a")] == [
             "https://example.com",
             "/c",
             "#e",
             "mailto:g@example.com",
         ]
-        assert found.text.strip().endswith("[h](javascript:i) [j](k:l)")
-        assert {a.attributes["rel"] for a in found.find_all("a")} == {"noopener noreferrer"}
+        assert element.text.strip().endswith("[h](javascript:i) [j](k:l)")
+        assert {a.attributes["rel"] for a in element.find_all("a")} == {"noopener noreferrer"}
 
-    def test_names_a_link_that_has_no_words_by_its_address(self) -> None:
-        assert markdown("[](/silk)").find_one("a").text == "/silk"
-        assert markdown("[![](/silk.png)](/silk)").find_one("a").text == "/silk"
-        assert markdown("[![Silk](/silk.png)](/silk)").find_one("a").text == ""
+    def test_a_link_without_text_displays_its_url(self) -> None:
+        assert render_markdown("[](/silk)").find_one("a").text == "/silk"
+        assert render_markdown("[![](/silk.png)](/silk)").find_one("a").text == "/silk"
+        assert render_markdown("[![Silk](/silk.png)](/silk)").find_one("a").text == ""
 
-    def test_can_be_scrolled_by_the_keyboard_where_it_is_wide(self) -> None:
-        found = markdown("|a|\n|-|\n|b|\n\n```python\nx < 1\n```\n\n    y\n")
-        assert found.find_one("div", class_="wide").attributes["tabindex"] == "0"
-        assert [pre.attributes for pre in found.find_all("pre")] == [{"tabindex": "0"}] * 2
-        assert [pre.text for pre in found.find_all("pre")] == ["x < 1\n", "y\n"]
+    def test_wide_elements_can_be_scrolled_with_the_keyboard(self) -> None:
+        element = render_markdown("|a|\n|-|\n|b|\n\n```python\nx < 1\n```\n\n    y\n")
+        assert element.find_one("div", class_="wide").attributes["tabindex"] == "0"
+        assert [pre.attributes for pre in element.find_all("pre")] == [{"tabindex": "0"}] * 2
+        assert [pre.text for pre in element.find_all("pre")] == ["x < 1\n", "y\n"]
 
-    def test_aligns_cells_by_a_class_since_no_style_may_stand_in_the_page(self) -> None:
-        found = markdown("|a|b|c|\n|:-|:-:|-:|\n|d|e|f|")
-        assert [e.attributes["class"] for e in found.find_all("th")] == ["left", "center", "right"]
+    def test_cells_are_aligned_by_classes_because_the_policy_forbids_style_attributes(self) -> None:
+        element = render_markdown("|a|b|c|\n|:-|:-:|-:|\n|d|e|f|")
+        assert [e.attributes["class"] for e in element.find_all("th")] == ["left", "center", "right"]
 
-    def test_has_no_heading_of_a_column_that_says_nothing(self) -> None:
-        found = markdown("| |a|\n|-|-|\n|b|c|")
-        assert [e.text for e in found.find_all("th")] == ["a"]
-        assert [e.text for e in found.find_all("td")] == ["", "b", "c"]
+    def test_an_empty_column_heading_is_a_plain_cell(self) -> None:
+        element = render_markdown("| |a|\n|-|-|\n|b|c|")
+        assert [e.text for e in element.find_all("th")] == ["a"]
+        assert [e.text for e in element.find_all("td")] == ["", "b", "c"]
 
-    def test_loads_pictures_late(self) -> None:
-        assert markdown("![Silk](/silk.png)").find_one("img").attributes == {
+    def test_images_are_loaded_lazily(self) -> None:
+        assert render_markdown("![Silk](/silk.png)").find_one("img").attributes == {
             "src": "/silk.png",
             "alt": "Silk",
             "loading": "lazy",
@@ -243,8 +245,8 @@ class TestMarkdown:
 
 
 class TestBlocks:
-    def test_can_be_led_to(self) -> None:
-        every = [
+    def test_blocks_have_their_ids_as_link_targets(self) -> None:
+        blocks = [
             build_block("heading", "a", level=2, text="a"),
             build_block("text", "b", text="b"),
             build_block("list", "c", items=["c"], ordered=False),
@@ -256,64 +258,64 @@ class TestBlocks:
             build_block("divider", "i"),
             build_block("columns", "j", columns=[[build_block("divider", "k")]]),
         ]
-        found = [e.attributes["id"] for e in main(*every).find_all() if "id" in e.attributes]
-        assert found == list("abcdefghijk")
+        ids = [e.attributes["id"] for e in render_main(*blocks).find_all() if "id" in e.attributes]
+        assert ids == list("abcdefghijk")
 
-    def test_of_a_list_are_items_in_order_or_not(self) -> None:
-        found = main(
+    def test_lists_are_ordered_or_unordered(self) -> None:
+        element = render_main(
             build_block("list", "a", items=["*one*", " ", "two"], ordered=True),
             build_block("list", "b", items=["x"], ordered=False),
         )
-        assert [li.text for li in found.find_one("ol").find_all("li")] == ["one", "two"]
-        assert found.find_one("ol").find_one("em").text == "one"
-        assert found.find_one("ul").text.strip() == "x"
+        assert [li.text for li in element.find_one("ol").find_all("li")] == ["one", "two"]
+        assert element.find_one("ol").find_one("em").text == "one"
+        assert element.find_one("ul").text.strip() == "x"
 
-    def test_of_a_quotation_say_whose_it_is(self) -> None:
-        found = main(build_block("quote", text="It *weaves*.", cite="Ada <Lovelace>")).find_one("figure")
-        assert found.find_one("blockquote").text == "It weaves."
-        assert found.find_one("figcaption").text == "Ada <Lovelace>"
+    def test_a_quote_has_its_source(self) -> None:
+        element = render_main(build_block("quote", text="It *weaves*.", cite="Ada <Lovelace>")).find_one("figure")
+        assert element.find_one("blockquote").text == "It weaves."
+        assert element.find_one("figcaption").text == "Ada <Lovelace>"
 
-    def test_of_a_program_are_shown_as_they_were_written(self) -> None:
-        found = main(build_block("code", text="\n  if a < b:\n\tstop()\n", language="python"))
-        assert found.find_one("pre").text == "\n  if a < b:\n\tstop()\n"
-        assert found.find_one("pre").attributes == {"tabindex": "0"}
-        assert found.find_one("figcaption").text == "python"
+    def test_code_is_displayed_unchanged(self) -> None:
+        element = render_main(build_block("code", text="\n  if a < b:\n\tstop()\n", language="python"))
+        assert element.find_one("pre").text == "\n  if a < b:\n\tstop()\n"
+        assert element.find_one("pre").attributes == {"tabindex": "0"}
+        assert element.find_one("figcaption").text == "python"
 
-    def test_of_a_picture_say_what_it_shows_and_load_late(self) -> None:
-        assert main(build_block("image", url="/silk.jpg", alt='A "silk"')).find_one("img").attributes == {
+    def test_an_image_has_alternative_text_and_is_loaded_lazily(self) -> None:
+        assert render_main(build_block("image", url="/silk.jpg", alt='A "silk"')).find_one("img").attributes == {
             "src": "/silk.jpg",
             "alt": 'A "silk"',
             "loading": "lazy",
         }
 
-    def test_of_something_embedded_lead_to_where_it_is(self) -> None:
-        found = main(build_block("embed", url="https://Video.example.com/w?v=1"))
-        assert found.find_one("a").attributes["href"] == "https://Video.example.com/w?v=1"
-        assert found.find_one("strong").text == "video.example.com"
-        assert not found.find_all("iframe")
+    def test_an_embed_is_a_link(self) -> None:
+        element = render_main(build_block("embed", url="https://Video.example.com/w?v=1"))
+        assert element.find_one("a").attributes["href"] == "https://Video.example.com/w?v=1"
+        assert element.find_one("strong").text == "video.example.com"
+        assert not element.find_all("iframe")
 
-    def test_of_a_button_have_a_name(self) -> None:
-        assert main(build_block("button", label="Go", url="/go")).find_one("a").text == "Go"
-        assert main(build_block("button", label=" ", url="/go")).find_one("a").text == "/go"
+    def test_a_button_has_a_label_or_its_url(self) -> None:
+        assert render_main(build_block("button", label="Go", url="/go")).find_one("a").text == "Go"
+        assert render_main(build_block("button", label=" ", url="/go")).find_one("a").text == "/go"
 
-    def test_stand_in_their_columns(self) -> None:
+    def test_blocks_are_rendered_in_their_columns(self) -> None:
         columns = [[build_block("text", "b", text="one")], [build_block("text", "c", text="two")]]
-        found = main(build_block("columns", columns=columns)).find_one("div", id="a")
-        assert [e.text.strip() for e in found.find_all("div") if e.attributes["class"] == "column"] == ["one", "two"]
+        element = render_main(build_block("columns", columns=columns)).find_one("div", id="a")
+        assert [e.text.strip() for e in element.find_all("div") if e.attributes["class"] == "column"] == ["one", "two"]
 
-    def test_in_which_there_is_nothing_to_see_are_left_out(self) -> None:
-        found = main(
+    def test_blocks_without_visible_content_are_left_out(self) -> None:
+        element = render_main(
             build_block("text", "a", text=" \n"),
             build_block("list", "b", items=["", " "], ordered=False),
             build_block("quote", "c", text="", cite="Nobody"),
             build_block("code", "d", text="\n", language=None),
             build_block("custom", "e", data={"secret": "words"}),
         )
-        assert [e.tag for e in found.find_all()] == ["h1"]
-        assert "secret" not in found.text
+        assert [e.tag for e in element.find_all()] == ["h1"]
+        assert "secret" not in element.text
 
 
-class TestAroundThePage:
+class TestPageFrame:
     MENU = (
         MenuItem("Engines", "/engines"),
         MenuItem(
@@ -327,7 +329,7 @@ class TestAroundThePage:
         MenuItem("Notes", children=(MenuItem("A", "/notes/a"),)),
     )
 
-    def test_are_landmarks_and_a_way_past_them(self) -> None:
+    def test_the_page_has_landmarks_and_a_link_that_skips_them(self) -> None:
         root = render_blocks(menu=self.MENU)
         body = root.find_one("body")
         assert [e.tag for e in body.children if isinstance(e, Element)] == ["a", "header", "main", "footer"]
@@ -335,13 +337,13 @@ class TestAroundThePage:
         assert skip.text == "Skip to content"
         assert skip.attributes["href"] == f"#{body.find_one('main').attributes['id']}"
 
-    def test_is_the_name_of_the_site_which_leads_home(self) -> None:
+    def test_the_name_of_the_site_links_to_its_home_page(self) -> None:
         root = render_blocks(home_href="/home", theme=build_theme(logo_url="https://mill.example/logo.svg"))
         link = root.find_one("header").find_one("a")
         assert (link.attributes["href"], link.text.strip()) == ("/home", "The Mill")
         assert link.find_one("img").attributes["alt"] == ""
 
-    def test_is_a_menu_of_all_levels_that_needs_no_script(self) -> None:
+    def test_the_menu_has_all_levels_and_needs_no_script(self) -> None:
         nav = render_blocks(menu=self.MENU).find_one("nav")
         links = [(a.text, a.attributes["href"]) for a in nav.find_all("a")]
         assert links == [
@@ -354,7 +356,7 @@ class TestAroundThePage:
         assert [summary.text for summary in nav.find_all("summary")] == ["Looms", "Notes"]
         assert "Later" in nav.text
 
-    def test_says_where_the_reader_is(self) -> None:
+    def test_the_menu_marks_the_current_page(self) -> None:
         nav = render_blocks(menu=self.MENU).find_one("nav")
         assert [(e.tag, e.text) for e in nav.find_all() if e.attributes.get("aria-current")] == [
             ("summary", "Looms"),
@@ -362,14 +364,14 @@ class TestAroundThePage:
         ]
         assert nav.find_one("a", aria_current="page").text == "Silk"
 
-    def test_is_no_menu_if_it_has_no_item(self) -> None:
+    def test_an_empty_menu_is_left_out(self) -> None:
         assert not render_blocks().find_all("nav")
 
-    def test_is_a_note_on_a_preview_that_says_so(self) -> None:
+    def test_a_preview_has_a_note(self) -> None:
         assert "published" in render_blocks(preview=True).find_one("aside").text
         assert not render_blocks().find_all("aside")
 
-    def test_is_english_marked_where_the_page_is_not(self) -> None:
+    def test_english_texts_of_the_frame_are_marked_on_pages_in_other_languages(self) -> None:
         root = render_blocks(preview=True, lang="ar")
-        for ours in (root.find_one("aside"), root.find_one("body").find_all("a")[0]):
-            assert (ours.attributes["lang"], ours.attributes["dir"]) == ("en", "ltr")
+        for element in (root.find_one("aside"), root.find_one("body").find_all("a")[0]):
+            assert (element.attributes["lang"], element.attributes["dir"]) == ("en", "ltr")

@@ -1,4 +1,4 @@
-"""What a theme makes of a page: its colours where they can be read, its fonts where a reader has them."""
+"""The colours and fonts of themes. Colours that make text illegible are ignored."""
 
 import re
 
@@ -10,63 +10,75 @@ from tests.harness.rendered_pages import build_theme
 BRAND = {"primary": "#9d174d", "background": "#fffaf5", "text": "#2b1b17"}
 
 
-def families(fonts: dict[str, str]) -> dict[str, str]:
-    """Return the fonts of a page, by their use."""
+def font_families(fonts: dict[str, str]) -> dict[str, str]:
+    """Return the font families in the style sheet of a theme, by use."""
     return dict(re.findall(r"--(body|heading|mono):([^;]*);", stylesheet(build_theme(fonts=fonts))))
 
 
 class TestColors:
-    def test_of_a_theme_are_those_of_its_page(self) -> None:
-        found = palette(build_theme(colors=BRAND), "light")
-        assert {name: found[name] for name in BRAND} == BRAND
-        assert found["link"] == "#9d174d"
-        assert found["on-primary"] == "#ffffff"
+    def test_colors_of_the_theme_are_used(self) -> None:
+        colors = palette(build_theme(colors=BRAND), "light")
+        assert {name: colors[name] for name in BRAND} == BRAND
+        assert colors["link"] == "#9d174d"
+        assert colors["on-primary"] == "#ffffff"
 
-    def test_that_cannot_be_read_are_left_out(self) -> None:
-        pale = {"text": "#cccccc", "link": "#dddddd", "muted": "#eeeeee", "primary": "#fafafa", "surface": "#111111"}
-        assert palette(build_theme(colors=pale), "light") == palette(build_theme(), "light")
+    def test_colors_with_too_little_contrast_are_ignored(self) -> None:
+        pale_colors = {
+            "text": "#cccccc",
+            "link": "#dddddd",
+            "muted": "#eeeeee",
+            "primary": "#fafafa",
+            "surface": "#111111",
+        }
+        assert palette(build_theme(colors=pale_colors), "light") == palette(build_theme(), "light")
 
-    def test_that_let_their_ground_through_are_left_out(self) -> None:
+    def test_transparent_colors_are_ignored(self) -> None:
         colors = {"text": "#00000022", "background": "#00000000"}
         assert palette(build_theme(colors=colors), "light") == palette(build_theme(), "light")
 
-    def test_of_a_ground_are_the_surfaces_on_it_unless_the_theme_says_more(self) -> None:
+    def test_the_surface_color_is_derived_from_the_background_by_default(self) -> None:
         assert palette(build_theme(colors=BRAND), "light")["surface"] == "#f2ede8"
         assert palette(build_theme(colors={"background": "#fff", "text": "#000"}), "light")["surface"] == "#f0f0f0"
         assert palette(build_theme(colors={**BRAND, "surface": "#fff1e6"}), "light")["surface"] == "#fff1e6"
 
-    def test_of_few_digits_count_too(self) -> None:
+    def test_short_hexadecimal_colors_are_accepted(self) -> None:
         assert palette(build_theme(colors={"text": "#311"}), "light")["text"] == "#311"
 
-    def test_of_a_light_ground_stay_in_the_light(self) -> None:
-        light = build_theme(colors=BRAND)
-        assert backgrounds(light) == {"light": "#fffaf5", "dark": backgrounds(None)["dark"]}
-        night = build_theme(colors={"background": "#101020"})
-        assert backgrounds(night) == {"light": backgrounds(None)["light"], "dark": "#101020"}
+    def test_a_background_applies_only_to_the_mode_of_its_lightness(self) -> None:
+        light_theme = build_theme(colors=BRAND)
+        assert backgrounds(light_theme) == {"light": "#fffaf5", "dark": backgrounds(None)["dark"]}
+        dark_theme = build_theme(colors={"background": "#101020"})
+        assert backgrounds(dark_theme) == {"light": backgrounds(None)["light"], "dark": "#101020"}
 
-    def test_of_a_mode_are_the_only_ones(self) -> None:
+    def test_a_theme_with_a_mode_has_only_that_mode(self) -> None:
         assert backgrounds(build_theme(mode="dark", colors=BRAND)) == {"dark": "#fffaf5"}
         assert backgrounds(build_theme(mode="light")) == {"light": "#ffffff"}
         assert set(backgrounds(build_theme(mode="auto"))) == {"light", "dark"}
 
-    @pytest.mark.parametrize(("mode", "both"), [(None, True), ("auto", True), ("light", False), ("dark", False)])
-    def test_follow_the_reader_unless_the_theme_chooses(self, mode: str | None, both: bool) -> None:  # noqa: FBT001
-        found = stylesheet(build_theme(mode=mode))
-        assert ("prefers-color-scheme" in found) == both
-        assert f"color-scheme:{'light dark' if both else mode};" in found
+    @pytest.mark.parametrize(
+        ("mode", "has_both_modes"), [(None, True), ("auto", True), ("light", False), ("dark", False)]
+    )
+    def test_colors_follow_the_browser_unless_the_theme_sets_a_mode(
+        self,
+        mode: str | None,
+        has_both_modes: bool,  # noqa: FBT001
+    ) -> None:
+        css = stylesheet(build_theme(mode=mode))
+        assert ("prefers-color-scheme" in css) == has_both_modes
+        assert f"color-scheme:{'light dark' if has_both_modes else mode};" in css
 
 
 class TestFonts:
-    def test_of_a_theme_come_before_ours(self) -> None:
-        found = families({"body": "Source Sans 3", "heading": "Inter, system-ui", "mono": "monospace"})
-        assert found["body"].startswith('"Source Sans 3", Charter, ')
-        assert found["heading"].startswith('"Inter", system-ui, ')
-        assert found["mono"].startswith("monospace, ")
+    def test_fonts_of_the_theme_precede_the_default_ones(self) -> None:
+        fonts = font_families({"body": "Source Sans 3", "heading": "Inter, system-ui", "mono": "monospace"})
+        assert fonts["body"].startswith('"Source Sans 3", Charter, ')
+        assert fonts["heading"].startswith('"Inter", system-ui, ')
+        assert fonts["mono"].startswith("monospace, ")
 
-    def test_that_a_theme_does_not_name_are_ours(self) -> None:
-        assert families({}) == families({"display": "Inter"})
+    def test_default_fonts_are_used_for_uses_without_a_font(self) -> None:
+        assert font_families({}) == font_families({"display": "Inter"})
 
     @pytest.mark.parametrize("name", ['a";}*{color:red}', "</style><script>", "a\\", "url(//evil)", "a\nb", "a/*"])
-    def test_end_nothing_that_they_stand_in(self, name: str) -> None:
-        found = families({"body": name})["body"]
-        assert re.fullmatch(r'"(?:[a-z -]|\\[0-9a-f]+ )*", Charter, .*', found)
+    def test_names_cannot_break_out_of_their_string(self, name: str) -> None:
+        family = font_families({"body": name})["body"]
+        assert re.fullmatch(r'"(?:[a-z -]|\\[0-9a-f]+ )*", Charter, .*', family)
