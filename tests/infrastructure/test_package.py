@@ -181,7 +181,7 @@ def test_a_python_version_that_lambda_or_the_machine_lacks_is_rejected(
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("UV_PYTHON_INSTALL_DIR", str(tmp_path))
     monkeypatch.setenv("PYENV_ROOT", str(tmp_path))
-    with pytest.raises(Refused, match=f"There is no Python {re.escape(other)} on this machine"):
+    with pytest.raises(Refused, match=f"Python {re.escape(other)} is not installed on this machine"):
         interpreter(other)
 
 
