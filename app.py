@@ -8,8 +8,8 @@ from typing import Any
 
 from chalice.app import Chalice, CloudWatchEvent, Rate, SQSEvent
 
-from chalicelib.entrypoints.http import blueprints, problems_of_chalice
-from chalicelib.entrypoints.invocations import named
+from chalicelib.entrypoints.http import blueprints, convert_chalice_errors
+from chalicelib.entrypoints.invocations import log_invocation_id
 from chalicelib.kernel.core.settings import settings
 
 if "AWS_LAMBDA_FUNCTION_NAME" in os.environ:
@@ -18,8 +18,8 @@ if "AWS_LAMBDA_FUNCTION_NAME" in os.environ:
 # Chalice's logger has the same name as the kernel's. Configuring both would write each record twice.
 app = Chalice(app_name="atrium", configure_logs=False)
 app.api.binary_types = []  # All responses are text. Without binary types Chalice needs a third less time.
-app.register_middleware(named, "all")
-app.register_middleware(problems_of_chalice, "http")
+app.register_middleware(log_invocation_id, "all")
+app.register_middleware(convert_chalice_errors, "http")
 for blueprint in blueprints():
     app.register_blueprint(blueprint)
 

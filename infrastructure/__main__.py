@@ -5,20 +5,20 @@ import os
 import sys
 from collections.abc import Sequence
 
-from infrastructure.names import first_of, named
+from infrastructure.names import parse_stage_name, primary_stage_name
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return the exit code."""
     from chalicelib.kernel.core.settings import SettingsError
-    from infrastructure.account import Refused
+    from infrastructure.account import CommandError
 
     chosen = _parser().parse_args(arguments)
     if region := os.environ.get("AWS_REGION"):  # boto3 reads only AWS_DEFAULT_REGION. The AWS CLI reads both.
         os.environ["AWS_DEFAULT_REGION"] = region
     try:
         exit_code: int = chosen.command(chosen)
-    except (Refused, SettingsError) as error:
+    except (CommandError, SettingsError) as error:
         print(error, file=sys.stderr)
         return 1
     except KeyboardInterrupt:
@@ -76,13 +76,15 @@ def _add_rotate(rotate: argparse.ArgumentParser) -> None:
 
 
 def _add_stage(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--stage", type=named, required=True, help="dev, prod, or a secondary one such as prod-green")
+    command.add_argument(
+        "--stage", type=parse_stage_name, required=True, help="dev, prod, or a secondary one such as prod-green"
+    )
 
 
 def _package(chosen: argparse.Namespace) -> int:
-    from infrastructure.package import build, described
+    from infrastructure.package import build_package, describe_package
 
-    print(described(build(chosen.python)))
+    print(describe_package(build_package(chosen.python)))
     return 0
 
 
@@ -91,18 +93,18 @@ def _text(text: str) -> str | None:
 
 
 def _bootstrap(chosen: argparse.Namespace) -> int:
-    from infrastructure.account import Refused
-    from infrastructure.bootstrap import ARGUMENTS, bootstrap, second
+    from infrastructure.account import CommandError
+    from infrastructure.bootstrap import ARGUMENTS, bootstrap, bootstrap_secondary
 
     given = {name: value for name in ARGUMENTS if (value := getattr(chosen, name))}
-    if first_of(chosen.stage) == chosen.stage:
+    if primary_stage_name(chosen.stage) == chosen.stage:
         bootstrap(chosen.stage, given, alarms_to=chosen.alarms_to)
     elif given or chosen.alarms_to:
-        raise Refused(
-            f"{chosen.stage} uses the settings of {first_of(chosen.stage)}. Pass these arguments to that stage."
+        raise CommandError(
+            f"{chosen.stage} uses the settings of {primary_stage_name(chosen.stage)}. Pass the arguments to it."
         )
     else:
-        second(chosen.stage)
+        bootstrap_secondary(chosen.stage)
     return 0
 
 
@@ -121,11 +123,13 @@ def _template(chosen: argparse.Namespace) -> int:
 
 
 def _rotate(chosen: argparse.Namespace) -> int:
-    from infrastructure.account import explained, stage_here
+    from infrastructure.account import current_stage, translate_errors
     from infrastructure.secrets import rotate
 
-    with explained():
-        stage = stage_here(first_of(chosen.stage))  # A secondary stage uses the secrets of the primary one.
+    with translate_errors():
+        stage = current_stage(
+            primary_stage_name(chosen.stage)
+        )  # A secondary stage uses the secrets of the primary one.
         print(rotate(stage, chosen.secret, chosen.step, at_once=chosen.at_once))
     return 0
 

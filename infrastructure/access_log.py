@@ -10,11 +10,11 @@ from typing import Any, Final
 from botocore.exceptions import ClientError
 
 from infrastructure.account import client
-from infrastructure.deployed_functions import functions
+from infrastructure.deployed_functions import function_names
 from infrastructure.names import Stage
 from infrastructure.resources import LOG_RETENTION_DAYS
 
-ROLE: Final = "atrium-gateway-logs"
+ROLE_NAME: Final = "atrium-gateway-logs"
 
 FORMAT: Final = json.dumps(
     {
@@ -41,14 +41,14 @@ _TRUST: Final = {
         {"Effect": "Allow", "Principal": {"Service": "apigateway.amazonaws.com"}, "Action": "sts:AssumeRole"}
     ],
 }
-ADVICE: Final = (
+CANNOT_LOG_MESSAGE: Final = (
     "API Gateway cannot write logs in this account and region yet ({}). The deployment continues without an access log."
     " Every `make bootstrap` and `make deploy` tries again. docs/guides/deployment.md lists the requirements."
 )
 """Message if API Gateway cannot write logs. The placeholder is the reason."""
 
 
-def make_role(stage: Stage) -> None:
+def create_logging_role(stage: Stage) -> None:
     """Create the role unless API Gateway has one. `allow` reports a failure."""
     with suppress(ClientError):
         if client("apigateway").get_account().get("cloudwatchRoleArn"):
@@ -56,41 +56,41 @@ def make_role(stage: Stage) -> None:
         iam = client("iam")
         with suppress(iam.exceptions.EntityAlreadyExistsException):
             iam.create_role(
-                RoleName=ROLE,
+                RoleName=ROLE_NAME,
                 AssumeRolePolicyDocument=json.dumps(_TRUST),
                 Description="Lets API Gateway write its logs, for every API of the account.",
             )
         policy = f"arn:{stage.partition}:iam::aws:policy/service-role/AmazonAPIGatewayPushToCloudWatchLogs"
-        iam.attach_role_policy(RoleName=ROLE, PolicyArn=policy)
+        iam.attach_role_policy(RoleName=ROLE_NAME, PolicyArn=policy)
 
 
-def allow(stage: Stage) -> None:
+def enable_logging(stage: Stage) -> None:
     """Configure API Gateway to write logs in this account and region. Print a message if AWS rejects that.
 
     AWS rejects a role that was created moments ago.
     """
-    role = f"arn:{stage.partition}:iam::{stage.account}:role/{ROLE}"
+    role = f"arn:{stage.partition}:iam::{stage.account}:role/{ROLE_NAME}"
     patch = [{"op": "replace", "path": "/cloudwatchRoleArn", "value": role}]
     try:
         if not client("apigateway").get_account().get("cloudwatchRoleArn"):
             client("apigateway").update_account(patchOperations=patch)
     except ClientError as error:
-        print(ADVICE.format(error.response["Error"].get("Message") or error))
+        print(CANNOT_LOG_MESSAGE.format(error.response["Error"].get("Message") or error))
 
 
-def make_log_groups(stage: Stage) -> None:
+def create_log_groups(stage: Stage) -> None:
     """Create the log groups of a secondary stage. The stack contains those of a primary one."""
     from app import app
 
     logs = client("logs")
-    for group in (stage.access_log, *map(stage.log_group, functions(app))):
+    for group in (stage.access_log_group, *map(stage.log_group_name, function_names(app))):
         with suppress(logs.exceptions.ResourceAlreadyExistsException):
             logs.create_log_group(logGroupName=group)
         logs.put_retention_policy(logGroupName=group, retentionInDays=LOG_RETENTION_DAYS)
 
 
-def patches(stage: Stage) -> list[dict[str, Any]]:
+def access_log_patch_operations(stage: Stage) -> list[dict[str, Any]]:
     """Return the patch operations of UpdateStage that enable a stage's access log."""
-    destination = stage.arn("logs", f"log-group:{stage.access_log}")
+    destination = stage.arn("logs", f"log-group:{stage.access_log_group}")
     values = {"destinationArn": destination, "format": FORMAT}
     return [{"op": "replace", "path": f"/accessLogSettings/{key}", "value": value} for key, value in values.items()]

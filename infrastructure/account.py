@@ -11,7 +11,7 @@ from botocore.exceptions import BotoCoreError, ClientError, EndpointConnectionEr
 
 from infrastructure.names import Stage
 
-_REFUSALS: Final = frozenset(
+_CREDENTIAL_ERROR_CODES: Final = frozenset(
     {
         "AccessDenied",
         "AccessDeniedException",
@@ -25,7 +25,7 @@ _REFUSALS: Final = frozenset(
 )
 
 
-class Refused(Exception):
+class CommandError(Exception):
     """A command cannot be carried out. The message says what is wrong, where, and what to do."""
 
 
@@ -37,16 +37,16 @@ def client(service: str) -> Any:
 
 
 @cache
-def patient_client(service: str) -> Any:
+def long_timeout_client(service: str) -> Any:
     """Return a client that waits for a response as long as a function can run, and does not retry."""
     # Networks drop connections that are idle for minutes, so keep-alive packets are necessary.
     config = Config(retries={"total_max_attempts": 1}, read_timeout=910, tcp_keepalive=True)
     return _session().client(service, config=config)
 
 
-def stage_here(name: str) -> Stage:
-    """Return a stage in the account and region of the environment. Raises Refused if there are none."""
-    with explained():
+def current_stage(name: str) -> Stage:
+    """Return a stage in the account and region of the environment. Raises CommandError if there are none."""
+    with translate_errors():
         sts = _session().client("sts", config=Config(retries={"total_max_attempts": 2}, connect_timeout=5))
         who = sts.get_caller_identity()
     _, partition, *_ = who["Arn"].split(":")
@@ -54,28 +54,28 @@ def stage_here(name: str) -> Stage:
 
 
 @contextmanager
-def explained() -> Iterator[None]:
-    """Translate exceptions of boto3 into Refused, with advice."""
+def translate_errors() -> Iterator[None]:
+    """Translate exceptions of boto3 into CommandError, with advice."""
     try:
         yield
     except NoCredentialsError:
-        raise Refused(
+        raise CommandError(
             "No AWS credentials were found. Sign in (`aws sso login`, `aws configure`) or set AWS_PROFILE."
         ) from None
     except NoRegionError:
-        raise Refused("No region was found. Set AWS_REGION, for example AWS_REGION=eu-central-1.") from None
+        raise CommandError("No region was found. Set AWS_REGION, for example AWS_REGION=eu-central-1.") from None
     except EndpointConnectionError as error:
-        raise Refused(f"{error} Check AWS_REGION and the network.") from None
+        raise CommandError(f"{error} Check AWS_REGION and the network.") from None
     except ClientError as error:
-        raise Refused(_why(error)) from error
+        raise CommandError(_describe_error(error)) from error
     except BotoCoreError as error:
-        raise Refused(str(error)) from error
+        raise CommandError(str(error)) from error
 
 
-def _why(error: ClientError) -> str:
+def _describe_error(error: ClientError) -> str:
     code, call = error.response["Error"]["Code"], error.operation_name
     text = f"AWS rejected {call}: {code}. {error.response['Error'].get('Message', '')}".rstrip()
-    advice = " Check the credentials: `aws sts get-caller-identity`." if code in _REFUSALS else ""
+    advice = " Check the credentials: `aws sts get-caller-identity`." if code in _CREDENTIAL_ERROR_CODES else ""
     return text + advice
 
 

@@ -8,9 +8,9 @@ from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.core.encoding import to_base64
 from chalicelib.kernel.core.settings import EMAIL_PATTERN, validate_settings
 from infrastructure import access_log, cloudformation, configuration, secrets
-from infrastructure.account import Refused, client, explained, stage_here
-from infrastructure.discovery import jwks_of
-from infrastructure.names import Stage, first_of
+from infrastructure.account import CommandError, client, current_stage, translate_errors
+from infrastructure.discovery import discover_jwks_url
+from infrastructure.names import Stage, primary_stage_name
 from infrastructure.policies import mail_domain, policies
 from infrastructure.resources import QUEUES, queue_setting
 
@@ -26,131 +26,133 @@ ARGUMENTS: Final = {
 }
 """The setting for each argument."""
 
-_NEEDED: Final = {
+_REQUIRED_ARGUMENTS: Final = {
     "AUTH_ISSUER": "ISSUER=https://...  the `iss` of your users' tokens",
     "AUTH_AUDIENCE": "AUDIENCE=...        the `aud` of your users' tokens",
     "PLATFORMS_DOMAIN": "DOMAIN=...          your domain; each platform gets a subdomain of it",
 }
-_MADE_SECONDS: Final = 900
+_FORMER_SEALS_SECONDS: Final = 900
 """How long the ledger accepts entry MACs of the signing key, until `make deploy` sets the time."""
 
-_NOT_MADE_YET: Final = dict.fromkeys(secrets.SECRETS.values(), "kms:bm90IG1hZGUgeWV0") | {
+_PLACEHOLDER_SECRETS: Final = dict.fromkeys(secrets.SECRETS.values(), "kms:bm90IG1hZGUgeWV0") | {
     "AUDIT_PUBLIC_KEYS": to_base64(bytes(32))
 }
 
 
-def bootstrap(name: str, given: Mapping[str, str], *, alarms_to: str | None = None) -> None:
+def bootstrap(name: str, arguments: Mapping[str, str], *, alarms_to: str | None = None) -> None:
     """Create or update a stage's data resources, and write its settings and policies.
 
-    `given`: values of ARGUMENTS. Omitted arguments keep their stored values. Raises Refused, and SettingsError if a
+    `given`: values of ARGUMENTS. Omitted arguments keep their stored values. Raises CommandError, and SettingsError if a
     setting would be invalid; then nothing was created.
     """
-    known = configuration.variables(name)
-    answers = {ARGUMENTS[argument]: value for argument, value in given.items()}
-    _need({**known, **answers})
-    _check(answers.get("AUTH_JWKS"), alarms_to)
-    if "AUTH_JWKS" not in (answers if "AUTH_ISSUER" in answers else known | answers):
-        answers["AUTH_JWKS"] = jwks_of({**known, **answers}["AUTH_ISSUER"])
-    stage = _stage(name, known, answers)
-    wanted = places(stage) | answers
-    validate_settings({key.lower(): value for key, value in (known | _NOT_MADE_YET | wanted).items()})
-    found = _made(stage, (known | wanted).get("MAIL_FROM", ""), alarms_to)
-    _write(stage, known | wanted | found | _former_seals(known))
+    stored = configuration.environment_variables(name)
+    requested = {ARGUMENTS[argument]: value for argument, value in arguments.items()}
+    _require_arguments({**stored, **requested})
+    _check_arguments(requested.get("AUTH_JWKS"), alarms_to)
+    if "AUTH_JWKS" not in (requested if "AUTH_ISSUER" in requested else stored | requested):
+        requested["AUTH_JWKS"] = discover_jwks_url({**stored, **requested}["AUTH_ISSUER"])
+    stage = _locate_stage(name, stored, requested)
+    new_settings = data_settings(stage) | requested
+    validate_settings({key.lower(): value for key, value in (stored | _PLACEHOLDER_SECRETS | new_settings).items()})
+    secret_settings = _create_resources(stage, (stored | new_settings).get("MAIL_FROM", ""), alarms_to)
+    _write_configuration(stage, stored | new_settings | secret_settings | _former_seals_setting(stored))
     print(f"\nWrote .chalice/config.json and .chalice/policies/{name}/. Commit them: they contain no secrets. Next:")
     print(f"    make deploy STAGE={name}")
 
 
-def second(name: str) -> None:
+def bootstrap_secondary(name: str) -> None:
     """Configure a secondary stage such as prod-green: its own functions and API, with the data of the primary stage.
 
-    Raises Refused, and SettingsError if the settings of the primary stage are invalid.
+    Raises CommandError, and SettingsError if the settings of the primary stage are invalid.
     """
-    data_of = first_of(name)
-    known = configuration.variables(data_of)
-    stage = replace(configuration.here(data_of), name=name, data_of=data_of)
-    configuration.begin(name, like=data_of)
-    with explained():
-        access_log.make_log_groups(stage)
-    _write(stage, {key: value for key, value in known.items() if key != "PUBLIC_URL"})
+    data_of = primary_stage_name(name)
+    known = configuration.environment_variables(data_of)
+    stage = replace(configuration.load_stage_in_current_account(data_of), name=name, primary_stage=data_of)
+    configuration.add_stage(name, template_stage=data_of)
+    with translate_errors():
+        access_log.create_log_groups(stage)
+    _write_configuration(stage, {key: value for key, value in known.items() if key != "PUBLIC_URL"})
     print(f"{name} uses the table, queues and keys of {data_of}. Next:\n    make deploy STAGE={name}")
 
 
-def _need(known: Mapping[str, str]) -> None:
-    if missing := [text for setting, text in _NEEDED.items() if not known.get(setting)]:
-        raise Refused("Missing arguments, which the first bootstrap requires:\n  " + "\n  ".join(missing))
+def _require_arguments(known: Mapping[str, str]) -> None:
+    if missing := [text for setting, text in _REQUIRED_ARGUMENTS.items() if not known.get(setting)]:
+        raise CommandError("Missing arguments, which the first bootstrap requires:\n  " + "\n  ".join(missing))
 
 
-def _check(jwks: str | None, alarms_to: str | None) -> None:
+def _check_arguments(jwks: str | None, alarms_to: str | None) -> None:
     if jwks and not jwks.startswith("https://"):
-        raise Refused(f"JWKS must be an https URL such as https://login.example.com/keys; {jwks} is not.")
+        raise CommandError(f"JWKS must be an https URL such as https://login.example.com/keys; {jwks} is not.")
     if alarms_to and not EMAIL_PATTERN.fullmatch(alarms_to):
-        raise Refused(f"ALARMS_TO must be an e-mail address such as ops@example.com; {alarms_to} is not.")
+        raise CommandError(f"ALARMS_TO must be an e-mail address such as ops@example.com; {alarms_to} is not.")
 
 
-def _stage(name: str, known: Mapping[str, str], answers: Mapping[str, str]) -> Stage:
-    here = stage_here(name)
-    stage = configuration.stored_in(here, {**known, **answers})
+def _locate_stage(name: str, known: Mapping[str, str], answers: Mapping[str, str]) -> Stage:
+    here = current_stage(name)
+    stage = configuration.with_restored_resources(here, {**known, **answers})
     former = known.get("EVENTS_QUEUE_URL")
     if former and former != stage.queue_url("events.fifo"):
-        raise Refused(
+        raise CommandError(
             f"{name} is configured with the queue {former}. These credentials and this region belong to"
             f" {stage.queue_url('events.fifo')}. Check AWS_PROFILE and AWS_REGION."
         )
-    with explained():
-        _look_for(stage)
+    with translate_errors():
+        _check_restored_resources(stage)
     print(f"{name}: account {here.account}, region {here.region}.", flush=True)
     return stage
 
 
-def _look_for(stage: Stage) -> None:
-    """Raise Refused if a restored table or bucket does not exist."""
+def _check_restored_resources(stage: Stage) -> None:
+    """Raise CommandError if a restored table or bucket does not exist."""
     place = f"in {stage.account}, {stage.region}"
-    if stage.restored:
+    if stage.restored_table:
         try:
-            client("dynamodb").describe_table(TableName=stage.restored)
+            client("dynamodb").describe_table(TableName=stage.restored_table)
         except client("dynamodb").exceptions.ResourceNotFoundException:
-            raise Refused(f"There is no table {stage.restored} {place}: check TABLE=.") from None
-    if stage.anchors:
+            raise CommandError(f"There is no table {stage.restored_table} {place}: check TABLE=.") from None
+    if stage.restored_anchors_bucket:
         try:
-            client("s3").head_bucket(Bucket=stage.anchors, ExpectedBucketOwner=stage.account)
+            client("s3").head_bucket(Bucket=stage.restored_anchors_bucket, ExpectedBucketOwner=stage.account)
         except client("s3").exceptions.ClientError as error:
             why = error.response["Error"]["Code"]
-            raise Refused(f"There is no bucket {stage.anchors} {place} ({why}): check ANCHORS=.") from None
+            raise CommandError(
+                f"There is no bucket {stage.restored_anchors_bucket} {place} ({why}): check ANCHORS=."
+            ) from None
 
 
-def places(stage: Stage) -> dict[str, str]:
+def data_settings(stage: Stage) -> dict[str, str]:
     """Return the settings that name a stage's data resources."""
     return {
-        "STAGE": stage.data,
-        "TABLE_NAME": stage.table,
+        "STAGE": stage.data_stage,
+        "TABLE_NAME": stage.table_name,
         **{queue_setting(queue).upper(): stage.queue_url(queue) for queue in QUEUES},
-        "EXPORTS_BUCKET": stage.bucket("exports"),
-        "ANCHORS_BUCKET": stage.bucket("anchors"),
+        "EXPORTS_BUCKET": stage.bucket_name("exports"),
+        "ANCHORS_BUCKET": stage.bucket_name("anchors"),
     }
 
 
-def _made(stage: Stage, mail_from: str, alarms_to: str | None) -> dict[str, str]:
+def _create_resources(stage: Stage, mail_from: str, alarms_to: str | None) -> dict[str, str]:
     template = (configuration.PROJECT / "infrastructure/stack.json").read_text()
-    with explained():
-        access_log.make_role(stage)
-        domain = cloudformation.domain_to_make(stage.prefix, mail_domain(mail_from))
+    with translate_errors():
+        access_log.create_logging_role(stage)
+        domain = cloudformation.identity_domain(stage.prefix, mail_domain(mail_from))
     parameters = {"Stage": stage.name, "MailDomain": domain} | ({"AlarmEmail": alarms_to} if alarms_to else {})
-    _say_records(cloudformation.apply(stage.prefix, template, parameters))
-    with explained():
-        for secret in secrets.create(stage):
+    _print_dns_records(cloudformation.create_or_update_stack(stage.prefix, template, parameters))
+    with translate_errors():
+        for secret in secrets.create_missing_secrets(stage):
             print(f"Created the secret {secret}.")
-        access_log.allow(stage)
-        found = secrets.read(stage)
-        return {**found, "AUDIT_PUBLIC_KEYS": secrets.public_keys(found["AUDIT_SIGNING_KEY"])}
+        access_log.enable_logging(stage)
+        found = secrets.read_settings(stage)
+        return {**found, "AUDIT_PUBLIC_KEYS": secrets.public_keys_setting(found["AUDIT_SIGNING_KEY"])}
 
 
-def _former_seals(known: Mapping[str, str]) -> dict[str, str]:
+def _former_seals_setting(known: Mapping[str, str]) -> dict[str, str]:
     """Accept entry MACs of the signing key on a stage without SEAL_KEY, until `make deploy` sets the time."""
     begins = "AUDIT_SIGNING_KEY" in known and "SEAL_KEY" not in known
-    return {configuration.FORMER_SEALS: after(now(), seconds=_MADE_SECONDS)} if begins else {}
+    return {configuration.FORMER_SEALS_SETTING: after(now(), seconds=_FORMER_SEALS_SECONDS)} if begins else {}
 
 
-def _say_records(outputs: Mapping[str, str]) -> None:
+def _print_dns_records(outputs: Mapping[str, str]) -> None:
     records = [
         f"  {outputs[f'DkimName{n}']} CNAME {outputs[f'DkimValue{n}']}" for n in "123" if f"DkimName{n}" in outputs
     ]
@@ -158,8 +160,8 @@ def _say_records(outputs: Mapping[str, str]) -> None:
         print("To send mail, add these records to the DNS of its domain:", *records, sep="\n")
 
 
-def _write(stage: Stage, found: Mapping[str, str]) -> None:
-    key = cloudformation.outputs(stage.prefix)["KeyArn"]
-    for function, policy in policies(stage, key, found.get("MAIL_FROM", "")).items():
-        configuration.write_whole(configuration.CHALICE / f"policies/{stage.name}/{function}.json", policy)
-    configuration.write(stage.name, {key: value for key, value in found.items() if value})
+def _write_configuration(stage: Stage, variables: Mapping[str, str]) -> None:
+    key = cloudformation.stack_outputs(stage.prefix)["KeyArn"]
+    for function, policy in policies(stage, key, variables.get("MAIL_FROM", "")).items():
+        configuration.write_json(configuration.CHALICE_FOLDER / f"policies/{stage.name}/{function}.json", policy)
+    configuration.update_variables(stage.name, {key: value for key, value in variables.items() if value})

@@ -18,103 +18,105 @@ from chalice.deploy.deployer import ChaliceDeploymentError
 from chalice.utils import UI
 
 from infrastructure import deployed_functions
-from infrastructure.account import Refused, explained
-from infrastructure.configuration import PROJECT, write_whole
-from infrastructure.gateway import extension
+from infrastructure.account import CommandError, translate_errors
+from infrastructure.configuration import PROJECT, write_json
+from infrastructure.gateway import openapi_gateway_responses
 from infrastructure.names import Stage
 
-_REPORTING_FAILURES: Final = ["ReportBatchItemFailures"]
+_FUNCTION_RESPONSE_TYPES: Final = ["ReportBatchItemFailures"]
 
 
 def deploy(stage: Stage, project: Path) -> dict[str, Any]:
-    """Deploy a stage from a project folder. Return Chalice's record of each resource by name. Raises Refused.
+    """Deploy a stage from a project folder. Return Chalice's record of each resource by name. Raises CommandError.
 
     Resources of an earlier deployment are reused, even if it was interrupted.
     """
-    factory, config = _chalice(stage, project)
-    _record(stage, config, project)
-    deployer = factory.create_default_deployer(_session(factory, stage), config, UI())  # It reads the record.
+    factory, config = _load_project(stage, project)
+    _write_record(stage, config, project)
+    deployer = factory.create_default_deployer(_create_session(factory, stage), config, UI())  # It reads the record.
     try:
-        _run(partial(deployer.deploy, config, stage.name))
+        _run_chalice(partial(deployer.deploy, config, stage.name))
     finally:
-        _record(stage, config, PROJECT)
-    return {resource["name"]: resource for resource in json.loads(_file(stage, PROJECT).read_text())["resources"]}
+        _write_record(stage, config, PROJECT)
+    return {
+        resource["name"]: resource for resource in json.loads(_record_file(stage, PROJECT).read_text())["resources"]
+    }
 
 
 def delete(stage: Stage) -> None:
-    """Delete the resources of a stage, even of an interrupted deployment. Raises Refused."""
-    factory, config = _chalice(stage, PROJECT)
-    _record(stage, config, PROJECT)
-    deployer = factory.create_deletion_deployer(_session(factory, stage), UI())
+    """Delete the resources of a stage, even of an interrupted deployment. Raises CommandError."""
+    factory, config = _load_project(stage, PROJECT)
+    _write_record(stage, config, PROJECT)
+    deployer = factory.create_deletion_deployer(_create_session(factory, stage), UI())
     try:
-        _run(partial(deployer.deploy, config, stage.name))
+        _run_chalice(partial(deployer.deploy, config, stage.name))
     finally:
-        _record(stage, config, PROJECT)
+        _write_record(stage, config, PROJECT)
 
 
 def package(stage: Stage, project: Path) -> Path:
-    """Write a stage's CloudFormation template and package, and return their folder. Raises Refused."""
-    factory, config = _chalice(stage, project)
+    """Write a stage's CloudFormation template and package, and return their folder. Raises CommandError."""
+    factory, config = _load_project(stage, project)
     out = project / "out"
     merged = str(PROJECT / "infrastructure/template.json")
     packager = factory.create_app_packager(config, factory.create_package_options(), "cloudformation", "json", merged)
-    _run(partial(packager.package_app, config, str(out), stage.name))
+    _run_chalice(partial(packager.package_app, config, str(out), stage.name))
     return out
 
 
-def reserved(stage: Stage) -> dict[str, int]:
+def reserved_concurrency(stage: Stage) -> dict[str, int]:
     """Return the reserved concurrency of each function that has one."""
-    _, config = _chalice(stage, PROJECT)
-    scopes = {name: config.scope(stage.name, name) for name in deployed_functions.functions(config.chalice_app)}
+    _, config = _load_project(stage, PROJECT)
+    scopes = {name: config.scope(stage.name, name) for name in deployed_functions.function_names(config.chalice_app)}
     return {name: scope.reserved_concurrency for name, scope in scopes.items() if scope.reserved_concurrency}
 
 
-def _chalice(stage: Stage, project: Path) -> tuple[CLIFactory, Config]:
+def _load_project(stage: Stage, project: Path) -> tuple[CLIFactory, Config]:
     factory = CLIFactory(str(project), environ=os.environ)  # app.py reads the names of the queues from there.
     return factory, factory.create_config_obj(chalice_stage_name=stage.name)
 
 
-def _session(factory: CLIFactory, stage: Stage) -> Session:
+def _create_session(factory: CLIFactory, stage: Stage) -> Session:
     session = factory.create_botocore_session()
     session.set_config_variable("retry_mode", "adaptive")
     session.set_config_variable("max_attempts", 10)
     for call in ("CreateEventSourceMapping", "UpdateEventSourceMapping"):
-        session.register(f"provide-client-params.lambda.{call}", _report_failures)
+        session.register(f"provide-client-params.lambda.{call}", _add_partial_batch_responses)
     for call in ("ImportRestApi", "PutRestApi"):
-        session.register(f"provide-client-params.api-gateway.{call}", partial(_answer_as_the_service, stage))
+        session.register(f"provide-client-params.api-gateway.{call}", partial(_add_gateway_responses, stage))
     return session
 
 
-def _report_failures(params: dict[str, Any], **_: object) -> dict[str, Any]:
+def _add_partial_batch_responses(params: dict[str, Any], **_: object) -> dict[str, Any]:
     # Otherwise Lambda ignores the handler's response, and one failed message fails its whole batch.
-    return params | {"FunctionResponseTypes": _REPORTING_FAILURES}
+    return params | {"FunctionResponseTypes": _FUNCTION_RESPONSE_TYPES}
 
 
-def _answer_as_the_service(stage: Stage, params: dict[str, Any], **_: object) -> dict[str, Any]:
+def _add_gateway_responses(stage: Stage, params: dict[str, Any], **_: object) -> dict[str, Any]:
     document = json.loads(params["body"])
-    document["info"]["description"] = deployed_functions.description(stage)
-    document["x-amazon-apigateway-gateway-responses"] = extension()
+    document["info"]["description"] = deployed_functions.api_description(stage)
+    document["x-amazon-apigateway-gateway-responses"] = openapi_gateway_responses()
     return params | {"body": json.dumps(document)}
 
 
-def _record(stage: Stage, config: Config, project: Path) -> None:
-    file = _file(stage, project)
-    record = _file(stage, PROJECT)
+def _write_record(stage: Stage, config: Config, project: Path) -> None:
+    file = _record_file(stage, project)
+    record = _record_file(stage, PROJECT)
     former = json.loads(record.read_text())["resources"] if record.exists() else []
-    with explained():
-        resources = deployed_functions.resources(stage, config, former)
-    write_whole(file, {"resources": resources, "schema_version": "2.0", "backend": "api"})
+    with translate_errors():
+        resources = deployed_functions.find_resources(stage, config, former)
+    write_json(file, {"resources": resources, "schema_version": "2.0", "backend": "api"})
 
 
-def _file(stage: Stage, project: Path) -> Path:
+def _record_file(stage: Stage, project: Path) -> Path:
     return project / f".chalice/deployed/{stage.name}.json"
 
 
-def _run(step: partial[Any]) -> None:
+def _run_chalice(step: partial[Any]) -> None:
     try:
-        with explained():
+        with translate_errors():
             step()
     except (ChaliceDeploymentError, ChaliceBuildError, RuntimeError) as error:
-        raise Refused(
+        raise CommandError(
             f"Chalice failed: {error}\nCreated resources remain. Run the command again to continue."
         ) from error

@@ -6,63 +6,65 @@ from typing import Any, Final
 
 from botocore.exceptions import ClientError, WaiterError
 
-from infrastructure.account import Refused, client, explained
+from infrastructure.account import CommandError, client, translate_errors
 
-_OFTEN: Final = {"Delay": 5, "MaxAttempts": 720}
+_WAITER_CONFIG: Final = {"Delay": 5, "MaxAttempts": 720}
 _FAILED: Final = ("CREATE_FAILED", "UPDATE_FAILED", "DELETE_FAILED")
 _UNFINISHED: Final = ("CREATE_FAILED", "UPDATE_FAILED")
 
 
-def apply(name: str, template: str, parameters: Mapping[str, str]) -> Mapping[str, str]:
+def create_or_update_stack(name: str, template: str, parameters: Mapping[str, str]) -> Mapping[str, str]:
     """Create or update a stack, and return its outputs. Omitted parameters keep their values.
 
-    A failed creation is not rolled back; the next run continues it. A failed update is rolled back. Raises Refused with
+    A failed creation is not rolled back; the next run continues it. A failed update is rolled back. Raises CommandError with
     CloudFormation's reason for each failed resource.
     """
-    with explained():
-        former = _found(name)
+    with translate_errors():
+        former = _describe_stack(name)
         if former is None:
             print(f"Creating the stack {name}. This takes a few minutes.", flush=True)
             client("cloudformation").create_stack(
                 StackName=name,
-                TemplateBody=_small(template),
-                Parameters=_given(parameters),
+                TemplateBody=_minify(template),
+                Parameters=_parameter_list(parameters),
                 DisableRollback=True,
                 EnableTerminationProtection=True,
                 Capabilities=["CAPABILITY_NAMED_IAM"],
             )
-            _wait(name, "stack_create_complete")
-        elif _updated(name, template, parameters, former):
+            _wait_for(name, "stack_create_complete")
+        elif _start_update(name, template, parameters, former):
             print(f"Updating the stack {name}.", flush=True)
-            _wait(name, "stack_update_complete")
+            _wait_for(name, "stack_update_complete")
         else:
             print(f"The stack {name} is up to date.")
-        return _outputs(_found(name) or {})
+        return _outputs_of(_describe_stack(name) or {})
 
 
-def outputs(name: str) -> Mapping[str, str]:
-    """Return the outputs of a stack. Raises Refused if it does not exist."""
-    with explained():
-        found = _found(name)
+def stack_outputs(name: str) -> Mapping[str, str]:
+    """Return the outputs of a stack. Raises CommandError if it does not exist."""
+    with translate_errors():
+        found = _describe_stack(name)
     if found is None:
-        raise Refused(f"The stack {name} does not exist in this account and region. Create it with `make bootstrap`.")
-    return _outputs(found)
+        raise CommandError(
+            f"The stack {name} does not exist in this account and region. Create it with `make bootstrap`."
+        )
+    return _outputs_of(found)
 
 
-def parameters(name: str) -> Mapping[str, str]:
+def stack_parameters(name: str) -> Mapping[str, str]:
     """Return the parameters of a stack. The result is empty if it does not exist."""
-    with explained():
-        found = _found(name) or {}
+    with translate_errors():
+        found = _describe_stack(name) or {}
     return {p["ParameterKey"]: p["ParameterValue"] for p in found.get("Parameters", [])}
 
 
-def domain_to_make(name: str, domain: str) -> str:
+def identity_domain(name: str, domain: str) -> str:
     """Return the domain for which the stack must create an SES identity, or an empty text if one exists elsewhere.
 
     SES has one identity for each domain in an account and region. An identity of another stage or service is used, but
     not managed.
     """
-    if not domain or parameters(name).get("MailDomain") == domain:
+    if not domain or stack_parameters(name).get("MailDomain") == domain:
         return domain
     ses = client("sesv2")
     try:
@@ -73,14 +75,14 @@ def domain_to_make(name: str, domain: str) -> str:
     return ""
 
 
-def _updated(name: str, template: str, parameters: Mapping[str, str], former: Mapping[str, Any]) -> bool:
+def _start_update(name: str, template: str, parameters: Mapping[str, str], former: Mapping[str, Any]) -> bool:
     status = former["StackStatus"]
     if status.endswith("_IN_PROGRESS"):
-        raise Refused(f"The stack {name} is being changed ({status}). Wait until it is complete, then try again.")
+        raise CommandError(f"The stack {name} is being changed ({status}). Wait until it is complete, then try again.")
     if status in ("UPDATE_ROLLBACK_FAILED", "ROLLBACK_COMPLETE", "ROLLBACK_FAILED", "DELETE_FAILED"):
-        raise Refused(
+        raise CommandError(
             f"The stack {name} is in status {status}. docs/guides/deployment.md describes what to do.\n"
-            f"{_events(name, former)}"
+            f"{_failed_events(name, former)}"
         )
     declared = json.loads(template).get("Parameters", {})
     unchanged = [p["ParameterKey"] for p in former.get("Parameters", [])]
@@ -92,8 +94,8 @@ def _updated(name: str, template: str, parameters: Mapping[str, str], former: Ma
     try:
         client("cloudformation").update_stack(
             StackName=name,
-            TemplateBody=_small(template),
-            Parameters=_given(parameters) + same,
+            TemplateBody=_minify(template),
+            Parameters=_parameter_list(parameters) + same,
             DisableRollback=status in _UNFINISHED,
             Capabilities=["CAPABILITY_NAMED_IAM"],
         )
@@ -104,19 +106,19 @@ def _updated(name: str, template: str, parameters: Mapping[str, str], former: Ma
     return True
 
 
-def _wait(name: str, what: str) -> None:
-    waiter = client("cloudformation").get_waiter(what)
+def _wait_for(name: str, waiter_name: str) -> None:
+    waiter = client("cloudformation").get_waiter(waiter_name)
     try:
-        waiter.wait(StackName=name, WaiterConfig=_OFTEN)
+        waiter.wait(StackName=name, WaiterConfig=_WAITER_CONFIG)
     except WaiterError:
-        stack = _found(name) or {"StackStatus": "deleted"}
-        raise Refused(
+        stack = _describe_stack(name) or {"StackStatus": "deleted"}
+        raise CommandError(
             f"The stack {name} failed ({stack['StackStatus']}). Fix the cause, then run the command again to continue."
-            f"\n{_events(name, stack)}"
+            f"\n{_failed_events(name, stack)}"
         ) from None
 
 
-def _events(name: str, stack: Mapping[str, Any]) -> str:
+def _failed_events(name: str, stack: Mapping[str, Any]) -> str:
     pages = (
         client("cloudformation").get_paginator("describe_stack_events").paginate(StackName=stack.get("StackId", name))
     )
@@ -134,7 +136,7 @@ def _events(name: str, stack: Mapping[str, Any]) -> str:
     return "\n".join(reversed(failed)) or "  CloudFormation reports no reason."
 
 
-def _found(name: str) -> Mapping[str, Any] | None:
+def _describe_stack(name: str) -> Mapping[str, Any] | None:
     try:
         stacks: list[Mapping[str, Any]] = client("cloudformation").describe_stacks(StackName=name)["Stacks"]
     except ClientError as error:
@@ -144,13 +146,13 @@ def _found(name: str) -> Mapping[str, Any] | None:
     return stacks[0]
 
 
-def _outputs(stack: Mapping[str, Any]) -> Mapping[str, str]:
+def _outputs_of(stack: Mapping[str, Any]) -> Mapping[str, str]:
     return {output["OutputKey"]: output["OutputValue"] for output in stack.get("Outputs", [])}
 
 
-def _given(parameters: Mapping[str, str]) -> list[dict[str, Any]]:
+def _parameter_list(parameters: Mapping[str, str]) -> list[dict[str, Any]]:
     return [{"ParameterKey": key, "ParameterValue": value} for key, value in parameters.items()]
 
 
-def _small(template: str) -> str:
+def _minify(template: str) -> str:
     return json.dumps(json.loads(template), separators=(",", ":"))

@@ -3,25 +3,35 @@
 from typing import Any, Final
 
 from chalicelib.kernel.crypto.keyrings import KEY_CONTEXT
-from infrastructure.cfn import HERE, RETAINED, allow, deny, of, policy, ref, sub, titled
+from infrastructure.cfn import (
+    RETAINED,
+    TEMPLATE_STAGE,
+    allow_statement,
+    deny_statement,
+    get_att,
+    logical_id,
+    policy_document,
+    ref,
+    sub,
+)
 from infrastructure.resources import (
-    ANCHORS_LOCKED_YEARS,
+    ANCHOR_LOCK_YEARS,
     DEAD_LETTER_RETENTION_SECONDS,
     EXPORT_RETENTION_DAYS,
-    EXPORTS_MADE_WITHIN_DAYS,
+    MAX_EXPORT_DAYS,
     MAX_RECEIVES,
+    POINT_IN_TIME_RECOVERY_DAYS,
     QUEUES,
-    RECOVERY_DAYS,
     TTL_ATTRIBUTE,
     dead_letter_queue,
     queue_name,
-    table,
+    table_definition,
 )
 
 Resources = dict[str, dict[str, Any]]
 
 _ACCOUNT: Final = {"AWS": sub("arn:${AWS::Partition}:iam::${AWS::AccountId}:root")}
-_MANAGING: Final = [
+_KEY_ADMIN_ACTIONS: Final = [
     "kms:CancelKeyDeletion",
     "kms:Create*",
     "kms:Delete*",
@@ -41,10 +51,16 @@ _MANAGING: Final = [
 _PURPOSES: Final = ("exports", "anchors")
 
 
-def stores() -> Resources:
+def data_resources() -> Resources:
     """Return the data resources by logical id."""
-    found = {"Table": _table(), "Key": _key(), **_queues(), "ExportsBucket": _exports(), "AnchorsBucket": _anchors()}
-    alias = {"AliasName": sub(HERE.key_alias), "TargetKeyId": ref("Key")}
+    found = {
+        "Table": _table(),
+        "Key": _key(),
+        **_queues(),
+        "ExportsBucket": _exports_bucket(),
+        "AnchorsBucket": _anchors_bucket(),
+    }
+    alias = {"AliasName": sub(TEMPLATE_STAGE.key_alias), "TargetKeyId": ref("Key")}
     return {
         **{name: resource | RETAINED for name, resource in found.items()},
         "KeyAlias": {"Type": "AWS::KMS::Alias", "Properties": alias} | RETAINED,
@@ -52,18 +68,18 @@ def stores() -> Resources:
     }
 
 
-def resource_of(queue: str) -> str:
+def queue_logical_id(queue: str) -> str:
     """Return the logical id of a queue or dead-letter queue: `EventsDeadQueue`."""
-    return titled(queue.removesuffix(".fifo")) + "Queue"
+    return logical_id(queue.removesuffix(".fifo")) + "Queue"
 
 
 def _table() -> dict[str, Any]:
-    described = table(HERE.prefix)
+    described = table_definition(TEMPLATE_STAGE.prefix)
     properties = described | {
         "TableName": sub(described["TableName"]),
         "PointInTimeRecoverySpecification": {
             "PointInTimeRecoveryEnabled": True,
-            "RecoveryPeriodInDays": RECOVERY_DAYS,
+            "RecoveryPeriodInDays": POINT_IN_TIME_RECOVERY_DAYS,
         },
         "TimeToLiveSpecification": {"AttributeName": TTL_ATTRIBUTE, "Enabled": True},
         # With DynamoDB's AWS managed key. With the stage's key, every function would need permission to use it.
@@ -79,49 +95,49 @@ def _queues() -> Resources:
         name: {"Type": "AWS::SQS::Queue", "Properties": properties | {"SqsManagedSseEnabled": True}}
         for queue, attributes in QUEUES.items()
         for name, properties in (
-            (resource_of(queue), _queue(queue, attributes)),
-            (resource_of(dead_letter_queue(queue)), _dead_letter_queue(queue, attributes)),
+            (queue_logical_id(queue), _queue(queue, attributes)),
+            (queue_logical_id(dead_letter_queue(queue)), _dead_letter_queue(queue, attributes)),
         )
     }
 
 
 def _queue(queue: str, attributes: dict[str, str]) -> dict[str, Any]:
-    dead = of(resource_of(dead_letter_queue(queue)), "Arn")
+    dead = get_att(queue_logical_id(dead_letter_queue(queue)), "Arn")
     return {
-        "QueueName": sub(queue_name(HERE.prefix, queue)),
-        **{name: _typed(text) for name, text in attributes.items()},
+        "QueueName": sub(queue_name(TEMPLATE_STAGE.prefix, queue)),
+        **{name: _parse_attribute(text) for name, text in attributes.items()},
         "RedrivePolicy": {"deadLetterTargetArn": dead, "maxReceiveCount": MAX_RECEIVES},
     }
 
 
 def _dead_letter_queue(queue: str, attributes: dict[str, str]) -> dict[str, Any]:
     # By name, because a reference would create a cycle with the redrive policy above.
-    source = sub(HERE.queue_arn(queue))
+    source = sub(TEMPLATE_STAGE.queue_arn(queue))
     return {
-        "QueueName": sub(queue_name(HERE.prefix, dead_letter_queue(queue))),
+        "QueueName": sub(queue_name(TEMPLATE_STAGE.prefix, dead_letter_queue(queue))),
         **({"FifoQueue": True} if "FifoQueue" in attributes else {}),
         "MessageRetentionPeriod": DEAD_LETTER_RETENTION_SECONDS,
         "RedriveAllowPolicy": {"redrivePermission": "byQueue", "sourceQueueArns": [source]},
     }
 
 
-def _typed(text: str) -> bool | int | str:
+def _parse_attribute(text: str) -> bool | int | str:
     return {"true": True, "false": False}.get(text, int(text) if text.isdigit() else text)
 
 
-def _exports() -> dict[str, Any]:
+def _exports_bucket() -> dict[str, Any]:
     # A fallback: the service itself deletes expired exports. S3 counts from the start of an upload.
     rule = {
         "Id": "expired",
         "Status": "Enabled",
-        "ExpirationInDays": EXPORTS_MADE_WITHIN_DAYS + EXPORT_RETENTION_DAYS + 1,
-        "AbortIncompleteMultipartUpload": {"DaysAfterInitiation": EXPORTS_MADE_WITHIN_DAYS},
+        "ExpirationInDays": MAX_EXPORT_DAYS + EXPORT_RETENTION_DAYS + 1,
+        "AbortIncompleteMultipartUpload": {"DaysAfterInitiation": MAX_EXPORT_DAYS},
     }
     return _bucket("exports", {"LifecycleConfiguration": {"Rules": [rule]}})
 
 
-def _anchors() -> dict[str, Any]:
-    retention = {"Mode": {"Fn::If": ["IsProd", "COMPLIANCE", "GOVERNANCE"]}, "Years": ANCHORS_LOCKED_YEARS}
+def _anchors_bucket() -> dict[str, Any]:
+    retention = {"Mode": {"Fn::If": ["IsProd", "COMPLIANCE", "GOVERNANCE"]}, "Years": ANCHOR_LOCK_YEARS}
     lock = {"ObjectLockEnabled": "Enabled", "Rule": {"DefaultRetention": retention}}
     return _bucket(
         "anchors",
@@ -133,15 +149,15 @@ def _anchors() -> dict[str, Any]:
     )
 
 
-def _bucket(purpose: str, more: dict[str, Any]) -> dict[str, Any]:
+def _bucket(purpose: str, properties_of_purpose: dict[str, Any]) -> dict[str, Any]:
     closed = ("BlockPublicAcls", "BlockPublicPolicy", "IgnorePublicAcls", "RestrictPublicBuckets")
     by_s3 = {"ServerSideEncryptionByDefault": {"SSEAlgorithm": "AES256"}}  # For the same reasons as the table.
     properties = {
-        "BucketName": sub(HERE.bucket(purpose)),
+        "BucketName": sub(TEMPLATE_STAGE.bucket_name(purpose)),
         "PublicAccessBlockConfiguration": dict.fromkeys(closed, True),
         "OwnershipControls": {"Rules": [{"ObjectOwnership": "BucketOwnerEnforced"}]},
         "BucketEncryption": {"ServerSideEncryptionConfiguration": [by_s3]},
-        **more,
+        **properties_of_purpose,
     }
     return {"Type": "AWS::S3::Bucket", "Properties": properties}
 
@@ -149,12 +165,12 @@ def _bucket(purpose: str, more: dict[str, Any]) -> dict[str, Any]:
 def _bucket_policy(purpose: str) -> dict[str, Any]:
     bucket = f"{purpose.title()}Bucket"
     files = sub(f"${{{bucket}.Arn}}/*")
-    statements = [deny(["s3:*"], [of(bucket, "Arn"), files], Bool={"aws:SecureTransport": "false"})]
+    statements = [deny_statement(["s3:*"], [get_att(bucket, "Arn"), files], Bool={"aws:SecureTransport": "false"})]
     if purpose == "anchors":  # Object lock retains a file, but a delete marker could hide it.
-        statements.append(deny(["s3:DeleteObject", "s3:DeleteObjectVersion"], files))
+        statements.append(deny_statement(["s3:DeleteObject", "s3:DeleteObjectVersion"], files))
     return {
         "Type": "AWS::S3::BucketPolicy",
-        "Properties": {"Bucket": ref(bucket), "PolicyDocument": policy(*statements)},
+        "Properties": {"Bucket": ref(bucket), "PolicyDocument": policy_document(*statements)},
     }
 
 
@@ -162,12 +178,12 @@ def _key() -> dict[str, Any]:
     context = {f"kms:EncryptionContext:{name}": value for name, value in KEY_CONTEXT.items()}
     using = ["kms:Decrypt", "kms:GenerateDataKeyWithoutPlaintext", "kms:ReEncrypt*"]
     statements = [
-        allow(_ACCOUNT, _MANAGING, "*"),
+        allow_statement(_ACCOUNT, _KEY_ADMIN_ACTIONS, "*"),
         # The account's IAM policies grant these. No statement allows a call that returns a new key in plaintext.
-        allow(_ACCOUNT, using, "*", StringEquals=context),
+        allow_statement(_ACCOUNT, using, "*", StringEquals=context),
         # Alarms publish to the encrypted topic, and cannot use the AWS managed key of SNS. The key policy admits only
         # CloudWatch alarms; the topic's policy restricts them to this account, which KMS may not be able to check.
-        allow(
+        allow_statement(
             {"Service": "cloudwatch.amazonaws.com"},
             ["kms:Decrypt", "kms:GenerateDataKey*"],
             "*",
@@ -178,6 +194,6 @@ def _key() -> dict[str, Any]:
         "Description": sub("Encrypts the secrets of Atrium, stage ${Stage}"),
         "EnableKeyRotation": True,
         "PendingWindowInDays": 30,
-        "KeyPolicy": policy(*statements),
+        "KeyPolicy": policy_document(*statements),
     }
     return {"Type": "AWS::KMS::Key", "Properties": properties}

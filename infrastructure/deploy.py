@@ -10,161 +10,167 @@ from botocore.exceptions import ClientError
 
 from chalicelib.kernel.core.clock import after, now
 from infrastructure import access_log, chalice_deployment, configuration, deployed_functions
-from infrastructure.account import Refused, client, explained, patient_client
-from infrastructure.chalice_project import stage_project
-from infrastructure.configuration import FORMER_SEALS
+from infrastructure.account import CommandError, client, long_timeout_client, translate_errors
+from infrastructure.chalice_project import create_project
+from infrastructure.configuration import FORMER_SEALS_SETTING
 from infrastructure.gateway import THROTTLE
 from infrastructure.names import Stage
-from infrastructure.package import build
+from infrastructure.package import build_package
 
-_UNAUTHENTICATED: Final = "UNAUTHENTICATED_ENTRIES_UNTIL"
+_UNAUTHENTICATED_ENTRIES_SETTING: Final = "UNAUTHENTICATED_ENTRIES_UNTIL"
 _SEAL_KEY: Final = "SEAL_KEY"
-_COMMITTING: Final = ("api_handler", "jobs", "events")
+_LOG_WRITING_FUNCTIONS: Final = ("api_handler", "jobs", "events")
 """Functions that commit log entries, or create or verify entry MACs."""
 
-_REPLACED_SECONDS: Final = 900
+_MAX_FUNCTION_SECONDS: Final = 900
 """How long a function of the previous release can still run."""
 
-UNRESERVED: Final = 100
+MIN_UNRESERVED_CONCURRENCY: Final = 100
 """Concurrent executions that AWS keeps unreserved in each account."""
 
 
 def deploy(name: str) -> None:
-    """Deploy a stage, apply its migrations and print its URL. Raises Refused, and SettingsError.
+    """Deploy a stage, apply its migrations and print its URL. Raises CommandError, and SettingsError.
 
     The command can be repeated and interrupted: it continues with existing resources.
     """
-    stage = configuration.here(name)
-    check_room(stage)
+    stage = configuration.load_stage_in_current_account(name)
+    check_concurrency(stage)
     print("Building the package.", flush=True)
-    zipped = build()
-    with explained():
-        present = _present(stage)
-    _bound_unauthenticated_entries(stage, present)
-    _bound_former_seals(stage, present)
-    resources = chalice_deployment.deploy(stage, stage_project(name, package=zipped))
+    zipped = build_package()
+    with translate_errors():
+        present = _deployed_variables(stage)
+    _limit_unauthenticated_entries(stage, present)
+    _limit_former_seals(stage, present)
+    resources = chalice_deployment.deploy(stage, create_project(name, package=zipped))
     url = resources["rest_api"]["rest_api_url"].rstrip("/")
-    if _needs_notice(configuration.variables(name).get("PUBLIC_URL"), url):
+    if _needs_new_public_url(configuration.environment_variables(name).get("PUBLIC_URL"), url):
         print(f"The API has a new URL: {url}. Deploying again, to give it to the functions.", flush=True)
-        configuration.write(name, {"PUBLIC_URL": url})
-        resources = chalice_deployment.deploy(stage, stage_project(name, package=zipped))
-    _set_stage(stage, resources["rest_api"]["rest_api_id"])
-    _migrate(stage)
+        configuration.update_variables(name, {"PUBLIC_URL": url})
+        resources = chalice_deployment.deploy(stage, create_project(name, package=zipped))
+    _configure_gateway_stage(stage, resources["rest_api"]["rest_api_id"])
+    _apply_migrations(stage)
     print(f"\n{name} is deployed at {url}. Try it:\n    curl {url}/status")
 
 
 def package(name: str) -> None:
-    """Write a stage's template for CloudFormation beside the package. Raises Refused, and SettingsError."""
-    stage = configuration.deployed(name)
+    """Write a stage's template for CloudFormation beside the package. Raises CommandError, and SettingsError."""
+    stage = configuration.load_stage(name)
     os.environ["AWS_DEFAULT_REGION"] = stage.region  # Chalice requires a region, although it makes no AWS call here.
-    out = chalice_deployment.package(stage, stage_project(name))
+    out = chalice_deployment.package(stage, create_project(name))
     folder = out.relative_to(configuration.PROJECT)
     print(f"{folder}/ contains sam.json and deployment.zip. docs/guides/deployment.md describes the next steps.")
 
 
 def delete(name: str) -> None:
-    """Delete a stage's functions, roles and API. Its table, queues, buckets and keys remain. Raises Refused."""
-    chalice_deployment.delete(configuration.here(name))
+    """Delete a stage's functions, roles and API. Its table, queues, buckets and keys remain. Raises CommandError."""
+    chalice_deployment.delete(configuration.load_stage_in_current_account(name))
     print(f"Deleted the functions, roles and API of {name}. Its table, queues, buckets and keys remain.")
 
 
-def _present(stage: Stage) -> list[dict[str, str]]:
+def _deployed_variables(stage: Stage) -> list[dict[str, str]]:
     """Return the environment variables of the functions that this deployment replaces or runs beside."""
-    known = [deployed_functions.variables(stage, name) for name in _COMMITTING]
+    known = [deployed_functions.function_variables(stage, name) for name in _LOG_WRITING_FUNCTIONS]
     known += [
-        deployed_functions.variables(replace(stage, name=stage.data), name) for name in _COMMITTING if stage.data_of
+        deployed_functions.function_variables(replace(stage, name=stage.data_stage), name)
+        for name in _LOG_WRITING_FUNCTIONS
+        if stage.primary_stage
     ]
     return [variables for variables in known if variables is not None]
 
 
-def _bound_unauthenticated_entries(stage: Stage, present: Sequence[Mapping[str, str]]) -> None:
+def _limit_unauthenticated_entries(stage: Stage, deployed: Sequence[Mapping[str, str]]) -> None:
     """Accept entries without a MAC for 15 minutes if this deployment replaces functions that commit them.
 
     Functions that are already deployed keep their time. A stage without functions has no such entries.
     """
-    times = [variables[_UNAUTHENTICATED] for variables in present if _UNAUTHENTICATED in variables]
-    if times and len(times) == len(present):
-        until = configuration.variables(stage.name).get(_UNAUTHENTICATED, min(times))
+    times = [
+        variables[_UNAUTHENTICATED_ENTRIES_SETTING]
+        for variables in deployed
+        if _UNAUTHENTICATED_ENTRIES_SETTING in variables
+    ]
+    if times and len(times) == len(deployed):
+        until = configuration.environment_variables(stage.name).get(_UNAUTHENTICATED_ENTRIES_SETTING, min(times))
     else:
-        until = after(now(), seconds=_REPLACED_SECONDS if present else 0)
-    configuration.write(stage.name, {_UNAUTHENTICATED: until})
+        until = after(now(), seconds=_MAX_FUNCTION_SECONDS if deployed else 0)
+    configuration.update_variables(stage.name, {_UNAUTHENTICATED_ENTRIES_SETTING: until})
 
 
-def _bound_former_seals(stage: Stage, present: Sequence[Mapping[str, str]]) -> None:
+def _limit_former_seals(stage: Stage, deployed: Sequence[Mapping[str, str]]) -> None:
     """Create entry MACs with the signing key for 15 minutes if this deployment replaces functions without SEAL_KEY.
 
     Such MACs stay valid until `renew-seals` replaces them. A stage without functions has none.
     """
-    if any(_SEAL_KEY not in variables for variables in present):
-        configuration.write(stage.name, {FORMER_SEALS: after(now(), seconds=_REPLACED_SECONDS)})
-    elif FORMER_SEALS not in configuration.variables(stage.name):
-        times = [variables[FORMER_SEALS] for variables in present if variables.get(FORMER_SEALS)]
-        configuration.write(stage.name, {FORMER_SEALS: min(times)} if times else {})
+    if any(_SEAL_KEY not in variables for variables in deployed):
+        configuration.update_variables(stage.name, {FORMER_SEALS_SETTING: after(now(), seconds=_MAX_FUNCTION_SECONDS)})
+    elif FORMER_SEALS_SETTING not in configuration.environment_variables(stage.name):
+        times = [variables[FORMER_SEALS_SETTING] for variables in deployed if variables.get(FORMER_SEALS_SETTING)]
+        configuration.update_variables(stage.name, {FORMER_SEALS_SETTING: min(times)} if times else {})
 
 
-def _needs_notice(public: str | None, url: str) -> bool:
+def _needs_new_public_url(public: str | None, url: str) -> bool:
     # A new API has another URL. A custom domain was chosen by the operator and stays.
     return public is None or (".execute-api." in public and public != url)
 
 
-def check_room(stage: Stage) -> None:
-    """Raise Refused if the account has less unreserved concurrency than the stage reserves."""
-    wanted = chalice_deployment.reserved(stage)
+def check_concurrency(stage: Stage) -> None:
+    """Raise CommandError if the account has less unreserved concurrency than the stage reserves."""
+    wanted = chalice_deployment.reserved_concurrency(stage)
     try:
         free = client("lambda").get_account_settings()["AccountLimit"]["UnreservedConcurrentExecutions"]
-        held = sum(_held(stage.function(name)) for name in wanted)
+        held = sum(_reserved_concurrency(stage.function_name(name)) for name in wanted)
     except ClientError:
         return  # Without this permission, Lambda itself reports a lack of concurrency.
-    if wanted and free + held - sum(wanted.values()) < UNRESERVED:
-        raise Refused(
+    if wanted and free + held - sum(wanted.values()) < MIN_UNRESERVED_CONCURRENCY:
+        raise CommandError(
             f"{stage.name} reserves {sum(wanted.values())} concurrent executions. This account has {free + held} in"
-            f" {stage.region}, of which {UNRESERVED} must stay unreserved. Request more (Service Quotas: Lambda,"
-            " Concurrent executions, L-B99A9384), or remove `reserved_concurrency` of this stage from"
+            f" {stage.region}, of which {MIN_UNRESERVED_CONCURRENCY} must stay unreserved. Request more (Service"
+            " Quotas: Lambda, Concurrent executions, L-B99A9384), or remove `reserved_concurrency` of this stage from"
             " .chalice/config.json."
         )
 
 
-def _held(function: str) -> int:
+def _reserved_concurrency(function: str) -> int:
     try:
         return int(client("lambda").get_function_concurrency(FunctionName=function)["ReservedConcurrentExecutions"])
     except (KeyError, client("lambda").exceptions.ResourceNotFoundException):
         return 0
 
 
-def _set_stage(stage: Stage, api: str) -> None:
+def _configure_gateway_stage(stage: Stage, api: str) -> None:
     gateway_stage = configuration.gateway_stage(stage.name)
     throttle = {"rateLimit": THROTTLE["ThrottlingRateLimit"], "burstLimit": THROTTLE["ThrottlingBurstLimit"]}
     limits = [
         {"op": "replace", "path": f"/*/*/throttling/{key}", "value": str(value)} for key, value in throttle.items()
     ]
-    with explained():
+    with translate_errors():
         client("apigateway").update_stage(restApiId=api, stageName=gateway_stage, patchOperations=limits)
-        access_log.allow(stage)
+        access_log.enable_logging(stage)
         try:
-            patches = access_log.patches(stage)
+            patches = access_log.access_log_patch_operations(stage)
             client("apigateway").update_stage(restApiId=api, stageName=gateway_stage, patchOperations=patches)
         except client("apigateway").exceptions.BadRequestException as error:
-            print(access_log.ADVICE.format(error.response["Error"]["Message"]))
+            print(access_log.CANNOT_LOG_MESSAGE.format(error.response["Error"]["Message"]))
 
 
-def _migrate(stage: Stage) -> None:
+def _apply_migrations(stage: Stage) -> None:
     print("Applying migrations.", flush=True)
-    with explained():
-        answer = patient_client("lambda").invoke(FunctionName=stage.function("migrate"), Payload=b"{}")
+    with translate_errors():
+        answer = long_timeout_client("lambda").invoke(FunctionName=stage.function_name("migrate"), Payload=b"{}")
     outcomes = json.loads(answer["Payload"].read())
     if "FunctionError" in answer:
-        raise Refused(f"The function migrate failed: {outcomes.get('errorMessage', outcomes)}. {_AGAIN}")
+        raise CommandError(f"The function migrate failed: {outcomes.get('errorMessage', outcomes)}. {_RETRY_ADVICE}")
     for outcome in outcomes:
-        print(f"  {_report(outcome)}")
+        print(f"  {_describe_outcome(outcome)}")
     if any(outcome["state"] != "applied" for outcome in outcomes):
-        raise Refused(f"Not every migration was applied. {_AGAIN}")
+        raise CommandError(f"Not every migration was applied. {_RETRY_ADVICE}")
     if not outcomes:
         print("  No migrations are pending.")
 
 
-_AGAIN: Final = "The new code is deployed. Read the log of the function, then run `make deploy` again."
+_RETRY_ADVICE: Final = "The new code is deployed. Read the log of the function, then run `make deploy` again."
 
 
-def _report(outcome: Mapping[str, Any]) -> str:
+def _describe_outcome(outcome: Mapping[str, Any]) -> str:
     reason = f" {outcome['error']}" if outcome.get("error") else ""
     return f"{outcome['id'] or 'migrations'}: {outcome['state']}.{reason}"

@@ -18,65 +18,65 @@ Resource = dict[str, Any]
 _API: Final = "rest_api"
 
 
-def functions(app: Chalice) -> list[str]:
+def function_names(app: Chalice) -> list[str]:
     """Return the names of an app's functions."""
     handlers: list[Any] = [*app.event_sources, *app.pure_lambda_functions]
     return ["api_handler", *(handler.name for handler in handlers)]
 
 
-def description(stage: Stage) -> str:
+def api_description(stage: Stage) -> str:
     """Return the description that identifies the API of a stage. All APIs have the same name."""
     return f"Stage {stage.name} of Atrium."
 
 
-def resources(stage: Stage, config: Config, former: Iterable[Resource]) -> list[Resource]:
+def find_resources(stage: Stage, config: Config, former: Iterable[Resource]) -> list[Resource]:
     """Return the deployed resources of a stage in Chalice's format, in the order of their creation.
 
     Resources in the `former` record that the app no longer has are included, so that Chalice deletes them.
     """
     app = config.chalice_app
-    known = {name for function in functions(app) for name in _names(function)} | {_API}
+    known = {name for function in function_names(app) for name in _resource_names(function)} | {_API}
     gone = [resource for resource in former if resource["name"] not in known]
     recorded = {resource["name"]: resource for resource in former}
     return [
         *gone,
-        *(resource for function in functions(app) for resource in _function(stage, function)),
-        *(resource for source in app.event_sources for resource in _source(stage, source)),
-        *_api(stage, config, recorded.get(_API, {}).get("rest_api_id")),
+        *(resource for function in function_names(app) for resource in _find_function(stage, function)),
+        *(resource for source in app.event_sources for resource in _find_event_source(stage, source)),
+        *_find_api(stage, config, recorded.get(_API, {}).get("rest_api_id")),
     ]
 
 
-def variables(stage: Stage, name: str) -> dict[str, str] | None:
+def function_variables(stage: Stage, name: str) -> dict[str, str] | None:
     """Return the environment variables of a deployed function, or None if it does not exist."""
-    made = _asked("lambda", "get_function", "ResourceNotFoundException", FunctionName=stage.function(name))
+    made = _call_or_none("lambda", "get_function", "ResourceNotFoundException", FunctionName=stage.function_name(name))
     return dict(made["Configuration"].get("Environment", {}).get("Variables", {})) if made else None
 
 
-def _names(function: str) -> tuple[str, ...]:
+def _resource_names(function: str) -> tuple[str, ...]:
     return function, f"{function}_role", f"{function}-event", f"{function}-sqs-event-source"
 
 
-def _function(stage: Stage, name: str) -> Iterator[Resource]:
-    role, function = f"atrium-{stage.name}-{name}", stage.function(name)
-    if made := _asked("iam", "get_role", "NoSuchEntityException", RoleName=role):
+def _find_function(stage: Stage, name: str) -> Iterator[Resource]:
+    role, function = f"atrium-{stage.name}-{name}", stage.function_name(name)
+    if made := _call_or_none("iam", "get_role", "NoSuchEntityException", RoleName=role):
         arn = made["Role"]["Arn"]
         yield {"name": f"{name}_role", "resource_type": "iam_role", "role_arn": arn, "role_name": role}
-    if made := _asked("lambda", "get_function", "ResourceNotFoundException", FunctionName=function):
+    if made := _call_or_none("lambda", "get_function", "ResourceNotFoundException", FunctionName=function):
         arn = made["Configuration"]["FunctionArn"]
         yield {"name": name, "resource_type": "lambda_function", "lambda_arn": arn}
 
 
-def _source(stage: Stage, source: Any) -> Iterator[Resource]:
+def _find_event_source(stage: Stage, source: Any) -> Iterator[Resource]:
     if isinstance(source, SQSEventConfig):
-        yield from _mappings(stage, source.name, str(source.queue))
+        yield from _find_event_source_mappings(stage, source.name, str(source.queue))
     elif isinstance(source, ScheduledEventConfig):
         rule = f"atrium-{stage.name}-{source.name}-event"
-        if _asked("events", "describe_rule", "ResourceNotFoundException", Name=rule):
+        if _call_or_none("events", "describe_rule", "ResourceNotFoundException", Name=rule):
             yield {"name": f"{source.name}-event", "resource_type": "cloudwatch_event", "rule_name": rule}
 
 
-def _mappings(stage: Stage, name: str, queue: str) -> Iterator[Resource]:
-    queue_arn, function_arn = stage.arn("sqs", queue), stage.arn("lambda", f"function:{stage.function(name)}")
+def _find_event_source_mappings(stage: Stage, name: str, queue: str) -> Iterator[Resource]:
+    queue_arn, function_arn = stage.arn("sqs", queue), stage.arn("lambda", f"function:{stage.function_name(name)}")
     pages = client("lambda").get_paginator("list_event_source_mappings").paginate(EventSourceArn=queue_arn)
     for mapping in (mapping for page in pages for mapping in page["EventSourceMappings"]):
         if mapping["FunctionArn"] == function_arn and mapping.get("State") != "Deleting":
@@ -90,20 +90,22 @@ def _mappings(stage: Stage, name: str, queue: str) -> Iterator[Resource]:
             }
 
 
-def _api(stage: Stage, config: Config, recorded: str | None) -> Iterator[Resource]:
+def _find_api(stage: Stage, config: Config, recorded: str | None) -> Iterator[Resource]:
     pages = client("apigateway").get_paginator("get_rest_apis").paginate()
     apis: list[Mapping[str, Any]] = [api for page in pages for api in page["items"]]
-    ours = [api["id"] for api in apis if (api["name"], api.get("description")) == (config.app_name, description(stage))]
+    ours = [
+        api["id"] for api in apis if (api["name"], api.get("description")) == (config.app_name, api_description(stage))
+    ]
     ids = [recorded] if recorded in {api["id"] for api in apis} else ours
     for id_ in ids[:1]:
         url = f"https://{id_}.execute-api.{stage.region}.{stage.dns_suffix}/{config.api_gateway_stage}/"
         yield {"name": _API, "resource_type": "rest_api", "rest_api_id": id_, "rest_api_url": url}
 
 
-def _asked(service: str, call: str, missing: str, **what: str) -> Mapping[str, Any] | None:
+def _call_or_none(service: str, method: str, missing_error: str, **arguments: str) -> Mapping[str, Any] | None:
     asked = client(service)
     try:
-        answer: Mapping[str, Any] = getattr(asked, call)(**what)
-    except getattr(asked.exceptions, missing):
+        answer: Mapping[str, Any] = getattr(asked, method)(**arguments)
+    except getattr(asked.exceptions, missing_error):
         return None
     return answer

@@ -14,11 +14,11 @@ from chalicelib.kernel.http.request import EXPOSED_HEADERS
 THROTTLE: Final = {"ThrottlingRateLimit": 10_000, "ThrottlingBurstLimit": 5_000}
 """Requests per second and burst that a stage admits. `RateLimit-Policy` reports them."""
 
-_REFUSED: Final = "The gateway refused the request before the service saw it."
-_NOT_UNDERSTOOD: Final = Problem("invalid_header", f"{_REFUSED} Check its headers and its parameters.")
-_FORBIDDEN: Final = Problem("forbidden", _REFUSED)
+_REJECTED_DETAIL: Final = "The gateway refused the request before the service saw it."
+_INVALID_REQUEST: Final = Problem("invalid_header", f"{_REJECTED_DETAIL} Check its headers and its parameters.")
+_FORBIDDEN: Final = Problem("forbidden", _REJECTED_DETAIL)
 _UNAUTHENTICATED: Final = unauthenticated()
-_TOO_MANY: Final = Problem(
+_THROTTLED: Final = Problem(
     "rate_limited",
     "Too many requests at once. Try again in a moment.",
     headers={
@@ -27,29 +27,29 @@ _TOO_MANY: Final = Problem(
         "RateLimit-Policy": f'"gateway";q={THROTTLE["ThrottlingRateLimit"]};w=1',
     },
 )
-_OURS: Final = internal_error()
-_LATE: Final = unavailable("The service did not answer in time.")
+_INTERNAL_ERROR: Final = internal_error()
+_TIMED_OUT: Final = unavailable("The service did not answer in time.")
 
 PROBLEMS: Final[Mapping[str, Problem]] = {
     "ACCESS_DENIED": _FORBIDDEN,
-    "API_CONFIGURATION_ERROR": _OURS,
-    "AUTHORIZER_CONFIGURATION_ERROR": _OURS,
-    "AUTHORIZER_FAILURE": _OURS,
+    "API_CONFIGURATION_ERROR": _INTERNAL_ERROR,
+    "AUTHORIZER_CONFIGURATION_ERROR": _INTERNAL_ERROR,
+    "AUTHORIZER_FAILURE": _INTERNAL_ERROR,
     "BAD_REQUEST_BODY": Problem("malformed_json", "The body is not JSON."),
-    "BAD_REQUEST_PARAMETERS": _NOT_UNDERSTOOD,
-    "DEFAULT_4XX": _NOT_UNDERSTOOD,
-    "DEFAULT_5XX": _OURS,
+    "BAD_REQUEST_PARAMETERS": _INVALID_REQUEST,
+    "DEFAULT_4XX": _INVALID_REQUEST,
+    "DEFAULT_5XX": _INTERNAL_ERROR,
     "EXPIRED_TOKEN": Problem("token_expired", "The token has expired. Get another.", headers=_UNAUTHENTICATED.headers),
-    "INTEGRATION_FAILURE": _LATE,
-    "INTEGRATION_TIMEOUT": _LATE,
+    "INTEGRATION_FAILURE": _TIMED_OUT,
+    "INTEGRATION_TIMEOUT": _TIMED_OUT,
     "INVALID_API_KEY": _FORBIDDEN,
     # For an unknown path, API Gateway treats any credential as an invalid IAM signature.
     "INVALID_SIGNATURE": not_found(),
     "MISSING_AUTHENTICATION_TOKEN": not_found(),
-    "QUOTA_EXCEEDED": _TOO_MANY,
+    "QUOTA_EXCEEDED": _THROTTLED,
     "REQUEST_TOO_LARGE": Problem("payload_too_large", "A body may hold 1 MiB."),
     "RESOURCE_NOT_FOUND": not_found(),
-    "THROTTLED": _TOO_MANY,
+    "THROTTLED": _THROTTLED,
     "UNAUTHORIZED": _UNAUTHENTICATED,
     "UNSUPPORTED_MEDIA_TYPE": Problem("unsupported_media_type", "Send `Content-Type: application/json`."),
     "WAF_FILTERED": _FORBIDDEN,
@@ -57,12 +57,12 @@ PROBLEMS: Final[Mapping[str, Problem]] = {
 """The problem for each gateway response type."""
 
 
-def responses() -> dict[str, Any]:
+def sam_gateway_responses() -> dict[str, Any]:
     """Return the problems as `GatewayResponses` of AWS SAM."""
     return {kind: _response(problem) for kind, problem in PROBLEMS.items()}
 
 
-def extension() -> dict[str, Any]:
+def openapi_gateway_responses() -> dict[str, Any]:
     """Return the problems as `x-amazon-apigateway-gateway-responses` of an OpenAPI document."""
     return {
         kind: {
@@ -73,11 +73,11 @@ def extension() -> dict[str, Any]:
             },
             "responseTemplates": response["ResponseTemplates"],
         }
-        for kind, response in responses().items()
+        for kind, response in sam_gateway_responses().items()
     }
 
 
-def headers_of(problem: Problem) -> dict[str, str]:
+def response_headers(problem: Problem) -> dict[str, str]:
     """Return the headers of a gateway response except `X-Request-Id`."""
     return {
         "Content-Type": "application/problem+json",
@@ -92,7 +92,7 @@ def headers_of(problem: Problem) -> dict[str, str]:
 def _response(problem: Problem) -> dict[str, Any]:
     document = problem.document(instance="$context.path", request_id="$context.requestId")
     # API Gateway expects single quotes around literals, and none around its variables.
-    headers = {name: f"'{text}'" for name, text in headers_of(problem).items()}
+    headers = {name: f"'{text}'" for name, text in response_headers(problem).items()}
     return {
         "StatusCode": problem.status,
         "ResponseParameters": {"Headers": headers | {"X-Request-Id": "context.requestId"}},

@@ -12,44 +12,45 @@ from typing import Any, Final
 
 from botocore.loaders import Loader
 
-CALLS: Final[Mapping[str, frozenset[str]]] = {
+API_ACTIONS: Final[Mapping[str, frozenset[str]]] = {
     "dynamodb": frozenset({"BatchGetItem", "GetItem", "Query", "TransactWriteItems", "UpdateItem"}),
     "sqs": frozenset({"GetQueueAttributes", "SendMessage", "SendMessageBatch"}),
 }
 """The API actions of each service that the functions call."""
-_REGIONS_OF: Final = ("dynamodb", "email", "kms", "s3", "sqs", "sts")
+_ENDPOINT_SERVICES: Final = ("dynamodb", "email", "kms", "s3", "sqs", "sts")
 """Services whose endpoints are kept, as endpoints.json names them."""
 
 Json = dict[str, Any]
 
 
-def write(folder: Path) -> None:
+def write_models(folder: Path) -> None:
     """Write the models into a folder with the layout of botocore's own data folder."""
     loader = Loader()
-    _put(folder / "endpoints.json", _regions(loader.load_data("endpoints")))
-    for service, calls in CALLS.items():
+    _write_json(folder / "endpoints.json", _reduce_endpoints(loader.load_data("endpoints")))
+    for service, calls in API_ACTIONS.items():
         version = loader.determine_latest_version(service, "service-2")
-        _put(
-            folder / service / version / "service-2.json", _cut(loader.load_service_model(service, "service-2"), calls)
+        _write_json(
+            folder / service / version / "service-2.json",
+            _reduce_model(loader.load_service_model(service, "service-2"), calls),
         )
 
 
-def _put(file: Path, model: Json) -> None:
+def _write_json(file: Path, model: Json) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(json.dumps(model, separators=(",", ":"), sort_keys=True))
 
 
-def _regions(endpoints: Json) -> Json:
+def _reduce_endpoints(endpoints: Json) -> Json:
     partitions = [
-        {**each, "services": {name: each["services"][name] for name in _REGIONS_OF if name in each["services"]}}
+        {**each, "services": {name: each["services"][name] for name in _ENDPOINT_SERVICES if name in each["services"]}}
         for each in endpoints["partitions"]
     ]
     return {**endpoints, "partitions": partitions}
 
 
-def _cut(model: Json, calls: Iterable[str]) -> Json:
+def _reduce_model(model: Json, actions: Iterable[str]) -> Json:
     """Return a model with only these operations and the shapes that they use, without documentation."""
-    operations = {name: model["operations"][name] for name in calls}
+    operations = {name: model["operations"][name] for name in actions}
     fields_used = [
         fields for each in operations.values() for fields in (each.get("input"), each.get("output")) if fields
     ]
@@ -63,14 +64,16 @@ def _cut(model: Json, calls: Iterable[str]) -> Json:
                 *shape.get("members", {}).values(),
                 *(shape[k] for k in ("member", "key", "value") if k in shape),
             ]
-    cut: Json = _undocumented({**model, "operations": operations, "shapes": needed})
+    cut: Json = _without_documentation({**model, "operations": operations, "shapes": needed})
     return cut
 
 
-def _undocumented(value: Any) -> Any:
+def _without_documentation(value: Any) -> Any:
     if isinstance(value, dict):
-        return {name: _undocumented(inner) for name, inner in value.items() if not _is_documentation(name, inner)}
-    return [_undocumented(inner) for inner in value] if isinstance(value, list) else value
+        return {
+            name: _without_documentation(inner) for name, inner in value.items() if not _is_documentation(name, inner)
+        }
+    return [_without_documentation(inner) for inner in value] if isinstance(value, list) else value
 
 
 def _is_documentation(name: str, value: object) -> bool:

@@ -7,18 +7,18 @@ from typing import Final
 
 from infrastructure.resources import queue_name
 
-NAMES: Final = "(dev|prod)(-[a-z0-9]{1,10})?"
+STAGE_NAME_PATTERN: Final = "(dev|prod)(-[a-z0-9]{1,10})?"
 """Pattern of stage names: `prod`, or `prod-green` for a secondary stage that uses the data of `prod`."""
 
 
-def named(text: str) -> str:
+def parse_stage_name(text: str) -> str:
     """Return a stage name from the command line. Raises ArgumentTypeError if it is invalid."""
-    if not re.fullmatch(NAMES, text):
+    if not re.fullmatch(STAGE_NAME_PATTERN, text):
         raise ArgumentTypeError("must be dev, prod, or a secondary stage such as prod-green")
     return text
 
 
-def first_of(name: str) -> str:
+def primary_stage_name(name: str) -> str:
     """Return the name of the primary stage, whose data a stage uses: `prod` for `prod-green` and for `prod`."""
     return name.partition("-")[0]
 
@@ -35,29 +35,29 @@ class Stage:
     account: str
     region: str
     partition: str = "aws"
-    data_of: str = ""
-    restored: str = ""
-    anchors: str = ""
+    primary_stage: str = ""
+    restored_table: str = ""
+    restored_anchors_bucket: str = ""
 
     @property
-    def data(self) -> str:
+    def data_stage(self) -> str:
         """The name of the stage that owns the data."""
-        return self.data_of or self.name
+        return self.primary_stage or self.name
 
     @property
     def prefix(self) -> str:
         """The prefix of the names of data resources: `atrium-prod`."""
-        return f"atrium-{self.data}"
+        return f"atrium-{self.data_stage}"
 
     @property
-    def table(self) -> str:
+    def table_name(self) -> str:
         """The name of the table."""
-        return self.restored or self.prefix
+        return self.restored_table or self.prefix
 
     @property
     def table_arn(self) -> str:
         """The ARN of the table."""
-        return self.arn("dynamodb", f"table/{self.table}")
+        return self.arn("dynamodb", f"table/{self.table_name}")
 
     @property
     def dns_suffix(self) -> str:
@@ -76,27 +76,27 @@ class Stage:
         """Return the URL of one of QUEUES."""
         return f"https://sqs.{self.region}.{self.dns_suffix}/{self.account}/{queue_name(self.prefix, queue)}"
 
-    def bucket(self, purpose: str) -> str:
+    def bucket_name(self, purpose: str) -> str:
         """Return the globally unique name of the bucket for `exports` or `anchors`."""
         own = f"{self.prefix}-{purpose}-{self.account}-{self.region}"
-        return self.anchors or own if purpose == "anchors" else own
+        return self.restored_anchors_bucket or own if purpose == "anchors" else own
 
-    def function(self, name: str) -> str:
+    def function_name(self, name: str) -> str:
         """Return the name of a function, as Chalice names it: `atrium-prod` for `api_handler`."""
         return f"atrium-{self.name}" if name == "api_handler" else f"atrium-{self.name}-{name}"
 
-    def log_group(self, function: str) -> str:
+    def log_group_name(self, function: str) -> str:
         """Return the name of a function's log group, as Lambda requires it."""
-        return f"/aws/lambda/{self.function(function)}"
+        return f"/aws/lambda/{self.function_name(function)}"
 
     @property
-    def access_log(self) -> str:
+    def access_log_group(self) -> str:
         """The name of the log group of the API's access log: `/atrium/prod/access`."""
         return f"/atrium/{self.name}/access"
 
-    def parameter(self, secret: str) -> str:
+    def parameter_name(self, secret: str) -> str:
         """Return the name of the parameter with an encrypted secret: `/atrium/prod/data-key`."""
-        return f"/atrium/{self.data}/{secret}"
+        return f"/atrium/{self.data_stage}/{secret}"
 
     @property
     def key_alias(self) -> str:

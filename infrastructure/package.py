@@ -21,16 +21,16 @@ from elftools.elf.elffile import ELFFile
 from uv import find_uv_bin
 
 from infrastructure import archive, models
-from infrastructure.account import Refused
+from infrastructure.account import CommandError
 from infrastructure.configuration import PROJECT
 
 FOLDER: Final = PROJECT / "build" / "package"
 LAMBDA_PYTHONS: Final = ("3.11", "3.12", "3.13")
-MOST_BYTES: Final = 12_000_000
+MAX_BYTES: Final = 12_000_000
 
 _PLATFORM: Final = "x86_64-manylinux2014"  # On Lambda, Python 3.11 has glibc 2.26, and later versions have 2.34.
-_TASK: Final = "/var/task"
-_LEFT_OUT: Final = (
+_TASK_FOLDER: Final = "/var/task"
+_EXCLUDED: Final = (
     "bin",
     "**/py.typed",
     "**/*.pyi",
@@ -120,66 +120,66 @@ _LEFT_OUT: Final = (
 _LICENCES: Final = ("LICEN[CS]E*", "COPYING*", "NOTICE*", "AUTHORS*")
 
 
-def running() -> str:
+def running_python_version() -> str:
     """Return the version of the running Python, such as 3.11."""
     return f"{sys.version_info.major}.{sys.version_info.minor}"
 
 
-def build(python_version: str | None = None, into: Path = FOLDER) -> Path:
+def build_package(python_version: str | None = None, folder: Path = FOLDER) -> Path:
     """Build the package for a version of Python, by default the running one, and return the zip file.
 
-    Raises Refused if that Python or a library is not available, or if the package is too large.
+    Raises CommandError if that Python or a library is not available, or if the package is too large.
     """
-    version = python_version or running()
-    python = interpreter(version)
-    with TemporaryDirectory(prefix="atrium-package-") as folder:
-        task = Path(folder) / "task"
-        _install(task, version)
-        _leave_out(task)
-        _add_ours(task)
+    version = python_version or running_python_version()
+    python = find_python(version)
+    with TemporaryDirectory(prefix="atrium-package-") as temporary:
+        task = Path(temporary) / "task"
+        _install_libraries(task, version)
+        _remove_excluded(task)
+        _add_app(task)
         _compile(task, python)
-        into.mkdir(parents=True, exist_ok=True)
-        file = into / f"atrium-python{version}.zip"
-        archive.write(task, file)
-    if file.stat().st_size > MOST_BYTES:
-        raise Refused(f"{file} has {file.stat().st_size} bytes, more than {MOST_BYTES}. Exclude unused files.")
+        folder.mkdir(parents=True, exist_ok=True)
+        file = folder / f"atrium-python{version}.zip"
+        archive.write_zip(task, file)
+    if file.stat().st_size > MAX_BYTES:
+        raise CommandError(f"{file} has {file.stat().st_size} bytes, more than {MAX_BYTES}. Exclude unused files.")
     return file
 
 
-def described(file: Path) -> str:
+def describe_package(file: Path) -> str:
     """Return a line with a package's path, size in bytes and SHA-256."""
     return f"{file}  {file.stat().st_size} bytes  sha256 {hashlib.sha256(file.read_bytes()).hexdigest()}"
 
 
-def interpreter(version: str) -> str:
-    """Return the path of a Python version. Raises Refused if Lambda or this machine does not have it."""
+def find_python(version: str) -> str:
+    """Return the path of a Python version. Raises CommandError if Lambda or this machine does not have it."""
     if version not in LAMBDA_PYTHONS:
-        raise Refused(f"AWS Lambda runs Atrium on Python {', '.join(LAMBDA_PYTHONS)}, not on {version}.")
-    if version == running():
+        raise CommandError(f"AWS Lambda runs Atrium on Python {', '.join(LAMBDA_PYTHONS)}, not on {version}.")
+    if version == running_python_version():
         return sys.executable
-    folders = [os.environ.get("PATH", ""), *map(str, _of_pyenv())]
+    folders = [os.environ.get("PATH", ""), *map(str, _pyenv_folders())]
     found = _uv("python", "find", "--system", "--no-python-downloads", version, PATH=os.pathsep.join(folders))
     if found.returncode != 0:
-        raise Refused(
+        raise CommandError(
             f"Python {version} is not installed on this machine, but must compile the package. Install it, for"
             f" example with `.venv/bin/uv python install {version}` or `pyenv install {version}`."
         )
     return found.stdout.strip()
 
 
-def _of_pyenv() -> list[Path]:
+def _pyenv_folders() -> list[Path]:
     # uv searches PATH and its own installations. Often pyenv has none of its versions in PATH.
     root = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
     return sorted(root.glob("versions/*/bin"))
 
 
-def _uv(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def _uv(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(  # noqa: S603 (fixed arguments)
-        [find_uv_bin(), *words], env=os.environ | environment, capture_output=True, text=True, check=False
+        [find_uv_bin(), *arguments], env=os.environ | environment, capture_output=True, text=True, check=False
     )
 
 
-def _install(task: Path, version: str) -> None:
+def _install_libraries(task: Path, version: str) -> None:
     done = _uv(
         "pip",
         "install",
@@ -200,20 +200,20 @@ def _install(task: Path, version: str) -> None:
         "--no-config",
     )
     if done.returncode != 0:
-        raise Refused(f"The libraries for Python {version} cannot be installed.\n{done.stderr}")
+        raise CommandError(f"The libraries for Python {version} cannot be installed.\n{done.stderr}")
 
 
-def _leave_out(task: Path) -> None:
-    for pattern in _LEFT_OUT:
+def _remove_excluded(task: Path) -> None:
+    for pattern in _EXCLUDED:
         for found in list(task.glob(pattern)):
             shutil.rmtree(found) if found.is_dir() else found.unlink()
     for about in task.glob("*.dist-info"):
-        _shorten(about)
+        _reduce_metadata(about)
     for library in task.rglob("*.so"):
-        library.write_bytes(_without_symbols(library.read_bytes()))
+        library.write_bytes(_clear_symbols(library.read_bytes()))
 
 
-def _shorten(about: Path) -> None:
+def _reduce_metadata(about: Path) -> None:
     """Remove a library's metadata except its name and version, for vulnerability scanners, and its licences."""
     headers = BytesHeaderParser().parsebytes((about / "METADATA").read_bytes())
     for file in [file for file in about.rglob("*") if file.is_file()]:
@@ -223,7 +223,7 @@ def _shorten(about: Path) -> None:
     (about / "METADATA").write_text("".join(f"{name}: {value}\n" for name, value in remaining))
 
 
-def _without_symbols(library: bytes) -> bytes:
+def _clear_symbols(library: bytes) -> bytes:
     """Return a shared library with its debugging symbols set to zeros, which compress well."""
     cleared = bytearray(library)
     for section in ELFFile(BytesIO(library)).iter_sections():
@@ -233,11 +233,11 @@ def _without_symbols(library: bytes) -> bytes:
     return bytes(cleared)
 
 
-def _add_ours(task: Path) -> None:
+def _add_app(task: Path) -> None:
     left_out = shutil.ignore_patterns("__pycache__", "openapi")
     shutil.copytree(PROJECT / "chalicelib", task / "chalicelib", ignore=left_out)
     shutil.copy(PROJECT / "app.py", task)
-    models.write(task / "aws_models")
+    models.write_models(task / "aws_models")
     (task / "chalice").mkdir()
     for name in ("__init__.py", "app.py"):  # Chalice's own packager includes the same files.
         shutil.copy(Path(chalice.__file__).with_name(name), task / "chalice")
@@ -260,7 +260,7 @@ def _compile(task: Path, python: str) -> None:
             "-s",
             str(task),
             "-p",
-            _TASK,
+            _TASK_FOLDER,
             "--invalidation-mode",
             "unchecked-hash",
             str(task),
@@ -272,7 +272,7 @@ def _compile(task: Path, python: str) -> None:
         check=False,
     )
     if done.returncode != 0:
-        raise Refused(f"{python} cannot compile the package.\n{done.stdout}{done.stderr}")
+        raise CommandError(f"{python} cannot compile the package.\n{done.stdout}{done.stderr}")
     for source in list(task.rglob("*.py")):
         if source != task / "app.py":  # Chalice requires app.py, and Python prefers a source file.
             source.unlink()

@@ -18,45 +18,45 @@ class Grant(NamedTuple):
     `purposes`: purposes of the secrets to decrypt. `prefixes`: prefixes of the items' partition keys.
     """
 
-    why: str
+    statement_id: str
     actions: Sequence[str]
     resources: Sequence[str]
     purposes: Sequence[KeyPurpose] = ()
     prefixes: Sequence[str] = ()
 
 
-def _read(*actions: str) -> Grant:
+def _read_grant(*actions: str) -> Grant:
     return Grant("ReadRecords", [f"dynamodb:{action}" for action in actions], ["table"])
 
 
-def _list(*indexes: str) -> Grant:
+def _index_grant(*indexes: str) -> Grant:
     return Grant("ReadLists", ["dynamodb:Query"], [f"index {index}" for index in indexes])
 
 
-def _write(*actions: str, to: Sequence[str]) -> Grant:
+def _write_grant(*actions: str, prefixes: Sequence[str]) -> Grant:
     # All actions have the same prefixes, because IAM may check the keys of a whole transaction at once.
-    return Grant("WriteRecords", [f"dynamodb:{action}" for action in actions], ["table"], prefixes=to)
+    return Grant("WriteRecords", [f"dynamodb:{action}" for action in actions], ["table"], prefixes=prefixes)
 
 
-def _queue(*queues: str) -> Grant:
+def _send_grant(*queues: str) -> Grant:
     return Grant("QueueMessages", ["sqs:SendMessage"], [f"queue {queue}" for queue in queues])
 
 
-def _unwrap(*purposes: KeyPurpose) -> Grant:
+def _decrypt_grant(*purposes: KeyPurpose) -> Grant:
     return Grant("UnwrapSecrets", ["kms:Decrypt"], ["key"], purposes)
 
 
-def _take(queue: str) -> Grant:
+def _receive_grant(queue: str) -> Grant:
     """Return the permissions that Lambda needs to invoke a function with messages of a queue."""
     actions = ["sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ReceiveMessage"]
     return Grant("TakeMessages", actions, [f"queue {queue}"])
 
 
-_DUE: Final = ("N#", "O#", "P#", "Q#", "RJ#", "V#", "W#", "Z#")
+_SCHEDULED_PREFIXES: Final = ("N#", "O#", "P#", "Q#", "RJ#", "V#", "W#", "Z#")
 """Prefixes of items with a scheduled task."""
 
-_OF_EVENTS: Final = ("A#", "F#", "N#", "Q#", "QUARANTINE#", "V#")
-_OF_THE_API: Final = (
+_EVENTS_PREFIXES: Final = ("A#", "F#", "N#", "Q#", "QUARANTINE#", "V#")
+_API_PREFIXES: Final = (
     "A#",
     "ADDRESS-HASH-KEY",
     "B#",
@@ -78,7 +78,7 @@ _OF_THE_API: Final = (
     "Y#",
     "Z#",
 )
-_OF_JOBS: Final = (
+_JOBS_PREFIXES: Final = (
     "A#",
     "B#",
     "F#",
@@ -104,44 +104,44 @@ _OF_JOBS: Final = (
 
 GRANTS: Final[Mapping[str, Sequence[Grant]]] = {
     "api_handler": (
-        _read("BatchGetItem", "GetItem", "Query"),
-        _list("due", *INDEXES, *FACETS),
-        _write("ConditionCheckItem", "DeleteItem", "PutItem", "UpdateItem", to=_OF_THE_API),
-        _queue("events.fifo"),
+        _read_grant("BatchGetItem", "GetItem", "Query"),
+        _index_grant("due", *INDEXES, *FACETS),
+        _write_grant("ConditionCheckItem", "DeleteItem", "PutItem", "UpdateItem", prefixes=_API_PREFIXES),
+        _send_grant("events.fifo"),
         Grant("SeeThatTheQueuesAnswer", ["sqs:GetQueueAttributes"], [f"queue {queue}" for queue in QUEUES]),
         Grant("FindTheNewestAnchor", ["s3:ListBucket"], ["bucket anchors"]),
         Grant("ReadAnchors", ["s3:GetObject"], ["files anchors"]),
         Grant("HandOutExports", ["s3:GetObject"], ["files exports"]),
-        _unwrap(*(purpose for purpose in KeyPurpose if purpose is not KeyPurpose.AUDIT_SIGNING_KEY)),
+        _decrypt_grant(*(purpose for purpose in KeyPurpose if purpose is not KeyPurpose.AUDIT_SIGNING_KEY)),
     ),
     "events": (
-        _take("events.fifo"),
-        _read("BatchGetItem", "Query"),
-        _list("index1"),
-        _write("ConditionCheckItem", "DeleteItem", "PutItem", "UpdateItem", to=_OF_EVENTS),
-        _queue("jobs", "deliveries.fifo"),
-        _unwrap(KeyPurpose.AUDIT_SIGNING_KEY, KeyPurpose.SEAL_KEY, KeyPurpose.ENTRY_KEY),
+        _receive_grant("events.fifo"),
+        _read_grant("BatchGetItem", "Query"),
+        _index_grant("index1"),
+        _write_grant("ConditionCheckItem", "DeleteItem", "PutItem", "UpdateItem", prefixes=_EVENTS_PREFIXES),
+        _send_grant("jobs", "deliveries.fifo"),
+        _decrypt_grant(KeyPurpose.AUDIT_SIGNING_KEY, KeyPurpose.SEAL_KEY, KeyPurpose.ENTRY_KEY),
     ),
     "deliveries": (
-        _take("deliveries.fifo"),
-        _read("BatchGetItem", "GetItem", "Query"),
-        _write("DeleteItem", "PutItem", "UpdateItem", to=["N#", "O#", "V#", "Y#sends#"]),
-        _queue("deliveries.fifo", "deliveries-slow", "jobs"),
-        _unwrap(KeyPurpose.DATA_KEY),
+        _receive_grant("deliveries.fifo"),
+        _read_grant("BatchGetItem", "GetItem", "Query"),
+        _write_grant("DeleteItem", "PutItem", "UpdateItem", prefixes=["N#", "O#", "V#", "Y#sends#"]),
+        _send_grant("deliveries.fifo", "deliveries-slow", "jobs"),
+        _decrypt_grant(KeyPurpose.DATA_KEY),
     ),
     "deliveries_slow": (
-        _take("deliveries-slow"),
-        _read("BatchGetItem", "GetItem"),
-        _write("DeleteItem", "PutItem", "UpdateItem", to=["O#", "V#", "Y#sends#"]),
-        _queue("deliveries.fifo", "jobs"),
-        _unwrap(KeyPurpose.DATA_KEY),
+        _receive_grant("deliveries-slow"),
+        _read_grant("BatchGetItem", "GetItem"),
+        _write_grant("DeleteItem", "PutItem", "UpdateItem", prefixes=["O#", "V#", "Y#sends#"]),
+        _send_grant("deliveries.fifo", "jobs"),
+        _decrypt_grant(KeyPurpose.DATA_KEY),
     ),
     "jobs": (
-        _take("jobs"),
-        _read("BatchGetItem", "GetItem", "Query"),
-        _list(*INDEXES, *FACETS),
-        _write("ConditionCheckItem", "DeleteItem", "PutItem", "UpdateItem", to=_OF_JOBS),
-        _queue(*QUEUES),
+        _receive_grant("jobs"),
+        _read_grant("BatchGetItem", "GetItem", "Query"),
+        _index_grant(*INDEXES, *FACETS),
+        _write_grant("ConditionCheckItem", "DeleteItem", "PutItem", "UpdateItem", prefixes=_JOBS_PREFIXES),
+        _send_grant(*QUEUES),
         Grant("SendMail", ["ses:SendEmail"], ["identity"]),
         Grant("KeepAnchors", ["s3:GetObject", "s3:PutObject"], ["files anchors"]),
         Grant("FindTheNewestAnchor", ["s3:ListBucket"], ["bucket anchors"]),
@@ -157,11 +157,18 @@ GRANTS: Final[Mapping[str, Sequence[Grant]]] = {
             ["files exports"],
         ),
         Grant("FindWhatExportsLeft", ["s3:ListBucket", "s3:ListBucketMultipartUploads"], ["bucket exports"]),
-        _unwrap(*KeyPurpose),
+        _decrypt_grant(*KeyPurpose),
     ),
-    "sweep": (_list("due"), _write("UpdateItem", to=_DUE), _queue("events.fifo", "jobs")),
-    "anchor": (_list("index2"), _queue("jobs")),
-    "migrate": (_read("GetItem", "Query"), _write("PutItem", "UpdateItem", to=["DATA", "MIGRATIONS"])),
+    "sweep": (
+        _index_grant("due"),
+        _write_grant("UpdateItem", prefixes=_SCHEDULED_PREFIXES),
+        _send_grant("events.fifo", "jobs"),
+    ),
+    "anchor": (_index_grant("index2"), _send_grant("jobs")),
+    "migrate": (
+        _read_grant("GetItem", "Query"),
+        _write_grant("PutItem", "UpdateItem", prefixes=["DATA", "MIGRATIONS"]),
+    ),
 }
 """What each function may do, but for writing its log. Resources have the words of `_arns`.
 
@@ -188,14 +195,14 @@ def _policy(arns: Mapping[str, str], stage: Stage, function: str) -> dict[str, A
     granted = [grant for grant in GRANTS[function] if all(name in arns for name in grant.resources)]
     # The log group exists before, with a retention period. Lambda chooses the names of its streams.
     log = Grant("WriteItsLog", ["logs:CreateLogStream", "logs:PutLogEvents"], ["log"])
-    streams = stage.arn("logs", f"log-group:{stage.log_group(function)}:log-stream:*")
+    streams = stage.arn("logs", f"log-group:{stage.log_group_name(function)}:log-stream:*")
     statements = [_statement(grant, {**arns, "log": streams}) for grant in (*granted, log)]
     return {"Version": "2012-10-17", "Statement": statements}
 
 
 def _statement(grant: Grant, arns: Mapping[str, str]) -> dict[str, Any]:
     resources = [arns[name] for name in grant.resources]
-    statement = {"Sid": grant.why, "Effect": "Allow", "Action": [*grant.actions], "Resource": resources}
+    statement = {"Sid": grant.statement_id, "Effect": "Allow", "Action": [*grant.actions], "Resource": resources}
     if grant.prefixes:
         patterns = [f"{prefix}*" for prefix in grant.prefixes]
         # ForAllValues also matches requests without keys, so require one.
@@ -213,8 +220,10 @@ def _statement(grant: Grant, arns: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def _arns(stage: Stage, key: str, sends_from: str) -> dict[str, str]:
-    buckets = {purpose: f"arn:{stage.partition}:s3:::{stage.bucket(purpose)}" for purpose in ("exports", "anchors")}
+def _arns(stage: Stage, key: str, mail_domain_name: str) -> dict[str, str]:
+    buckets = {
+        purpose: f"arn:{stage.partition}:s3:::{stage.bucket_name(purpose)}" for purpose in ("exports", "anchors")
+    }
     return {
         "table": stage.table_arn,
         **{f"index {index}": f"{stage.table_arn}/index/{index}" for index in INDEX_KEYS},
@@ -223,5 +232,5 @@ def _arns(stage: Stage, key: str, sends_from: str) -> dict[str, str]:
         # File names begin with the id of an organization or a log.
         **{f"files {purpose}": f"{arn}/*" for purpose, arn in buckets.items()},
         "key": key,
-        **({"identity": stage.arn("ses", f"identity/{sends_from}")} if sends_from else {}),
+        **({"identity": stage.arn("ses", f"identity/{mail_domain_name}")} if mail_domain_name else {}),
     }

@@ -15,7 +15,7 @@ TENANT: Final = "ORGANIZATION-ID"
 class Query:
     """A query, its description and its log groups. REQUEST_ID and TENANT in it are placeholders."""
 
-    answers: str
+    description: str
     text: str
     log_groups: LogGroups = "functions"
 

@@ -43,21 +43,21 @@ MAX_RECEIVES: Final = 5
 
 DEAD_LETTER_RETENTION_SECONDS: Final = 14 * 24 * 60 * 60
 
-RECOVERY_DAYS: Final = 35
+POINT_IN_TIME_RECOVERY_DAYS: Final = 35
 """Period of point-in-time recovery: DynamoDB's maximum."""
 
 EXPORT_RETENTION_DAYS: Final = 7
 """How long a completed export is available."""
 
-EXPORTS_MADE_WITHIN_DAYS: Final = 7
+MAX_EXPORT_DAYS: Final = 7
 """Time after which an incomplete export has failed."""
 
-ANCHORS_LOCKED_YEARS: Final = 10
+ANCHOR_LOCK_YEARS: Final = 10
 
 LOG_RETENTION_DAYS: Final = 30
 
 
-def table(name: str) -> dict[str, Any]:
+def table_definition(name: str) -> dict[str, Any]:
     """Return the arguments of CreateTable."""
     keys = dict.fromkeys(["pk", "sk", *(key for keys in INDEX_KEYS.values() for key in keys)])
     return {

@@ -13,7 +13,7 @@ from chalicelib.kernel.core.encoding import from_base64, to_base64
 from chalicelib.kernel.core.settings import WRAPPED_KEY_PREFIX
 from chalicelib.kernel.crypto.checkpoints import public_key
 from chalicelib.kernel.crypto.keyrings import KeyPurpose
-from infrastructure.account import Refused, client
+from infrastructure.account import CommandError, client
 from infrastructure.names import Stage
 
 SECRETS: Final[Mapping[str, str]] = {purpose.value: purpose.setting.upper() for purpose in KeyPurpose}
@@ -22,7 +22,7 @@ SECRETS: Final[Mapping[str, str]] = {purpose.value: purpose.setting.upper() for 
 FORMER_PUBLIC_KEYS: Final = "audit-former-public-keys"
 """The parameter with the public keys of retired signing keys. It is created with the first of them."""
 
-WAITS: Final[Mapping[str, tuple[timedelta, str]]] = {
+FINISH_DELAYS: Final[Mapping[str, tuple[timedelta, str]]] = {
     "audit-signing-key": (timedelta(0), ""),
     "seal-key": (timedelta(0), ""),
     "entry-key": (timedelta(days=1), "pending entries of a log that is not processed"),
@@ -31,7 +31,7 @@ WAITS: Final[Mapping[str, tuple[timedelta, str]]] = {
 }
 """How long `finish` waits after `switch`, and for which data of the previous key. Includes a day to deploy."""
 
-ANEW: Final[Mapping[str, tuple[str, str]]] = {
+REPLACEMENT_COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     "data-key": (
         "reseal",
         "Secrets of webhooks and channels may still be encrypted with the previous key, and would be lost",
@@ -44,7 +44,7 @@ ANEW: Final[Mapping[str, tuple[str, str]]] = {
 _LOCAL: Final = ".venv/bin/python -m local"
 
 
-def days(wait: timedelta) -> str:
+def format_days(wait: timedelta) -> str:
     """Return a wait in words, in whole days: `1 day`, `91 days`."""
     return f"{wait.days} day{'' if wait.days == 1 else 's'}"
 
@@ -55,35 +55,35 @@ _CREATED: Final = "created"
 _STARTED: Final = "begun"
 _SWITCHED: Final = "switched"
 _FINISHED: Final = "finished"
-_RESEALED: Final = "sealed anew"
+_DATA_REPLACED: Final = "sealed anew"
 
 
-def create(stage: Stage) -> list[str]:
+def create_missing_secrets(stage: Stage) -> list[str]:
     """Create the missing secrets of a stage, and return their names. Existing secrets stay unchanged.
 
     The stage's KMS key must exist. The function can be repeated, interrupted and run concurrently: the first stored
     value of a secret wins.
     """
-    return [secret for secret in SECRETS if _stored_first(stage, secret)]
+    return [secret for secret in SECRETS if _create_if_missing(stage, secret)]
 
 
-def read(stage: Stage) -> dict[str, str]:
-    """Return the encrypted secrets of a stage by environment variable. Raises Refused if any are missing."""
-    names = {stage.parameter(secret): setting for secret, setting in SECRETS.items()}
-    former = stage.parameter(FORMER_PUBLIC_KEYS)
+def read_settings(stage: Stage) -> dict[str, str]:
+    """Return the encrypted secrets of a stage by environment variable. Raises CommandError if any are missing."""
+    names = {stage.parameter_name(secret): setting for secret, setting in SECRETS.items()}
+    former = stage.parameter_name(FORMER_PUBLIC_KEYS)
     answer = client("ssm").get_parameters(Names=[*names, former])
     values = {found["Name"]: str(found["Value"]) for found in answer["Parameters"]}
     if missing := sorted(names.keys() - values):
-        raise Refused(f"Missing parameters: {', '.join(missing)}. Run `make bootstrap STAGE={stage.name}`.")
+        raise CommandError(f"Missing parameters: {', '.join(missing)}. Run `make bootstrap STAGE={stage.name}`.")
     return {
         **{setting: values[name] for name, setting in names.items()},
         "AUDIT_FORMER_PUBLIC_KEYS": values.get(former, ""),
     }
 
 
-def public_keys(signing_keys: str) -> str:
+def public_keys_setting(signing_keys: str) -> str:
     """Return the value of AUDIT_PUBLIC_KEYS for encrypted signing keys, each of which is decrypted."""
-    return ",".join(to_base64(_public_half(key)) for key in signing_keys.split(","))
+    return ",".join(to_base64(_public_key_of(key)) for key in signing_keys.split(","))
 
 
 def rotate(stage: Stage, secret: str, step: Step, *, at_once: bool = False) -> str:
@@ -91,7 +91,7 @@ def rotate(stage: Stage, secret: str, step: Step, *, at_once: bool = False) -> s
 
     `begin` adds a new key after the current one, `switch` moves it to the front, and `finish` drops the previous one.
     `return` adds the key that was dropped last again, as before `finish`. The stage must be deployed after each step.
-    `at_once`: do not wait until data of the previous key expires. Raises Refused if the step is not the next one, or if
+    `at_once`: do not wait until data of the previous key expires. Raises CommandError if the step is not the next one, or if
     another rotation runs concurrently.
     """
     stored = _load_secret(stage, secret)
@@ -100,20 +100,22 @@ def rotate(stage: Stage, secret: str, step: Step, *, at_once: bool = False) -> s
     return {"begin": _begin, "switch": _switch, "return": _return}[step](stage, stored)
 
 
-def note_resealed(stage: Stage, secret: str = KeyPurpose.DATA_KEY.value) -> None:
+def record_data_replaced(stage: Stage, secret: str = KeyPurpose.DATA_KEY.value) -> None:
     """Record that the table contains no more data of the previous key, so that `finish` can drop it.
 
-    Raises Refused if no rotation of that secret waits for this.
+    Raises CommandError if no rotation of that secret waits for this.
     """
     stored = _load_secret(stage, secret)
     if stored.state == _SWITCHED:
-        _store_secret(stage, stored, stored.keys, _RESEALED)
-    elif stored.state != _RESEALED:
-        raise Refused(f"No previous {secret.replace('-', ' ')} of {stage.name} can be dropped: {stored.standing}")
+        _store_secret(stage, stored, stored.keys, _DATA_REPLACED)
+    elif stored.state != _DATA_REPLACED:
+        raise CommandError(
+            f"No previous {secret.replace('-', ' ')} of {stage.name} can be dropped: {stored.state_description}"
+        )
 
 
-def awaits_resealing(stage: Stage, secret: str) -> bool:
-    """Return whether `finish` of a secret requires its data to be replaced first. Raises Refused."""
+def awaits_data_replacement(stage: Stage, secret: str) -> bool:
+    """Return whether `finish` of a secret requires its data to be replaced first. Raises CommandError."""
     return _load_secret(stage, secret).state == _SWITCHED
 
 
@@ -129,85 +131,87 @@ class _StoredSecret:
     version: int
 
     @property
-    def standing(self) -> str:
+    def state_description(self) -> str:
         """The state of the rotation, as a sentence."""
         since = f"since {self.since:%Y-%m-%d %H:%M} UTC"
         return {
             _CREATED: f"{self.secret} has had one key {since}, and was never rotated.",
             _STARTED: f"a new key of {self.secret} has been listed, but not used, {since}. The next step is `switch`.",
             _SWITCHED: f"the new key of {self.secret} has been used {since}. The next step is `finish`.",
-            _RESEALED: f"all data has used the new key of {self.secret} {since}. The next step is `finish`.",
+            _DATA_REPLACED: f"all data has used the new key of {self.secret} {since}. The next step is `finish`.",
             _FINISHED: f"{self.secret} has had one key {since}. No rotation is in progress.",
         }[self.state]
 
 
 def _begin(stage: Stage, stored: _StoredSecret) -> str:
-    if stored.state in (_SWITCHED, _RESEALED):
-        raise Refused(f"A rotation is in progress: {stored.standing}")
+    if stored.state in (_SWITCHED, _DATA_REPLACED):
+        raise CommandError(f"A rotation is in progress: {stored.state_description}")
     if stored.state != _STARTED:
         _store_secret(stage, stored, [*stored.keys, _new_key(stage, stored.secret)], _STARTED)
-    return f"Added a new key of {stored.secret}. {_deploy(stage)}, then `switch`."
+    return f"Added a new key of {stored.secret}. {_deploy_advice(stage)}, then `switch`."
 
 
 def _switch(stage: Stage, stored: _StoredSecret) -> str:
     if stored.state in (_CREATED, _FINISHED):
-        raise Refused(f"There is no new key to switch to: {stored.standing} Start with `begin`.")
+        raise CommandError(f"There is no new key to switch to: {stored.state_description} Start with `begin`.")
     if stored.state == _STARTED:
         _store_secret(stage, stored, stored.keys[::-1], _SWITCHED)
-    wait, what = WAITS[stored.secret]
-    until = f" It waits {days(wait)} for {what}." if what else ""
-    command, _ = ANEW.get(stored.secret, ("", ""))
+    wait, what = FINISH_DELAYS[stored.secret]
+    until = f" It waits {format_days(wait)} for {what}." if what else ""
+    command, _ = REPLACEMENT_COMMANDS.get(stored.secret, ("", ""))
     again = f" Then run `{_LOCAL} {command} --stage {stage.name}`." if command else ""
-    return f"Switched to the new key of {stored.secret}. {_deploy(stage)}.{again} The last step is `finish`.{until}"
+    return (
+        f"Switched to the new key of {stored.secret}. {_deploy_advice(stage)}.{again} The last step is `finish`.{until}"
+    )
 
 
 def _finish(stage: Stage, stored: _StoredSecret, *, at_once: bool) -> str:
     if stored.state == _FINISHED:
-        return f"Already finished: {stored.standing} {_deploy(stage)}, unless it is done."
+        return f"Already finished: {stored.state_description} {_deploy_advice(stage)}, unless it is done."
     if stored.state in (_CREATED, _STARTED):
-        raise Refused(f"No rotation can be finished: {stored.standing}")
-    command, why = ANEW.get(stored.secret, ("", ""))
-    if command and stored.state != _RESEALED:
-        raise Refused(f"{why}: {stored.standing} First run `{_LOCAL} {command} --stage {stage.name}`.")
-    wait, what = WAITS[stored.secret]
+        raise CommandError(f"No rotation can be finished: {stored.state_description}")
+    command, why = REPLACEMENT_COMMANDS.get(stored.secret, ("", ""))
+    if command and stored.state != _DATA_REPLACED:
+        raise CommandError(f"{why}: {stored.state_description} First run `{_LOCAL} {command} --stage {stage.name}`.")
+    wait, what = FINISH_DELAYS[stored.secret]
     over = stored.since + wait
     if datetime.now(UTC) < over and not at_once:
-        raise Refused(
+        raise CommandError(
             f"Data of the previous key is still valid: {what}. Finish after {over:%Y-%m-%d %H:%M} UTC. If the key"
             " leaked, finish now with --at-once, which invalidates this data."
         )
     if stored.secret == KeyPurpose.AUDIT_SIGNING_KEY:
-        _keep_public_key(stage, stored.keys[1])
+        _add_retired_public_key(stage, stored.keys[1])
     _store_secret(stage, stored, stored.keys[:1], _FINISHED)
-    return f"Finished: the previous key of {stored.secret} is dropped. {_deploy(stage)}."
+    return f"Finished: the previous key of {stored.secret} is dropped. {_deploy_advice(stage)}."
 
 
 def _return(stage: Stage, stored: _StoredSecret) -> str:
     if stored.state == _STARTED:
-        raise Refused(f"A rotation is in progress: {stored.standing} Continue to `finish` first.")
+        raise CommandError(f"A rotation is in progress: {stored.state_description} Continue to `finish` first.")
     if stored.state in (_CREATED, _FINISHED):
         if stored.dropped is None:
-            raise Refused(f"No key was dropped, so none can return: {stored.standing}")
+            raise CommandError(f"No key was dropped, so none can return: {stored.state_description}")
         _store_secret(stage, stored, [*stored.keys, stored.dropped], _SWITCHED)
-    return f"Returned: the previous key of {stored.secret} is listed again. {_deploy(stage)}. `finish` drops it."
+    return f"Returned: the previous key of {stored.secret} is listed again. {_deploy_advice(stage)}. `finish` drops it."
 
 
-def _deploy(stage: Stage) -> str:
+def _deploy_advice(stage: Stage) -> str:
     return f"Now run `make bootstrap STAGE={stage.name}` and `make deploy STAGE={stage.name}`"
 
 
 def _load_secret(stage: Stage, secret: str) -> _StoredSecret:
     """Return a stored secret. The description of its parameter contains the state of the rotation."""
-    ssm, name = client("ssm"), stage.parameter(secret)
+    ssm, name = client("ssm"), stage.parameter_name(secret)
     try:
         pages = ssm.get_paginator("get_parameter_history").paginate(Name=name)
         versions = sorted((each for page in pages for each in page["Parameters"]), key=lambda each: each["Version"])
     except ssm.exceptions.ParameterNotFound:
-        raise Refused(f"There is no parameter {name}. Run `make bootstrap STAGE={stage.name}`.") from None
+        raise CommandError(f"There is no parameter {name}. Run `make bootstrap STAGE={stage.name}`.") from None
     last = versions[-1]
     keys, state = last["Value"].split(","), last.get("Description")
-    if len(keys) != {_CREATED: 1, _STARTED: 2, _SWITCHED: 2, _RESEALED: 2, _FINISHED: 1}.get(state):
-        raise Refused(
+    if len(keys) != {_CREATED: 1, _STARTED: 2, _SWITCHED: 2, _DATA_REPLACED: 2, _FINISHED: 1}.get(state):
+        raise CommandError(
             f"{name} was not changed by this command. Restore its last version with a description of the state."
         )
     former = [each["Value"].split(",")[-1] for each in versions if each.get("Description") == _SWITCHED]
@@ -217,17 +221,17 @@ def _load_secret(stage: Stage, secret: str) -> _StoredSecret:
 
 def _store_secret(stage: Stage, stored: _StoredSecret, keys: list[str], state: str) -> None:
     answer = client("ssm").put_parameter(
-        Name=stage.parameter(stored.secret), Value=",".join(keys), Type="String", Description=state, Overwrite=True
+        Name=stage.parameter_name(stored.secret), Value=",".join(keys), Type="String", Description=state, Overwrite=True
     )
     if answer["Version"] != stored.version + 1:
-        raise Refused(
+        raise CommandError(
             f"Another rotation of {stored.secret} ran at the same time. Run the command again to see the state."
         )
 
 
-def _keep_public_key(stage: Stage, former: str) -> None:
+def _add_retired_public_key(stage: Stage, former: str) -> None:
     """List the public key of a dropped signing key, because its signatures stay valid."""
-    key, name = to_base64(_public_half(former)), stage.parameter(FORMER_PUBLIC_KEYS)
+    key, name = to_base64(_public_key_of(former)), stage.parameter_name(FORMER_PUBLIC_KEYS)
     found = client("ssm").get_parameters(Names=[name])["Parameters"]
     listed = found[0]["Value"].split(",") if found else []
     if key not in listed:
@@ -235,15 +239,15 @@ def _keep_public_key(stage: Stage, former: str) -> None:
         client("ssm").put_parameter(Name=name, Value=value, Type="String", Description="public", Overwrite=bool(found))
 
 
-def _public_half(signing: str) -> bytes:
+def _public_key_of(signing: str) -> bytes:
     ciphertext = from_base64(signing.removeprefix(WRAPPED_KEY_PREFIX))
     seed = client("kms").decrypt(CiphertextBlob=ciphertext, EncryptionContext=KeyPurpose.AUDIT_SIGNING_KEY.context)
     return public_key(seed["Plaintext"])
 
 
-def _stored_first(stage: Stage, secret: str) -> bool:
+def _create_if_missing(stage: Stage, secret: str) -> bool:
     ssm = client("ssm")
-    name = stage.parameter(secret)
+    name = stage.parameter_name(secret)
     if ssm.get_parameters(Names=[name])["Parameters"]:
         return False  # Checked first, so that a repeated `bootstrap` generates no unused keys.
     try:

@@ -3,22 +3,22 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from infrastructure.alarms import alarms
-from infrastructure.cfn import HERE, RETAINED, allow, of, policy, ref, sub, titled
-from infrastructure.dashboard import dashboard
-from infrastructure.data_stores import Resources, resource_of, stores
-from infrastructure.names import NAMES
+from infrastructure.alarms import alarm_resources
+from infrastructure.cfn import RETAINED, TEMPLATE_STAGE, allow_statement, get_att, logical_id, policy_document, ref, sub
+from infrastructure.dashboard import dashboard_resource
+from infrastructure.data_stores import Resources, data_resources, queue_logical_id
+from infrastructure.names import STAGE_NAME_PATTERN
 from infrastructure.queries import QUERIES
 from infrastructure.resources import LOG_RETENTION_DAYS, QUEUES, queue_setting
 
-LARGEST_BYTES: Final = 51_200
+MAX_TEMPLATE_BYTES: Final = 51_200
 """Maximum size of a template that is sent in the request."""
 
 _DKIM_TOKENS: Final = (1, 2, 3)
 _PARAMETERS: Final = {
     "Stage": {
         "Type": "String",
-        "AllowedPattern": NAMES,
+        "AllowedPattern": STAGE_NAME_PATTERN,
         "Description": "Name of the stage, part of every resource name. Nobody can unlock the anchors of prod.",
     },
     "MailDomain": {
@@ -36,7 +36,7 @@ _PARAMETERS: Final = {
 }
 
 
-def stack(functions: Iterable[str]) -> dict[str, Any]:
+def build_template(functions: Iterable[str]) -> dict[str, Any]:
     """Return the template. `functions`: the names of the app's functions."""
     named = [*functions]
     return {
@@ -45,32 +45,32 @@ def stack(functions: Iterable[str]) -> dict[str, Any]:
         "Parameters": _PARAMETERS,
         "Conditions": {
             "IsProd": {"Fn::Equals": [ref("Stage"), "prod"]},
-            "SendsMail": _given("MailDomain"),
-            "TellsSomebody": _given("AlarmEmail"),
+            "SendsMail": _is_not_empty("MailDomain"),
+            "TellsSomebody": _is_not_empty("AlarmEmail"),
         },
         "Resources": {
-            **stores(),
-            **_mail(),
-            **_topic(),
-            **_logs(named),
-            **alarms(named),
-            **dashboard(named),
+            **data_resources(),
+            **_mail_identity(),
+            **_alarm_topic(),
+            **_log_groups(named),
+            **alarm_resources(named),
+            **dashboard_resource(named),
             **_queries(named),
         },
         "Outputs": _outputs(),
     }
 
 
-def log_of(function: str) -> str:
+def log_group_logical_id(function: str) -> str:
     """Return the logical id of a function's log group."""
-    return f"{titled(function)}Log"
+    return f"{logical_id(function)}Log"
 
 
-def _given(parameter: str) -> dict[str, Any]:
+def _is_not_empty(parameter: str) -> dict[str, Any]:
     return {"Fn::Not": [{"Fn::Equals": [ref(parameter), ""]}]}
 
 
-def _mail() -> Resources:
+def _mail_identity() -> Resources:
     properties = {
         "EmailIdentity": ref("MailDomain"),
         "DkimSigningAttributes": {"NextSigningKeyLength": "RSA_2048_BIT"},
@@ -80,9 +80,9 @@ def _mail() -> Resources:
     return {"MailIdentity": identity | RETAINED}
 
 
-def _topic() -> Resources:
-    topic = {"TopicName": sub(f"{HERE.prefix}-alarms"), "KmsMasterKeyId": of("Key", "Arn")}
-    publishing = allow(
+def _alarm_topic() -> Resources:
+    topic = {"TopicName": sub(f"{TEMPLATE_STAGE.prefix}-alarms"), "KmsMasterKeyId": get_att("Key", "Arn")}
+    publishing = allow_statement(
         {"Service": "cloudwatch.amazonaws.com"},
         ["sns:Publish"],
         ref("Alarms"),
@@ -93,7 +93,7 @@ def _topic() -> Resources:
         "Alarms": {"Type": "AWS::SNS::Topic", "Properties": topic},
         "AlarmsPolicy": {
             "Type": "AWS::SNS::TopicPolicy",
-            "Properties": {"Topics": [ref("Alarms")], "PolicyDocument": policy(publishing)},
+            "Properties": {"Topics": [ref("Alarms")], "PolicyDocument": policy_document(publishing)},
         },
         "AlarmsByMail": {
             "Type": "AWS::SNS::Subscription",
@@ -103,7 +103,7 @@ def _topic() -> Resources:
     }
 
 
-def _logs(functions: Iterable[str]) -> Resources:
+def _log_groups(functions: Iterable[str]) -> Resources:
     return {
         name: {
             "Type": "AWS::Logs::LogGroup",
@@ -111,20 +111,22 @@ def _logs(functions: Iterable[str]) -> Resources:
             **RETAINED,
         }
         for name, group in (
-            ("AccessLog", HERE.access_log),
-            *((log_of(function), HERE.log_group(function)) for function in functions),
+            ("AccessLog", TEMPLATE_STAGE.access_log_group),
+            *((log_group_logical_id(function), TEMPLATE_STAGE.log_group_name(function)) for function in functions),
         )
     }
 
 
 def _queries(functions: Iterable[str]) -> Resources:
-    groups = [ref(log_of(function)) for function in functions]
+    groups = [ref(log_group_logical_id(function)) for function in functions]
     reads = {"functions": groups, "everything": [*groups, ref("AccessLog")]}
     return {
-        f"{titled(name)}Query": {
+        f"{logical_id(name)}Query": {
             "Type": "AWS::Logs::QueryDefinition",
             "Properties": {
-                "Name": sub(f"{HERE.prefix}/{name}"),  # The console shows the part before the slash as a folder.
+                "Name": sub(
+                    f"{TEMPLATE_STAGE.prefix}/{name}"
+                ),  # The console shows the part before the slash as a folder.
                 "QueryString": query.text,
                 "LogGroupNames": reads[query.log_groups],
             },
@@ -136,18 +138,18 @@ def _queries(functions: Iterable[str]) -> Resources:
 def _outputs() -> dict[str, Any]:
     found: dict[str, Any] = {
         "TableName": ref("Table"),
-        "TableArn": of("Table", "Arn"),
+        "TableArn": get_att("Table", "Arn"),
         "ExportsBucket": ref("ExportsBucket"),
         "AnchorsBucket": ref("AnchorsBucket"),
-        "KeyArn": of("Key", "Arn"),
+        "KeyArn": get_att("Key", "Arn"),
         "AlarmTopicArn": ref("Alarms"),
-        "AccessLogArn": of("AccessLog", "Arn"),
+        "AccessLogArn": get_att("AccessLog", "Arn"),
     }
     for queue in QUEUES:
-        name = resource_of(queue)
-        found |= {titled(queue_setting(queue)): ref(name), f"{name}Arn": of(name, "Arn")}
+        name = queue_logical_id(queue)
+        found |= {logical_id(queue_setting(queue)): ref(name), f"{name}Arn": get_att(name, "Arn")}
     records: Mapping[str, Any] = {
-        f"Dkim{part}{number}": of("MailIdentity", f"DkimDNSToken{part}{number}")
+        f"Dkim{part}{number}": get_att("MailIdentity", f"DkimDNSToken{part}{number}")
         for number in _DKIM_TOKENS
         for part in ("Name", "Value")
     }

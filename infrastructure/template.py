@@ -10,39 +10,39 @@ from chalice.app import Chalice, SQSEventConfig
 from chalice.utils import to_cfn_resource_name
 
 from infrastructure import access_log
-from infrastructure.cfn import HERE, sub
-from infrastructure.deployed_functions import functions
-from infrastructure.gateway import THROTTLE, responses
-from infrastructure.names import NAMES
+from infrastructure.cfn import TEMPLATE_STAGE, sub
+from infrastructure.deployed_functions import function_names
+from infrastructure.gateway import THROTTLE, sam_gateway_responses
+from infrastructure.names import STAGE_NAME_PATTERN
 
 _STAGE: Final = {
     "Type": "String",
-    "AllowedPattern": NAMES,
+    "AllowedPattern": STAGE_NAME_PATTERN,
     "Description": "The packaged stage, which is part of the names of functions, as with chalice deploy.",
 }
 
 
-def template(app: Chalice) -> dict[str, Any]:
+def build_template(app: Chalice) -> dict[str, Any]:
     """Return the template for an app."""
     queued = [source.name for source in app.event_sources if isinstance(source, SQSEventConfig)]
-    others = [name for name in functions(app)[1:] if name not in queued]
+    others = [name for name in function_names(app)[1:] if name not in queued]
     return {
         "Parameters": {"Stage": _STAGE},
         "Resources": {
             "RestAPI": _api(),
             "APIHandler": _function("api_handler"),
-            **_named(others),
-            **{name: _reporting_failures(name, f) for name, f in _named(queued).items()},
+            **_functions(others),
+            **{name: _reporting_failures(name, f) for name, f in _functions(queued).items()},
         },
     }
 
 
 def _api() -> dict[str, Any]:
     every_method = {"ResourcePath": "/*", "HttpMethod": "*"}
-    destination = sub(HERE.arn("logs", f"log-group:{HERE.access_log}"))
+    destination = sub(TEMPLATE_STAGE.arn("logs", f"log-group:{TEMPLATE_STAGE.access_log_group}"))
     return {
         "Properties": {
-            "GatewayResponses": responses(),
+            "GatewayResponses": sam_gateway_responses(),
             "MethodSettings": [every_method | THROTTLE],
             "AccessLogSetting": {"DestinationArn": destination, "Format": access_log.FORMAT},
             "OpenApiVersion": "2.0",  # Otherwise AWS SAM creates an additional stage named Stage.
@@ -50,12 +50,12 @@ def _api() -> dict[str, Any]:
     }
 
 
-def _named(names: Iterable[str]) -> dict[str, Any]:
+def _functions(names: Iterable[str]) -> dict[str, Any]:
     return {to_cfn_resource_name(name): _function(name) for name in names}
 
 
 def _function(name: str) -> dict[str, Any]:
-    return {"Properties": {"FunctionName": sub(HERE.function(name))}}
+    return {"Properties": {"FunctionName": sub(TEMPLATE_STAGE.function_name(name))}}
 
 
 def _reporting_failures(name: str, function: dict[str, Any]) -> dict[str, Any]:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Final
 from uuid import UUID
 
-from infrastructure.names import named
-from local.server.issuer import TWELVE_HOURS
+from infrastructure.names import parse_stage_name
+from local.server.issuer import TOKEN_LIFETIME_SECONDS
 
 _PORTS: Final = range(1, 65_536)
 _INTERRUPTED: Final = 130
@@ -42,7 +42,9 @@ def _parser() -> argparse.ArgumentParser:
     token.add_argument("--sub", type=UUID, help="user id (default: derived from the name)")
     token.add_argument("--full-name", help="full name (default: NAME)")
     token.add_argument("--operator", action="store_true", help="make the user an operator of the service")
-    token.add_argument("--expires-in", type=int, default=TWELVE_HOURS, metavar="SECONDS", help="default: 12 hours")
+    token.add_argument(
+        "--expires-in", type=int, default=TOKEN_LIFETIME_SECONDS, metavar="SECONDS", help="default: 12 hours"
+    )
     token.set_defaults(command=_token)
 
     mail = commands.add_parser("mail", help="print the mail of a run, newest first")
@@ -74,7 +76,7 @@ def _parser() -> argparse.ArgumentParser:
         ("reanchor", _reanchor, "schedule an anchor for every log without one"),
     ):
         renewing = commands.add_parser(name, help=text)
-        _add_place(renewing)
+        _add_stage_or_run(renewing)
         renewing.set_defaults(command=command)
 
     provision = commands.add_parser("provision", help="create table, queues and buckets in a running emulator")
@@ -105,7 +107,7 @@ def _add_dns(dns: argparse.ArgumentParser) -> None:
 
 
 def _add_redrive(redrive: argparse.ArgumentParser) -> None:
-    _add_place(redrive)
+    _add_stage_or_run(redrive)
     queues = ("events", "jobs", "deliveries", "deliveries-slow")
     redrive.add_argument("--queue", choices=queues, action="append", help="only this queue; can be repeated")
     redrive.add_argument(
@@ -116,7 +118,7 @@ def _add_redrive(redrive: argparse.ArgumentParser) -> None:
 
 
 def _add_verify(verify: argparse.ArgumentParser) -> None:
-    _add_place(verify)
+    _add_stage_or_run(verify)
     verify.add_argument("--anchors", metavar="BUCKET", help="bucket of the anchors (default: from the settings)")
     verify.add_argument(
         "--after", default="", metavar="PLACE", help="continue after the position that an earlier call printed"
@@ -124,9 +126,11 @@ def _add_verify(verify: argparse.ArgumentParser) -> None:
     verify.set_defaults(command=_verify)
 
 
-def _add_place(parser: argparse.ArgumentParser) -> None:
+def _add_stage_or_run(parser: argparse.ArgumentParser) -> None:
     place = parser.add_mutually_exclusive_group()
-    place.add_argument("--stage", type=named, help="a deployed stage in .chalice/config.json (default: a run)")
+    place.add_argument(
+        "--stage", type=parse_stage_name, help="a deployed stage in .chalice/config.json (default: a run)"
+    )
     place.add_argument("--port", type=_port, help="of which run (default: of the one that was started last)")
 
 
@@ -138,26 +142,26 @@ def _port(text: str) -> int:
 
 def _run(chosen: argparse.Namespace) -> int:
     from chalicelib.kernel.core.settings import SettingsError
-    from local.seed.callers import NotSeeded
-    from local.server.processes import Fallen
-    from local.server.run import Refused, run
-    from local.tools.migrate import NotMigrated
+    from local.seed.callers import SeedFailed
+    from local.server.processes import ProcessEnded
+    from local.server.run import RunRejected, run
+    from local.tools.migrate import MigrationsFailed
 
     try:
-        run(chosen.port, fresh=chosen.fresh, seeded=chosen.seed, reviving=chosen.revive)
-    except (Refused, SettingsError, Fallen, NotMigrated, NotSeeded) as error:
+        run(chosen.port, fresh=chosen.fresh, is_seeded=chosen.seed, restarts_processes=chosen.revive)
+    except (RunRejected, SettingsError, ProcessEnded, MigrationsFailed, SeedFailed) as error:
         print(error, file=sys.stderr)
         return 1
     return 0
 
 
 def _seed(chosen: argparse.Namespace) -> int:
-    from local.seed.callers import NotSeeded, Service
-    from local.seed.seeding import address_of_run, seed
+    from local.seed.callers import SeedFailed, Service
+    from local.seed.seeding import seed, service_url_of_run
 
     try:
-        print(seed(Service.at(address_of_run(chosen.port))))
-    except NotSeeded as error:
+        print(seed(Service.at_url(service_url_of_run(chosen.port))))
+    except SeedFailed as error:
         print(error, file=sys.stderr)
         return 1
     return 0
@@ -167,22 +171,22 @@ def _token(chosen: argparse.Namespace) -> int:
     from local.server.issuer import Issuer, Person
 
     person = Person(chosen.name, chosen.email, chosen.sub, chosen.operator, chosen.full_name)
-    print(Issuer().token(person, chosen.expires_in))
+    print(Issuer().create_token(person, chosen.expires_in))
     return 0
 
 
 def _mail(chosen: argparse.Namespace) -> int:
-    from local.tools.mail import NoEmulator, printed, sent
+    from local.tools.mail import EmulatorNotFound, fetch_sent_emails, format_emails
 
     try:
-        mails = sent(chosen.port)
-    except NoEmulator as error:
+        mails = fetch_sent_emails(chosen.port)
+    except EmulatorNotFound as error:
         print(error, file=sys.stderr)
         return 1
     if not mails:
         print("No mail has been sent yet.", file=sys.stderr)
         return 1
-    print(mails[0].html if chosen.html else printed(mails))
+    print(mails[0].html if chosen.html else format_emails(mails))
     return 0
 
 
@@ -190,26 +194,26 @@ def _dns(chosen: argparse.Namespace) -> int:
     from local.server import dns_zone
 
     try:
-        file = dns_zone.zone_of_run(chosen.port)
+        file = dns_zone.zone_file_of_run(chosen.port)
         if chosen.action == "set":
-            dns_zone.put(file, chosen.name, chosen.type, chosen.values)
+            dns_zone.set_values(file, chosen.name, chosen.type, chosen.values)
         elif chosen.action == "remove":
-            dns_zone.remove(file, chosen.name, chosen.type)
+            dns_zone.remove_values(file, chosen.name, chosen.type)
         else:
-            print("".join(f"{line}\n" for line in dns_zone.listed(file)), end="")
-    except dns_zone.NoRecord as error:
+            print("".join(f"{line}\n" for line in dns_zone.format_records(file)), end="")
+    except dns_zone.DnsZoneError as error:
         print(error, file=sys.stderr)
         return 1
     return 0
 
 
 def _receive(chosen: argparse.Namespace) -> int:
-    from local.tools.webhook_receiver import NoReceiver, receiver
+    from local.tools.webhook_receiver import PortInUse, create_receiver
 
     try:
-        with receiver(chosen.port) as server:
+        with create_receiver(chosen.port) as server:
             server.serve_forever()
-    except NoReceiver as error:
+    except PortInUse as error:
         print(error, file=sys.stderr)
         return 1
     except KeyboardInterrupt:
@@ -219,11 +223,11 @@ def _receive(chosen: argparse.Namespace) -> int:
 
 def _tick(chosen: argparse.Namespace) -> int:
     from chalicelib.kernel.core.settings import SettingsError
-    from local.tools.run_schedule import NoTick, tick
+    from local.tools.run_schedule import ScheduleNotRun, run_schedule
 
     try:
-        print(f"{chosen.schedule}: {tick(chosen.schedule, chosen.port)} queued.")
-    except (NoTick, SettingsError) as error:
+        print(f"{chosen.schedule}: {run_schedule(chosen.schedule, chosen.port)} queued.")
+    except (ScheduleNotRun, SettingsError) as error:
         print(error, file=sys.stderr)
         return 1
     return 0
@@ -231,49 +235,51 @@ def _tick(chosen: argparse.Namespace) -> int:
 
 def _migrate(chosen: argparse.Namespace) -> int:
     from chalicelib.kernel.core.settings import SettingsError
-    from local.tools.migrate import NotMigrated, migrate
+    from local.tools.migrate import MigrationsFailed, migrate_run
 
     try:
-        migrate(chosen.port)
-    except (NotMigrated, SettingsError) as error:
+        migrate_run(chosen.port)
+    except (MigrationsFailed, SettingsError) as error:
         print(error, file=sys.stderr)
         return 1
     return 0
 
 
 def _redrive(chosen: argparse.Namespace) -> int:
-    from local.tools.redrive import NotRedriven, redrive
+    from local.tools.redrive import RedriveFailed, redrive
 
-    return _worked(chosen, lambda: redrive(chosen.queue or (), send=chosen.send, most=chosen.most), NotRedriven)
+    return _run_resumable(
+        chosen, lambda: redrive(chosen.queue or (), send=chosen.send, max_shown=chosen.most), RedriveFailed
+    )
 
 
 def _reseal(chosen: argparse.Namespace) -> int:
-    from local.tools.reencrypt import NotResealed, reseal
+    from local.tools.reencrypt import ReencryptionFailed, reencrypt_secrets
 
-    return _worked(chosen, lambda: reseal(chosen.stage), NotResealed)
+    return _run_resumable(chosen, lambda: reencrypt_secrets(chosen.stage), ReencryptionFailed)
 
 
 def _renew_seals(chosen: argparse.Namespace) -> int:
-    from local.tools.renew_seals import NotRenewed, renew_seals
+    from local.tools.renew_seals import RenewalFailed, renew_entry_macs
 
-    return _worked(chosen, lambda: renew_seals(chosen.stage), NotRenewed)
+    return _run_resumable(chosen, lambda: renew_entry_macs(chosen.stage), RenewalFailed)
 
 
 def _reanchor(chosen: argparse.Namespace) -> int:
-    from local.tools.republish_checkpoints import NotReanchored, reanchor
+    from local.tools.republish_checkpoints import ReanchorFailed, schedule_first_anchors
 
-    return _worked(chosen, reanchor, NotReanchored)
+    return _run_resumable(chosen, schedule_first_anchors, ReanchorFailed)
 
 
-def _worked(chosen: argparse.Namespace, work: Callable[[], None], refused: type[Exception]) -> int:
+def _run_resumable(chosen: argparse.Namespace, work: Callable[[], None], refused: type[Exception]) -> int:
     """Run resumable work on a run or a stage, and return the exit code."""
     from chalicelib.kernel.core.settings import SettingsError
-    from infrastructure.account import Refused
+    from infrastructure.account import CommandError
 
     try:
-        _use_place(chosen)
+        _use_stage_or_run(chosen)
         work()
-    except (SettingsError, Refused, refused) as error:
+    except (SettingsError, CommandError, refused) as error:
         print(error, file=sys.stderr)
         return 1
     except KeyboardInterrupt:
@@ -284,30 +290,30 @@ def _worked(chosen: argparse.Namespace, work: Callable[[], None], refused: type[
 
 def _verify(chosen: argparse.Namespace) -> int:
     from chalicelib.kernel.core.settings import SettingsError
-    from infrastructure.account import Refused
-    from local.tools.verify_logs import NotVerified, verify_logs
+    from infrastructure.account import CommandError
+    from local.tools.verify_logs import VerificationNotRun, verify_logs
 
     try:
-        _use_place(chosen)
+        _use_stage_or_run(chosen)
         return 0 if verify_logs(chosen.after, chosen.anchors) else 1
-    except (SettingsError, Refused, NotVerified) as error:
+    except (SettingsError, CommandError, VerificationNotRun) as error:
         print(error, file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return _INTERRUPTED
 
 
-def _use_place(chosen: argparse.Namespace) -> None:
+def _use_stage_or_run(chosen: argparse.Namespace) -> None:
     """Use the settings of a run or a stage in this process.
 
     Raises SettingsError, and CommandError without credentials for the stage's account.
     """
-    from infrastructure.configuration import here
-    from local.server.configuration import use_place
+    from infrastructure.configuration import load_stage_in_current_account
+    from local.server.configuration import use_stage_or_run
 
-    use_place(chosen.stage, chosen.port)
+    use_stage_or_run(chosen.stage, chosen.port)
     if chosen.stage:
-        here(chosen.stage)
+        load_stage_in_current_account(chosen.stage)
 
 
 def _provision(chosen: argparse.Namespace) -> int:
@@ -315,16 +321,16 @@ def _provision(chosen: argparse.Namespace) -> int:
 
     from chalicelib.kernel.core.settings import SettingsError
     from local.paths import STATE
-    from local.server.configuration import PREFIX, complete, configure, forget_the_cloud
+    from local.server.configuration import PREFIX, add_settings, clear_cloud_variables, write_run_settings
     from local.server.provisioning import provision
-    from local.tools.migrate import NotMigrated, apply
+    from local.tools.migrate import MigrationsFailed, apply_migrations
 
     try:
-        forget_the_cloud()
-        file = configure(STATE / "provisioned", endpoint=chosen.endpoint, public_url="http://127.0.0.1:8000")
-        complete(file, provision(PREFIX))
-        apply()
-    except (SettingsError, EndpointConnectionError, NotMigrated) as error:
+        clear_cloud_variables()
+        file = write_run_settings(STATE / "provisioned", endpoint=chosen.endpoint, public_url="http://127.0.0.1:8000")
+        add_settings(file, provision(PREFIX))
+        apply_migrations()
+    except (SettingsError, EndpointConnectionError, MigrationsFailed) as error:
         print(error, file=sys.stderr)
         return 1
     print("Ready for `.venv/bin/chalice local --stage local`.")
@@ -332,9 +338,9 @@ def _provision(chosen: argparse.Namespace) -> int:
 
 
 def _routes(chosen: argparse.Namespace) -> int:
-    from local.tools.routes import routes
+    from local.tools.routes import list_routes
 
-    lines = list(routes(chosen.query))
+    lines = list(list_routes(chosen.query))
     print("\n".join(lines))
     return 0 if lines else 1
 

@@ -15,7 +15,7 @@ ROOT: Final = Path(__file__).resolve().parent.parent
 STATE: Final = Path(os.environ.get("LOCAL_STATE") or ROOT / ".local").absolute()
 
 
-def settings_of_run(port: int | None) -> Path:
+def settings_file(port: int | None) -> Path:
     """Return the settings file of the run on a port, by default of the last run or provisioning."""
     return (STATE / str(port) if port else STATE) / "settings.json"
 

@@ -14,7 +14,7 @@ import argparse
 
 from benchmarks.costs import document, results
 from benchmarks.costs.compare import compare_units
-from benchmarks.costs.measuring import DEFAULT_REPETITIONS, bench
+from benchmarks.costs.measuring import DEFAULT_REPETITIONS, open_bench
 from benchmarks.log_scale.results import describe_environment
 
 
@@ -30,16 +30,16 @@ def main() -> None:
     parser.add_argument("--document", action="store_true", help="only write the page")
     options = parser.parse_args()
     if options.dynamodb:
-        with bench() as metered_bench:
+        with open_bench() as metered_bench:
             results.update_results(compared=compare_units(metered_bench, options.dynamodb))
     elif not options.document:
-        with bench() as metered_bench:
+        with open_bench() as metered_bench:
             measured = {
-                "operations": dict(metered_bench.operations(options.times)),
-                "others": dict(metered_bench.others(options.times)),
+                "operations": dict(metered_bench.measure_operations(options.times)),
+                "others": dict(metered_bench.measure_other_requests(options.times)),
             }
         results.update_results(of=describe_environment(), **measured)
-    document.FILE.write_text(document.document(results.read()))
+    document.PAGE_FILE.write_text(document.render_page(results.load_results()))
 
 
 if __name__ == "__main__":

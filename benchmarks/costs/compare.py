@@ -30,7 +30,7 @@ def compare_units(bench: Bench, url: str) -> list[tuple[str, str, Units, Units]]
     for operation in COMPARED_OPERATIONS:
         bench.reset()
         _send(url, "DeleteTable", {"TableName": PREFIX}, missing_is_fine=True)
-        _send(url, "CreateTable", resources.table(PREFIX))
+        _send(url, "CreateTable", resources.table_definition(PREFIX))
         for item in snapshots.items_by_key().values():
             _send(url, "PutItem", {"TableName": PREFIX, "Item": memory_aws.to_wire_json(item)})
         with meter.record_calls() as calls:

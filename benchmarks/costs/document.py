@@ -10,22 +10,22 @@ from benchmarks.costs.dollars import (
     ACCESS_LOG_BYTES,
     CALL_CPU_MS,
     CALL_LATENCY_MS,
+    CPU_SHARE,
     ENDPOINT_LATENCY_MS,
     OTHER_CALL_LATENCY_MS,
     PLATFORM_LOG_BYTES,
-    PROCESSORS,
+    calculate_cost,
     count_queue_requests,
-    dollars,
     log_bytes,
     sum_fields,
     total_ms,
 )
 from benchmarks.costs.measuring import CHANGE_WITH_WEBHOOK, LIST_OF_100
-from benchmarks.costs.results import operations_of_class, typical
+from benchmarks.costs.results import operations_of_class, typical_operation
 from local.generators.markdown import code, table
 from local.paths import ROOT
 
-FILE: Final = ROOT / "docs" / "reference" / "costs.md"
+PAGE_FILE: Final = ROOT / "docs" / "reference" / "costs.md"
 _LIMITS_FILE: Final = Path(__file__).with_name("limits.md")
 _LIMITS_POSITION: Final = 5
 Results = Mapping[str, Any]
@@ -58,7 +58,7 @@ of the whole item. [The last section](#compared-with-dynamodb-local) compares th
 {CALL_LATENCY_MS["Query"]} ms and to a transaction in {CALL_LATENCY_MS["TransactWriteItems"]} ms, SQS in
 {CALL_LATENCY_MS["SendMessage"]} ms, S3 in {OTHER_CALL_LATENCY_MS:.0f} ms, SES in {CALL_LATENCY_MS["SendEmail"]} ms, and
 an endpoint in {ENDPOINT_LATENCY_MS:.0f} ms. HTTP and TLS take {CALL_CPU_MS} ms of processor time for each call. A
-function with 1,024 MB has {PROCESSORS:.2f} of a processor that is as fast as the one of the benchmark. Each invocation
+function with 1,024 MB has {CPU_SHARE:.2f} of a processor that is as fast as the one of the benchmark. Each invocation
 handles one message; under load it handles up to ten, which costs less. Lambda logs {PLATFORM_LOG_BYTES} bytes for each
 invocation, and the gateway's access log has {ACCESS_LOG_BYTES} bytes for each request. Not included: cold starts, data
 transfer out of AWS ($0.09 per GB), work that becomes due later (expiry, retries), and queries of the logs.
@@ -81,7 +81,7 @@ of the example: a log of about thirty entries, a site of a few pages.
 """
 
 
-def document(results: Results) -> str:
+def render_page(results: Results) -> str:
     """Return the page."""
     sections = [
         ("By class", _CLASSES_TEXT, _class_table(results)),
@@ -113,9 +113,11 @@ def _class_table(results: Results) -> str:
 
 def _class_row(results: Results, name: str, text: str) -> tuple[str, ...]:
     members = operations_of_class(results, name)
-    _, record = typical(results, name)
-    most_expensive = max(members, key=lambda each: dollars(members[each]).total)
-    most_expensive_text = f"{code(most_expensive)} {_dollars_per_million(dollars(members[most_expensive]).total)}"
+    _, record = typical_operation(results, name)
+    most_expensive = max(members, key=lambda each: calculate_cost(members[each]).total)
+    most_expensive_text = (
+        f"{code(most_expensive)} {_dollars_per_million(calculate_cost(members[most_expensive]).total)}"
+    )
     return f"**{name}**: {text}", str(len(members)), *_measurement_cells(record), most_expensive_text
 
 
@@ -127,17 +129,17 @@ def _measurement_cells(record: Record) -> tuple[str, ...]:
         str(len(record["turns"])),
         f"{total_ms(record):.0f}",
         f"{sum(map(log_bytes, record['turns'])):,}",
-        _dollars_per_million(dollars(record).total),
+        _dollars_per_million(calculate_cost(record).total),
     )
 
 
 def _service_table(results: Results) -> str:
-    records = {name: typical(results, name)[1] for name in CLASSES} | {
+    records = {name: typical_operation(results, name)[1] for name in CLASSES} | {
         name: results["others"][name] for name in (LIST_OF_100, CHANGE_WITH_WEBHOOK)
     }
     rows = []
     for name, record in records.items():
-        cost = dollars(record)
+        cost = calculate_cost(record)
         amounts = (cost.gateway, cost.functions, cost.table, cost.queues, cost.logs, cost.others, cost.total)
         rows.append((name, *map(_dollars_per_million, amounts)))
     return table(("class", "gateway", "Lambda", "DynamoDB", "SQS", "logs", "S3, SES, KMS", "total"), rows)

@@ -11,7 +11,7 @@ Record = Mapping[str, Any]
 MEMORY_GB: Final = 1.0
 """The assumed memory of each function. Those with 512 MB (`.chalice/config.json`) run longer at half the price."""
 
-PROCESSORS: Final = 1024 / 1769
+CPU_SHARE: Final = 1024 / 1769
 """The share of a processor that Lambda gives a function with that memory."""
 
 CALL_LATENCY_MS: Final[Mapping[str, float]] = {
@@ -48,7 +48,7 @@ _API_FUNCTION: Final = "api_handler"
 
 
 @dataclass
-class Dollars:
+class Cost:
     """The cost of one request with its background work, by service."""
 
     gateway: float = 0
@@ -64,9 +64,9 @@ class Dollars:
         return float(sum(getattr(self, field.name) for field in fields(self)))
 
 
-def dollars(record: Record) -> Dollars:
+def calculate_cost(record: Record) -> Cost:
     """Return the cost of a request from its measurements."""
-    cost = Dollars()
+    cost = Cost()
     for invocation in record["turns"]:
         is_api_request, has_messages = invocation["function"] == _API_FUNCTION, bool(invocation["messages"])
         cost.gateway += prices.API_REQUEST * is_api_request
@@ -94,7 +94,7 @@ def invocation_ms(invocation: Mapping[str, Any]) -> float:
         for wait in invocation["waits"]
     )
     endpoint_calls = int(invocation["messages"]) if invocation["function"] in _DELIVERY_FUNCTIONS else 0
-    return cpu_ms / PROCESSORS + wait_ms + ENDPOINT_LATENCY_MS * endpoint_calls
+    return cpu_ms / CPU_SHARE + wait_ms + ENDPOINT_LATENCY_MS * endpoint_calls
 
 
 def total_ms(record: Record) -> float:

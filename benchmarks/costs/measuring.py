@@ -33,8 +33,8 @@ COMPARED_OPERATIONS: Final = (
 
 LIST_OF_100: Final = "list of 100"
 CHANGE_WITH_WEBHOOK: Final = "change, 1 webhook hears of it"
-SWEEP: Final = "sweep, nothing is due"
-ANCHOR: Final = "anchoring, nothing has grown"
+EMPTY_SWEEP: Final = "sweep, nothing is due"
+EMPTY_ANCHORING: Final = "anchoring, nothing has grown"
 
 
 @dataclass
@@ -83,7 +83,7 @@ class Bench:
         world.workers.run_until_idle()
         self._initial_state = snapshots.take_snapshot()
 
-    def operations(self, times: int, names: Container[str] | None = None) -> Iterator[tuple[str, Record]]:
+    def measure_operations(self, times: int, names: Container[str] | None = None) -> Iterator[tuple[str, Record]]:
         """Yield the measurements of all or of some operations, each of the fastest repetition."""
         for operation in operations():
             if names is not None and operation.id not in names:
@@ -91,7 +91,7 @@ class Bench:
             record = self._measure_repeatedly(times, partial(self._perform, operation))
             yield operation.id, {"class": class_of(operation), **record}
 
-    def others(self, times: int) -> Iterator[tuple[str, Record]]:
+    def measure_other_requests(self, times: int) -> Iterator[tuple[str, Record]]:
         """Yield further measurements: a long page, a change with a webhook, the schedules."""
         by_id = {operation.id: operation for operation in operations()}
         list_members, update_organization = by_id["list_organization_members"], by_id["update_organization"]
@@ -99,8 +99,11 @@ class Bench:
             CHANGE_WITH_WEBHOOK,
             self._measure_repeatedly(times, lambda: self._perform(update_organization), self._add_responsive_webhook),
         )
-        yield SWEEP, self._measure_repeatedly(times, self._world.workers.run_sweep)
-        yield ANCHOR, self._measure_repeatedly(times, self._world.workers.run_hourly_anchoring, self._anchor_logs)
+        yield EMPTY_SWEEP, self._measure_repeatedly(times, self._world.workers.run_sweep)
+        yield (
+            EMPTY_ANCHORING,
+            self._measure_repeatedly(times, self._world.workers.run_hourly_anchoring, self._anchor_logs),
+        )
         yield (
             LIST_OF_100,
             self._measure_repeatedly(
@@ -162,7 +165,7 @@ class Bench:
 
 
 @contextmanager
-def bench() -> Iterator[Bench]:
+def open_bench() -> Iterator[Bench]:
     """Provide the bench within the block. The service's log output is counted, not printed."""
     from app import app
 
@@ -174,7 +177,7 @@ def bench() -> Iterator[Bench]:
         yield Bench(world, metered_app)
 
 
-def calls(record: Record) -> list[list[str]]:
+def calls_by_invocation(record: Record) -> list[list[str]]:
     """Return each invocation's function name and AWS calls, which must not change without a new measurement."""
     return [[invocation["function"], *invocation["waits"]] for invocation in record["turns"]]
 

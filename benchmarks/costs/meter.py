@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from benchmarks.costs import sizes
 from chalicelib.kernel.core import aws
-from chalicelib.kernel.storage.table import MAX_PARALLEL_READS
+from chalicelib.kernel.storage.table import PARALLEL_READ_THREAD_PREFIX
 from tests.harness import memory_aws, snapshots
 
 SUMMED_FIELDS: Final = ("read", "written", "indexed", "standard", "fifo", "puts", "gets", "keys", "mails")
@@ -117,7 +117,7 @@ def _before_call(model: Any, params: Mapping[str, Any], **_: object) -> None:
     service, body = model.service_model.service_name, params["body"]
     _thread_state.call = f"{service}:{model.name}"
     _thread_state.parameters = json.loads(body) if service in ("dynamodb", "sqs") and body else {}
-    _thread_state.is_parallel = current_thread().name.startswith(MAX_PARALLEL_READS)
+    _thread_state.is_parallel = current_thread().name.startswith(PARALLEL_READ_THREAD_PREFIX)
     _thread_state.items_before = [_current_item(action) for action in _thread_state.parameters.get("TransactItems", ())]
     _thread_state.sent_at = None
     _excluded_seconds.append(time.thread_time() - started_at)
@@ -156,7 +156,7 @@ def _create_recorded_call(name: str, parameters: Mapping[str, Any], usage: Usage
         (a, before) for a, before in zip(parameters.get("TransactItems", ()), _thread_state.items_before, strict=True)
     ]
     items = tuple((before, _current_item(action)) for action, before in actions if "ConditionCheck" not in action)
-    write_units = sum(sizes.write_units(max(map(sizes.size, item))) for item in items)
+    write_units = sum(sizes.write_units(max(map(sizes.item_size, item))) for item in items)
     index_read_units = usage.read if "IndexName" in parameters else 0
     return RecordedCall(
         name, parameters, (usage.read - index_read_units + write_units, index_read_units + usage.indexed), items
@@ -187,14 +187,14 @@ def _add_call(usage: Usage, call: str, parameters: Mapping[str, Any], response: 
 
 def _read_units(name: str, parameters: Mapping[str, Any], response: Mapping[str, Any]) -> float:
     if name == "GetItem":
-        return sizes.read_units(sizes.wire_size(response.get("Item", {})))
+        return sizes.read_units(sizes.wire_item_size(response.get("Item", {})))
     if name == "BatchGetItem":
         ((table_name, items),) = response["Responses"].items() or (("", []),)
         keys = parameters["RequestItems"][table_name]["Keys"]
-        return sum(sizes.read_units(sizes.wire_size(item)) for item in items) + len(keys) - len(items)
+        return sum(sizes.read_units(sizes.wire_item_size(item)) for item in items) + len(keys) - len(items)
     if name != "Query":
         return 0  # Reads no item: the table's description.
-    size = sum(map(sizes.wire_size, response["Items"])) if "Items" in response else _count_query_bytes(parameters)
+    size = sum(map(sizes.wire_item_size, response["Items"])) if "Items" in response else _count_query_bytes(parameters)
     return sizes.read_units(size) * (1 if parameters.get("ConsistentRead") else 0.5)
 
 
@@ -203,13 +203,13 @@ def _count_query_bytes(parameters: Mapping[str, Any]) -> int:
     names, values = parameters["ExpressionAttributeNames"], parameters["ExpressionAttributeValues"]
     partition = [i for i in snapshots.items_by_key().values() if i.get(names["#pk"]) == values[":pk"]["S"]]
     since, until = (values.get(f":{end}", {"S": default})["S"] for end, default in (("since", ""), ("until", "~")))
-    return sum(sizes.size(i) for i in partition if "#sk" not in names or since <= i[names["#sk"]] <= until)
+    return sum(sizes.item_size(i) for i in partition if "#sk" not in names or since <= i[names["#sk"]] <= until)
 
 
 def _add_transaction(usage: Usage, actions: list[Mapping[str, Any]]) -> None:
     for action, before in zip(actions, _thread_state.items_before, strict=True):
         after = _current_item(action)
-        usage.written += 2 * sizes.write_units(max(sizes.size(before), sizes.size(after)))
+        usage.written += 2 * sizes.write_units(max(sizes.item_size(before), sizes.item_size(after)))
         if "ConditionCheck" not in action:
             usage.indexed += sizes.index_units(before, after)
 

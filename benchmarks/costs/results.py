@@ -6,7 +6,7 @@ from statistics import median_low
 from typing import Any, Final
 
 from benchmarks.costs.classes import CLASSES
-from benchmarks.costs.dollars import dollars
+from benchmarks.costs.dollars import calculate_cost
 from local.paths import ROOT
 
 FILE: Final = ROOT / "benchmarks" / "results" / "costs.json"
@@ -16,12 +16,12 @@ Results = dict[str, Any]
 
 def update_results(**updates: Any) -> Results:
     """Replace some of the stored results; return all."""
-    results = (read() if FILE.exists() else {}) | updates
+    results = (load_results() if FILE.exists() else {}) | updates
     FILE.write_text(json.dumps(results, separators=(",", ":")).replace('},"', '},\n"') + "\n")
     return results
 
 
-def read() -> Results:
+def load_results() -> Results:
     """Return all stored results."""
     results: Results = json.loads(FILE.read_text())
     return results
@@ -32,12 +32,14 @@ def operations_of_class(results: Mapping[str, Any], class_name: str) -> dict[str
     return {of: record for of, record in results["operations"].items() if record["class"] == class_name}
 
 
-def typical(results: Mapping[str, Any], class_name: str) -> tuple[str, Mapping[str, Any]]:
+def typical_operation(results: Mapping[str, Any], class_name: str) -> tuple[str, Mapping[str, Any]]:
     """Return the operation with the median cost of a class, and its measurements."""
-    by_price = {dollars(record).total: (of, record) for of, record in operations_of_class(results, class_name).items()}
+    by_price = {
+        calculate_cost(record).total: (of, record) for of, record in operations_of_class(results, class_name).items()
+    }
     return by_price[median_low(by_price)]
 
 
 def typical_records(results: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     """Return the measurements of each class's typical operation, and of the other requests."""
-    return {**{name: typical(results, name)[1] for name in CLASSES}, **results["others"]}
+    return {**{name: typical_operation(results, name)[1] for name in CLASSES}, **results["others"]}

@@ -6,11 +6,11 @@ from typing import Any, Final
 from app import app
 from benchmarks.costs import prices
 from benchmarks.costs.classes import CHANGE, LIST, READ, SITE
-from benchmarks.costs.dollars import Dollars, dollars, invocation_ms, sum_fields
-from benchmarks.costs.measuring import ANCHOR, CHANGE_WITH_WEBHOOK, SWEEP
+from benchmarks.costs.dollars import Cost, calculate_cost, invocation_ms, sum_fields
+from benchmarks.costs.measuring import CHANGE_WITH_WEBHOOK, EMPTY_ANCHORING, EMPTY_SWEEP
 from benchmarks.costs.results import typical_records
-from infrastructure.alarms import known_alarms
-from infrastructure.deployed_functions import functions
+from infrastructure.alarms import define_alarms
+from infrastructure.deployed_functions import function_names
 from infrastructure.resources import QUEUES
 from local.generators.markdown import table
 
@@ -60,11 +60,11 @@ def render_idle_costs(results: Results) -> str:
         * (prices.SQS_FIFO if "fifo" in queue else prices.SQS_STANDARD)
         for queue in QUEUES
     }
-    alarms = known_alarms(functions(app))
+    alarms = define_alarms(function_names(app))
     metric_count = sum(len(alarm.metrics) for alarm in alarms.values())
     cost_lines = [
-        (f"{sweeps:,} sweeps", sweeps * dollars(others[SWEEP]).total),
-        (f"{anchors:,} searches for logs to anchor", anchors * dollars(others[ANCHOR]).total),
+        (f"{sweeps:,} sweeps", sweeps * calculate_cost(others[EMPTY_SWEEP]).total),
+        (f"{anchors:,} searches for logs to anchor", anchors * calculate_cost(others[EMPTY_ANCHORING]).total),
         (f"polling {len(QUEUES)} queues", sum(poll_costs.values())),
         (f"{len(alarms)} alarms on {metric_count} metrics", metric_count * prices.ALARM_METRIC_MONTH),
         ("1 dashboard", prices.DASHBOARD_MONTH),
@@ -104,11 +104,11 @@ def render_load_costs(results: Results) -> str:
 
 def _column(records: Mapping[str, Mapping[str, Any]], factor: int) -> dict[str, str]:
     rates = {name: share * _BASE_REQUESTS_PER_SECOND * factor for name, share in _REQUEST_MIX.items()}
-    costs = {name: dollars(records[name]) for name in rates}
-    total = Dollars(
+    costs = {name: calculate_cost(records[name]) for name in rates}
+    total = Cost(
         **{
             field: sum(rate * _MONTH_SECONDS * getattr(costs[name], field) for name, rate in rates.items())
-            for field in vars(Dollars())
+            for field in vars(Cost())
         }
     )
     read_units, write_units = (_per_second(rates, records, *names) for names in (("read",), ("written", "indexed")))
@@ -121,7 +121,7 @@ def _column(records: Mapping[str, Mapping[str, Any]], factor: int) -> dict[str, 
     return {
         "read units": f"{read_units:,.0f}",
         "write units": f"{write_units:,.0f}",
-        "concurrent functions": f"{_average_concurrency(rates, records, *functions(app)):,.1f}",
+        "concurrent functions": f"{_average_concurrency(rates, records, *function_names(app)):,.1f}",
         "of which the API": f"{_average_concurrency(rates, records, 'api_handler'):,.1f}",
         "of which `events`": f"{_average_concurrency(rates, records, 'events'):,.1f}",
         "gateway, $ per month": f"{total.gateway:,.0f}",

@@ -32,12 +32,12 @@ def write_units(size: int) -> int:
     return max(1, ceil(size / _WRITE_UNIT_BYTES))
 
 
-def size(item: Item | None) -> int:
+def item_size(item: Item | None) -> int:
     """Return the size of an item with plain values, in bytes."""
-    return wire_size(to_wire(item)) if item else 0
+    return wire_item_size(to_wire(item)) if item else 0
 
 
-def wire_size(item: Mapping[str, Any]) -> int:
+def wire_item_size(item: Mapping[str, Any]) -> int:
     """Return the size of an item in DynamoDB's JSON (with bytes for binary values), in bytes."""
     return sum(len(name.encode()) + _value_size(value) for name, value in item.items())
 
@@ -48,16 +48,16 @@ def index_units(before: Item | None, after: Item | None) -> int:
     for names in INDEX_KEYS.values():
         key_before, key_after = _index_key(before, names), _index_key(after, names)
         if key_before and key_after and key_before != key_after:
-            units += write_units(size(before)) + write_units(size(after))
+            units += write_units(item_size(before)) + write_units(item_size(after))
         elif (key_before or key_after) and before != after:
-            units += write_units(max(size(before) if key_before else 0, size(after) if key_after else 0))
+            units += write_units(max(item_size(before) if key_before else 0, item_size(after) if key_after else 0))
     return units
 
 
 def stored_bytes(item: Item) -> int:
     """Return the storage that an item needs in the table and in all indexes that contain it."""
     copies = 1 + sum(_index_key(item, names) is not None for names in INDEX_KEYS.values())
-    return copies * (size(item) + ITEM_OVERHEAD_BYTES)
+    return copies * (item_size(item) + ITEM_OVERHEAD_BYTES)
 
 
 def _index_key(item: Item | None, names: tuple[str, str]) -> tuple[str, str] | None:

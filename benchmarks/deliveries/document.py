@@ -7,7 +7,7 @@ from typing import Any, Final
 from local.generators.markdown import table
 from local.paths import ROOT
 
-FILE: Final = ROOT / "docs" / "reference" / "deliveries.md"
+PAGE_FILE: Final = ROOT / "docs" / "reference" / "deliveries.md"
 _RESULTS: Final = ROOT / "benchmarks" / "results"
 
 Results = Mapping[str, Any]
@@ -72,10 +72,10 @@ def save_results(name: str, results: Results) -> None:
     """Replace the stored results of a benchmark, and write the page."""
     _RESULTS.mkdir(exist_ok=True)
     (_RESULTS / f"{name}.json").write_text(json.dumps(results, indent=2) + "\n")
-    FILE.write_text(document())
+    PAGE_FILE.write_text(render_page())
 
 
-def document() -> str:
+def render_page() -> str:
     """Return the page."""
     return "\n".join(
         (

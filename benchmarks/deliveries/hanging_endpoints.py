@@ -52,13 +52,13 @@ class Design:
 
     name: str
     has_message_groups: bool = True
-    parking: bool = True
+    has_circuit_breaker: bool = True
     starts_responsive: bool = True
     workers: int | None = None
 
 
 DESIGNS: Final = (
-    Design("one queue without parking", has_message_groups=False, parking=False),
+    Design("one queue without parking", has_message_groups=False, has_circuit_breaker=False),
     Design("as built, webhooks that are new", starts_responsive=False),
     Design("as built, all have answered until then"),
     Design("the same, with fewer workers", workers=100),
@@ -80,9 +80,9 @@ class Webhook:
     """A webhook and its backlog. `probe_at` is the time of the next probe while the circuit is open."""
 
     number: int
-    hangs: bool
+    is_hanging: bool
     is_responsive: bool
-    silences: int = 0
+    consecutive_timeouts: int = 0
     probe_at: float | None = None
     backlog: list[tuple[float, int, "Delivery"]] = field(default_factory=list)
 
@@ -221,7 +221,7 @@ class Simulation:
 
     def _create_event(self) -> None:
         webhook = self._event_random.choice(self.webhooks)
-        self._undelivered_count += not webhook.hangs
+        self._undelivered_count += not webhook.is_hanging
         self._enqueue(self.delivery_pool, Delivery(webhook, self.now))
         pause = self._event_random.expovariate(len(self.webhooks) * _EVENTS_PER_SECOND)
         if self.now + pause < self.ends_at:
@@ -255,15 +255,15 @@ class Simulation:
             self._start_batches(batch.pool)
 
     def _is_attempted(self, webhook: Webhook, pool: WorkerPool) -> bool:
-        return webhook.is_responsive or pool.sends_probes or not self.design.parking
+        return webhook.is_responsive or pool.sends_probes or not self.design.has_circuit_breaker
 
     def _response_seconds(self, delivery: Delivery) -> float:
-        return TOTAL_SECONDS if delivery.webhook.hangs else self._delivery_random.uniform(*_RESPONSE_SECONDS_RANGE)
+        return TOTAL_SECONDS if delivery.webhook.is_hanging else self._delivery_random.uniform(*_RESPONSE_SECONDS_RANGE)
 
     def _finish_message(self, batch: "Batch", group: deque[Delivery], delivery: Delivery, is_attempted: bool) -> None:  # noqa: FBT001
         if not is_attempted:
             self._defer(delivery)
-        elif delivery.webhook.hangs:
+        elif delivery.webhook.is_hanging:
             self._record_timeout(delivery)
         else:
             self._record_success(delivery)
@@ -283,7 +283,12 @@ class Simulation:
         self.lags.append((delivery.occurred_at, self.now - delivery.occurred_at))
         self._undelivered_count -= 1
         if not webhook.is_responsive:
-            webhook.is_responsive, webhook.silences, webhook.probe_at, backlog = True, 0, None, sorted(webhook.backlog)
+            webhook.is_responsive, webhook.consecutive_timeouts, webhook.probe_at, backlog = (
+                True,
+                0,
+                None,
+                sorted(webhook.backlog),
+            )
             webhook.backlog.clear()
             for _, _, deferred in backlog:
                 self._enqueue(self.delivery_pool, deferred)
@@ -292,13 +297,15 @@ class Simulation:
         self.timeouts += 1
         delivery.attempts += 1
         time, webhook = after(_START_TIME, seconds=self.now), delivery.webhook
-        webhook.silences += 1
+        webhook.consecutive_timeouts += 1
         next_at = next_attempt_at(delivery.attempts, time, self._delivery_random.uniform(-1, 1))
         if next_at:
             self._schedule(_seconds_since_start(next_at), partial(self._enqueue, self.delivery_pool, delivery))
-        if self.design.parking:
+        if self.design.has_circuit_breaker:
             webhook.is_responsive = False
-            self._schedule_probe(webhook, _seconds_since_start(next_probe_at(next_at, webhook.silences, time)))
+            self._schedule_probe(
+                webhook, _seconds_since_start(next_probe_at(next_at, webhook.consecutive_timeouts, time))
+            )
             if next_at:
                 webhook.backlog.append((_seconds_since_start(next_at), self._last_number, delivery))
 
@@ -354,7 +361,9 @@ def _measure_design(design: Design, load: Load) -> dict[str, Any]:
     }
     return {
         "name": design.name,
-        "workers": [pool.workers for pool in (simulation.delivery_pool, simulation.probe_pool)[: 1 + design.parking]],
+        "workers": [
+            pool.workers for pool in (simulation.delivery_pool, simulation.probe_pool)[: 1 + design.has_circuit_breaker]
+        ],
         "lag": {minutes: percentiles(lags) for minutes, lags in periods.items()},
         "timeouts": simulation.timeouts,
     }

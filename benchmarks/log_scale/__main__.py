@@ -52,7 +52,7 @@ def main() -> None:
                 measured = MEASUREMENTS[measure](log, owner)
                 results.save_measurement(table_name, entries, measure, measured)
                 print(f"{entries:,} entries, {measure}: {measured}", flush=True)
-    document.FILE.write_text(document.document(results.read()))
+    document.PAGE_FILE.write_text(document.render_page(results.load_results()))
 
 
 def _sizes(max_entries: int) -> list[int]:

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from botocore.exceptions import ClientError
 
-from benchmarks.costs.sizes import read_units, wire_size
+from benchmarks.costs.sizes import read_units, wire_item_size
 from infrastructure.resources import INDEX_KEYS
 
 Wire = dict[str, Any]
@@ -59,15 +59,15 @@ class DiskTable:
     def get_item(self, *, Key: Wire, **_: object) -> Wire:  # noqa: N803 - as botocore names it
         """Return one item, with a consistent read."""
         item = self._load_item(_key(Key))
-        size = wire_size(item or {})
+        size = wire_item_size(item or {})
         return _notify_observers("GetItem", read_units(size), {"Item": item} if item else {}, size)
 
     def batch_get_item(self, *, RequestItems: Wire) -> Wire:  # noqa: N803
         """Return the existing items of a list of keys, with consistent reads."""
         ((table, request),) = RequestItems.items()
         items = [item for key in request["Keys"] if (item := self._load_item(_key(key)))]
-        units = sum(read_units(wire_size(item)) for item in items) + len(request["Keys"]) - len(items)
-        return _notify_observers("BatchGetItem", units, {"Responses": {table: items}}, sum(map(wire_size, items)))
+        units = sum(read_units(wire_item_size(item)) for item in items) + len(request["Keys"]) - len(items)
+        return _notify_observers("BatchGetItem", units, {"Responses": {table: items}}, sum(map(wire_item_size, items)))
 
     def query(
         self,
@@ -161,7 +161,7 @@ class DiskTable:
             self._db.execute(
                 "INSERT INTO items VALUES (?, ?, ?, ?)"
                 " ON CONFLICT DO UPDATE SET data = excluded.data, size = excluded.size",
-                (*key, pickle.dumps(new), wire_size(new)),
+                (*key, pickle.dumps(new), wire_item_size(new)),
             )
 
 

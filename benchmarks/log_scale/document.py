@@ -8,7 +8,7 @@ from benchmarks.log_scale.results import DYNAMODB_LOCAL, SQLITE, Results
 from local.generators.markdown import table
 from local.paths import ROOT
 
-FILE: Final = ROOT / "docs" / "reference" / "scale.md"
+PAGE_FILE: Final = ROOT / "docs" / "reference" / "scale.md"
 
 Logs = Mapping[str, Any]
 """The results of the logs in one table, by number of entries."""
@@ -67,7 +67,7 @@ Each file was downloaded from its URL and verified with `python -m chalicelib.fe
 """
 
 
-def document(results: Results) -> str:
+def render_page(results: Results) -> str:
     """Return the page. It omits measurements without results."""
     logs = results.get(SQLITE, {})
     sections = [

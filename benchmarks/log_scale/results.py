@@ -20,7 +20,7 @@ Results = dict[str, Any]
 
 def save_measurement(table_name: str, entries: int, measurement: str, measured: Any) -> None:
     """Replace one measurement of the log with this number of entries in this table."""
-    results = read()
+    results = load_results()
     results.setdefault(table_name, {}).setdefault(str(entries), {})[measurement] = {
         "of": describe_environment(),
         "figures": measured,
@@ -29,7 +29,7 @@ def save_measurement(table_name: str, entries: int, measurement: str, measured: 
     FILE.write_text(json.dumps(results, indent=2) + "\n")
 
 
-def read() -> Results:
+def load_results() -> Results:
     """Return all results: by table, number of entries and measurement."""
     results: Results = json.loads(FILE.read_text()) if FILE.exists() else {}
     return results

@@ -13,8 +13,8 @@ from chalicelib.kernel.core import aws
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.storage import table
 from local.server.configuration import PREFIX
-from local.server.emulator import COMMAND, answers, environment
-from local.server.processes import start, stop
+from local.server.emulator import COMMAND, emulator_environment, responds
+from local.server.processes import start_process, stop_processes
 from local.server.provisioning import provision
 from local.server.run import READY_SECONDS, free_port
 from tests.harness.callers import Issuer, Person
@@ -36,10 +36,10 @@ def run_stage(dynamodb_url: str | None) -> Iterator[Person]:
     import_module("tests.conftest")  # Set the test settings of this process.
     with TemporaryDirectory() as folder:
         port, issuer = free_port(), Issuer(Path(folder))
-        variables = environment(port, Path(folder) / "aws")
-        emulator = start("emulator", COMMAND, Path(folder) / "emulator.log", variables)
+        variables = emulator_environment(port, Path(folder) / "aws")
+        emulator = start_process("emulator", COMMAND, Path(folder) / "emulator.log", variables)
         try:
-            wait_until(lambda: answers(port, "/_ministack/health"), READY_SECONDS)
+            wait_until(lambda: responds(port, "/_ministack/health"), READY_SECONDS)
             _set_endpoint_variables(f"http://127.0.0.1:{port}", dynamodb_url)
             os.environ |= {} if dynamodb_url else {_TABLE_FILE_VARIABLE: str(Path(folder) / "table.sqlite")}
             os.environ.update({name: variables[name] for name in _CREDENTIAL_VARIABLES} | issuer.settings())
@@ -48,7 +48,7 @@ def run_stage(dynamodb_url: str | None) -> Iterator[Person]:
             prepare_process()
             yield issuer.create_person("ada", "Ada Lovelace")
         finally:
-            stop([emulator], _STOP_SECONDS)
+            stop_processes([emulator], _STOP_SECONDS)
 
 
 def _set_endpoint_variables(emulator_url: str, dynamodb_url: str | None) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 from zipfile import ZipFile
 
-from infrastructure.package import build
+from infrastructure.package import build_package
 from local.paths import ROOT
 
 _VIRTUAL_ENVIRONMENT: Final = ROOT / ".venv-peers"
@@ -61,7 +61,7 @@ class Stack:
 def build_stacks(folder: Path) -> list[Stack]:
     """Create the folders of all stacks, and return the stacks, Atrium first."""
     atrium_folder, source_folder, compiled_folder = folder / "atrium", folder / "shipped", folder / "compiled"
-    with ZipFile(build(into=folder)) as package:
+    with ZipFile(build_package(folder=folder)) as package:
         package.extractall(atrium_folder)
     (libraries,) = _VIRTUAL_ENVIRONMENT.glob("lib/python*/site-packages")
     shutil.copytree(libraries, source_folder, ignore=shutil.ignore_patterns(*_EXCLUDED))

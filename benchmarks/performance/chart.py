@@ -6,7 +6,7 @@ from typing import Any, Final
 from benchmarks.performance.peers_section import CHALICE, FASTAPI, MEASURES, Measure, ratio
 from local.paths import ROOT
 
-FILE: Final = ROOT / "docs" / "reference" / "performance.svg"
+CHART_FILE: Final = ROOT / "docs" / "reference" / "performance.svg"
 
 _WIDTH, _LEFT, _RIGHT, _TOP, _ROW, _BAR = 720, 190, 60, 56, 52, 16
 _STYLE: Final = """\
@@ -20,10 +20,10 @@ text { fill: #e6edf3 } .small { fill: #9198a1 } .usual { fill: #4493f8 } .popula
 
 def draw(results: Mapping[str, Any]) -> None:
     """Write the chart."""
-    FILE.write_text(svg(results))
+    CHART_FILE.write_text(render_svg(results))
 
 
-def svg(results: Mapping[str, Any]) -> str:
+def render_svg(results: Mapping[str, Any]) -> str:
     """Return the chart."""
     height = _TOP + _ROW * len(MEASURES) + 12
     rows = "\n".join(_render_measure(results, measure, _TOP + _ROW * n) for n, measure in enumerate(MEASURES))

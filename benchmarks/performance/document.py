@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from local.paths import ROOT
 
-FILE: Final = ROOT / "docs" / "reference" / "performance.md"
+PAGE_FILE: Final = ROOT / "docs" / "reference" / "performance.md"
 _RESULTS: Final = ROOT / "benchmarks" / "results"
 _ORDER: Final = ("peers", "operations", "load", "noisy_neighbor")
 
@@ -28,24 +28,26 @@ def save_results(name: str, results: Any) -> None:
     """Replace the stored results of a section, and write the page."""
     _RESULTS.mkdir(exist_ok=True)
     (_RESULTS / f"{name}.json").write_text(json.dumps(results, indent=2) + "\n")
-    FILE.write_text(document())
+    PAGE_FILE.write_text(render_page())
 
 
-def read(name: str) -> Any:
+def load_results(name: str) -> Any:
     """Return the stored results of a section."""
     return json.loads((_RESULTS / f"{name}.json").read_text())
 
 
-def document() -> str:
+def render_page() -> str:
     """Return the page, with all sections that exist."""
-    sections = [(name, import_module(f"benchmarks.performance.{name}_section")) for name in sections_made()]
-    return "\n".join((_HEAD, *(f"## {module.title}\n\n{module.render(read(name))}" for name, module in sections)))
+    sections = [(name, import_module(f"benchmarks.performance.{name}_section")) for name in section_names()]
+    return "\n".join(
+        (_HEAD, *(f"## {module.title}\n\n{module.render(load_results(name))}" for name, module in sections))
+    )
 
 
-def sections_made() -> list[str]:
+def section_names() -> list[str]:
     """Return the names of the existing sections in page order."""
     return [name for name in _ORDER if Path(__file__).with_name(f"{name}_section.py").exists()]
 
 
 if __name__ == "__main__":
-    FILE.write_text(document())
+    PAGE_FILE.write_text(render_page())

@@ -195,12 +195,12 @@ def check_log_and_deliveries(tenant: Tenant, receiver: Receiver) -> None:
     """Exit unless the log is valid, has one entry for each acknowledged change, and was delivered in order."""
     read_verified_log(tenant.owner, tenant.organization)
     entries = list_entries(tenant.owner, tenant.organization, type="space.updated")
-    if violations := without_their_entry(tenant.acknowledged_names, entries):
+    if violations := find_names_without_one_entry(tenant.acknowledged_names, entries):
         raise SystemExit(f"{len(violations)} acknowledged changes do not have exactly one entry: {violations}")
     _check_order([Arrival.from_request(request).sequence for request in receiver.requests])
 
 
-def without_their_entry(names: Sequence[str], entries: Sequence[LogEntry]) -> list[str]:
+def find_names_without_one_entry(names: Sequence[str], entries: Sequence[LogEntry]) -> list[str]:
     """Return the names that do not have exactly one entry."""
     counts = Counter(entry["data"]["name"] for entry in entries)
     return [name for name in names if counts[name] != 1]

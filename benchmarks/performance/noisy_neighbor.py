@@ -27,8 +27,8 @@ from typing import Any, Final
 from benchmarks.log_scale.results import describe_environment
 from benchmarks.performance import document
 from benchmarks.performance.noisy_neighbor_section import render
-from local.server.emulator import answers
-from local.server.processes import Child, start, stop
+from local.server.emulator import responds
+from local.server.processes import Child, start_process, stop_processes
 from local.server.run import free_port
 from tests.emulator.api_clients import ApiClient
 from tests.emulator.local_stage import LocalStage, process_environment
@@ -174,11 +174,11 @@ def run_services(stage: LocalStage, requests_per_minute: int) -> Iterator[Sequen
     try:
         for port in ports:
             command = [sys.executable, "-m", "local.server.api", str(port)]
-            children.append(start("service", command, stage.state / f"service-{port}.log", variables))
-        wait_until(lambda: all(answers(port, "/status") for port in ports), _START_TIMEOUT_SECONDS)
+            children.append(start_process("service", command, stage.state / f"service-{port}.log", variables))
+        wait_until(lambda: all(responds(port, "/status") for port in ports), _START_TIMEOUT_SECONDS)
         yield ports
     finally:
-        stop(children, _START_TIMEOUT_SECONDS)
+        stop_processes(children, _START_TIMEOUT_SECONDS)
 
 
 def measure(

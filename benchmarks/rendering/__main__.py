@@ -28,7 +28,7 @@ _MAX_SHOWN: Final = 12
 def main(minutes: float) -> int:
     """Search, print the slowest pages, and return the exit status."""
     deadline = time.monotonic() + 60 * minutes
-    content.render_blocks(shapes.of_text("a"))  # Import lazily loaded modules before the measurement.
+    content.render_blocks(shapes.build_text_page("a"))  # Import lazily loaded modules before the measurement.
     slowest: list[tuple[float, int, str]] = []
     for name, page in _candidates():
         for label, measured_page in (("whole", page), ("largest accepted", _largest_accepted_prefix(page))):
@@ -46,7 +46,7 @@ def _candidates() -> Iterator[tuple[str, Page]]:
     yield from shapes.known_pages()
     for seed in count():
         pattern = shapes.random_pattern(seed)
-        kind = shapes.KINDS[seed % len(shapes.KINDS)]
+        kind = shapes.PAGE_BUILDERS[seed % len(shapes.PAGE_BUILDERS)]
         yield f"{pattern!r} ({kind.__name__})", kind(pattern)
 
 

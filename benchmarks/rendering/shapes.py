@@ -174,33 +174,33 @@ FRAGMENTS: Final = [
 ]
 
 
-def of_text(pattern: str) -> Page:
+def build_text_page(pattern: str) -> Page:
     """Return a page with one text block."""
     return _fill_page(lambda text: [{"id": "a", "type": "text", "text": text}], pattern)
 
 
-def of_texts(pattern: str) -> Page:
+def build_texts_page(pattern: str) -> Page:
     """Return a page with the maximum number of text blocks."""
     return _fill_blocks(lambda number, text: {"id": f"a{number}", "type": "text", "text": text}, pattern)
 
 
-def of_headings(pattern: str) -> Page:
+def build_headings_page(pattern: str) -> Page:
     """Return a page with the maximum number of headings."""
     return _fill_blocks(lambda number, text: {"id": f"a{number}", "type": "heading", "level": 2, "text": text}, pattern)
 
 
-def of_items(pattern: str) -> Page:
+def build_list_page(pattern: str) -> Page:
     """Return a page with one list, each item of which is the pattern."""
     count = (MAX_BLOCKS_BYTES - 100) // (len(to_json(pattern)) + 1)
     return [{"id": "a", "type": "list", "ordered": False, "items": [pattern] * count}]
 
 
-def of_code(pattern: str) -> Page:
+def build_code_page(pattern: str) -> Page:
     """Return a page with one code block."""
     return _fill_page(lambda text: [{"id": "a", "type": "code", "text": text, "language": None}], pattern)
 
 
-def of_columns(pattern: str) -> Page:
+def build_columns_page(pattern: str) -> Page:
     """Return a page with nested columns."""
 
     def build(text: str) -> Page:
@@ -212,13 +212,20 @@ def of_columns(pattern: str) -> Page:
     return _fill_page(build, pattern)
 
 
-KINDS: Final = (of_text, of_texts, of_headings, of_items, of_code, of_columns)
+PAGE_BUILDERS: Final = (
+    build_text_page,
+    build_texts_page,
+    build_headings_page,
+    build_list_page,
+    build_code_page,
+    build_columns_page,
+)
 
 
 def known_pages() -> Iterator[tuple[str, Page]]:
     """Yield the pages of all patterns, each of the maximum size that can be stored."""
     for name, pattern in PATTERNS.items():
-        for kind in KINDS:
+        for kind in PAGE_BUILDERS:
             yield f"{name} ({kind.__name__})", kind(pattern)
 
 

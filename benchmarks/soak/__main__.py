@@ -157,7 +157,9 @@ class Soak:
             # A webhook receives only events after its creation.
             created_at_sequence = next(e["sequence"] for e in entries if e["target"]["id"] == webhook) or 0
             subscribed = [entry for entry in entries if (entry["sequence"] or 0) > created_at_sequence]
-            undelivered += assertions.untold(subscribed, arrival_times, checks.explained_event_ids(tenant, webhook))
+            undelivered += assertions.find_undelivered_events(
+                subscribed, arrival_times, checks.explained_event_ids(tenant, webhook)
+            )
         return undelivered
 
     def _collect_results(self, versions_by_tenant: Sequence[Mapping[str, int]]) -> dict[str, Any]:
@@ -187,18 +189,22 @@ class Soak:
         self, versions_by_tenant: Sequence[Mapping[str, int]], entries: dict[str, list[dict[str, Any]]]
     ) -> dict[str, list[str]]:
         return {
-            "acknowledged": assertions.acknowledged_without_entry(self._journal.acknowledged_changes, entries),
+            "acknowledged": assertions.find_changes_without_entry(self._journal.acknowledged_changes, entries),
             "whole": [
                 line
                 for tenant, versions in zip(self._tenants, versions_by_tenant, strict=True)
-                for line in assertions.torn(entries[tenant.organization], versions, tenant.deleted_ids)
+                for line in assertions.find_version_mismatches(
+                    entries[tenant.organization], versions, tenant.deleted_ids
+                )
             ],
             "complete": [
                 line
                 for tenant in self._tenants
-                for line in assertions.halves(entries[tenant.organization], tenant.list_record_ids(), _CREATION_EVENTS)
+                for line in assertions.find_partial_records(
+                    entries[tenant.organization], tenant.list_record_ids(), _CREATION_EVENTS
+                )
             ],
-            "ordered": [line for log in entries.values() for line in assertions.gaps(log)],
+            "ordered": [line for log in entries.values() for line in assertions.find_gaps(log)],
             "verified": [line for tenant in self._tenants for line in checks.find_verification_failures(tenant)],
             "told": [line for tenant in self._tenants for line in self._undelivered_events(tenant)],
             "answered": self._journal.violations,

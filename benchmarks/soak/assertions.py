@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from benchmarks.soak.journal import ReceivedEvent
+from benchmarks.soak.journal import AcknowledgedChange
 
 Entry = Mapping[str, Any]
 
@@ -17,7 +17,9 @@ _TYPES_CHANGED_BY_WORKERS: Final = ("organization.audit_export", "organization.i
 """Workers change these without an entry, for example when an export runs or an invitation is sent."""
 
 
-def acknowledged_without_entry(changes: Iterable[ReceivedEvent], entries: Mapping[str, Sequence[Entry]]) -> list[str]:
+def find_changes_without_entry(
+    changes: Iterable[AcknowledgedChange], entries: Mapping[str, Sequence[Entry]]
+) -> list[str]:
     """Return each acknowledged version of a record that does not have exactly one entry in its organization's log."""
     entry_counts = Counter(
         (log, entry["target"]["id"], _version(entry))
@@ -33,7 +35,7 @@ def acknowledged_without_entry(changes: Iterable[ReceivedEvent], entries: Mappin
     ]
 
 
-def gaps(entries: Sequence[Entry]) -> list[str]:
+def find_gaps(entries: Sequence[Entry]) -> list[str]:
     """Return the gaps in a log's sequence and in the versions of its records."""
     ordered = sorted(entries, key=lambda entry: entry["sequence"] or 0)
     sequences = [entry["sequence"] for entry in ordered]
@@ -50,7 +52,9 @@ def gaps(entries: Sequence[Entry]) -> list[str]:
     ]
 
 
-def torn(entries: Iterable[Entry], versions: Mapping[str, int], deleted_ids: Collection[str]) -> list[str]:
+def find_version_mismatches(
+    entries: Iterable[Entry], versions: Mapping[str, int], deleted_ids: Collection[str]
+) -> list[str]:
     """Return each record whose entries differ from it: in its version, or in whether it is deleted.
 
     `versions` are those of the existing records, by id.
@@ -77,7 +81,9 @@ def torn(entries: Iterable[Entry], versions: Mapping[str, int], deleted_ids: Col
     ]
 
 
-def halves(entries: Iterable[Entry], listed_ids: Collection[str], creation_events: Collection[str]) -> list[str]:
+def find_partial_records(
+    entries: Iterable[Entry], listed_ids: Collection[str], creation_events: Collection[str]
+) -> list[str]:
     """Return each record that was stored partially: one that is logged as created and not listed, or only listed.
 
     `creation_events` are the events that log a creation. This also covers records whose callers received no response.
@@ -91,7 +97,9 @@ def halves(entries: Iterable[Entry], listed_ids: Collection[str], creation_event
     ]
 
 
-def untold(entries: Iterable[Entry], arrived_ids: Collection[str], explained_ids: Collection[str]) -> list[str]:
+def find_undelivered_events(
+    entries: Iterable[Entry], arrived_ids: Collection[str], explained_ids: Collection[str]
+) -> list[str]:
     """Return each event that did not reach a webhook and whose delivery does not give a reason."""
     return [
         f"{entry['type']} {entry['id']}"

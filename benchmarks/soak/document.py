@@ -7,7 +7,7 @@ from typing import Any, Final
 from local.generators.markdown import table
 from local.paths import ROOT
 
-FILE: Final = ROOT / "docs" / "operations" / "reliability.md"
+PAGE_FILE: Final = ROOT / "docs" / "operations" / "reliability.md"
 _RESULTS: Final = ROOT / "benchmarks" / "results" / "soak.json"
 
 PROMISES: Final = {
@@ -29,10 +29,10 @@ PROMISES: Final = {
 def save_results(results: Mapping[str, Any]) -> None:
     """Replace the stored results, and write the page."""
     _RESULTS.write_text(json.dumps(results, indent=2) + "\n")
-    FILE.write_text(document())
+    PAGE_FILE.write_text(render_page())
 
 
-def document() -> str:
+def render_page() -> str:
     """Return the page."""
     return _HEAD + "\n" + render_results(json.loads(_RESULTS.read_text()))
 

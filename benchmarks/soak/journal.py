@@ -12,7 +12,7 @@ MUTATING: Final = ("POST", "PATCH", "PUT", "DELETE")
 
 
 @dataclass(frozen=True)
-class ReceivedEvent:
+class AcknowledgedChange:
     """A successful response to a change. `target` and `version` are those of the record in the response, if any."""
 
     organization: str
@@ -38,7 +38,7 @@ class ReplayableRequest:
 class Journal:
     """What callers observed. It is used by several threads."""
 
-    acknowledged_changes: list[ReceivedEvent] = field(default_factory=list)
+    acknowledged_changes: list[AcknowledgedChange] = field(default_factory=list)
     replayable_requests: list[ReplayableRequest] = field(default_factory=list)
     request_counts: "Counter[str]" = field(default_factory=Counter)
     status_counts: "Counter[str]" = field(default_factory=Counter)

@@ -8,7 +8,7 @@ from uuid import UUID
 
 import httpx
 
-from benchmarks.soak.journal import MUTATING, Journal, ReceivedEvent, ReplayableRequest
+from benchmarks.soak.journal import MUTATING, AcknowledgedChange, Journal, ReplayableRequest
 from tests.emulator.api_clients import ApiClient
 
 _MAX_ATTEMPTS: Final = 40
@@ -94,7 +94,7 @@ class RetryingClient:
             return
         record = response.json() if response.content else {}
         self._journal.acknowledged_changes.append(
-            ReceivedEvent(
+            AcknowledgedChange(
                 self.organization, method, path, response.status_code, record.get("id"), record.get("version")
             )
         )

@@ -79,13 +79,13 @@ def operations() -> tuple[Operation, ...]:
     return tuple(operation for group in route_groups() for operation in group.operations)
 
 
-def record_kinds() -> list[type[Entity]]:
+def list_record_types() -> list[type[Entity]]:
     """Return every record type, in the order of the kinds' names."""
     return [record_types.record_type(name) for name in KINDS]
 
 
 @cache
-def operation_of(target: str) -> Operation:
+def operation_by_target(target: str) -> Operation:
     """Return the operation with a target `module:function`, as `ROUTES` names it."""
     module, _, function = target.partition(":")
     operation: Operation = getattr(import_module(module), function)
@@ -107,10 +107,10 @@ def emitting_tasks() -> tuple[Task, ...]:
     return tuple(task for task in tasks.all_tasks() if task.emits)
 
 
-def events() -> list[str]:
+def event_names() -> list[str]:
     """Return the name of every event that an operation or a task declares, in order."""
     emitters: list[Operation | Task] = [*operations(), *emitting_tasks()]
     return sorted({event for emitter in emitters for event in emitter.emits})
 
 
-__all__ = ["FEATURES", "ROUTES", "emitting_tasks", "events", "load_tasks", "operation_of", "operations"]
+__all__ = ["FEATURES", "ROUTES", "emitting_tasks", "event_names", "load_tasks", "operation_by_target", "operations"]

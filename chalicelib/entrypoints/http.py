@@ -11,7 +11,7 @@ from chalice.app import Request as ChaliceRequest
 from chalice.app import Response as ChaliceResponse
 from uuid_utils import uuid7
 
-from chalicelib.entrypoints.catalogue import ROUTES, operation_of
+from chalicelib.entrypoints.catalogue import ROUTES, operation_by_target
 from chalicelib.kernel.core.case_folding import ascii_lower
 from chalicelib.kernel.core.logs import correlate, log_scope, logger
 from chalicelib.kernel.core.problems import Problem, internal_error
@@ -72,7 +72,7 @@ def _handle_request(request: Request, target: str) -> ChaliceResponse:
         correlate(request.id),
     ):
         try:
-            response = execute(operation_of(target), request)
+            response = execute(operation_by_target(target), request)
         except Problem as problem:
             response = _problem_response(request, problem)
             facts["problem"] = problem.code
@@ -134,7 +134,7 @@ def _cors_headers(request: Request, vary: str | None) -> dict[str, str]:
     return (allow_headers if is_allowed else {}) | {"Vary": ", ".join(filter(None, [vary, "Origin"]))}
 
 
-def problems_of_chalice(event: Any, get_response: Callable[[Any], ChaliceResponse]) -> ChaliceResponse:
+def convert_chalice_errors(event: Any, get_response: Callable[[Any], ChaliceResponse]) -> ChaliceResponse:
     """Replace Chalice's own error responses (405 and 500) with problem documents. This is a middleware."""
     response = get_response(event)
     if "API-Version" in response.headers:

@@ -110,7 +110,7 @@ def _process_log_message(record: Any, deadline_ms: int) -> None:
             add_metrics(LedgerLag=ledger.append_pending(log, deadline_ms))
             with best_effort("start"):  # A failure here must not block the log's next entries.
                 for task_message in message.get("then", []):
-                    queues.forward(task_message)
+                    queues.enqueue_message(task_message)
             if organization_id_from_log(log):
                 _fan_out(log, deadline_ms)
 

@@ -31,7 +31,7 @@ FOLDER: Final = Path(__file__).parents[2] / "chalicelib/entrypoints/docs/vendor"
 _SOURCE_MAP: Final = re.compile(rb"/\*# sourceMappingURL=.*\*/\s*$")
 
 
-class Altered(Exception):
+class DigestMismatch(Exception):
     """The downloaded archive or a file in it does not match the pinned digest."""
 
 
@@ -41,27 +41,27 @@ def main() -> None:
         command = ["npm", "pack", "--silent", "--ignore-scripts", f"swagger-ui-dist@{VERSION}"]
         subprocess.run(command, cwd=folder, check=True, stdout=sys.stderr)
         archive = next(Path(folder).glob("*.tgz")).read_bytes()
-    for name, content in unpacked(archive, INTEGRITY).items():
+    for name, content in unpack(archive, INTEGRITY).items():
         (FOLDER / name).write_bytes(content)
 
 
-def unpacked(archive: bytes, integrity: str) -> dict[str, bytes]:
-    """Return the used files of an npm archive. Raises Altered if a digest differs from the pinned one."""
+def unpack(archive: bytes, expected_integrity: str) -> dict[str, bytes]:
+    """Return the used files of an npm archive. Raises DigestMismatch if a digest differs from the pinned one."""
     actual = f"sha512-{base64.b64encode(hashlib.sha512(archive).digest()).decode()}"
-    if actual != integrity:
-        raise Altered(f"The archive is {actual}, not {integrity}")
+    if actual != expected_integrity:
+        raise DigestMismatch(f"The archive is {actual}, not {expected_integrity}")
     with tarfile.open(fileobj=BytesIO(archive)) as files:
-        contents = {name: _content(files, name) for name in DIGESTS}
+        contents = {name: _read_member(files, name) for name in DIGESTS}
     digests = {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}
     if digests != DIGESTS:
-        raise Altered(f"The files are {digests}")
+        raise DigestMismatch(f"The files are {digests}")
     return contents
 
 
-def _content(files: tarfile.TarFile, name: str) -> bytes:
+def _read_member(files: tarfile.TarFile, name: str) -> bytes:
     member = files.extractfile(f"package/{name}")
     if member is None:
-        raise Altered(f"{name} is not a file")
+        raise DigestMismatch(f"{name} is not a file")
     # Source maps are not served. Without the comment, no browser requests them.
     return _SOURCE_MAP.sub(b"\n", member.read())
 

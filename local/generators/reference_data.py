@@ -30,7 +30,7 @@ from chalicelib.features.reference.models.dataset_file import (
     write_dataset,
 )
 from chalicelib.features.reference.models.schemas import FIRST_YEAR, LAST_YEAR
-from local.generators.reference_countries import countries, symbol_of
+from local.generators.reference_countries import countries, currency_symbol
 
 _WEEK: Final = 7 * 86_400
 
@@ -81,23 +81,23 @@ SOURCES: Final = (
 def main() -> None:
     """Write the file, and print its size."""
     file = dataset_path(LATEST_VERSION)
-    dataset = write_dataset(file, about(), sets())
+    dataset = write_dataset(file, describe_dataset(), build_sets())
     for name, summary in dataset.heading["sets"].items():
         print(f"{name:18}{summary['records']:8} records{summary['bytes']:10} bytes")
-    print(f"{os.path.relpath(file)}: {file.stat().st_size} bytes, {_items(dataset)} items of the table")
+    print(f"{os.path.relpath(file)}: {file.stat().st_size} bytes, {_item_count(dataset)} items of the table")
 
 
-def _items(dataset: Dataset) -> int:
+def _item_count(dataset: Dataset) -> int:
     return len(dataset.parts()) + 1
 
 
-def about() -> dict[str, Any]:
+def describe_dataset() -> dict[str, Any]:
     """Return the description of the dataset for the head of the file."""
     sources = [{**source, "version": version(source["package"])} for source in SOURCES]
     return {"version": LATEST_VERSION, "years": [FIRST_YEAR, LAST_YEAR], "sources": sources}
 
 
-def sets() -> dict[str, Columns]:
+def build_sets() -> dict[str, Columns]:
     """Return all sets of records as columns."""
     columns_by_set: dict[str, Columns] = {}
     for name, records in (
@@ -109,11 +109,11 @@ def sets() -> dict[str, Columns]:
     ):
         rows, names = zip(*records, strict=True)
         columns_by_set[name] = {column: [row[column] for row in rows] for column in rows[0]}
-        columns_by_set[search_names_set(name)] = _by_name(names)
+        columns_by_set[search_names_set(name)] = _search_index(names)
     return columns_by_set
 
 
-def _by_name(names: Sequence[Iterable[str]]) -> Columns:
+def _search_index(names: Sequence[Iterable[str]]) -> Columns:
     """Return the sorted search keys of a set, each with the indexes of the records that have it."""
     rows: dict[str, list[int]] = {}
     for index, record_names in enumerate(names):
@@ -126,7 +126,7 @@ def _by_name(names: Sequence[Iterable[str]]) -> Columns:
 def currencies() -> Records:
     """Yield the currencies of ISO 4217 by code. The minor units may be unknown."""
     for currency in sorted(pycountry.currencies, key=lambda currency: str(currency.alpha_3)):
-        units, symbol = iso4217.Currency(currency.alpha_3).exponent, symbol_of(currency.alpha_3)
+        units, symbol = iso4217.Currency(currency.alpha_3).exponent, currency_symbol(currency.alpha_3)
         yield (
             {
                 "id": currency.alpha_3,
@@ -173,7 +173,7 @@ def timezones() -> Records:
                 "id": name.replace("/", "."),
                 "name": name,
                 "countries": " ".join(countries_of.get(name) or _countries_of_link(name)),
-                "changes": " ".join(f"{at}:{offset}" for at, offset in _changes(_zone_file(name))),
+                "changes": " ".join(f"{at}:{offset}" for at, offset in _offset_changes(_zone_file(name))),
             },
             (name, name.rpartition("/")[2]),
         )
@@ -217,7 +217,7 @@ def _zone_file(name: str) -> bytes:
 
 
 @cache
-def _changes(zone_file: bytes) -> list[tuple[int, int]]:
+def _offset_changes(zone_file: bytes) -> list[tuple[int, int]]:
     """Return the changes of a zone's offset by time, each as seconds since 1970 and the new offset in minutes."""
     zone = zoneinfo.ZoneInfo.from_file(BytesIO(zone_file))
 

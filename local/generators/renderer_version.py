@@ -11,7 +11,7 @@ from chalicelib.kernel.http import fields
 from local.paths import ROOT
 
 _FOLDER: Final = ROOT / "chalicelib/features/sites/rendering"
-_BLOCK_SOURCES: Final = (
+_BLOCK_FILES: Final = (
     "blocks.html.jinja",
     "logic/content.py",
     "logic/limits.py",
@@ -19,9 +19,9 @@ _BLOCK_SOURCES: Final = (
     "logic/markdown_parser.py",
     "logic/templates.py",
 )
-_LAYOUT_SOURCES: Final = (
+_LAYOUT_FILES: Final = (
     "__init__.py",
-    *_BLOCK_SOURCES,
+    *_BLOCK_FILES,
     "body.html.jinja",
     "logic/page_document.py",
     "logic/stylesheet.py",
@@ -30,32 +30,32 @@ _LAYOUT_SOURCES: Final = (
     "page.html.jinja",
 )
 _LIBRARIES: Final = ("jinja2", "markdown-it-py", "markupsafe", "mdurl", "nh3")
-_RENAMED: Final[Mapping[str, str]] = {
+_KEPT_VERSIONS: Final[Mapping[str, str]] = {
     "d4d60ebd1e18efc9": "31365661cae525dc",
     "55a7965089128ad4": "76b1c65abd4d2c75",
 }
 """Versions to keep for digests of code in which only names changed, so that stored HTML stays valid."""
 
 
-def renderer() -> str:
+def renderer_digest() -> str:
     """Return the digest of everything that determines the HTML of blocks. If it changes, blocks are rendered again."""
     sources = [fields.LINK.pattern, inspect.getsource(fields.fold_text), inspect.getsource(fields.is_visible)]
     libraries = [f"{name} {version(name)}" for name in _LIBRARIES]
-    return _digest([*_files(_BLOCK_SOURCES), *sources, *libraries])
+    return _digest([*_files(_BLOCK_FILES), *sources, *libraries])
 
 
-def layout() -> str:
+def layout_digest() -> str:
     """Return the digest of everything that determines the appearance of a page. It is part of the page's ETag."""
-    return _digest([renderer(), *_files(_LAYOUT_SOURCES), inspect.getsource(color_contrast)])
+    return _digest([renderer_digest(), *_files(_LAYOUT_FILES), inspect.getsource(color_contrast)])
 
 
-def source() -> str:
+def version_source() -> str:
     """Return the source of the module with both digests."""
     head = '"""The version of the renderer: digests of everything that determines pages. Made by `make generate`."""'
     return (
-        f'{head}\n\nfrom typing import Final\n\nRENDERER: Final = "{renderer()}"\n'
+        f'{head}\n\nfrom typing import Final\n\nRENDERER: Final = "{renderer_digest()}"\n'
         f'"""Digest of everything that determines the HTML of blocks."""\n\n'
-        f'LAYOUT: Final = "{layout()}"\n"""Digest of that and of everything that determines the rest of a page."""\n'
+        f'LAYOUT: Final = "{layout_digest()}"\n"""Digest of that and of the rest of a page."""\n'
     )
 
 
@@ -65,4 +65,4 @@ def _files(names: Iterable[str]) -> list[str]:
 
 def _digest(parts: Iterable[str]) -> str:
     digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
-    return _RENAMED.get(digest, digest)
+    return _KEPT_VERSIONS.get(digest, digest)

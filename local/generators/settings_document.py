@@ -11,7 +11,7 @@ _BEGIN: Final = "<!-- settings: `make generate` -->"
 _END: Final = "<!-- end of settings -->"
 
 
-def written_into(text: str) -> str:
+def write_table_into(text: str) -> str:
     """Replace the table between the two markers of a document. Raises ValueError if a marker is missing."""
     return put_between(text, _BEGIN, _END, _settings())
 

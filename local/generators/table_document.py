@@ -31,7 +31,7 @@ from chalicelib.kernel.audit_log.entries import body_key, pending_key
 from chalicelib.kernel.audit_log.mac_chains import chain_key
 from chalicelib.kernel.authorization import ancestor_cache
 from chalicelib.kernel.identity import auth, email_hashes
-from chalicelib.kernel.permissions.access_epochs import log_partition
+from chalicelib.kernel.permissions.access_epochs import organization_partition
 from chalicelib.kernel.rate_limits import request_quota
 from chalicelib.kernel.storage.entity import SCHEDULE_SHARDS, Entity, ItemKey, Quota
 from chalicelib.kernel.storage.record_sets import RecordSet
@@ -72,12 +72,12 @@ _UNIQUES_TEXT: Final = """\
 A separate item, the guard, reserves each unique value. It is written on condition that no other record has the value.
 """
 
-_LIMITS_TEXT: Final = """\
+_QUOTAS_TEXT: Final = """\
 A counter item counts the records of each limit. The transaction that creates a record increments it, on condition that
 the limit is not reached.
 """
 
-_DUE_TEXT: Final = f"""\
+_SCHEDULED_TEXT: Final = f"""\
 An item with scheduled work has three more attributes: `duepk` = `DUE#` and one of {SCHEDULE_SHARDS} shards, `duesk` =
 `<due time>#<pk>#<sk>` and `task` = the name of the task. Each minute the sweep queries the due items, postpones each
 with a conditional write, and queues its task.
@@ -102,7 +102,7 @@ _Rows = Iterable[Sequence[str]]
 
 def entities() -> list[type[Entity]]:
     """Return the entities of the service, sorted by their keys."""
-    stored_kinds = [entity for entity in catalogue.record_kinds() if not issubclass(entity, RecordSet)]
+    stored_kinds = [entity for entity in catalogue.list_record_types() if not issubclass(entity, RecordSet)]
     return sorted(stored_kinds, key=lambda entity: (entity.pk, entity.sk))
 
 
@@ -111,7 +111,7 @@ def item_keys() -> list[tuple[str, str, str]]:
     records = [(entity.kind, entity.pk, entity.sk) for entity in entities()]
     counters = [("counter", entity.quota.partition, _counter(entity.quota)) for entity in entities() if entity.quota]
     guards = [(GUARD, *_guard(unique)) for entity in entities() for unique in entity.uniques.values()]
-    others = [(name, pk, sk) for name, (pk, sk), _ in _others() if name not in ("counter", GUARD)]
+    others = [(name, pk, sk) for name, (pk, sk), _ in _kernel_items() if name not in ("counter", GUARD)]
     return [*records, *counters, *guards, *others]
 
 
@@ -122,7 +122,7 @@ def index_keys() -> list[tuple[str, str]]:
     return [*indexed, *facets, *_KERNEL_INDEXES]
 
 
-def document() -> str:
+def table_page() -> str:
     """Return the document."""
     sections = [
         ("Indexes", _INDEXES_TEXT, ("index", "partition key", "sort key", "used for"), _indexes()),
@@ -134,8 +134,8 @@ def document() -> str:
             _lists(),
         ),
         ("Unique values", _UNIQUES_TEXT, ("kind", "field", "pk", "sk", "error", "former values"), _uniques()),
-        ("Limits", _LIMITS_TEXT, ("kind", "limit", "pk", "sk"), _limits()),
-        ("Scheduled tasks", _DUE_TEXT, ("item", "task"), _dues()),
+        ("Limits", _QUOTAS_TEXT, ("kind", "limit", "pk", "sk"), _limits()),
+        ("Scheduled tasks", _SCHEDULED_TEXT, ("item", "task"), _scheduled()),
         ("Other items", _KERNEL_TEXT, ("item", "pk", "sk", "description"), _other_items()),
     ]
     return _HEAD + "".join(_section(*section) for section in sections)
@@ -155,7 +155,7 @@ def _indexes() -> _Rows:
 
 def _records() -> _Rows:
     for entity in entities():
-        yield code(entity.kind), code(entity.pk), code(entity.sk), _sentence(entity)
+        yield code(entity.kind), code(entity.pk), code(entity.sk), _first_sentence(entity)
 
 
 def _lists() -> _Rows:
@@ -201,10 +201,10 @@ def _guard(unique: Unique) -> ItemKey:
 def _limits() -> _Rows:
     for entity in entities():
         if limit := entity.quota:
-            yield code(entity.kind), f"{_most(limit)} {limit.name}", code(limit.partition), code(_counter(limit))
+            yield code(entity.kind), f"{_maximum(limit)} {limit.name}", code(limit.partition), code(_counter(limit))
 
 
-def _most(limit: Quota) -> str:
+def _maximum(limit: Quota) -> str:
     return code(limit.limit.upper()) if isinstance(limit.limit, str) else str(limit.limit)
 
 
@@ -212,19 +212,19 @@ def _counter(limit: Quota) -> str:
     return f"COUNT#{limit.name}"
 
 
-def _dues() -> _Rows:
+def _scheduled() -> _Rows:
     for entity in entities():
         if entity.scheduled_task is not Entity.scheduled_task:
-            text = _sentence(entity.scheduled_task).removeprefix("Return ")
+            text = _first_sentence(entity.scheduled_task).removeprefix("Return ")
             yield code(entity.kind), text[:1].upper() + text[1:]
     yield "outbox pointer", "Notify the ledger, some seconds after the commit, if the entry is still pending"
 
 
 def _other_items() -> _Rows:
-    return [(name, code(pk), code(sk), text) for name, (pk, sk), text in _others()]
+    return [(name, code(pk), code(sk), text) for name, (pk, sk), text in _kernel_items()]
 
 
-def _others() -> list[tuple[str, ItemKey, str]]:
+def _kernel_items() -> list[tuple[str, ItemKey, str]]:
     return [
         (GUARD, ("U#{namespace}#{value}", "#"), "the owner of the value; for a former slug also its last day"),
         (
@@ -246,7 +246,7 @@ def _others() -> list[tuple[str, ItemKey, str]]:
         ),
         (
             "MAC chain",
-            (chain_key(_LOG, 0)[0], f"{ledger.HEAD}{{shard}}"),
+            (chain_key(_LOG, 0)[0], f"{ledger.HEAD_SORT_KEY}{{shard}}"),
             "one of the 16 MAC chains of a log: the number and the MAC of its newest entry",
         ),
         (
@@ -351,12 +351,12 @@ def _others() -> list[tuple[str, ItemKey, str]]:
         ("e-mail hash key", email_hashes.HASH_KEY_ITEM_KEY, "the key that hashes e-mail addresses, encrypted"),
         (
             "access epoch",
-            (log_partition("{organization_id}"), "EPOCH#{sha256 of user, key or everyone}#{shard}"),
+            (organization_partition("{organization_id}"), "EPOCH#{sha256 of user, key or everyone}#{shard}"),
             "the time at which the rights of a principal, or of all, were lowered; for a day",
         ),
         (
             "closing epoch",
-            (log_partition("{organization_id}"), "CLOSING-EPOCH#{sha256 of user, key or everyone}"),
+            (organization_partition("{organization_id}"), "CLOSING-EPOCH#{sha256 of user, key or everyone}"),
             "the time until which no transaction checks an epoch, because a change of it is in progress",
         ),
         ("counter", ("{partition}", "COUNT#{name}"), "the number of records that count towards a limit"),
@@ -386,7 +386,7 @@ def _others() -> list[tuple[str, ItemKey, str]]:
     ]
 
 
-def _sentence(documented: object) -> str:
+def _first_sentence(documented: object) -> str:
     text = inspect.getdoc(documented) or ""
     return text.split("\n\n")[0].partition(". ")[0].replace("\n", " ").rstrip(".")
 

@@ -19,7 +19,7 @@ _MAX_RETRY_AFTER_SECONDS: Final = 90
 _NOT_FOUND, _TOO_MANY_REQUESTS, _UNAVAILABLE = 404, 429, 503
 
 
-class NotSeeded(Exception):
+class SeedFailed(Exception):
     """The seed cannot continue. The message says why and what to do. The next seed continues at this point."""
 
 
@@ -28,28 +28,28 @@ class Service:
     """A running service. `sign` creates a token for a person."""
 
     http: httpx.Client
-    sign: Callable[[Person], str]
+    create_token: Callable[[Person], str]
 
     @classmethod
-    def at(cls, url: str, issuer: Issuer | None = None, transport: httpx.BaseTransport | None = None) -> "Service":
+    def at_url(cls, url: str, issuer: Issuer | None = None, transport: httpx.BaseTransport | None = None) -> "Service":
         """Return the service at a URL. Its callers have tokens of the given issuer, or of the development issuer."""
         http = httpx.Client(
             base_url=url, transport=transport, timeout=_TIMEOUT_SECONDS, trust_env=False, follow_redirects=True
         )
-        return cls(http, (issuer or Issuer()).token)
+        return cls(http, (issuer or Issuer()).create_token)
 
-    def called_by(self, person: Person) -> "Caller":
+    def caller_for(self, person: Person) -> "Caller":
         """Return a caller with a token for a person."""
-        return Caller(self.http, {"Authorization": f"Bearer {self.sign(person)}"})
+        return Caller(self.http, {"Authorization": f"Bearer {self.create_token(person)}"})
 
-    def called_by_anybody(self) -> "Caller":
+    def anonymous_caller(self) -> "Caller":
         """Return a caller without a credential."""
         return Caller(self.http, {})
 
 
 @dataclass(frozen=True)
 class Caller:
-    """A caller of the service. Methods raise NotSeeded with the details of the problem if a request is rejected."""
+    """A caller of the service. Methods raise SeedFailed with the details of the problem if a request is rejected."""
 
     http: httpx.Client
     headers: Mapping[str, str]
@@ -63,7 +63,7 @@ class Caller:
         response = self._send("GET", path, allow_missing=True)
         return None if response.status_code == _NOT_FOUND else response.json()
 
-    def items(self, path: str, **query: str) -> list[Json]:
+    def list_all(self, path: str, **query: str) -> list[Json]:
         """Return the items of all pages of a list."""
         page = self._send("GET", path, query={"limit": "100", **query}).json()
         items: list[Json] = page["items"]
@@ -88,13 +88,13 @@ class Caller:
         """Send a DELETE request."""
         self._send("DELETE", path)
 
-    def there(self, path: str, body: Json, *, by: str, listed: list[Json] | None = None) -> Json:
+    def find_or_create(self, path: str, body: Json, *, key_field: str, existing: list[Json] | None = None) -> Json:
         """Return the item of a list with the same value in the field `by` as the body. Create it if there is none.
 
         `listed`: the items, if the caller has them already, or if another path lists them.
         """
-        items = self.items(path) if listed is None else listed
-        return next((item for item in items if item[by] == body[by]), None) or self.post(path, body)
+        items = self.list_all(path) if existing is None else existing
+        return next((item for item in items if item[key_field] == body[key_field]), None) or self.post(path, body)
 
     def _send(
         self,
@@ -110,14 +110,14 @@ class Caller:
                 response = self.http.request(method, path, params=query, json=body, headers=self.headers)
             except httpx.TransportError as error:
                 message = f"{type(error).__name__}: {error}"
-                raise NotSeeded(
+                raise SeedFailed(
                     f"No service responds at {self.http.base_url} ({message}). Start `make run`."
                 ) from error
             if response.is_success or (allow_missing and response.status_code == _NOT_FOUND):
                 return response
             if attempt == _MAX_RETRIES or not _wait_to_retry(response):
                 break
-        raise NotSeeded(_describe_error(response))
+        raise SeedFailed(_describe_error(response))
 
 
 def _wait_to_retry(response: httpx.Response) -> bool:

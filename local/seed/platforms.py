@@ -14,15 +14,15 @@ class Platform:
 
     record: Json
     path: str
-    spaces: Mapping[str, str]
+    space_ids_by_slug: Mapping[str, str]
 
 
-def platform(company: Company, content: Json) -> Platform:
+def ensure_platform(company: Company, content: Json) -> Platform:
     """Create the missing parts of a platform, except its home page, which needs a site, and return the platform."""
     owner = company.owner
-    listed = owner.items("/platforms", organizationId=company.id)
+    listed = owner.list_all("/platforms", organizationId=company.id)
     body = {"organizationId": company.id, **content["platform"]}
-    record = owner.there("/platforms", body, by="slug", listed=listed)
+    record = owner.find_or_create("/platforms", body, key_field="slug", existing=listed)
     path = f"/platforms/{record['id']}"
     _configure(owner, path, content)
     _give_roles(owner, path, content.get("members", {}))
@@ -35,10 +35,10 @@ def platform(company: Company, content: Json) -> Platform:
     return Platform(record, path, spaces)
 
 
-def open_with(company: Company, platform: Platform, content: Json, site_id: str | None) -> None:
+def ensure_home(company: Company, platform: Platform, content: Json, site_id: str | None) -> None:
     """Set the blocks, the space and the site of a platform's home page, unless it has blocks."""
     if not company.owner.get(platform.path)["home"]["blocks"]:
-        home = {**content["home"], "spaceId": platform.spaces[content["opens"]], "siteId": site_id}
+        home = {**content["home"], "spaceId": platform.space_ids_by_slug[content["opens"]], "siteId": site_id}
         company.owner.patch(f"{platform.path}/home", home)
 
 
@@ -49,15 +49,15 @@ def _configure(owner: Caller, path: str, content: Json) -> None:
         owner.patch(f"{path}/theme", content["theme"])
     if not platform["navigation"]["items"]:
         owner.patch(f"{path}/navigation", {"items": content["navigation"]})
-    if not owner.items(f"{path}/project-blocks"):
+    if not owner.list_all(f"{path}/project-blocks"):
         owner.patch(f"{path}/project-blocks", {"projectBlocks": content["project_blocks"]})
-    if all(module["source"] == "system" for module in owner.items(f"{path}/modules")):
+    if all(module["source"] == "system" for module in owner.list_all(f"{path}/modules")):
         owner.patch(f"{path}/modules", {"modules": content["modules"]})
 
 
 def _give_roles(owner: Caller, path: str, roles: Mapping[str, str]) -> None:
     """Make users members of a platform or a space with a role, unless they are members already."""
-    members = {member["userId"] for member in owner.items(f"{path}/members")}
+    members = {member["userId"] for member in owner.list_all(f"{path}/members")}
     for username, role in roles.items():
         if user_id(username) not in members:
             owner.patch(f"{path}/members/{user_id(username)}", {"role": role})
@@ -65,16 +65,16 @@ def _give_roles(owner: Caller, path: str, roles: Mapping[str, str]) -> None:
 
 def _join(company: Company, path: str, usernames: list[str]) -> None:
     """Let users join a platform or a space themselves, unless they are members already."""
-    members = {member["userId"] for member in company.owner.items(f"{path}/members")}
+    members = {member["userId"] for member in company.owner.list_all(f"{path}/members")}
     for username in usernames:
         if user_id(username) not in members:
-            company.person(username).post(f"{path}/join")
+            company.caller_for(username).post(f"{path}/join")
 
 
 def _invite(company: Company, platform_id: str, invitation: Json | None) -> None:
     if invitation:
-        listed = company.owner.items(f"{company.path}/invitations", platformId=platform_id)
-        company.owner.there(f"/platforms/{platform_id}/invite", invitation, by="email", listed=listed)
+        listed = company.owner.list_all(f"{company.path}/invitations", platformId=platform_id)
+        company.owner.find_or_create(f"/platforms/{platform_id}/invite", invitation, key_field="email", existing=listed)
 
 
 def _claim_domain(owner: Caller, path: str, domain: str | None) -> None:
@@ -83,9 +83,11 @@ def _claim_domain(owner: Caller, path: str, domain: str | None) -> None:
 
 
 def _ensure_spaces(company: Company, path: str, platform_id: str, contents: list[Json]) -> Iterator[Json]:
-    owner, listed = company.owner, company.owner.items(f"{path}/spaces")
+    owner, listed = company.owner, company.owner.list_all(f"{path}/spaces")
     for content in contents:
-        space = owner.there("/spaces", {"platformId": platform_id, **content["space"]}, by="slug", listed=listed)
+        space = owner.find_or_create(
+            "/spaces", {"platformId": platform_id, **content["space"]}, key_field="slug", existing=listed
+        )
         space_path = f"/spaces/{space['id']}"
         _ensure_set(owner, f"{space_path}/capabilities", "capabilities", content["capabilities"])
         _ensure_set(owner, f"{space_path}/module-overrides", "overrides", content["overrides"])
@@ -96,5 +98,5 @@ def _ensure_spaces(company: Company, path: str, platform_id: str, contents: list
 
 def _ensure_set(owner: Caller, path: str, name: str, items: list[Any]) -> None:
     """Replace a set, unless it contains items already."""
-    if items and not owner.items(path):
+    if items and not owner.list_all(path):
         owner.put(path, {name: items})

@@ -4,9 +4,9 @@ import json
 from typing import Final
 from urllib.parse import urlsplit
 
-from local.paths import settings_of_run
+from local.paths import settings_file
 from local.seed import leads, library, organization, platforms, sites, taxonomies
-from local.seed.callers import NotSeeded, Service
+from local.seed.callers import SeedFailed, Service
 from local.seed.content.company import MEMBERS, ORGANIZATION, OWNER
 from local.seed.content.leads import OPERATOR
 from local.seed.content.platforms import PLATFORMS
@@ -20,32 +20,34 @@ def receiver_port(port: int) -> int:
     return port + _PORT_OFFSET if port + _PORT_OFFSET <= _MAX_PORT else port - _PORT_OFFSET
 
 
-def address_of_run(port: int | None) -> str:
-    """Return the URL of the service of the run on a port, by default of the last run. Raises NotSeeded."""
+def service_url_of_run(port: int | None) -> str:
+    """Return the URL of the service of the run on a port, by default of the last run. Raises SeedFailed."""
     if port:
         return f"http://127.0.0.1:{port}"
-    file = settings_of_run(None)
+    file = settings_file(None)
     if not file.exists():
-        raise NotSeeded("No run was found. Start `make run`.")
+        raise SeedFailed("No run was found. Start `make run`.")
     return str(json.loads(file.read_text())["public_url"])
 
 
 def seed(service: Service) -> str:
-    """Add the sample company to a service, and return a report for the terminal. Raises NotSeeded."""
+    """Add the sample company to a service, and return a report for the terminal. Raises SeedFailed."""
     port = urlsplit(str(service.http.base_url)).port or 0
     receiver = f"http://127.0.0.1:{receiver_port(port)}"
-    company = organization.found(service)
-    organization.let_people_in(company)
-    organization.equip(company, receiver)
-    seeded_platforms = [platforms.platform(company, content) for content in PLATFORMS]
-    site = sites.site(company, seeded_platforms[0].record["id"])
+    company = organization.ensure_organization(service)
+    organization.ensure_members(company)
+    organization.ensure_integrations(company, receiver)
+    seeded_platforms = [platforms.ensure_platform(company, content) for content in PLATFORMS]
+    site = sites.ensure_site(company, seeded_platforms[0].record["id"])
     for content, platform in zip(PLATFORMS, seeded_platforms, strict=True):
-        nodes = taxonomies.grow(company, platform, content)
-        taxonomies.sort(company, platform, content, nodes, site.pages)
-        platforms.open_with(company, platform, content, site.record["id"] if platform is seeded_platforms[0] else None)
-    leads.gather(service)
-    library.fill(service, company)
-    organization.export_log(company)
+        nodes = taxonomies.ensure_taxonomy(company, platform, content)
+        taxonomies.ensure_attachments(company, platform, content, nodes, site.page_ids_by_path)
+        platforms.ensure_home(
+            company, platform, content, site.record["id"] if platform is seeded_platforms[0] else None
+        )
+    leads.ensure_leads(service)
+    library.ensure_research_library(service, company)
+    organization.ensure_log_export(company)
     return _report(service, company, site, receiver)
 
 

@@ -15,27 +15,29 @@ class Site:
     """The existing site. `pages` contains the ids of its pages by draft path."""
 
     record: Json
-    pages: Mapping[str, str]
+    page_ids_by_path: Mapping[str, str]
 
 
-def site(company: Company, platform_id: str) -> Site:
+def ensure_site(company: Company, platform_id: str) -> Site:
     """Create the missing parts of a platform's site, publish it, and return it."""
-    editor = company.person("sunniva")
-    record = company.owner.there(f"{company.path}/sites", {**SITE, "platformId": platform_id}, by="slug")
+    editor = company.caller_for("sunniva")
+    record = company.owner.find_or_create(
+        f"{company.path}/sites", {**SITE, "platformId": platform_id}, key_field="slug"
+    )
     path = f"/sites/{record['id']}"
-    pages = {page["path"]: page for page in editor.items(f"{path}/pages")}
+    pages = {page["path"]: page for page in editor.list_all(f"{path}/pages")}
     for content in PAGES:
         _ensure_page(editor, path, pages, content, None)
     if record["status"] == "draft":
         record = editor.patch(path, {"status": "published"})
     ids = {page_path: page["id"] for page_path, page in pages.items()}
-    menus = {menu["id"] for menu in editor.items(f"{path}/navigation")}
+    menus = {menu["id"] for menu in editor.list_all(f"{path}/navigation")}
     for name, menu in MENUS.items():
         if name not in menus:
             items = [_menu_item(item, ids) for item in menu["items"]]
             editor.put(f"{path}/navigation/{name}", {"name": menu["name"], "items": items})
     for redirect in REDIRECTS:
-        editor.there(f"{path}/redirects", redirect, by="fromPath")
+        editor.find_or_create(f"{path}/redirects", redirect, key_field="fromPath")
     return Site(record, ids)
 
 

@@ -8,22 +8,22 @@ from local.seed.organization import Company
 from local.seed.platforms import Platform
 
 
-def grow(company: Company, platform: Platform, content: Json) -> dict[str, str]:
+def ensure_taxonomy(company: Company, platform: Platform, content: Json) -> dict[str, str]:
     """Create the missing nodes of a platform's taxonomy and its system tags. Return the node ids by path."""
-    curator = company.person(content["curator"])
+    curator = company.caller_for(content["curator"])
     _ensure_system_tags(company.owner, platform)
-    nodes = {node["path"]: node for node in curator.items(f"{platform.path}/taxonomy-nodes")}
+    nodes = {node["path"]: node for node in curator.list_all(f"{platform.path}/taxonomy-nodes")}
     for root in content["taxonomy"]:
         _ensure_node(curator, platform, nodes, root, None)
     return {path: node["id"] for path, node in nodes.items()}
 
 
-def sort(
+def ensure_attachments(
     company: Company, platform: Platform, content: Json, nodes: Mapping[str, str], pages: Mapping[str, str]
 ) -> None:
     """Attach nodes to spaces and to the site's pages, unless they are attached already."""
-    ids = {"space": platform.spaces, "page": pages}
-    attachments = company.owner.items(f"{platform.path}/taxonomy-attachments")
+    ids = {"space": platform.space_ids_by_slug, "page": pages}
+    attachments = company.owner.list_all(f"{platform.path}/taxonomy-attachments")
     attached = {(attachment["nodeId"], attachment["entityId"]) for attachment in attachments}
     for path, entities in content["sorted"].items():
         for kind, name in entities:
@@ -33,7 +33,7 @@ def sort(
 
 
 def _ensure_system_tags(owner: Caller, platform: Platform) -> None:
-    if not owner.items(f"{platform.path}/taxonomy-nodes", kind="system"):
+    if not owner.list_all(f"{platform.path}/taxonomy-nodes", kind="system"):
         owner.post(f"{platform.path}/taxonomy-system-tags")
 
 

@@ -19,14 +19,14 @@ from typing import Final
 from dns import exception, message, query, rcode, rdatatype, resolver, rrset
 from dns.flags import Flag
 
-Held = Mapping[str, Sequence[str]]
+ValuesByType = Mapping[str, Sequence[str]]
 """The values of a name by record type."""
-Answer = Callable[[message.Message], message.Message | None]
+Responder = Callable[[message.Message], message.Message | None]
 
 TYPES: Final = ("A", "AAAA", "CNAME", "TXT")
-THIS_MACHINE: Final = {"A": ["127.0.0.1"], "AAAA": ["::1"]}
+LOOPBACK_VALUES: Final = {"A": ["127.0.0.1"], "AAAA": ["::1"]}
 
-_NOBODYS: Final = (
+_RESERVED_NAMES: Final = (
     "example",
     "test",
     "invalid",
@@ -37,12 +37,12 @@ _NOBODYS: Final = (
     "example.net",
     "example.org",
 )
-_TRIES: Final = 10
-_MOST_LINKS: Final = 16
-_UDP_BYTES: Final = 512
-_TEXT_CHARACTERS: Final = 255
+_MAX_BIND_ATTEMPTS: Final = 10
+_MAX_CNAME_LINKS: Final = 16
+_MAX_UDP_BYTES: Final = 512
+_MAX_TEXT_CHARACTERS: Final = 255
 _PORT: Final = 53
-_FORWARD_SECONDS: Final = 3.0
+_FORWARD_TIMEOUT_SECONDS: Final = 3.0
 """Timeout for each of the machine's DNS servers."""
 
 
@@ -52,8 +52,8 @@ class Nameserver:
     `answer` returns the response to a query; for None, the server does not respond.
     """
 
-    def __init__(self, answer: Answer, port: int = 0) -> None:
-        self._tcp, self._udp = _bound(answer, port)
+    def __init__(self, answer: Responder, port: int = 0) -> None:
+        self._tcp, self._udp = _bind_servers(answer, port)
         self.address = f"127.0.0.1:{self._udp.server_address[1]}"
 
     def start(self) -> None:
@@ -68,12 +68,12 @@ class Nameserver:
             server.server_close()
 
 
-def _bound(answer: Answer, port: int) -> tuple["_Tcp", "_Udp"]:
+def _bind_servers(respond: Responder, port: int) -> tuple["_Tcp", "_Udp"]:
     """Return servers bound to the same TCP and UDP port. For port 0, try several. Raises OSError."""
-    for _ in range(_TRIES):
-        tcp = _Tcp(answer, port)
+    for _ in range(_MAX_BIND_ATTEMPTS):
+        tcp = _Tcp(respond, port)
         try:
-            return tcp, _Udp(answer, tcp.server_address[1])
+            return tcp, _Udp(respond, tcp.server_address[1])
         except OSError:
             tcp.server_close()
     raise OSError(EADDRINUSE, os.strerror(EADDRINUSE))
@@ -82,7 +82,7 @@ def _bound(answer: Answer, port: int) -> tuple["_Tcp", "_Udp"]:
 class _Tcp(ThreadingTCPServer):
     daemon_threads, block_on_close, allow_reuse_address = True, False, True
 
-    def __init__(self, answer: Answer, port: int) -> None:
+    def __init__(self, answer: Responder, port: int) -> None:
         super().__init__(("127.0.0.1", port), _Connection)
         self.answer = answer
 
@@ -90,7 +90,7 @@ class _Tcp(ThreadingTCPServer):
 class _Udp(ThreadingUDPServer):
     daemon_threads, block_on_close = True, False
 
-    def __init__(self, answer: Answer, port: int) -> None:
+    def __init__(self, answer: Responder, port: int) -> None:
         super().__init__(("127.0.0.1", port), _Datagram)
         self.answer = answer
 
@@ -99,98 +99,100 @@ class _Datagram(BaseRequestHandler):
     def handle(self) -> None:
         data, connection = self.request
         question = message.from_wire(data)
-        if answer := _answered(self.server, question):
-            connection.sendto(_fitting(question, answer), self.client_address)
+        if answer := _respond(self.server, question):
+            connection.sendto(_to_datagram(question, answer), self.client_address)
 
 
 class _Connection(StreamRequestHandler):
     def handle(self) -> None:
         question = message.from_wire(self.rfile.read(int.from_bytes(self.rfile.read(2), "big")))
-        if answer := _answered(self.server, question):
+        if answer := _respond(self.server, question):
             wire = answer.to_wire()
             self.wfile.write(len(wire).to_bytes(2, "big") + wire)
 
 
-def _answered(server: BaseServer, question: message.Message) -> message.Message | None:
-    answer: Answer = server.answer  # type: ignore[attr-defined]  # both server classes have it
+def _respond(server: BaseServer, question: message.Message) -> message.Message | None:
+    answer: Responder = server.answer  # type: ignore[attr-defined]  # both server classes have it
     return answer(question)
 
 
-def _fitting(question: message.Message, answer: message.Message) -> bytes:
+def _to_datagram(question: message.Message, answer: message.Message) -> bytes:
     """Return a response that fits into a datagram, or a truncated one, so that the client repeats the query by TCP."""
     try:
-        return answer.to_wire(max_size=_UDP_BYTES)
+        return answer.to_wire(max_size=_MAX_UDP_BYTES)
     except exception.TooBig:
         short = message.make_response(question, recursion_available=True)
         short.flags |= Flag.TC
         return short.to_wire()
 
 
-def answered(question: message.Message, known: Callable[[str], Held | None]) -> message.Message:
+def resolve(question: message.Message, values_of: Callable[[str], ValuesByType | None]) -> message.Message:
     """Return a resolver's response from known values, following CNAME records."""
     answer = message.make_response(question, recursion_available=True)
-    name, kind = asked(question)
-    for _ in range(_MOST_LINKS):
-        held = known(name)
+    name, kind = parse_question(question)
+    for _ in range(_MAX_CNAME_LINKS):
+        held = values_of(name)
         if held is None:
             answer.set_rcode(rcode.NXDOMAIN)
             break
         if kind in held or not held.get("CNAME"):
             if held.get(kind):
-                answer.answer.append(records(name, kind, held[kind]))
+                answer.answer.append(build_rrset(name, kind, held[kind]))
             break
-        answer.answer.append(records(name, "CNAME", held["CNAME"]))
+        answer.answer.append(build_rrset(name, "CNAME", held["CNAME"]))
         name = held["CNAME"][0].rstrip(".").lower()
     return answer
 
 
-def asked(question: message.Message) -> tuple[str, str]:
+def parse_question(question: message.Message) -> tuple[str, str]:
     """Return the name of a query in lower case, and its type."""
     [wanted] = question.question
     return wanted.name.to_text(omit_final_dot=True).lower(), rdatatype.to_text(wanted.rdtype)
 
 
-def records(name: str, kind: str, values: Sequence[str]) -> rrset.RRset:
+def build_rrset(name: str, kind: str, values: Sequence[str]) -> rrset.RRset:
     """Return records of a name. Raises DNSException for an invalid value."""
-    written = {"TXT": _quoted, "CNAME": lambda value: f"{value.rstrip('.')}."}.get(kind, str)
+    written = {"TXT": _quote_text, "CNAME": lambda value: f"{value.rstrip('.')}."}.get(kind, str)
     return rrset.from_text(f"{name}.", 0, "IN", kind, *map(written, values))
 
 
-def _quoted(text: str) -> str:
+def _quote_text(text: str) -> str:
     """Return a text as quoted strings of limited length, as in a zone file."""
     escaped = [character if character not in '"\\' else f"\\{character}" for character in text]
-    pieces = (escaped[start : start + _TEXT_CHARACTERS] for start in range(0, max(len(escaped), 1), _TEXT_CHARACTERS))
+    pieces = (
+        escaped[start : start + _MAX_TEXT_CHARACTERS] for start in range(0, max(len(escaped), 1), _MAX_TEXT_CHARACTERS)
+    )
     return " ".join(f'"{"".join(piece)}"' for piece in pieces)
 
 
-def of_file(file: Path) -> Answer:
+def zone_responder(file: Path) -> Responder:
     """Return a function that responds from a zone file."""
 
     def answer(question: message.Message) -> message.Message:
-        name, _ = asked(question)
-        zone = read(file)
-        if name in zone or any(f".{name}".endswith(f".{each}") for each in _NOBODYS):
-            return answered(question, lambda each: zone.get(each, THIS_MACHINE if _is_local(each) else None))
-        return _forwarded(question)
+        name, _ = parse_question(question)
+        zone = read_zone(file)
+        if name in zone or any(f".{name}".endswith(f".{each}") for each in _RESERVED_NAMES):
+            return resolve(question, lambda each: zone.get(each, LOOPBACK_VALUES if _is_localhost(each) else None))
+        return _forward(question)
 
     return answer
 
 
-def _is_local(name: str) -> bool:
+def _is_localhost(name: str) -> bool:
     return f".{name}".endswith(".localhost")
 
 
-def read(file: Path) -> dict[str, dict[str, list[str]]]:
+def read_zone(file: Path) -> dict[str, dict[str, list[str]]]:
     """Return the records of a zone file. A missing file is an empty zone."""
     known: dict[str, dict[str, list[str]]] = json.loads(file.read_text()) if file.exists() else {}
     return known
 
 
-def _forwarded(question: message.Message) -> message.Message:
+def _forward(question: message.Message) -> message.Message:
     """Return the response of the first of the machine's servers that responds, or SERVFAIL."""
-    for server in _own_servers():
+    for server in _system_servers():
         try:
-            answer, _ = query.udp_with_fallback(question, server, _FORWARD_SECONDS, _PORT)
+            answer, _ = query.udp_with_fallback(question, server, _FORWARD_TIMEOUT_SECONDS, _PORT)
         except (exception.DNSException, OSError):
             continue
         return answer
@@ -199,7 +201,7 @@ def _forwarded(question: message.Message) -> message.Message:
     return failure
 
 
-def _own_servers() -> list[str]:
+def _system_servers() -> list[str]:
     try:
         return [str(server) for server in resolver.Resolver().nameservers]
     except resolver.NoResolverConfiguration:
@@ -207,5 +209,5 @@ def _own_servers() -> list[str]:
 
 
 if __name__ == "__main__":
-    Nameserver(of_file(Path(sys.argv[2])), int(sys.argv[1])).start()
+    Nameserver(zone_responder(Path(sys.argv[2])), int(sys.argv[1])).start()
     signal.pause()

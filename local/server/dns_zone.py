@@ -7,53 +7,53 @@ from urllib.parse import urlsplit
 
 from dns.exception import DNSException
 
-from local.paths import settings_of_run, write_private
-from local.server.dns_server import read, records
+from local.paths import settings_file, write_private
+from local.server.dns_server import build_rrset, read_zone
 
 
-class NoRecord(Exception):
+class DnsZoneError(Exception):
     """A record is invalid, or no run was found. The message says why."""
 
 
-def zone_of_run(port: int | None) -> Path:
-    """Return the zone file of a run, by default of the last one. Raises NoRecord."""
-    settings = settings_of_run(port)
+def zone_file_of_run(port: int | None) -> Path:
+    """Return the zone file of a run, by default of the last one. Raises DnsZoneError."""
+    settings = settings_file(port)
     if not settings.exists():
-        raise NoRecord("No run was found. Start `make run`.")
+        raise DnsZoneError("No run was found. Start `make run`.")
     last: int | None = urlsplit(json.loads(settings.read_text())["public_url"]).port
-    return zone_at(port or last or 0)
+    return zone_file(port or last or 0)
 
 
-def zone_at(port: int) -> Path:
+def zone_file(port: int) -> Path:
     """Return the zone file of the run on a port."""
-    return settings_of_run(port).with_name("dns.json")
+    return settings_file(port).with_name("dns.json")
 
 
-def put(file: Path, name: str, kind: str, values: Sequence[str]) -> None:
-    """Replace the values of a name and type. Raises NoRecord."""
+def set_values(file: Path, name: str, kind: str, values: Sequence[str]) -> None:
+    """Replace the values of a name and type. Raises DnsZoneError."""
     try:
-        records(_plain(name), kind, values)
+        build_rrset(_normalize(name), kind, values)
     except (DNSException, ValueError) as error:
-        raise NoRecord(f"Invalid record of type {kind} for {name}: {error}.") from error
-    zone = read(file)
-    zone.setdefault(_plain(name), {})[kind] = list(values)
+        raise DnsZoneError(f"Invalid record of type {kind} for {name}: {error}.") from error
+    zone = read_zone(file)
+    zone.setdefault(_normalize(name), {})[kind] = list(values)
     write_private(file, json.dumps(zone, indent=2))
 
 
-def remove(file: Path, name: str, kind: str | None) -> None:
+def remove_values(file: Path, name: str, kind: str | None) -> None:
     """Remove the records of a name, optionally of one type."""
-    zone = read(file)
-    held = zone.pop(_plain(name), {})
+    zone = read_zone(file)
+    held = zone.pop(_normalize(name), {})
     left = {each: values for each, values in held.items() if kind and each != kind}
-    write_private(file, json.dumps(zone | ({_plain(name): left} if left else {}), indent=2))
+    write_private(file, json.dumps(zone | ({_normalize(name): left} if left else {}), indent=2))
 
 
-def listed(file: Path) -> Iterator[str]:
+def format_records(file: Path) -> Iterator[str]:
     """Yield a line for each record."""
-    for name, held in sorted(read(file).items()):
+    for name, held in sorted(read_zone(file).items()):
         for kind, values in held.items():
             yield from (f"{name} {kind} {value}" for value in values)
 
 
-def _plain(name: str) -> str:
+def _normalize(name: str) -> str:
     return name.lower().rstrip(".")

@@ -12,7 +12,7 @@ PYTHON: Final = ROOT / ".venv-emulator" / "bin" / "python"
 COMMAND: Final = (str(PYTHON), "-m", "ministack")
 
 
-def environment(port: int, folder: Path) -> Mapping[str, str]:
+def emulator_environment(port: int, folder: Path) -> Mapping[str, str]:
     """Return the emulator's environment. It does not inherit the service's variables, such as `LOG_LEVEL`."""
     folder.mkdir(parents=True, exist_ok=True)
     return {
@@ -35,7 +35,7 @@ def environment(port: int, folder: Path) -> Mapping[str, str]:
     }
 
 
-def answers(port: int, path: str) -> bool:
+def responds(port: int, path: str) -> bool:
     """Return whether a server on this machine responds to a GET request."""
     connection = HTTPConnection("127.0.0.1", port, timeout=5)
     try:

@@ -35,11 +35,11 @@ _RATE: Final = re.compile(r"rate\((\d+) (minute|hour|day)s?\)")
 _UNITS: Final = {"minute": 60, "hour": 60 * 60, "day": 24 * 60 * 60}
 
 _SCHEDULE_TIMEOUT_SECONDS: Final = 60
-_BATCH_LIMIT: Final = 10
-_POLLERS: Final = 2
-_MOST_POLLERS: Final = 4
+_MAX_BATCH_SIZE: Final = 10
+_DEFAULT_POLLERS: Final = 2
+_MAX_POLLERS: Final = 4
 _WAIT_SECONDS: Final = 2
-_ANSWER_SECONDS: Final = 10
+_RESPONSE_SECONDS: Final = 10
 _PAUSE_SECONDS: Final = 1
 _STOP_SECONDS: Final = 8
 _MEMORY_MB: Final = 512
@@ -73,16 +73,16 @@ class Consumer:
             MessageAttributeNames=["All"],
         )
         if batch := messages.get("Messages", []):
-            self._delete(self._done(batch))
+            self._delete(self._process(batch))
 
-    def _done(self, batch: Sequence[Message]) -> Sequence[Message]:
-        event = {"Records": [_record(message, self.queue_arn) for message in batch]}
+    def _process(self, batch: Sequence[Message]) -> Sequence[Message]:
+        event = {"Records": [_sqs_record(message, self.queue_arn) for message in batch]}
         try:
             answer = self.handle(event, _context(self.name, self.timeout_seconds))
         except Exception:  # noqa: BLE001 - as on Lambda, any exception returns the messages to the queue
             _log.exception("%s failed with a batch of %d", self.name, len(batch))
             return []
-        failed = _failures(answer, {message["MessageId"] for message in batch})
+        failed = _failed_ids(answer, {message["MessageId"] for message in batch})
         if failed:
             _log.warning("%s returned %d of %d messages to the queue", self.name, len(failed), len(batch))
         return [message for message in batch if message["MessageId"] not in failed]
@@ -101,14 +101,14 @@ class Schedule:
     handle: Handler
     seconds: int
 
-    def tick(self) -> Any:
+    def invoke(self) -> Any:
         """Invoke the handler as EventBridge does, and return its result. Its exceptions pass through."""
-        return self.handle(_tick(self.name), _context(self.name, _SCHEDULE_TIMEOUT_SECONDS))
+        return self.handle(_scheduled_event(self.name), _context(self.name, _SCHEDULE_TIMEOUT_SECONDS))
 
     def fire(self) -> None:
         """Invoke the handler, and log its exceptions."""
         try:
-            self.tick()
+            self.invoke()
         except Exception:  # noqa: BLE001 - as on Lambda, the schedule continues after any exception
             _log.exception("%s failed", self.name)
 
@@ -123,7 +123,7 @@ class Schedule:
 @cache
 def sqs() -> Any:
     """Return a client for long polling. The service's own client has a shorter timeout."""
-    config = Config(connect_timeout=1, read_timeout=_WAIT_SECONDS + _ANSWER_SECONDS)
+    config = Config(connect_timeout=1, read_timeout=_WAIT_SECONDS + _RESPONSE_SECONDS)
     return aws.session().client("sqs", endpoint_url=settings().aws_endpoint_url, config=config)
 
 
@@ -138,10 +138,10 @@ def schedules(app: Chalice) -> Iterator[Schedule]:
     """Yield the app's scheduled handlers."""
     for source in app.event_sources:
         if isinstance(source, ScheduledEventConfig):
-            yield Schedule(source.name, app.handler_map[source.name], _seconds(source.schedule_expression))
+            yield Schedule(source.name, app.handler_map[source.name], _rate_seconds(source.schedule_expression))
 
 
-def pump(app: Chalice, stopped: Event) -> None:
+def run_event_sources(app: Chalice, stopped: Event) -> None:
     """Serve every queue and schedule of the app until stopped."""
     polling = [Thread(target=_keep_polling, args=(c, stopped)) for c in consumers(app) for _ in range(c.pollers)]
     firing = [Thread(target=s.keep_firing, args=(stopped,)) for s in schedules(app)]
@@ -163,7 +163,7 @@ def _keep_polling(consumer: Consumer, stopped: Event) -> None:
             stopped.wait(_PAUSE_SECONDS)
 
 
-def _seconds(expression: str | ScheduleExpression) -> int:
+def _rate_seconds(expression: str | ScheduleExpression) -> int:
     """Return the interval of a rate expression. Raises ValueError for other expressions."""
     text = expression if isinstance(expression, str) else expression.to_string()
     rate = _RATE.fullmatch(text)
@@ -183,14 +183,14 @@ def _consumer(source: SQSEventConfig, handle: Handler) -> Consumer:
         handle=handle,
         queue_url=url,
         queue_arn=attributes["QueueArn"],
-        batch_size=min(source.batch_size, _BATCH_LIMIT),
-        pollers=min(source.maximum_concurrency or _POLLERS, _MOST_POLLERS),
+        batch_size=min(source.batch_size, _MAX_BATCH_SIZE),
+        pollers=min(source.maximum_concurrency or _DEFAULT_POLLERS, _MAX_POLLERS),
         # A handler must finish before its messages return to the queue.
         timeout_seconds=int(attributes["VisibilityTimeout"]),
     )
 
 
-def _failures(answer: object, sent: Collection[str]) -> Collection[str]:
+def _failed_ids(answer: object, sent: Collection[str]) -> Collection[str]:
     """Return the failed ids in a partial batch response. As on AWS, an unknown id means that all failed."""
     if not isinstance(answer, Mapping):
         return ()
@@ -198,7 +198,7 @@ def _failures(answer: object, sent: Collection[str]) -> Collection[str]:
     return failed if failed <= set(sent) else sent
 
 
-def _record(message: Message, queue_arn: str) -> dict[str, Any]:
+def _sqs_record(message: Message, queue_arn: str) -> dict[str, Any]:
     return {
         "messageId": message["MessageId"],
         "receiptHandle": message["ReceiptHandle"],
@@ -215,7 +215,7 @@ def _record(message: Message, queue_arn: str) -> dict[str, Any]:
     }
 
 
-def _tick(name: str) -> dict[str, Any]:
+def _scheduled_event(name: str) -> dict[str, Any]:
     return {
         "version": "0",
         "id": str(uuid4()),
@@ -237,7 +237,7 @@ def _main() -> None:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     stopped = Event()
     signal.signal(signal.SIGTERM, lambda *_: stopped.set())
-    pump(importlib.import_module("app").app, stopped)
+    run_event_sources(importlib.import_module("app").app, stopped)
 
 
 if __name__ == "__main__":

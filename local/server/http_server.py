@@ -23,14 +23,14 @@ from chalice.local import (
 from uuid_utils import uuid7
 
 from chalicelib.kernel.core.problems import Problem
-from infrastructure.gateway import PROBLEMS, headers_of
+from infrastructure.gateway import PROBLEMS, response_headers
 from local.server.http_body import MAX_BODY_BYTES, read_body
 
-PATIENCE_SECONDS: Final = 5.0
+SHUTDOWN_SECONDS: Final = 5.0
 
-_PIECE: Final = 65_536
+_READ_BYTES: Final = 65_536
 _QUERY: Final = re.compile(r"\?\S+")
-_WITHOUT_BODY: Final = (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED)
+_STATUSES_WITHOUT_BODY: Final = (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED)
 _NOT_HTTP: Final = Problem("invalid_header", "This is not a request of HTTP/1.1.")
 
 
@@ -43,26 +43,26 @@ class Server(ThreadedHTTPServer):
     def __init__(self, *words: Any) -> None:
         super().__init__(*words)
         self.stopping = False
-        self._changed, self._under_way = Condition(), 0
+        self._changed, self._requests_in_progress = Condition(), 0
 
     @contextmanager
-    def under_way(self) -> Iterator[None]:
+    def request_in_progress(self) -> Iterator[None]:
         """Count a request as in progress within the context."""
         with self._changed:
-            self._under_way += 1
+            self._requests_in_progress += 1
         try:
             yield
         finally:
             with self._changed:
-                self._under_way -= 1
+                self._requests_in_progress -= 1
                 self._changed.notify_all()
 
-    def finish(self) -> None:
-        """Close the socket, and wait up to PATIENCE_SECONDS until no request is in progress."""
+    def close_gracefully(self) -> None:
+        """Close the socket, and wait up to SHUTDOWN_SECONDS until no request is in progress."""
         self.stopping = True
         self.server_close()
         with self._changed:
-            self._changed.wait_for(lambda: not self._under_way, PATIENCE_SECONDS)
+            self._changed.wait_for(lambda: not self._requests_in_progress, SHUTDOWN_SECONDS)
 
 
 class Handler(ChaliceRequestHandler):
@@ -79,11 +79,11 @@ class Handler(ChaliceRequestHandler):
         raise AttributeError(name)
 
     def _generic_handle(self) -> None:
-        with self.server.under_way():
+        with self.server.request_in_progress():
             try:
                 super()._generic_handle()
             except Problem as problem:
-                self._refuse(problem)
+                self._reject(problem)
             except UnicodeEncodeError:  # For an unknown path, Chalice repeats the credential in its error.
                 self._send_problem(PROBLEMS["INVALID_SIGNATURE"])
             self.wfile.flush()
@@ -108,9 +108,9 @@ class Handler(ChaliceRequestHandler):
         self.request_version = (
             self.protocol_version
         )  # After a malformed request it is HTTP/0.9, which has no status line.
-        self._refuse(_NOT_HTTP)
+        self._reject(_NOT_HTTP)
 
-    def _refuse(self, problem: Problem) -> None:
+    def _reject(self, problem: Problem) -> None:
         """Send a problem and close the connection, because the beginning of the next request is unknown."""
         self.close_connection = True
         self._send_problem(problem)
@@ -119,27 +119,27 @@ class Handler(ChaliceRequestHandler):
             self.connection.shutdown(socket.SHUT_WR)
             self.connection.settimeout(1)
             left = 2 * MAX_BODY_BYTES
-            while left > 0 and (unread := self.rfile.read1(_PIECE)):
+            while left > 0 and (unread := self.rfile.read1(_READ_BYTES)):
                 left -= len(unread)
 
     def _send_problem(self, problem: Problem) -> None:
         request_id = str(uuid7())
         path = self.path.partition("?")[0] if self.command else "/"
         document = problem.document(instance=path, request_id=request_id)
-        headers = headers_of(problem) | {"X-Request-Id": request_id}
+        headers = response_headers(problem) | {"X-Request-Id": request_id}
         self._send_http_response(problem.status, headers, json.dumps(document).encode())
 
     def _send_http_response(self, code: int, headers: Mapping[str, Any], body: str | bytes | None) -> None:
         content = body.encode() if isinstance(body, str) else body or b""
         self.send_response(code)
-        length = {} if code in _WITHOUT_BODY else {"Content-Length": str(len(content))}
+        length = {} if code in _STATUSES_WITHOUT_BODY else {"Content-Length": str(len(content))}
         ends = {"Connection": "close"} if self.close_connection or self.server.stopping else {}
         self._send_headers({"Content-Type": "application/json", **headers, **length, **ends})
-        if self.command != "HEAD" and code not in _WITHOUT_BODY:
+        if self.command != "HEAD" and code not in _STATUSES_WITHOUT_BODY:
             self.wfile.write(content)
 
 
-def server_of(app: Chalice, config: Config, port: int) -> LocalDevServer:
+def create_server(app: Chalice, config: Config, port: int) -> LocalDevServer:
     """Return the server of an app on 127.0.0.1. Port 0 selects a free port."""
     # On Lambda, a process handles one request at a time, which Chalice stores in the app. Here each thread has one.
     app.__class__ = LocalChalice
@@ -148,7 +148,7 @@ def server_of(app: Chalice, config: Config, port: int) -> LocalDevServer:
 
 def serve(app: Chalice, config: Config, port: int) -> None:
     """Serve an app on 127.0.0.1 until SIGTERM. Requests in progress are completed first."""
-    server = server_of(app, config, port)
+    server = create_server(app, config, port)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     try:
         server.serve_forever()

@@ -21,10 +21,10 @@ from local.paths import STATE, write_private
 ISSUER: Final = "https://issuer.atrium.test"
 AUDIENCE: Final = "atrium"
 OPERATORS: Final = "operators"
-TWELVE_HOURS: Final = 12 * 60 * 60
+TOKEN_LIFETIME_SECONDS: Final = 12 * 60 * 60
 
 _ALGORITHM: Final = "ES256"
-_PEOPLE: Final = uuid5(NAMESPACE_DNS, "issuer.atrium.test")
+_USER_ID_NAMESPACE: Final = uuid5(NAMESPACE_DNS, "issuer.atrium.test")
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Person:
     def claims(self) -> dict[str, object]:
         """Return the claims about the person (OpenID Connect Core 1.0, section 5.1)."""
         claims: dict[str, object] = {
-            "sub": str(self.sub or uuid5(_PEOPLE, self.name)),
+            "sub": str(self.sub or uuid5(_USER_ID_NAMESPACE, self.name)),
             "name": self.full_name or self.name,
             "preferred_username": self.name,
             "email": self.email or f"{self.name}@example.com",
@@ -57,25 +57,25 @@ class Issuer:
 
     def settings(self) -> Mapping[str, str]:
         """Return the settings that make the service trust this issuer."""
-        return {"auth_jwks": str(self._made() / "jwks.json"), "auth_issuer": ISSUER, "auth_audience": AUDIENCE}
+        return {"auth_jwks": str(self._ensure_key() / "jwks.json"), "auth_issuer": ISSUER, "auth_audience": AUDIENCE}
 
-    def token(self, person: Person, expires_in: int = TWELVE_HOURS) -> str:
+    def create_token(self, person: Person, expires_in: int = TOKEN_LIFETIME_SECONDS) -> str:
         """Return a JWT for a person. `expires_in`: seconds."""
-        folder = self._made()
+        folder = self._ensure_key()
         now = int(time.time())
         claims = {"iss": ISSUER, "aud": AUDIENCE, "iat": now, "exp": now + expires_in, **person.claims()}
         kid = json.loads((folder / "jwks.json").read_text())["keys"][0]["kid"]
         return jwt.encode(claims, (folder / "private.pem").read_text(), _ALGORITHM, headers={"kid": kid})
 
-    def _made(self) -> Path:
+    def _ensure_key(self) -> Path:
         if not self.folder.exists():
             self.folder.parent.mkdir(parents=True, exist_ok=True)
             with TemporaryDirectory(dir=self.folder.parent) as parent:
-                _make_key(Path(parent) / "issuer")
-                self._keep_first(Path(parent) / "issuer")
+                _create_key(Path(parent) / "issuer")
+                self._move_unless_exists(Path(parent) / "issuer")
         return self.folder
 
-    def _keep_first(self, made: Path) -> None:
+    def _move_unless_exists(self, made: Path) -> None:
         # Renaming is atomic: if several runs create a key concurrently, all use the first.
         try:
             made.rename(self.folder)
@@ -84,7 +84,7 @@ class Issuer:
                 raise
 
 
-def _make_key(folder: Path) -> None:
+def _create_key(folder: Path) -> None:
     key = ec.generate_private_key(ec.SECP256R1())
     pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     write_private(folder / "private.pem", pem.decode())

@@ -14,10 +14,10 @@ from typing import Final
 from local.paths import ROOT
 
 _SET_PARENT_DEATH_SIGNAL: Final = 1
-_LINES_SHOWN: Final = 15
+_LOG_LINES_SHOWN: Final = 15
 
 
-class Fallen(Exception):
+class ProcessEnded(Exception):
     """A process of the run ended unexpectedly."""
 
 
@@ -28,30 +28,30 @@ class Child:
     name: str
     log: Path
     process: "subprocess.Popen[bytes]"
-    began_anew: Callable[[], "Child"]
+    restart: Callable[[], "Child"]
 
-    def check(self) -> None:
-        """Raise Fallen, with the end of its log, if the process has ended."""
+    def check_running(self) -> None:
+        """Raise ProcessEnded, with the end of its log, if the process has ended."""
         code = self.process.poll()
         if code is not None:
-            last_lines = self.log.read_text(errors="replace").splitlines()[-_LINES_SHOWN:]
-            raise Fallen(
+            last_lines = self.log.read_text(errors="replace").splitlines()[-_LOG_LINES_SHOWN:]
+            raise ProcessEnded(
                 "\n  ".join(
                     [f"The {self.name} ended unexpectedly (exit code {code}). Last lines of {self.log}:", *last_lines]
                 )
             )
 
 
-def start(
+def start_process(
     name: str, command: Sequence[str], log: Path, environment: Mapping[str, str], keep_open: Sequence[int] = ()
 ) -> Child:
     """Start a process that does not receive Ctrl-C, and that receives SIGTERM when this process ends."""
     log.parent.mkdir(parents=True, exist_ok=True)
     log.unlink(missing_ok=True)
-    return _begin(name, command, log, environment, keep_open)
+    return _spawn(name, command, log, environment, keep_open)
 
 
-def _begin(
+def _spawn(
     name: str, command: Sequence[str], log: Path, environment: Mapping[str, str], keep_open: Sequence[int]
 ) -> Child:
     with log.open("ab") as output:
@@ -64,12 +64,12 @@ def _begin(
             stderr=subprocess.STDOUT,
             start_new_session=True,
             pass_fds=keep_open,
-            preexec_fn=_tie_to(os.getpid()) if sys.platform == "linux" else None,  # noqa: PLW1509 - no thread runs here
+            preexec_fn=_die_with_parent(os.getpid()) if sys.platform == "linux" else None,  # noqa: PLW1509 - no thread runs here
         )
-    return Child(name, log, process, lambda: _begin(name, command, log, environment, keep_open))
+    return Child(name, log, process, lambda: _spawn(name, command, log, environment, keep_open))
 
 
-def stop(children: Sequence[Child], seconds: float) -> None:
+def stop_processes(children: Sequence[Child], seconds: float) -> None:
     """Send SIGTERM to all processes, and kill those that do not end in time."""
     for child in children:
         child.process.terminate()
@@ -83,7 +83,7 @@ def stop(children: Sequence[Child], seconds: float) -> None:
             child.process.wait()
 
 
-def _tie_to(parent: int) -> Callable[[], None]:
+def _die_with_parent(parent: int) -> Callable[[], None]:
     """Return a function for the new process that requests SIGTERM when its parent dies (prctl(2))."""
     prctl = ctypes.CDLL(None).prctl
 

@@ -21,10 +21,10 @@ from infrastructure.resources import (
     exports_bucket,
     queue_name,
     queue_setting,
-    table,
+    table_definition,
 )
 
-_OFTEN: Final = {"Delay": 1, "MaxAttempts": 60}
+_WAITER_CONFIG: Final = {"Delay": 1, "MaxAttempts": 60}
 
 
 def provision(prefix: str) -> Mapping[str, str]:
@@ -42,12 +42,12 @@ def provision(prefix: str) -> Mapping[str, str]:
 
 
 def _provision_table(name: str) -> None:
-    dynamodb, wanted = client("dynamodb"), table(name)
+    dynamodb, wanted = client("dynamodb"), table_definition(name)
     try:
         dynamodb.create_table(**wanted)
     except dynamodb.exceptions.ResourceInUseException:
         _add_missing_indexes(wanted)
-    dynamodb.get_waiter("table_exists").wait(TableName=name, WaiterConfig=_OFTEN)
+    dynamodb.get_waiter("table_exists").wait(TableName=name, WaiterConfig=_WAITER_CONFIG)
     described = dynamodb.describe_time_to_live(TableName=name)["TimeToLiveDescription"]
     if described["TimeToLiveStatus"] not in ("ENABLED", "ENABLING"):
         ttl = {"Enabled": True, "AttributeName": TTL_ATTRIBUTE}
@@ -65,7 +65,7 @@ def _add_missing_indexes(wanted: Mapping[str, Any]) -> None:
                 AttributeDefinitions=wanted["AttributeDefinitions"],
                 GlobalSecondaryIndexUpdates=[{"Create": index}],
             )
-            dynamodb.get_waiter("table_exists").wait(TableName=name, WaiterConfig=_OFTEN)
+            dynamodb.get_waiter("table_exists").wait(TableName=name, WaiterConfig=_WAITER_CONFIG)
 
 
 def _provision_queue(prefix: str, queue: str) -> str:

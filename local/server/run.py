@@ -16,24 +16,30 @@ from chalicelib.kernel.core.settings import settings
 from local.paths import STATE
 from local.seed.callers import Service
 from local.seed.seeding import receiver_port, seed
-from local.server.configuration import PREFIX, complete, configure, forget_the_cloud, stand_ins
-from local.server.dns_zone import zone_at
-from local.server.emulator import COMMAND, PYTHON, answers, environment
+from local.server.configuration import (
+    PREFIX,
+    add_settings,
+    clear_cloud_variables,
+    stub_source_settings,
+    write_run_settings,
+)
+from local.server.dns_zone import zone_file
+from local.server.emulator import COMMAND, PYTHON, emulator_environment, responds
 from local.server.issuer import Issuer
-from local.server.processes import Child, Fallen, start, stop
+from local.server.processes import Child, ProcessEnded, start_process, stop_processes
 from local.server.provisioning import provision
-from local.tools.migrate import apply
+from local.tools.migrate import apply_migrations
 
 _HEALTH: Final = "/_ministack/health"
-_LOOK_SECONDS: Final = 0.05
+_POLL_SECONDS: Final = 0.05
 READY_SECONDS: Final = 60
 _STOP_SECONDS: Final = 10
-_SAVE_SECONDS: Final = 60
-_MORTAL: Final = ("pump", "service")
+_EMULATOR_STOP_SECONDS: Final = 60
+_RESTARTABLE: Final = ("pump", "service")
 """Processes without state, which can be restarted."""
 
 
-class Refused(Exception):
+class RunRejected(Exception):
     """The run cannot start. The message says why and what to do."""
 
 
@@ -41,84 +47,84 @@ class Stopped(Exception):
     """The run received SIGINT or SIGTERM."""
 
 
-def run(port: int, *, fresh: bool, seeded: bool, reviving: bool = False) -> None:
+def run(port: int, *, fresh: bool, is_seeded: bool, restarts_processes: bool = False) -> None:
     """Run the local stage on a port until SIGINT or SIGTERM.
 
     `seeded`: add the sample company and a receiver of its webhooks. `reviving`: restart the service and the pump when
     they end, as Lambda does.
 
-    Raises Refused or SettingsError before a process is started, NotMigrated before the service is started, Fallen if a
-    process ends unexpectedly, and NotSeeded if the sample company cannot be added.
+    Raises RunRejected or SettingsError before a process is started, MigrationsFailed before the service is started, ProcessEnded if a
+    process ends unexpectedly, and SeedFailed if the sample company cannot be added.
     """
     began = time.monotonic()
     signal.signal(signal.SIGTERM, _raise_stopped)
     signal.signal(signal.SIGINT, _raise_stopped)
     children: list[Child] = []
     try:
-        forget_the_cloud()
-        folder, lock = STATE / str(port), _lock(port)
-        if seeded:
-            _refuse_taken(receiver_port(port))
+        clear_cloud_variables()
+        folder, lock = STATE / str(port), _lock_port(port)
+        if is_seeded:
+            _require_free_port(receiver_port(port))
         if fresh:
             shutil.rmtree(folder, ignore_errors=True)
         emulator_port = free_port()
-        settings_file = configure(folder, endpoint=_address(emulator_port), public_url=_address(port))
+        settings_file = write_run_settings(folder, endpoint=_local_url(emulator_port), public_url=_local_url(port))
         children.append(_start_emulator(emulator_port, folder, lock))
-        _until(lambda: answers(emulator_port, _HEALTH), children)
-        complete(settings_file, provision(PREFIX))
-        apply()
+        _wait_until(lambda: responds(emulator_port, _HEALTH), children)
+        add_settings(settings_file, provision(PREFIX))
+        apply_migrations()
         # Selected late, because a connection of the migrations could occupy a free port.
         dns_port, sources_port = free_port(), free_port()
-        stood_in = stand_ins(_address(sources_port))
-        complete(settings_file, {"dns_nameservers": f"127.0.0.1:{dns_port}", **stood_in})
-        children.append(_start("nameserver", ["local.server.dns_server", str(dns_port), str(zone_at(port))], folder))
+        stood_in = stub_source_settings(_local_url(sources_port))
+        add_settings(settings_file, {"dns_nameservers": f"127.0.0.1:{dns_port}", **stood_in})
+        children.append(_start("nameserver", ["local.server.dns_server", str(dns_port), str(zone_file(port))], folder))
         children.append(_start("sources", ["local.server.stub_sources", str(sources_port)], folder))
         children.append(_start("pump", ["local.server.event_source_emulator"], folder))
         children.append(_start("service", ["local.server.api", str(port)], folder))
-        if seeded:
+        if is_seeded:
             receive = ["local", "receive", "--port", str(receiver_port(port))]
             children.append(_start("receiver", receive, folder))
-        _until(lambda: answers(port, "/status"), children)
-        print(ready(port, folder, time.monotonic() - began), flush=True)
-        if seeded:
-            print(seed(Service.at(_address(port))), flush=True)
-        _watch(children, _MORTAL if reviving else ())
+        _wait_until(lambda: responds(port, "/status"), children)
+        print(ready_message(port, folder, time.monotonic() - began), flush=True)
+        if is_seeded:
+            print(seed(Service.at_url(_local_url(port))), flush=True)
+        _watch(children, _RESTARTABLE if restarts_processes else ())
     except Stopped:
         print("Stopping. The emulator saves its state.", flush=True)
     finally:
-        _end(children)
+        _stop_all(children)
 
 
 def _raise_stopped(*_: object) -> NoReturn:
     raise Stopped
 
 
-def _lock(port: int) -> int:
+def _lock_port(port: int) -> int:
     """Lock the port's state for this run and its emulator, which can still save after this process has ended."""
     if not PYTHON.exists():
-        raise Refused("The emulator is not installed. Run `make run`, or `make .venv-emulator/installed` once.")
+        raise RunRejected("The emulator is not installed. Run `make run`, or `make .venv-emulator/installed` once.")
     STATE.mkdir(parents=True, exist_ok=True)
     lock = os.open(STATE / f"{port}.lock", os.O_CREAT | os.O_RDWR, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        _bind(port)
+        _check_port(port)
     except OSError:
-        raise Refused(
+        raise RunRejected(
             f"Port {port} is in use, or its last run is still saving. Try `make run PORT={port + 1}`."
         ) from None
     return lock
 
 
-def _refuse_taken(port: int) -> None:
-    """Raise Refused if another program listens on the port of the webhook receiver."""
+def _require_free_port(port: int) -> None:
+    """Raise RunRejected if another program listens on the port of the webhook receiver."""
     try:
-        _bind(port)
+        _check_port(port)
     except OSError:
         detail = f"Port {port} is in use, where this run would receive webhooks. Stop the program that uses it,"
-        raise Refused(f"{detail} or select another port: `make run SEED=1 PORT=`.") from None
+        raise RunRejected(f"{detail} or select another port: `make run SEED=1 PORT=`.") from None
 
 
-def _bind(port: int) -> None:
+def _check_port(port: int) -> None:
     """Raise OSError if a port is in use."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -136,54 +142,56 @@ def free_port() -> int:
                 return port
 
 
-def _address(port: int) -> str:
+def _local_url(port: int) -> str:
     return f"http://127.0.0.1:{port}"
 
 
 def _start_emulator(port: int, folder: Path, lock: int) -> Child:
-    variables = environment(port, folder / "emulator")
-    return start("emulator", COMMAND, folder / "emulator.log", variables, keep_open=[lock])
+    variables = emulator_environment(port, folder / "emulator")
+    return start_process("emulator", COMMAND, folder / "emulator.log", variables, keep_open=[lock])
 
 
 def _start(name: str, module: Sequence[str], folder: Path) -> Child:
-    return start(name, [sys.executable, "-m", *module], folder / f"{name}.log", os.environ)
+    return start_process(name, [sys.executable, "-m", *module], folder / f"{name}.log", os.environ)
 
 
-def _until(reached: Callable[[], bool], children: Sequence[Child]) -> None:
-    """Wait until a condition is true. Raises Fallen if a process ends, or after READY_SECONDS."""
+def _wait_until(reached: Callable[[], bool], children: Sequence[Child]) -> None:
+    """Wait until a condition is true. Raises ProcessEnded if a process ends, or after READY_SECONDS."""
     deadline = time.monotonic() + READY_SECONDS
     while not reached():
-        _check(children)
+        _check_children(children)
         if time.monotonic() > deadline:
-            raise Fallen(f"The {children[-1].name} did not respond within {READY_SECONDS} s. See {children[-1].log}.")
+            raise ProcessEnded(
+                f"The {children[-1].name} did not respond within {READY_SECONDS} s. See {children[-1].log}."
+            )
 
 
-def _watch(children: list[Child], mortal: Collection[str]) -> NoReturn:
-    """Wait for a signal. Restart processes that may end; raise Fallen for the others."""
+def _watch(children: list[Child], restartable: Collection[str]) -> NoReturn:
+    """Wait for a signal. Restart processes that may end; raise ProcessEnded for the others."""
     while True:
         for at, child in enumerate(children):
-            if child.name in mortal and child.process.poll() is not None:
-                children[at] = child.began_anew()
-        _check([child for child in children if child.name not in mortal])
+            if child.name in restartable and child.process.poll() is not None:
+                children[at] = child.restart()
+        _check_children([child for child in children if child.name not in restartable])
 
 
-def _check(children: Sequence[Child]) -> None:
+def _check_children(children: Sequence[Child]) -> None:
     for child in children:
-        child.check()
-    time.sleep(_LOOK_SECONDS)
+        child.check_running()
+    time.sleep(_POLL_SECONDS)
 
 
-def _end(children: Sequence[Child]) -> None:
+def _stop_all(children: Sequence[Child]) -> None:
     """Stop the emulator last, so that it saves all changes."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    stop(children[1:], _STOP_SECONDS)
-    stop(children[:1], _SAVE_SECONDS)
+    stop_processes(children[1:], _STOP_SECONDS)
+    stop_processes(children[:1], _EMULATOR_STOP_SECONDS)
 
 
-def ready(port: int, folder: Path, seconds: float) -> str:
+def ready_message(port: int, folder: Path, seconds: float) -> str:
     """Return the message with URLs and a first request, which is printed when the run is ready."""
-    url = _address(port)
+    url = _local_url(port)
     create = f"curl -s {url}/organizations -H \"Authorization: Bearer $TOKEN\" -H 'Content-Type: application/json'"
     return f"""
 Atrium is ready after {seconds:.1f} s.
@@ -194,7 +202,7 @@ Atrium is ready after {seconds:.1f} s.
   mail   .venv/bin/python -m local mail
   DNS    .venv/bin/python -m local dns list
 
-  TOKEN={_token()}
+  TOKEN={_token_expression()}
   ID=$({create} -d '{{"name": "Demo"}}' | .venv/bin/python -c 'import json, sys; print(json.load(sys.stdin)["id"])')
   curl -s {url}/organizations -H "Authorization: Bearer $TOKEN"
   curl -s {url}/organizations/$ID/audit-log/verify-integrity -H "Authorization: Bearer $TOKEN"
@@ -203,7 +211,7 @@ Ctrl-C stops everything and saves the emulator's state. `make run FRESH=1` start
 """
 
 
-def _token() -> str:
+def _token_expression() -> str:
     """Return a shell expression for a token, or a placeholder if another issuer is configured."""
     known, own = settings(), Issuer().settings()
     trusted = {name: getattr(known, name) for name in own} == own

@@ -128,7 +128,7 @@ def dblp_hit(work: Work) -> Json:
 
 
 @dataclass(frozen=True)
-class Reply:
+class StubResponse:
     """A response of a source."""
 
     status: int
@@ -137,7 +137,7 @@ class Reply:
 
 
 @dataclass
-class Sources:
+class StubSources:
     """The three sources on one server; their paths differ.
 
     `merged`: ids of merged OpenAlex authors and their replacements. `page_size`: maximum size of a page.
@@ -147,7 +147,7 @@ class Sources:
     merged: Mapping[str, str] = field(default_factory=dict)
     page_size: int = 100
 
-    def reply(self, address: str) -> Reply:
+    def respond(self, address: str) -> StubResponse:
         """Return the response to a GET request."""
         path, query = urlsplit(address).path, dict(parse_qsl(urlsplit(address).query))
         match path.strip("/").split("/"):
@@ -159,15 +159,15 @@ class Sources:
                 return self._openalex(query)
             case ["search", "publ", "api"]:
                 return self._dblp(query)
-        return Reply(404, {"error": "Not Found"})
+        return StubResponse(404, {"error": "Not Found"})
 
     def _people(self) -> Iterable[Researcher]:
         return (person for work in self.works for person in work.authors)
 
-    def _orcid(self, orcid: str) -> Reply:
+    def _orcid(self, orcid: str) -> StubResponse:
         if orcid not in {person.orcid for person in self._people()}:
             body = {"response-code": 404, "developer-message": "404 Not Found", "error-code": 9016}
-            return Reply(404, body)
+            return StubResponse(404, body)
         own = [work for work in self.works if work.put_code and orcid in {each.orcid for each in work.authors}]
         groups = [
             {
@@ -177,18 +177,20 @@ class Sources:
             }
             for summary in (orcid_summary(work, orcid) for work in own)
         ]
-        return Reply(200, {"last-modified-date": {"value": _UPDATED}, "group": groups, "path": f"/{orcid}/works"})
+        return StubResponse(
+            200, {"last-modified-date": {"value": _UPDATED}, "group": groups, "path": f"/{orcid}/works"}
+        )
 
-    def _author(self, author_id: str) -> Reply:
+    def _author(self, author_id: str) -> StubResponse:
         if author_id in self.merged:
-            return Reply(301, {}, {"Location": f"/authors/{self.merged[author_id]}"})
+            return StubResponse(301, {}, {"Location": f"/authors/{self.merged[author_id]}"})
         person = next((each for each in self._people() if each.author_id == author_id), None)
         if person is None:
-            return Reply(404, {"error": "Not Found", "message": f"Author {author_id} not found"})
+            return StubResponse(404, {"error": "Not Found", "message": f"Author {author_id} not found"})
         orcid = f"https://orcid.org/{person.orcid}" if person.orcid else None
-        return Reply(200, {"id": f"https://openalex.org/{author_id}", "orcid": orcid})
+        return StubResponse(200, {"id": f"https://openalex.org/{author_id}", "orcid": orcid})
 
-    def _openalex(self, query: Mapping[str, str]) -> Reply:
+    def _openalex(self, query: Mapping[str, str]) -> StubResponse:
         _, _, wanted = query.get("filter", "").partition(":")
         known = [work for work in self.works if work.openalex]
         own = [w for w in known if wanted in {id_ for each in w.authors for id_ in (each.orcid, each.author_id)}]
@@ -197,9 +199,9 @@ class Sources:
         size = min(int(query.get("per_page", 25)), self.page_size)
         following = base64.b64encode(str(first + size).encode()).decode() if first + size < len(own) else None
         meta = {"count": len(own), "per_page": size, "next_cursor": following}
-        return Reply(200, {"meta": meta, "results": [openalex_work(work) for work in own[first : first + size]]})
+        return StubResponse(200, {"meta": meta, "results": [openalex_work(work) for work in own[first : first + size]]})
 
-    def _dblp(self, query: Mapping[str, str]) -> Reply:
+    def _dblp(self, query: Mapping[str, str]) -> StubResponse:
         toc = query.get("q", "").removeprefix("toc:").removesuffix(".bht:")
         own = [work for work in self.works if work.toc == toc]
         first, size = int(query.get("f", 0)), min(int(query.get("h", 30)), self.page_size)
@@ -212,21 +214,21 @@ class Sources:
         }
         hits |= {"hit": [dblp_hit(work) for work in page]} if page else {}
         status = {"@code": "200", "text": "OK"}
-        return Reply(200, {"result": {"query": query.get("q", ""), "status": status, "hits": hits}})
+        return StubResponse(200, {"result": {"query": query.get("q", ""), "status": status, "hits": hits}})
 
 
-CARBERRY: Final = Researcher("Josiah Carberry", "0000-0002-1825-0097", "A5000000097", "00/97")
+SAMPLE_RESEARCHER: Final = Researcher("Josiah Carberry", "0000-0002-1825-0097", "A5000000097", "00/97")
 """The fictional researcher of ORCID's own documentation."""
 
 _WARE: Final = Researcher("Terra Ware", None, "A5000000098", "00/98")
 _POTTER: Final = Researcher("Clay Potter 0001", "0000-0001-5109-3700", "A5000000099", "00/99")
 
-SAMPLES: Final = Sources(
+SAMPLE_SOURCES: Final = StubSources(
     works=(
         Work(
             "Toward a Unified Theory of High-Energy Metaphysics",
             2008,
-            [CARBERRY],
+            [SAMPLE_RESEARCHER],
             "Journal of Psychoceramics",
             doi="10.5555/12345678",
             put_code=1001,
@@ -235,7 +237,7 @@ SAMPLES: Final = Sources(
         Work(
             "The Memory Bus Considered Harmful",
             2012,
-            [CARBERRY, _WARE],
+            [SAMPLE_RESEARCHER, _WARE],
             "Journal of Psychoceramics",
             doi="10.5555/987654321",
             put_code=1002,
@@ -244,7 +246,7 @@ SAMPLES: Final = Sources(
         Work(
             "Cracks in Kilns, Learned from Shards",
             2025,
-            [_WARE, CARBERRY],
+            [_WARE, SAMPLE_RESEARCHER],
             "NeurIPS",
             "conference-paper",
             arxiv="2501.00001",
@@ -286,7 +288,7 @@ class _Conversation(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """Respond from the samples."""
-        reply = SAMPLES.reply(self.path)
+        reply = SAMPLE_SOURCES.respond(self.path)
         body = json.dumps(reply.body).encode()
         self.send_response(HTTPStatus(reply.status))
         for name, value in {**reply.headers, "Content-Type": "application/json"}.items():

@@ -12,33 +12,33 @@ from typing import Any, Final, NamedTuple
 
 from local.paths import ROOT
 
-LISTS: Final = ("requirements.txt", "requirements-dev.txt", "requirements-emulator.txt")
+REQUIREMENTS_FILES: Final = ("requirements.txt", "requirements-dev.txt", "requirements-emulator.txt")
 
 
 class Findings(NamedTuple):
     """The result for a list: the number of audited libraries, the vulnerabilities, the libraries without advisories."""
 
-    audited: int
-    vulnerable: list[str]
-    unaudited: list[str]
+    audited_count: int
+    vulnerabilities: list[str]
+    unaudited_names: list[str]
 
 
 def audit(requirements: Path) -> Findings:
-    """Audit the libraries that a requirements file pins. Raises Unanswered if pip-audit reports no libraries."""
+    """Audit the libraries that a requirements file pins. Raises AuditFailed if pip-audit reports no libraries."""
     command = [sys.executable, "-m", "pip_audit", "--disable-pip", "--require-hashes", "--progress-spinner=off"]
     command += ["--format=json", "--requirement", str(requirements)]
     completed = subprocess.run(command, capture_output=True, text=True, check=False)
     try:
-        return findings(json.loads(completed.stdout)["dependencies"])
+        return parse_findings(json.loads(completed.stdout)["dependencies"])
     except ValueError:
-        raise Unanswered(completed.stderr.strip().rpartition("\n")[2]) from None
+        raise AuditFailed(completed.stderr.strip().rpartition("\n")[2]) from None
 
 
-class Unanswered(Exception):
+class AuditFailed(Exception):
     """pip-audit returned no result. The message is the last line of its error output."""
 
 
-def findings(libraries: list[dict[str, Any]]) -> Findings:
+def parse_findings(libraries: list[dict[str, Any]]) -> Findings:
     """Convert the libraries in pip-audit's JSON output to findings."""
     audited = [library for library in libraries if "skip_reason" not in library]
     vulnerable = [
@@ -50,29 +50,29 @@ def findings(libraries: list[dict[str, Any]]) -> Findings:
     return Findings(len(audited), vulnerable, [library["name"] for library in libraries if library not in audited])
 
 
-def report(name: str, found: Findings) -> list[str]:
+def format_findings(name: str, findings: Findings) -> list[str]:
     """Return the lines to print for a requirements file."""
-    lines = [f"{name}: VULNERABLE: {vulnerability}" for vulnerability in found.vulnerable]
-    if found.unaudited:
-        names = ", ".join(found.unaudited[:3]) + (", …" if found.unaudited[3:] else "")
+    lines = [f"{name}: VULNERABLE: {vulnerability}" for vulnerability in findings.vulnerabilities]
+    if findings.unaudited_names:
+        names = ", ".join(findings.unaudited_names[:3]) + (", …" if findings.unaudited_names[3:] else "")
         lines.append(
-            f"{name}: NOT AUDITED: the index has no advisories for {len(found.unaudited)} libraries ({names})."
+            f"{name}: NOT AUDITED: the index has no advisories for {len(findings.unaudited_names)} libraries ({names})."
         )
-    return lines or [f"{name}: no known vulnerabilities in {found.audited} libraries."]
+    return lines or [f"{name}: no known vulnerabilities in {findings.audited_count} libraries."]
 
 
 def main() -> int:
     """Print the findings for each requirements file. Return 0 if all libraries were audited and none is vulnerable."""
     is_clean = True
-    for name in LISTS:
+    for name in REQUIREMENTS_FILES:
         try:
             found = audit(ROOT / name)
-        except Unanswered as error:
+        except AuditFailed as error:
             is_clean = False
             print(f"{name}: NOT AUDITED: {error}")
         else:
-            is_clean = is_clean and not found.vulnerable and not found.unaudited
-            print(*report(name, found), sep="\n")
+            is_clean = is_clean and not found.vulnerabilities and not found.unaudited_names
+            print(*format_findings(name, found), sep="\n")
     return 0 if is_clean else 1
 
 

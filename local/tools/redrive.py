@@ -37,22 +37,22 @@ _RESPONSE_SECONDS: Final = 10
 _TIME_UNITS: Final = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
 
 
-class NotRedriven(Exception):
+class RedriveFailed(Exception):
     """The queues are not reachable. The message says why."""
 
 
 @dataclass(frozen=True)
-class Letter:
+class DeadMessage:
     """A message in a dead-letter queue. `sent_at` is in seconds since 1970. `group` is empty in a standard queue."""
 
     body: str
-    receipt: str
+    receipt_handle: str
     sent_at: float
-    received: int
-    group: str
+    receive_count: int
+    group_id: str
 
     @classmethod
-    def of(cls, message: Mapping[str, Any]) -> "Letter":
+    def from_sqs_message(cls, message: Mapping[str, Any]) -> "DeadMessage":
         """Return the dead message that SQS returned."""
         attributes = message["Attributes"]
         return cls(
@@ -63,43 +63,45 @@ class Letter:
             attributes.get("MessageGroupId", ""),
         )
 
-    def line(self, now_seconds: float) -> str:
+    def format_line(self, now_seconds: float) -> str:
         """Return the message's subject, request ids, age, remaining retention time and receive count in a line."""
         age = now_seconds - self.sent_at
         remaining_time = _format_duration(max(0, DEAD_LETTER_RETENTION_SECONDS - age))
-        subject = f"{about(self.body)}{_format_request_ids(self.body)}"
-        return f"{subject}; {_format_duration(age)} old, deleted in {remaining_time}, received {self.received} times"
+        subject = f"{describe_message(self.body)}{_format_request_ids(self.body)}"
+        return (
+            f"{subject}; {_format_duration(age)} old, deleted in {remaining_time}, received {self.receive_count} times"
+        )
 
 
 @dataclass(frozen=True)
-class DeadLetters:
+class DeadLetterQueue:
     """A dead-letter queue: its name, its URL, and the URL of the queue whose failed messages it receives."""
 
     name: str
-    address: str
-    source: str
+    url: str
+    source_url: str
 
     @classmethod
-    def of(cls, source: str) -> "DeadLetters":
+    def for_source(cls, source_url: str) -> "DeadLetterQueue":
         """Return the dead-letter queue of a queue, by the URL of that queue."""
-        base_url, _, queue = source.rpartition("/")
+        base_url, _, queue = source_url.rpartition("/")
         name = dead_letter_queue(queue)
-        return cls(name, f"{base_url}/{name}", source)
+        return cls(name, f"{base_url}/{name}", source_url)
 
-    def count(self) -> int:
+    def count_messages(self) -> int:
         """Return the approximate number of messages. It may be inaccurate while the queue is busy."""
         names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
-        attributes = sqs().get_queue_attributes(QueueUrl=self.address, AttributeNames=names)["Attributes"]
+        attributes = sqs_client().get_queue_attributes(QueueUrl=self.url, AttributeNames=names)["Attributes"]
         return sum(int(attributes[name]) for name in names)
 
-    def look(self, most: int) -> list[Letter]:
+    def peek(self, max_count: int) -> list[DeadMessage]:
         """Return the first messages, and make them visible to other consumers again at once."""
         with self._releasing() as received:
-            for batch in self._receive(most):
+            for batch in self._receive(max_count):
                 received.extend(batch)
             return [*received]
 
-    def send_back(self, until: float) -> Generator[tuple[Letter, bool], None, None]:
+    def send_back(self, sent_before_seconds: float) -> Generator[tuple[DeadMessage, bool], None, None]:
         """Send the messages back to their queue, and yield each message and whether it was sent.
 
         A message that this release cannot process is not sent. A message that is not older than `until` is skipped: it
@@ -109,78 +111,78 @@ class DeadLetters:
             for batch in self._receive(None):
                 received.extend(batch)
                 for message in batch:
-                    if message.sent_at < until:
-                        if is_sent := is_taken(message.body):
+                    if message.sent_at < sent_before_seconds:
+                        if is_sent := is_processable(message.body):
                             self._send(message)
                             received.remove(message)
                         yield message, is_sent
 
-    def _receive(self, max_count: int | None) -> Iterator[list[Letter]]:
+    def _receive(self, max_count: int | None) -> Iterator[list[DeadMessage]]:
         count = 0
         while max_count is None or count < max_count:
-            response = sqs().receive_message(
-                QueueUrl=self.address,
+            response = sqs_client().receive_message(
+                QueueUrl=self.url,
                 MaxNumberOfMessages=_BATCH_SIZE if max_count is None else min(_BATCH_SIZE, max_count - count),
                 VisibilityTimeout=_VISIBILITY_TIMEOUT_SECONDS,
                 WaitTimeSeconds=_WAIT_SECONDS,
                 MessageSystemAttributeNames=["All"],
             )
-            batch = [Letter.of(message) for message in response.get("Messages", [])]
+            batch = [DeadMessage.from_sqs_message(message) for message in response.get("Messages", [])]
             if not batch:
                 return
             count += len(batch)
             yield batch
 
-    def _send(self, message: Letter) -> None:
+    def _send(self, message: DeadMessage) -> None:
         # With the old deduplication id, SQS could consider the message a duplicate of a delivered one, and drop it.
-        fifo = {"MessageGroupId": message.group, "MessageDeduplicationId": new_id(now())} if message.group else {}
-        sqs().send_message(QueueUrl=self.source, MessageBody=message.body, **fifo)
-        sqs().delete_message(QueueUrl=self.address, ReceiptHandle=message.receipt)
+        fifo = {"MessageGroupId": message.group_id, "MessageDeduplicationId": new_id(now())} if message.group_id else {}
+        sqs_client().send_message(QueueUrl=self.source_url, MessageBody=message.body, **fifo)
+        sqs_client().delete_message(QueueUrl=self.url, ReceiptHandle=message.receipt_handle)
 
     @contextmanager
-    def _releasing(self) -> Iterator[list[Letter]]:
+    def _releasing(self) -> Iterator[list[DeadMessage]]:
         """Yield a list for received messages. At the end, make those that are still in it visible again."""
-        received: list[Letter] = []
+        received: list[DeadMessage] = []
         try:
             yield received
         finally:  # Also after Ctrl-C. Otherwise nobody could receive the messages for minutes.
             for message in reversed(received):
-                sqs().change_message_visibility(
-                    QueueUrl=self.address, ReceiptHandle=message.receipt, VisibilityTimeout=0
+                sqs_client().change_message_visibility(
+                    QueueUrl=self.url, ReceiptHandle=message.receipt_handle, VisibilityTimeout=0
                 )
 
 
-def redrive(names: Sequence[str], *, send: bool, most: int) -> None:
+def redrive(queue_names: Sequence[str], *, send: bool, max_shown: int) -> None:
     """Print the messages in the dead-letter queues of the named queues, by default of all, or send them back.
 
-    Uses the settings of this process. Raises NotRedriven.
+    Uses the settings of this process. Raises RedriveFailed.
     """
     load_tasks()
     urls = queues.queue_urls()
     try:
-        dead_letter_queues = [DeadLetters.of(urls[name]) for name in names or urls]
-        total = sum([_send_back(queue) if send else _show(queue, most) for queue in dead_letter_queues])
+        dead_letter_queues = [DeadLetterQueue.for_source(urls[name]) for name in queue_names or urls]
+        total = sum([_send_back(queue) if send else _show(queue, max_shown) for queue in dead_letter_queues])
     except (ClientError, BotoCoreError) as error:
-        raise NotRedriven(f"The queues did not respond: {error}") from error
+        raise RedriveFailed(f"The queues did not respond: {error}") from error
     if send:
         print(f"{total} sent back. Messages that fail again return to the dead-letter queues.")
     elif total:
         print("Nothing was changed. Use --send to send the messages back to their queues.")
 
 
-def _show(queue: DeadLetters, max_shown: int) -> int:
+def _show(queue: DeadLetterQueue, max_shown: int) -> int:
     """Print the first messages of a dead-letter queue, and return the number of all."""
-    count = queue.count()
+    count = queue.count_messages()
     print(f"{queue.name}: {count}")
-    messages, now_seconds = queue.look(max_shown) if count else [], time.time()
+    messages, now_seconds = queue.peek(max_shown) if count else [], time.time()
     for message in messages:
-        print(f"  {message.line(now_seconds)}")
+        print(f"  {message.format_line(now_seconds)}")
     if count > len(messages):
         print(f"  … and {count - len(messages)} more")
     return count
 
 
-def _send_back(queue: DeadLetters) -> int:
+def _send_back(queue: DeadLetterQueue) -> int:
     """Send the messages of a dead-letter queue back, print the result, and return how many were sent."""
     sent, skipped, now_seconds = Counter[str](), Counter[str](), time.time()
     try:
@@ -205,7 +207,7 @@ def _task_name(body: str) -> str:
     return str(message.get("task", "ledger.append" if "log" in message else "without task"))
 
 
-def is_taken(body: str) -> bool:
+def is_processable(body: str) -> bool:
     """Return whether a worker of this release accepts a message. Its task may fail nevertheless."""
     message = _parse_body(body)
     if message is None or "task" not in message:
@@ -217,7 +219,7 @@ def is_taken(body: str) -> bool:
     return {"pk", "sk"} <= message.keys()
 
 
-def about(body: str) -> str:
+def describe_message(body: str) -> str:
     """Return the task and the target of a message, and whether sending it back makes sense."""
     message = _parse_body(body)
     if message is None:
@@ -275,7 +277,7 @@ def _format_duration(seconds: float) -> str:
 
 
 @cache
-def sqs() -> Any:
+def sqs_client() -> Any:
     """Return a client whose timeout is longer than a long poll. The service's own client only sends."""
     config = Config(connect_timeout=5, read_timeout=_WAIT_SECONDS + _RESPONSE_SECONDS, retries={"mode": "standard"})
     return aws.session().client("sqs", endpoint_url=settings().aws_endpoint_url, config=config)

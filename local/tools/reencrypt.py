@@ -24,46 +24,48 @@ from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.entity import organization_id_from_log
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
-from infrastructure.account import Refused, explained
-from infrastructure.configuration import deployed
-from infrastructure.names import first_of
-from infrastructure.secrets import SECRETS, note_resealed, read
-from local.tools.verify_logs import places
+from infrastructure.account import CommandError, translate_errors
+from infrastructure.configuration import load_stage
+from infrastructure.names import primary_stage_name
+from infrastructure.secrets import SECRETS, read_settings, record_data_replaced
+from local.tools.verify_logs import iter_log_positions
 
 _MAX_ATTEMPTS: Final = 5
 
 
-class NotResealed(Exception):
+class ReencryptionFailed(Exception):
     """Some values are still encrypted with another key. The message says why and what to do."""
 
 
-def reseal(stage: str | None) -> None:
+def reencrypt_secrets(stage: str | None) -> None:
     """Encrypt every value with the current key, and print how many records changed. Repeat until none changes.
 
     For a deployed stage, also record the completion for `rotate`. The command can be interrupted and repeated: it keeps
-    what it has encrypted. Raises NotResealed.
+    what it has encrypted. Raises ReencryptionFailed.
     """
     secret = SECRETS[KeyPurpose.DATA_KEY]
     try:
-        with explained():
-            deployed_stage = deployed(first_of(stage)) if stage else None
-            if deployed_stage and read(deployed_stage)[secret] != settings().data_key:
-                raise NotResealed(f"{secret}: .chalice/config.json has other keys. Run `make bootstrap STAGE={stage}`.")
+        with translate_errors():
+            deployed_stage = load_stage(primary_stage_name(stage)) if stage else None
+            if deployed_stage and read_settings(deployed_stage)[secret] != settings().data_key:
+                raise ReencryptionFailed(
+                    f"{secret}: .chalice/config.json has other keys. Run `make bootstrap STAGE={stage}`."
+                )
             record_count = 0
             hash_key = " and the key that hashes e-mail addresses" if email_hashes.reencrypt_key() else ""
             # A concurrent rotation of a webhook's secret may store a value that an old key encrypted. So scan again.
             while changed_count := sum(map(_reencrypt, _encrypted_records())):
                 record_count += changed_count
             if deployed_stage:
-                note_resealed(deployed_stage)
-    except (Refused, Problem, ConcurrentModification, ClientError, BotoCoreError, DecryptionError) as error:
-        raise NotResealed(f"{error} Run the command again: it continues with the rest.") from error
+                record_data_replaced(deployed_stage)
+    except (CommandError, Problem, ConcurrentModification, ClientError, BotoCoreError, DecryptionError) as error:
+        raise ReencryptionFailed(f"{error} Run the command again: it continues with the rest.") from error
     print(f"{record_count} webhooks and channels{hash_key} were encrypted again. All values use the current DATA_KEY.")
 
 
 def _encrypted_records() -> Iterator[Webhook | IntegrationChannel]:
     """Yield the records with encrypted fields of all organizations."""
-    for position in places(""):
+    for position in iter_log_positions(""):
         if organization_id := organization_id_from_log(position.log):
             pk, _ = Organization.make_item_key(id=organization_id)
             for kind in (Webhook, IntegrationChannel):
@@ -87,7 +89,7 @@ def _reencrypt(record: Webhook | IntegrationChannel) -> bool:
             stored = type(record).from_item(item) if item else None
         else:
             return True
-    raise NotResealed(f"Requests keep changing {record.kind} {record.id}.")
+    raise ReencryptionFailed(f"Requests keep changing {record.kind} {record.id}.")
 
 
 def _reencrypted_fields(record: Webhook | IntegrationChannel) -> dict[str, Any]:
@@ -104,7 +106,7 @@ def _reencrypted_fields(record: Webhook | IntegrationChannel) -> dict[str, Any]:
             ]
         }
     except DecryptionError as error:
-        raise NotResealed(
+        raise ReencryptionFailed(
             f"{record.kind} {record.id}: {error}. Add the key that encrypted it to the end of the list."
         ) from None
 

@@ -27,11 +27,11 @@ from chalicelib.kernel.storage.entity import Item
 from chalicelib.kernel.storage.table import TransactionCancelled
 from chalicelib.kernel.storage.writes import Write
 from infrastructure import configuration
-from infrastructure.account import Refused, explained
-from infrastructure.configuration import FORMER_SEALS
-from infrastructure.names import Stage, first_of
-from infrastructure.secrets import SECRETS, awaits_resealing, note_resealed, read
-from local.tools.verify_logs import places
+from infrastructure.account import CommandError, translate_errors
+from infrastructure.configuration import FORMER_SEALS_SETTING
+from infrastructure.names import Stage, primary_stage_name
+from infrastructure.secrets import SECRETS, awaits_data_replacement, read_settings, record_data_replaced
+from local.tools.verify_logs import iter_log_positions
 
 _CONCURRENT_LOGS: Final = 8
 _MAX_ATTEMPTS: Final = 5
@@ -44,16 +44,16 @@ _CONDITION_ATTRIBUTES: Final = ("seal", "leaf", "sequence", "tree_size")
 _RESUME_HINT: Final = "Run the command again: it continues with the rest."
 
 
-class NotRenewed(Exception):
+class RenewalFailed(Exception):
     """Seals of another key remain, or may remain. The message says why and what to do."""
 
 
-class Renewed(NamedTuple):
+class LogResult(NamedTuple):
     """The result for a log: the number of replaced seals, and why the log failed verification, or an empty text."""
 
     log: str
-    seals: int
-    fault: str = ""
+    seal_count: int
+    failure_text: str = ""
 
 
 class _VerificationFailed(Exception):
@@ -63,25 +63,27 @@ class _VerificationFailed(Exception):
         super().__init__(f"{fault.failure} at sequence {fault.sequence}" if fault.sequence else fault.failure)
 
 
-def renew_seals(stage: str | None) -> None:
+def renew_entry_macs(stage: str | None) -> None:
     """Replace all seals of other keys, and print how many. For a deployed stage, record the completion for `rotate`.
 
-    The command can be interrupted and repeated: it keeps the seals that it has replaced. Raises NotRenewed.
+    The command can be interrupted and repeated: it keeps the seals that it has replaced. Raises RenewalFailed.
     """
     _check_signing_key_period()
     try:
-        with explained():
-            deployed_stage = configuration.deployed(first_of(stage)) if stage else None
-            if deployed_stage and read(deployed_stage)[SECRETS[KeyPurpose.SEAL_KEY]] != settings().seal_key:
-                raise NotRenewed(f"SEAL_KEY: .chalice/config.json has other keys. Run `make bootstrap STAGE={stage}`.")
+        with translate_errors():
+            deployed_stage = configuration.load_stage(primary_stage_name(stage)) if stage else None
+            if deployed_stage and read_settings(deployed_stage)[SECRETS[KeyPurpose.SEAL_KEY]] != settings().seal_key:
+                raise RenewalFailed(
+                    f"SEAL_KEY: .chalice/config.json has other keys. Run `make bootstrap STAGE={stage}`."
+                )
             seal_count, failed_count = _renew_all()
             if not failed_count and deployed_stage:
                 _record_completion(deployed_stage)
-    except (Refused, Problem, ClientError, BotoCoreError) as error:
-        raise NotRenewed(f"{error} {_RESUME_HINT}") from error
+    except (CommandError, Problem, ClientError, BotoCoreError) as error:
+        raise RenewalFailed(f"{error} {_RESUME_HINT}") from error
     print(f"{seal_count} seals were replaced.")
     if failed_count:
-        raise NotRenewed(
+        raise RenewalFailed(
             f"{failed_count} logs failed verification and keep their seals. Find out what happened to them. "
             f"{_RESUME_HINT}"
         )
@@ -93,44 +95,44 @@ def renew_seals(stage: str | None) -> None:
 def _check_signing_key_period() -> None:
     until = settings().signing_key_seals_until
     if until and now_ms() < timestamp_ms(until) + _MAX_INVOCATION_MS:
-        raise NotRenewed(
+        raise RenewalFailed(
             f"The ledger makes seals with its signing key until {until}. Run the command 15 minutes after that time."
         )
 
 
 def _record_completion(stage: Stage) -> None:
     """Allow `rotate` to remove the former key, and empty the setting that accepts seals of the signing key."""
-    if awaits_resealing(stage, KeyPurpose.SEAL_KEY.value):
-        note_resealed(stage, KeyPurpose.SEAL_KEY.value)
-    if configuration.variables(stage.name).get(FORMER_SEALS):
-        configuration.write(stage.name, {FORMER_SEALS: ""})
+    if awaits_data_replacement(stage, KeyPurpose.SEAL_KEY.value):
+        record_data_replaced(stage, KeyPurpose.SEAL_KEY.value)
+    if configuration.environment_variables(stage.name).get(FORMER_SEALS_SETTING):
+        configuration.update_variables(stage.name, {FORMER_SEALS_SETTING: ""})
 
 
 def _renew_all() -> tuple[int, int]:
     """Return the numbers of replaced seals and of logs that failed verification. Print each of these logs."""
-    seal_count, failed_count, remaining_logs = 0, 0, (position.log for position in places(""))
+    seal_count, failed_count, remaining_logs = 0, 0, (position.log for position in iter_log_positions(""))
     while batch := list(islice(remaining_logs, _CONCURRENT_LOGS)):
         for renewed in table.gather(_renew, batch):
-            seal_count += renewed.seals
-            if renewed.fault:
+            seal_count += renewed.seal_count
+            if renewed.failure_text:
                 failed_count += 1
-                print(f"{renewed.log}: {renewed.fault}", flush=True)
+                print(f"{renewed.log}: {renewed.failure_text}", flush=True)
     return seal_count, failed_count
 
 
-def _renew(log: str) -> Renewed:
+def _renew(log: str) -> LogResult:
     """Verify a whole log, then replace its seals, in the same windows in which it was verified."""
     renewal = _LogRenewal(log)
     try:
-        for window in _parts(log):
+        for window in _verify_in_windows(log):
             renewal.verified = replace(renewal.verified, chained_since_size=window.chained_since_size)
             renewal.renew(window.tree)
     except _VerificationFailed as error:
-        return Renewed(log, renewal.renewed_count, str(error))
-    return Renewed(log, renewal.renewed_count)
+        return LogResult(log, renewal.renewed_count, str(error))
+    return LogResult(log, renewal.renewed_count)
 
 
-def _parts(log: str) -> list[VerifiedPrefix]:
+def _verify_in_windows(log: str) -> list[VerifiedPrefix]:
     """Verify a log in windows, and return the verified prefix at the end of each. Raises _VerificationFailed."""
     result = log_verification.verify_next_window(log, None, None)
     prefixes = [result.progress.verified]
@@ -152,7 +154,7 @@ class _LogRenewal:
     renewed_count: int = 0
 
     def renew(self, tree: CompactRange) -> None:
-        """Replace the seals of the next window, whose end has this tree. Raises _VerificationFailed and NotRenewed."""
+        """Replace the seals of the next window, whose end has this tree. Raises _VerificationFailed and RenewalFailed."""
         start_state = self.verified, self.batch_end
         for _ in range(_MAX_ATTEMPTS):
             self.verified, self.batch_end = start_state
@@ -163,7 +165,7 @@ class _LogRenewal:
                 with suppress(TransactionCancelled):  # An entry was erased. The next attempt reads again.
                     table.write_transaction(batch := writes[start : start + ledger.BATCH_SIZE])
                     self.renewed_count += len(batch)
-        raise NotRenewed(f"Requests keep changing the log {self.log}. {_RESUME_HINT}")
+        raise RenewalFailed(f"Requests keep changing the log {self.log}. {_RESUME_HINT}")
 
     def _read_window(self, tree: CompactRange) -> list[Write]:
         """Return the writes for the next window, after checking that its entries lead to this tree."""

@@ -9,25 +9,25 @@ from chalicelib.kernel.audit_log import ledger
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.storage import files, table
-from local.tools.verify_logs import places
+from local.tools.verify_logs import iter_log_positions
 
 
-class NotReanchored(Exception):
+class ReanchorFailed(Exception):
     """There is no bucket, or AWS did not respond. The message says what to do."""
 
 
-def reanchor() -> None:
+def schedule_first_anchors() -> None:
     """Schedule an anchor for every log without one, and print their number. The command can be repeated.
 
-    The schedule *anchor* writes the anchors in its next invocation. Raises NotReanchored.
+    The schedule *anchor* writes the anchors in its next invocation. Raises ReanchorFailed.
     """
     bucket = settings().anchors_bucket
     if not bucket:
-        raise NotReanchored("This stage has no bucket for anchors: ANCHORS_BUCKET is not set.")
+        raise ReanchorFailed("This stage has no bucket for anchors: ANCHORS_BUCKET is not set.")
     try:
-        log_count = sum(_schedule_anchor(bucket, position.log) for position in places(""))
+        log_count = sum(_schedule_anchor(bucket, position.log) for position in iter_log_positions(""))
     except (Problem, ClientError, BotoCoreError) as error:
-        raise NotReanchored(
+        raise ReanchorFailed(
             f"{error} Run the command again: it keeps the anchors that are already scheduled."
         ) from error
     print(f"{log_count} logs are scheduled for their first anchor in {bucket}, at the next full hour.")

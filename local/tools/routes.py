@@ -7,7 +7,7 @@ from pathlib import Path
 from local.paths import ROOT
 
 
-def routes(query: str) -> Iterator[str]:
+def list_routes(query: str) -> Iterator[str]:
     """Yield a line for each operation whose path, method or function contains the query: method, path, `file:line`."""
     from chalicelib.entrypoints.catalogue import operations
 

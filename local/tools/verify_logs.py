@@ -33,19 +33,19 @@ _SCAN: Final[dict[str, Any]] = {
     "FilterExpression": "begins_with(pk, :outbox)",
     "ExpressionAttributeValues": {":outbox": {"S": _OUTBOX}},
 }
-_AT_ONCE: Final = 8
+_CONCURRENT_LOGS: Final = 8
 """Logs that are verified at the same time."""
 
 _REPORT_INTERVAL_SECONDS: Final = 20
 _SORTS_AFTER_SLASH: Final = "0"
 
 
-class NotVerified(Exception):
+class VerificationNotRun(Exception):
     """AWS did not respond, or the arguments are wrong. The message says how to continue."""
 
 
 @dataclass(frozen=True)
-class Place:
+class LogPosition:
     """A log, and the value of `--after` that continues after it.
 
     The value is `stored/<log>`, or `anchored/<log>` for a log that is missing in the table.
@@ -58,65 +58,67 @@ class Place:
 def verify_logs(after: str = "", bucket: str | None = None) -> bool:
     """Verify all logs after a position, print a line for each failure and a summary, and return whether none failed.
 
-    Compares the logs with the anchors in `bucket`, by default in the bucket of the settings. Raises NotVerified.
+    Compares the logs with the anchors in `bucket`, by default in the bucket of the settings. Raises VerificationNotRun.
     """
     if bucket:
         os.environ["ANCHORS_BUCKET"] = bucket
         settings.cache_clear()
-    run = Turn(after)
+    run = VerificationRun(after)
     try:
-        run.verify(places(after))
+        run.verify(iter_log_positions(after))
     except Problem as problem:
-        raise NotVerified(f"{problem.detail} {run.how_to_go_on}") from problem
+        raise VerificationNotRun(f"{problem.detail} {run.resume_hint}") from problem
     except (ClientError, BotoCoreError) as error:
-        raise NotVerified(f"{error}. {run.how_to_go_on}") from error
+        raise VerificationNotRun(f"{error}. {run.resume_hint}") from error
     except KeyboardInterrupt:
-        print(f"Interrupted. {run.how_to_go_on}", file=sys.stderr)
+        print(f"Interrupted. {run.resume_hint}", file=sys.stderr)
         raise
-    if not (run.logs or after):
-        raise NotVerified("The table contains no log. It is empty, or not the table that you meant: check TABLE_NAME.")
+    if not (run.log_count or after):
+        raise VerificationNotRun(
+            "The table contains no log. It is empty, or not the table that you meant: check TABLE_NAME."
+        )
     bucket = settings().anchors_bucket
     reference = f"the anchors in {bucket}" if bucket else "their signed heads (no anchors)"
-    result = f"{run.failed} failed" if run.failed else "all verified"
-    print(f"{run.logs} logs with {run.entries:,} entries, compared with {reference}: {result}.")
-    return not run.failed
+    result = f"{run.failed_count} failed" if run.failed_count else "all verified"
+    print(f"{run.log_count} logs with {run.entry_count:,} entries, compared with {reference}: {result}.")
+    return not run.failed_count
 
 
 @dataclass
-class Turn:
+class VerificationRun:
     """The progress of one call of the command: the position after which to continue, and counts."""
 
     after: str
-    logs: int = 0
-    entries: int = 0
-    failed: int = 0
+    log_count: int = 0
+    entry_count: int = 0
+    failed_count: int = 0
 
     @property
-    def how_to_go_on(self) -> str:
+    def resume_hint(self) -> str:
         """How to verify the remaining logs."""
         return f"To continue from here: --after {self.after}" if self.after else "Start again from the beginning."
 
-    def verify(self, logs: Iterator[Place]) -> None:
+    def verify(self, positions: Iterator[LogPosition]) -> None:
         """Verify the logs in batches, each batch in parallel, and count the results in order."""
         reported_at = time.monotonic()
-        while batch := list(islice(logs, _AT_ONCE)):
-            results = table.gather(lambda position: outcomes_of(position.log), batch)
+        while batch := list(islice(positions, _CONCURRENT_LOGS)):
+            results = table.gather(lambda position: verify_log(position.log), batch)
             for position, log_results in zip(batch, results, strict=True):
                 self._count(position, log_results)
             if time.monotonic() - reported_at > _REPORT_INTERVAL_SECONDS:
                 reported_at = time.monotonic()
-                print(f"{self.logs} logs verified so far. {self.how_to_go_on}", file=sys.stderr, flush=True)
+                print(f"{self.log_count} logs verified so far. {self.resume_hint}", file=sys.stderr, flush=True)
 
-    def _count(self, position: Place, results: Sequence[VerificationResult]) -> None:
-        self.logs += 1
-        self.entries += results[-1].progress.verified.tree.size
+    def _count(self, position: LogPosition, results: Sequence[VerificationResult]) -> None:
+        self.log_count += 1
+        self.entry_count += results[-1].progress.verified.tree.size
         if results[0].fault or results[0].progress.suppressed_count:
-            self.failed += 1
+            self.failed_count += 1
             print(f"{position.log}: {'; remaining entries: '.join(map(_describe_result, results))}", flush=True)
         self.after = position.after
 
 
-def outcomes_of(log: str) -> list[VerificationResult]:
+def verify_log(log: str) -> list[VerificationResult]:
     """Verify a whole log and, if it was truncated, its remaining entries again. Raises Problem `unavailable`."""
     result = _verify_remaining(log, log_verification.verify_next_window(log, None, None))
     is_truncated = result.fault is not None and result.fault.failure == "truncated"
@@ -151,22 +153,22 @@ def _describe_fault(fault: Fault | None, progress: VerificationProgress) -> str:
     return f"{fault.failure}{position}, of {progress.head_size} entries"
 
 
-def places(after: str) -> Iterator[Place]:
+def iter_log_positions(after: str) -> Iterator[LogPosition]:
     """Yield every log after a position: first all logs in the table, then those of which only an anchor is left.
 
-    Raises NotVerified if the position is invalid.
+    Raises VerificationNotRun if the position is invalid.
     """
     kind, _, log = after.partition("/")
     if kind not in ("", _STORED, _ANCHORED) or (kind and not log):
-        raise NotVerified(
+        raise VerificationNotRun(
             f"--after {after}: not a position that this command printed. Omit it to start at the first log."
         )
     if kind != _ANCHORED:
-        yield from (Place(stored, f"{_STORED}/{stored}") for stored in _iter_stored_logs(log))
+        yield from (LogPosition(stored, f"{_STORED}/{stored}") for stored in _iter_stored_logs(log))
     for anchored in _iter_anchored_logs(log if kind == _ANCHORED else ""):
         outbox, _ = ledger.head_key(anchored)
         if not table.query(outbox, limit=1).items:
-            yield Place(anchored, f"{_ANCHORED}/{anchored}")
+            yield LogPosition(anchored, f"{_ANCHORED}/{anchored}")
 
 
 def _iter_stored_logs(after: str) -> Iterator[str]:

@@ -5,16 +5,16 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 
-class NoReceiver(Exception):
+class PortInUse(Exception):
     """The receiver cannot listen. The message says why and what to do."""
 
 
-def receiver(port: int) -> ThreadingHTTPServer:
-    """Return a server on a local port (0: any free one) that prints each event. Raises NoReceiver."""
+def create_receiver(port: int) -> ThreadingHTTPServer:
+    """Return a server on a local port (0: any free one) that prints each event. Raises PortInUse."""
     try:
         return ThreadingHTTPServer(("127.0.0.1", port), _Handler)
     except OSError:
-        raise NoReceiver(f"Port {port} is in use. Choose another one with --port.") from None
+        raise PortInUse(f"Port {port} is in use. Choose another one with --port.") from None
 
 
 class _Handler(BaseHTTPRequestHandler):

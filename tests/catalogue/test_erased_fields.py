@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import fields
 from typing import Any, Final
 
-from chalicelib.entrypoints.catalogue import operations, record_kinds
+from chalicelib.entrypoints.catalogue import list_record_types, operations
 from chalicelib.kernel.operations.access_rules import Caller
 from chalicelib.kernel.operations.operation import Operation
 from tests.catalogue.examples.registry import call_operation, get_example
@@ -84,7 +84,7 @@ def missing_user_fields(found: set[str]) -> set[str]:
     """Return the fields whose names suggest a user id and that were not found."""
     return {
         f"{entity.kind}.{field.name}"
-        for entity in record_kinds()
+        for entity in list_record_types()
         for field in fields(entity)
         if field.name in ("user_id", "owner_id") or field.name.endswith("_by")
     } - found

@@ -157,7 +157,7 @@ class TestWhatIsForeign:
         assert foreign.status_and_code == "404 not_found"
         assert foreign.comparable_problem == missing.comparable_problem
         if access.in_body:
-            assert malformed.errors == {f"/{access.field}": "malformed"}
+            assert malformed.errors == {f"/{access.body_field}": "malformed"}
         else:
             assert malformed.comparable_problem == missing.comparable_problem
 

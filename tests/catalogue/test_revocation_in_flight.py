@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import pytest
 
-from chalicelib.entrypoints.catalogue import operations, record_kinds
+from chalicelib.entrypoints.catalogue import list_record_types, operations
 from chalicelib.kernel.operations.access_rules import RequireRole
 from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.permissions import access_epochs
@@ -201,9 +201,9 @@ def test_the_transaction_checks_the_epochs_of_all_principals_and_of_its_caller(
         if action["key"][1].startswith("EPOCH#") and "#epoch" in action.get("ConditionExpression", "")
     }
     caller = {get_caller(operation, tenant).id} if isinstance(operation.access, RequireRole) else set()  # type: ignore[union-attr]
-    partition = access_epochs.log_partition(tenant.id)
+    partition = access_epochs.organization_partition(tenant.id)
     for subject in {access_epochs.EVERYONE, *caller}:
-        assert checked & {*access_epochs.Subject(partition, subject).shards}, subject
+        assert checked & {*access_epochs.EpochSubject(partition, subject).shard_keys}, subject
 
 
 def contains_entry(call: Call) -> bool:
@@ -227,7 +227,7 @@ def test_every_operation_that_grants_access_declares_it() -> None:
 
 
 def test_these_kinds_of_records_grant_access() -> None:
-    assert {kind.kind for kind in record_kinds() if kind.gives_access} == KINDS_THAT_GRANT_ACCESS
+    assert {kind.kind for kind in list_record_types() if kind.gives_access} == KINDS_THAT_GRANT_ACCESS
 
 
 @parametrize_operations(lambda o: o.grants_access and isinstance(o.access, RequireRole) and not o.has_external_effects)
@@ -239,8 +239,8 @@ def test_an_operation_without_its_declaration_fails(
     def create_undeclared_context(declared: Operation, *args: Any) -> Any:
         return create_context(replace(declared, grants_access=False), *args)
 
-    create_context = pipeline._context  # noqa: SLF001 - creates the context of an operation
-    monkeypatch.setattr(pipeline, "_context", create_undeclared_context)
+    create_context = pipeline._create_context  # noqa: SLF001 - creates the context of an operation
+    monkeypatch.setattr(pipeline, "_create_context", create_undeclared_context)
     with pytest.raises(AssertionError, match="500"):
         call_operation(operation, tenant)
 
@@ -248,4 +248,4 @@ def test_an_operation_without_its_declaration_fails(
 def test_epochs_are_in_the_partition_of_the_organization() -> None:
     from chalicelib.features.tenancy.entities.organizations import Organization
 
-    assert access_epochs.log_partition("x") == Organization.make_item_key(id="x")[0]
+    assert access_epochs.organization_partition("x") == Organization.make_item_key(id="x")[0]

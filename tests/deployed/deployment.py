@@ -65,7 +65,7 @@ class Deployment:
         self._run_command("template")
         self._deploy_stack(self._upload_package())
         self._create_gateway_responses()
-        self.migration_results = self.account.invoke(STAGE.function("migrate"))
+        self.migration_results = self.account.invoke(STAGE.function_name("migrate"))
         write_private(self.state / "settings.json", json.dumps({"aws_endpoint_url": self.endpoint}))
 
     def queue_url(self, name: str) -> str:
@@ -84,7 +84,9 @@ class Deployment:
     def pause_function(self, function: str) -> Iterator[None]:
         """Disable the queue mapping of a function within the block, as an operator can."""
         functions = self.account.client("lambda")
-        mappings = functions.list_event_source_mappings(FunctionName=STAGE.function(function))["EventSourceMappings"]
+        mappings = functions.list_event_source_mappings(FunctionName=STAGE.function_name(function))[
+            "EventSourceMappings"
+        ]
         (mapping,) = [each["UUID"] for each in mappings]
         functions.update_event_source_mapping(UUID=mapping, Enabled=False)
         try:

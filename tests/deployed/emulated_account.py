@@ -10,8 +10,8 @@ from typing import Any, Final
 import boto3
 
 from local.paths import ROOT
-from local.server.emulator import PYTHON, answers, environment
-from local.server.processes import Child, start, stop
+from local.server.emulator import PYTHON, emulator_environment, responds
+from local.server.processes import Child, start_process, stop_processes
 from local.server.run import free_port
 from tests.deployed.lambda_runtime import lambda_python
 from tests.harness.waiting import wait_until
@@ -61,18 +61,18 @@ class EmulatedAccount:
         self.python = lambda_python(self.state / "python")
         command = [str(PYTHON), _EMULATOR_SCRIPT, str(self.python)]
         settings = {"PERSIST_STATE": "0", "S3_PERSIST": "0", "LOG_LEVEL": "INFO", "SSL_CERT_FILE": str(self.authority)}
-        environ = {**environment(self.port, self.state / "emulator"), **settings}
-        self._children.append(start("emulator", command, self._log, environ))
-        wait_until(lambda: self._alive() and answers(self.port, _HEALTH_PATH), timeout_seconds=_READY_SECONDS)
+        environ = {**emulator_environment(self.port, self.state / "emulator"), **settings}
+        self._children.append(start_process("emulator", command, self._log, environ))
+        wait_until(lambda: self._alive() and responds(self.port, _HEALTH_PATH), timeout_seconds=_READY_SECONDS)
 
     def _alive(self) -> bool:
         for child in self._children:
-            child.check()
+            child.check_running()
         return True
 
     def stop(self) -> None:
         """Stop the emulator and the functions' processes."""
-        stop(self._children, _STOP_SECONDS)
+        stop_processes(self._children, _STOP_SECONDS)
         wait_until(lambda: not self.list_function_processes(), timeout_seconds=_STOP_SECONDS)
         shutil.rmtree(self.state / "emulator")  # The emulator leaves a copy of the package for each process.
 

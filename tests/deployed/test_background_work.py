@@ -63,7 +63,7 @@ def test_published_page_is_public(stage: Deployment, create_client: ClientFactor
 
 def test_migrations_load_the_reference_data(stage: Deployment, create_client: ClientFactory) -> None:
     assert {migration["state"] for migration in stage.migration_results} == {"applied"}
-    assert stage.account.invoke(STAGE.function("migrate")) == []
+    assert stage.account.invoke(STAGE.function_name("migrate")) == []
     ada = create_client("ada")
     assert ada.get("/reference/countries/gb").json()["name"] == "United Kingdom"
     assert ada.get("/system/migrations/health").json() == {"healthy": True, "pending": 0, "failed": 0}
@@ -87,7 +87,9 @@ def test_only_failed_messages_of_a_batch_are_retried_until_dead_lettered(stage: 
     )
     assert [json.loads(message["Body"]) for message in dead_messages["Messages"]] == [invalid_message]
     log_lines = [
-        line for line in stage.account.read_log_lines(STAGE.function("deliveries_slow")) if "of another service" in line
+        line
+        for line in stage.account.read_log_lines(STAGE.function_name("deliveries_slow"))
+        if "of another service" in line
     ]
     assert len(log_lines) >= MAX_RECEIVES
 

@@ -16,7 +16,7 @@ from local.paths import ROOT
 from tests.catalogue.examples.registry import call_operation
 from tests.catalogue.standalone_tenant import standalone_tenant
 from tests.catalogue.tenant_fixture import TenantFixture
-from tests.docs.keys import fixed, item_name, partition
+from tests.docs.keys import fixed_prefix, item_name, partition_template
 from tests.harness import snapshots
 from tests.harness.aws_calls import Call
 
@@ -38,7 +38,7 @@ lost, the sweep finds both. The requests here send mail; without `MAIL_FROM` the
 """
 
 
-def document(world: TenantFixture) -> str:
+def access_patterns_page(world: TenantFixture) -> str:
     """Return the document. The world is restored."""
     snapshot, rows = snapshots.take_snapshot(), []
     for operation in operations():
@@ -77,13 +77,13 @@ def _describe_batch_get(parameters: Any) -> str:
 def _describe_query(parameters: Any) -> str:
     values, index = parameters["ExpressionAttributeValues"], parameters.get("IndexName")
     prefix = values[":sk"]["S"] if "begins_with" in parameters["KeyConditionExpression"] else ""
-    fixed_prefix = prefix if index else fixed(values[":pk"]["S"], prefix)
+    shown_prefix = prefix if index else fixed_prefix(values[":pk"]["S"], prefix)
     words = [
         "`Query`",
         f"of `{index}`" if index else "",
         "count" if parameters.get("Select") == "COUNT" else "",
-        code(partition(index, values[":pk"]["S"], prefix)),
-        f"from {code(fixed_prefix)}" if fixed_prefix else "",
+        code(partition_template(index, values[":pk"]["S"], prefix)),
+        f"from {code(shown_prefix)}" if shown_prefix else "",
     ]
     return " ".join(filter(None, words))
 
@@ -137,4 +137,4 @@ def _join_counted(names: Iterable[str], separator: str = ", ") -> str:
 
 if __name__ == "__main__":
     with standalone_tenant() as world:
-        FILE.write_text(document(world))
+        FILE.write_text(access_patterns_page(world))

@@ -7,7 +7,7 @@ from local.generators.table_document import index_keys, item_keys
 
 
 @cache
-def pattern(template: str) -> re.Pattern[str]:
+def template_pattern(template: str) -> re.Pattern[str]:
     """Return a pattern that matches the values of a key template."""
     parts = re.split(r"({[^}]+})", template)
     return re.compile("".join("[^#!]+" if part.startswith("{") else re.escape(part) for part in parts) + "$")
@@ -16,25 +16,25 @@ def pattern(template: str) -> re.Pattern[str]:
 def item_name(pk: str, sk: str) -> str:
     """Return the name of the item with a key. Raises LookupError if it is not documented."""
     for name, pk_template, sk_template in item_keys():
-        if pattern(pk_template).match(pk) and pattern(sk_template).match(sk):
+        if template_pattern(pk_template).match(pk) and template_pattern(sk_template).match(sk):
             return name
     raise LookupError(f"docs/reference/table.md has no item {pk} / {sk}")
 
 
-def partition(index: str | None, pk: str, prefix: str = "") -> str:
+def partition_template(index: str | None, pk: str, prefix: str = "") -> str:
     """Return the template of a queried partition. Raises LookupError if it is not documented."""
-    prefix = prefix if index else fixed(pk, prefix)
+    prefix = prefix if index else fixed_prefix(pk, prefix)
     table_templates = [template for _, template, sk in item_keys() if sk.startswith(prefix)]
     index_templates = [template for name, template in index_keys() if name == index]
     for template in index_templates if index else table_templates:
-        if pattern(template).match(pk):
+        if template_pattern(template).match(pk):
             return template
     raise LookupError(f"docs/reference/table.md has no partition {pk} of {index or 'the table'}")
 
 
-def fixed(pk: str, prefix: str) -> str:
+def fixed_prefix(pk: str, prefix: str) -> str:
     """Return the part of a Query's sort key prefix that is the same for all such Queries."""
-    templates = [sk for _, template, sk in item_keys() if pattern(template).match(pk)]
+    templates = [sk for _, template, sk in item_keys() if template_pattern(template).match(pk)]
     if any(sk.startswith(prefix) for sk in templates):
         return prefix
     fixed_parts = (sk.partition("{")[0] for sk in templates)

@@ -4,12 +4,12 @@ import pytest
 
 from chalicelib.entrypoints.catalogue import operations
 from tests.catalogue.tenant_fixture import TenantFixture
-from tests.docs.access_patterns import FILE, document
-from tests.docs.keys import item_name, partition
+from tests.docs.access_patterns import FILE, access_patterns_page
+from tests.docs.keys import item_name, partition_template
 
 
 def test_the_committed_document_equals_the_measured_one(tenant: TenantFixture) -> None:
-    assert document(tenant) == FILE.read_text(), "run `make generate`, and review the changes"
+    assert access_patterns_page(tenant) == FILE.read_text(), "run `make generate`, and review the changes"
 
 
 def test_every_operation_has_a_row() -> None:
@@ -21,4 +21,4 @@ def test_undocumented_items_and_partitions_raise_lookup_error() -> None:
     with pytest.raises(LookupError, match="has no item X#1 / #"):
         item_name("X#1", "#")
     with pytest.raises(LookupError, match="has no partition X#1 of index1"):
-        partition("index1", "X#1")
+        partition_template("index1", "X#1")

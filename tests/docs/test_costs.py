@@ -6,11 +6,11 @@ import pytest
 
 from benchmarks.costs import dollars, measuring, results, sizes
 from benchmarks.costs.classes import CLASSES, class_of
-from benchmarks.costs.document import FILE, document
-from benchmarks.costs.measuring import bench, calls
+from benchmarks.costs.document import PAGE_FILE, render_page
+from benchmarks.costs.measuring import calls_by_invocation, open_bench
 from chalicelib.entrypoints.catalogue import operations
-from infrastructure.configuration import CHALICE
-from infrastructure.deploy import UNRESERVED
+from infrastructure.configuration import CHALICE_FOLDER
+from infrastructure.deploy import MIN_UNRESERVED_CONCURRENCY
 from infrastructure.gateway import THROTTLE
 
 RUN_BENCHMARK = "run `python -m benchmarks.costs`, and commit what it writes"
@@ -19,39 +19,45 @@ pytestmark = pytest.mark.no_cover
 
 
 def test_the_page_is_generated_from_the_results() -> None:
-    assert FILE.read_text() == document(results.read()), f"{RUN_BENCHMARK} (--document is enough)"
+    assert PAGE_FILE.read_text() == render_page(results.load_results()), f"{RUN_BENCHMARK} (--document is enough)"
 
 
 def test_every_operation_has_a_class_and_a_row() -> None:
-    records, page = results.read()["operations"], FILE.read_text()
+    records, page = results.load_results()["operations"], PAGE_FILE.read_text()
     assert {operation.id: class_of(operation) for operation in operations()} == {
         name: record["class"] for name, record in records.items()
     }, RUN_BENCHMARK
     assert {record["class"] for record in records.values()} == set(CLASSES)
     names_on_page = {
-        name for name in (*records, *results.read()["others"]) if f"`{name}`" in page or f"**{name}**" in page
+        name for name in (*records, *results.load_results()["others"]) if f"`{name}`" in page or f"**{name}**" in page
     }
-    assert {*records, *results.read()["others"]} - names_on_page == {measuring.SWEEP, measuring.ANCHOR}
+    assert {*records, *results.load_results()["others"]} - names_on_page == {
+        measuring.EMPTY_SWEEP,
+        measuring.EMPTY_ANCHORING,
+    }
 
 
 def test_the_typical_operation_of_each_class_makes_the_calls_that_were_priced() -> None:
-    priced = results.read()
-    names = {results.typical(priced, name)[0] for name in CLASSES}
-    with bench() as measurements:
-        measured = dict(measurements.operations(1, names)) | dict(measurements.others(1))
+    priced = results.load_results()
+    names = {results.typical_operation(priced, name)[0] for name in CLASSES}
+    with open_bench() as measurements:
+        measured = dict(measurements.measure_operations(1, names)) | dict(measurements.measure_other_requests(1))
     for name, record in measured.items():
         expected = priced["operations"].get(name) or priced["others"][name]
-        assert calls(record) == calls(expected), (
+        assert calls_by_invocation(record) == calls_by_invocation(expected), (
             f"{name} makes other calls than those that were priced: {RUN_BENCHMARK}"
         )
 
 
 def test_the_documented_limits_are_those_of_the_configuration() -> None:
-    page, config = FILE.read_text(), json.loads((CHALICE / "config.json").read_text())
+    page, config = PAGE_FILE.read_text(), json.loads((CHALICE_FOLDER / "config.json").read_text())
     functions = config["stages"]["prod"]["lambda_functions"]
     reserved = {name: function["reserved_concurrency"] for name, function in functions.items()}
     total = sum(reserved.values())
-    assert f"reserves {total} and leaves {UNRESERVED}, so it needs {total + UNRESERVED} " in page
+    assert (
+        f"reserves {total} and leaves {MIN_UNRESERVED_CONCURRENCY}, so it needs {total + MIN_UNRESERVED_CONCURRENCY} "
+        in page
+    )
     assert "{ThrottlingRateLimit:,} a second, {ThrottlingBurstLimit:,} at once".format(**THROTTLE) in page
     for name in ("api_handler", "events"):
         (row,) = [line for line in page.splitlines() if f"`reserved_concurrency` of `{name}`" in line]
@@ -63,7 +69,8 @@ def test_capacity_units_follow_the_developer_guide() -> None:
     assert [sizes.read_units(size) for size in (0, 4096, 4097)] == [1, 1, 2]
     assert [sizes.write_units(size) for size in (0, 1024, 1025)] == [1, 1, 2]
     assert (
-        sizes.size({**item, "n": -12345, "b": b"1234", "t": True, "l": ["x"], "m": {"k": "v"}}) == 6 + 6 + 5 + 2 + 6 + 7
+        sizes.item_size({**item, "n": -12345, "b": b"1234", "t": True, "l": ["x"], "m": {"k": "v"}})
+        == 6 + 6 + 5 + 2 + 6 + 7
     )
     assert sizes.index_units(None, item) == 0
     assert sizes.index_units(None, item | index_key) == 1
@@ -79,7 +86,7 @@ def test_the_price_of_a_request_covers_all_resources_that_it_uses() -> None:
         "function": "api_handler",
         "messages": 0,
         "logged": 150,
-        "cpu": 0.010 * dollars.PROCESSORS,
+        "cpu": 0.010 * dollars.CPU_SHARE,
         "waits": [],
         "read": 8.0,
         "written": 4.0,
@@ -92,7 +99,7 @@ def test_the_price_of_a_request_covers_all_resources_that_it_uses() -> None:
         "keys": 0,
     }
     job = request | {"function": "jobs", "messages": 1, "mails": 0, "fifo": 0, "logged": 650}
-    price = dollars.dollars({"turns": [request, job]})
+    price = dollars.calculate_cost({"turns": [request, job]})
     micro_dollars = {name: round(amount * 1e6, 6) for name, amount in vars(price).items()}
     assert micro_dollars == {
         "gateway": 3.5,

@@ -1,33 +1,33 @@
 """`docs/reference/performance.md` matches the measurements."""
 
 from benchmarks.performance import chart, document
-from benchmarks.performance.load import without_their_entry
+from benchmarks.performance.load import find_names_without_one_entry
 from chalicelib.entrypoints.catalogue import operations
 from local.paths import ROOT
 
 
 def test_the_page_is_generated_from_the_results() -> None:
-    assert document.FILE.read_text() == document.document(), "run `python -m benchmarks.performance.document`"
+    assert document.PAGE_FILE.read_text() == document.render_page(), "run `python -m benchmarks.performance.document`"
 
 
 def test_the_page_has_every_measured_section() -> None:
     folder = ROOT / "benchmarks/performance"
     modules = {file.stem.removesuffix("_section") for file in folder.glob("*_section.py")}
-    assert modules == set(document.sections_made())
+    assert modules == set(document.section_names())
 
 
 def test_acknowledged_changes_without_exactly_one_entry_are_reported() -> None:
     entries = [{"data": {"name": name}} for name in ("once", "twice", "twice", "of others")]
-    assert without_their_entry(["once", "twice", "lost"], entries) == ["twice", "lost"]
+    assert find_names_without_one_entry(["once", "twice", "lost"], entries) == ["twice", "lost"]
 
 
 def test_every_operation_is_measured() -> None:
-    measured = document.read("operations")["operations"]
+    measured = document.load_results("operations")["operations"]
     assert measured.keys() == {operation.id for operation in operations()}, "run `make measure`"
 
 
 def test_only_operations_that_return_a_whole_tree_make_more_calls_with_10_000_records_than_with_1_000() -> None:
-    measured = document.read("operations")["operations"]
+    measured = document.load_results("operations")["operations"]
     growing_operations = {
         name for name, sizes in measured.items() if any(sizes[-1][unit] > sizes[1][unit] for unit in sizes[1])
     }
@@ -35,4 +35,4 @@ def test_only_operations_that_return_a_whole_tree_make_more_calls_with_10_000_re
 
 
 def test_the_chart_is_generated_from_the_results() -> None:
-    assert chart.FILE.read_text() == chart.svg(document.read("peers")), "run `make bench`"
+    assert chart.CHART_FILE.read_text() == chart.render_svg(document.load_results("peers")), "run `make bench`"

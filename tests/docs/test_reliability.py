@@ -6,9 +6,9 @@ from typing import Any, Final
 import pytest
 
 from benchmarks.soak import assertions, document
-from benchmarks.soak.journal import ReceivedEvent
+from benchmarks.soak.journal import AcknowledgedChange
 
-_EVENT: Final = ReceivedEvent("o", "PATCH", "/spaces/s", 200, "s", 2)
+_EVENT: Final = AcknowledgedChange("o", "PATCH", "/spaces/s", 200, "s", 2)
 
 
 def entry(sequence: int, version: int, kind: str = "space.updated", target: str = "s") -> dict[str, Any]:
@@ -18,12 +18,12 @@ def entry(sequence: int, version: int, kind: str = "space.updated", target: str 
 
 
 def test_the_page_is_generated_from_the_results() -> None:
-    assert document.FILE.read_text() == document.document(), "run `make soak`, and commit what it writes"
+    assert document.PAGE_FILE.read_text() == document.render_page(), "run `make soak`, and commit what it writes"
 
 
 class TestAcknowledgedWithoutEntry:
     def test_a_change_with_one_entry_passes(self) -> None:
-        assert assertions.acknowledged_without_entry([_EVENT], {"o": [entry(1, 1), entry(2, 2)]}) == []
+        assert assertions.find_changes_without_entry([_EVENT], {"o": [entry(1, 1), entry(2, 2)]}) == []
 
     @pytest.mark.parametrize(
         "logs",
@@ -31,15 +31,15 @@ class TestAcknowledgedWithoutEntry:
         ids=["no entry", "two entries", "entry in another log"],
     )
     def test_a_change_without_exactly_one_entry_is_reported(self, logs: dict[str, list[dict[str, Any]]]) -> None:
-        assert len(assertions.acknowledged_without_entry([_EVENT], logs)) == 1
+        assert len(assertions.find_changes_without_entry([_EVENT], logs)) == 1
 
     def test_a_response_without_a_record_is_ignored(self) -> None:
-        assert assertions.acknowledged_without_entry([replace(_EVENT, target=None)], {"o": []}) == []
+        assert assertions.find_changes_without_entry([replace(_EVENT, target=None)], {"o": []}) == []
 
 
 class TestGaps:
     def test_versions_may_be_logged_out_of_order(self) -> None:
-        assert assertions.gaps([entry(1, 2), entry(2, 1), entry(3, 3), entry(4, 3, "space.deleted")]) == []
+        assert assertions.find_gaps([entry(1, 2), entry(2, 1), entry(3, 3), entry(4, 3, "space.deleted")]) == []
 
     @pytest.mark.parametrize(
         "entries",
@@ -47,13 +47,13 @@ class TestGaps:
         ids=["missing entry", "missing version", "repeated version"],
     )
     def test_missing_and_repeated_entries_are_reported(self, entries: list[dict[str, Any]]) -> None:
-        assert len(assertions.gaps(entries)) == 1
+        assert len(assertions.find_gaps(entries)) == 1
 
 
 class TestTorn:
     def test_records_that_match_their_log_pass(self) -> None:
         log = [entry(1, 1), entry(2, 2), entry(3, 1, target="t"), entry(4, 1, "space.deleted", target="t")]
-        assert assertions.torn(log, {"s": 2}, {"t"}) == []
+        assert assertions.find_version_mismatches(log, {"s": 2}, {"t"}) == []
 
     @pytest.mark.parametrize(
         ("versions", "deleted"),
@@ -68,22 +68,22 @@ class TestTorn:
     )
     def test_a_record_that_differs_from_its_log_is_reported(self, versions: dict[str, int], deleted: set[str]) -> None:
         log = [entry(1, 1), entry(2, 2), entry(3, 1, target="t"), entry(4, 1, "space.deleted", target="t")]
-        assert len(assertions.torn(log, versions, deleted)) == 1
+        assert len(assertions.find_version_mismatches(log, versions, deleted)) == 1
 
 
 class TestHalves:
     LOG: Final = (entry(1, 1, "space.created"), entry(2, 1, "space.created", "t"), entry(3, 1, "space.deleted", "t"))
 
     def test_a_list_that_matches_the_log_passes(self) -> None:
-        assert assertions.halves(self.LOG, {"s"}, {"space.created"}) == []
+        assert assertions.find_partial_records(self.LOG, {"s"}, {"space.created"}) == []
 
     @pytest.mark.parametrize(
         "listed", [set(), {"s", "u"}, {"s", "t"}], ids=["missing from list", "no entry", "deleted"]
     )
     def test_a_list_that_differs_from_the_log_is_reported(self, listed: set[str]) -> None:
-        assert len(assertions.halves(self.LOG, listed, {"space.created"})) == 1
+        assert len(assertions.find_partial_records(self.LOG, listed, {"space.created"})) == 1
 
 
 def test_an_event_that_was_neither_delivered_nor_failed_is_reported() -> None:
     log = [entry(1, 1), entry(2, 2), entry(3, 3)]
-    assert assertions.untold(log, {"e1"}, {"e2"}) == ["space.updated e3"]
+    assert assertions.find_undelivered_events(log, {"e1"}, {"e2"}) == ["space.updated e3"]

@@ -4,4 +4,6 @@ from benchmarks.log_scale import document, results
 
 
 def test_the_page_is_generated_from_the_results() -> None:
-    assert document.FILE.read_text() == document.document(results.read()), "run `python -m benchmarks.log_scale`"
+    assert document.PAGE_FILE.read_text() == document.render_page(results.load_results()), (
+        "run `python -m benchmarks.log_scale`"
+    )

@@ -4,7 +4,7 @@ import re
 import shlex
 
 from infrastructure.__main__ import _parser
-from infrastructure.secrets import SECRETS, WAITS, days
+from infrastructure.secrets import FINISH_DELAYS, SECRETS, format_days
 from local.__main__ import _parser as _local_parser
 from local.paths import ROOT
 
@@ -24,5 +24,5 @@ def test_the_table_lists_the_setting_and_waiting_time_of_every_secret() -> None:
     for secret, setting in SECRETS.items():
         row = rows[f"`/atrium/prod/{secret}`"]
         assert row[1] == f"`{setting}`"
-        wait, _ = WAITS[secret]
-        assert row[4].startswith(days(wait) if wait else "not at all")
+        wait, _ = FINISH_DELAYS[secret]
+        assert row[4].startswith(format_days(wait) if wait else "not at all")

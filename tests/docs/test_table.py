@@ -32,7 +32,7 @@ from local.generators.table_document import GUARD
 from local.paths import ROOT
 from tests.catalogue.tenant_fixture import put_records
 from tests.conftest import SettingsOverride
-from tests.docs.keys import pattern
+from tests.docs.keys import template_pattern
 from tests.harness import memory_aws, research_records
 from tests.harness.api import ApiClient
 from tests.harness.callers import Person
@@ -107,7 +107,7 @@ def items(
     workers.run_migrations()
     quarantine_forged_item(organization.id)
     access_epochs.close_epochs(
-        [access_epochs.Subject(access_epochs.log_partition(organization.id), access_epochs.EVERYONE)]
+        [access_epochs.EpochSubject(access_epochs.organization_partition(organization.id), access_epochs.EVERYONE)]
     )
     api.delete(organization.path, caller=ada)
     assert api.get(f"{organization.path}/api-keys", caller=key.credential).status == 404
@@ -265,7 +265,7 @@ def documented_keys() -> list[tuple[str, re.Pattern[str], re.Pattern[str]]]:
     guards = [(GUARD, pk, sk) for _, _, pk, sk, *_ in table_rows("Unique values")]
     others = [(name, pk, sk) for name, pk, sk, _ in table_rows("Other items") if name not in ("counter", GUARD)]
     return [
-        (name.strip("`"), pattern(pk.strip("`")), pattern(sk.strip("`")))
+        (name.strip("`"), template_pattern(pk.strip("`")), template_pattern(sk.strip("`")))
         for name, pk, sk in [*records, *limits, *guards, *others]
     ]
 
@@ -285,7 +285,9 @@ def test_every_documented_item_exists(items: list[dict[str, Any]]) -> None:
 
 def test_every_index_key_is_documented_and_used(items: list[dict[str, Any]]) -> None:
     documented = {
-        (index.strip("`"), pattern(pk.strip("`"))) for _, _, index, pk, _ in table_rows("Lists and filters") if index
+        (index.strip("`"), template_pattern(pk.strip("`")))
+        for _, _, index, pk, _ in table_rows("Lists and filters")
+        if index
     }
     stored_keys = [
         (index, item[f"{index}pk"]) for item in items for index in {i for i, _ in documented} if f"{index}pk" in item

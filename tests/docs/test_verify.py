@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from chalicelib.features.audit.exports.logic import verify
 from chalicelib.features.audit.exports.logic.entry_formats import file_header
 from chalicelib.features.audit.exports.logic.verify import (
-    Broken,
+    InvalidInput,
     MerkleTree,
     read_checkpoint,
     read_evidence,
@@ -267,7 +267,7 @@ class TestInvalidEvidence:
         "text", ["", "[", '{"evidence": [], "evidence": []}', "[" * 100_000, "\\", '"evidence"', "7"]
     )
     def test_malformed_evidence_is_rejected(self, text: str) -> None:
-        with pytest.raises(Broken, match="evidence"):
+        with pytest.raises(InvalidInput, match="evidence"):
             read_evidence(text.encode())
 
     def test_evidence_beyond_the_checkpoint_is_rejected(self) -> None:
@@ -337,11 +337,11 @@ class TestCheckpoint:
         "text", [b"{", b'{"checkpoint": "a", "checkpoint": "b"}', b'{"checkpoint": "a", "evidence": 1}', b"{\xff"]
     )
     def test_a_malformed_record_is_rejected(self, text: bytes) -> None:
-        with pytest.raises(Broken, match=r"no JSON|no evidence"):
+        with pytest.raises(InvalidInput, match=r"no JSON|no evidence"):
             read_record(text)
 
     def test_a_checkpoint_with_invalid_unicode_is_rejected(self) -> None:
-        with pytest.raises(Broken, match="This is no checkpoint"):
+        with pytest.raises(InvalidInput, match="This is no checkpoint"):
             read_checkpoint(read_record(b'{"checkpoint": "\\ud800"}')[0], base64.b64decode(PUBLIC_KEY))
 
     def test_additional_newlines_at_the_end_are_accepted(self) -> None:
@@ -361,5 +361,5 @@ class TestCheckpoint:
         ],
     )
     def test_a_malformed_checkpoint_is_rejected(self, text: bytes) -> None:
-        with pytest.raises(Broken, match="checkpoint"):
+        with pytest.raises(InvalidInput, match="checkpoint"):
             read_checkpoint(text, base64.b64decode(PUBLIC_KEY))

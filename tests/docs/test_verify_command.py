@@ -13,7 +13,7 @@ import pytest
 
 from chalicelib.features.audit.exports.logic import verify
 from chalicelib.features.audit.exports.logic.entry_formats import file_header
-from chalicelib.features.audit.exports.logic.verify import Broken, MerkleTree, main, read_lines
+from chalicelib.features.audit.exports.logic.verify import InvalidInput, MerkleTree, main, read_lines
 from local.paths import ROOT
 from tests.harness import audit_logs, exports
 from tests.harness.api import ApiClient
@@ -46,7 +46,7 @@ class TestFiles:
     def test_a_truncated_file_is_reported_with_its_last_line(self, tmp_path: Path) -> None:
         compressed = b"".join(gzip.compress(line) for line in SAMPLE_LINES)
         (tmp_path / "export").write_bytes(compressed[:-1])
-        with pytest.raises(Broken, match="The file was cut off: its compressed data ends behind line 7"):
+        with pytest.raises(InvalidInput, match="The file was cut off: its compressed data ends behind line 7"):
             [*read_lines(tmp_path / "export")]
         (tmp_path / "export").write_bytes(compressed[:-100])
         assert verification_result(SAMPLE_LOG, read_lines(tmp_path / "export")).startswith("The file was cut off: ")
@@ -54,7 +54,7 @@ class TestFiles:
     @pytest.mark.parametrize("trailing", [b"\x1f\x8b\x00garbage", b"garbage"])
     def test_a_damaged_file_is_reported_with_its_last_line(self, tmp_path: Path, trailing: bytes) -> None:
         (tmp_path / "export").write_bytes(gzip.compress(b"".join(SAMPLE_LINES)) + trailing)
-        with pytest.raises(Broken, match="The file is damaged: its compressed data is wrong behind line 7"):
+        with pytest.raises(InvalidInput, match="The file is damaged: its compressed data is wrong behind line 7"):
             [*read_lines(tmp_path / "export")]
 
     def test_every_flipped_bit_of_a_compressed_file_is_detected_or_harmless(self, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from typing import IO
 import pytest
 
 from local.paths import ROOT
-from local.server.emulator import answers
+from local.server.emulator import responds
 from local.server.run import free_port
 from tests.emulator.api_clients import ApiClient
 from tests.emulator.local_stage import MAKE, LocalStage, process_environment
@@ -114,7 +114,7 @@ def test_chalice_local_serves_the_app_against_a_running_emulator(stage: LocalSta
         ApiClient(standalone_stage, "ada") as ada,
     ):
         deadline = time.monotonic() + 30
-        while not answers(standalone_stage.port, "/status"):
+        while not responds(standalone_stage.port, "/status"):
             assert time.monotonic() < deadline, (tmp_path / "chalice.log").read_text()
             time.sleep(0.05)
         organization = ada.create_organization()

@@ -13,7 +13,7 @@ import pytest
 from local.paths import ROOT
 from local.seed.callers import Caller, Json, Service
 from local.seed.content.company import OWNER
-from local.seed.organization import named
+from local.seed.organization import person_by_username
 from local.server.issuer import Issuer
 from tests.emulator.local_stage import LocalStage, process_environment
 from tests.harness.seeded_service import read_all_records
@@ -56,10 +56,10 @@ def seed_again(seeded_stage: LocalStage) -> str:
 
 def test_stage_is_seeded_once_and_delivers_events_to_the_receiver(seeded_stage: LocalStage) -> None:
     wait_until(lambda: "curl -s" in seeded_stage.output.partition("Harrowmere Instruments is ready.")[2])
-    service = Service.at(seeded_stage.url, Issuer(seeded_stage.state / "issuer"))
+    service = Service.at_url(seeded_stage.url, Issuer(seeded_stage.state / "issuer"))
     with service.http:
-        owner = service.called_by(named(OWNER))
-        (organization,) = owner.items("/organizations")
+        owner = service.caller_for(person_by_username(OWNER))
+        (organization,) = owner.list_all("/organizations")
         organization_path = f"/organizations/{organization['id']}"
         wait_until(lambda: is_export_completed(owner, organization_path))
         before = read_all_records(service)
@@ -73,8 +73,8 @@ def test_stage_is_seeded_once_and_delivers_events_to_the_receiver(seeded_stage: 
         receiver_log = seeded_stage.state / str(seeded_stage.port) / "receiver.log"
         wait_until(lambda: "organization.audit_export.requested" in receiver_log.read_text())
         assert "site.published" in receiver_log.read_text()
-        responsive_webhook, unresponsive_webhook = owner.items(f"{organization_path}/webhooks")
-        assert owner.items(f"{organization_path}/webhooks/{responsive_webhook['id']}/deliveries", status="succeeded")
+        responsive_webhook, unresponsive_webhook = owner.list_all(f"{organization_path}/webhooks")
+        assert owner.list_all(f"{organization_path}/webhooks/{responsive_webhook['id']}/deliveries", status="succeeded")
         wait_until(lambda: has_failed_attempt(owner, f"{organization_path}/webhooks/{unresponsive_webhook['id']}"))
     seeded_stage.interrupt()
     assert seeded_stage.remaining_processes() == {}
@@ -82,11 +82,13 @@ def test_stage_is_seeded_once_and_delivers_events_to_the_receiver(seeded_stage: 
 
 def is_export_completed(owner: Caller, organization_path: str) -> bool:
     """Return whether the log's export is completed and its entry appended."""
-    types = [entry["type"] for entry in owner.items(f"{organization_path}/audit-log") if entry["sequence"] is not None]
+    types = [
+        entry["type"] for entry in owner.list_all(f"{organization_path}/audit-log") if entry["sequence"] is not None
+    ]
     return "organization.audit_export.completed" in types
 
 
 def has_failed_attempt(owner: Caller, webhook: str) -> bool:
     """Return whether a delivery to an unreachable endpoint has failed and will be retried."""
-    deliveries: list[Json] = owner.items(f"{webhook}/deliveries", status="pending")
+    deliveries: list[Json] = owner.list_all(f"{webhook}/deliveries", status="pending")
     return any(d["attempts"] and d["attempts"][0]["error"] and d["nextAttemptAt"] for d in deliveries)

@@ -20,10 +20,10 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.wait import WebDriverWait
 
-from chalicelib.entrypoints.catalogue import events, operations
+from chalicelib.entrypoints.catalogue import event_names, operations
 from chalicelib.features.audit.exports.logic import verify
 from local.paths import ROOT
-from local.server.http_server import Handler, server_of
+from local.server.http_server import Handler, create_server
 from tests.conftest import SettingsOverride
 from tests.harness import memory_aws
 from tests.harness.browser import content_width, emulate_display, read_log
@@ -73,7 +73,7 @@ def served(_aws_in_memory: None) -> Iterator[RunningService]:
 def _create_server() -> tuple[LocalDevServer, RunningService]:
     app = runpy.run_path(str(ROOT / "app.py"))["app"]
     app.register_middleware(_add_stage_to_path, "http")
-    server = server_of(app, Config(), 0)
+    server = create_server(app, Config(), 0)
     service = RunningService(f"http://127.0.0.1:{server.server.server_port}{STAGE}")
     handler = functools.partial(StageHandler, served=service, app_object=app, config=Config())
     server.server.RequestHandlerClass = handler
@@ -164,7 +164,7 @@ def _lightness(browser: webdriver.Chrome, selector: str, property_name: str) -> 
 
 
 def test_the_page_shows_every_operation_and_event(page: webdriver.Chrome) -> None:
-    expected = {operation.path for operation in operations()} | set(events())
+    expected = {operation.path for operation in operations()} | set(event_names())
     shown_paths: set[str] = set()
 
     def are_all_shown() -> bool:

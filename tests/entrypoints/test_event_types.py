@@ -4,12 +4,12 @@ from string import Formatter
 
 import pytest
 
-from chalicelib.entrypoints.catalogue import events
+from chalicelib.entrypoints.catalogue import event_names
 from chalicelib.features.notifications.models.event_types import EVENT_PATTERNS, EVENT_TYPES, EventType
 
 
 def test_the_event_types_are_those_that_the_service_emits() -> None:
-    assert sorted(EVENT_TYPES) == events()
+    assert sorted(EVENT_TYPES) == event_names()
 
 
 @pytest.mark.parametrize("event_type", EVENT_TYPES.values(), ids=EVENT_TYPES)

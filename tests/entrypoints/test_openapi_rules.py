@@ -6,8 +6,8 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import Field
 
-from chalicelib.entrypoints.openapi import described_together
-from chalicelib.entrypoints.openapi.examples import example_of, uuid_of
+from chalicelib.entrypoints.openapi import build_document_of
+from chalicelib.entrypoints.openapi.examples import example_of, example_uuid
 from chalicelib.kernel.http.fields import Name, Slug, Uuid, matching
 from chalicelib.kernel.http.models import Input, ListQuery, Output, Patch, RecordOutput
 from chalicelib.kernel.operations.access_rules import Caller, RequireRecordToken, RequireRole
@@ -80,7 +80,7 @@ def document_operation(declare: Callable[[RouteGroup], object]) -> tuple[dict[st
     """Return the documentation of the last declared operation, and the document."""
     group = RouteGroup("sites")
     declare(group)
-    document = described_together(group.operations)
+    document = build_document_of(group.operations)
     path = document["paths"][group.operations[-1].path]
     return path[group.operations[-1].method.lower()], document
 
@@ -171,7 +171,7 @@ def test_an_event_of_an_operation_without_a_response_body_has_the_record_of_the_
     data = document["webhooks"]["plant.removed"]["post"]["requestBody"]["content"]["application/json"]["example"][
         "data"
     ]
-    assert data["gardenId"] == uuid_of("Garden")
+    assert data["gardenId"] == example_uuid("Garden")
     patterns = {p["name"]: p["schema"] for p in operation["parameters"] if "name" in p}
     assert patterns["plant_name"] == {"type": "string", "pattern": "^[a-z]+$"}
     assert patterns["garden_id"]["format"] == "uuid"
@@ -276,7 +276,7 @@ def test_two_models_with_one_name_are_rejected() -> None:
         ({"oneOf": [{"type": "null"}, {"$ref": "#/components/schemas/Colour"}]}, "red"),
         (
             {"type": "object", "properties": {"gardenId": {"format": "uuid", "type": "string"}}},
-            {"gardenId": uuid_of("Garden")},
+            {"gardenId": example_uuid("Garden")},
         ),
     ],
 )
@@ -286,7 +286,7 @@ def test_an_example_is_derived_from_its_schema(schema: dict[str, Any], example: 
 
 def test_a_string_with_a_pattern_requires_an_example() -> None:
     with pytest.raises(LookupError, match=r"Plant\.latin has no example"):
-        example_of({"properties": {"latin": {"type": "string", "pattern": "^[A-Z]"}}}, {}, noun="Plant")
+        example_of({"properties": {"latin": {"type": "string", "pattern": "^[A-Z]"}}}, {}, model_name="Plant")
 
 
 def test_a_record_token_header_is_documented_and_required_if_the_path_names_a_record() -> None:

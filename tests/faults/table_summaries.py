@@ -4,7 +4,7 @@ from collections import Counter
 from typing import Any, Final
 
 from chalicelib.features.notifications.webhooks.logic.host_rate_limit import slot_counter_key
-from chalicelib.kernel.audit_log.ledger import HEAD, head_key
+from chalicelib.kernel.audit_log.ledger import HEAD_SORT_KEY, head_key
 from chalicelib.kernel.audit_log.mac_chains import shard_of
 from chalicelib.kernel.storage.entity import SYSTEM_LOGS
 from tests.catalogue.log_proof import Items
@@ -46,7 +46,7 @@ def _is_deterministic(pk: str, sk: str) -> bool:
 
 def _summarize_item(pk: str, sk: str, item: Json) -> tuple[object, ...]:
     sort_key_prefix = sk.partition("#")[0] if len(sk) < _ID_CHARACTERS else ""
-    attributes = set(item) - _CONSUMER_ATTRIBUTES if sk == HEAD else set(item)
+    attributes = set(item) - _CONSUMER_ATTRIBUTES if sk == HEAD_SORT_KEY else set(item)
     # Redirect candidates have an attribute for each page.
     names = ["an id" if len(name) >= _ID_CHARACTERS else name for name in attributes]
     return (

@@ -240,7 +240,7 @@ class TestKeyExpiry:
 def test_unknown_task_stays_and_the_others_run(tenant: TenantFixture, clock: Clock) -> None:
     key = tenant.create_api_key("read", expiresAt=after(now(), days=1))
     clock.shift(days=1, seconds=1)
-    queues.forward({"task": "nothing.known"})
+    queues.enqueue_message({"task": "nothing.known"})
     queues.enqueue("api_keys.expire", (f"O#{tenant.id}", f"K#{key.id}"))
     attempt = tenant.workers.try_deliver()
     assert attempt.failed_bodies == ['{"task": "nothing.known"}']

@@ -16,7 +16,7 @@ from typing import Any, Final, Protocol
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 
 from chalicelib.kernel.core import aws
-from chalicelib.kernel.storage.table import MAX_PARALLEL_READS
+from chalicelib.kernel.storage.table import PARALLEL_READ_THREAD_PREFIX
 from tests.harness import key_size_limits
 
 _READS: Final = ("dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query")
@@ -143,7 +143,7 @@ def _before_call(model: Any, params: Mapping[str, Any], **_: object) -> Any:
         s3_parameters = params["context"]["s3_redirect"]["params"]
         # A recorded body would stay in memory as long as the call.
         parameters = {name: value for name, value in s3_parameters.items() if name != "Body"}
-    call = Call(f"{service}:{model.name}", parameters, current_thread().name.startswith(MAX_PARALLEL_READS))
+    call = Call(f"{service}:{model.name}", parameters, current_thread().name.startswith(PARALLEL_READ_THREAD_PREFIX))
     _call.set(call)
     if (calls := _calls.get()) is not None:
         calls.call_list.append(call)

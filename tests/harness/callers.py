@@ -38,7 +38,7 @@ class Person(Caller):
 
     def to_user(self) -> User:
         """Return the user that the service derives from the verified token."""
-        return User(self.id, self.username, self.name, self.email, email_verified=True, operator=False)
+        return User(self.id, self.username, self.name, self.email, email_verified=True, is_operator=False)
 
 
 class Issuer:

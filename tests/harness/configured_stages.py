@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from infrastructure.bootstrap import places
+from infrastructure.bootstrap import data_settings
 from infrastructure.names import Stage
 from infrastructure.policies import policies
 
@@ -16,7 +16,7 @@ def configure_stage(project: Path) -> dict[str, str]:
     """Write the variables and policies of the stage into the copy's .chalice folder, and return the variables."""
     file = project / ".chalice/config.json"
     config = json.loads(file.read_text())
-    variables = places(STAGE) | {
+    variables = data_settings(STAGE) | {
         "AUTH_ISSUER": "https://login.example.com",
         "AUTH_JWKS": "https://login.example.com/keys.json",
         "AUTH_AUDIENCE": "atrium",

@@ -108,7 +108,7 @@ def _check_response(method: str, route: str, answer: Any) -> None:
 @cache
 def openapi_document() -> dict[str, Any]:
     """Return the OpenAPI document, generated once."""
-    return openapi.document()
+    return openapi.build_document()
 
 
 def _operation(method: str, route: str) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Final
 from chalice.app import Chalice, Response
 from chalice.config import Config
 
-from chalicelib.entrypoints.http import problems_of_chalice
+from chalicelib.entrypoints.http import convert_chalice_errors
 from chalicelib.kernel.core.version import API_VERSION
 from local.server.http_server import serve
 
@@ -17,7 +17,7 @@ _PAIR: Final = Barrier(2, timeout=10)
 
 echo = Chalice(app_name="echo", configure_logs=False)
 echo.api.binary_types = []
-echo.register_middleware(problems_of_chalice, "http")
+echo.register_middleware(convert_chalice_errors, "http")
 
 
 def _text_response(text: str, status: int = 200) -> Response:

@@ -13,7 +13,7 @@ from typing import Any, Final
 import rfc8785
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from chalicelib.features.audit.exports.logic.verify import Broken, read_checkpoint, read_evidence, verify
+from chalicelib.features.audit.exports.logic.verify import InvalidInput, read_checkpoint, read_evidence, verify
 from tests.harness import rfc6962
 
 LOG_ID: Final = "01939d3c-0000-7000-8000-00000000000a"
@@ -197,7 +197,7 @@ def verification_result(
     """Return what the offline verifier proves, or the message of its error."""
     try:
         return verify_export(log, export, evidence, checkpoint, keys)
-    except Broken as broken:
+    except InvalidInput as broken:
         return str(broken)
 
 

@@ -16,7 +16,7 @@ from chalicelib.features.research.logic import source_client
 from chalicelib.features.research.logic.source_client import Source
 from chalicelib.kernel.outbound import dns, webhook_client
 from chalicelib.kernel.outbound.webhook_client import WebhookResponse
-from local.server.stub_sources import SAMPLES
+from local.server.stub_sources import SAMPLE_SOURCES
 
 GONE_URL: Final = "https://gone.example/hooks"
 """The URL of a receiver that answers 410."""
@@ -35,7 +35,7 @@ def stub_external_servers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _sample_response(_source: Source, url: str) -> source_client.SourceResponse:
-    reply = SAMPLES.reply(url)
+    reply = SAMPLE_SOURCES.respond(url)
     return source_client.SourceResponse(
         reply.status, reply.headers.get("Location"), None, json.dumps(reply.body).encode()
     )

@@ -69,10 +69,10 @@ def reset() -> None:
     auth._records_by_digest.clear()  # noqa: SLF001
     auth._accepted_keys.clear()  # noqa: SLF001
     ancestor_cache.reset()
-    email_hashes.cache_key(bytes(32))
+    email_hashes.cache_hash_key(bytes(32))
     request_quota.reset()
     last_used._written_minutes.clear()  # noqa: SLF001
-    logic._cached.clear()  # noqa: SLF001
+    logic._cached_checks.clear()  # noqa: SLF001
     keyrings._key.cache_clear()  # noqa: SLF001
     cache.reset_cache()
 

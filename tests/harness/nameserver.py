@@ -52,7 +52,7 @@ class Nameserver(dns_server.Nameserver):
         self._replies = {key: replies for key, replies in self._replies.items() if key[0] != name}
 
     def _answer(self, question: Message) -> Message | None:
-        name, record_type = dns_server.asked(question)
+        name, record_type = dns_server.parse_question(question)
         reply = self._next_reply(name, record_type)
         if reply == "SILENCE":
             return None
@@ -61,7 +61,7 @@ class Nameserver(dns_server.Nameserver):
             response = make_response(question, recursion_available=True)
             response.set_rcode(Rcode[reply])
             return response
-        return dns_server.answered(question, self._zone(name, record_type, reply).get)
+        return dns_server.resolve(question, self._zone(name, record_type, reply).get)
 
     def _next_reply(self, name: str, record_type: str) -> DnsReply | None:
         """Return the reply to the next query for a name, or None if it has none, and record the query."""

@@ -73,4 +73,4 @@ def load_full_dataset() -> None:
         _full_cache.append(memory.current_dataset())
         for name in DATASET_NAMES:
             memory.current_dataset().get_set(name)
-    memory._cached[:] = _full_cache  # noqa: SLF001 - the cache has no setter
+    memory._cached_datasets[:] = _full_cache  # noqa: SLF001 - the cache has no setter

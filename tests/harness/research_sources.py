@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from chalicelib.features.research.logic import source_client
-from local.server.stub_sources import Researcher, Sources, Work
+from local.server.stub_sources import Researcher, StubSources, Work
 from tests.harness.api import ApiClient, ApiResponse, Json
 from tests.harness.callers import Caller
 from tests.harness.receiver import ReceivedRequest, Receiver, Reply
@@ -38,14 +38,14 @@ class FakeSources:
     """The sources and their works. `reply_override`: returns another reply to a request, or None."""
 
     receiver: Receiver
-    sources: Sources = field(default_factory=lambda: Sources(build_works(3)))
+    sources: StubSources = field(default_factory=lambda: StubSources(build_works(3)))
     reply_override: Callable[[ReceivedRequest], Reply | None] = lambda _request: None
 
     def reply_to(self, request: ReceivedRequest) -> Reply:
         """Return the reply to a request."""
         if override := self.reply_override(request):
             return override
-        reply = self.sources.reply(request.path)
+        reply = self.sources.respond(request.path)
         headers = {**reply.headers, "Content-Type": "application/json"}
         return Reply(reply.status, headers, json.dumps(reply.body).encode())
 
@@ -56,7 +56,7 @@ class FakeSources:
 
     def set_works(self, *works: Sequence[Work], **options: Any) -> None:
         """Replace the works of the sources."""
-        self.sources = Sources([work for group in works for work in group], **options)
+        self.sources = StubSources([work for group in works for work in group], **options)
 
 
 @contextmanager

@@ -8,8 +8,8 @@ import httpx
 
 from local.seed.callers import Json, Service
 from local.seed.content.company import OWNER
-from local.seed.leads import operator
-from local.seed.organization import named
+from local.seed.leads import operator_caller
+from local.seed.organization import person_by_username
 from tests.harness.api import STAGE_PATH, ApiClient
 
 _IN_ORGANIZATION: Final = (
@@ -62,29 +62,29 @@ class InMemoryTransport(httpx.BaseTransport):
 
 def read_all_records(service: Service) -> Records:
     """Return all records of a seed as the owner sees them, by collection, with the log of the organization."""
-    owner = service.called_by(named(OWNER))
+    owner = service.caller_for(person_by_username(OWNER))
     records: Records = {
-        "organizations": owner.items("/organizations"),
-        "leads": operator(service).items("/marketing-leads"),
+        "organizations": owner.list_all("/organizations"),
+        "leads": operator_caller(service).list_all("/marketing-leads"),
     }
 
     def read(parent: str, collections: tuple[str, ...]) -> None:
         for collection in collections:
             paths = [f"/{parent}/{record['id']}/{collection}" for record in records[parent]]
-            records[f"{parent}/{collection}"] = [item for path in paths for item in owner.items(path)]
+            records[f"{parent}/{collection}"] = [item for path in paths for item in owner.list_all(path)]
 
     def read_each(collection: str, listed: list[Json]) -> list[Json]:
         return [owner.get(f"/{collection}/{record['id']}") for record in listed]
 
     read("organizations", (*_IN_ORGANIZATION, "sites", "audit-log"))
-    records["platforms"] = read_each("platforms", owner.items("/platforms"))
+    records["platforms"] = read_each("platforms", owner.list_all("/platforms"))
     read("platforms", _IN_PLATFORMS)
     records["spaces"] = records.pop("platforms/spaces")
     read("spaces", _IN_SPACES)
     records["sites"] = records.pop("organizations/sites")
     read("sites", _IN_SITES)
     for collection in ("artefacts", "outputs", "venues"):
-        records[collection] = owner.items(f"/research/{collection}")
+        records[collection] = owner.list_all(f"/research/{collection}")
     records["sites/pages"] = [
         p for site in records["sites"] for p in read_each(f"sites/{site['id']}/pages", records["sites/pages"])
     ]

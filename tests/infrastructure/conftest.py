@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from infrastructure.package import build
+from infrastructure import package
 from tests.catalogue.conftest import external_servers, people
 
 __all__ = ["external_servers", "people"]
@@ -16,4 +16,4 @@ __all__ = ["external_servers", "people"]
 def build_package(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     """A function that builds the package for a version of Python. Tests that use it belong to the group `package`."""
     folder = tmp_path_factory.mktemp("packages")
-    return cache(lambda version: build(version, folder))
+    return cache(lambda version: package.build_package(version, folder))

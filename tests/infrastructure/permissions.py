@@ -124,7 +124,7 @@ def granted_permissions(function: str, documents: Mapping[str, Any] = POLICIES) 
 
 def lambda_service_permissions(function: str) -> set[Permission]:
     """Return the permissions that Lambda itself needs to write a function's log and to poll its queue."""
-    stream = STAGE.arn("logs", f"log-group:/aws/lambda/{STAGE.function(function)}:log-stream:2026/11/22/[7]0a1b")
+    stream = STAGE.arn("logs", f"log-group:/aws/lambda/{STAGE.function_name(function)}:log-stream:2026/11/22/[7]0a1b")
     log_permissions = {Permission(f"logs:{action}", stream) for action in ("CreateLogStream", "PutLogEvents")}
     actions = ("DeleteMessage", "GetQueueAttributes", "ReceiveMessage") if function in TRIGGER_QUEUES else ()
     return log_permissions | {
@@ -144,7 +144,7 @@ def required_permissions(call: Call) -> Iterator[Permission]:
             yield Permission(ACTIONS_BY_CALL[call.name], STAGE.arn("ses", f"identity/{domain}"))
         case "s3":
             purposes = {settings().exports_bucket: "exports", settings().anchors_bucket: "anchors"}
-            path = "/".join(filter(None, (STAGE.bucket(purposes[parameters["Bucket"]]), parameters.get("Key"))))
+            path = "/".join(filter(None, (STAGE.bucket_name(purposes[parameters["Bucket"]]), parameters.get("Key"))))
             yield Permission(ACTIONS_BY_CALL.get(call.name, call.name), f"arn:aws:s3:::{path}")
         case "sqs":
             (queue,) = [q for q in QUEUES if queue_name(PREFIX, q) == parameters["QueueUrl"].rpartition("/")[2]]

@@ -14,8 +14,8 @@ import pytest
 from botocore.stub import Stubber
 
 from infrastructure import cloudformation, deploy
-from infrastructure.account import Refused
-from infrastructure.discovery import jwks_of
+from infrastructure.account import CommandError
+from infrastructure.discovery import discover_jwks_url
 from infrastructure.names import Stage
 from tests.harness.certificates import CertificateAuthority
 
@@ -51,7 +51,7 @@ def issuer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[st
 def test_the_key_set_url_is_read_from_the_discovery_document(issuer: tuple[str, Document]) -> None:
     url, document = issuer
     document |= {"issuer": url, "jwks_uri": f"{url}/keys"}
-    assert jwks_of(url) == f"{url}/keys"
+    assert discover_jwks_url(url) == f"{url}/keys"
 
 
 @pytest.mark.parametrize(
@@ -68,15 +68,15 @@ def test_an_issuer_without_a_valid_discovery_document_is_rejected_with_a_reason(
 ) -> None:
     url, document = issuer
     document |= {key: value.format(url=url) for key, value in fields.items()}
-    with pytest.raises(Refused) as raised:
-        jwks_of(url)
+    with pytest.raises(CommandError) as raised:
+        discover_jwks_url(url)
     assert reason in str(raised.value)
 
 
 @pytest.fixture
 def stack(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stubber]:
     """CloudFormation, with stubbed responses that are returned in order."""
-    monkeypatch.setattr(cloudformation, "_OFTEN", {"Delay": 0, "MaxAttempts": 2})
+    monkeypatch.setattr(cloudformation, "_WAITER_CONFIG", {"Delay": 0, "MaxAttempts": 2})
     client = boto3.client(
         "cloudformation", region_name="eu-central-1", aws_access_key_id="testing", aws_secret_access_key="testing"
     )
@@ -121,8 +121,8 @@ def test_a_failed_stack_is_reported_with_the_first_resource_that_failed(stack: S
     stub_describe_stack(stack, "CREATE_FAILED")
     stub_describe_stack(stack, "CREATE_FAILED")
     stub_failure_events(stack, "ExportsBucket", "The bucket name is taken.")
-    with pytest.raises(Refused) as raised:
-        cloudformation.apply("atrium-prod", TEMPLATE, {"Stage": "prod"})
+    with pytest.raises(CommandError) as raised:
+        cloudformation.create_or_update_stack("atrium-prod", TEMPLATE, {"Stage": "prod"})
     assert str(raised.value).endswith("to continue.\n  ExportsBucket: The bucket name is taken.")
 
 
@@ -142,21 +142,21 @@ def test_an_incomplete_stack_is_updated_and_keeps_its_other_parameters(stack: St
     )
     stub_describe_stack(stack, "UPDATE_COMPLETE")
     stub_describe_stack(stack, "UPDATE_COMPLETE")
-    assert cloudformation.apply("atrium-prod", TEMPLATE, {"Stage": "prod"}) == {}
+    assert cloudformation.create_or_update_stack("atrium-prod", TEMPLATE, {"Stage": "prod"}) == {}
 
 
 @pytest.mark.parametrize("status", ["UPDATE_ROLLBACK_FAILED", "ROLLBACK_COMPLETE"])
 def test_a_stack_that_cannot_be_updated_is_left_unchanged(status: str, stack: Stubber) -> None:
     stub_describe_stack(stack, status)
     stub_failure_events(stack, "Table", "It can't be replaced.")
-    with pytest.raises(Refused, match=rf"is in status {status}[^\n]*\n  Table: It can't be replaced\."):
-        cloudformation.apply("atrium-prod", TEMPLATE, {"Stage": "prod"})
+    with pytest.raises(CommandError, match=rf"is in status {status}[^\n]*\n  Table: It can't be replaced\."):
+        cloudformation.create_or_update_stack("atrium-prod", TEMPLATE, {"Stage": "prod"})
 
 
 def test_a_stack_that_is_being_updated_is_left_unchanged(stack: Stubber) -> None:
     stub_describe_stack(stack, "UPDATE_IN_PROGRESS")
-    with pytest.raises(Refused, match="Wait until it is complete"):
-        cloudformation.apply("atrium-prod", TEMPLATE, {"Stage": "prod"})
+    with pytest.raises(CommandError, match="Wait until it is complete"):
+        cloudformation.create_or_update_stack("atrium-prod", TEMPLATE, {"Stage": "prod"})
 
 
 @pytest.mark.parametrize(
@@ -168,13 +168,13 @@ def test_a_mail_domain_is_created_unless_it_exists_outside_the_stack(
 ) -> None:
     ses = boto3.client("sesv2", region_name="eu-central-1", aws_access_key_id="a", aws_secret_access_key="b")
     monkeypatch.setattr(cloudformation, "client", lambda _: ses)
-    monkeypatch.setattr(cloudformation, "parameters", lambda _: {"MailDomain": stack_domain})
+    monkeypatch.setattr(cloudformation, "stack_parameters", lambda _: {"MailDomain": stack_domain})
     with Stubber(ses) as stubber:
         if ses_domain:
             stubber.add_response("get_email_identity", {"IdentityType": "DOMAIN"}, {"EmailIdentity": ses_domain})
         elif ses_domain is not None:
             stubber.add_client_error("get_email_identity", "NotFoundException")
-        assert cloudformation.domain_to_make("atrium-prod", DOMAIN) == created
+        assert cloudformation.identity_domain("atrium-prod", DOMAIN) == created
         stubber.assert_no_pending_responses()
 
 
@@ -199,10 +199,10 @@ def stub_concurrency(functions: Stubber, unreserved: int) -> None:
 @pytest.mark.parametrize("unreserved", [10, 674])
 def test_a_lack_of_concurrent_executions_is_reported(unreserved: int, functions: Stubber) -> None:
     stub_concurrency(functions, unreserved)
-    with pytest.raises(Refused, match="reserves 875 concurrent executions"):
-        deploy.check_room(Stage("prod", "123456789012", "eu-central-1"))
+    with pytest.raises(CommandError, match="reserves 875 concurrent executions"):
+        deploy.check_concurrency(Stage("prod", "123456789012", "eu-central-1"))
 
 
 def test_executions_that_a_stage_has_already_reserved_count_as_available(functions: Stubber) -> None:
     stub_concurrency(functions, 675)
-    deploy.check_room(Stage("prod", "123456789012", "eu-central-1"))
+    deploy.check_concurrency(Stage("prod", "123456789012", "eu-central-1"))

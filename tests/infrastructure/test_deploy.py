@@ -10,10 +10,10 @@ import pytest
 
 from app import app
 from chalicelib.kernel.core.clock import after, now
-from infrastructure.deployed_functions import functions
+from infrastructure.deployed_functions import function_names
 from infrastructure.gateway import PROBLEMS, THROTTLE
 from infrastructure.policies import policies
-from infrastructure.resources import table
+from infrastructure.resources import table_definition
 from local.paths import ROOT
 from tests.harness import moto_server, project_copies
 from tests.infrastructure.simulated_account import PROD, Account
@@ -157,7 +157,7 @@ def test_bootstrap_keeps_edited_values_and_accepts_another_table_and_bucket(
     file.write_text(json.dumps(config, indent=2) + "\n")
     command: tuple[str, ...] = ("bootstrap", "--stage", "prod", *BOOTSTRAP_OPTIONS, "--table", "atrium-prod-restored")
     assert "There is no table atrium-prod-restored in" in other.run_with_error(*command)
-    other.client("dynamodb").create_table(**table("atrium-prod-restored"))
+    other.client("dynamodb").create_table(**table_definition("atrium-prod-restored"))
     command += ("--anchors", "atrium-prod-anchors-2")
     assert "There is no bucket atrium-prod-anchors-2 in" in other.run_with_error(*command)
     other.client("s3").create_bucket(
@@ -174,19 +174,19 @@ def test_bootstrap_keeps_edited_values_and_accepts_another_table_and_bucket(
     assert f'{PROD.table_arn}"' not in policy
     assert stage["environment_variables"]["ANCHORS_BUCKET"] == "atrium-prod-anchors-2"
     assert '"arn:aws:s3:::atrium-prod-anchors-2"' in policy
-    assert PROD.bucket("anchors") not in policy
+    assert PROD.bucket_name("anchors") not in policy
 
 
 def test_a_deployment_follows_the_configuration(deployed: Account) -> None:
     config, resources = deployed.config(), deployed.deployed_resources()
     stage, variables = config["stages"]["prod"], config["stages"]["prod"]["environment_variables"]
-    assert set(resources["functions"]) == {PROD.function(name) for name in functions(app)}
-    for name in functions(app):
-        function, function_config = resources["functions"][PROD.function(name)], config["lambda_functions"][name]
+    assert set(resources["functions"]) == {PROD.function_name(name) for name in function_names(app)}
+    for name in function_names(app):
+        function, function_config = resources["functions"][PROD.function_name(name)], config["lambda_functions"][name]
         assert function["Timeout"] == function_config["lambda_timeout"]
         assert function["MemorySize"] == function_config.get("lambda_memory_size", config["lambda_memory_size"])
         assert function["Environment"]["Variables"] == variables
-        concurrency = deployed.client("lambda").get_function_concurrency(FunctionName=PROD.function(name))
+        concurrency = deployed.client("lambda").get_function_concurrency(FunctionName=PROD.function_name(name))
         assert concurrency["ReservedConcurrentExecutions"] == stage["lambda_functions"][name]["reserved_concurrency"]
 
 
@@ -232,7 +232,7 @@ def test_entries_without_a_mac_are_valid_until_15_minutes_after_the_deployment_t
 ) -> None:
     start = now()
     assert read_entries_until(deployed) <= start  # The first deployment has no such entries.
-    jobs, variables = PROD.function("jobs"), deployed.config()["stages"]["prod"]["environment_variables"]
+    jobs, variables = PROD.function_name("jobs"), deployed.config()["stages"]["prod"]["environment_variables"]
     before = {name: value for name, value in variables.items() if name != ENTRIES_UNTIL}
     deployed.client("lambda").update_function_configuration(FunctionName=jobs, Environment={"Variables": before})
     deployed.set_migration_result([])
@@ -267,7 +267,7 @@ def test_seals_of_the_signing_key_are_valid_while_functions_without_a_seal_key_a
     assert read_seals_until(deployed) > start
     before = {name: value for name, value in variables.items() if name != "SEAL_KEY"}
     deployed.client("lambda").update_function_configuration(
-        FunctionName=PROD.function("api_handler"), Environment={"Variables": before}
+        FunctionName=PROD.function_name("api_handler"), Environment={"Variables": before}
     )
     deployed.set_migration_result([])
     deployed.run_checked("deploy", "--stage", "prod")
@@ -324,7 +324,7 @@ def test_a_deployment_completes_a_killed_one_even_in_a_fresh_checkout(deployed: 
     shutil.rmtree(deployed.project / ".chalice/deployed")
     deleted_mapping = min(before["mappings"])
     deployed.client("lambda").delete_event_source_mapping(UUID=deleted_mapping)
-    deployed.client("lambda").delete_function(FunctionName=PROD.function("sweep"))
+    deployed.client("lambda").delete_function(FunctionName=PROD.function_name("sweep"))
     deployed.set_migration_result([])
     deployed.run_checked("deploy", "--stage", "prod")
     after = deployed.deployed_resources()
@@ -381,7 +381,7 @@ def test_chalices_own_commands_and_those_of_the_project_work_on_the_same_deploym
     (deployed.project / "requirements.txt").touch()  # Libraries would be downloaded.
     deployed.run_chalice("deploy")
     by_chalice = deployed.deployed_resources()
-    assert set(by_chalice["functions"]) == {PROD.function(name) for name in functions(app)}
+    assert set(by_chalice["functions"]) == {PROD.function_name(name) for name in function_names(app)}
     assert not any(m.get("FunctionResponseTypes") for m in by_chalice["mappings"].values())
     deployed.run_chalice("deploy")
     assert {kind: set(r) for kind, r in deployed.deployed_resources().items()} == {

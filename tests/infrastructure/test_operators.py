@@ -16,7 +16,7 @@ from chalicelib.kernel.work import queues
 from infrastructure import account, configuration
 from infrastructure.__main__ import main as infrastructure
 from infrastructure.names import Stage
-from infrastructure.secrets import SECRETS, create, public_keys, read
+from infrastructure.secrets import SECRETS, create_missing_secrets, public_keys_setting, read_settings
 from local.__main__ import main as local
 from local.paths import ROOT
 from local.tools import redrive as redriving
@@ -78,26 +78,26 @@ def _stage(configure: SettingsOverride, monkeypatch: pytest.MonkeyPatch) -> Iter
     """The stage `dev` with its secrets, used by the service and by the commands."""
     kms = aws.client("kms")
     kms.create_alias(AliasName=STAGE.key_alias, TargetKeyId=kms.create_key()["KeyMetadata"]["KeyId"])
-    create(STAGE)
+    create_missing_secrets(STAGE)
     apply_secrets(configure)
     for function in (
-        "infrastructure.account.stage_here",
-        "infrastructure.configuration.here",
+        "infrastructure.account.current_stage",
+        "infrastructure.configuration.load_stage_in_current_account",
         "local.tools.reencrypt.deployed",
-        "infrastructure.configuration.deployed",
+        "infrastructure.configuration.load_stage",
     ):
         monkeypatch.setattr(function, lambda _: STAGE)
-    monkeypatch.setattr("local.server.configuration.use_place", lambda *_: None)
+    monkeypatch.setattr("local.server.configuration.use_stage_or_run", lambda *_: None)
     yield
     account.client("kms").delete_alias(AliasName=STAGE.key_alias)
-    names = [STAGE.parameter(name) for name in SECRETS]
-    account.client("ssm").delete_parameters(Names=[*names, STAGE.parameter("audit-former-public-keys")])
+    names = [STAGE.parameter_name(name) for name in SECRETS]
+    account.client("ssm").delete_parameters(Names=[*names, STAGE.parameter_name("audit-former-public-keys")])
 
 
 def apply_secrets(configure: SettingsOverride) -> None:
     """Configure the service with the current secrets."""
-    secrets = read(STAGE)
-    configure(**secrets, AUDIT_PUBLIC_KEYS=public_keys(secrets["AUDIT_SIGNING_KEY"]), webhook_allow_private="1")
+    secrets = read_settings(STAGE)
+    configure(**secrets, AUDIT_PUBLIC_KEYS=public_keys_setting(secrets["AUDIT_SIGNING_KEY"]), webhook_allow_private="1")
     reset_key_cache()
 
 
@@ -173,12 +173,14 @@ def test_renewing_entry_macs_ends_the_time_in_which_those_of_the_signing_key_are
     configure: SettingsOverride, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     setting, past_time = "SIGNING_KEY_SEALS_UNTIL", "2026-11-20T09:30:00.000Z"
-    monkeypatch.setattr(configuration, "FILE", tmp_path / "config.json")
-    configuration.FILE.write_text(json.dumps({"stages": {"dev": {"environment_variables": {setting: past_time}}}}))
+    monkeypatch.setattr(configuration, "CONFIG_FILE", tmp_path / "config.json")
+    configuration.CONFIG_FILE.write_text(
+        json.dumps({"stages": {"dev": {"environment_variables": {setting: past_time}}}})
+    )
     configure(signing_key_seals_until=past_time)
     with allow_scans():
         assert local(["renew-seals", "--stage", "dev"]) == 0
-    assert configuration.variables("dev") == {setting: ""}
+    assert configuration.environment_variables("dev") == {setting: ""}
     assert "stop accepting seals of the signing key, run `make deploy STAGE=dev`" in capsys.readouterr().out
 
 
@@ -205,8 +207,10 @@ def test_listing_and_redriving_dead_letters_use_the_documented_actions(
     organization_with_data: CreatedOrganization, used_actions: UsedActions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(redriving, "_WAIT_SECONDS", 0)
-    redriving.sqs.cache_clear()
-    dead_letter_urls = {name: redriving.DeadLetters.of(url).address for name, url in queues.queue_urls().items()}
+    redriving.sqs_client.cache_clear()
+    dead_letter_urls = {
+        name: redriving.DeadLetterQueue.for_source(url).url for name, url in queues.queue_urls().items()
+    }
     task = {"task": "erasures.run", "pk": "O#gone", "sk": "#"}
     aws.client("sqs").send_message(QueueUrl=dead_letter_urls["jobs"], MessageBody=json.dumps(task))
     message, fifo_fields = {"log": organization_with_data.id}, {"MessageGroupId": "a", "MessageDeduplicationId": "b"}
@@ -215,5 +219,5 @@ def test_listing_and_redriving_dead_letters_use_the_documented_actions(
     assert local(["redrive", "--stage", "dev"]) == 0
     assert used_actions == documented_actions("redrive")
     assert local(["redrive", "--stage", "dev", "--send"]) == 0
-    redriving.sqs.cache_clear()
+    redriving.sqs_client.cache_clear()
     assert used_actions == documented_actions("redrive") | documented_actions("redrive … --send")

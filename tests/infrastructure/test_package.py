@@ -17,10 +17,10 @@ from botocore.loaders import Loader
 from elftools.elf.elffile import ELFFile
 from elftools.elf.gnuversions import GNUVerNeedSection
 
-from infrastructure.account import Refused
-from infrastructure.chalice_project import stage_project
-from infrastructure.models import CALLS
-from infrastructure.package import MOST_BYTES, interpreter, running
+from infrastructure.account import CommandError
+from infrastructure.chalice_project import create_project
+from infrastructure.models import API_ACTIONS
+from infrastructure.package import MAX_BYTES, find_python, running_python_version
 from local.paths import ROOT
 from tests.harness import configured_stages, project_copies
 
@@ -42,7 +42,7 @@ print(json.dumps({m.__name__: type(m.__loader__).__name__ for m in ours}))
 
 @pytest.fixture(scope="module")
 def package(build_package: Callable[[str], Path]) -> Path:
-    return build_package(running())
+    return build_package(running_python_version())
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +54,7 @@ def files(package: Path) -> dict[str, bytes]:
 
 
 def test_the_package_is_small(package: Path) -> None:
-    assert package.stat().st_size <= MOST_BYTES
+    assert package.stat().st_size <= MAX_BYTES
 
 
 def test_builds_in_different_folders_are_identical(package: Path, tmp_path: Path) -> None:
@@ -109,7 +109,7 @@ def test_botocore_finds_the_models_of_all_calls_in_the_package(package: Path, tm
     with ZipFile(package) as zipped:
         zipped.extractall(tmp_path, [name for name in zipped.namelist() if name.startswith("aws_models/")])
     loader = Loader(extra_search_paths=[str(tmp_path / "aws_models")], include_default_search_paths=False)
-    assert {name: {*loader.load_service_model(name, "service-2")["operations"]} for name in CALLS} == CALLS
+    assert {name: {*loader.load_service_model(name, "service-2")["operations"]} for name in API_ACTIONS} == API_ACTIONS
     assert loader.load_data("endpoints")["partitions"][0]["services"]["s3"]
 
 
@@ -162,7 +162,7 @@ def test_native_libraries_run_on_amazon_linux_2(files: dict[str, bytes]) -> None
 
 
 def test_chalice_uses_the_package_unchanged(package: Path, tmp_path: Path) -> None:
-    project = stage_project("dev", tmp_path / "dev", package)
+    project = create_project("dev", tmp_path / "dev", package)
     configured_stages.configure_stage(project)
     chalice = str(Path(sys.executable).with_name("chalice"))
     output = project_copies.run_in_copy(
@@ -175,23 +175,23 @@ def test_chalice_uses_the_package_unchanged(package: Path, tmp_path: Path) -> No
 def test_a_python_version_that_lambda_or_the_machine_lacks_is_rejected(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(Refused, match=r"not on 3\.9\."):
-        interpreter("3.9")
-    other = "3.12" if running() != "3.12" else "3.13"
+    with pytest.raises(CommandError, match=r"not on 3\.9\."):
+        find_python("3.9")
+    other = "3.12" if running_python_version() != "3.12" else "3.13"
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("UV_PYTHON_INSTALL_DIR", str(tmp_path))
     monkeypatch.setenv("PYENV_ROOT", str(tmp_path))
-    with pytest.raises(Refused, match=f"Python {re.escape(other)} is not installed on this machine"):
-        interpreter(other)
+    with pytest.raises(CommandError, match=f"Python {re.escape(other)} is not installed on this machine"):
+        find_python(other)
 
 
 def test_a_python_of_pyenv_is_found_outside_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    version = running()
+    version = running_python_version()
     executable = tmp_path / "versions" / f"{version}.0" / "bin" / f"python{version}"
     executable.parent.mkdir(parents=True)
     executable.symlink_to(Path(sys.executable).resolve())
     for name in ("PATH", "UV_PYTHON_INSTALL_DIR"):
         monkeypatch.setenv(name, str(tmp_path))
     monkeypatch.setenv("PYENV_ROOT", str(tmp_path))
-    monkeypatch.setattr("infrastructure.package.running", lambda: "another")
-    assert Path(interpreter(version)).samefile(executable)
+    monkeypatch.setattr("infrastructure.package.running_python_version", lambda: "another")
+    assert Path(find_python(version)).samefile(executable)

@@ -26,7 +26,7 @@ from chalicelib.kernel.outbound import webhook_client
 from chalicelib.kernel.storage import files
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.work import jobs, queues
-from infrastructure.models import CALLS
+from infrastructure.models import API_ACTIONS
 from infrastructure.policies import GRANTS
 from tests.catalogue.examples.registry import call_operation
 from tests.catalogue.tenant_fixture import People, TenantFixture
@@ -378,6 +378,6 @@ def test_each_function_may_write_only_to_partitions_that_it_writes_to(function: 
 def test_the_package_contains_the_models_of_exactly_the_calls_that_functions_make() -> None:
     """Depends on the calls that the other tests of this module recorded."""
     calls_made = {tuple(name.split(":")) for name in CALL_NAMES}
-    assert {(service, call) for service, call in calls_made if service in CALLS} == {
-        (service, call) for service, calls in CALLS.items() for call in calls
+    assert {(service, call) for service, call in calls_made if service in API_ACTIONS} == {
+        (service, call) for service, calls in API_ACTIONS.items() for call in calls
     }

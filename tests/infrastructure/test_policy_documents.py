@@ -40,7 +40,7 @@ def test_every_resource_belongs_to_the_stage(stage: Stage, key: str, documents: 
     stage_resources = {
         stage.table_arn,
         key,
-        *(f"arn:{stage.partition}:s3:::{stage.bucket(b)}" for b in ("exports", "anchors")),
+        *(f"arn:{stage.partition}:s3:::{stage.bucket_name(b)}" for b in ("exports", "anchors")),
     }
     for _, resource, _ in all_permissions(documents):
         _, partition, service, region, account, name = resource.split(":", 5)
@@ -64,8 +64,8 @@ def test_asterisks_match_only_names_that_are_chosen_at_run_time(
     """Lambda names the log streams of a function. A file's name begins with the ID of an organization or a log."""
     permissions = all_permissions(documents)
     assert not [action for action, _, _ in permissions if "*" in action or "?" in action]
-    streams = {stage.arn("logs", f"log-group:/aws/lambda/{stage.function(name)}:log-stream:*") for name in GRANTS}
-    files = {f"arn:{stage.partition}:s3:::{stage.bucket(purpose)}/*" for purpose in ("exports", "anchors")}
+    streams = {stage.arn("logs", f"log-group:/aws/lambda/{stage.function_name(name)}:log-stream:*") for name in GRANTS}
+    files = {f"arn:{stage.partition}:s3:::{stage.bucket_name(purpose)}/*" for purpose in ("exports", "anchors")}
     assert {resource for _, resource, _ in permissions if "*" in resource or "?" in resource} == streams | files
     assert "*" not in key
 
@@ -82,7 +82,7 @@ def test_no_permission_or_statement_id_is_repeated(function: str) -> None:
 
 @pytest.mark.parametrize("function", GRANTS)
 def test_a_policy_fits_the_size_limit_with_the_longest_names(function: str) -> None:
-    longest = Stage("prod-" + "x" * 10, "1" * 12, "ap-southeast-99", "aws-us-gov", restored="t" * 255)
+    longest = Stage("prod-" + "x" * 10, "1" * 12, "ap-southeast-99", "aws-us-gov", restored_table="t" * 255)
     document = policies(longest, longest.arn("kms", f"key/mrk-{'0' * 32}"), f"a@{'d' * 253}")[function]
     assert len(json.dumps(document, separators=(",", ":"))) <= MAX_POLICY_CHARACTERS
 
@@ -94,7 +94,7 @@ def test_only_jobs_may_send_mail_and_only_if_a_sender_is_configured() -> None:
 
 
 def test_a_second_stage_uses_the_resources_of_the_first_except_for_its_logs() -> None:
-    second = policies(replace(STAGE, name="prod-green", data_of="prod"), KEY_ARN, SENDER)
+    second = policies(replace(STAGE, name="prod-green", primary_stage="prod"), KEY_ARN, SENDER)
     logs, others = (
         {p for p in all_permissions(second) if p.action.startswith("logs:") is is_log} for is_log in (True, False)
     )
@@ -103,7 +103,7 @@ def test_a_second_stage_uses_the_resources_of_the_first_except_for_its_logs() ->
 
 
 def test_a_stage_with_a_restored_table_has_no_permissions_on_the_former_one() -> None:
-    restored = all_permissions(policies(replace(STAGE, restored="atrium-prod-2"), KEY_ARN, SENDER))
+    restored = all_permissions(policies(replace(STAGE, restored_table="atrium-prod-2"), KEY_ARN, SENDER))
     tables = {p.resource.partition("/index/")[0] for p in restored if p.action.startswith("dynamodb:")}
     assert tables == {STAGE.arn("dynamodb", "table/atrium-prod-2")}
 
@@ -114,7 +114,7 @@ def test_no_function_may_scan_the_table_delete_an_anchor_or_use_the_key_except_t
     assert {p.resource for p in permissions if p.purpose} == {KEY_ARN}
     assert all(p.purpose for p in permissions if p.action.startswith("kms:"))
     assert "dynamodb:Scan" not in {p.action for p in permissions}
-    anchors = {p.action for p in permissions if STAGE.bucket("anchors") in p.resource}
+    anchors = {p.action for p in permissions if STAGE.bucket_name("anchors") in p.resource}
     assert anchors == {"s3:GetObject", "s3:ListBucket", "s3:PutObject"}
 
 

@@ -18,8 +18,8 @@ from uv import find_uv_bin
 from app import app
 from chalicelib.kernel.core import aws
 from chalicelib.kernel.core.settings import settings
-from infrastructure.account import Refused
-from infrastructure.package import LAMBDA_PYTHONS, interpreter, running
+from infrastructure.account import CommandError
+from infrastructure.package import LAMBDA_PYTHONS, find_python, running_python_version
 from local.server.provisioning import provision
 from tests.harness import data_keys, moto_server
 from tests.harness.callers import Issuer, Person
@@ -85,9 +85,9 @@ def runtime(
     """A virtual environment of a Python version with the libraries that Lambda provides."""
     version: str = request.param
     try:
-        python = interpreter(version)
-    except Refused as error:
-        if version == running():
+        python = find_python(version)
+    except CommandError as error:
+        if version == running_python_version():
             raise
         pytest.skip(f"The package is not tested with Python {version} on this machine. {error}")
     folder = tmp_path_factory.mktemp(f"python{version}")

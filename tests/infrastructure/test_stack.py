@@ -11,21 +11,21 @@ from cfnlint.api import lint
 from app import app
 from chalicelib.features.audit.exports.tasks import RETENTION_DAYS
 from chalicelib.kernel.core.aws import client
-from infrastructure.alarms import known_alarms
-from infrastructure.dashboard import KINDS, known_graphs
-from infrastructure.deployed_functions import functions
+from infrastructure.alarms import define_alarms
+from infrastructure.dashboard import RECORD_KINDS, define_graphs
+from infrastructure.deployed_functions import function_names
 from infrastructure.names import Stage
 from infrastructure.policies import GRANTS
 from infrastructure.queries import QUERIES
 from infrastructure.resources import (
     EXPORT_RETENTION_DAYS,
-    EXPORTS_MADE_WITHIN_DAYS,
     INDEX_KEYS,
+    MAX_EXPORT_DAYS,
     QUEUES,
     dead_letter_queue,
     queue_name,
 )
-from infrastructure.stack import LARGEST_BYTES
+from infrastructure.stack import MAX_TEMPLATE_BYTES
 from local.paths import ROOT
 from local.server.configuration import PREFIX
 
@@ -33,7 +33,7 @@ ACCOUNT, REGION = "123456789012", "us-east-1"
 DEV = Stage("dev", ACCOUNT, REGION)
 TEXT = (ROOT / "infrastructure/stack.json").read_text()
 TEMPLATE: dict[str, Any] = json.loads(TEXT)
-FUNCTIONS = functions(app)
+FUNCTIONS = function_names(app)
 RETAINED_TYPES = (
     "DynamoDB::Table",
     "SQS::Queue",
@@ -95,21 +95,21 @@ def stack(_aws_in_memory: None) -> Iterator[Any]:
     client("cloudformation").create_stack(StackName=DEV.prefix, **STACK_OPTIONS)
     yield client("cloudformation").describe_stack_resources(StackName=DEV.prefix)["StackResources"]
     for purpose in ("exports", "anchors"):
-        client("s3").delete_bucket(Bucket=DEV.bucket(purpose))
+        client("s3").delete_bucket(Bucket=DEV.bucket_name(purpose))
     for url in client("sqs").list_queues(QueueNamePrefix=DEV.prefix)["QueueUrls"]:
         client("sqs").delete_queue(QueueUrl=url)
-    client("dynamodb").update_table(TableName=DEV.table, DeletionProtectionEnabled=False)
-    client("dynamodb").delete_table(TableName=DEV.table)
+    client("dynamodb").update_table(TableName=DEV.table_name, DeletionProtectionEnabled=False)
+    client("dynamodb").delete_table(TableName=DEV.table_name)
 
 
 def test_the_template_fits_into_a_request_and_passes_cfn_lint() -> None:
-    assert len(json.dumps(TEMPLATE, separators=(",", ":"))) < LARGEST_BYTES
+    assert len(json.dumps(TEMPLATE, separators=(",", ":"))) < MAX_TEMPLATE_BYTES
     assert [str(match) for match in lint(TEXT)] == []
 
 
 @pytest.mark.usefixtures("stack")
 def test_the_table_equals_that_of_the_local_stage() -> None:
-    deployed = client("dynamodb").describe_table(TableName=DEV.table)["Table"]
+    deployed = client("dynamodb").describe_table(TableName=DEV.table_name)["Table"]
     local = client("dynamodb").describe_table(TableName=PREFIX)["Table"]
     for field in ("KeySchema", "BillingModeSummary"):
         assert deployed[field] == local[field]
@@ -170,8 +170,8 @@ def test_an_update_replaces_nothing_and_a_deleted_stack_leaves_its_data(stack: l
     assert resource_ids == {resource["PhysicalResourceId"] for resource in updated_stack}
     cloudformation.delete_stack(StackName=DEV.prefix)
     buckets = {bucket["Name"] for bucket in client("s3").list_buckets()["Buckets"]}
-    assert {DEV.bucket("exports"), DEV.bucket("anchors")} <= resource_ids & buckets
-    assert DEV.table in client("dynamodb").list_tables()["TableNames"]
+    assert {DEV.bucket_name("exports"), DEV.bucket_name("anchors")} <= resource_ids & buckets
+    assert DEV.table_name in client("dynamodb").list_tables()["TableNames"]
     queues = {url.rpartition("/")[2] for url in client("sqs").list_queues(QueueNamePrefix=DEV.prefix)["QueueUrls"]}
     assert queues == {queue_name(DEV.prefix, name) for queue in QUEUES for name in (queue, dead_letter_queue(queue))}
     assert DEV.key_alias in {alias["AliasName"] for alias in client("kms").list_aliases()["Aliases"]}
@@ -190,12 +190,12 @@ def test_resources_have_the_names_that_the_stage_defines() -> None:
     names |= {resolve(p["AliasName"]) for p in properties_by_name("KMS::Alias").values()}
     names |= {resolve(p["LogGroupName"]) for p in properties_by_name("Logs::LogGroup").values()}
     assert names == {
-        DEV.table,
-        DEV.bucket("exports"),
-        DEV.bucket("anchors"),
+        DEV.table_name,
+        DEV.bucket_name("exports"),
+        DEV.bucket_name("anchors"),
         DEV.key_alias,
-        DEV.access_log,
-        *map(DEV.log_group, FUNCTIONS),
+        DEV.access_log_group,
+        *map(DEV.log_group_name, FUNCTIONS),
     }
 
 
@@ -203,12 +203,8 @@ def test_exports_are_deleted_soon_after_their_retention_and_buckets_are_private(
     assert EXPORT_RETENTION_DAYS == RETENTION_DAYS
     buckets = properties_by_name("S3::Bucket")
     (rule,) = buckets["ExportsBucket"]["LifecycleConfiguration"]["Rules"]
-    assert (
-        EXPORTS_MADE_WITHIN_DAYS + RETENTION_DAYS
-        < rule["ExpirationInDays"]
-        <= EXPORTS_MADE_WITHIN_DAYS + RETENTION_DAYS + 2
-    )
-    assert rule["AbortIncompleteMultipartUpload"]["DaysAfterInitiation"] == EXPORTS_MADE_WITHIN_DAYS
+    assert MAX_EXPORT_DAYS + RETENTION_DAYS < rule["ExpirationInDays"] <= MAX_EXPORT_DAYS + RETENTION_DAYS + 2
+    assert rule["AbortIncompleteMultipartUpload"]["DaysAfterInitiation"] == MAX_EXPORT_DAYS
     for name, bucket in buckets.items():
         assert len(bucket["PublicAccessBlockConfiguration"]) == 4
         assert all(bucket["PublicAccessBlockConfiguration"].values())
@@ -270,21 +266,21 @@ def documented_metrics() -> dict[str, set[str]]:
 
 def test_alarms_and_dashboard_use_documented_metrics_of_existing_resources() -> None:
     documented = documented_metrics()
-    alarm_metrics = [metric for alarm in known_alarms(FUNCTIONS).values() for metric in alarm.metrics.values()]
-    for metric in alarm_metrics + [metric for graph in known_graphs(FUNCTIONS).values() for metric in graph]:
+    alarm_metrics = [metric for alarm in define_alarms(FUNCTIONS).values() for metric in alarm.metrics.values()]
+    for metric in alarm_metrics + [metric for graph in define_graphs(FUNCTIONS).values() for metric in graph]:
         dimensions = {name: resolve({"Fn::Sub": value}) for name, value in metric.dimensions.items()}
         if metric.namespace == "Atrium":
             assert set(dimensions) == documented[metric.name]
-            assert dimensions.get("kind", "request") in KINDS
-        assert dimensions.get("FunctionName", DEV.prefix) in {DEV.function(name) for name in FUNCTIONS}
-        assert dimensions.get("TableName", DEV.table) == DEV.table
+            assert dimensions.get("kind", "request") in RECORD_KINDS
+        assert dimensions.get("FunctionName", DEV.prefix) in {DEV.function_name(name) for name in FUNCTIONS}
+        assert dimensions.get("TableName", DEV.table_name) == DEV.table_name
         assert dimensions.get("stage", "dev") == dimensions.get("Stage", "dev") == "dev"
 
 
 def test_the_alarm_for_throttles_covers_reads_and_writes_of_the_table_and_its_indexes() -> None:
     alarm_metrics = [
         (metric.name, metric.dimensions.get("Operation"), metric.dimensions.get("GlobalSecondaryIndexName"))
-        for metric in known_alarms(FUNCTIONS)["table-throttled"].metrics.values()
+        for metric in define_alarms(FUNCTIONS)["table-throttled"].metrics.values()
     ]
     index_grants = [grant for grants in GRANTS.values() for grant in grants if "index " in " ".join(grant.resources)]
     index_reads = {action.removeprefix("dynamodb:") for grant in index_grants for action in grant.actions}
@@ -301,7 +297,7 @@ def test_the_dashboard_contains_each_graph_with_all_its_metrics() -> None:
     (properties,) = properties_by_name("CloudWatch::Dashboard").values()
     widgets = json.loads(resolve(properties["DashboardBody"]))["widgets"]
     assert {w["properties"]["title"]: len(w["properties"]["metrics"]) for w in widgets} == {
-        title: len(metrics) for title, metrics in known_graphs(FUNCTIONS).items()
+        title: len(metrics) for title, metrics in define_graphs(FUNCTIONS).items()
     }
 
 

@@ -15,8 +15,8 @@ from app import app
 from chalicelib.features.reference.models.dataset_file import LATEST_VERSION
 from chalicelib.kernel.core.problems import CODES
 from chalicelib.kernel.core.version import API_VERSION
-from infrastructure.deployed_functions import functions
-from infrastructure.gateway import PROBLEMS, extension
+from infrastructure.deployed_functions import function_names
+from infrastructure.gateway import PROBLEMS, openapi_gateway_responses
 from infrastructure.resources import QUEUES
 from local.paths import ROOT
 from tests.harness import configured_stages, project_copies
@@ -79,7 +79,9 @@ def test_aws_sam_names_the_functions_as_the_stack_expects(transformed: Mapping[s
     names = {
         function["FunctionName"]["Fn::Sub"] for function in properties_by_name(transformed, "Lambda::Function").values()
     }
-    assert {name.replace("${Stage}", STAGE.name) for name in names} == {STAGE.function(name) for name in functions(app)}
+    assert {name.replace("${Stage}", STAGE.name) for name in names} == {
+        STAGE.function_name(name) for name in function_names(app)
+    }
 
 
 def test_aws_sam_creates_one_api_stage_with_an_access_log_and_a_throttle(transformed: Mapping[str, Any]) -> None:
@@ -91,7 +93,7 @@ def test_aws_sam_creates_one_api_stage_with_an_access_log_and_a_throttle(transfo
 
 def test_both_ways_of_deployment_set_the_same_gateway_responses(transformed: Mapping[str, Any]) -> None:
     (api,) = properties_by_name(transformed, "ApiGateway::RestApi").values()
-    assert api["Body"]["x-amazon-apigateway-gateway-responses"] == extension()
+    assert api["Body"]["x-amazon-apigateway-gateway-responses"] == openapi_gateway_responses()
 
 
 def test_every_queue_mapping_reports_failed_messages(transformed: Mapping[str, Any]) -> None:
@@ -182,7 +184,7 @@ def test_a_stage_reserves_the_maximum_concurrency_of_each_queue_and_leaves_some_
         name: function.get("reserved_concurrency")
         for name, function in config["stages"]["prod"]["lambda_functions"].items()
     }
-    assert set(reserved) == set(functions(app))
+    assert set(reserved) == set(function_names(app))
     assert sum(reserved.values()) <= 900
     for source in app.event_sources:
         if isinstance(source, SQSEventConfig):

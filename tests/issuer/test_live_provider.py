@@ -118,7 +118,7 @@ def test_access_token_identifies_its_user(provider: Provider) -> None:
     token = provider.sign_in("ada")["access_token"]
     assert jwt.get_unverified_header(token)["typ"] == "at+jwt"
     user_id = str(uuid5(uuid5(NAMESPACE_URL, provider.issuer), "ada"))
-    assert verify_token(token) == User(user_id, None, None, "ada@example.com", email_verified=True, operator=False)
+    assert verify_token(token) == User(user_id, None, None, "ada@example.com", email_verified=True, is_operator=False)
 
 
 def test_id_token_is_rejected_unless_enabled(provider: Provider, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,7 @@ def stub_pip_audit(monkeypatch: pytest.MonkeyPatch, *libraries: dict[str, Any], 
     output = "" if error else json.dumps({"dependencies": libraries, "fixes": []})
 
     def run(command: list[str], **_: Any) -> subprocess.CompletedProcess[str]:
-        assert command[-1].endswith(audit_dependencies.LISTS)
+        assert command[-1].endswith(audit_dependencies.REQUIREMENTS_FILES)
         return subprocess.CompletedProcess(command, int(bool(error)), output, f"warning\n{error}\n")
 
     monkeypatch.setattr(subprocess, "run", run)
@@ -31,7 +31,7 @@ def test_libraries_without_known_vulnerabilities_pass(
     stub_pip_audit(monkeypatch, SOUND)
     assert audit_dependencies.main() == 0
     assert capsys.readouterr().out.splitlines() == [
-        f"{name}: no known vulnerabilities in 1 libraries." for name in audit_dependencies.LISTS
+        f"{name}: no known vulnerabilities in 1 libraries." for name in audit_dependencies.REQUIREMENTS_FILES
     ]
 
 

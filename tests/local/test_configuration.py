@@ -13,7 +13,13 @@ from chalicelib.kernel.core.settings import Settings, SettingsError, settings
 from local.__main__ import main
 from local.paths import ROOT
 from local.server import run as run_module
-from local.server.configuration import SENDER, complete, configure, forget_the_cloud, stand_ins
+from local.server.configuration import (
+    SENDER,
+    add_settings,
+    clear_cloud_variables,
+    stub_source_settings,
+    write_run_settings,
+)
 from tests.local.conftest import KEY_VARIABLES
 
 ENDPOINT = "http://127.0.0.1:4566"
@@ -21,7 +27,7 @@ URL = "http://127.0.0.1:8000"
 
 
 def configure_run(folder: Path) -> Settings:
-    configure(folder, endpoint=ENDPOINT, public_url=URL)
+    write_run_settings(folder, endpoint=ENDPOINT, public_url=URL)
     return settings()
 
 
@@ -59,7 +65,7 @@ def test_research_sources_are_stubbed_unless_the_environment_sets_them(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("ORCID_BASE_URL", "https://pub.orcid.org")
-    assert stand_ins("http://127.0.0.1:4567") == {
+    assert stub_source_settings("http://127.0.0.1:4567") == {
         "openalex_base_url": "http://127.0.0.1:4567",
         "dblp_base_url": "http://127.0.0.1:4567",
         "openalex_rate": 100,
@@ -72,14 +78,14 @@ def test_aws_settings_of_the_environment_are_removed(monkeypatch: pytest.MonkeyP
     for name in ("AWS_ENDPOINT_URL", "AWS_PROFILE", "AWS_REGION", "TABLE_NAME", "DELIVERIES_SLOW_QUEUE_URL"):
         monkeypatch.setenv(name, "elsewhere")
     monkeypatch.setenv("MAIL_FROM", "atrium@example.com")
-    forget_the_cloud()
+    clear_cloud_variables()
     assert "elsewhere" not in os.environ.values()
     assert os.environ["MAIL_FROM"] == "atrium@example.com"
 
 
 def test_the_settings_file_is_private_and_copied_for_chalice_local(local_state: Path) -> None:
-    file = configure(local_state / "8000", endpoint=ENDPOINT, public_url=URL)
-    complete(file, {"jobs_queue_url": "http://127.0.0.1:4566/000000000000/atrium-jobs"})
+    file = write_run_settings(local_state / "8000", endpoint=ENDPOINT, public_url=URL)
+    add_settings(file, {"jobs_queue_url": "http://127.0.0.1:4566/000000000000/atrium-jobs"})
     assert json.loads(file.read_text()) == json.loads((local_state / "settings.json").read_text())
     assert json.loads(file.read_text())["jobs_queue_url"].endswith("/atrium-jobs")
     assert stat.S_IMODE(file.stat().st_mode) == stat.S_IMODE((local_state / "settings.json").stat().st_mode) == 0o600
@@ -122,4 +128,4 @@ def test_an_invalid_setting_is_named_before_anything_starts(
 def test_an_invalid_key_raises_an_error(local_state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DATA_KEY", "AAAA")
     with pytest.raises(SettingsError, match="DATA_KEY"):
-        configure(local_state / "8000", endpoint=ENDPOINT, public_url=URL)
+        write_run_settings(local_state / "8000", endpoint=ENDPOINT, public_url=URL)

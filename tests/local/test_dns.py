@@ -16,7 +16,7 @@ from dns.resolver import NoResolverConfiguration
 from local.__main__ import main
 from local.paths import ROOT
 from local.server import dns_server as dns_server_module
-from local.server.dns_server import Nameserver, of_file
+from local.server.dns_server import Nameserver, zone_responder
 from local.server.run import free_port
 from tests.harness.nameserver import Nameserver as UpstreamNameserver
 
@@ -48,7 +48,7 @@ def zone(local_state: Path) -> Path:
 @pytest.fixture
 def address(zone: Path) -> Iterator[str]:
     """The address of the run's nameserver."""
-    nameserver = Nameserver(of_file(zone))
+    nameserver = Nameserver(zone_responder(zone))
     nameserver.start()
     yield nameserver.address
     nameserver.stop()
@@ -142,7 +142,7 @@ class TestNameserver:
         with socket.socket(type=socket.SOCK_DGRAM) as udp_socket:
             udp_socket.bind(("127.0.0.1", 0))
             with pytest.raises(OSError, match="in use"):
-                Nameserver(of_file(zone), udp_socket.getsockname()[1])
+                Nameserver(zone_responder(zone), udp_socket.getsockname()[1])
 
     def test_the_nameserver_runs_as_a_process(self, tmp_path: Path) -> None:
         zone, port = tmp_path / "dns.json", free_port()

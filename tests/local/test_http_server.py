@@ -15,10 +15,10 @@ import pytest
 from chalice.config import Config
 
 from chalicelib.kernel.http.request import EXPOSED_HEADERS
-from infrastructure.gateway import PROBLEMS, headers_of
+from infrastructure.gateway import PROBLEMS, response_headers
 from local.paths import ROOT
 from local.server.http_body import MAX_BODY_BYTES
-from local.server.http_server import server_of
+from local.server.http_server import create_server
 from local.server.run import free_port
 from tests.harness.echo_app import echo
 from tests.harness.threaded_servers import serve_in_thread
@@ -31,7 +31,7 @@ CHUNKED = f"{POST}Transfer-Encoding: chunked\r\n\r\n"
 @pytest.fixture(scope="module")
 def port() -> Iterator[int]:
     """The port of an app that returns the bodies of its requests."""
-    server = server_of(echo, Config.create(chalice_app=echo), 0)
+    server = create_server(echo, Config.create(chalice_app=echo), 0)
     with serve_in_thread(server.server):
         yield server.server.server_port
 
@@ -110,7 +110,7 @@ def test_a_missing_path_gets_the_response_of_the_deployed_gateway(
     response = connection.getresponse()
     document, expected = json.loads(response.read()), PROBLEMS["MISSING_AUTHENTICATION_TOKEN"]
     assert document == expected.document(instance="/gone", request_id=response.headers["X-Request-Id"])
-    assert headers_of(expected).items() <= dict(response.headers).items()
+    assert response_headers(expected).items() <= dict(response.headers).items()
     assert response.headers["Access-Control-Expose-Headers"] == EXPOSED_HEADERS
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from local.server.processes import Child, Fallen, start, stop
+from local.server.processes import Child, ProcessEnded, start_process, stop_processes
 from tests.harness.waiting import wait_until
 
 SLEEPING = "import time; print('up', flush=True); time.sleep(60)"
@@ -24,7 +24,7 @@ time.sleep(60)
 
 
 def start_python(code: str, folder: Path) -> Child:
-    return start("child", [sys.executable, "-c", code], folder / "child.log", os.environ)
+    return start_process("child", [sys.executable, "-c", code], folder / "child.log", os.environ)
 
 
 def has_started(folder: Path) -> bool:
@@ -44,22 +44,22 @@ def is_alive(pid: int) -> bool:
 def test_an_ended_process_is_reported_with_its_last_output(tmp_path: Path) -> None:
     child = start_python("print('last words'); raise SystemExit(3)", tmp_path)
     child.process.wait(10)
-    with pytest.raises(Fallen, match=r"(?s)The child ended unexpectedly \(exit code 3\).*last words"):
-        child.check()
+    with pytest.raises(ProcessEnded, match=r"(?s)The child ended unexpectedly \(exit code 3\).*last words"):
+        child.check_running()
 
 
 def test_a_running_process_passes_the_check_and_stops_on_sigterm(tmp_path: Path) -> None:
     child = start_python(SLEEPING, tmp_path)
     wait_until(lambda: has_started(tmp_path))
-    child.check()
-    stop([child], seconds=10)
+    child.check_running()
+    stop_processes([child], seconds=10)
     assert child.process.returncode == -signal.SIGTERM
 
 
 def test_a_process_that_ignores_sigterm_is_killed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     child = start_python(IGNORING_SIGTERM, tmp_path)
     wait_until(lambda: has_started(tmp_path))
-    stop([child], seconds=0.1)
+    stop_processes([child], seconds=0.1)
     assert child.process.returncode == -signal.SIGKILL
     assert "The child did not stop" in capsys.readouterr().err
 
@@ -67,7 +67,7 @@ def test_a_process_that_ignores_sigterm_is_killed(tmp_path: Path, capsys: pytest
 def test_a_process_has_its_own_session_so_ctrl_c_does_not_reach_it(tmp_path: Path) -> None:
     child = start_python(SLEEPING, tmp_path)
     assert os.getsid(child.process.pid) == child.process.pid
-    stop([child], seconds=10)
+    stop_processes([child], seconds=10)
 
 
 def test_a_process_ends_when_its_parent_is_killed(tmp_path: Path) -> None:

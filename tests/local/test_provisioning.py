@@ -6,7 +6,7 @@ import pytest
 
 from chalicelib.kernel.core.aws import client
 from chalicelib.kernel.core.settings import settings
-from infrastructure.resources import MAX_RECEIVES, QUEUES, queue_setting, table
+from infrastructure.resources import MAX_RECEIVES, QUEUES, queue_setting, table_definition
 from local.server.provisioning import provision
 
 pytestmark = pytest.mark.usefixtures("aws")
@@ -23,7 +23,7 @@ def index_projections(name: str) -> dict[str, str]:
 
 
 def expected_index_projections() -> dict[str, str]:
-    return {i["IndexName"]: i["Projection"]["ProjectionType"] for i in table("x")["GlobalSecondaryIndexes"]}
+    return {i["IndexName"]: i["Projection"]["ProjectionType"] for i in table_definition("x")["GlobalSecondaryIndexes"]}
 
 
 def test_the_table_has_its_indexes_and_its_ttl() -> None:
@@ -70,7 +70,7 @@ def test_a_second_provisioning_changes_nothing() -> None:
 
 
 def test_missing_indexes_and_attributes_are_added() -> None:
-    older_table = table("atrium")
+    older_table = table_definition("atrium")
     older_table["GlobalSecondaryIndexes"] = older_table["GlobalSecondaryIndexes"][:1]
     key_attributes = {"pk", "sk", "index1pk", "index1sk"}
     older_table["AttributeDefinitions"] = [

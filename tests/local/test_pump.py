@@ -13,7 +13,7 @@ from chalice.app import Chalice, CloudWatchEvent, Rate, SQSEvent
 
 from chalicelib.kernel.core.aws import client
 from local.server import event_source_emulator as event_source_module
-from local.server.event_source_emulator import Consumer, consumers, pump, schedules
+from local.server.event_source_emulator import Consumer, consumers, run_event_sources, schedules
 from local.server.provisioning import provision
 
 Record = dict[str, Any]
@@ -218,7 +218,7 @@ def test_the_pump_runs_queues_and_schedules_until_it_is_stopped(
     send(urls["jobs_queue_url"], "job")
     send(urls["events_queue_url"], "wake", MessageGroupId="org", MessageDeduplicationId="1")
     thread_count = threading.active_count()
-    pump(app, stopped)
+    run_event_sources(app, stopped)
     assert seen == {"job", "wake", "tick"}
     assert threading.active_count() == thread_count
 
@@ -244,6 +244,6 @@ def test_an_unreachable_queue_is_polled_again(
     monkeypatch.setattr(event_source_module, "consumers", lambda _: iter([jobs]))
     recreator = threading.Thread(target=recreate_queue)
     recreator.start()
-    pump(app, stopped)
+    run_event_sources(app, stopped)
     recreator.join()
     assert "cannot reach its queue" in caplog.text

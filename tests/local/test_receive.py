@@ -7,13 +7,13 @@ import httpx
 import pytest
 
 from local.__main__ import main
-from local.tools.webhook_receiver import NoReceiver, receiver
+from local.tools.webhook_receiver import PortInUse, create_receiver
 
 
 @pytest.fixture
 def url() -> Iterator[str]:
     """The URL of a running receiver."""
-    with receiver(0) as server:
+    with create_receiver(0) as server:
         Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}/"
         server.shutdown()
@@ -31,8 +31,8 @@ def test_other_bodies_are_printed_unchanged(url: str, capsys: pytest.CaptureFixt
 
 
 def test_a_port_in_use_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
-    with receiver(0) as server:
-        with pytest.raises(NoReceiver):
-            receiver(server.server_port)
+    with create_receiver(0) as server:
+        with pytest.raises(PortInUse):
+            create_receiver(server.server_port)
         assert main(["receive", "--port", str(server.server_port)]) == 1
     assert "--port" in capsys.readouterr().err

@@ -26,11 +26,11 @@ DELETED_RECORD = ("O#gone", "#")
 @pytest.fixture(autouse=True)
 def local_settings(monkeypatch: pytest.MonkeyPatch, _aws: None) -> Iterator[None]:
     """Use the settings of the test, and do not wait for messages of an empty queue."""
-    monkeypatch.setattr("local.server.configuration.use_place", lambda *_: None)
+    monkeypatch.setattr("local.server.configuration.use_stage_or_run", lambda *_: None)
     monkeypatch.setattr(module, "_WAIT_SECONDS", 0)
-    module.sqs.cache_clear()
+    module.sqs_client.cache_clear()
     yield
-    module.sqs.cache_clear()
+    module.sqs_client.cache_clear()
 
 
 def queue_messages(name: str) -> list[Any]:
@@ -117,7 +117,7 @@ class TestSending:
         ]
         assert queue_messages("events-dead.fifo") == []
         workers.deliver()
-        assert f"ledger.append of log {organization.id}: 0 pending entries" in module.about(
+        assert f"ledger.append of log {organization.id}: 0 pending entries" in module.describe_message(
             json.dumps({"log": organization.id})
         )
 
@@ -143,7 +143,7 @@ class TestSending:
         expected = set(queued_bodies("jobs"))
         move_to_dead_letter_queue("jobs")
         delete_count = 0
-        sqs: Any = module.sqs()
+        sqs: Any = module.sqs_client()
         original = sqs.delete_message
 
         def interrupt_third_delete(**parameters: Any) -> Any:
@@ -198,14 +198,14 @@ def test_the_option_stage_uses_the_settings_in_the_configuration(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.undo()
-    config = json.loads(configuration.FILE.read_text())
+    config = json.loads(configuration.CONFIG_FILE.read_text())
     config["stages"]["prod"]["environment_variables"] = {"STAGE": "prod"}
     config["stages"]["dev"]["environment_variables"] = {
         name.upper(): str(value) for name, value in settings().model_dump().items() if value not in (None, "")
     } | {"WEBHOOK_ALLOW_PRIVATE": "false"}
     file = tmp_path / "config.json"
     file.write_text(json.dumps(config))
-    monkeypatch.setattr(configuration, "FILE", file)
+    monkeypatch.setattr(configuration, "CONFIG_FILE", file)
     monkeypatch.setattr(module, "_WAIT_SECONDS", 0)
     assert main(["redrive", "--stage", "prod"]) == 1
     assert "The stage prod is missing in .chalice/config.json. Run: make" in capsys.readouterr().err

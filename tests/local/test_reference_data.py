@@ -30,10 +30,10 @@ class TestFile:
     def test_matches_the_output_of_the_generator_with_the_pinned_packages(self) -> None:
         digests = {
             name: dataset_file.columns_digest(deployed_columns)
-            for name, deployed_columns in reference_data.sets().items()
+            for name, deployed_columns in reference_data.build_sets().items()
         }
         assert digests == {name: summary["sha256"] for name, summary in deployed_dataset().heading["sets"].items()}
-        assert reference_data.about() == {
+        assert reference_data.describe_dataset() == {
             name: deployed_dataset().heading[name] for name in ("version", "years", "sources")
         }
 

@@ -12,9 +12,9 @@ import pytest
 from chalicelib.kernel.core.settings import settings
 from local.__main__ import main
 from local.server import run as run_module
-from local.server.configuration import configure
+from local.server.configuration import write_run_settings
 from local.server.issuer import ISSUER
-from local.server.run import Stopped, ready
+from local.server.run import Stopped, ready_message
 
 pytestmark = pytest.mark.usefixtures("signal_handlers", "local_state")
 
@@ -103,18 +103,18 @@ def test_a_stop_during_the_start_ends_the_run_normally(
 
 
 def test_the_ready_message_shows_how_to_read_mail(local_state: Path) -> None:
-    configure(local_state / "8000", endpoint="http://127.0.0.1:4566", public_url="http://127.0.0.1:8000")
-    assert "  mail   .venv/bin/python -m local mail\n" in ready(8000, local_state, 1)
+    write_run_settings(local_state / "8000", endpoint="http://127.0.0.1:4566", public_url="http://127.0.0.1:8000")
+    assert "  mail   .venv/bin/python -m local mail\n" in ready_message(8000, local_state, 1)
 
 
 @pytest.mark.parametrize("setting", ["AUTH_JWKS", "AUTH_ISSUER", "AUTH_AUDIENCE"])
 def test_the_ready_message_names_the_issuer_of_valid_tokens(
     setting: str, local_state: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    configure(local_state / "8000", endpoint="http://127.0.0.1:4566", public_url="http://127.0.0.1:8000")
-    assert "TOKEN=$(.venv/bin/python -m local token --name demo)\n" in ready(8000, local_state, 1)
+    write_run_settings(local_state / "8000", endpoint="http://127.0.0.1:4566", public_url="http://127.0.0.1:8000")
+    assert "TOKEN=$(.venv/bin/python -m local token --name demo)\n" in ready_message(8000, local_state, 1)
     monkeypatch.setenv(setting, "https://issuer.example")
     settings.cache_clear()
     issuer = "https://issuer.example" if setting == "AUTH_ISSUER" else ISSUER
-    assert f"TOKEN=<a token of {issuer}>\n" in ready(8000, local_state, 1)
-    assert "local token" not in ready(8000, local_state, 1)
+    assert f"TOKEN=<a token of {issuer}>\n" in ready_message(8000, local_state, 1)
+    assert "local token" not in ready_message(8000, local_state, 1)

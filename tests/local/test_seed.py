@@ -14,11 +14,11 @@ import pytest
 
 from local.__main__ import main
 from local.seed import seeding
-from local.seed.callers import NotSeeded, Service
+from local.seed.callers import SeedFailed, Service
 from local.seed.content.company import OWNER
-from local.seed.leads import operator
-from local.seed.library import fill
-from local.seed.organization import Company, named
+from local.seed.leads import operator_caller
+from local.seed.library import ensure_research_library
+from local.seed.organization import Company, person_by_username
 from local.seed.seeding import seed
 from local.server.issuer import Issuer
 from tests.conftest import SettingsOverride
@@ -37,7 +37,7 @@ ServiceFactory = Callable[[InMemoryTransport], Service]
 @pytest.fixture(autouse=True)
 def _no_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Skip the step that waits for workers, because none runs here."""
-    monkeypatch.setattr("local.seed.library.fill", lambda *_: None)
+    monkeypatch.setattr("local.seed.library.ensure_research_library", lambda *_: None)
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def create_service(configure: SettingsOverride, tmp_path: Path) -> Iterator[Serv
     with ExitStack() as services:
 
         def create(transport: InMemoryTransport) -> Service:
-            service = Service.at(SERVICE_URL, issuer, transport)
+            service = Service.at_url(SERVICE_URL, issuer, transport)
             services.enter_context(service.http)
             return service
 
@@ -180,11 +180,11 @@ def test_a_second_seed_makes_no_changes(api: ApiClient, create_service: ServiceF
 
 
 def test_a_second_seed_keeps_edits(service: Service, seeded_records: Records) -> None:
-    owner = service.called_by(named(OWNER))
+    owner = service.caller_for(person_by_username(OWNER))
     owner.patch(f"/platforms/{seeded_records['platforms'][0]['id']}/theme", {"mode": "dark"})
     owner.patch(f"/organizations/{seeded_records['organizations'][0]['id']}", {"slug": "harrowmere-group"})
     lead = next(lead for lead in seeded_records["leads"] if lead["status"] == "contacted")
-    operator(service).patch(f"/marketing-leads/{lead['id']}/status", {"status": "withdrawn"})
+    operator_caller(service).patch(f"/marketing-leads/{lead['id']}/status", {"status": "withdrawn"})
     edited = snapshots.items_by_key()
     seed(service)
     assert snapshots.items_by_key() == edited
@@ -207,7 +207,7 @@ def seed_completes(service: Service) -> bool:
     """Seed, and return whether the seed completed."""
     try:
         seed(service)
-    except NotSeeded:
+    except SeedFailed:
         return False
     return True
 
@@ -234,7 +234,7 @@ def seed_error(*responses: tuple[int, dict[str, str], Any]) -> str:
     """Return the error message of a seed that receives these responses."""
     with (
         httpx.Client(base_url=SERVICE_URL, transport=StubTransport(*responses)) as http,
-        pytest.raises(NotSeeded) as raised,
+        pytest.raises(SeedFailed) as raised,
     ):
         seed(Service(http, lambda _: "token"))
     return str(raised.value)
@@ -291,9 +291,9 @@ class TestResearchJobs:
             base_url=SERVICE_URL, transport=StubTransport((200, {}, empty_page), (202, {}, job), *polls)
         ) as http:
             service = Service(http, lambda _: "token")
-            company = Company(service, "1", "/organizations/1", service.called_by_anybody())
-            with pytest.raises(NotSeeded) as raised:
-                fill(service, company)
+            company = Company(service, "1", "/organizations/1", service.anonymous_caller())
+            with pytest.raises(SeedFailed) as raised:
+                ensure_research_library(service, company)
         assert expected in str(raised.value)
 
 

@@ -10,7 +10,7 @@ import pytest
 from chalicelib.kernel.core.aws import client
 from local.__main__ import main
 from local.paths import ROOT
-from local.server.configuration import configure
+from local.server.configuration import write_run_settings
 
 
 @pytest.mark.usefixtures("run_settings")
@@ -56,6 +56,6 @@ def test_without_a_run_the_command_fails_with_a_hint(capsys: pytest.CaptureFixtu
 
 
 def test_a_run_that_has_ended_does_not_respond(local_state: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    configure(local_state, endpoint="http://127.0.0.1:1", public_url="http://127.0.0.1:8000")
+    write_run_settings(local_state, endpoint="http://127.0.0.1:1", public_url="http://127.0.0.1:8000")
     assert main(["tick", "anchor"]) == 1
     assert capsys.readouterr().err == "The database did not respond in time. Try again in a moment.\n"

@@ -37,10 +37,10 @@ def test_the_command_prints_only_a_token(local_state: Path, capsys: pytest.Captu
 
 
 def test_equal_names_have_equal_user_ids(tmp_path: Path) -> None:
-    subs = [decode_verified(Issuer(tmp_path / n).token(Person("demo")), tmp_path / n)["sub"] for n in ("a", "b")]
+    subs = [decode_verified(Issuer(tmp_path / n).create_token(Person("demo")), tmp_path / n)["sub"] for n in ("a", "b")]
     assert subs[0] == subs[1]
     assert UUID(subs[0]).version == 5
-    assert subs[0] != decode_verified(Issuer(tmp_path / "a").token(Person("other")), tmp_path / "a")["sub"]
+    assert subs[0] != decode_verified(Issuer(tmp_path / "a").create_token(Person("other")), tmp_path / "a")["sub"]
 
 
 def test_options_set_all_claims_of_the_user(local_state: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -63,7 +63,7 @@ def test_a_user_id_must_be_a_uuid(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_negative_lifetime_creates_an_expired_token(tmp_path: Path) -> None:
-    token = Issuer(tmp_path / "issuer").token(Person("demo"), expires_in=-60)
+    token = Issuer(tmp_path / "issuer").create_token(Person("demo"), expires_in=-60)
     with pytest.raises(jwt.ExpiredSignatureError):
         decode_verified(token, tmp_path / "issuer")
 
@@ -82,7 +82,7 @@ def test_the_key_file_is_private_and_the_key_id_is_a_thumbprint(tmp_path: Path) 
 def test_concurrent_runs_create_one_key(tmp_path: Path) -> None:
     folder = tmp_path / "issuer"
     with ThreadPoolExecutor(8) as runs:
-        tokens = list(runs.map(lambda _: Issuer(folder).token(Person("demo")), range(8)))
+        tokens = list(runs.map(lambda _: Issuer(folder).create_token(Person("demo")), range(8)))
     assert {decode_verified(token, folder)["name"] for token in tokens} == {"demo"}
     assert [entry.name for entry in tmp_path.iterdir()] == ["issuer"]
 
@@ -90,4 +90,4 @@ def test_concurrent_runs_create_one_key(tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_created_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "issuer").symlink_to(tmp_path / "gone")
     with pytest.raises(OSError, match="issuer"):
-        Issuer(tmp_path / "issuer").token(Person("demo"))
+        Issuer(tmp_path / "issuer").create_token(Person("demo"))

@@ -9,15 +9,16 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from chalicelib.entrypoints.catalogue import record_kinds
+from chalicelib.entrypoints.catalogue import list_record_types
 from chalicelib.kernel.storage.entity import Entity
 from chalicelib.kernel.storage.item_json import from_wire, to_wire
 from chalicelib.kernel.storage.record_sets import RecordSet
-from infrastructure.resources import table
+from infrastructure.resources import table_definition
 
-ENTITY_TYPES = [kind for kind in record_kinds() if not issubclass(kind, RecordSet)]
+ENTITY_TYPES = [kind for kind in list_record_types() if not issubclass(kind, RecordSet)]
 ATTRIBUTES = {
-    values_of["AttributeName"]: values_of["AttributeType"] for values_of in table("atrium")["AttributeDefinitions"]
+    values_of["AttributeName"]: values_of["AttributeType"]
+    for values_of in table_definition("atrium")["AttributeDefinitions"]
 }
 numbers = st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False, width=32)
 texts = st.text(max_size=20)

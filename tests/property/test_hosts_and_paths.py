@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from chalicelib.features.platforms.logic.navigation_targets import space_slug_in_path
 from chalicelib.kernel.http.fields import SLUG_PATTERN
-from chalicelib.kernel.outbound.domain_names import host_name
+from chalicelib.kernel.outbound.domain_names import normalize_host_name
 
 labels = st.from_regex(r"\A[a-z0-9](?:[a-z0-9-]{0,10}[a-z0-9])?\Z")
 names = st.lists(labels, min_size=1, max_size=4).map(".".join)
@@ -17,13 +17,13 @@ suffixes = st.text(st.characters(exclude_characters="?#"), max_size=10)
 
 @given(names, st.sampled_from(["", ":443", ":8080", ":"]), st.sampled_from(["", "."]))
 def test_a_host_is_normalized_without_case_port_and_final_dot(name: str, port: str, dot: str) -> None:
-    assert host_name(f"{name}{dot}{port}") == host_name(f"{name.upper()}{dot}{port}") == name
+    assert normalize_host_name(f"{name}{dot}{port}") == normalize_host_name(f"{name.upper()}{dot}{port}") == name
 
 
 @given(st.text())
 def test_normalizing_any_text_as_a_host_is_idempotent(text: str) -> None:
-    name = host_name(text)
-    assert name is None or host_name(name) in (name, None)
+    name = normalize_host_name(text)
+    assert name is None or normalize_host_name(name) in (name, None)
 
 
 @given(slugs, suffixes, st.sampled_from(["", "?x=1", "#top", "?a#b"]))

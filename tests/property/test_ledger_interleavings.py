@@ -31,7 +31,7 @@ from tests.harness import memory_aws, rfc6962, snapshots
 from tests.harness.faults import ProcessDied
 from tests.harness.stored_records import new_record_fields, system_origin
 
-OWNER: Final = User("4c1a2b5e-0000-4000-8000-000000000001", "ada", "Ada", None, email_verified=True, operator=False)
+OWNER: Final = User("4c1a2b5e-0000-4000-8000-000000000001", "ada", "Ada", None, email_verified=True, is_operator=False)
 _BATCH: Final = 2
 """So small that two workers can hold different entries, because a late clock inserts entries between others."""
 
@@ -113,7 +113,9 @@ class Run:
                 self.perform(step)
             self._crash_if(frame, "before")
             write(writes)
-            self.notes += [(w.key[0][2:], _stored_note(w)) for w in writes if w.key[1] == ledger.HEAD and w.update]
+            self.notes += [
+                (w.key[0][2:], _stored_note(w)) for w in writes if w.key[1] == ledger.HEAD_SORT_KEY and w.update
+            ]
             self._crash_if(frame, "after")
 
         with (

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chalicelib.features.audit.exports.logic.verify import Broken, read_checkpoint
+from chalicelib.features.audit.exports.logic.verify import InvalidInput, read_checkpoint
 from tests.harness import exported_logs
 from tests.harness.exported_logs import PUBLIC_KEY, ExportedLog, build_exported_log, unproven_range, verify_export
 
@@ -53,7 +53,7 @@ def is_rejected(log: ExportedLog, export: Iterable[bytes], evidence: Any = ()) -
     """Return whether the verifier reports a fault."""
     try:
         verify_export(log, export, evidence)
-    except Broken:
+    except InvalidInput:
         return True
     return False
 
@@ -133,7 +133,7 @@ def test_any_altered_field_of_an_erased_entry_is_detected_at_its_sequence(data: 
     container = entry["integrity"] if name in entry["integrity"] else entry
     container[name] = data.draw(_VALUES.get(name, _ANY_VALUE).filter(lambda value: value != container[name]))
     altered = f"{json.dumps(entry, separators=(',', ':'))}\n".encode()
-    with pytest.raises(Broken, match=f"^The entry with sequence {sequence} was altered: "):
+    with pytest.raises(InvalidInput, match=f"^The entry with sequence {sequence} was altered: "):
         verify_export(erased, [*erased.lines[: sequence - 1], altered, *erased.lines[sequence:]])
 
 
@@ -149,7 +149,7 @@ def test_any_false_erasure_is_detected_at_its_sequence(log: ExportedLog, data: s
         erased_log.tree_sizes[other - 1],
         data.draw(st.sampled_from(signatures)),
     )
-    with pytest.raises(Broken, match=f"sequence {sequence} was altered: it calls itself erased"):
+    with pytest.raises(InvalidInput, match=f"sequence {sequence} was altered: it calls itself erased"):
         verify_export(log, [*log.lines[: sequence - 1], forged, *log.lines[sequence:]])
 
 
@@ -157,7 +157,7 @@ def test_any_false_erasure_is_detected_at_its_sequence(log: ExportedLog, data: s
 def test_any_flipped_bit_of_the_checkpoint_is_detected(bit: int) -> None:
     note = A_LOG.checkpoint.encode()
     for at in range(len(note)):
-        with pytest.raises(Broken, match="checkpoint"):
+        with pytest.raises(InvalidInput, match="checkpoint"):
             read_checkpoint(note[:at] + bytes([note[at] ^ 1 << bit]) + note[at + 1 :], base64.b64decode(PUBLIC_KEY))
 
 
@@ -174,14 +174,14 @@ def test_any_inserted_or_removed_bytes_are_detected(at: int, inserted: bytes, re
 @given(logs(), st.data())
 def test_any_removed_line_is_detected_at_its_sequence(log: ExportedLog, data: st.DataObject) -> None:
     removed = data.draw(st.integers(1, log.size))
-    with pytest.raises(Broken, match=f"sequence {removed} is missing"):
+    with pytest.raises(InvalidInput, match=f"sequence {removed} is missing"):
         verify_export(log, log.lines[: removed - 1] + log.lines[removed:])
 
 
 @given(logs(), st.data())
 def test_any_repeated_line_is_detected_at_its_sequence(log: ExportedLog, data: st.DataObject) -> None:
     repeated = data.draw(st.integers(1, log.size))
-    with pytest.raises(Broken, match=f"sequence {repeated} is there twice"):
+    with pytest.raises(InvalidInput, match=f"sequence {repeated} is there twice"):
         verify_export(log, log.lines[:repeated] + log.lines[repeated - 1 :])
 
 
@@ -189,7 +189,7 @@ def test_any_repeated_line_is_detected_at_its_sequence(log: ExportedLog, data: s
 def test_reordered_lines_are_detected_at_the_first_that_moved(log: ExportedLog, data: st.DataObject) -> None:
     order = data.draw(_other_orders(log))
     moved = next(expected for expected, sequence in enumerate(order, 1) if expected != sequence)
-    with pytest.raises(Broken, match=f"sequence {moved} is out of order"):
+    with pytest.raises(InvalidInput, match=f"sequence {moved} is out of order"):
         verify_export(log, [log.lines[sequence - 1] for sequence in order])
 
 
@@ -200,7 +200,7 @@ def test_swapped_entries_are_detected_by_the_root_or_by_an_erasure_signature(
     order = data.draw(_other_orders(log))
     # The signature of an erased entry contains its sequence, so the first erased entry that moved is reported.
     moved = [now for now, was in enumerate(order, 1) if now != was and was in log.erasure_signatures]
-    with pytest.raises(Broken, match=f"sequence {moved[0]} was altered: it calls" if moved else "another root"):
+    with pytest.raises(InvalidInput, match=f"sequence {moved[0]} was altered: it calls" if moved else "another root"):
         verify_export(log, log.lines_in_order(order))
 
 

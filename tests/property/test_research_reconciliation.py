@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from chalicelib.features.research.entities import PUBLIC_LIBRARY_ID, Artefact, ResearchJob, ResearchOutput
 from chalicelib.features.research.logic import record_rules
 from chalicelib.features.research.logic.importing import store_records
-from chalicelib.features.research.logic.merge_proposals import count_proposals
+from chalicelib.features.research.logic.merge_proposals import count_outputs_and_proposals
 from chalicelib.features.research.logic.reconciliation import reconcile_next
 from chalicelib.features.research.logic.sources import SourceRecord
 from chalicelib.features.research.models.identifiers import is_orcid, normalize_identifiers
@@ -136,7 +136,7 @@ def test_the_order_of_imports_does_not_change_the_works(data: st.DataObject, imp
             reconcile("reordered")
     reconcile("reordered")
     assert comparable_works("reordered") == comparable_works("direct")
-    assert count_proposals("reordered") == count_proposals("direct")
+    assert count_outputs_and_proposals("reordered") == count_outputs_and_proposals("direct")
 
 
 @pytest.mark.usefixtures("_aws_in_memory")

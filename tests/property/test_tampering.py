@@ -11,7 +11,7 @@ from chalicelib.features.audit.log.logic import entry_queries as logs
 from chalicelib.features.audit.log.logic.entry_verification import Fault
 from chalicelib.features.audit.log.logic.log_verification import verify_next_window
 from chalicelib.kernel.audit_log import redaction
-from chalicelib.kernel.audit_log.ledger import HEAD
+from chalicelib.kernel.audit_log.ledger import HEAD_SORT_KEY
 from chalicelib.kernel.storage import table
 from tests.catalogue import log_proof
 from tests.catalogue.conftest import RestoreTenant
@@ -61,7 +61,7 @@ def get_entry(log: str, sequence: int) -> Item:
 
 
 def get_head(log: str) -> Item:
-    (item,) = (item for item in memory_aws.all_items() if (item["pk"], item["sk"]) == (f"Q#{log}", HEAD))
+    (item,) = (item for item in memory_aws.all_items() if (item["pk"], item["sk"]) == (f"Q#{log}", HEAD_SORT_KEY))
     return item
 
 

@@ -117,7 +117,7 @@ class Tree:
 
     def item(self, key: ItemKey) -> Item | None:
         self.change_randomly()
-        if key[1] == trees.STATE:
+        if key[1] == trees.STATE_SORT_KEY:
             return self.tree.item()
         node = self.nodes.get(key[1].removeprefix("N#"))
         return node.item() if node else None

@@ -77,7 +77,7 @@ def test_body_in_another_encoding_is_rejected(operation: Operation, encoding: st
 class TestContainerInBody:
     def test_duplicate_field_is_read_consistently(self, operation: Operation, tenant: TenantFixture) -> None:
         assert isinstance(operation.access, RequireRole)
-        example, name, before = get_example(operation, tenant), operation.access.field, snapshots.take_snapshot()
+        example, name, before = get_example(operation, tenant), operation.access.body_field, snapshots.take_snapshot()
         own_id, foreign_id = example.body[name], tenant.get_rivals_parameter(operation.access.parameter)
         other_fields = json.dumps({key: value for key, value in example.body.items() if key != name})[1:]
         for first, last in ((foreign_id, own_id), (own_id, foreign_id)):
@@ -91,7 +91,7 @@ class TestContainerInBody:
 
     def test_alternative_spellings_of_an_id_are_rejected(self, operation: Operation, tenant: TenantFixture) -> None:
         assert isinstance(operation.access, RequireRole)
-        example, name = get_example(operation, tenant), operation.access.field
+        example, name = get_example(operation, tenant), operation.access.body_field
         foreign_id = tenant.get_rivals_parameter(operation.access.parameter)
         for spelling in (
             foreign_id.upper(),

@@ -269,12 +269,12 @@ class TestClaims:
     )
     def test_similar_group_names_grant_nothing(self, groups: object) -> None:
         for name in ("groups", "cognito:groups", "roles", "scope", "permissions"):
-            assert not verify_token(build_token(**{name: groups})).operator
+            assert not verify_token(build_token(**{name: groups})).is_operator
 
     @pytest.mark.parametrize("name", ["roles", "scope", "permissions", "Groups", "group", "operator", "custom:groups"])
     def test_other_claims_do_not_make_an_operator(self, name: str) -> None:
-        assert not verify_token(build_token(**{name: ["operators"]})).operator
-        assert not verify_token(build_token(**{name: "operators"})).operator
+        assert not verify_token(build_token(**{name: ["operators"]})).is_operator
+        assert not verify_token(build_token(**{name: "operators"})).is_operator
 
     def test_similar_subjects_are_different_users(self) -> None:
         ids = {

@@ -91,7 +91,7 @@ class TestCreatedFiles:
         for name in ("..deep/a/b.py", "a\\..\\b.py", "-rf", "\u202eyp.x"):
             (task / name).write_text("pass\n")
         (tmp_path / "outside.py").write_text("pass\n")
-        archive.write(task, tmp_path / "package.zip")
+        archive.write_zip(task, tmp_path / "package.zip")
         with ZipFile(tmp_path / "package.zip") as package:
             names = package.namelist()
             package.extractall(tmp_path / "unpacked" / "deep")

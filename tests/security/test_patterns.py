@@ -78,7 +78,7 @@ def dynamic_pattern_sources() -> dict[DynamicPattern, tuple[str, ...]]:
     path_patterns = {pattern for operation in operations() for pattern in operation.path_patterns.values()}
     return {
         DynamicPattern("chalicelib.features.audit.exports.logic.verify", "(_ERASED % organization).encode()"): (
-            verify._ERASED % uuid,  # noqa: SLF001
+            verify._ERASED_ENTRY_PATTERN % uuid,  # noqa: SLF001
         ),
         DynamicPattern("chalicelib.features.notifications.channels.logic.provider_rules", "hosts"): tuple(
             hosts
@@ -88,7 +88,9 @@ def dynamic_pattern_sources() -> dict[DynamicPattern, tuple[str, ...]]:
             "chalicelib.kernel.http.fields", "pattern"
         ): (),  # The parameter of `shape`, whose calls are found.
         DynamicPattern("chalicelib.kernel.operations.operation", "pattern"): tuple(path_patterns),
-        DynamicPattern("chalicelib.kernel.storage.pii", "'|'.join(patterns) or _NOTHING"): (ada._named.pattern,),  # noqa: SLF001
+        DynamicPattern("chalicelib.kernel.storage.pii", "'|'.join(patterns) or _NOTHING"): (
+            ada._identifier_pattern.pattern,  # noqa: SLF001
+        ),
     }
 
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import pytest
 
-from chalicelib.entrypoints.catalogue import record_kinds
+from chalicelib.entrypoints.catalogue import list_record_types
 from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.storage.entity import Collection, Entity, Facet
 from tests.catalogue.examples.registry import call_operation, get_caller, get_example
@@ -82,7 +82,7 @@ def key_templates(kind: type[Entity]) -> set[str]:
     return {*own_expressions, *keys, *(f"U#{each.namespace}#{each.key}" for each in kind.uniques.values())}
 
 
-ALL_TEMPLATES: Final = sorted({template for kind in record_kinds() for template in key_templates(kind)})
+ALL_TEMPLATES: Final = sorted({template for kind in list_record_types() for template in key_templates(kind)})
 
 
 @pytest.mark.parametrize("template", ALL_TEMPLATES)
@@ -95,7 +95,7 @@ def test_user_input_is_only_at_the_end_of_a_key(template: str) -> None:
 
 
 def test_namespaces_of_unique_values_are_disjoint() -> None:
-    namespaces = {each.namespace.partition("#")[0] for kind in record_kinds() for each in kind.uniques.values()}
+    namespaces = {each.namespace.partition("#")[0] for kind in list_record_types() for each in kind.uniques.values()}
     assert not [space for space in namespaces if "{" in space]
     assert len(namespaces) > 5
 

@@ -35,7 +35,7 @@ organization's audit log, and one event.
 lists all errors of the request.
 """
 
-GROUPS: Final = {
+GROUP_DESCRIPTIONS: Final = {
     "leads": "People who submitted their e-mail address, and the status of each.",
     "organizations": "The tenants: their members, invitations and API keys, the webhooks and integration channels that "
     "receive their events, the list of their domains, their audit log with its exports, and the erasure of people.",
@@ -52,17 +52,17 @@ GROUPS: Final = {
 """Descriptions of the route groups, and of the events."""
 
 
-def document() -> dict[str, Any]:
+def build_document() -> dict[str, Any]:
     """Return the document of the whole API, which is committed as `openapi.json` and served."""
-    return described_together(catalogue.operations(), catalogue.emitting_tasks())
+    return build_document_of(catalogue.operations(), catalogue.emitting_tasks())
 
 
-def as_text(openapi_document: dict[str, Any]) -> str:
+def serialize_document(openapi_document: dict[str, Any]) -> str:
     """Return a document as indented JSON, so that diffs are readable."""
     return json.dumps(openapi_document, indent=2, ensure_ascii=False) + "\n"
 
 
-def described_together(operations: Iterable[Operation], tasks: Iterable[Task] = ()) -> dict[str, Any]:
+def build_document_of(operations: Iterable[Operation], tasks: Iterable[Task] = ()) -> dict[str, Any]:
     """Return the OpenAPI 3.1 document of some operations, in their order, and of the events of some tasks."""
     operations = list(operations)
     emitters: list[Operation | Task] = [*operations, *tasks]
@@ -78,12 +78,12 @@ def described_together(operations: Iterable[Operation], tasks: Iterable[Task] = 
         },
         # Relative to the document's URL, so it is also right below the path of an API Gateway stage.
         "servers": [{"url": "."}],
-        "tags": [{"name": name, "description": GROUPS[name]} for name in _tags(operations)],
+        "tags": [{"name": name, "description": GROUP_DESCRIPTIONS[name]} for name in _tags(operations)],
         "paths": _paths(operations, components),
         "webhooks": build_webhooks(emitters, components),
         "components": {
             "schemas": dict(sorted(components.items())),
-            "headers": headers.RESPONSE,
+            "headers": headers.RESPONSE_HEADERS,
             "parameters": headers.build_header_parameters(),
             "responses": problems.build_shared_responses(),
             "securitySchemes": _security_schemes(),

@@ -2,6 +2,6 @@
 
 import sys
 
-from chalicelib.entrypoints.openapi import as_text, document
+from chalicelib.entrypoints.openapi import build_document, serialize_document
 
-sys.stdout.write(as_text(document()))
+sys.stdout.write(serialize_document(build_document()))

@@ -55,7 +55,7 @@ _EXAMPLE_ID_PREFIX: Final = "01a1f84a-95c0"
 """The first 48 bits of all example UUIDs (version 7): 2026-11-20T09:30:00.000Z."""
 
 
-def example_of(schema: Schema, components: Mapping[str, Schema], name: str = "", noun: str = "") -> Any:
+def example_of(schema: Schema, components: Mapping[str, Schema], name: str = "", model_name: str = "") -> Any:
     """Return an example that a schema accepts.
 
     `name` is the name of the field, and `noun` that of the model to which it belongs. Raises LookupError for a
@@ -69,8 +69,8 @@ def example_of(schema: Schema, components: Mapping[str, Schema], name: str = "",
         return example_of(components[target], components, name, target)
     alternatives = [a for a in schema.get("anyOf", schema.get("oneOf", [])) if a != {"type": "null"}]
     if alternatives:
-        return example_of(alternatives[0], components, name, noun)
-    return schema["enum"][0] if "enum" in schema else _example_by_type(schema, components, name, noun)
+        return example_of(alternatives[0], components, name, model_name)
+    return schema["enum"][0] if "enum" in schema else _example_by_type(schema, components, name, model_name)
 
 
 def _example_by_type(schema: Schema, components: Mapping[str, Schema], name: str, model_name: str) -> Any:
@@ -90,7 +90,7 @@ def _example_by_type(schema: Schema, components: Mapping[str, Schema], name: str
 def _example_string(schema: Schema, name: str, model_name: str) -> str | None:
     string_format = schema.get("format", "")
     if string_format == "uuid" or schema.get("pattern") == UUID_PATTERN:
-        return uuid_of(model_name if name == "id" else name)
+        return example_uuid(model_name if name == "id" else name)
     if name in _EXAMPLES_BY_FIELD:
         return _EXAMPLES_BY_FIELD[name]
     if string_format in _EXAMPLES_BY_FORMAT:
@@ -98,7 +98,7 @@ def _example_string(schema: Schema, name: str, model_name: str) -> str | None:
     raise LookupError(f"{model_name}.{name} has no example: give the field `examples`")
 
 
-def uuid_of(name: str) -> str:
+def example_uuid(name: str) -> str:
     """Return the example id for the name of a field or a record. `organizationId` and `Organization` have the same."""
     record_name = re.sub(r"[^a-z]", "", name.lower()).removesuffix("id")
     digest = hashlib.sha256(record_name.encode()).hexdigest()

@@ -51,7 +51,7 @@ _REQUEST_HEADERS: Final[dict[str, tuple[str, dict[str, Any]]]] = {
 }
 """Request headers by component name: the name of the header, and its description and schema."""
 
-RESPONSE: Final[dict[str, dict[str, Any]]] = {
+RESPONSE_HEADERS: Final[dict[str, dict[str, Any]]] = {
     "API-Version": _string_header("The version of the API that responded.", format="date"),
     "Allow": _string_header("The allowed methods of the path."),
     "Cache-Control": _string_header("Who may cache the response, and for how many seconds."),

@@ -22,7 +22,7 @@ class Lead(Entity):
 
     kind, parameter = "lead", "lead_id"
     pk, sk = "L#{id}", "{id}"
-    listed = Collection("L#{shard}", "{id}", index="index1", newest_first=True, shards=_SHARDS)
+    all_leads = Collection("L#{shard}", "{id}", index="index1", newest_first=True, shards=_SHARDS)
     by_status = Facet("L#S#{status}", "facet1", newest_first=True)
     by_email = Facet("L#E#{contact_email}", "facet2", newest_first=True)
     by_email_and_status = Facet("L#E#{contact_email}#{status}", "facet3", newest_first=True)

@@ -63,7 +63,7 @@ def lead_prefetch_keys(request: Request) -> list[ItemKey]:
 @routes.get("/marketing-leads", access=Caller.OPERATOR, scope=None, emits=None)
 def list_marketing_leads(ctx: Context, query: LeadsQuery) -> ListPage[LeadOut]:
     """List the leads, newest first, optionally with a status, an email address, or both."""
-    collection: Collection | Facet = Lead.listed
+    collection: Collection | Facet = Lead.all_leads
     if query.email is not None:
         collection = Lead.by_email_and_status if query.status else Lead.by_email
     elif query.status:

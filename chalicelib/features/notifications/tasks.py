@@ -31,7 +31,7 @@ def delete_subscriber_deliveries(message: dict[str, Any]) -> None:
 
     If the fan-out stays blocked for long, deliveries that it creates later remain until they expire.
     """
-    job, ends_at = jobs.claim(SubscriberCleanup, message), jobs.slice_ends_at()
+    job, ends_at = jobs.claim(SubscriberCleanup, message), jobs.slice_deadline()
     if job is None:
         return
     is_finished = job.failures > jobs.MAX_FAILURES
@@ -54,4 +54,4 @@ def _store_last_sequence(job: SubscriberCleanup) -> SubscriberCleanup:
     """Return the job with the size of the log, once the log contains the entry of the deletion."""
     ledger.append_pending(job.organization_id)
     head = table.get(head_key(job.organization_id)) or {}
-    return jobs.checkpoint(job, last_sequence=int(head.get("size", 0)))
+    return jobs.save_progress(job, last_sequence=int(head.get("size", 0)))

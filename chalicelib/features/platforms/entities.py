@@ -11,7 +11,7 @@ from chalicelib.kernel.operations.access_rules import RequireRole
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage.entity import Collection, Container, Entity
 from chalicelib.kernel.storage.pii import PersonalData
-from chalicelib.kernel.storage.schema_versions import Upcasts
+from chalicelib.kernel.storage.schema_versions import Upcasters
 from chalicelib.kernel.storage.unique_values import FormerName, Unique
 
 PAGE_KIND: Final = "page"
@@ -56,7 +56,7 @@ class Platform(Container):
     output_model = PlatformOut
     json_fields = fields_omitted_from_lists = frozenset({"theme", "navigation", "home"})
     schema_version = 2
-    upcasters: ClassVar[Upcasts] = {
+    upcasters: ClassVar[Upcasters] = {
         1: lambda item: item
     }  # Version 1 stored the JSON fields as maps, which can be read as they are.
 

@@ -54,7 +54,7 @@ _FAILURE_DETAILS: Final[Mapping[type[Exception], Callable[[Exception], tuple[str
 @task(ResearchJob.task, emits=dict.fromkeys(_EVENTS, ResearchJob))
 def run_research_job(message: dict[str, Any]) -> None:
     """Run a job, continuing after its stored progress, and log its end."""
-    job, ends_at = jobs.claim(ResearchJob, message), jobs.slice_ends_at()
+    job, ends_at = jobs.claim(ResearchJob, message), jobs.slice_deadline()
     while job and job.lease_until:
         try:
             if time.monotonic() > ends_at:
@@ -91,7 +91,7 @@ def _fetch_page(job: ResearchJob) -> ResearchJob:
     job = store_records(job, page.records)
     skipped_names = [*job.skipped, *page.unreadable][:_MAX_SKIPPED_NAMES]
     skipped_count = job.skipped_count + len(page.unreadable)
-    return jobs.checkpoint(
+    return jobs.save_progress(
         job,
         status="running",
         pending_steps=[*page.next_steps, *rest],
@@ -110,7 +110,7 @@ def _reconcile(job: ResearchJob) -> ResearchJob:
         return _finish(job, "completed")
     if next_job := reconciliation.reconcile_next(job):
         return next_job
-    output_count, conflicts = merge_proposals.count_proposals(job.library_id)
+    output_count, conflicts = merge_proposals.count_outputs_and_proposals(job.library_id)
     counts = {**job.counts, "conflicts": conflicts}
     if job.work == "reconcile":
         counts["unchanged"] = max(0, output_count - counts["created"] - counts["updated"])

@@ -41,7 +41,7 @@ def reject_foreign_platform(ctx: Context, organization: Container, platform_id: 
     if platform is None or platform.organization_id != organization.id:
         raise ValidationProblem([FieldError("/platformId", "unknown", "No platform of this organization has this id.")])
     if user_id:
-        memberships = membership_view(user_id, [organization, platform], records.read)
+        memberships = membership_view(user_id, [organization, platform], records.items_by_key)
         _require_platform_admin(memberships.roles.get(Platform))
         for item in memberships.memberships.values():
             ctx.changes.require_unchanged(record_from_item(item))

@@ -32,5 +32,5 @@ def purge_organization(message: dict[str, Any]) -> None:
     files.delete_prefix(settings().exports_bucket, f"{organization.id}/")
     purge_children(organization)
     changes = UnitOfWork(now())
-    changes.delete(organization, ended=True)
+    changes.delete(organization, grants_no_access=True)
     outbox.commit(changes, _PURGED_EVENT, Origin.system(_PURGE_TASK))

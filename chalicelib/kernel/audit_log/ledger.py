@@ -43,7 +43,7 @@ from chalicelib.kernel.storage.writes import ItemUpdate, Write
 BATCH_SIZE: Final = (table.MAX_TRANSACT_ITEMS - 2) // 2
 """Entries appended in one transaction. Each takes two writes, the head and the batch one each."""
 
-HEAD: Final = "!"
+HEAD_SORT_KEY: Final = "!"
 """Sort key of the head. It sorts before all pointers."""
 
 _POINTERS_START: Final = '"'
@@ -92,7 +92,7 @@ class Head:
 
     def checkpoint(self, log: str) -> Checkpoint:
         """Return the checkpoint of the tree that the ledger signs."""
-        return Checkpoint(origin(log), self.tree.size, self.tree.root())
+        return Checkpoint(checkpoint_origin(log), self.tree.size, self.tree.root())
 
     def read_statement(self, log: str) -> Statement | None:
         """Return the verified statement, or None if there is none. Raises BrokenStatement."""
@@ -117,14 +117,14 @@ class Outbox:
         """Return the outbox of a log, with a limited number of pointers or up to 8 MB of them."""
         items, cursor = list[Item](), None
         for _ in range(_MAX_PAGES):
-            page = table.query(head_key(log)[0], since=HEAD, limit=limit and limit + 1 + SHARDS, after=cursor)
+            page = table.query(head_key(log)[0], since=HEAD_SORT_KEY, limit=limit and limit + 1 + SHARDS, after=cursor)
             items, cursor = [*items, *page.items], page.last_evaluated_key
             # Altered chains may be so large that no pointer is on the first page.
             if cursor is None or (limit and cursor["sk"] > _POINTERS_START):
                 break
-        head = next((item for item in items if item["sk"] == HEAD), None)
+        head = next((item for item in items if item["sk"] == HEAD_SORT_KEY), None)
         ends = {shard: ChainEnd.from_item(item) for item in items if (shard := shard_of(item)) is not None}
-        pending = [item for item in items if item["sk"] != HEAD and shard_of(item) is None]
+        pending = [item for item in items if item["sk"] != HEAD_SORT_KEY and shard_of(item) is None]
         checked = [(item, is_authentic(log, item)) for item in pending[:limit]]
         authentic, forged = ([item for item, is_valid in checked if is_valid is expected] for expected in (True, False))
         return cls(head, ends, authentic, forged, cursor is None and len(pending) == len(checked))
@@ -161,10 +161,10 @@ def _opens_gap(previous_position: tuple[int, int] | None, statement: Statement |
 
 def head_key(log: str) -> ItemKey:
     """Return the item key of a log's head."""
-    return pending_key(log, HEAD)
+    return pending_key(log, HEAD_SORT_KEY)
 
 
-def origin(log: str) -> str:
+def checkpoint_origin(log: str) -> str:
     """Return the origin of a log's checkpoints."""
     return f"atrium/{log}"
 

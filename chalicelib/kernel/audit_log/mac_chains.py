@@ -22,12 +22,12 @@ from chalicelib.kernel.storage.entity import Item, ItemKey
 from chalicelib.kernel.storage.writes import Write, put_new
 
 SHARDS: Final = 16
-CANDIDATES: Final = 2
+CANDIDATE_CHAINS: Final = 2
 """Chains that a mutation reads, in order to extend one of them."""
 
 MAC_BYTES: Final = KEY_ID_BYTES + HASH_BYTES
 _NUMBER_BYTES: Final = 6
-MAX_NUMBER: Final = 256**_NUMBER_BYTES - 1
+MAX_LINK_NUMBER: Final = 256**_NUMBER_BYTES - 1
 
 
 class Link(NamedTuple):
@@ -79,7 +79,10 @@ class ChainEnd(NamedTuple):
         """Return the end in an item. An invalid item counts as an empty chain."""
         number, mac = (item or {}).get("number"), (item or {}).get("mac")
         is_valid = (
-            isinstance(number, int) and isinstance(mac, bytes) and 0 < number < MAX_NUMBER and len(mac) == MAC_BYTES
+            isinstance(number, int)
+            and isinstance(mac, bytes)
+            and 0 < number < MAX_LINK_NUMBER
+            and len(mac) == MAC_BYTES
         )
         return cls(number, mac) if is_valid else cls()  # type: ignore[arg-type]
 
@@ -141,7 +144,7 @@ class Chains:
 
 def random_shards() -> list[int]:
     """Return random chains for a mutation, so that mutations rarely conflict."""
-    return random.sample(range(SHARDS), CANDIDATES)
+    return random.sample(range(SHARDS), CANDIDATE_CHAINS)
 
 
 class LinkWithMac(NamedTuple):

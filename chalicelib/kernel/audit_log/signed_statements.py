@@ -10,7 +10,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple, Self
 
-from chalicelib.kernel.audit_log.mac_chains import MAX_NUMBER, SHARDS, ChainEnd, Link, LinkWithMac
+from chalicelib.kernel.audit_log.mac_chains import MAX_LINK_NUMBER, SHARDS, ChainEnd, Link, LinkWithMac
 from chalicelib.kernel.core.encoding import from_base64, to_base64
 from chalicelib.kernel.crypto import checkpoints
 from chalicelib.kernel.crypto.checkpoints import Checkpoint, NoteError
@@ -96,7 +96,7 @@ class MissingLinks:
     @property
     def count(self) -> int:
         """Return the number of missing links."""
-        return min(len(self.links) + self.unlisted_count, MAX_NUMBER)
+        return min(len(self.links) + self.unlisted_count, MAX_LINK_NUMBER)
 
 
 @dataclass(frozen=True)
@@ -234,7 +234,7 @@ def _limit_gaps(statement: Statement) -> Statement:
         for shard, state in statement.shards.items()
     }
     lost = statement.lost + sum(gap.size for gap, _ in dropped)
-    return replace(statement, lost=min(lost, MAX_NUMBER), shards=shards)
+    return replace(statement, lost=min(lost, MAX_LINK_NUMBER), shards=shards)
 
 
 def _origin(checkpoint: Checkpoint) -> str:

@@ -26,7 +26,7 @@ from chalicelib.kernel.identity.auth import (
     ApiKeyPrincipal,
     Principal,
     UnverifiedApiKey,
-    revoked_keys_key,
+    pending_revocations_key,
     verify_api_key,
 )
 from chalicelib.kernel.identity.jwt import User
@@ -79,7 +79,7 @@ class Access:
         containers = [*self.ancestors.values(), *([self.container] if self.container else []), *self.descendants]
         items = [*self.memberships.memberships.values()]
         if isinstance(self.principal, ApiKeyPrincipal):
-            items.append(self.prefetched[self.principal.record])
+            items.append(self.prefetched[self.principal.record_key])
         own = [*map(record_from_item, items)]
         return {EVERYONE: [*containers, *own], self.principal.id: own}
 
@@ -101,7 +101,7 @@ def reject_principal_type(operation: Operation, caller: User | UnverifiedApiKey 
     if isinstance(caller, UnverifiedApiKey) and (rule in (Caller.USER, Caller.OPERATOR) or operation.scope is None):
         _verify_principal(caller, table.get_all(_api_key_keys(caller)), ip)
         raise Problem("forbidden", "API keys cannot do this. Use a user's token.")
-    if rule is Caller.OPERATOR and not (isinstance(caller, User) and caller.operator):
+    if rule is Caller.OPERATOR and not (isinstance(caller, User) and caller.is_operator):
         raise Problem("forbidden", "Only operators of the service can do this.")
 
 
@@ -137,7 +137,7 @@ def authorize(
 
 
 def _api_key_keys(caller: UnverifiedApiKey) -> list[ItemKey]:
-    return [caller.record, revoked_keys_key(caller.record)]
+    return [caller.record_key, pending_revocations_key(caller.record_key)]
 
 
 def _verify_principal(caller: UnverifiedApiKey, items: Mapping[ItemKey, Item], ip: str) -> ApiKeyPrincipal:

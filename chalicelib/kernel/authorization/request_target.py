@@ -106,7 +106,7 @@ def subject_user_id(operation: Operation, request: Request, records: list[Item])
 def _container_ids(rule: RequireRole, request: Request) -> dict[str, str]:
     """Return the ids of the container and its known ancestors by parameter, or nothing if there cannot be any."""
     if rule.in_body:
-        sent_id = request.unvalidated_body.get(rule.field)
+        sent_id = request.unvalidated_body.get(rule.body_field)
         value = ascii_lower(sent_id.strip()) if isinstance(sent_id, str) else ""
         return {rule.container_type.parameter: value} if re.fullmatch(UUID_PATTERN, value) else {}
     name = request.parameters[rule.parameter]
@@ -132,7 +132,7 @@ def _record_keys(operation: Operation, values: Mapping[str, str]) -> dict[str, I
     keys: dict[str, ItemKey | None] = {}
     for name, entity in operation.records.items():
         key_values = {**values, entity.id_field: values[entity.parameter]}
-        keys[name] = entity.make_item_key(**key_values) if entity.is_valid_id(key_values) else None
+        keys[name] = entity.make_item_key(**key_values) if entity.has_key_fields(key_values) else None
     return keys
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from chalicelib.kernel.audit_log.mac_chains import Chains, chain_keys, random_shards
 from chalicelib.kernel.operations.operation import Operation
-from chalicelib.kernel.permissions.access_epochs import EVERYONE, Subject, log_from_partition
+from chalicelib.kernel.permissions.access_epochs import EVERYONE, EpochSubject, log_from_partition
 from chalicelib.kernel.storage.entity import Item, ItemKey
 
 
@@ -27,7 +27,7 @@ class TenantReads:
         pk = outermost[0]
         keys = [rate_limit.bucket_for(pk).key for rate_limit in self.operation.rate_limits_per("organization")]
         if self.operation.grants_access:
-            keys += [key for subject_id in (EVERYONE, self.caller_id) for key in Subject(pk, subject_id).keys]
+            keys += [key for subject_id in (EVERYONE, self.caller_id) for key in EpochSubject(pk, subject_id).keys]
         return [*keys, *chain_keys(log_from_partition(pk), self.shards)] if self.operation.mutates else keys
 
     def chains(self, log: str, items: Mapping[ItemKey, Item]) -> Chains | None:

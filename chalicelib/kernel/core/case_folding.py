@@ -58,7 +58,7 @@ def ascii_domain(text: str) -> str:
         raise ValueError(_DOMAIN_ADVICE) from None
 
 
-def email_address(text: str) -> str:
+def normalize_email_address(text: str) -> str:
     """Return an e-mail address in the form for comparisons: ASCII letters in lower case, the domain as in DNS.
 
     Raises ValueError if it is no e-mail address, or if a change of case would change it in any other way.
@@ -82,7 +82,7 @@ def email_from_claim(text: str) -> str | None:
         return None
 
 
-def address_spellings(address: str) -> list[str]:
+def email_address_spellings(address: str) -> list[str]:
     """Return an address in its current form, and as it was stored earlier, with a Unicode domain."""
     import idna
 

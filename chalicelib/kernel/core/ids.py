@@ -22,7 +22,7 @@ def timestamp_ms_of_id(identifier: str) -> int:
     return int(identifier.replace("-", "")[:12], 16)
 
 
-def lower_bound(ms: int) -> str:
+def id_lower_bound(ms: int) -> str:
     """Return the lower bound of the ids from a time on."""
     digits = f"{max(ms, 0):012x}"
     return f"{digits[:8]}-{digits[8:]}"
@@ -38,6 +38,6 @@ class IdRange(TypedDict):
 def id_range(since: str | None, until: str | None) -> IdRange:
     """Return the range of the ids between two times, both inclusive."""
     return {
-        "since": lower_bound(timestamp_ms(since)) if since else None,
-        "until": f"{lower_bound(timestamp_ms(until))}~" if until else None,
+        "since": id_lower_bound(timestamp_ms(since)) if since else None,
+        "until": f"{id_lower_bound(timestamp_ms(until))}~" if until else None,
     }

@@ -39,7 +39,7 @@ _REQUIRED_WHEN_DEPLOYED: Final = (
     "auth_audience",
 )
 _KEY_SETTINGS: Final = ("audit_signing_key", "seal_key", "entry_key", "data_key", "token_key")
-URL: Final = re.compile(r"https?://[^/?#]+")
+URL_PREFIX: Final = re.compile(r"https?://[^/?#]+")
 """Beginning of an http or https URL with a host."""
 
 _LOOPBACK_URL: Final = re.compile(r"http://(?:127\.0\.0\.1|\[::1\]|localhost)(?:[:/]|$)")
@@ -164,7 +164,7 @@ class Settings(SettingsSection):
     def _validate_public_url(cls, value: str, info: ValidationInfo) -> str:
         # Links contain tokens. Requests to this machine, as with the default, do not pass through a network.
         safe = value.startswith("https:") or info.data.get("stage") == "local" or _LOOPBACK_URL.match(value)
-        if not (URL.match(value) and safe):
+        if not (URL_PREFIX.match(value) and safe):
             raise ValueError("must be an https URL such as https://api.example.com")
         return value.rstrip("/")
 
@@ -219,7 +219,7 @@ class Settings(SettingsSection):
     def _validate_jwks_location(cls, value: str, info: ValidationInfo) -> str:
         if value.startswith("http:") and info.data.get("stage") != "local":
             raise ValueError("must be an https URL or a file, because its keys decide who is authenticated")
-        if value and not URL.match(value) and not Path(value).is_file():
+        if value and not URL_PREFIX.match(value) and not Path(value).is_file():
             raise ValueError("must be an https URL or an existing file")
         return value
 

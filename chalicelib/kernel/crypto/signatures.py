@@ -16,7 +16,7 @@ _MAC_BYTES: Final = 16
 TAG_BYTES: Final = KEY_ID_BYTES + _MAC_BYTES
 
 
-def authenticate(payload: bytes, context: str) -> bytes:
+def make_tag(payload: bytes, context: str) -> bytes:
     """Return the tag of a payload, of `TAG_BYTES` bytes, made with the current TOKEN_KEY for one context.
 
     The context names the use of the payload, as in `lead`. Like all functions here, it raises Problem `unavailable` if
@@ -33,7 +33,7 @@ def verify_tag(payload: bytes, tag: bytes, context: str) -> bool:
 
 def sign_token(payload: bytes, context: str) -> str:
     """Return a token with a payload, valid for one context."""
-    return to_base64url(payload + authenticate(payload, context))
+    return to_base64url(payload + make_tag(payload, context))
 
 
 def reissue_token(payload: bytes, context: str, key_id: bytes) -> str | None:

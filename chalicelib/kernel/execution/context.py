@@ -20,7 +20,7 @@ from chalicelib.kernel.identity.jwt import User
 from chalicelib.kernel.operations.access_rules import Caller
 from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.operations.results import ListPage
-from chalicelib.kernel.permissions.access_epochs import Epoch, Subject
+from chalicelib.kernel.permissions.access_epochs import Epoch, EpochSubject
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.rate_limits import buckets
 from chalicelib.kernel.rate_limits.buckets import RateLimitState
@@ -46,11 +46,13 @@ class Records(list[Entity]):
     ) -> None:
         """Initialize the list from records, the keys that were read, and the items at these keys."""
         super().__init__(records)
-        self.asked, self.read = {*asked}, read
+        self.requested_keys, self.items_by_key = {*asked}, read
 
-    def merged_with(self, others: "Records") -> "Records":
+    def union(self, others: "Records") -> "Records":
         """Return these and other records."""
-        return Records([*self, *others], self.asked | others.asked, {**self.read, **others.read})
+        return Records(
+            [*self, *others], self.requested_keys | others.requested_keys, {**self.items_by_key, **others.items_by_key}
+        )
 
     def instances_of(self, kind: type[E]) -> list[E]:
         """Return the records of a type."""
@@ -227,7 +229,7 @@ class Context:
         conditions, too.
         """
         for subject_id, records in deciding_records.items():
-            epoch = Epoch.read(Subject(pk, subject_id), items)
+            epoch = Epoch.read(EpochSubject(pk, subject_id), items)
             self.changes.fence(epoch)
             for record in () if epoch.is_settled(self.now) else records:
                 self.changes.require_unchanged(record)
@@ -242,13 +244,13 @@ class Context:
             return base
         return f"{base[:50] or self.operation.group.rstrip('s')}-{secrets.token_hex(4)}".replace("--", "-")
 
-    def allow_caching(self, *, by: str = "Authorization") -> None:
+    def allow_caching(self, *, vary: str = "Authorization") -> None:
         """Allow caches to store the response: a public one for a minute, a private one with revalidation.
 
         `by`: the request headers on which the response depends.
         """
         public = isinstance(self.principal, Anonymous)
-        self.headers |= {"Cache-Control": "public, max-age=60" if public else "private, no-cache", "Vary": by}
+        self.headers |= {"Cache-Control": "public, max-age=60" if public else "private, no-cache", "Vary": vary}
 
     def decode_cursor(self, query: CursorQuery) -> Item | None:
         """Return the position where the list continues. Raises Problem `invalid_cursor`."""

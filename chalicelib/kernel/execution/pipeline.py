@@ -48,7 +48,7 @@ def execute(operation: Operation, request: Request) -> Response:
     Raises Problem. Then nothing has changed, except that with `unavailable` the transaction may have succeeded.
     """
     _check_version(request)
-    usage = RateLimitUsage.begin(request)
+    usage = RateLimitUsage.count_request(request)
     add_fields(principal="api_key" if isinstance(usage.caller, UnverifiedApiKey) else usage.caller.actor["type"])
     try:
         response = _execute(operation, request, usage)
@@ -70,12 +70,12 @@ def _execute(operation: Operation, request: Request, usage: RateLimitUsage) -> R
         access = authorize(
             operation, request, caller, [each.key for each in (idempotent_request, *known_buckets) if each]
         )
-        usage.accept()
+        usage.count_for_api_key()
         add_fields(tenant=access.container.log if access.container else None)
         if idempotent_request and (stored := idempotent_request.replay(access.prefetched.get(idempotent_request.key))):
             return stored
         last_used.note_last_used(access.principal)
-        ctx = _context(operation, request, access, attempt, effect)
+        ctx = _create_context(operation, request, access, attempt, effect)
         buckets = _rate_limit_buckets(operation, {**subjects, "organization": access.tenant})
         states = effect.rate_limit_states or [
             bucket.state(access.prefetched.get(bucket.key), ctx.now) for bucket in buckets
@@ -109,7 +109,9 @@ def _idempotent_request(operation: Operation, request: Request, caller_id: str) 
     return idempotent_request if operation.mutates else None
 
 
-def _context(operation: Operation, request: Request, access: Access, attempt: int, effect: ExternalEffect) -> Context:
+def _create_context(
+    operation: Operation, request: Request, access: Access, attempt: int, effect: ExternalEffect
+) -> Context:
     ctx = Context(operation, request, access, now(), attempt, effect)
     ctx.headers |= {"Cache-Control": operation.cache_control} if operation.cache_control else {}
     ctx.changes.chains = access.chains

@@ -28,7 +28,7 @@ class RateLimitUsage:
     principal_state: RateLimitState | None = None
 
     @classmethod
-    def begin(cls, request: Request) -> "RateLimitUsage":
+    def count_request(cls, request: Request) -> "RateLimitUsage":
         """Count a request before anything else is read, as far as its subject is known, and return its usage.
 
         Raises Problem as `authenticate` does, and `rate_limited`.
@@ -47,21 +47,21 @@ class RateLimitUsage:
             usage.principal_state = request_quota.check_request_rate(caller.id)
         return usage
 
-    def accept(self) -> None:
+    def count_for_api_key(self) -> None:
         """Count the request against the quota of its API key, which is valid. Raises Problem `rate_limited`."""
         if self.principal_state is None and isinstance(self.caller, UnverifiedApiKey):
             self.principal_state = request_quota.check_request_rate(self.caller.id)
 
     def record_problem(self, problem: Problem) -> None:
         """Count a failed request against the quota of its API key only if the key was valid."""
-        if isinstance(self.caller, UnverifiedApiKey) and not self.caller.accepted:
+        if isinstance(self.caller, UnverifiedApiKey) and not self.caller.is_accepted:
             if self.principal_state:
                 request_quota.refund(self.caller.id)
             self.principal_state = None
-            if self.caller.accepted is None and problem.code != "unavailable":
+            if self.caller.is_accepted is None and problem.code != "unavailable":
                 request_quota.count_rejected_key(self.caller.digest, self.network)
         elif problem.code != "rate_limited":
-            self.accept()
+            self.count_for_api_key()
         problem.headers = (
             merge_rate_limit_headers(problem.headers, self.principal_state) if self.principal_state else problem.headers
         )

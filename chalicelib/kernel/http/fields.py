@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
 from pydantic.alias_generators import to_camel
 from pydantic_core import InitErrorDetails, PydanticCustomError, PydanticKnownError, Url, ValidationError, to_json
 
-from chalicelib.kernel.core.case_folding import ascii_lower, email_address
+from chalicelib.kernel.core.case_folding import ascii_lower, normalize_email_address
 from chalicelib.kernel.core.clock import timestamp, timestamp_ms
 
 RESERVED_SLUGS: Final = frozenset(
@@ -268,7 +268,10 @@ WebUrl = Annotated[
 ]
 Link = Annotated[str, StringConstraints(max_length=2000), AfterValidator(_validate_link)]
 Email = Annotated[
-    str, StringConstraints(max_length=254), AfterValidator(email_address), Field(json_schema_extra={"format": "email"})
+    str,
+    StringConstraints(max_length=254),
+    AfterValidator(normalize_email_address),
+    Field(json_schema_extra={"format": "email"}),
 ]
 
 

@@ -31,9 +31,9 @@ class UnverifiedApiKey:
     `accepted`: whether the key is valid, None until its record is read.
     """
 
-    record: ItemKey
+    record_key: ItemKey
     digest: str
-    accepted: bool | None = None
+    is_accepted: bool | None = None
 
     def was_accepted_before(self, ip: str) -> bool:
         """Return whether this process accepted the same secret from the same address before."""
@@ -42,7 +42,7 @@ class UnverifiedApiKey:
     @property
     def id(self) -> str:
         """Return the API key's id."""
-        return self.record[1]
+        return self.record_key[1]
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class ApiKeyPrincipal:
     """A valid API key, whose record is stored at `record`."""
 
     credential: Credential
-    record: ItemKey
+    record_key: ItemKey
 
     @property
     def id(self) -> str:
@@ -111,13 +111,13 @@ def api_key_pointer_key(digest: str) -> ItemKey:
     return f"K#{digest}", "#"
 
 
-def key_pointer(digest: str, record: ItemKey) -> Item:
+def api_key_pointer(digest: str, record: ItemKey) -> Item:
     """Return the item that finds an API key by its SHA-256."""
     pk, sk = api_key_pointer_key(digest)
     return {"pk": pk, "sk": sk, "record_pk": record[0], "record_sk": record[1]}
 
 
-def revoked_keys_key(record: ItemKey) -> ItemKey:
+def pending_revocations_key(record: ItemKey) -> ItemKey:
     """Return the key of the item that lists keys of an organization that are revoked but not updated yet.
 
     More keys can be revoked at once than one transaction can write. `record`: the key of any of the organization's API
@@ -155,11 +155,11 @@ def verify_api_key(api_key: UnverifiedApiKey, item: Item | None, revocation: Ite
     try:
         principal = _validate_credential(api_key, item, revocation, ip)
     except Problem:
-        api_key.accepted = False
+        api_key.is_accepted = False
         _accepted_keys.pop((api_key.digest, ip), None)
         request_quota.count_rejected_key(api_key.digest, ip_networks.client_network(ip))
         raise
-    api_key.accepted = True
+    api_key.is_accepted = True
     _accepted_keys.pop((api_key.digest, ip), None)
     _accepted_keys[api_key.digest, ip] = None
     if len(_accepted_keys) > _MAX_CACHED_KEYS:
@@ -181,4 +181,4 @@ def _validate_credential(
         raise unauthenticated("The API key has expired. Create another one.", "api_key_expired")
     if record.allowed_ips and not ip_networks.is_in_networks(ip, record.allowed_ips):
         raise Problem("ip_not_allowed", f"This API key cannot be used from {ip}.")
-    return ApiKeyPrincipal(record, api_key.record)
+    return ApiKeyPrincipal(record, api_key.record_key)

@@ -20,7 +20,7 @@ HASH_BYTES: Final = 32
 
 _CONTEXT: Final = "address-hash-key"
 _KEY_BYTES: Final = 32
-_known: dict[ItemKey, bytes] = {}
+_cached_keys: dict[ItemKey, bytes] = {}
 
 
 def hash_email(email_address: str) -> bytes:
@@ -31,14 +31,14 @@ def hash_email(email_address: str) -> bytes:
     return hmac.digest(_load_key(), email_address.encode(), "sha256")
 
 
-def cache_key(secret: bytes) -> None:
+def cache_hash_key(secret: bytes) -> None:
     """Cache the key in this process."""
-    _known[HASH_KEY_ITEM_KEY] = secret
+    _cached_keys[HASH_KEY_ITEM_KEY] = secret
 
 
 def reset() -> None:
     """Clear the cached key."""
-    _known.clear()
+    _cached_keys.clear()
 
 
 def reencrypt_key() -> bool:
@@ -55,9 +55,9 @@ def reencrypt_key() -> bool:
 
 
 def _load_key() -> bytes:
-    if HASH_KEY_ITEM_KEY not in _known:
-        cache_key(encryption.decrypt((table.get(HASH_KEY_ITEM_KEY) or _create_key())["sealed"], _CONTEXT))
-    return _known[HASH_KEY_ITEM_KEY]
+    if HASH_KEY_ITEM_KEY not in _cached_keys:
+        cache_hash_key(encryption.decrypt((table.get(HASH_KEY_ITEM_KEY) or _create_key())["sealed"], _CONTEXT))
+    return _cached_keys[HASH_KEY_ITEM_KEY]
 
 
 def _create_key() -> Item:

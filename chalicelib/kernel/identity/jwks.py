@@ -28,7 +28,7 @@ ALGORITHMS: Final = ("RS256", "ES256", "EdDSA", "Ed25519")
 TIMEOUT_SECONDS: Final = 2.0
 """Time limit of a fetch: name resolution, connection, TLS, headers and body."""
 
-MAX_BYTES: Final = 262_144
+MAX_KEY_SET_BYTES: Final = 262_144
 MAX_REFETCHES: Final = 5
 """Fetches for unknown key ids within `REFETCH_WINDOW_MS`: sufficient for several rotations in a row."""
 
@@ -177,10 +177,10 @@ def _request_body(connection: HTTPConnection, path: str) -> bytes:
         if response.status != _HTTP_OK:
             raise ValueError(f"the response has status {response.status} instead of the key set")
         content = b""
-        while chunk := response.read1(MAX_BYTES):
+        while chunk := response.read1(MAX_KEY_SET_BYTES):
             content += chunk
-            if len(content) > MAX_BYTES:
-                raise ValueError(f"the key set is longer than {MAX_BYTES} bytes")
+            if len(content) > MAX_KEY_SET_BYTES:
+                raise ValueError(f"the key set is longer than {MAX_KEY_SET_BYTES} bytes")
         return content
 
 

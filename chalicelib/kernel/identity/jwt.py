@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 MAX_TOKEN_CHARACTERS: Final = 10_240
 SKEW_SECONDS: Final = 60
-OPERATORS: Final = "operators"
+OPERATORS_GROUP: Final = "operators"
 _MAX_CACHED_TOKENS: Final = 512
 """Verified tokens that a process caches. Verifying one takes a quarter of a read's processor time."""
 
@@ -77,7 +77,7 @@ class User:
     name: str | None
     email: str | None
     email_verified: bool
-    operator: bool
+    is_operator: bool
 
     @property
     def actor(self) -> dict[str, str | None]:
@@ -288,7 +288,7 @@ def _to_user(claims: _Claims) -> User:
         name=claims.name or None,
         email=email_from_claim(claims.email) if claims.email else None,
         email_verified=bool(claims.email) and claims.email_verified,
-        operator=claims.is_in(OPERATORS),
+        is_operator=claims.is_in(OPERATORS_GROUP),
     )
 
 

@@ -22,7 +22,7 @@ def note_last_used(principal: Principal) -> None:
     minute = now()[:_MINUTE_LENGTH] + ":00.000Z"
     if (principal.credential.last_used_at or "") < minute and _written_minutes.get(principal.id) != minute:
         _written_minutes[principal.id] = minute
-        Thread(target=_write, args=(principal.record, minute), daemon=True).start()
+        Thread(target=_write, args=(principal.record_key, minute), daemon=True).start()
 
 
 def _write(key: ItemKey, minute: str) -> None:

@@ -81,7 +81,7 @@ class RequireRole:
         return "slug" if self.by_slug else self.container_type.parameter
 
     @property
-    def field(self) -> str:
+    def body_field(self) -> str:
         """Field of the body with the container's id, with `in_body`."""
         return to_camel(self.container_type.parameter)
 

@@ -11,7 +11,7 @@ _MAX_HOST_CHARACTERS: Final = 253
 _HOST: Final = re.compile(r"(\[[^\]]*\]|[^:]*)(?::[0-9]*)?")
 
 
-def host_name(host: str) -> str | None:
+def normalize_host_name(host: str) -> str | None:
     """Return the name in a `Host` value as in DNS, without port; None if it is invalid."""
     match = _HOST.fullmatch(host.strip())
     name = match[1].removesuffix(".") if match else ""

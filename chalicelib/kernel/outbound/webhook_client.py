@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 TOTAL_SECONDS: Final = 15.0
 """Time limit of a request: connection, request and response together."""
 
-MAX_BODY_BYTES: Final = 1024
+MAX_RESPONSE_BYTES: Final = 1024
 """Bytes of a response that are read and stored."""
 
 _CLOSED_ERROR: Final = "The server closed the connection without a response."
@@ -117,18 +117,18 @@ def _read_beginning(response: "Response") -> tuple[bytes, bool]:
     try:
         for part in response.iter_stream():
             content += part
-            if len(content) >= MAX_BODY_BYTES:
+            if len(content) >= MAX_RESPONSE_BYTES:
                 break
     except TimeoutException:
         return content, True
     except (NetworkError, RemoteProtocolError):
         pass
-    return content[:MAX_BODY_BYTES], False
+    return content[:MAX_RESPONSE_BYTES], False
 
 
 def _text(data: bytes) -> str:
     """Return text of at most `MAX_BODY_BYTES` bytes. Replacement characters take three bytes each."""
-    return data.decode(errors="replace").encode()[:MAX_BODY_BYTES].decode(errors="ignore")
+    return data.decode(errors="replace").encode()[:MAX_RESPONSE_BYTES].decode(errors="ignore")
 
 
 def _failure(why: str, *, timed_out: bool = False) -> WebhookResponse:

@@ -15,7 +15,7 @@ from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.outbound.ip_addresses import is_local_name, is_public
 
 MAX_URL_CHARACTERS: Final = 2_000
-PORTS: Final = (443, 8443)
+ALLOWED_PORTS: Final = (443, 8443)
 """Permitted ports outside of the local stage."""
 
 _PARTS: Final = re.compile(r"(https?)://([^/?]*)((?:/[^?]*)?(?:\?.*)?)", re.IGNORECASE)
@@ -94,7 +94,7 @@ def _check_stage(scheme: str, port: str) -> None:
         return
     if scheme != "https":
         raise ValueError("must begin with https://")
-    if port and int(port) not in PORTS:
+    if port and int(port) not in ALLOWED_PORTS:
         raise ValueError("must have port 443 or 8443, or none")
 
 

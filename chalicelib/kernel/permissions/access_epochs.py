@@ -36,7 +36,7 @@ from chalicelib.kernel.storage.writes import Write
 SHARDS: Final = 3
 EVERYONE: Final = "everyone"
 """The subject whose epoch changes when a container closes, or when many subjects lose rights at once."""
-MAX_SUBJECTS: Final = 2
+MAX_LOWERED_SUBJECTS: Final = 2
 """Subjects whose rights a transaction lowers individually.
 
 For more, the epoch of everyone changes, so that the transaction has room for the writes.
@@ -49,14 +49,14 @@ _RETENTION_SECONDS: Final = 24 * 3600
 _CLOSING_SECONDS: Final = 2
 
 
-class Subject(NamedTuple):
+class EpochSubject(NamedTuple):
     """The subject of an epoch in an organization's partition: a user or an API key by id, or `EVERYONE`."""
 
     pk: str
     id: str
 
     @property
-    def shards(self) -> list[ItemKey]:
+    def shard_keys(self) -> list[ItemKey]:
         """Return the item keys of its shards."""
         return [(self.pk, f"EPOCH#{self._digest}#{shard}") for shard in range(SHARDS)]
 
@@ -68,7 +68,7 @@ class Subject(NamedTuple):
     @property
     def keys(self) -> list[ItemKey]:
         """Return the item keys that determine the epoch: a random shard, and the announcement."""
-        return [secrets.choice(self.shards), self.closing_mark_key]
+        return [secrets.choice(self.shard_keys), self.closing_mark_key]
 
     @property
     def _digest(self) -> str:
@@ -76,14 +76,14 @@ class Subject(NamedTuple):
         return hashlib.sha256(f"{self.pk}#{self.id}".encode()).hexdigest()[:32]
 
 
-def log_partition(organization_id: str) -> str:
+def organization_partition(organization_id: str) -> str:
     """Return the partition of an organization, which contains the epochs of its subjects."""
     return f"O#{organization_id}"
 
 
 def log_from_partition(pk: str) -> str:
     """Return the log id of the organization with a partition."""
-    return pk.removeprefix(log_partition(""))
+    return pk.removeprefix(organization_partition(""))
 
 
 @dataclass(frozen=True)
@@ -94,15 +94,15 @@ class Epoch:
     all shards at once.
     """
 
-    subject: Subject
+    subject: EpochSubject
     value: str | None = None
     since: str = ""
-    closing: str = ""
+    closing_until: str = ""
 
     @classmethod
-    def read(cls, subject: Subject, items: Mapping[ItemKey, Item]) -> Self:
+    def read(cls, subject: EpochSubject, items: Mapping[ItemKey, Item]) -> Self:
         """Return the epoch of a subject from the items that were read."""
-        shard = next((items[key] for key in subject.shards if key in items), {})
+        shard = next((items[key] for key in subject.shard_keys if key in items), {})
         closing = items.get(subject.closing_mark_key, {}).get("until", "")
         return cls(subject, shard.get("epoch"), shard.get("since", ""), closing)
 
@@ -113,7 +113,7 @@ class Epoch:
     def condition_write(self) -> Write:
         """Return the condition that the epoch is unchanged, on a random shard."""
         condition, values = self._unchanged_condition()
-        key = secrets.choice(self.subject.shards)
+        key = secrets.choice(self.subject.shard_keys)
         return Write("ConditionCheck", key, condition=condition, names=["epoch"], values=values or None)
 
     def renewal_writes(self) -> list[Write]:
@@ -132,7 +132,7 @@ class Epoch:
         return "#epoch = :epoch", {"epoch": self.value}
 
 
-def epoch_writes(epochs: Mapping[Subject, Epoch], lowered: Iterable[Subject]) -> list[Write]:
+def epoch_writes(epochs: Mapping[EpochSubject, Epoch], lowered: Iterable[EpochSubject]) -> list[Write]:
     """Return the checks of epochs, and the writes that set new epochs for subjects whose rights are lowered."""
     subjects = {*lowered}
     renewals = [
@@ -143,29 +143,32 @@ def epoch_writes(epochs: Mapping[Subject, Epoch], lowered: Iterable[Subject]) ->
     return [*checks, *(write for renewal in renewals for write in renewal)]
 
 
-def _unconditional_renewal_writes(subject: Subject) -> list[Write]:
+def _unconditional_renewal_writes(subject: EpochSubject) -> list[Write]:
     return [Write("Put", (item["pk"], item["sk"]), item=item) for item in _new_shards(subject)]
 
 
-def _new_shards(subject: Subject) -> Iterator[Item]:
+def _new_shards(subject: EpochSubject) -> Iterator[Item]:
     attributes = {"epoch": secrets.token_hex(8), "since": now(), "ttl": _ttl()}
-    return ({"pk": pk, "sk": sk, **attributes} for pk, sk in subject.shards)
+    return ({"pk": pk, "sk": sk, **attributes} for pk, sk in subject.shard_keys)
 
 
 def _ttl() -> int:
     return int(time.time()) + _RETENTION_SECONDS
 
 
-def lowered_subjects(changes: Iterable[tuple[Entity | None, Entity | None]]) -> set[Subject]:
+def lowered_subjects(changes: Iterable[tuple[Entity | None, Entity | None]]) -> set[EpochSubject]:
     """Return the subjects whose epochs end with changes of records, or `EVERYONE` if there are many."""
     subjects = {
-        Subject(log_partition(record.log), subject_id)
+        EpochSubject(organization_partition(record.log), subject_id)
         for before, changed in changes
         if (subject_id := lowered_subject_id(before, changed)) and (record := before or changed)
     }
     for pk in {subject.pk for subject in subjects}:
-        if len(subjects_of_organization := {subject for subject in subjects if subject.pk == pk}) > MAX_SUBJECTS:
-            subjects = subjects - subjects_of_organization | {Subject(pk, EVERYONE)}
+        if (
+            len(subjects_of_organization := {subject for subject in subjects if subject.pk == pk})
+            > MAX_LOWERED_SUBJECTS
+        ):
+            subjects = subjects - subjects_of_organization | {EpochSubject(pk, EVERYONE)}
     return subjects
 
 
@@ -189,7 +192,7 @@ def lowered_subject_id(before: Entity | None, changed: Entity | None) -> str | N
 
 
 def unfenced_record_kinds(
-    changes: Sequence[tuple[Entity | None, Entity | None]], epochs: Collection[Subject]
+    changes: Sequence[tuple[Entity | None, Entity | None]], epochs: Collection[EpochSubject]
 ) -> set[str]:
     """Return the kinds of records that grant access and change without a check of these epochs.
 
@@ -211,7 +214,7 @@ def unfenced_record_kinds(
     return {
         record.kind
         for record in granting_records
-        if record.log not in new_logs and Subject(log_partition(record.log), EVERYONE) not in epochs
+        if record.log not in new_logs and EpochSubject(organization_partition(record.log), EVERYONE) not in epochs
     }
 
 
@@ -230,7 +233,7 @@ def _live_digests(credential: Credential) -> set[str]:
     return {digest for digest, expires_at in credential.digests.items() if expires_at is None or expires_at > timestamp}
 
 
-def close_epochs(subjects: Iterable[Subject]) -> None:
+def close_epochs(subjects: Iterable[EpochSubject]) -> None:
     """Announce new epochs, so that requests briefly do not check the present ones.
 
     It is optional: it only prevents conflicts with the transaction that sets the new epochs.

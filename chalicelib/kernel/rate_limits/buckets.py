@@ -65,7 +65,7 @@ class RateLimitBucket:
             raise state.problem
         return state
 
-    def state_if_left(self, item: Item | None, timestamp: str) -> "RateLimitState | None":
+    def state_or_none(self, item: Item | None, timestamp: str) -> "RateLimitState | None":
         """Return the state of the bucket at a time, or None if it is exhausted."""
         try:
             return self.state(item, timestamp)

@@ -154,7 +154,7 @@ class Entity:
     """Whether creating such a record grants access, or sends data to somebody, beyond the current request."""
     schema_version: ClassVar[int] = 1
     """Version of the fields' schema, stored if above 1. `upcasters` migrate from each version to the next."""
-    upcasters: ClassVar[schema_versions.Upcasts] = {}
+    upcasters: ClassVar[schema_versions.Upcasters] = {}
     legacy_item: ClassVar[Item | None] = None
     """The item that the record was read from, if its schema version is older than `schema_version`."""
 
@@ -215,7 +215,7 @@ class Entity:
         return cls.pk.format_map(names), cls.sk.format_map(names)
 
     @classmethod
-    def is_valid_id(cls, names: Iterable[str]) -> bool:
+    def has_key_fields(cls, names: Iterable[str]) -> bool:
         """Return whether these fields suffice to make an item key."""
         return {*fields_of(cls.pk), *fields_of(cls.sk)} <= {*names}
 
@@ -299,19 +299,19 @@ class Entity:
         return schema_versions.attributes_of_record(self.legacy_item, upcast, self.item())
 
     @classmethod
-    def pick_item(cls, key: ItemKey, read: dict[ItemKey, Item]) -> Item | None:
+    def pick_item(cls, key: ItemKey, prefetched: dict[ItemKey, Item]) -> Item | None:
         """Return the item that a request's key refers to, or None.
 
         `read`: the items that were read for the request. A class whose records have alternative names also looks
         these up, and may read more items.
         """
-        return read.get(key)
+        return prefetched.get(key)
 
     def replace(self, **changed: Any) -> Self:
         """Return a copy of the record with some fields changed."""
         return schema_versions.attach_legacy_item(replace(self, **changed), self.legacy_item)
 
-    def hydrate(self, read: dict[ItemKey, Item]) -> Self | None:  # noqa: ARG002 - most records depend on no others
+    def hydrate(self, prefetched: dict[ItemKey, Item]) -> Self | None:  # noqa: ARG002 - most records depend on no others
         """Return the record with its hydrated fields, or None if other records show that it must be treated as missing.
 
         `read`: the items that were read with the record. Further items that are read are added to it, in as few

@@ -48,7 +48,7 @@ class PersonalData:
         """Return a text without the person."""
         if lower(text) in self.emails:
             return REDACTED
-        pattern = self._user_id_pattern if _ADDRESS.fullmatch(text) else self._named
+        pattern = self._user_id_pattern if _ADDRESS.fullmatch(text) else self._identifier_pattern
         return pattern.sub(REDACTED, text)
 
     def redact_all(self, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -72,7 +72,7 @@ class PersonalData:
         return _match_any(map(_ignore_case, sorted(self.user_ids)))
 
     @cached_property
-    def _named(self) -> re.Pattern[str]:
+    def _identifier_pattern(self) -> re.Pattern[str]:
         emails = (f"{_NOT_AFTER_WORD}{_ignore_case(email)}{_NOT_BEFORE_WORD}" for email in sorted(self.emails))
         return _match_any([*emails, self._user_id_pattern.pattern])
 

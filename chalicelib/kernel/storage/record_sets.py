@@ -34,7 +34,7 @@ class RecordSet(Entity):
         record_fields = {name: getattr(container, name) for name in RECORD_FIELDS}
         return cls(**record_fields, organization_id=container.log, name=container.log_label, items=tuple(items))
 
-    def diffable(self, public: Mapping[str, Any]) -> dict[str, Any]:
+    def diff_view(self, public: Mapping[str, Any]) -> dict[str, Any]:
         """Return the public set item by item, and the order of the items, so that a log entry shows each change."""
         items = {str(item[self.item_key_field]): item for item in public["items"]}
         return {"items": [*items], **{f"items.{key}": item for key, item in items.items()}}

@@ -16,7 +16,7 @@ from typing import Any, Final, TypeVar
 from chalicelib.kernel.core.problems import unavailable
 
 Item = dict[str, Any]
-Upcasts = Mapping[int, Callable[[Item], Item]]
+Upcasters = Mapping[int, Callable[[Item], Item]]
 T = TypeVar("T")
 
 _INDEX_ATTRIBUTES: Final = re.compile(r"(?:index[0-9]|due)[ps]k|facet[0-9]pk|task")
@@ -28,7 +28,7 @@ def schema_version_of(item: Item) -> int:
     return int(item.get("shape", 1))
 
 
-def check_upcasters(kind: str, version: int, upcasters: Upcasts) -> None:
+def check_upcasters(kind: str, version: int, upcasters: Upcasters) -> None:
     """Raise TypeError unless there is an upcaster from every older version."""
     if {*upcasters} != {*range(1, version)}:
         raise TypeError(
@@ -36,7 +36,7 @@ def check_upcasters(kind: str, version: int, upcasters: Upcasts) -> None:
         )
 
 
-def upcast(item: Item, version: int, upcasters: Upcasts) -> Item:
+def upcast(item: Item, version: int, upcasters: Upcasters) -> Item:
     """Return an item in the current schema. Raises Problem `unavailable` if a newer release wrote it."""
     if schema_version_of(item) > version:
         raise unavailable("A newer release of the service, which is being deployed, has written this record.")

@@ -28,7 +28,7 @@ _MAX_THREADS: Final = 16
 _MAX_SORT_KEY: Final = "\U0010ffff"
 """Sorts after every sort key."""
 
-MAX_PARALLEL_READS: Final = "side by side"
+PARALLEL_READ_THREAD_PREFIX: Final = "side by side"
 """Prefix of the names of the threads that run reads in parallel."""
 
 _CONFLICTS: Final = frozenset({"TransactionConflictException", "ReplicatedWriteConflictException"})
@@ -225,7 +225,7 @@ def gather(function: Callable[[T], R], arguments: Sequence[T]) -> list[R]:
         return [function(each) for each in arguments]
     from concurrent.futures import ThreadPoolExecutor
 
-    with ThreadPoolExecutor(min(len(arguments), _MAX_THREADS), MAX_PARALLEL_READS) as threads:
+    with ThreadPoolExecutor(min(len(arguments), _MAX_THREADS), PARALLEL_READ_THREAD_PREFIX) as threads:
         # Run in the context of the request, so that the calls are counted towards it.
         futures = [threads.submit(copy_context().run, function, each) for each in arguments]
     return [future.result() for future in futures]

@@ -17,8 +17,8 @@ from chalicelib.kernel.core.problems import unavailable
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, ItemKey
 
-NODE: Final = "N#{id}"
-STATE: Final = "N~"
+NODE_SORT_KEY: Final = "N#{id}"
+STATE_SORT_KEY: Final = "N~"
 """Sort key of the state. It sorts after all nodes, so reading a whole partition reads the state last."""
 
 MAX_REMEMBERED_MOVES: Final = 64
@@ -36,14 +36,14 @@ class Tree:
     @property
     def state_key(self) -> ItemKey:
         """Return the key of the item with the tree's version and recent moves."""
-        return self.partition, STATE
+        return self.partition, STATE_SORT_KEY
 
     def node_key(self, node_id: str) -> ItemKey:
         """Return the item key of a node."""
-        return self.partition, NODE.format(id=node_id)
+        return self.partition, NODE_SORT_KEY.format(id=node_id)
 
 
-def add_move(moved: Mapping[str, int], version: int, nodes: Iterable[str]) -> dict[str, int]:
+def add_recent_moves(moved: Mapping[str, int], version: int, nodes: Iterable[str]) -> dict[str, int]:
     """Return the recent moves (node id → version) after some nodes have moved in a version of the tree."""
     by_version = sorted(moved.items(), key=lambda move: move[1], reverse=True)
     new_moves = dict.fromkeys(nodes, version)
@@ -63,7 +63,7 @@ class TreeReader:
 
     tree: Tree
     items: dict[ItemKey, Item] = field(default_factory=dict)
-    asked: set[ItemKey] = field(default_factory=set)
+    requested_keys: set[ItemKey] = field(default_factory=set)
 
     @classmethod
     def from_items(cls, tree: Tree, items: dict[ItemKey, Item]) -> "TreeReader":
@@ -87,14 +87,14 @@ class TreeReader:
         for key in wanted_keys - items.keys():
             self.items.pop(key, None)
         self.items.update(items)
-        self.asked |= wanted_keys
+        self.requested_keys |= wanted_keys
 
     def add_items(self, items: Iterable[Item]) -> None:
         """Add items that were read otherwise."""
         for item in items:
             key = item["pk"], item["sk"]
             self.items[key] = item
-            self.asked.add(key)
+            self.requested_keys.add(key)
 
     def load_ancestors(self, nodes: Sequence[str]) -> None:
         """Read the missing ancestors of nodes until everything is from one state of the tree."""
@@ -105,7 +105,11 @@ class TreeReader:
             if all(self._is_consistent(node_id, is_retry=is_retry) for node_id in nodes):
                 return
             is_retry = True
-            self.load(key for key in self.asked if key[0] == self.tree.partition and key[1].startswith(NODE[:2]))
+            self.load(
+                key
+                for key in self.requested_keys
+                if key[0] == self.tree.partition and key[1].startswith(NODE_SORT_KEY[:2])
+            )
         raise unavailable(CONCURRENT_MOVES)
 
     def chain(self, node_id: str) -> list[Item] | None:
@@ -137,14 +141,14 @@ class TreeReader:
         for item in self._iter_upwards(node_id):
             parent_id, hints, levels = item.get("parent_id"), item["lineage"], levels + 1
         keys = {self.tree.state_key} if levels > 1 else set[ItemKey]()
-        if parent_id is not None and self.tree.node_key(parent_id) not in self.asked:
+        if parent_id is not None and self.tree.node_key(parent_id) not in self.requested_keys:
             keys |= {self.tree.node_key(parent_id), *map(self.tree.node_key, hints)}
-        return keys - self.asked
+        return keys - self.requested_keys
 
     def _is_consistent(self, node_id: str, *, is_retry: bool) -> bool:
         """Return whether all items of a chain are from one state of the tree."""
         chain = [*self._iter_upwards(node_id)]
-        if self.tree.state_key not in self.asked:
+        if self.tree.state_key not in self.requested_keys:
             return True  # It is a root, which has no ancestors that could have moved.
         if not all(map(self._is_settled, chain)):
             return False
@@ -163,7 +167,7 @@ def read_children(tree: Tree, node_id: str) -> list[Item]:
 
     An index would be faster, but lags.
     """
-    nodes = (item for page in table.iter_pages(tree.partition, prefix=STATE[0]) for item in page)
+    nodes = (item for page in table.iter_pages(tree.partition, prefix=STATE_SORT_KEY[0]) for item in page)
     return [node for node in nodes if node.get("listed") and node.get("parent_id") == node_id]
 
 
@@ -174,7 +178,7 @@ def read_tree(tree: Tree, version: int) -> TreeReader:
     """
     for _ in range(_MAX_WHOLE_TREE_TRIES):
         reader = TreeReader(tree)
-        for page in table.iter_pages(tree.partition, prefix=STATE[0]):
+        for page in table.iter_pages(tree.partition, prefix=STATE_SORT_KEY[0]):
             reader.add_items(page)
         if unsettled := reader.unsettled_keys():
             reader.load(unsettled)

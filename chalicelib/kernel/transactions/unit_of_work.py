@@ -10,7 +10,7 @@ from chalicelib.kernel.core.clock import after, back_off
 from chalicelib.kernel.core.json_equality import json_equal
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.permissions import access_epochs
-from chalicelib.kernel.permissions.access_epochs import Epoch, Subject
+from chalicelib.kernel.permissions.access_epochs import Epoch, EpochSubject
 from chalicelib.kernel.storage import table, writes
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.entity import Container, Entity, Item, ItemKey
@@ -53,7 +53,7 @@ class UnitOfWork:
     _records: dict[ItemKey, _PendingWrite] = field(default_factory=dict)
     _extra_writes: list[tuple[Write, Problem | None]] = field(default_factory=list)
     _checks: dict[ItemKey, Entity] = field(default_factory=dict)
-    _epochs: dict[Subject, Epoch] = field(default_factory=dict)
+    _epochs: dict[EpochSubject, Epoch] = field(default_factory=dict)
     _event_subject: ItemKey | None = None
     _diff_base: Entity | None = None
     _record_sets: tuple[RecordSet, RecordSet] | None = None
@@ -137,9 +137,9 @@ class UnitOfWork:
         self._add(record, _PendingWrite(record, marked, ignored_fields=frozenset(changed)))
         return marked
 
-    def delete(self, record: Entity, *, ended: bool = False) -> None:
+    def delete(self, record: Entity, *, grants_no_access: bool = False) -> None:
         """Delete a record and its reservations. `ended`: it already granted no access, so no access epoch changes."""
-        self._add(record, _PendingWrite(record, None, was_ended=ended))
+        self._add(record, _PendingWrite(record, None, was_ended=grants_no_access))
         self._event_subject = self._event_subject or record.item_key
 
     def set_event_subject(self, record: Entity) -> None:
@@ -195,7 +195,7 @@ class UnitOfWork:
         return access_epochs.unfenced_record_kinds([(c.before, c.after) for c in self._records.values()], self._epochs)
 
     @property
-    def lowered_subjects(self) -> set[Subject]:
+    def lowered_subjects(self) -> set[EpochSubject]:
         """Return the subjects whose access epochs change with the commit."""
         return access_epochs.lowered_subjects((c.before, c.after) for c in self._records.values() if not c.was_ended)
 
@@ -216,7 +216,7 @@ class UnitOfWork:
         )
 
     @property
-    def size(self) -> int:
+    def write_count(self) -> int:
         """Return the number of writes, without those of the pipeline."""
         return len(self._writes()) + len(self._extra_writes)
 
@@ -246,7 +246,7 @@ class UnitOfWork:
         Raises Problem if a value is taken or a quota is exceeded, ConcurrentModification if a record changed
         concurrently, and IdempotencyKeyConflict if the condition of `idempotency_write` failed.
         """
-        if any(epoch.closing > self.now for epoch in self._epochs.values()) and not self.lowered_subjects:
+        if any(epoch.closing_until > self.now for epoch in self._epochs.values()) and not self.lowered_subjects:
             raise ConcurrentModification  # It would fail, and conflict with the transaction that sets the epochs.
         epochs_closed = False
         for attempt in range(_MAX_TRIES):
@@ -287,7 +287,7 @@ class UnitOfWork:
             problem = all(problems) and next(iter(problems), None)
             raise problem or ConcurrentModification() from cancelled
 
-    def starts_log(self, log: str) -> bool:
+    def creates_log(self, log: str) -> bool:
         """Return whether the organization of this log is created, so that the log is empty."""
         new_records = [change.after for change in self._records.values() if change.before is None]
         return any(

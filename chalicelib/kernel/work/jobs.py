@@ -65,7 +65,7 @@ def claim(kind: type[J], message: dict[str, Any]) -> J | None:
         return None
 
 
-def checkpoint(job: J, changes: UnitOfWork | None = None, **progress: Any) -> J:
+def save_progress(job: J, changes: UnitOfWork | None = None, **progress: Any) -> J:
     """Store the progress of a job and extend the lease, together with `changes` or not at all.
 
     Raises ConcurrentModification if another worker holds the job, or if a record in `changes` has changed.
@@ -104,7 +104,7 @@ def retry_later(job: Job) -> None:
     release(job, seconds=delay_seconds * random.uniform(1 - _JITTER, 1 + _JITTER))  # noqa: S311 - jitter is no secret
 
 
-def slice_ends_at() -> float:
+def slice_deadline() -> float:
     """Return when a slice that starts now should end, by `time.monotonic`."""
     return time.monotonic() + _SLICE_SECONDS
 

@@ -55,7 +55,7 @@ def commit(changes: UnitOfWork, event_type: str, origin: Origin, idempotency_wri
         raise ValueError(f"{origin.operation_id} does not declare that it emits {event_type!r}")
     event = _build_event(changes, event_type, origin)
     if changes.chains is None or changes.chains.log != event.log:
-        changes.chains = Chains(event.log) if changes.starts_log(event.log) else Chains.read(event.log)
+        changes.chains = Chains(event.log) if changes.creates_log(event.log) else Chains.read(event.log)
     changes.commit(idempotency_write, event)
     add_fields(event=event.type, eventId=event.id)
     with best_effort("wake"):
@@ -84,7 +84,7 @@ def _build_event(changes: UnitOfWork, event_type: str, origin: Origin) -> Event:
 
 
 def _public_fields(record: Entity) -> Mapping[str, Any]:
-    return record.diffable(public_view(record)) if isinstance(record, RecordSet) else public_view(record)
+    return record.diff_view(public_view(record)) if isinstance(record, RecordSet) else public_view(record)
 
 
 def public_view(record: Entity) -> Mapping[str, Any]:

@@ -41,7 +41,7 @@ def notify_ledger(log: str, deduplication_id: str, tasks: Iterable[tuple[str, It
 
 def enqueue(task: str, record: ItemKey) -> None:
     """Queue a task for a record."""
-    forward(_message(task, record))
+    enqueue_message(_message(task, record))
 
 
 def enqueue_at(task: str, record: ItemKey, at: str) -> None:
@@ -49,10 +49,10 @@ def enqueue_at(task: str, record: ItemKey, at: str) -> None:
     seconds = math.ceil((timestamp_ms(at) - now_ms()) / 1000)
     if seconds <= MAX_DELAY_SECONDS:
         with best_effort("startAt"):
-            forward(_message(task, record), seconds=max(seconds, 0))
+            enqueue_message(_message(task, record), seconds=max(seconds, 0))
 
 
-def forward(message: Message, *, seconds: int = 0) -> None:
+def enqueue_message(message: Message, *, seconds: int = 0) -> None:
     """Queue the message of a task with a delay."""
     with aws.translate_errors("queue"):
         aws.client("sqs").send_message(

@@ -64,7 +64,7 @@ class Backlog:
     entry_since: str | None
 
 
-def oldest_pending() -> Backlog:
+def read_backlog() -> Backlog:
     """Return the backlog, from the first hundred due items of each shard.
 
     The sweep moves the due time of a pending entry by one lease at most, so the age of an entry is that of its id.

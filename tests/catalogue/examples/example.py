@@ -58,7 +58,7 @@ class Example:
         """Return the same call in another container. Without a name, the container does not exist."""
         name = name or _unknown_value(access.parameter)
         return (
-            replace(self, body={**self.body, access.field: name})
+            replace(self, body={**self.body, access.body_field: name})
             if access.in_body
             else self.with_parameters(**{access.parameter: name})
         )

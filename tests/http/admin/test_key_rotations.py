@@ -13,8 +13,8 @@ from chalicelib.kernel.core.encoding import from_base64, to_base64, to_base64url
 from chalicelib.kernel.crypto.checkpoints import public_key
 from chalicelib.kernel.crypto.encryption import DecryptionError, decrypt, encrypt
 from chalicelib.kernel.crypto.keyrings import KeyPurpose
-from local.tools.reencrypt import NotResealed, reseal
-from local.tools.renew_seals import renew_seals
+from local.tools.reencrypt import ReencryptionFailed, reencrypt_secrets
+from local.tools.renew_seals import renew_entry_macs
 from tests.conftest import SettingsOverride
 from tests.harness import audit_logs, webhooks
 from tests.harness.api import ApiClient
@@ -133,9 +133,9 @@ def test_encrypted_values_stay_readable_during_a_rotation(
     for number, (writer, reader) in enumerate(pair_steps(steps)):
         if number == 4:  # Before `finish`.
             restart(steps[2])
-            reseal(None)
+            reencrypt_secrets(None)
             assert "6 webhooks and channels were encrypted again" in capsys.readouterr().out
-            reseal(None)
+            reencrypt_secrets(None)
             assert "0 webhooks and channels were encrypted again" in capsys.readouterr().out
         restart(writer)
         options: dict[str, Any] = {"caller": ada, "headers": {"Idempotency-Key": f"key-{number}"}}
@@ -165,11 +165,11 @@ def test_values_not_reencrypted_are_lost_with_their_key_and_reported(
     restart(new_settings)
     with pytest.raises(DecryptionError, match="another key"):
         decrypt(ciphertext, "a place")
-    with pytest.raises(NotResealed, match=f"{webhook.id}: the value was encrypted with another key"):
-        reseal(None)
+    with pytest.raises(ReencryptionFailed, match=f"{webhook.id}: the value was encrypted with another key"):
+        reencrypt_secrets(None)
     restart(both_settings)
     assert decrypt(ciphertext, "a place") == b"secret"
-    reseal(None)
+    reencrypt_secrets(None)
     restart(new_settings)
     assert api.post(f"{webhook.path}/test", caller=organization.owner).json["delivered"]
 
@@ -222,7 +222,7 @@ def test_altered_entries_are_detected_during_a_rotation_of_the_seal_key(
     for number, (writer, reader) in enumerate(pair_steps(steps)):
         if number == 4:  # Before `finish`.
             restart(steps[2])
-            renew_seals(None)
+            renew_entry_macs(None)
             assert "seals were replaced.\nAll seals use the current SEAL_KEY" in capsys.readouterr().out
         restart(writer)
         audit_logs.add_entries(api, workers, organization)

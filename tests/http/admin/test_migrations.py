@@ -9,7 +9,7 @@ import pytest
 
 from chalicelib.features.admin.migrations.logic import migration_history
 from chalicelib.features.admin.migrations.logic.migration_catalogue import MIGRATIONS, Migration
-from chalicelib.features.admin.migrations.logic.runner import Outcome, apply_pending
+from chalicelib.features.admin.migrations.logic.runner import MigrationOutcome, apply_pending
 from chalicelib.features.reference.models.dataset_file import LATEST_VERSION
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.storage import table
@@ -187,7 +187,7 @@ class TestRunner:
 
 class TestConcurrentRunners:
     def test_the_second_runner_reports_the_lease_and_applies_nothing(self, migrations: FakeMigrations) -> None:
-        second: list[Outcome] = []
+        second: list[MigrationOutcome] = []
         migrations.before_step["a/1"] = lambda: second.extend(apply_pending(migrations.all_migrations))
         assert migrations.run() == [("a", "applied"), ("b", "applied")]
         lease = migration_history.read_records()[1]

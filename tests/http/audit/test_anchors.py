@@ -133,7 +133,7 @@ class TestAnchorSchedule:
         configure: SettingsOverride,
         caplog: pytest.LogCaptureFixture,
     ) -> None:
-        queues.forward(anchor_message(organization_with_ten_entries.id))
+        queues.enqueue_message(anchor_message(organization_with_ten_entries.id))
         configure(anchors_bucket="")
         run_anchoring(workers)
         (log_line,) = [vars(record) for record in caplog.records if vars(record).get("operation") == "anchor"]
@@ -154,7 +154,7 @@ class TestAnchorLog:
     ) -> None:
         add_entries(api, workers, organization_with_ten_entries)
         for _ in range(3):
-            queues.forward(anchor_message(organization_with_ten_entries.id))
+            queues.enqueue_message(anchor_message(organization_with_ten_entries.id))
         assert len(workers.deliver()) == 3
         assert anchored_sizes(organization_with_ten_entries.id) == [11]
 
@@ -251,7 +251,7 @@ class TestLogsLongerThanASlice:
     def test_a_long_log_is_checked_in_slices(
         self, organization_with_ten_entries: CreatedOrganization, workers: Workers
     ) -> None:
-        queues.forward(anchor_message(organization_with_ten_entries.id))
+        queues.enqueue_message(anchor_message(organization_with_ten_entries.id))
         assert len(workers.deliver()) == 3
         assert anchored_sizes(organization_with_ten_entries.id) == [10]
         assert not awaits_anchor(organization_with_ten_entries.id)
@@ -266,7 +266,7 @@ class TestLogsLongerThanASlice:
     def test_a_forged_progress_is_ignored(
         self, organization_with_ten_entries: CreatedOrganization, workers: Workers
     ) -> None:
-        queues.forward({**anchor_message(organization_with_ten_entries.id), "reached": "made up"})
+        queues.enqueue_message({**anchor_message(organization_with_ten_entries.id), "reached": "made up"})
         assert len(workers.deliver()) == 3
         assert anchored_sizes(organization_with_ten_entries.id) == [10]
 
@@ -282,7 +282,7 @@ class TestLogsLongerThanASlice:
         add_entries(api, workers, organization_with_ten_entries, 8)
         forwarded: list[queues.Message] = []
         with monkeypatch.context() as without_queue:
-            without_queue.setattr(queues, "forward", forwarded.append)
+            without_queue.setattr(queues, "enqueue_message", forwarded.append)
             tasks.anchor_log(anchor_message(organization_with_ten_entries.id))
         fork = [
             *(entry_item(organization_with_ten_entries, sequence) for sequence in range(11, 19)),
@@ -296,7 +296,7 @@ class TestLogsLongerThanASlice:
         for item in fork:
             memory_aws.put_item(item)
         (message,) = forwarded
-        queues.forward(message)
+        queues.enqueue_message(message)
         workers.deliver()
         assert anchored_sizes(organization_with_ten_entries.id) == [12, 10]
 

@@ -13,7 +13,7 @@ from chalicelib.kernel.crypto.keyrings import KeyPurpose, key_id
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.table import TransactionCancelled
 from local.tools import renew_seals as module
-from local.tools.renew_seals import NotRenewed, renew_seals
+from local.tools.renew_seals import RenewalFailed, renew_entry_macs
 from tests.conftest import SettingsOverride
 from tests.harness import memory_aws
 from tests.harness.anchors import run_anchoring
@@ -155,7 +155,7 @@ class TestReleaseThatIntroducesTheSealKey:
         configure: SettingsOverride,
         capsys: pytest.CaptureFixture[str],
     ) -> None:
-        renew_seals(None)
+        renew_entry_macs(None)
         assert capsys.readouterr().out == "8 seals were replaced.\nAll seals use the current SEAL_KEY.\n"
         assert seal_key_ids(sealed_with_signing_key) == {key_id_of_setting(settings().seal_key)}
         former = {**entry_item(sealed_with_signing_key, 2)}
@@ -170,17 +170,17 @@ class TestSealRenewal:
         self, sealed_with_signing_key: CreatedOrganization, configure: SettingsOverride
     ) -> None:
         configure(signing_key_seals_until=after(now(), seconds=-880))
-        with pytest.raises(NotRenewed, match="Run the command 15 minutes after"):
-            renew_seals(None)
+        with pytest.raises(RenewalFailed, match="Run the command 15 minutes after"):
+            renew_entry_macs(None)
         assert seal_key_ids(sealed_with_signing_key) == {signing_key_id()}
 
     def test_is_idempotent(
         self, sealed_with_signing_key: CreatedOrganization, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        renew_seals(None)
+        renew_entry_macs(None)
         renewed_entry = entry_item(sealed_with_signing_key, 3)
         capsys.readouterr()
-        renew_seals(None)
+        renew_entry_macs(None)
         assert capsys.readouterr().out.startswith("0 seals were replaced.")
         assert entry_item(sealed_with_signing_key, 3) == renewed_entry
 
@@ -203,17 +203,17 @@ class TestSealRenewal:
         with monkeypatch.context() as patch:
             patch.setattr(table, "write_transaction", write_or_interrupt)
             with pytest.raises(KeyboardInterrupt):
-                renew_seals(None)
+                renew_entry_macs(None)
         assert seal_key_ids(sealed_with_signing_key) == {signing_key_id(), key_id_of_setting(settings().seal_key)}
         assert verification_failure(api, sealed_with_signing_key) == (None, None)
-        renew_seals(None)
+        renew_entry_macs(None)
         assert capsys.readouterr().out.startswith("4 seals were replaced.")
         assert verification_failure(api, sealed_with_signing_key) == (None, None)
 
     @pytest.mark.usefixtures("sealed_with_signing_key")
     def test_changes_nothing_but_seals(self) -> None:
         items_before = {(item["pk"], item["sk"]): item for item in memory_aws.all_items()}
-        renew_seals(None)
+        renew_entry_macs(None)
         changed_items = [item for item in memory_aws.all_items() if item != items_before[item["pk"], item["sk"]]]
         assert len(changed_items) == 8
         assert all({**item, "seal": 0} == {**items_before[item["pk"], item["sk"]], "seal": 0} for item in changed_items)
@@ -230,7 +230,7 @@ class TestSealRenewal:
         add_organization_member(sealed_with_signing_key, guest, "member")
         workers.deliver()
         complete_erasure(api, workers, clock, sealed_with_signing_key, userId=guest.id)
-        renew_seals(None)
+        renew_entry_macs(None)
         assert seal_key_ids(sealed_with_signing_key) == {key_id_of_setting(settings().seal_key)}
         assert verification_failure(api, sealed_with_signing_key) == (None, None)
 
@@ -246,8 +246,8 @@ class TestSealRenewal:
             "seal": item["seal"][:12] + bytes(16),
         }
         alter_item(item, **{field: altered_values[field]})
-        with pytest.raises(NotRenewed, match="1 logs failed verification and keep their seals"):
-            renew_seals(None)
+        with pytest.raises(RenewalFailed, match="1 logs failed verification and keep their seals"):
+            renew_entry_macs(None)
         assert f"{sealed_with_signing_key.id}: modified at sequence 6" in capsys.readouterr().out
         assert seal_key_ids(sealed_with_signing_key) == {signing_key_id()}
 
@@ -261,12 +261,12 @@ class TestSealRenewal:
         configure(audit_signing_key=OTHER_KEY, audit_former_public_keys=former)
         for size in (5, 6, 8):
             alter_item(item := entry_item(sealed_with_signing_key, 6), tree_size=size)
-            with pytest.raises(NotRenewed):
-                renew_seals(None)
+            with pytest.raises(RenewalFailed):
+                renew_entry_macs(None)
             assert f"{sealed_with_signing_key.id}: modified at sequence" in capsys.readouterr().out
             assert seal_key_ids(sealed_with_signing_key) == {key_id(base64.b64decode(former))}
             alter_item(item)
-        renew_seals(None)
+        renew_entry_macs(None)
         assert seal_key_ids(sealed_with_signing_key) == {key_id_of_setting(settings().seal_key)}
 
     def test_rejects_a_root_other_than_the_signed_one(
@@ -275,8 +275,8 @@ class TestSealRenewal:
         item = entry_item(sealed_with_signing_key, 6)
         body = item["body"].replace(b"Name", b"Game")
         alter_item(item, body=body, leaf=hash_leaf(body))
-        with pytest.raises(NotRenewed):
-            renew_seals(None)
+        with pytest.raises(RenewalFailed):
+            renew_entry_macs(None)
         assert f"{sealed_with_signing_key.id}: forked" in capsys.readouterr().out
         assert seal_key_ids(sealed_with_signing_key) == {signing_key_id()}
 
@@ -288,7 +288,7 @@ class TestSealRenewal:
         configure: SettingsOverride,
     ) -> None:
         configure(audit_signing_key=OTHER_KEY, audit_former_public_keys=settings().audit_public_keys)
-        split_log = module._parts  # noqa: SLF001
+        split_log = module._verify_in_windows  # noqa: SLF001
 
         def split_log_and_alter(log: str) -> Any:
             log_parts = split_log(log)
@@ -299,8 +299,8 @@ class TestSealRenewal:
             return log_parts
 
         monkeypatch.setattr(module, "_parts", split_log_and_alter)
-        with pytest.raises(NotRenewed):
-            renew_seals(None)
+        with pytest.raises(RenewalFailed):
+            renew_entry_macs(None)
         assert f"{sealed_with_signing_key.id}: forked" in capsys.readouterr().out
         assert key_id_of_setting(settings().seal_key) not in seal_key_ids(sealed_with_signing_key)
 
@@ -316,8 +316,8 @@ class TestSealRenewal:
         run_anchoring(workers)
         memory_aws.delete_item(entry_item(sealed_with_signing_key, 9))
         memory_aws.put_item(head or {})
-        with pytest.raises(NotRenewed):
-            renew_seals(None)
+        with pytest.raises(RenewalFailed):
+            renew_entry_macs(None)
         assert f"{sealed_with_signing_key.id}: truncated at sequence 9" in capsys.readouterr().out
         assert seal_key_ids(sealed_with_signing_key) == {signing_key_id()}
 
@@ -332,7 +332,7 @@ class TestSealRenewal:
             write(writes)
 
         monkeypatch.setattr(table, "write_transaction", write_or_conflict)
-        renew_seals(None)
+        renew_entry_macs(None)
         assert seal_key_ids(sealed_with_signing_key) == {key_id_of_setting(settings().seal_key)}
 
     def test_fails_if_a_log_keeps_changing(
@@ -343,19 +343,19 @@ class TestSealRenewal:
 
         monkeypatch.setattr(table, "write_transaction", raise_conflict)
         with pytest.raises(
-            NotRenewed,
+            RenewalFailed,
             match=f"Requests keep changing the log {sealed_with_signing_key.id}. Run the command again: it continues",
         ):
-            renew_seals(None)
+            renew_entry_macs(None)
 
     def test_renews_seals_of_a_former_seal_key(
         self, api: ApiClient, sealed_with_signing_key: CreatedOrganization, configure: SettingsOverride
     ) -> None:
-        renew_seals(None)
+        renew_entry_macs(None)
         former_key = settings().seal_key
         configure(signing_key_seals_until="", seal_key=f"{THIRD_KEY},{former_key}")
         reset_key_cache()
-        renew_seals(None)
+        renew_entry_macs(None)
         configure(seal_key=THIRD_KEY)
         reset_key_cache()
         assert seal_key_ids(sealed_with_signing_key) == {key_id_of_setting(THIRD_KEY)}

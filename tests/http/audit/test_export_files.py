@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from chalicelib.features.audit.exports.logic import omitted_runs
-from chalicelib.features.audit.exports.logic.verify import Broken
+from chalicelib.features.audit.exports.logic.verify import InvalidInput
 from tests.harness import audit_logs, rfc6962
 from tests.harness.api import ApiClient, Json
 from tests.harness.audit_logs import list_entries
@@ -141,7 +141,7 @@ class TestExportFile:
         audit_logs.alter_item(entry, body=entry["body"].replace(b"Grace", b"Merlin"))
         record = create_completed_export(api, workers, organization_with_mixed_log)
         assert "Merlin" in str(read_ndjson_entries(record)[1])
-        with pytest.raises(Broken, match="The entry with sequence 2 was altered"):
+        with pytest.raises(InvalidInput, match="The entry with sequence 2 was altered"):
             verify_export_file(record)
 
 

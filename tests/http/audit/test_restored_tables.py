@@ -35,7 +35,7 @@ pytestmark = pytest.mark.usefixtures("no_index_retries", "local_commands")
 @pytest.fixture
 def local_commands(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Let the commands use the AWS in memory of the test."""
-    monkeypatch.setattr("local.server.configuration.use_place", lambda *_: None)
+    monkeypatch.setattr("local.server.configuration.use_stage_or_run", lambda *_: None)
     with allow_scans():
         yield
 
@@ -43,7 +43,7 @@ def local_commands(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.fixture
 def restored_table(configure: SettingsOverride) -> Iterator[None]:
     """Create a table with the same indexes, as RestoreTableToPointInTime does, and let the service use it."""
-    aws.client("dynamodb").create_table(**resources.table(RESTORED_TABLE))
+    aws.client("dynamodb").create_table(**resources.table_definition(RESTORED_TABLE))
     configure(table_name=RESTORED_TABLE)
     yield
     aws.client("dynamodb").delete_table(TableName=RESTORED_TABLE)
@@ -96,7 +96,9 @@ class TestEveryLog:
     ) -> None:
         run_anchoring(workers)
         use_new_anchors_bucket(configure)
-        assert [log_position.log for log_position in module.places("")] == [organization_with_ten_entries.id]
+        assert [log_position.log for log_position in module.iter_log_positions("")] == [
+            organization_with_ten_entries.id
+        ]
         assert run_verify(capsys) == (
             0,
             [f"1 logs with 10 entries, compared with the anchors in {NEW_ANCHORS_BUCKET}: all verified."],
@@ -104,7 +106,7 @@ class TestEveryLog:
 
     def test_is_found_before_its_first_entry(self, api: ApiClient, ada: Person) -> None:
         organization = create_organization(api, ada, name="Waits for its first entry")
-        assert [log_position.log for log_position in module.places("")] == [organization.id]
+        assert [log_position.log for log_position in module.iter_log_positions("")] == [organization.id]
 
     @pytest.mark.usefixtures("restored_table")
     def test_an_empty_table_is_reported_as_a_failure(
@@ -168,11 +170,11 @@ class TestEveryLog:
             create_organization(api, ada, name=f"Waits {n}")
         workers.deliver()
         monkeypatch.setattr(module, "_AT_ONCE", 1)
-        log_positions = [*module.places("")]
+        log_positions = [*module.iter_log_positions("")]
         assert log_positions[0].after.startswith("stored/")
         for n, log_position in enumerate(log_positions):
-            assert list(module.places(log_position.after)) == log_positions[n + 1 :]
-        verify, verified_logs = module.outcomes_of, list[str]()
+            assert list(module.iter_log_positions(log_position.after)) == log_positions[n + 1 :]
+        verify, verified_logs = module.verify_log, list[str]()
 
         def fail_at_third_log(log: str) -> list[VerificationResult]:
             verified_logs.append(log)

@@ -8,7 +8,7 @@ from threading import Event
 import pytest
 
 from chalicelib.kernel.audit_log.mac_chains import shard_of
-from chalicelib.kernel.permissions.access_epochs import Subject, log_partition
+from chalicelib.kernel.permissions.access_epochs import EpochSubject, organization_partition
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.transactions import unit_of_work
 from tests.harness.api import ApiClient, ApiResponse
@@ -104,13 +104,13 @@ def test_a_removal_that_is_held_off_closes_the_epoch_shards(
     conflicts: Conflicts,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    epoch = Subject(log_partition(organization.id), grace.id)
-    conflicts.try_hold(epoch.shards, hold=True)
+    epoch = EpochSubject(organization_partition(organization.id), grace.id)
+    conflicts.try_hold(epoch.shard_keys, hold=True)
 
     def release_shards(attempt: int, **_: float) -> None:
         if attempt == 1:
             assert table.get(epoch.closing_mark_key)
-            conflicts.release(epoch.shards)
+            conflicts.release(epoch.shard_keys)
 
     monkeypatch.setattr(unit_of_work, "back_off", release_shards)
     response = api.delete(f"{organization.path}/members/{grace.id}", caller=organization.owner)

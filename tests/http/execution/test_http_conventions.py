@@ -174,7 +174,7 @@ class TestCors:
             exposed = {name.strip() for name in response.headers["Access-Control-Expose-Headers"].split(",")}
             assert {"ETag", "Link", "Location", "X-Request-Id", "Retry-After"} <= exposed
             # Pages may always read Content-Disposition: it is a CORS-safelisted response-header name.
-            assert exposed == {*headers.RESPONSE, "Content-Disposition"} - {"Cache-Control"}
+            assert exposed == {*headers.RESPONSE_HEADERS, "Content-Disposition"} - {"Cache-Control"}
 
     @pytest.mark.parametrize(
         ("path", "methods"),

@@ -5,7 +5,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from chalicelib.entrypoints import openapi
-from chalicelib.entrypoints.catalogue import events
+from chalicelib.entrypoints.catalogue import event_names
 from chalicelib.features.notifications.models.event_types import EVENT_TYPES
 from tests.harness.api import ApiClient
 from tests.harness.audit_logs import list_entries
@@ -20,7 +20,7 @@ def listed_event_types(api: ApiClient) -> dict[str, dict[str, Any]]:
 
 
 def test_every_event_type_is_listed_with_its_description(listed_event_types: dict[str, dict[str, Any]]) -> None:
-    assert list(listed_event_types) == events()
+    assert list(listed_event_types) == event_names()
     assert {name: item["description"] for name, item in listed_event_types.items()} == {
         name: event_type.description for name, event_type in EVENT_TYPES.items()
     }
@@ -43,7 +43,7 @@ def test_every_schema_is_self_contained(listed_event_types: dict[str, dict[str, 
 
 
 def test_the_list_equals_the_webhooks_of_the_openapi_document(listed_event_types: dict[str, dict[str, Any]]) -> None:
-    for name, path in openapi.document()["webhooks"].items():
+    for name, path in openapi.build_document()["webhooks"].items():
         content = path["post"]["requestBody"]["content"]["application/json"]
         assert path["post"]["description"] == listed_event_types[name]["description"]
         assert content["example"]["data"] == listed_event_types[name]["example"]
@@ -63,6 +63,6 @@ def test_a_cursor_is_valid_from_another_network_and_for_a_user(api: ApiClient, a
     first = api.get("/event-types", query={"limit": 100}).json
     rest = {"limit": 100, "cursor": first["nextCursor"]}
     second = api.get("/event-types", query=rest, ip="198.51.100.9").json
-    assert [item["type"] for item in [*first["items"], *second["items"]]] == events()
+    assert [item["type"] for item in [*first["items"], *second["items"]]] == event_names()
     assert second["nextCursor"] is None
     assert api.get("/event-types", query=rest, caller=ada).json == second

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.entrypoints.catalogue import operation_of, operations
+from chalicelib.entrypoints.catalogue import operation_by_target, operations
 from chalicelib.kernel.operations.operation import Operation
 from tests.harness.api import ApiClient, Json
 from tests.harness.callers import Person
@@ -25,7 +25,7 @@ def _every_operation_is_called(monkeypatch: pytest.MonkeyPatch) -> Iterator[None
     called_operation_ids: set[str] = set()
 
     def record_operation(target: str) -> Operation:
-        operation = operation_of(target)
+        operation = operation_by_target(target)
         called_operation_ids.add(operation.id)
         return operation
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from chalicelib.features.research.entities import ResearchOutput
-from chalicelib.features.research.logic.merge_proposals import count_proposals
+from chalicelib.features.research.logic.merge_proposals import count_outputs_and_proposals
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, ItemKey
 from local.server.stub_sources import Researcher, Work
@@ -136,9 +136,9 @@ class TestOutputsStoredBeforeProposals:
         assert comparison_rows() != expected_rows
         assert older_library.reconcile()["counts"] == {"created": 0, "updated": 0, "unchanged": 5, "conflicts": 1}
         assert comparison_rows() == expected_rows
-        assert count_proposals(older_library.caller.id) == (5, 1)
+        assert count_outputs_and_proposals(older_library.caller.id) == (5, 1)
         with aws_calls.record_calls() as recorded_calls:
-            assert count_proposals(older_library.caller.id) == (5, 1)
+            assert count_outputs_and_proposals(older_library.caller.id) == (5, 1)
         assert recorded_calls.call_names == ["dynamodb:Query"]
 
     def test_concurrent_changes_of_rows_are_not_overwritten(
@@ -155,10 +155,10 @@ class TestOutputsStoredBeforeProposals:
 
         with monkeypatch.context() as patch:
             patch.setattr(table, "get_all", change_row_after_read)
-            count_proposals(older_library.caller.id)
+            count_outputs_and_proposals(older_library.caller.id)
         assert first == expected_rows[0]
         assert changed_row in comparison_rows()
-        count_proposals(older_library.caller.id)
+        count_outputs_and_proposals(older_library.caller.id)
         assert comparison_rows() == [changed_row, *other_rows]
 
     def test_deleted_outputs_are_no_longer_compared(self, older_library: ResearchClient) -> None:
@@ -167,7 +167,7 @@ class TestOutputsStoredBeforeProposals:
         ]
         memory_aws.delete_item({"pk": f"RO#{deleted_output['id']}", "sk": deleted_output["id"]})
         rows_before = comparison_rows()
-        assert count_proposals(older_library.caller.id) == (5, 0)
+        assert count_outputs_and_proposals(older_library.caller.id) == (5, 0)
         (row,) = [row for row in comparison_rows() if row["id"] == deleted_output["id"]]
         assert row in rows_before
 

@@ -161,7 +161,7 @@ class TestLongSitemap:
     def test_limits_the_size_of_its_parts(
         self, api: ApiClient, site: CreatedSite, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(sitemaps, "MAX_ADDRESS_BYTES", 2 * len(f"https://{site.record['host']}/a") - 1)
+        monkeypatch.setattr(sitemaps, "MAX_URL_BYTES", 2 * len(f"https://{site.record['host']}/a") - 1)
         assert len(sitemap_index_urls(get_sitemap(api, site))) == 4
 
     def test_is_not_divided_at_exactly_the_maximum(

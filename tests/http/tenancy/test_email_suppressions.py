@@ -189,7 +189,7 @@ class TestHashKey:
         assert hash_email(EMAIL_ADDRESS) != hash_email("somebody@example.org")
         (item,) = snapshots.items_by_key().values()
         assert (item["pk"], item["sk"]) == HASH_KEY_ITEM_KEY
-        assert email_hashes._known[HASH_KEY_ITEM_KEY] not in bytes(item["sealed"])  # noqa: SLF001 - what must not be read there
+        assert email_hashes._cached_keys[HASH_KEY_ITEM_KEY] not in bytes(item["sealed"])  # noqa: SLF001 - what must not be read there
 
     def test_survives_a_rotation_of_its_data_key(
         self,

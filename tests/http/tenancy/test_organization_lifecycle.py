@@ -6,7 +6,7 @@ from typing import Final
 
 import pytest
 
-from chalicelib.entrypoints.catalogue import operation_of
+from chalicelib.entrypoints.catalogue import operation_by_target
 from chalicelib.kernel.core.encoding import to_base64url
 from chalicelib.kernel.operations.operation import Operation
 from tests.harness.api import ApiClient, Json
@@ -61,7 +61,7 @@ def _every_operation_is_called(monkeypatch: pytest.MonkeyPatch) -> Iterator[None
     called_operation_ids: set[str] = set()
 
     def record_operation(target: str) -> Operation:
-        operation = operation_of(target)
+        operation = operation_by_target(target)
         called_operation_ids.add(operation.id)
         return operation
 

@@ -6,7 +6,7 @@ from contextlib import suppress
 import pytest
 
 from chalicelib.kernel.audit_log import mac_chains
-from chalicelib.kernel.audit_log.ledger import BATCH_SIZE, HEAD, Head, append_pending, count_pending, head_key
+from chalicelib.kernel.audit_log.ledger import BATCH_SIZE, HEAD_SORT_KEY, Head, append_pending, count_pending, head_key
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
@@ -34,7 +34,7 @@ def check_log(size: int) -> None:
     assert (head.tree.size, head.tree.root()) == (size, rfc6962.tree_root(leaves))
     assert count_pending(LOG_ID) == 0
     due_items = [item["sk"] for item in memory_aws.all_items() if item.get("task") == "ledger.wake"]
-    assert due_items == [HEAD]  # The head is due until the log's consumer has read to its end.
+    assert due_items == [HEAD_SORT_KEY]  # The head is due until the log's consumer has read to its end.
 
 
 class TestAppendPending:

@@ -8,7 +8,7 @@ import pytest
 
 from chalicelib.kernel.audit_log.authenticity import is_authentic, make_pending_mac
 from chalicelib.kernel.audit_log.entries import EntryItem, build_pending_pointer, pending_key
-from chalicelib.kernel.audit_log.ledger import HEAD, append_pending, count_pending
+from chalicelib.kernel.audit_log.ledger import HEAD_SORT_KEY, append_pending, count_pending
 from chalicelib.kernel.audit_log.mac_chains import MAC_BYTES, Link
 from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.core.encoding import to_base64
@@ -61,7 +61,11 @@ def appended_entry_ids() -> list[str]:
 
 
 def pending_pointers() -> list[Item]:
-    return [item for item in memory_aws.all_items() if item["pk"] == f"Q#{LOG_ID}" and not item["sk"].startswith(HEAD)]
+    return [
+        item
+        for item in memory_aws.all_items()
+        if item["pk"] == f"Q#{LOG_ID}" and not item["sk"].startswith(HEAD_SORT_KEY)
+    ]
 
 
 def quarantined_items() -> list[Item]:

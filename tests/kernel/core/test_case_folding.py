@@ -12,7 +12,7 @@ import chalicelib
 from chalicelib.features.platforms.models.domain_names import normalize_domain_name
 from chalicelib.features.sites.models.url_paths import normalize_path
 from chalicelib.kernel.core import case_folding
-from chalicelib.kernel.outbound.domain_names import host_name
+from chalicelib.kernel.outbound.domain_names import normalize_host_name
 from chalicelib.kernel.storage.pii import PersonalData
 
 ROOT: Final = Path(chalicelib.__path__[0])
@@ -72,8 +72,8 @@ def test_ascii_and_other_letters_are_folded_as_by_python() -> None:
     ],
 )
 def test_an_email_address_is_normalized_by_ascii_case_and_idna(text: str, email_address: str) -> None:
-    assert case_folding.email_address(text) == case_folding.email_from_claim(text) == email_address
-    assert case_folding.email_address(email_address) == email_address
+    assert case_folding.normalize_email_address(text) == case_folding.email_from_claim(text) == email_address
+    assert case_folding.normalize_email_address(email_address) == email_address
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_an_email_address_is_normalized_by_ascii_case_and_idna(text: str, email_
 )
 def test_an_email_address_with_another_normal_form_is_rejected(text: str) -> None:
     with pytest.raises(ValueError, match="must"):
-        case_folding.email_address(text)
+        case_folding.normalize_email_address(text)
 
 
 def test_a_claim_may_contain_an_address_that_cannot_be_invited() -> None:
@@ -115,22 +115,22 @@ def test_a_claim_may_contain_an_address_that_cannot_be_invited() -> None:
 
 
 def test_an_address_stored_with_a_unicode_domain_is_found() -> None:
-    assert case_folding.address_spellings("ada@xn--bcher-kva.example") == [
+    assert case_folding.email_address_spellings("ada@xn--bcher-kva.example") == [
         "ada@xn--bcher-kva.example",
         "ada@bücher.example",
     ]
-    assert case_folding.address_spellings("ada@example.com") == ["ada@example.com"]
-    assert case_folding.address_spellings("ada@xn--a.example") == ["ada@xn--a.example"]
+    assert case_folding.email_address_spellings("ada@example.com") == ["ada@example.com"]
+    assert case_folding.email_address_spellings("ada@xn--a.example") == ["ada@xn--a.example"]
 
 
 def test_case_folding_does_not_change_a_domain_to_another() -> None:
     assert (
         normalize_domain_name("BÜCHER.Example.com")
-        == host_name("Bücher.Example.com:443")
+        == normalize_host_name("Bücher.Example.com:443")
         == "xn--bcher-kva.example.com"
     )
     for text in (f"{KELVIN}elvin.example.com", f"{LONG_S}hop.example.com", "\uff53hop.example.com"):
-        assert host_name(text) is None
+        assert normalize_host_name(text) is None
         with pytest.raises(ValueError, match="must"):
             normalize_domain_name(text)
 

@@ -25,7 +25,7 @@ def test_a_record_is_written_once_despite_chalices_logger(api: ApiClient) -> Non
 
 class TestFailedMessage:
     def test_a_failure_is_logged_as_an_error_with_its_traceback(self, workers: Workers) -> None:
-        queues.forward({"task": "nothing.known", "secret": "s3cret"})
+        queues.enqueue_message({"task": "nothing.known", "secret": "s3cret"})
         with capture_log_records() as records:
             assert len(workers.try_deliver().failed_bodies) == 1
         (record,) = records

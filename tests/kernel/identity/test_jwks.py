@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed448, ed25519, rsa
 
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.identity import jwks
-from chalicelib.kernel.identity.jwks import MAX_BYTES, IssuerKeys
+from chalicelib.kernel.identity.jwks import MAX_KEY_SET_BYTES, IssuerKeys
 from tests.harness.clock import Clock
 from tests.harness.key_servers import KeyServer, TricklingKeyServer
 
@@ -231,7 +231,7 @@ def test_an_unresponsive_issuer_does_not_block_callers_with_cached_keys(
 
 
 def test_an_endless_response_is_cut_off(keys: IssuerKeys, issuer: KeyServer) -> None:
-    issuer.content += b" " * MAX_BYTES
+    issuer.content += b" " * MAX_KEY_SET_BYTES
     assert is_unavailable(keys)
 
 

@@ -59,7 +59,7 @@ def test_a_user_has_the_values_of_the_claims() -> None:
             preferred_username="zoe", name="Zoë", email="Zoë@Example.COM", email_verified=True, groups=["operators"]
         )
     )
-    assert user == User(SUBJECT.lower(), "zoe", "Zoë", "zoë@example.com", email_verified=True, operator=True)
+    assert user == User(SUBJECT.lower(), "zoe", "Zoë", "zoë@example.com", email_verified=True, is_operator=True)
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,9 @@ def test_the_log_uses_the_best_available_name(changes: dict[str, str], name: str
 
 
 def test_a_subject_is_sufficient() -> None:
-    assert verify_token(build_token()) == User(SUBJECT.lower(), None, None, None, email_verified=False, operator=False)
+    assert verify_token(build_token()) == User(
+        SUBJECT.lower(), None, None, None, email_verified=False, is_operator=False
+    )
 
 
 def test_null_and_empty_claims_are_ignored() -> None:
@@ -84,7 +86,7 @@ def test_null_and_empty_claims_are_ignored() -> None:
         name="", email="", email_verified=True, preferred_username="", groups=None, nbf=..., iat=...
     )
     assert verify_token(empty_claims_token) == User(
-        SUBJECT.lower(), None, None, None, email_verified=False, operator=False
+        SUBJECT.lower(), None, None, None, email_verified=False, is_operator=False
     )
 
 
@@ -99,13 +101,13 @@ def test_the_claims_of_amazon_cognito_are_supported() -> None:
         **{"aud": ..., "client_id": AUDIENCE, "cognito:username": "zoe", "cognito:groups": ["operators"]}
     )
     user = verify_token(access_token)
-    assert (user.username, user.operator) == ("zoe", True)
+    assert (user.username, user.is_operator) == ("zoe", True)
 
 
 @pytest.mark.parametrize("claim", ["groups", "cognito:groups"])
 @pytest.mark.parametrize("groups", ["operators", ["operators"], ["editors", "operators"], [7, "operators"]])
 def test_members_of_the_operator_group_are_operators(claim: str, groups: object) -> None:
-    assert verify_token(build_token(**{claim: groups})).operator
+    assert verify_token(build_token(**{claim: groups})).is_operator
 
 
 @pytest.mark.parametrize("claim", ["groups", "cognito:groups"])
@@ -129,7 +131,7 @@ def test_members_of_the_operator_group_are_operators(claim: str, groups: object)
     ],
 )
 def test_members_of_other_groups_are_not_operators(claim: str, groups: object) -> None:
-    assert not verify_token(build_token(**{claim: groups})).operator
+    assert not verify_token(build_token(**{claim: groups})).is_operator
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from time import monotonic
 import pytest
 
 from chalicelib.kernel.outbound import egress, webhook_client
-from chalicelib.kernel.outbound.webhook_client import MAX_BODY_BYTES, post_webhook
+from chalicelib.kernel.outbound.webhook_client import MAX_RESPONSE_BYTES, post_webhook
 from tests.conftest import SettingsOverride
 from tests.harness.receiver import NO_REPLY, Receiver, Reply
 from tests.harness.waiting import wait_until
@@ -41,7 +41,7 @@ def test_the_status_is_returned_when_the_body_does_not_arrive(receiver: Receiver
 
 
 def test_the_limits_are_the_documented_ones() -> None:
-    assert (egress.CONNECT_SECONDS, webhook_client.TOTAL_SECONDS, MAX_BODY_BYTES) == (3, 15, 1024)
+    assert (egress.CONNECT_SECONDS, webhook_client.TOTAL_SECONDS, MAX_RESPONSE_BYTES) == (3, 15, 1024)
 
 
 @pytest.mark.usefixtures("short_timeout")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from chalicelib.kernel.core.version import VERSION
 from chalicelib.kernel.outbound import egress, webhook_client
-from chalicelib.kernel.outbound.webhook_client import MAX_BODY_BYTES, post_webhook
+from chalicelib.kernel.outbound.webhook_client import MAX_RESPONSE_BYTES, post_webhook
 from tests.conftest import SettingsOverride
 from tests.harness.clock import Clock
 from tests.harness.fresh_process import run_in_fresh_process
@@ -80,15 +80,15 @@ def test_informational_responses_are_skipped(receiver: Receiver) -> None:
         ("größer".encode(), "größer"),
         (b"a\xff\xfeb", "a��b"),
         (b"\x00\x01", "\x00\x01"),
-        (b"x" * MAX_BODY_BYTES, "x" * MAX_BODY_BYTES),
-        (b"x" * MAX_BODY_BYTES + b"y", "x" * MAX_BODY_BYTES),
-        (b"x" * (MAX_BODY_BYTES - 1) + "é".encode(), "x" * (MAX_BODY_BYTES - 1)),
-        (b"\xff" * 5000, "�" * (MAX_BODY_BYTES // 3)),
+        (b"x" * MAX_RESPONSE_BYTES, "x" * MAX_RESPONSE_BYTES),
+        (b"x" * MAX_RESPONSE_BYTES + b"y", "x" * MAX_RESPONSE_BYTES),
+        (b"x" * (MAX_RESPONSE_BYTES - 1) + "é".encode(), "x" * (MAX_RESPONSE_BYTES - 1)),
+        (b"\xff" * 5000, "�" * (MAX_RESPONSE_BYTES // 3)),
     ],
 )
 def test_the_first_kibibyte_of_the_body_is_returned_as_text(body: bytes, text: str, receiver: Receiver) -> None:
     assert post(receiver, Reply(body=body)).body == text
-    assert len(text.encode()) <= MAX_BODY_BYTES
+    assert len(text.encode()) <= MAX_RESPONSE_BYTES
 
 
 def test_a_compressed_body_is_not_decompressed(receiver: Receiver) -> None:
@@ -105,7 +105,7 @@ def test_a_chunked_body_is_assembled(receiver: Receiver) -> None:
 def test_only_the_beginning_of_a_large_body_is_read(receiver: Receiver) -> None:
     gigabyte = repeat(b"x" * 65_536, GIBIBYTE // 65_536)
     response = post(receiver, Reply(headers={"Content-Length": str(GIBIBYTE)}, body=gigabyte))
-    assert (response.status, response.body) == (200, "x" * MAX_BODY_BYTES)
+    assert (response.status, response.body) == (200, "x" * MAX_RESPONSE_BYTES)
     assert response.duration_ms < 2_000
     wait_until(lambda: receiver.open_connection_count == 0)
     assert receiver.sent_bytes < GIBIBYTE // 10
@@ -115,7 +115,7 @@ def test_an_endless_body_is_cut_off(receiver: Receiver) -> None:
     response = post(
         receiver, Reply(headers={"Transfer-Encoding": "chunked"}, body=repeat(b"400\r\n" + b"x" * 1024 + b"\r\n"))
     )
-    assert response.body == "x" * MAX_BODY_BYTES
+    assert response.body == "x" * MAX_RESPONSE_BYTES
     wait_until(lambda: receiver.open_connection_count == 0)
 
 
@@ -241,7 +241,7 @@ def test_no_response_raises_an_exception(receiver: Receiver, monkeypatch: pytest
         response = post(receiver, Reply(raw_response=raw, closes_connection=True))
         assert (response.status is None) is (response.error is not None)
         assert not response.timed_out
-        assert len(response.body.encode()) <= MAX_BODY_BYTES
+        assert len(response.body.encode()) <= MAX_RESPONSE_BYTES
 
     check_response()
 

@@ -96,7 +96,7 @@ def test_the_event_describes_the_whole_set(room: Room) -> None:
 def test_a_set_is_compared_item_by_item(room: Room) -> None:
     chairs = Chairs.create(room, [])
     public_fields = {"id": room.id, "items": [{"label": "a"}, {"label": "b.c"}]}
-    assert chairs.diffable(public_fields) == {
+    assert chairs.diff_view(public_fields) == {
         "items": ["a", "b.c"],
         "items.a": {"label": "a"},
         "items.b.c": {"label": "b.c"},

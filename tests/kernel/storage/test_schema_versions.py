@@ -35,7 +35,7 @@ class Crate(Entity):
     by_grams = Collection("P#{shelf_id}#G", "{grams:09d}", index="index2")
     version_fields = ("version", "grams")
     schema_version = 3
-    upcasters: ClassVar[schema_versions.Upcasts] = {1: _convert_to_grams, 2: _rename_label_to_title}
+    upcasters: ClassVar[schema_versions.Upcasters] = {1: _convert_to_grams, 2: _rename_label_to_title}
 
     shelf_id: str
     title: str

@@ -307,7 +307,7 @@ class TestCommit:
         changes = UnitOfWork(now())
         changes.create(build_parcel("a", hints=["x", "y"]))
         changes.add_write(Write("Put", ("X#1", "#"), item={"pk": "X#1", "sk": "#"}))
-        assert changes.size == 6  # with its guard, its derived items and the count
+        assert changes.write_count == 6  # with its guard, its derived items and the count
         changes.commit()
         assert len(memory_aws.all_items()) == 6
 

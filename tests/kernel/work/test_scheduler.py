@@ -65,7 +65,7 @@ class TestEnqueueDue:
         table.write_transaction([ConsumerOffset().advance(LOG_ID, ConsumerOffset(1), 1)])
         clock.shift(seconds=61)
         assert scheduler.enqueue_due() == 0
-        assert scheduler.oldest_pending() == scheduler.Backlog(None, None)
+        assert scheduler.read_backlog() == scheduler.Backlog(None, None)
 
     def test_an_unresponsive_queue_loses_nothing(self, clock: Clock) -> None:
         create_parcel("a", due_at=now())
@@ -105,12 +105,12 @@ class TestEnqueueDue:
 class TestBacklog:
     def test_it_returns_the_longest_overdue_task(self, clock: Clock) -> None:
         timestamp = clock.freeze()
-        assert scheduler.oldest_pending() == scheduler.Backlog(None, None)
+        assert scheduler.read_backlog() == scheduler.Backlog(None, None)
         for n, seconds in enumerate((-5, -60, -20, 60)):
             create_parcel(
                 str(n), due_at=after(timestamp, seconds=seconds), sent=False, organization_id=f"{LOG_ID[:-1]}{n}"
             )
-        assert scheduler.oldest_pending() == scheduler.Backlog(after(timestamp, seconds=-60), None)
+        assert scheduler.read_backlog() == scheduler.Backlog(after(timestamp, seconds=-60), None)
 
     def test_it_returns_the_oldest_pending_entry_after_sweeps(self, clock: Clock) -> None:
         timestamp = clock.freeze()
@@ -119,9 +119,9 @@ class TestBacklog:
             clock.shift(seconds=61)
             scheduler.enqueue_due()
             create_logged_parcel(later)
-        assert scheduler.oldest_pending() == scheduler.Backlog(None, timestamp)
+        assert scheduler.read_backlog() == scheduler.Backlog(None, timestamp)
         append_pending(LOG_ID)
-        assert scheduler.oldest_pending() == scheduler.Backlog(None, None)
+        assert scheduler.read_backlog() == scheduler.Backlog(None, None)
 
 
 class TestQueues:

@@ -23,20 +23,20 @@ _MAX_OVERDUE_MS: Final = 5 * 60 * 1000
 _MAX_LAG_MS: Final = 2 * 60 * 1000
 """The sweep finds an entry whose message was lost after about 70 seconds."""
 
-_cached: list[tuple[float, list[Check]]] = []
+_cached_checks: list[tuple[float, list[Check]]] = []
 
 
 def run_checks() -> list[Check]:
     """Return the result of each check, at most a few seconds old."""
-    if not _cached or time.monotonic() - _cached[0][0] > _CACHE_SECONDS:
-        _cached[:] = [(time.monotonic(), _run_all())]
-    return _cached[0][1]
+    if not _cached_checks or time.monotonic() - _cached_checks[0][0] > _CACHE_SECONDS:
+        _cached_checks[:] = [(time.monotonic(), _run_all())]
+    return _cached_checks[0][1]
 
 
 def _run_all() -> list[Check]:
-    probes: dict[str, Callable[[], Backlog | None]] = {"table": _read_table, "backlog": scheduler.oldest_pending}
+    probes: dict[str, Callable[[], Backlog | None]] = {"table": _read_table, "backlog": scheduler.read_backlog}
     probes |= {name: partial(queues.ping, url) for name, url in queues.queue_urls().items()}
-    threads = ThreadPoolExecutor(len(probes), table.MAX_PARALLEL_READS)
+    threads = ThreadPoolExecutor(len(probes), table.PARALLEL_READ_THREAD_PREFIX)
     futures = {name: threads.submit(copy_context().run, probe) for name, probe in probes.items()}
     threads.shutdown(wait=False)  # Slow probes end on their own. Nothing waits for them.
     wait(futures.values(), TIMEOUT_SECONDS)

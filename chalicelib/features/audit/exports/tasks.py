@@ -46,7 +46,7 @@ def make_audit_export(message: dict[str, Any]) -> None:
     if export.failures > jobs.MAX_FAILURES:
         _fail_export(export, _GIVEN_UP_ERROR)
     else:
-        _make_file(export, jobs.slice_ends_at())
+        _make_file(export, jobs.slice_deadline())
 
 
 @task("audit_exports.clear")
@@ -84,7 +84,7 @@ def _start_export(export: AuditExport) -> AuditExport:
     """Return the export with the current head of the log and a new upload. Raises BrokenHead."""
     head = Head.from_item(table.get(head_key(export.organization_id)))
     is_verifiable = export.format == "ndjson"
-    return jobs.checkpoint(
+    return jobs.save_progress(
         export,
         status="running",
         last_sequence=head.tree.size,
@@ -110,7 +110,7 @@ def _complete_export(export: AuditExport) -> None:
         size += len(chunk)
         if time.monotonic() > checkpoint_due:
             export, checkpoint_due = (
-                jobs.checkpoint(export),
+                jobs.save_progress(export),
                 time.monotonic() + async_export.CHECKPOINT_INTERVAL_SECONDS,
             )
     expires_at = after(now(), days=RETENTION_DAYS)

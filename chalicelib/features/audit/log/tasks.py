@@ -59,12 +59,12 @@ def anchor_log(message: dict[str, Any]) -> None:
         return
     result = _verify_from_anchor(log_id, latest_head, head, _resume_progress(message, log_id, latest_head))
     if isinstance(result, Fault) and result.failure == "missing" and "again" not in message:
-        queues.forward({**message, "again": "yes"}, seconds=_INDEX_LAG_SECONDS)
+        queues.enqueue_message({**message, "again": "yes"}, seconds=_INDEX_LAG_SECONDS)
     elif isinstance(result, Fault):
         _report_refusal(result)
     elif result.tree.size < head.tree.size:
         cursor = pagination.encode_cursor(result.to_cursor(), _cursor_binding(log_id, latest_head))
-        queues.forward({**message, "reached": cursor})
+        queues.enqueue_message({**message, "reached": cursor})
     elif head.tree == latest_head.tree or anchors.store_anchor(log_id, head):
         ledger.mark_anchored(log_id, head.tree.size)
         add_fields(anchored=head.tree.size)
@@ -78,7 +78,7 @@ def _verify_from_anchor(
         return Fault("truncated", head.tree.size + 1)
     if head.tree.size > anchored_head.tree.size and (fault := find_head_fault(log_id, head)):
         return fault
-    ends_at = jobs.slice_ends_at()
+    ends_at = jobs.slice_deadline()
     while verified.tree.size < head.tree.size:
         result = verify_through(log_id, verified, min(head.tree.size, verified.tree.size + WINDOW_ENTRIES))
         if isinstance(result, Fault):

@@ -27,7 +27,7 @@ _GIVEN_UP_ERROR: Final = "It could not be finished. What it has queued is sent; 
 @task(Replay.task)
 def replay_deliveries(message: dict[str, Any]) -> None:
     """Queue the deliveries of a time range that have a selected status again, oldest first."""
-    replay, ends_at = jobs.claim(Replay, message), jobs.slice_ends_at()
+    replay, ends_at = jobs.claim(Replay, message), jobs.slice_deadline()
     while replay and replay.lease_until:
         has_failed = replay.failures > jobs.MAX_FAILURES
         replay = _end_replay(replay, _GIVEN_UP_ERROR) if has_failed else _advance(replay)
@@ -53,7 +53,7 @@ def _advance(replay: Replay) -> Replay:
     for start in range(0, len(selected), batches.MAX_BATCH_SIZE):
         replay = _requeue(replay, selected[start : start + batches.MAX_BATCH_SIZE])
     return (
-        jobs.checkpoint(replay, status="running", position=result.last_evaluated_key)
+        jobs.save_progress(replay, status="running", position=result.last_evaluated_key)
         if result.last_evaluated_key
         else _end_replay(replay)
     )
@@ -78,7 +78,7 @@ def _requeue(replay: Replay, batch: Sequence[WebhookDelivery]) -> Replay:
 def _requeue_unchecked(replay: Replay, batch: Sequence[WebhookDelivery], position: Item) -> Replay:
     changes = UnitOfWork(now())
     requeued = [changes.update(delivery, **requeue_fields(changes.now)) for delivery in batch]
-    stored = jobs.checkpoint(replay, changes, status="running", position=position, done=replay.done + len(batch))
+    stored = jobs.save_progress(replay, changes, status="running", position=position, done=replay.done + len(batch))
     with best_effort("replay"):
         batches.queue_batches([(batches.subscriber_key(delivery), requeued) for delivery in requeued[:1]])
     return stored

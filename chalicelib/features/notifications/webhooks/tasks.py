@@ -66,7 +66,7 @@ class _HostAllowance:
         """Return whether one more request may be sent now. Raises Problem `unavailable`."""
         if self._remaining < 0:
             slots = host_rate_limit.acquire_slots(webhook.organization_id, webhook.url, self._requested)
-            self._remaining, self.next_at = slots.granted, slots.next_at
+            self._remaining, self.next_at = slots.granted, slots.retry_at
         if self._remaining == 0:
             self.exhausted = True
             return False
@@ -192,7 +192,7 @@ def notify_webhook_disabled(message: dict[str, Any]) -> None:
             except Problem:
                 jobs.retry_later(notice)
                 return
-            notice = jobs.checkpoint(notice, last_notified_id=admin.id)
+            notice = jobs.save_progress(notice, last_notified_id=admin.id)
     jobs.remove(notice)
 
 

@@ -13,7 +13,7 @@ from chalicelib.features.platforms.project_blocks.entities import ProjectBlock, 
 from chalicelib.features.platforms.project_blocks.models import ProjectBlockOut
 from chalicelib.features.platforms.spaces.entities import Space
 from chalicelib.kernel.execution.context import Records
-from chalicelib.kernel.outbound.domain_names import host_name
+from chalicelib.kernel.outbound.domain_names import normalize_host_name
 
 HostMatch = Literal["customDomain", "subdomain"]
 
@@ -60,7 +60,7 @@ def match_host(
     host: str | None, platform: Platform, custom_domain: CustomDomain | None, base_domain: str
 ) -> HostMatch | None:
     """Return which domain of a platform a host is, or None. Subdomains of platforms are below `base_domain`."""
-    name = host_name(host or "")
+    name = normalize_host_name(host or "")
     if custom_domain and custom_domain.status == "verified" and name == custom_domain.domain:
         return "customDomain"
     return "subdomain" if name == f"{platform.subdomain}.{base_domain}" else None

@@ -122,7 +122,7 @@ def _load_records(
     if space := visible_space_or_none(ctx, platform, space_id, records):
         return space, records
     platform_records = (record for record in records if not isinstance(record, Capability | ModuleOverride))
-    return None, Records(platform_records, records.asked, records.read)
+    return None, Records(platform_records, records.requested_keys, records.items_by_key)
 
 
 def _selected_space(ctx: Context, body: ResolveRequest) -> tuple[str | None, Literal["spaceId", "path"]]:

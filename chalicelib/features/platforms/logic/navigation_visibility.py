@@ -130,15 +130,15 @@ class NavigationVisibility:
             if space_id := self._space_id(slug, records):
                 space_ids.add(space_id)
                 ancestor_cache.store(self._slug_key(slug), {Space.parameter: space_id})
-        pages = [(each, records.read.get(ancestor_cache.pointer_key(each), {})) for each in self._page_ids]
+        pages = [(each, records.items_by_key.get(ancestor_cache.pointer_key(each), {})) for each in self._page_ids]
         for _, pointer in pages:
             ancestor_cache.store_pointer(pointer)
         needed = [*self._space_keys(space_ids), *_page_keys(pages)]
-        missing = [key for key in needed if key not in records.asked and key not in self.ctx.access.prefetched]
-        return records.merged_with(self.ctx.load(keys=missing)) if missing else records
+        missing = [key for key in needed if key not in records.requested_keys and key not in self.ctx.access.prefetched]
+        return records.union(self.ctx.load(keys=missing)) if missing else records
 
     def _space_id(self, slug: str, records: Records) -> str | None:
-        return referenced_id(records.read.get(self._slug_key(slug)))
+        return referenced_id(records.items_by_key.get(self._slug_key(slug)))
 
     def _sees_space(self, space_id: str, records: Records) -> bool:
         return self._sees_all or visible_space_or_none(self.ctx, self.platform, space_id, records) is not None

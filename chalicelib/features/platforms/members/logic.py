@@ -10,7 +10,7 @@ from chalicelib.kernel.authorization.memberships import membership_view, members
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.identity.jwt import User
-from chalicelib.kernel.permissions.access_epochs import Subject, log_partition
+from chalicelib.kernel.permissions.access_epochs import EpochSubject, organization_partition
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import ItemKey
 from chalicelib.kernel.transactions.unique_items import guard_key
@@ -42,7 +42,9 @@ def find_invitation_by_email(ctx: Context, platform: Platform) -> ResolvedInvita
     key = Invitation.make_item_key(organization_id=platform.organization_id, id=guard["ref"])
     inviter_id = guard.get("invited_by", "")
     membership_keys = membership_view_keys(inviter_id, platform.item_key, platform.ancestor_keys.values())
-    items = table.get_all([key, *membership_keys, *Subject(log_partition(platform.organization_id), inviter_id).keys])
+    items = table.get_all(
+        [key, *membership_keys, *EpochSubject(organization_partition(platform.organization_id), inviter_id).keys]
+    )
     if key not in items:
         return None
     invitation = Invitation.from_item(items[key])

@@ -15,7 +15,7 @@ _BATCH_SIZE: Final = 25
 
 
 @on_container_purge
-def remove_invitations(container_type: type[Container], container_id: str, deadline: float) -> bool:
+def remove_platform_invitations(container_type: type[Container], container_id: str, deadline: float) -> bool:
     """Remove the invitations to a platform, which are stored with its organization. Return False if time is up."""
     if container_type is not Platform:
         return True

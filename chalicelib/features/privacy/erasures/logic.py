@@ -61,7 +61,7 @@ def partitions_to_scan(container_type: type[Container], container_id: str) -> li
     ]
 
 
-def mentions(entry: StoredEntry, person: PersonalData) -> bool:
+def mentions_person(entry: StoredEntry, person: PersonalData) -> bool:
     """Return whether an entry names the person. An erased entry names nobody."""
     return _personal_content(person, entry) is not None
 

@@ -10,7 +10,7 @@ from chalicelib.features.tenancy.entities.memberships import Member
 from chalicelib.features.tenancy.entities.organizations import Organization, require_organization_role
 from chalicelib.features.tenancy.logic.members_by_email import find_user_ids_by_email
 from chalicelib.features.tenancy.logic.membership_rules import reject_owner
-from chalicelib.kernel.core.case_folding import address_spellings
+from chalicelib.kernel.core.case_folding import email_address_spellings
 from chalicelib.kernel.core.problems import FieldError, ValidationProblem
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.operations.route_groups import RouteGroup
@@ -45,7 +45,7 @@ def erase_person(ctx: Context, organization: Organization, body: ErasureCreate) 
       an API key is not a person's: delete the key instead. At most 10 erasures can be queued or running
       (`limit_exceeded`); completed ones do not count.
     """
-    emails = address_spellings(body.email) if body.email else []
+    emails = email_address_spellings(body.email) if body.email else []
     _validate_subject(ctx, organization, body, emails)
     erasure = Erasure(
         **ctx.new_record_fields(),

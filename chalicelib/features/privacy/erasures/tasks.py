@@ -7,7 +7,7 @@ from typing import Any, Final
 from chalicelib.features.audit.log.logic import entry_queries as logs
 from chalicelib.features.audit.log.logic.entry_verification import has_valid_entry_mac
 from chalicelib.features.privacy.erasures.entities import Erasure, Identity, Step
-from chalicelib.features.privacy.erasures.logic import identities_in, mentions, partitions_to_scan
+from chalicelib.features.privacy.erasures.logic import identities_in, mentions_person, partitions_to_scan
 from chalicelib.features.tenancy.entities.memberships import Member
 from chalicelib.features.tenancy.entities.organizations import Organization
 from chalicelib.kernel.audit_log import ledger, redaction
@@ -48,7 +48,7 @@ def run_erasure(message: dict[str, Any]) -> None:
     Both are searched once more after a pause, for records that were in flight. Later records can name the person only
     if somebody invites them again.
     """
-    erasure, ends_at = jobs.claim(Erasure, message), jobs.slice_ends_at()
+    erasure, ends_at = jobs.claim(Erasure, message), jobs.slice_deadline()
     while erasure and not erasure.is_over:
         if erasure.failures > jobs.MAX_FAILURES:
             erasure = _finish(erasure, _RECHECK_ERROR if erasure.completed_at else _GAVE_UP_ERROR)
@@ -73,7 +73,7 @@ def _search_log(erasure: Erasure) -> Erasure:
 
     Other users of the latter addresses are not included, because addresses change hands.
     """
-    entries, cursor = logs.list_stored(erasure.organization_id, erasure.log_cursor, _PAGE_SIZE)
+    entries, cursor = logs.list_stored_entries(erasure.organization_id, erasure.log_cursor, _PAGE_SIZE)
     person = erasure.person
     identities = [*identities_in(entries, erasure.organization_id, person)]
     if erasure.log_cursor is None:
@@ -129,7 +129,7 @@ def _redact_records(erasure: Erasure) -> Erasure:
         if erasure.is_over:
             return erasure
     return (
-        jobs.checkpoint(erasure, pending_ranges=pending)
+        jobs.save_progress(erasure, pending_ranges=pending)
         if pending
         else _checkpoint_page(erasure, None, pending_ranges=[])
     )
@@ -155,7 +155,7 @@ def _redact_record(erasure: Erasure, record: Entity, person: PersonalData) -> Er
     else:
         changes.delete(record)
         _release_expired_guards(changes, record)
-    return jobs.checkpoint(erasure, changes, erased_records=erasure.erased_records + 1)
+    return jobs.save_progress(erasure, changes, erased_records=erasure.erased_records + 1)
 
 
 def _is_in_scope(erasure: Erasure, created_at: str) -> bool:
@@ -183,11 +183,11 @@ def _release_expired_guards(changes: UnitOfWork, record: Entity) -> None:
 def _redact_entries(erasure: Erasure) -> Erasure | None:
     """Redact a page of the log. The run ends while an entry that names the person is pending."""
     log, person = erasure.organization_id, erasure.person
-    entries, cursor = logs.list_stored(log, erasure.log_cursor, _PAGE_SIZE)
+    entries, cursor = logs.list_stored_entries(log, erasure.log_cursor, _PAGE_SIZE)
     matching = [
         entry
         for entry in entries
-        if _is_in_scope(erasure, entry.item.get("created_at", "")) and mentions(entry, person)
+        if _is_in_scope(erasure, entry.item.get("created_at", "")) and mentions_person(entry, person)
     ]
     ready = [entry for entry in matching if not logs.is_pending(log, entry.item)]
     for start in range(0, len(ready), _MAX_ENTRIES_PER_TRANSACTION):
@@ -199,11 +199,11 @@ def _redact_entries(erasure: Erasure) -> Erasure | None:
             for w in redaction.redact_entry(log, entry.item, is_authentic=has_valid_entry_mac(log, entry))
         ):
             changes.add_write(write)
-        erasure = jobs.checkpoint(erasure, changes, erased_entries=erasure.erased_entries + len(batch))
+        erasure = jobs.save_progress(erasure, changes, erased_entries=erasure.erased_entries + len(batch))
     if len(ready) < len(matching):
         jobs.release(erasure, seconds=_PAUSE_SECONDS)
     elif cursor:
-        return jobs.checkpoint(erasure, log_cursor=cursor)
+        return jobs.save_progress(erasure, log_cursor=cursor)
     elif erasure.completed_at:
         return _finish(erasure)
     else:
@@ -216,7 +216,7 @@ def _redact_entries(erasure: Erasure) -> Erasure | None:
 
 def _checkpoint_page(erasure: Erasure, last: Item | None, **progress: Any) -> Erasure:
     """Store the progress after a page. Without a further page the next step begins."""
-    return jobs.checkpoint(
+    return jobs.save_progress(
         erasure, log_cursor=last, step=erasure.step if last else _NEXT_STEP[erasure.step], **progress
     )
 

@@ -104,29 +104,29 @@ class DatasetCache:
             self.compressed_sets[name] = b"".join(contents[key] for key in keys)
 
 
-_cached: Final[list[DatasetCache]] = []
+_cached_datasets: Final[list[DatasetCache]] = []
 
 
 def current_dataset() -> DatasetCache:
     """Return the cache of the current version. Raises Problem `unavailable` if no version has been loaded."""
-    if not _cached or not _cached[0].is_current:
+    if not _cached_datasets or not _cached_datasets[0].is_current:
         item = table.get(ReferenceData.make_item_key())
         if item is None:
             raise _not_loaded_problem()
-        _cached[:] = [_refresh_cache(ReferenceData.from_item(item))]
-    return _cached[0]
+        _cached_datasets[:] = [_refresh_cache(ReferenceData.from_item(item))]
+    return _cached_datasets[0]
 
 
 def reset_cache() -> None:
     """Clear the cache, so that the next use reads the data again."""
-    _cached.clear()
+    _cached_datasets.clear()
 
 
 def _refresh_cache(data: ReferenceData) -> DatasetCache:
     """Return the present cache if it has the version of the data, else a new one."""
-    if _cached and _cached[0].data.id == data.id:
-        _cached[0].read_at = time.monotonic()
-        return _cached[0]
+    if _cached_datasets and _cached_datasets[0].data.id == data.id:
+        _cached_datasets[0].read_at = time.monotonic()
+        return _cached_datasets[0]
     return DatasetCache(data, time.monotonic())
 
 

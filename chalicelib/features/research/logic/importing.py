@@ -62,9 +62,9 @@ def _store_batch(job: ResearchJob, records: Sequence[SourceRecord]) -> ResearchJ
     for record in window:
         counts[_upsert_artefact(changes, job, record, artefacts, record_fields)] += 1
         stored_count += 1
-        if changes.size > _TARGET_WRITES:
+        if changes.write_count > _TARGET_WRITES:
             break
-    return jobs.checkpoint(
+    return jobs.save_progress(
         job, changes, status="running", counts=job.counts_plus(**counts), stored_record_count=stored_count
     )
 

@@ -15,7 +15,7 @@ _ATTRIBUTE_MARKER: Final = "lists_authors"
 """An attribute that only older items lack."""
 
 
-def count_proposals(library_id: str) -> tuple[int, int]:
+def count_outputs_and_proposals(library_id: str) -> tuple[int, int]:
     """Return the number of outputs of a library, and the number of merges that would unite those that look alike.
 
     It takes one Query per megabyte of items.

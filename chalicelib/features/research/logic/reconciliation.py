@@ -80,11 +80,11 @@ def _reconcile_artefact(job: ResearchJob, stale_id: str) -> ResearchJob:
     batch = artefacts_to_assign[:_BATCH_SIZE]
     while True:
         changes, counts = _build_changes(job, cluster, targets, batch)
-        if changes.size <= _MAX_WRITES or len(batch) == 1:
+        if changes.write_count <= _MAX_WRITES or len(batch) == 1:
             break
         batch = batch[: len(batch) // 2]
     added_counts = counts if job.work == "reconcile" else {}
-    return jobs.checkpoint(job, changes, status="running", counts=job.counts_plus(**added_counts))
+    return jobs.save_progress(job, changes, status="running", counts=job.counts_plus(**added_counts))
 
 
 def _load_cluster(library_id: str, artefact_id: str) -> _Cluster:

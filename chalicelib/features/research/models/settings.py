@@ -2,7 +2,7 @@
 
 from pydantic import Field, ValidationInfo, field_validator
 
-from chalicelib.kernel.core.settings import URL, SettingsSection
+from chalicelib.kernel.core.settings import URL_PREFIX, SettingsSection
 
 
 class ResearchSettings(SettingsSection):
@@ -28,6 +28,6 @@ class ResearchSettings(SettingsSection):
     @classmethod
     def _validate_source_url(cls, value: str, info: ValidationInfo) -> str:
         schemes = ("https",) if info.data.get("stage") != "local" else ("https", "http")
-        if not (URL.match(value) and value.partition(":")[0] in schemes):
+        if not (URL_PREFIX.match(value) and value.partition(":")[0] in schemes):
             raise ValueError("must be an https URL such as https://api.example.org")
         return value.rstrip("/")

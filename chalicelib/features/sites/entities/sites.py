@@ -104,7 +104,7 @@ class SiteTree(Entity):
     """
 
     kind = "site.tree"
-    pk, sk = TREE_PARTITION, trees.STATE
+    pk, sk = TREE_PARTITION, trees.STATE_SORT_KEY
 
     attribute_names: ClassVar = {"home_page_id": "home", "content_id": "mark"}
 

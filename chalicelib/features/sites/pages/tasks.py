@@ -108,7 +108,7 @@ def render_content(message: dict[str, Any]) -> None:
 @task(PageRemoval.task, emits={"page.unpublished": Page})
 def run_page_removal(message: dict[str, Any]) -> None:
     """Remove a deleted page's revisions, the redirects to it and all pages below it."""
-    job, deadline = jobs.claim(PageRemoval, message), jobs.slice_ends_at()
+    job, deadline = jobs.claim(PageRemoval, message), jobs.slice_deadline()
     if job is None:
         return
     try:

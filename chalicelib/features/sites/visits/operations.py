@@ -150,7 +150,7 @@ def _published_response(ctx: Context, site: Site, location: PageLocation | None)
     page = load_published(site.id, location, blocks=not as_html) if location else None
     if page is None or location is None:
         raise not_found()
-    ctx.allow_caching(by=VARY_BY_ACCEPT)
+    ctx.allow_caching(vary=VARY_BY_ACCEPT)
     if as_html:
         return render_page(ctx, site, page, location.revision_id)
     return PageOut.of(page) if ctx.role is not None else public_page_output(page)
@@ -161,7 +161,7 @@ def _draft_response(ctx: Context, site: Site, location: PageLocation | None) -> 
     page = load_draft(site.id, location, blocks=not as_html) if location else None
     if page is None:
         raise not_found()
-    ctx.allow_caching(by=VARY_BY_ACCEPT)
+    ctx.allow_caching(vary=VARY_BY_ACCEPT)
     ctx.headers["X-Robots-Tag"] = "noindex"
     if as_html:
         return render_page(ctx, site, page, page.draft_revision_id, preview=True)
@@ -169,7 +169,7 @@ def _draft_response(ctx: Context, site: Site, location: PageLocation | None) -> 
 
 
 def _redirect_response(ctx: Context, site: Site, target: RedirectTarget) -> Redirect:
-    ctx.allow_caching(by=VARY_BY_ACCEPT)
+    ctx.allow_caching(vary=VARY_BY_ACCEPT)
     if target.path is None:
         return Redirect(to_location(target.to_path), target.status_code)
     return Redirect(f"/sites/{site.id}/pages/by-path?{urlencode({'path': target.to_path})}", target.status_code)

@@ -12,8 +12,8 @@ from chalicelib.features.taxonomy.attachments.entities import (
     entity_attachments_key,
 )
 from chalicelib.features.taxonomy.attachments.logic.attachment_queries import (
-    node_attachments_page,
-    platform_attachments_page,
+    list_attachments_of_node,
+    list_attachments_of_platform,
 )
 from chalicelib.features.taxonomy.attachments.logic.entity_visibility import entity_item_keys, find_hidden_entities
 from chalicelib.features.taxonomy.attachments.models import AttachmentCreate, AttachmentOut, AttachmentsQuery
@@ -60,7 +60,7 @@ def list_platform_taxonomy_attachments(
     A page may be short if several filters are given. Attachments to private spaces are listed for callers who can see
     the space.
     """
-    return platform_attachments_page(ctx, platform.id, tree_state(ctx, platform.id), query)
+    return list_attachments_of_platform(ctx, platform.id, tree_state(ctx, platform.id), query)
 
 
 @routes.get(
@@ -71,7 +71,7 @@ def list_platform_taxonomy_attachments(
 )
 def list_node_attachments(ctx: Context, node: TaxonomyNode, query: ListQuery) -> ListPage[AttachmentOut]:
     """List the attachments of a node in the order of their creation, except those to spaces hidden from the caller."""
-    return node_attachments_page(ctx, node.platform_id, node.id, query)
+    return list_attachments_of_node(ctx, node.platform_id, node.id, query)
 
 
 @routes.post(

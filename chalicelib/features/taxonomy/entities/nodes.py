@@ -51,7 +51,7 @@ class Taxonomy(Entity):
     """
 
     kind = "taxonomy"
-    pk, sk = TAXONOMY_PARTITION, trees.STATE
+    pk, sk = TAXONOMY_PARTITION, trees.STATE_SORT_KEY
     version_fields = ("version", "pending_removals")
     attribute_names: ClassVar = {"pending_removals": "felled"}
 
@@ -64,7 +64,7 @@ class Taxonomy(Entity):
 
     def recent_moves_with(self, node_ids: Iterable[str]) -> dict[str, int]:
         """Return the recently moved nodes after moving `node_ids` with the next version of the tree."""
-        return trees.add_move(self.moved, self.version + 1, node_ids)
+        return trees.add_recent_moves(self.moved, self.version + 1, node_ids)
 
 
 class TaxonomyNode(Entity):
@@ -78,7 +78,7 @@ class TaxonomyNode(Entity):
     """
 
     kind, parameter = "taxonomy.node", "taxonomy_node_id"
-    pk, sk = TAXONOMY_PARTITION, trees.NODE
+    pk, sk = TAXONOMY_PARTITION, trees.NODE_SORT_KEY
     in_platform = Collection("P#{platform_id}#T#{listed}", "{position:010d}#{id}", index="index1")
     among_siblings = Collection("P#{platform_id}#T#C#{sibling_list}", "{position:010d}#{id}", index="index2")
     by_slug = Unique(

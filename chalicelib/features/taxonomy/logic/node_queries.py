@@ -75,7 +75,7 @@ def tree_prefetch_keys(request: Request) -> list[ItemKey]:
 def create_tree_reader(ctx: Context, platform_id: str) -> TreeReader:
     """Return a new reader of the tree that contains the prefetched state of the tree."""
     reader = TreeReader(taxonomy_tree(platform_id))
-    reader.asked.add(reader.tree.state_key)
+    reader.requested_keys.add(reader.tree.state_key)
     if item := ctx.access.prefetched.get(reader.tree.state_key):
         reader.items[reader.tree.state_key] = item
     return reader

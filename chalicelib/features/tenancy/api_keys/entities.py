@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from chalicelib.features.tenancy.api_keys.models import ApiKeyOut, RevocationReason
 from chalicelib.kernel.core.clock import now
-from chalicelib.kernel.identity.auth import key_pointer
+from chalicelib.kernel.identity.auth import api_key_pointer
 from chalicelib.kernel.permissions.grants import Credential
 from chalicelib.kernel.storage.entity import Collection, Item, Quota, ScheduledTask
 from chalicelib.kernel.storage.pii import PersonalData
@@ -53,7 +53,7 @@ class ApiKey(Credential):
     @property
     def derived_items(self) -> tuple[Item, ...]:
         """Return the items that find the key by its secrets' SHA-256 and, of a live key, the item with its grantors."""
-        pointers = (key_pointer(digest, self.item_key) for digest in self.digests)
+        pointers = (api_key_pointer(digest, self.item_key) for digest in self.digests)
         dependency = {
             "pk": self.item_key[0],
             "sk": f"{KEY_DEPENDENCY_PREFIX}{self.id}",

@@ -26,7 +26,7 @@ def stop_counting_expired_key(message: dict[str, Any]) -> None:
 @task(KeyRevocation.task, emits={"organization.api_key.revoked": ApiKey})
 def revoke_listed_keys(message: dict[str, Any]) -> None:
     """Revoke the listed keys, each with a log entry. They have been denied access since they were listed."""
-    job, ends_at = jobs.claim(KeyRevocation, message), jobs.slice_ends_at()
+    job, ends_at = jobs.claim(KeyRevocation, message), jobs.slice_deadline()
     if job is None:
         return
     for key_id in job.reasons:

@@ -34,7 +34,7 @@ def revoke_dependent_memberships(message: dict[str, Any]) -> None:
     The revocation marker denies access until then. It is removed only after the index has shown for long enough that
     nothing is left.
     """
-    marker, ends_at = jobs.claim(RevocationMarker, message), jobs.slice_ends_at()
+    marker, ends_at = jobs.claim(RevocationMarker, message), jobs.slice_deadline()
     if marker is None:
         return
     dependent_count = 0
@@ -83,7 +83,7 @@ def _revoke(record: Entity) -> None:
         changes.update(record, **closing_fields("revoked"))
     else:
         event = f"{record.kind}.removed"
-        changes.delete(record, ended=True)
+        changes.delete(record, grants_no_access=True)
     try:
         outbox.commit(changes, event, Origin.system(RevocationMarker.task))
     except ConcurrentModification:

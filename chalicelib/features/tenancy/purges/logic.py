@@ -93,8 +93,8 @@ def remove_records(records: list[Entity]) -> None:
     for record in records:
         purge_children(record)
         purge_references(record.kind, record.id)
-        changes.delete(record, ended=True)
-    if changes.size > table.MAX_TRANSACT_ITEMS:
+        changes.delete(record, grants_no_access=True)
+    if changes.write_count > table.MAX_TRANSACT_ITEMS:
         half = len(records) // 2
         remove_records(records[:half])
         remove_records(records[half:])

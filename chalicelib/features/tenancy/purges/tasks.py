@@ -17,7 +17,7 @@ _PAUSE_SECONDS: Final = 60
 @task(Purge.task)
 def run_purge(message: dict[str, Any]) -> None:
     """Remove the contents of a deleted container. A second pass covers requests in flight at its deletion."""
-    job, deadline = jobs.claim(Purge, message), jobs.slice_ends_at()
+    job, deadline = jobs.claim(Purge, message), jobs.slice_deadline()
     if job is None:
         return
     container_type = cast("type[Container]", record_type(job.container_kind))

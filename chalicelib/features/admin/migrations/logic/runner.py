@@ -28,7 +28,7 @@ _LEASE_LOST: Final = "Another runner has taken over, because this one made no pr
 
 
 @dataclass(frozen=True)
-class Outcome:
+class MigrationOutcome:
     """The outcome of a migration: `applied` or `failed`. `held` means that another runner holds the lease."""
 
     id: str
@@ -37,7 +37,7 @@ class Outcome:
     error: str | None = None
 
 
-def apply_pending(migrations: Sequence[Migration] = MIGRATIONS) -> Iterator[Outcome]:
+def apply_pending(migrations: Sequence[Migration] = MIGRATIONS) -> Iterator[MigrationOutcome]:
     """Apply pending migrations, and yield the outcome of each. A failure ends the run."""
     records, lease = migration_history.read_records()
     if not any(_is_pending(migration, records.get(migration.id)) for migration in migrations):
@@ -45,7 +45,7 @@ def apply_pending(migrations: Sequence[Migration] = MIGRATIONS) -> Iterator[Outc
     try:
         runner = _Runner(_acquire_lease(lease))
     except _LeaseHeld as error:
-        yield Outcome("", "held", error=str(error))
+        yield MigrationOutcome("", "held", error=str(error))
         return
     records, _ = migration_history.read_records()  # Another runner may have made progress.
     try:
@@ -56,7 +56,7 @@ def apply_pending(migrations: Sequence[Migration] = MIGRATIONS) -> Iterator[Outc
                 if outcome.state != "applied":
                     break
     except _LeaseHeld as error:
-        yield Outcome("", "held", error=str(error))
+        yield MigrationOutcome("", "held", error=str(error))
     else:
         runner.release_lease()
 
@@ -95,16 +95,16 @@ class _Runner:
 
     lease: MigrationLease
 
-    def apply(self, migration: Migration, record: MigrationRecord | None) -> Outcome:
+    def apply(self, migration: Migration, record: MigrationRecord | None) -> MigrationOutcome:
         """Perform the remaining steps of a migration, and return the outcome. Raises _LeaseHeld."""
         if checksum_changed(migration, record):
-            return Outcome(migration.id, "failed", error=CHECKSUM_CHANGED_ERROR)
+            return MigrationOutcome(migration.id, "failed", error=CHECKSUM_CHANGED_ERROR)
         started_at_monotonic = time.monotonic() - (record.duration_ms / 1000 if record else 0)
         while record is None or record.position is not None:
             record = self._perform_step(migration, record, started_at_monotonic)
             if record.state == "failed":
-                return Outcome(migration.id, "failed", record.duration_ms, record.error)
-        return Outcome(migration.id, "applied", record.duration_ms)
+                return MigrationOutcome(migration.id, "failed", record.duration_ms, record.error)
+        return MigrationOutcome(migration.id, "applied", record.duration_ms)
 
     def release_lease(self) -> None:
         """Release the lease, so that the next runner can start at once."""

@@ -90,7 +90,7 @@ class ExportWriter:
         formatted, skipped_leaves = list[bytes](), list[bytes]()
         for sequence, stored_entry in enumerate(entries, self._last_sequence + 1):
             entry = _parse_entry(self.export.organization_id, sequence, stored_entry)
-            if logs.matches(self._filters, entry):
+            if logs.entry_matches(self._filters, entry):
                 self._omitted_runs.add_leaves(sequence - len(skipped_leaves), skipped_leaves)
                 skipped_leaves = []
                 formatted.append(_format_entry(self.export, sequence, entry, stored_entry.body))
@@ -111,7 +111,7 @@ class ExportWriter:
         else:
             files.write_file(_bucket(), _rest_key(export, number), data)
             rest_number = number
-        self.export = jobs.checkpoint(
+        self.export = jobs.save_progress(
             export,
             processed_sequence=self._last_sequence,
             part_numbers=part_numbers,

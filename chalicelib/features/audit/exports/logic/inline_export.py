@@ -70,7 +70,7 @@ def iter_entry_pages(log_id: str, filters: EntryFilters) -> Iterator[list[EntryI
 
     Indexes serve the filters but lag, so recent entries are read from the table itself.
     """
-    uses_index, recent_from = logs.uses_index(filters), ids.lower_bound(now_ms() - MAX_INDEX_LAG_SECONDS * 1000)
+    uses_index, recent_from = logs.uses_index(filters), ids.id_lower_bound(now_ms() - MAX_INDEX_LAG_SECONDS * 1000)
     position: Item | None = None
     query_counts: Counter[bool] = Counter()
     while True:

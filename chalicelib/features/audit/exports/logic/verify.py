@@ -55,7 +55,7 @@ _POSITION: Final = re.compile(
     rb'"integrity":\{"leafHash":"(?P<leaf>[0-9a-f]{64})","treeSize":(?P<size>[1-9][0-9]{0,14})'
     rb'(?:,"erasureSignature":(?P<erasure>null|"[A-Za-z0-9+/=]*"))?\})\}'
 )
-_ERASED: Final = (
+_ERASED_ENTRY_PATTERN: Final = (
     r'\{"actor":null,"changes":\[\],"context":null,"data":null,"erased":true,"id":"(?P<id>[\w.:-]+)",'
     r'"occurredAt":"(?P<time>[\w.:-]+)","organizationId":%s,"target":null,"type":"(?P<type>[\w.:-]+)"'
 )
@@ -66,11 +66,11 @@ _UNSIGNED_ERASURE: Final = (
 )
 
 
-class Broken(Exception):
+class InvalidInput(Exception):
     """The input is not what the service signed. The message says where and how it differs."""
 
 
-class Unusable(Exception):
+class UsageError(Exception):
     """The arguments are not sufficient for a verification."""
 
 
@@ -101,19 +101,19 @@ class OmittedRun(NamedTuple):
 
 
 def verify(lines: Iterable[bytes], checkpoint: Checkpoint, evidence: Sequence[OmittedRun] | None = None) -> str:
-    """Return one sentence that states what is proven about the lines of an export. Raises Broken."""
+    """Return one sentence that states what is proven about the lines of an export. Raises InvalidInput."""
     entries = read_entries(lines, checkpoint)
     proof = Proof(checkpoint, evidence)
     for number, entry in enumerate(entries, 1):
         try:
             proof.add(entry)
-        except Broken as broken:
+        except InvalidInput as broken:
             message = str(broken)
-            with suppress(Broken):
+            with suppress(InvalidInput):
                 if proof.missing and any(later.sequence == proof.missing for later in entries):
                     message = f"The entry with sequence {proof.missing} is out of order."
             sequence = "no sequence" if entry.sequence == _NO_SEQUENCE else f"sequence {entry.sequence}"
-            raise Broken(f"{message} Line {number} has {sequence}.") from None
+            raise InvalidInput(f"{message} Line {number} has {sequence}.") from None
     return proof.finish()
 
 
@@ -130,11 +130,11 @@ class Proof:
         self._first = self._last = self._count = self._erased = self._unproven = 0
 
     def add(self, entry: Entry) -> None:
-        """Append the next entry. Raises Broken if it can't come next, or an entry before it is missing."""
+        """Append the next entry. Raises InvalidInput if it can't come next, or an entry before it is missing."""
         previous, self._previous = self._previous, entry
         if entry.sequence <= previous.sequence and entry.sequence != _NO_SEQUENCE:
             error = "there twice" if entry.sequence == previous.sequence else "out of order"
-            raise Broken(f"The entry with sequence {entry.sequence} is {error}.")
+            raise InvalidInput(f"The entry with sequence {entry.sequence} is {error}.")
         if entry.sequence > self._checkpoint.size:
             self._fill(self._checkpoint.size)  # All sequenced entries come before it.
             self._unproven += 1
@@ -143,20 +143,20 @@ class Proof:
         # Entries appended in one batch share the tree size after that batch.
         fits_batch = entry.tree_size == previous.tree_size or entry.sequence > previous.tree_size
         if not (entry.sequence <= entry.tree_size <= self._checkpoint.size and fits_batch):
-            raise Broken(f"The entry with sequence {entry.sequence} was altered: its treeSize can't be right.")
+            raise InvalidInput(f"The entry with sequence {entry.sequence} was altered: its treeSize can't be right.")
         self._tree.append(entry.leaf)
         self._first, self._last = self._first or entry.sequence, entry.sequence
         self._count += 1
         self._erased += entry.erased
 
     def finish(self) -> str:
-        """Return what is proven after the last entry. Raises Broken if entries are missing."""
+        """Return what is proven after the last entry. Raises InvalidInput if entries are missing."""
         origin, size, root, _ = self._checkpoint
         self._fill(size)
         if self._omitted and self._omitted[0].first <= size:
-            raise Broken(_CONTRADICTION % self._omitted[0].first)
+            raise InvalidInput(_CONTRADICTION % self._omitted[0].first)
         if self._tree.root() != root:
-            raise Broken("These are not the entries that were signed: their tree has another root.")
+            raise InvalidInput("These are not the entries that were signed: their tree has another root.")
         sequences = f", sequence {self._first} to {self._last}" if self._count else ""
         unproven = f"; {self._unproven} younger than the checkpoint, not proven" if self._unproven else ""
         return (
@@ -165,19 +165,19 @@ class Proof:
         )
 
     def _fill(self, until: int) -> None:
-        """Append omitted subtrees until the tree has a size. Raises Broken if the evidence does not fit."""
+        """Append omitted subtrees until the tree has a size. Raises InvalidInput if the evidence does not fit."""
         while self._tree.size < until:
             expected = self._tree.size + 1
             if not self._omitted or self._omitted[0].first > expected:
                 self.missing = expected
-                raise Broken(f"The entry with sequence {expected} is missing, and {self._no_evidence}.")
+                raise InvalidInput(f"The entry with sequence {expected} is missing, and {self._no_evidence}.")
             omitted = self._omitted.popleft()
             if omitted.first < expected:
-                raise Broken(_CONTRADICTION % omitted.first)
+                raise InvalidInput(_CONTRADICTION % omitted.first)
             if omitted.last > self._checkpoint.size:
-                raise Broken("The evidence belongs to a longer log: take the checkpoint of the same export.")
+                raise InvalidInput("The evidence belongs to a longer log: take the checkpoint of the same export.")
             if omitted.last > until:
-                raise Broken(_CONTRADICTION % (until + 1))
+                raise InvalidInput(_CONTRADICTION % (until + 1))
             for level, subtree in zip(subtree_levels(omitted.first, omitted.last), omitted.hashes, strict=True):
                 self._tree.append(subtree, level)
 
@@ -220,25 +220,25 @@ def _hash_node(left: bytes, right: bytes) -> bytes:
 
 
 def read_entries(lines: Iterable[bytes], checkpoint: Checkpoint) -> Iterator[Entry]:
-    """Yield the entries of an export. Raises Broken at a malformed line or an entry that was altered."""
+    """Yield the entries of an export. Raises InvalidInput at a malformed line or an entry that was altered."""
     log = checkpoint.origin.removeprefix("atrium/")
     organization = "null" if log.startswith("system") else f'"{re.escape(log)}"'
-    pattern = re.compile((_ERASED % organization).encode())
+    pattern = re.compile((_ERASED_ENTRY_PATTERN % organization).encode())
     for number, raw_line in enumerate(lines, 1):
         line = raw_line.removesuffix(b"\n")
         end = line.rfind(_SEQUENCE_KEY)
         position = _POSITION.fullmatch(line, end)
         if number == 1 and _CSV_HEADER.match(line):
-            raise Broken("This is an export in CSV, which can't be verified: only one in NDJSON can.")
+            raise InvalidInput("This is an export in CSV, which can't be verified: only one in NDJSON can.")
         if position is None or not line.startswith(b"{"):
-            raise Broken(f"Line {number} is no line of an export: {_describe_malformed_line(line)}.")
+            raise InvalidInput(f"Line {number} is no line of an export: {_describe_malformed_line(line)}.")
         if position["sequence"] is None:
             yield Entry(_NO_SEQUENCE, b"", 0, erased=False)
             continue
         erased = pattern.fullmatch(line, 0, end)
         text = line[:end] + b"}"
         if error := _erasure_error(log, erased, position, checkpoint.keys) if erased else _text_error(text, position):
-            raise Broken(f"The entry with sequence {int(position['sequence'])} was altered: {error}.")
+            raise InvalidInput(f"The entry with sequence {int(position['sequence'])} was altered: {error}.")
         leaf = bytes.fromhex(position["leaf"].decode())
         yield Entry(int(position["sequence"]), leaf, int(position["size"]), erased is not None)
 
@@ -270,7 +270,7 @@ def _describe_malformed_line(line: bytes) -> str:
 
 
 def read_lines(path: Path) -> Iterator[bytes]:
-    """Yield the lines of a plain or gzip file. Raises Broken if it is truncated or damaged."""
+    """Yield the lines of a plain or gzip file. Raises InvalidInput if it is truncated or damaged."""
     number = 0
     with path.open("rb") as file:
         try:
@@ -279,26 +279,26 @@ def read_lines(path: Path) -> Iterator[bytes]:
                     number += 1
                     yield line
         except EOFError:
-            raise Broken(f"The file was cut off: its compressed data ends behind line {number}.") from None
+            raise InvalidInput(f"The file was cut off: its compressed data ends behind line {number}.") from None
         except (gzip.BadGzipFile, zlib.error):
-            raise Broken(f"The file is damaged: its compressed data is wrong behind line {number}.") from None
+            raise InvalidInput(f"The file is damaged: its compressed data is wrong behind line {number}.") from None
 
 
 def read_checkpoint(note: bytes, *keys: bytes) -> Checkpoint:
-    """Return the checkpoint in a note after verifying its signature (c2sp.org/signed-note). Raises Broken."""
+    """Return the checkpoint in a note after verifying its signature (c2sp.org/signed-note). Raises InvalidInput."""
     # Trailing newlines are not signed, and shells often add one.
     text, _, signatures = note.decode(errors="replace").rstrip("\n").rpartition("\n\n")
     origin, size, root = (*text.split("\n"), "", "")[:3]
     lines = [_SIGNATURE_LINE.fullmatch(line) for line in signatures.split("\n")]
     if not _TREE_SIZE.fullmatch(size) or len(_from_base64(root)) != HASH_BYTES or not all(lines) or "\r" in text:
-        raise Broken("This is no checkpoint: it has to consist of origin, size and root, followed by signatures.")
+        raise InvalidInput("This is no checkpoint: it has to consist of origin, size and root, followed by signatures.")
     keys_by_id = {sha256(f"{origin}\n".encode() + _ED25519 + key).digest()[:_KEY_ID_BYTES]: key for key in keys}
     signature_bytes = [_from_base64(line["bytes"]) for line in lines if line and line["name"] == origin]
     usable = [(data, key) for data in signature_bytes if (key := keys_by_id.get(data[:_KEY_ID_BYTES]))]
     if not usable:
-        raise Broken("The checkpoint is not signed with a key that was given.")
+        raise InvalidInput("The checkpoint is not signed with a key that was given.")
     if not all(_is_signed(f"{text}\n".encode(), data[_KEY_ID_BYTES:], key) for data, key in usable):
-        raise Broken("The checkpoint was altered: its signature is wrong.")
+        raise InvalidInput("The checkpoint was altered: its signature is wrong.")
     return Checkpoint(origin, int(size), _from_base64(root), keys)
 
 
@@ -318,22 +318,22 @@ def _from_base64(text: str) -> bytes:
 
 
 def read_record(text: bytes) -> tuple[bytes, list[OmittedRun] | None]:
-    """Return a checkpoint note and, if the text is a JSON record, its evidence. Raises Broken."""
+    """Return a checkpoint note and, if the text is a JSON record, its evidence. Raises InvalidInput."""
     if not text.lstrip().startswith(b"{"):
         return text, None
     record = _parse_json(text, "checkpoint")
     if not isinstance(note := record.get("checkpoint"), str):
-        raise Unusable("the record has no checkpoint: it has one once the export is running")
+        raise UsageError("the record has no checkpoint: it has one once the export is running")
     evidence = record.get("evidence")
     return note.encode(errors="surrogatepass"), None if evidence is None else _parse_evidence(evidence)
 
 
 def read_evidence(text: bytes) -> list[OmittedRun]:
-    """Return the evidence in JSON: a list, or a record of an export. Raises Broken, or Unusable without one."""
+    """Return the evidence in JSON: a list, or a record of an export. Raises InvalidInput, or UsageError without one."""
     content = _parse_json(text, "evidence")
     content = content.get("evidence") if isinstance(content, dict) else content
     if content is None:
-        raise Unusable("the record has no evidence: the export is CSV, not completed, or leaves out too many entries")
+        raise UsageError("the record has no evidence: the export is CSV, not completed, or leaves out too many entries")
     return _parse_evidence(content)
 
 
@@ -341,16 +341,16 @@ def _parse_json(text: bytes, what: str) -> Any:
     try:
         return json.loads(text, object_pairs_hook=_reject_duplicate_names)
     except (ValueError, RecursionError) as error:
-        raise Broken(f"The {what} is no JSON: {error}.") from None
+        raise InvalidInput(f"The {what} is no JSON: {error}.") from None
 
 
 def _parse_evidence(content: Any) -> list[OmittedRun]:
     if not isinstance(content, list):
-        raise Broken(_NO_EVIDENCE)
+        raise InvalidInput(_NO_EVIDENCE)
     evidence = [_parse_omitted(run) for run in content]
     for previous, current in pairwise(evidence):
         if current.first <= previous.last:
-            raise Broken(f"The evidence says twice, or too late, that sequence {current.first} was left out.")
+            raise InvalidInput(f"The evidence says twice, or too late, that sequence {current.first} was left out.")
     return evidence
 
 
@@ -367,7 +367,7 @@ def _parse_omitted(run: Any) -> OmittedRun:
             are_hashes = all(isinstance(text, str) and _HEX_HASH.fullmatch(text) for text in hashes)
             if are_hashes and len(hashes) == len(subtree_levels(first, last)):
                 return OmittedRun(first, last, [*map(bytes.fromhex, hashes)])
-    raise Broken(_NO_EVIDENCE)
+    raise InvalidInput(_NO_EVIDENCE)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -385,10 +385,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         note, evidence = read_record(options.checkpoint.read_bytes())
         evidence = read_evidence(options.evidence.read_bytes()) if options.evidence else evidence
         print(verify(read_lines(options.export), read_checkpoint(note, *keys), evidence))
-    except Broken as broken:
+    except InvalidInput as broken:
         print(broken)
         return 1
-    except Unusable as unusable:
+    except UsageError as unusable:
         parser.error(str(unusable))
     except OSError as error:
         parser.error(f"can't read {error.filename}: {error.strerror}")

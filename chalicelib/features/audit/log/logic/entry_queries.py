@@ -23,7 +23,7 @@ _INDEX_RETRY_SECONDS: Final = (0.2, 0.5, 1.0)
 """Delays before the retries for an entry that is missing from both the sequence index and the table."""
 
 
-def matches(filters: EntryFilters, entry: EntryItem) -> bool:
+def entry_matches(filters: EntryFilters, entry: EntryItem) -> bool:
     """Return whether an entry matches all filters."""
     ids_match = filters.actor_id in (None, entry.actor) and filters.target_id in (None, entry.target)
     is_in_range = (filters.since or "") <= entry.created_at <= (filters.until or "~")
@@ -72,7 +72,7 @@ def refetch_matching(log_id: str, filters: EntryFilters, entries: Iterable[Entry
 
 def _is_visible_match(log_ids: Sequence[str], filters: EntryFilters, item: Item) -> bool:
     is_valid = is_displayable_entry(item) and item["log_id"] in log_ids and _is_committed(item["log_id"], item)
-    return is_valid and matches(filters, EntryItem.from_item(item))
+    return is_valid and entry_matches(filters, EntryItem.from_item(item))
 
 
 def _is_committed(log_id: str, item: Item) -> bool:
@@ -183,7 +183,7 @@ def _refetch(items: list[Item]) -> list[Item]:
     return [sequenced.get((item["pk"], item["sk"]), item) for item in items]
 
 
-def list_stored(log_id: str, after_position: Item | None, limit: int) -> tuple[list[StoredEntry], Item | None]:
+def list_stored_entries(log_id: str, after_position: Item | None, limit: int) -> tuple[list[StoredEntry], Item | None]:
     """Return a page of everything stored for a log, by id, and the position to continue from.
 
     Reads the table itself, so nothing lags, and entries that someone removed from the sequence or inserted are

@@ -8,7 +8,7 @@ from chalicelib.features.audit.log.models import Failure
 from chalicelib.kernel.audit_log import redaction
 from chalicelib.kernel.audit_log.entries import EntryItem
 from chalicelib.kernel.audit_log.entry_macs import public_keys, verify_entry_mac
-from chalicelib.kernel.audit_log.ledger import Head, origin, sequence_attributes, sequence_key, split_hashes
+from chalicelib.kernel.audit_log.ledger import Head, checkpoint_origin, sequence_attributes, sequence_key, split_hashes
 from chalicelib.kernel.core.encoding import from_base64, to_base64
 from chalicelib.kernel.crypto import checkpoints
 from chalicelib.kernel.crypto.checkpoints import NoteError
@@ -124,7 +124,7 @@ def find_head_fault(log_id: str, head: Head) -> Fault | None:
         signed = checkpoints.verify(head.note, public_keys())
     except NoteError:
         return Fault("bad_signature", None)
-    if (signed.origin, signed.size) != (origin(log_id), head.tree.size):
+    if (signed.origin, signed.size) != (checkpoint_origin(log_id), head.tree.size):
         return Fault("bad_signature", None)
     return None if signed.root == head.tree.root() else Fault("forked", None)
 

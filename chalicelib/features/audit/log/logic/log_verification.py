@@ -11,7 +11,15 @@ from chalicelib.features.audit.log.logic.anchors import BrokenAnchor
 from chalicelib.features.audit.log.logic.entry_verification import Fault, VerifiedPrefix, find_head_fault
 from chalicelib.kernel.audit_log.entries import EntryItem
 from chalicelib.kernel.audit_log.entry_macs import public_keys
-from chalicelib.kernel.audit_log.ledger import BrokenHead, Head, Outbox, count_pending, head_key, origin, sequence_key
+from chalicelib.kernel.audit_log.ledger import (
+    BrokenHead,
+    Head,
+    Outbox,
+    checkpoint_origin,
+    count_pending,
+    head_key,
+    sequence_key,
+)
 from chalicelib.kernel.audit_log.mac_chains import ChainEnd, Link, chain_key, chain_keys, links_of
 from chalicelib.kernel.audit_log.signed_statements import BrokenStatement, MissingLinks, Statement
 from chalicelib.kernel.core.logs import add_fields
@@ -220,7 +228,7 @@ def _verify_client_checkpoint(log_id: str, note: str) -> Checkpoint | Fault:
         raise ValidationProblem(
             [FieldError("query/checkpoint", "malformed", f"This is not a valid checkpoint: {error}.")]
         ) from None
-    if checkpoint.origin != origin(log_id):
+    if checkpoint.origin != checkpoint_origin(log_id):
         raise ValidationProblem(
             [
                 FieldError(

@@ -25,7 +25,7 @@ class SendSlots:
     """How many of the requests can be sent now, and when the others can try again."""
 
     granted: int
-    next_at: str
+    retry_at: str
 
 
 def acquire_slots(organization_id: str, url: str, request_count: int) -> SendSlots:

@@ -167,7 +167,10 @@ def with_breadcrumbs(site_id: str, pages: Iterable[Page], items: Mapping[ItemKey
     page_list = [*pages]
     reader = TreeReader.from_items(page_tree(site_id, DRAFT_TREE), dict(items))
     reader.add_items(page.draft_position for page in page_list)
-    if ancestor_keys := {reader.tree.node_key(each) for page in page_list for each in page.ancestor_ids} - reader.asked:
+    if (
+        ancestor_keys := {reader.tree.node_key(each) for page in page_list for each in page.ancestor_ids}
+        - reader.requested_keys
+    ):
         reader.load(ancestor_keys)
     reader.load_ancestors([page.id for page in page_list])
     chains = ((page, reader.chain(page.id)) for page in page_list)

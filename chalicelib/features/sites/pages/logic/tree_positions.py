@@ -11,7 +11,7 @@ from chalicelib.kernel.core.ids import new_id
 from chalicelib.kernel.core.problems import FieldError, Problem, ValidationProblem
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, ItemKey
-from chalicelib.kernel.storage.trees import Tree, add_move, read_tree
+from chalicelib.kernel.storage.trees import Tree, add_recent_moves, read_tree
 from chalicelib.kernel.storage.writes import Write
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 
@@ -134,7 +134,7 @@ class SiteTreesUnitOfWork:
     def record_move(self, name: TreeName, page_id: str) -> int:
         """Record that a page moves in a tree, and return the next version of the tree."""
         version = self._original[name].version + 1
-        self.set_fields(name, moved=add_move(self._current[name].moved, version, [page_id]))
+        self.set_fields(name, moved=add_recent_moves(self._current[name].moved, version, [page_id]))
         return version
 
     def mark_content_changed(self) -> None:

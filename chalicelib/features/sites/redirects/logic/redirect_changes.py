@@ -29,7 +29,7 @@ from chalicelib.kernel.core.json_equality import json_equal
 from chalicelib.kernel.core.problems import FieldError, Problem, ValidationProblem
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.request import Request
-from chalicelib.kernel.outbound.domain_names import host_name
+from chalicelib.kernel.outbound.domain_names import normalize_host_name
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, ItemKey
 from chalicelib.kernel.storage.writes import Write
@@ -96,7 +96,7 @@ def detach_from_page(ctx: Context, redirect: ResolvedRedirect) -> ResolvedRedire
 def normalize_target(ctx: Context, site: Site, to_path: str) -> str:
     """Return a target in its stored form: only the path if it is a URL of the site itself, whose host can change."""
     parts = urlsplit(to_path)
-    if is_site_path(to_path) or host_name(parts.netloc) not in {site.host, with_domains(ctx, [site])[0].host}:
+    if is_site_path(to_path) or normalize_host_name(parts.netloc) not in {site.host, with_domains(ctx, [site])[0].host}:
         return to_path
     try:
         return validate_target(urlunsplit(("", "", f"/{parts.path.lstrip('/')}", parts.query, parts.fragment)))

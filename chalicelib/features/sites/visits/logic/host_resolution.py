@@ -6,7 +6,7 @@ from chalicelib.features.platforms.domains.entities import CustomDomain
 from chalicelib.features.sites.entities.sites import Site, sites_domain
 from chalicelib.features.tenancy.entities.organizations import Organization
 from chalicelib.kernel.authorization import ancestor_cache
-from chalicelib.kernel.outbound.domain_names import host_name
+from chalicelib.kernel.outbound.domain_names import normalize_host_name
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, ItemKey
 from chalicelib.kernel.transactions.unique_items import guard_key
@@ -22,7 +22,7 @@ class SiteHost:
     @classmethod
     def parse(cls, host: str) -> "SiteHost | None":
         """Return the host in the value of a `Host` header, with or without a port; None if no site can have it."""
-        name = host_name(host)
+        name = normalize_host_name(host)
         if not name:
             return None
         suffix = f".{sites_domain()}"

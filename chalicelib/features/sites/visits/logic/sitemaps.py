@@ -18,7 +18,7 @@ from chalicelib.kernel.storage.entity import Item, ItemKey
 from chalicelib.kernel.storage.trees import read_tree
 
 MAX_ENTRIES: Final = 10_000
-MAX_ADDRESS_BYTES: Final = 4_000_000
+MAX_URL_BYTES: Final = 4_000_000
 """Maximum total size of the URLs in one sitemap, so that the sitemap fits in a response."""
 
 _FORMAT_VERSION: Final = 1
@@ -109,7 +109,7 @@ def _split_entries(entries: Iterable[SitemapEntry]) -> Iterator[list[SitemapEntr
     size = 0
     for entry in entries:
         size += len(entry.url)
-        if len(part) == MAX_ENTRIES or size > MAX_ADDRESS_BYTES:
+        if len(part) == MAX_ENTRIES or size > MAX_URL_BYTES:
             yield part
             part, size = [], len(entry.url)
         part.append(entry)

@@ -20,7 +20,7 @@ from chalicelib.kernel.storage.trees import TreeReader
 _MAX_COUNTED: Final = 100
 
 
-def node_attachments_page(ctx: Context, platform_id: str, node_id: str, query: ListQuery) -> ListPage[AttachmentOut]:
+def list_attachments_of_node(ctx: Context, platform_id: str, node_id: str, query: ListQuery) -> ListPage[AttachmentOut]:
     """Return a page of the attachments of an existing node."""
     partition = TaxonomyAttachment.of_node.partition(platform_id=platform_id, node_id=node_id)
     result = table.query(partition, after=ctx.decode_cursor(query), limit=query.limit)
@@ -41,7 +41,7 @@ def count_visible_attachments(ctx: Context, node: TaxonomyNode) -> int:
     return sum(entity not in hidden for entity in entities)
 
 
-def platform_attachments_page(
+def list_attachments_of_platform(
     ctx: Context, platform_id: str, tree: Taxonomy | None, query: AttachmentsQuery
 ) -> ListPage[AttachmentOut]:
     """Return a page of the attachments of a platform.

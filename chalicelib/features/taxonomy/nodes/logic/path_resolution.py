@@ -159,7 +159,7 @@ class NodePathResolver:
         return None
 
     def _read_missing(self, *keys: ItemKey) -> None:
-        if missing := {*keys} - self.reader.asked:
+        if missing := {*keys} - self.reader.requested_keys:
             self.reader.load(missing)
 
     def _load(self, node_id: str | None) -> TaxonomyNode | None:

@@ -17,7 +17,7 @@ from chalicelib.kernel.permissions.roles import ungrantable_scopes
 def load_key_issuer(ctx: Context) -> ApiKey | Member:
     """Return the issuer of a key: the calling API key, or the caller's membership of the organization."""
     if isinstance(ctx.principal, ApiKeyPrincipal):
-        return ApiKey.from_item(ctx.access.prefetched[ctx.principal.record])
+        return ApiKey.from_item(ctx.access.prefetched[ctx.principal.record_key])
     return Member.from_item(ctx.access.membership or {})
 
 

@@ -8,7 +8,7 @@ from chalicelib.features.tenancy.api_keys.entities import KEY_DEPENDENCY_PREFIX,
 from chalicelib.features.tenancy.api_keys.models import RevocationReason
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.core.ids import new_record_fields
-from chalicelib.kernel.identity.auth import revoked_keys_key
+from chalicelib.kernel.identity.auth import pending_revocations_key
 from chalicelib.kernel.permissions.roles import ungrantable_scopes
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item
@@ -40,7 +40,7 @@ class KeyRevocationPlan:
         Keys above the maximum are listed as revoked, and a task revokes them.
         """
         revoked_now, revoked_later = self.keys[:MAX_KEYS_PER_TRANSACTION], self.keys[MAX_KEYS_PER_TRANSACTION:]
-        marker = revoked_keys_key(KeyRevocation.make_item_key(organization_id=self.organization_id))
+        marker = pending_revocations_key(KeyRevocation.make_item_key(organization_id=self.organization_id))
         item_keys = [ApiKey.make_item_key(organization_id=self.organization_id, id=key["id"]) for key in revoked_now]
         items = table.get_all([*item_keys, *([marker] if revoked_later else [])]) if revoked_now else {}
         for key in (ApiKey.from_item(items[each]) for each in item_keys if each in items):

@@ -10,7 +10,7 @@ from chalicelib.features.tenancy.invitations.models import Decision
 from chalicelib.features.tenancy.logic.joining import join
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.identity.jwt import User
-from chalicelib.kernel.permissions.access_epochs import log_partition
+from chalicelib.kernel.permissions.access_epochs import organization_partition
 
 
 def respond(ctx: Context, resolved: ResolvedInvitation, user: User, decision: Decision) -> ResolvedInvitation:
@@ -19,7 +19,7 @@ def respond(ctx: Context, resolved: ResolvedInvitation, user: User, decision: De
     ctx.changes.event = f"{invitation.kind}.{outcome}"
     ctx.changes.set_event_subject(invitation)
     # A concurrent request may remove or demote the inviter.
-    ctx.fence(log_partition(invitation.organization_id), resolved.items, resolved.deciding_records)
+    ctx.fence(organization_partition(invitation.organization_id), resolved.items, resolved.deciding_records)
     ctx.changes.chains = resolved.chains or ctx.changes.chains
     if member:
         ctx.changes.require_unchanged(member)

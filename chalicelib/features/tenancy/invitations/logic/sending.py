@@ -16,7 +16,7 @@ from chalicelib.features.tenancy.invitations.logic.invitation_rules import (
 from chalicelib.features.tenancy.invitations.models import InvitationCreate, InvitationOut
 from chalicelib.features.tenancy.logic.members_by_email import find_user_ids_by_email
 from chalicelib.features.tenancy.logic.membership_rules import reject_ungrantable_role
-from chalicelib.kernel.core.case_folding import address_spellings
+from chalicelib.kernel.core.case_folding import email_address_spellings
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.crypto import signatures
@@ -33,7 +33,7 @@ def invite(
 ) -> InvitationOut:
     """Invite an address to the current container, and return the invitation with its link."""
     reject_ungrantable_role(Role(body.role), ctx.max_grantable_role)
-    if find_user_ids_by_email(invitation_type.membership_type, address_spellings(body.email), **ctx.ids):
+    if find_user_ids_by_email(invitation_type.membership_type, email_address_spellings(body.email), **ctx.ids):
         raise Problem.for_field("/email", "already_member", "Somebody with this address is a member already.")
     record_fields, inviter_id = ctx.new_record_fields(), ctx.principal.id
     mailed = reserve_mail(ctx, body.email, ctx.access.prefetched)
@@ -84,7 +84,7 @@ def reserve_mail(ctx: Context, email_address: str, prefetched: Mapping[ItemKey, 
     if suppression_key(email_address) in prefetched:
         return False
     states = [
-        bucket.state_if_left(prefetched.get(bucket.key), ctx.now) for bucket in recipient_mail_buckets(email_address)
+        bucket.state_or_none(prefetched.get(bucket.key), ctx.now) for bucket in recipient_mail_buckets(email_address)
     ]
     available = [state for state in states if state]
     if len(available) < len(states):

@@ -21,7 +21,7 @@ from chalicelib.kernel.authorization.memberships import MembershipView, membersh
 from chalicelib.kernel.core.problems import Problem, not_found
 from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.identity.jwt import User
-from chalicelib.kernel.permissions.access_epochs import EVERYONE, Subject, log_partition
+from chalicelib.kernel.permissions.access_epochs import EVERYONE, EpochSubject, organization_partition
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Container, Entity, Item, ItemKey
 from chalicelib.kernel.storage.record_types import record_from_item
@@ -148,8 +148,8 @@ def _resolve_invitation(invitation: Invitation, user_id: str) -> ResolvedInvitat
     container_key, *ancestor_keys = (kind.make_item_key(id=container_ids[kind.parameter]) for kind in container_types)
     user_ids = {user for user in (invitation.invited_by, user_id) if user}
     subjects = (EVERYONE, str(invitation.invited_by))
-    pk = log_partition(invitation.organization_id)
-    epochs = [key for each in subjects for key in Subject(pk, each).keys]
+    pk = organization_partition(invitation.organization_id)
+    epochs = [key for each in subjects for key in EpochSubject(pk, each).keys]
     membership_keys = [key for user in user_ids for key in membership_view_keys(user, container_key, ancestor_keys)]
     chains, items = Chains.read_with(
         invitation.organization_id, [container_key, *ancestor_keys, *membership_keys, *epochs]

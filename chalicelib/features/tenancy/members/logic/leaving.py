@@ -36,7 +36,7 @@ def leave(
     record_fields = ctx.new_record_fields(later_than=max(member.created_at, member.descendant_joined_at or ""))
     marker = marker_type.create(record_fields, member.user_id, **container_ids)
     for record in ctx.query_index(Entity, marker.dependents, capacity, user_id=member.user_id):
-        if ctx.changes.size > _MAX_WRITES:
+        if ctx.changes.write_count > _MAX_WRITES:
             break
         if not isinstance(record, Invitation):
             ctx.changes.delete(record)
