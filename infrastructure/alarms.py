@@ -270,7 +270,7 @@ def _background_alarms() -> dict[str, Alarm]:
 
 
 def _mail_alarms() -> dict[str, Alarm]:
-    options: dict[str, Any] = {"period": HOUR, "missing": "ignore", "condition": "SendsMail"}
+    options: dict[str, Any] = {"period_seconds": HOUR, "treat_missing_data": "ignore", "condition": "SendsMail"}
     return {
         "mail-bounces": Alarm(
             "More than 5 % of the account's mail bounces. At 10 %, SES can suspend sending.",

@@ -42,8 +42,8 @@ _PLACEHOLDER_SECRETS: Final = dict.fromkeys(secrets.SECRETS.values(), "kms:bm90I
 def bootstrap(name: str, arguments: Mapping[str, str], *, alarms_to: str | None = None) -> None:
     """Create or update a stage's data resources, and write its settings and policies.
 
-    `given`: values of ARGUMENTS. Omitted arguments keep their stored values. Raises CommandError, and SettingsError if a
-    setting would be invalid; then nothing was created.
+    `given`: values of ARGUMENTS. Omitted arguments keep their stored values. Raises CommandError, and SettingsError
+    if a setting would be invalid; then nothing was created.
     """
     stored = configuration.environment_variables(name)
     requested = {ARGUMENTS[argument]: value for argument, value in arguments.items()}

@@ -16,8 +16,8 @@ _UNFINISHED: Final = ("CREATE_FAILED", "UPDATE_FAILED")
 def create_or_update_stack(name: str, template: str, parameters: Mapping[str, str]) -> Mapping[str, str]:
     """Create or update a stack, and return its outputs. Omitted parameters keep their values.
 
-    A failed creation is not rolled back; the next run continues it. A failed update is rolled back. Raises CommandError with
-    CloudFormation's reason for each failed resource.
+    A failed creation is not rolled back; the next run continues it. A failed update is rolled back. Raises CommandError
+    with CloudFormation's reason for each failed resource.
     """
     with translate_errors():
         former = _describe_stack(name)

@@ -20,7 +20,7 @@ import chalice
 from elftools.elf.elffile import ELFFile
 from uv import find_uv_bin
 
-from infrastructure import archive, models
+from infrastructure import archive, botocore_models
 from infrastructure.account import CommandError
 from infrastructure.configuration import PROJECT
 
@@ -237,7 +237,7 @@ def _add_app(task: Path) -> None:
     left_out = shutil.ignore_patterns("__pycache__", "openapi")
     shutil.copytree(PROJECT / "chalicelib", task / "chalicelib", ignore=left_out)
     shutil.copy(PROJECT / "app.py", task)
-    models.write_models(task / "aws_models")
+    botocore_models.write_models(task / "aws_models")
     (task / "chalice").mkdir()
     for name in ("__init__.py", "app.py"):  # Chalice's own packager includes the same files.
         shutil.copy(Path(chalice.__file__).with_name(name), task / "chalice")

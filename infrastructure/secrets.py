@@ -91,8 +91,8 @@ def rotate(stage: Stage, secret: str, step: Step, *, at_once: bool = False) -> s
 
     `begin` adds a new key after the current one, `switch` moves it to the front, and `finish` drops the previous one.
     `return` adds the key that was dropped last again, as before `finish`. The stage must be deployed after each step.
-    `at_once`: do not wait until data of the previous key expires. Raises CommandError if the step is not the next one, or if
-    another rotation runs concurrently.
+    `at_once`: do not wait until data of the previous key expires. Raises CommandError if the step is not the next one,
+    or if another rotation runs concurrently.
     """
     stored = _load_secret(stage, secret)
     if step == "finish":

@@ -266,7 +266,7 @@ def _renew_seals(chosen: argparse.Namespace) -> int:
 
 
 def _reanchor(chosen: argparse.Namespace) -> int:
-    from local.tools.republish_checkpoints import ReanchorFailed, schedule_first_anchors
+    from local.tools.schedule_anchors import ReanchorFailed, schedule_first_anchors
 
     return _run_resumable(chosen, schedule_first_anchors, ReanchorFailed)
 

@@ -13,8 +13,8 @@ It listens on all addresses of the machine; use `unshare -n` to give it and this
 import argparse
 
 from benchmarks.costs import document, results
+from benchmarks.costs.bench import DEFAULT_REPETITIONS, open_bench
 from benchmarks.costs.compare import compare_units
-from benchmarks.costs.measuring import DEFAULT_REPETITIONS, open_bench
 from benchmarks.log_scale.results import describe_environment
 
 

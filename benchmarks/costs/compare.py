@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from benchmarks.costs import meter
-from benchmarks.costs.measuring import COMPARED_OPERATIONS, Bench
+from benchmarks.costs.bench import COMPARED_OPERATIONS, Bench
 from benchmarks.costs.meter import RecordedCall
 from infrastructure import resources
 from tests.harness import memory_aws, snapshots

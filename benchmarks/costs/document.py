@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from benchmarks.costs import prices, scale
+from benchmarks.costs.bench import CHANGE_WITH_WEBHOOK, LIST_OF_100
 from benchmarks.costs.classes import CLASSES
-from benchmarks.costs.dollars import (
+from benchmarks.costs.cost_model import (
     ACCESS_LOG_BYTES,
     CALL_CPU_MS,
     CALL_LATENCY_MS,
@@ -20,7 +21,6 @@ from benchmarks.costs.dollars import (
     sum_fields,
     total_ms,
 )
-from benchmarks.costs.measuring import CHANGE_WITH_WEBHOOK, LIST_OF_100
 from benchmarks.costs.results import operations_of_class, typical_operation
 from local.generators.markdown import code, table
 from local.paths import ROOT

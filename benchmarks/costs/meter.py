@@ -12,7 +12,7 @@ from math import ceil
 from threading import Lock, current_thread, local
 from typing import Any, Final
 
-from benchmarks.costs import sizes
+from benchmarks.costs import item_sizes
 from chalicelib.kernel.core import aws
 from chalicelib.kernel.storage.table import PARALLEL_READ_THREAD_PREFIX
 from tests.harness import memory_aws, snapshots
@@ -156,7 +156,7 @@ def _create_recorded_call(name: str, parameters: Mapping[str, Any], usage: Usage
         (a, before) for a, before in zip(parameters.get("TransactItems", ()), _thread_state.items_before, strict=True)
     ]
     items = tuple((before, _current_item(action)) for action, before in actions if "ConditionCheck" not in action)
-    write_units = sum(sizes.write_units(max(map(sizes.item_size, item))) for item in items)
+    write_units = sum(item_sizes.write_units(max(map(item_sizes.item_size, item))) for item in items)
     index_read_units = usage.read if "IndexName" in parameters else 0
     return RecordedCall(
         name, parameters, (usage.read - index_read_units + write_units, index_read_units + usage.indexed), items
@@ -187,15 +187,19 @@ def _add_call(usage: Usage, call: str, parameters: Mapping[str, Any], response: 
 
 def _read_units(name: str, parameters: Mapping[str, Any], response: Mapping[str, Any]) -> float:
     if name == "GetItem":
-        return sizes.read_units(sizes.wire_item_size(response.get("Item", {})))
+        return item_sizes.read_units(item_sizes.wire_item_size(response.get("Item", {})))
     if name == "BatchGetItem":
         ((table_name, items),) = response["Responses"].items() or (("", []),)
         keys = parameters["RequestItems"][table_name]["Keys"]
-        return sum(sizes.read_units(sizes.wire_item_size(item)) for item in items) + len(keys) - len(items)
+        return sum(item_sizes.read_units(item_sizes.wire_item_size(item)) for item in items) + len(keys) - len(items)
     if name != "Query":
         return 0  # Reads no item: the table's description.
-    size = sum(map(sizes.wire_item_size, response["Items"])) if "Items" in response else _count_query_bytes(parameters)
-    return sizes.read_units(size) * (1 if parameters.get("ConsistentRead") else 0.5)
+    size = (
+        sum(map(item_sizes.wire_item_size, response["Items"]))
+        if "Items" in response
+        else _count_query_bytes(parameters)
+    )
+    return item_sizes.read_units(size) * (1 if parameters.get("ConsistentRead") else 0.5)
 
 
 def _count_query_bytes(parameters: Mapping[str, Any]) -> int:
@@ -203,15 +207,15 @@ def _count_query_bytes(parameters: Mapping[str, Any]) -> int:
     names, values = parameters["ExpressionAttributeNames"], parameters["ExpressionAttributeValues"]
     partition = [i for i in snapshots.items_by_key().values() if i.get(names["#pk"]) == values[":pk"]["S"]]
     since, until = (values.get(f":{end}", {"S": default})["S"] for end, default in (("since", ""), ("until", "~")))
-    return sum(sizes.item_size(i) for i in partition if "#sk" not in names or since <= i[names["#sk"]] <= until)
+    return sum(item_sizes.item_size(i) for i in partition if "#sk" not in names or since <= i[names["#sk"]] <= until)
 
 
 def _add_transaction(usage: Usage, actions: list[Mapping[str, Any]]) -> None:
     for action, before in zip(actions, _thread_state.items_before, strict=True):
         after = _current_item(action)
-        usage.written += 2 * sizes.write_units(max(sizes.item_size(before), sizes.item_size(after)))
+        usage.written += 2 * item_sizes.write_units(max(item_sizes.item_size(before), item_sizes.item_size(after)))
         if "ConditionCheck" not in action:
-            usage.indexed += sizes.index_units(before, after)
+            usage.indexed += item_sizes.index_units(before, after)
 
 
 def _current_item(action: Mapping[str, Any]) -> memory_aws.Item | None:

@@ -6,7 +6,7 @@ from statistics import median_low
 from typing import Any, Final
 
 from benchmarks.costs.classes import CLASSES
-from benchmarks.costs.dollars import calculate_cost
+from benchmarks.costs.cost_model import calculate_cost
 from local.paths import ROOT
 
 FILE: Final = ROOT / "benchmarks" / "results" / "costs.json"

@@ -5,9 +5,9 @@ from typing import Any, Final
 
 from app import app
 from benchmarks.costs import prices
+from benchmarks.costs.bench import CHANGE_WITH_WEBHOOK, EMPTY_ANCHORING, EMPTY_SWEEP
 from benchmarks.costs.classes import CHANGE, LIST, READ, SITE
-from benchmarks.costs.dollars import Cost, calculate_cost, invocation_ms, sum_fields
-from benchmarks.costs.measuring import CHANGE_WITH_WEBHOOK, EMPTY_ANCHORING, EMPTY_SWEEP
+from benchmarks.costs.cost_model import Cost, calculate_cost, invocation_ms, sum_fields
 from benchmarks.costs.results import typical_records
 from infrastructure.alarms import define_alarms
 from infrastructure.deployed_functions import function_names

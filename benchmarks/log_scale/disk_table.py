@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from botocore.exceptions import ClientError
 
-from benchmarks.costs.sizes import read_units, wire_item_size
+from benchmarks.costs.item_sizes import read_units, wire_item_size
 from infrastructure.resources import INDEX_KEYS
 
 Wire = dict[str, Any]

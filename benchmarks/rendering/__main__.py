@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from itertools import count
 from typing import Final
 
-from benchmarks.rendering import shapes
-from benchmarks.rendering.shapes import Page
+from benchmarks.rendering import page_patterns
+from benchmarks.rendering.page_patterns import Page
 from chalicelib.features.sites.rendering.logic import content
 from chalicelib.features.sites.rendering.logic.limits import TooComplex
 
@@ -28,7 +28,7 @@ _MAX_SHOWN: Final = 12
 def main(minutes: float) -> int:
     """Search, print the slowest pages, and return the exit status."""
     deadline = time.monotonic() + 60 * minutes
-    content.render_blocks(shapes.build_text_page("a"))  # Import lazily loaded modules before the measurement.
+    content.render_blocks(page_patterns.build_text_page("a"))  # Import lazily loaded modules before the measurement.
     slowest: list[tuple[float, int, str]] = []
     for name, page in _candidates():
         for label, measured_page in (("whole", page), ("largest accepted", _largest_accepted_prefix(page))):
@@ -43,10 +43,10 @@ def main(minutes: float) -> int:
 
 
 def _candidates() -> Iterator[tuple[str, Page]]:
-    yield from shapes.known_pages()
+    yield from page_patterns.known_pages()
     for seed in count():
-        pattern = shapes.random_pattern(seed)
-        kind = shapes.PAGE_BUILDERS[seed % len(shapes.PAGE_BUILDERS)]
+        pattern = page_patterns.random_pattern(seed)
+        kind = page_patterns.PAGE_BUILDERS[seed % len(page_patterns.PAGE_BUILDERS)]
         yield f"{pattern!r} ({kind.__name__})", kind(pattern)
 
 

@@ -1,4 +1,4 @@
-"""Every kind of record, and the class that it is. Made by `make generate`."""
+"""The class of every kind of record. Made by `make generate`."""
 
 KINDS: dict[str, str] = {
     "entry": "chalicelib.kernel.audit_log.entries:EntryItem",

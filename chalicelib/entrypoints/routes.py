@@ -1,4 +1,4 @@
-"""Every route: group, method, path, and the function that has its operation. Made by `make generate`."""
+"""Every route: group, method, path and the function of its operation. Made by `make generate`."""
 
 ROUTES: tuple[tuple[str, str, str, str], ...] = (
     ("organizations", "GET", "/organizations", "chalicelib.features.tenancy.operations:list_organizations"),

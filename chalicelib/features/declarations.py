@@ -1,4 +1,4 @@
-"""What features declare to the kernel. Made by `make generate`."""
+"""The scope areas and settings sections of all features. Made by `make generate`."""
 
 from chalicelib.kernel.permissions.scope_areas import ScopeArea
 
@@ -16,7 +16,7 @@ SCOPE_AREAS: tuple[ScopeArea, ...] = (
     ScopeArea("research", members_read_all=True),
     ScopeArea("sites", members_read_all=True),
 )
-"""Areas that scopes cover, in their public order."""
+"""The areas that scopes cover, in their public order."""
 
 SETTINGS_SECTIONS: tuple[str, ...] = (
     "chalicelib.features.notifications.webhooks.models.settings:WebhookSettings",
@@ -24,4 +24,4 @@ SETTINGS_SECTIONS: tuple[str, ...] = (
     "chalicelib.features.research.models.settings:ResearchSettings",
     "chalicelib.features.tenancy.models.settings:TenancySettings",
 )
-"""Classes of settings, as `module:Class`."""
+"""The classes of settings sections, as `module:Class`."""

@@ -53,8 +53,8 @@ def run(port: int, *, fresh: bool, is_seeded: bool, restarts_processes: bool = F
     `seeded`: add the sample company and a receiver of its webhooks. `reviving`: restart the service and the pump when
     they end, as Lambda does.
 
-    Raises RunRejected or SettingsError before a process is started, MigrationsFailed before the service is started, ProcessEnded if a
-    process ends unexpectedly, and SeedFailed if the sample company cannot be added.
+    Raises RunRejected or SettingsError before a process is started, MigrationsFailed before the service is started,
+    ProcessEnded if a process ends unexpectedly, and SeedFailed if the sample company cannot be added.
     """
     began = time.monotonic()
     signal.signal(signal.SIGTERM, _raise_stopped)

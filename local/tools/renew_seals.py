@@ -154,7 +154,7 @@ class _LogRenewal:
     renewed_count: int = 0
 
     def renew(self, tree: CompactRange) -> None:
-        """Replace the seals of the next window, whose end has this tree. Raises _VerificationFailed and RenewalFailed."""
+        """Replace the seals of the next window, up to a tree. Raises _VerificationFailed and RenewalFailed."""
         start_state = self.verified, self.batch_end
         for _ in range(_MAX_ATTEMPTS):
             self.verified, self.batch_end = start_state

@@ -17,8 +17,8 @@ class ScheduleNotRun(Exception):
 def run_schedule(name: str, port: int | None = None) -> Any:
     """Run a schedule once for the run on a port, by default for the last run, and return its handler's result.
 
-    The run processes the tasks that the schedule queues. The log records of the handler are not printed. Raises ScheduleNotRun,
-    and SettingsError if the environment belongs to another stage.
+    The run processes the tasks that the schedule queues. The log records of the handler are not printed. Raises
+    ScheduleNotRun, and SettingsError if the environment belongs to another stage.
     """
     clear_cloud_variables()
     schedules_by_name = {schedule.name: schedule for schedule in schedules(importlib.import_module("app").app)}

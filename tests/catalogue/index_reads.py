@@ -49,7 +49,7 @@ INDEX_READS: Final[Mapping[str, DisplayRead | DecisionRead]] = {
     "features.taxonomy.attachments.logic.attachment_queries._query of_entity of_node of_type": DisplayRead(
         "access to the entity is read from the table"
     ),
-    "features.taxonomy.attachments.logic.attachment_queries.node_attachments_page of_node": DisplayRead(
+    "features.taxonomy.attachments.logic.attachment_queries.list_attachments_of_node of_node": DisplayRead(
         "access to the entity is read from the table"
     ),
     "features.taxonomy.attachments.logic.attachment_queries.count_visible_attachments of_node": DisplayRead(
@@ -78,8 +78,8 @@ INDEX_READS: Final[Mapping[str, DisplayRead | DecisionRead]] = {
     "features.tenancy.invitations.logic.invitation_lists._platform_invitation_index of_container": DecisionRead(
         f"{_DECISIONS}::TestInvitations::test_a_list_shows_the_current_status_of_each_invitation"
     ),
-    "features.platforms.members.tasks.remove_invitations of_container": _DELETED_PLATFORM,
-    "features.leads.operations.list_marketing_leads by_email by_email_and_status by_status listed": _LIST_FILTER,
+    "features.platforms.members.tasks.remove_platform_invitations of_container": _DELETED_PLATFORM,
+    "features.leads.operations.list_marketing_leads by_email by_email_and_status by_status all_leads": _LIST_FILTER,
     "features.tenancy.logic.members_by_email.find_user_ids_by_email by_email": DecisionRead(
         f"{_DECISIONS}::TestMembers::test_a_new_member_already_counts_as_a_member"
     ),

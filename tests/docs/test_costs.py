@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from benchmarks.costs import dollars, measuring, results, sizes
+from benchmarks.costs import bench, cost_model, item_sizes, results
+from benchmarks.costs.bench import calls_by_invocation, open_bench
 from benchmarks.costs.classes import CLASSES, class_of
 from benchmarks.costs.document import PAGE_FILE, render_page
-from benchmarks.costs.measuring import calls_by_invocation, open_bench
 from chalicelib.entrypoints.catalogue import operations
 from infrastructure.configuration import CHALICE_FOLDER
 from infrastructure.deploy import MIN_UNRESERVED_CONCURRENCY
@@ -32,8 +32,8 @@ def test_every_operation_has_a_class_and_a_row() -> None:
         name for name in (*records, *results.load_results()["others"]) if f"`{name}`" in page or f"**{name}**" in page
     }
     assert {*records, *results.load_results()["others"]} - names_on_page == {
-        measuring.EMPTY_SWEEP,
-        measuring.EMPTY_ANCHORING,
+        bench.EMPTY_SWEEP,
+        bench.EMPTY_ANCHORING,
     }
 
 
@@ -66,19 +66,19 @@ def test_the_documented_limits_are_those_of_the_configuration() -> None:
 
 def test_capacity_units_follow_the_developer_guide() -> None:
     item, index_key = {"pk": "a", "sk": "b"}, {"index1pk": "x", "index1sk": "y"}
-    assert [sizes.read_units(size) for size in (0, 4096, 4097)] == [1, 1, 2]
-    assert [sizes.write_units(size) for size in (0, 1024, 1025)] == [1, 1, 2]
+    assert [item_sizes.read_units(size) for size in (0, 4096, 4097)] == [1, 1, 2]
+    assert [item_sizes.write_units(size) for size in (0, 1024, 1025)] == [1, 1, 2]
     assert (
-        sizes.item_size({**item, "n": -12345, "b": b"1234", "t": True, "l": ["x"], "m": {"k": "v"}})
+        item_sizes.item_size({**item, "n": -12345, "b": b"1234", "t": True, "l": ["x"], "m": {"k": "v"}})
         == 6 + 6 + 5 + 2 + 6 + 7
     )
-    assert sizes.index_units(None, item) == 0
-    assert sizes.index_units(None, item | index_key) == 1
-    assert sizes.index_units(item | index_key, item | index_key) == 0
-    assert sizes.index_units(item | index_key, item | index_key | {"other": "z" * 2000}) == 2
-    assert sizes.index_units(item | index_key, item | index_key | {"index1sk": "z"}) == 2
-    assert sizes.index_units(item | index_key, None) == 1
-    assert sizes.index_units(None, item | {"facet1pk": "x", "facet2pk": "y", "duepk": "d", "duesk": "e"}) == 3
+    assert item_sizes.index_units(None, item) == 0
+    assert item_sizes.index_units(None, item | index_key) == 1
+    assert item_sizes.index_units(item | index_key, item | index_key) == 0
+    assert item_sizes.index_units(item | index_key, item | index_key | {"other": "z" * 2000}) == 2
+    assert item_sizes.index_units(item | index_key, item | index_key | {"index1sk": "z"}) == 2
+    assert item_sizes.index_units(item | index_key, None) == 1
+    assert item_sizes.index_units(None, item | {"facet1pk": "x", "facet2pk": "y", "duepk": "d", "duesk": "e"}) == 3
 
 
 def test_the_price_of_a_request_covers_all_resources_that_it_uses() -> None:
@@ -86,7 +86,7 @@ def test_the_price_of_a_request_covers_all_resources_that_it_uses() -> None:
         "function": "api_handler",
         "messages": 0,
         "logged": 150,
-        "cpu": 0.010 * dollars.CPU_SHARE,
+        "cpu": 0.010 * cost_model.CPU_SHARE,
         "waits": [],
         "read": 8.0,
         "written": 4.0,
@@ -99,7 +99,7 @@ def test_the_price_of_a_request_covers_all_resources_that_it_uses() -> None:
         "keys": 0,
     }
     job = request | {"function": "jobs", "messages": 1, "mails": 0, "fifo": 0, "logged": 650}
-    price = dollars.calculate_cost({"turns": [request, job]})
+    price = cost_model.calculate_cost({"turns": [request, job]})
     micro_dollars = {name: round(amount * 1e6, 6) for name, amount in vars(price).items()}
     assert micro_dollars == {
         "gateway": 3.5,

@@ -18,8 +18,8 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.gnuversions import GNUVerNeedSection
 
 from infrastructure.account import CommandError
+from infrastructure.botocore_models import API_ACTIONS
 from infrastructure.chalice_project import create_project
-from infrastructure.models import API_ACTIONS
 from infrastructure.package import MAX_BYTES, find_python, running_python_version
 from local.paths import ROOT
 from tests.harness import configured_stages, project_copies

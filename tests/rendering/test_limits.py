@@ -6,8 +6,8 @@ from typing import Any, Final
 import pytest
 from pydantic_core import to_json
 
-from benchmarks.rendering import shapes
-from benchmarks.rendering.shapes import PAGE_BUILDERS, PATTERNS, Page
+from benchmarks.rendering import page_patterns
+from benchmarks.rendering.page_patterns import PAGE_BUILDERS, PATTERNS, Page
 from chalicelib.features.sites.menus.models import MAX_MENU_ITEMS
 from chalicelib.features.sites.pages.models.schemas import MAX_BLOCKS_BYTES
 from chalicelib.features.sites.rendering.logic import content
@@ -126,12 +126,12 @@ class TestLargestPages:
 
     def test_the_number_of_function_calls_is_bounded(self, pattern: str) -> None:
         content.render_blocks([text_block("a")])
-        assert count_function_calls(shapes.build_headings_page(PATTERNS[pattern])) <= MAX_CALLS
+        assert count_function_calls(page_patterns.build_headings_page(PATTERNS[pattern])) <= MAX_CALLS
 
 
 class TestLimits:
     def test_the_longest_prose_and_long_articles_are_rendered(self) -> None:
-        assert not rejection_reason(*shapes.build_text_page(PATTERNS["prose"]))
+        assert not rejection_reason(*page_patterns.build_text_page(PATTERNS["prose"]))
         assert not rejection_reason(text_block(PATTERNS["article"] * 120))
         assert not rejection_reason(
             *(build_block("code", f"a{number}", text="print(1)\n" * 500, language=None) for number in range(50))

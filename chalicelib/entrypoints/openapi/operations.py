@@ -9,7 +9,7 @@ from chalicelib.entrypoints.openapi import schemas
 from chalicelib.entrypoints.openapi.examples import example_of
 from chalicelib.entrypoints.openapi.headers import Headers, header_references
 from chalicelib.entrypoints.openapi.problems import problem_responses
-from chalicelib.entrypoints.openapi.records import example_secrets, initial_fields
+from chalicelib.entrypoints.openapi.record_examples import example_secrets, initial_fields
 from chalicelib.kernel.http.fields import UUID_PATTERN
 from chalicelib.kernel.http.forms import FORMS
 from chalicelib.kernel.http.models import Patch, RecordOutput

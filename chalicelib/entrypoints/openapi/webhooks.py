@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from chalicelib.entrypoints.openapi import schemas
 from chalicelib.entrypoints.openapi.examples import example_of
-from chalicelib.entrypoints.openapi.records import example_event_fields, initial_fields
+from chalicelib.entrypoints.openapi.record_examples import example_event_fields, initial_fields
 from chalicelib.features.notifications.models.event_types import EVENT_TYPES
 from chalicelib.kernel.http.models import Output
 from chalicelib.kernel.operations.access_rules import RequireRole

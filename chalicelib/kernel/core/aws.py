@@ -51,7 +51,7 @@ _ITEM_OPERATIONS: Final = ("GetItem", "BatchGetItem", "Query", "UpdateItem", "Tr
 """DynamoDB operations that requests consist of."""
 
 _MODELS: Final = Path(__file__).parents[3] / "aws_models"
-"""Where botocore first searches its service models. Only the package has this directory (`infrastructure.models`)."""
+"""Where botocore first searches its service models. Only the package has it (`infrastructure.botocore_models`)."""
 
 _TIMEOUTS: Final = {"": (3, 3), "sqs": (2, 1), "s3": (2, 4), "sesv2": (1, 10)}
 """Attempts, and seconds for each. A request with one failing call is answered within the gateway's 29 seconds.

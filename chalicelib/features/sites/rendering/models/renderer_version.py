@@ -1,9 +1,9 @@
-"""Which renderer this is: digests of all that decides how pages look. Made by `make generate`."""
+"""The version of the renderer: digests of everything that determines pages. Made by `make generate`."""
 
 from typing import Final
 
 RENDERER: Final = "31365661cae525dc"
-"""Of what blocks become."""
+"""Digest of everything that determines the HTML of blocks."""
 
 LAYOUT: Final = "3fda09dcb1037382"
-"""Of that, and of what is around it."""
+"""Digest of that and of the rest of a page."""

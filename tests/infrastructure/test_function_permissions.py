@@ -26,7 +26,7 @@ from chalicelib.kernel.outbound import webhook_client
 from chalicelib.kernel.storage import files
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.work import jobs, queues
-from infrastructure.models import API_ACTIONS
+from infrastructure.botocore_models import API_ACTIONS
 from infrastructure.policies import GRANTS
 from tests.catalogue.examples.registry import call_operation
 from tests.catalogue.tenant_fixture import People, TenantFixture

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any, Final
 
-from benchmarks.costs import sizes
+from benchmarks.costs import item_sizes
 from benchmarks.costs.classes import class_of
 from benchmarks.costs.meter import Usage, meter_usage, watch_all_clients
 from chalicelib.entrypoints.catalogue import operations
@@ -183,4 +183,4 @@ def calls_by_invocation(record: Record) -> list[list[str]]:
 
 
 def _total_stored_bytes() -> int:
-    return sum(sizes.stored_bytes(item) for item in snapshots.items_by_key().values())
+    return sum(item_sizes.stored_bytes(item) for item in snapshots.items_by_key().values())
