@@ -30,7 +30,7 @@ _LAYOUT_FILES: Final = (
     "page.html.jinja",
 )
 _LIBRARIES: Final = ("jinja2", "markdown-it-py", "markupsafe", "mdurl", "nh3")
-_KEPT_VERSIONS: Final[Mapping[str, str]] = {
+_VERSION_OVERRIDES: Final[Mapping[str, str]] = {
     "d4d60ebd1e18efc9": "31365661cae525dc",
     "55a7965089128ad4": "76b1c65abd4d2c75",
 }
@@ -65,4 +65,4 @@ def _files(names: Iterable[str]) -> list[str]:
 
 def _digest(parts: Iterable[str]) -> str:
     digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
-    return _KEPT_VERSIONS.get(digest, digest)
+    return _VERSION_OVERRIDES.get(digest, digest)

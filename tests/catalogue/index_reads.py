@@ -22,10 +22,10 @@ class DecisionRead:
     test: str
 
 
-_DECISIONS: Final = "test_lagging_decisions.py"
-_LISTS: Final = "test_lagging_lists.py"
-_LOGS: Final = "test_lagging_logs.py"
-_REMOVALS: Final = "test_lagging_removals.py"
+_DECISIONS: Final = "execution/test_decisions_with_lagging_indexes.py"
+_LISTS: Final = "execution/test_lists_with_lagging_indexes.py"
+_LOGS: Final = "audit/test_log_with_lagging_indexes.py"
+_REMOVALS: Final = "execution/test_removals_with_lagging_indexes.py"
 
 _MOVED_PAGE: Final = DecisionRead(
     f"{_REMOVALS}::TestPages::test_a_page_moved_before_the_deletion_stays_with_all_its_contents"
@@ -79,7 +79,7 @@ INDEX_READS: Final[Mapping[str, DisplayRead | DecisionRead]] = {
         f"{_DECISIONS}::TestInvitations::test_a_list_shows_the_current_status_of_each_invitation"
     ),
     "features.platforms.members.tasks.remove_platform_invitations of_container": _DELETED_PLATFORM,
-    "features.leads.operations.list_marketing_leads by_email by_email_and_status by_status all_leads": _LIST_FILTER,
+    "features.leads.operations.list_marketing_leads all_leads by_email by_email_and_status by_status": _LIST_FILTER,
     "features.tenancy.logic.members_by_email.find_user_ids_by_email by_email": DecisionRead(
         f"{_DECISIONS}::TestMembers::test_a_new_member_already_counts_as_a_member"
     ),

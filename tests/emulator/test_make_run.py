@@ -47,7 +47,7 @@ def test_data_survives_ctrl_c_until_a_fresh_start(own_stage: LocalStage) -> None
             assert ada.patch(path, json={"name": name}).is_success
         own_stage.interrupt()
         assert own_stage.remaining_processes() == {}  # make exits only after all its processes have.
-        assert "the emulator saves its state" in own_stage.output
+        assert "The emulator saves its state" in own_stage.output
 
         own_stage.start_with_make()
         assert ada.get(path).json()["name"] == names[-1]
@@ -79,7 +79,7 @@ def test_stage_ends_and_names_a_process_that_died(own_stage: LocalStage) -> None
     )
     os.kill(pump_id, signal.SIGKILL)
     assert own_stage.wait_for_exit() == 1
-    assert "The pump ended by itself (exit code -9)" in own_stage.output
+    assert "The pump ended unexpectedly (exit code -9)" in own_stage.output
     assert own_stage.remaining_processes() == {}
 
 

@@ -87,7 +87,7 @@ def test_export_is_completed_after_a_fault_at_any_call(
 ) -> None:
     for at in call_numbers():
         started = restore_tenant(create_export_of_long_entries)
-        queues.enqueue("audit_exports.run", started.key)
+        queues.enqueue("audit_exports.run", started.item_key)
         with variant.inject(at) as injected, suppress(ProcessDied):
             tenant.workers.try_deliver()
         if not injected.failed_call:
@@ -100,7 +100,7 @@ def test_export_is_completed_after_repeated_faults(
     tenant: TenantFixture, restore_tenant: RestoreTenant, clock: Clock
 ) -> None:
     started = restore_tenant(create_export_of_long_entries)
-    queues.enqueue("audit_exports.run", started.key)
+    queues.enqueue("audit_exports.run", started.item_key)
     for at in range(2, 16):
         with inject_fault(Fault.DIED_BEFORE, first_call=at), suppress(ProcessDied):
             tenant.workers.try_deliver()
@@ -125,7 +125,7 @@ def test_export_is_completed_once_if_another_worker_takes_over(
     for at in call_numbers():
         started = restore_tenant(create_export_of_long_entries)
         for _ in range(2):
-            queues.enqueue("audit_exports.run", started.key)
+            queues.enqueue("audit_exports.run", started.item_key)
         with run_before_call(take_over, call_number=at) as overtaking:
             tenant.workers.try_deliver()
         if not overtaking.interrupted_call:
@@ -139,7 +139,7 @@ def test_export_is_completed_in_slices(
 ) -> None:
     monkeypatch.setattr(jobs, "_SLICE_SECONDS", -1)
     started = restore_tenant(create_export_of_long_entries)
-    queues.enqueue("audit_exports.run", started.key)
+    queues.enqueue("audit_exports.run", started.item_key)
     slices = [body for body in tenant.workers.deliver() if "audit_exports.run" in body]
     assert len(slices) >= 4
     run_until_completed(tenant, clock, started)

@@ -54,6 +54,17 @@ def complete_erasure(
     return record
 
 
+class PersonEraser:
+    """Complete an erasure and return the counts of erased records and entries."""
+
+    def __init__(self, api: ApiClient, organization: CreatedOrganization, workers: Workers, clock: Clock) -> None:
+        self._api, self._organization, self._workers, self._clock = api, organization, workers, clock
+
+    def __call__(self, **identity: object) -> tuple[int, int]:
+        record = complete_erasure(self._api, self._workers, self._clock, self._organization, **identity)
+        return record["erasedRecords"], record["erasedEntries"]
+
+
 def keys_of_items_containing(*texts: str) -> list[tuple[str, str]]:
     """Return the keys of all items that contain one of the texts, ignoring case and stored idempotent responses."""
     items = {key: item for key, item in snapshots.items_by_key().items() if not key[0].startswith("I#")}

@@ -108,6 +108,20 @@ def decline_invitation(api: ApiClient, invitation: CreatedInvitation, person: Pe
     return answer.json
 
 
+def create_accepted(api: ApiClient, organization: CreatedOrganization, person: Person) -> CreatedInvitation:
+    """Create an invitation that the person has accepted."""
+    invitation = create_invitation(api, organization, person)
+    accept_invitation(api, invitation, person)
+    return invitation
+
+
+def create_declined(api: ApiClient, organization: CreatedOrganization, person: Person) -> CreatedInvitation:
+    """Create an invitation that the person has declined."""
+    invitation = create_invitation(api, organization, person)
+    decline_invitation(api, invitation, person)
+    return invitation
+
+
 def get_invitation_status(api: ApiClient, organization: CreatedOrganization, invitation: CreatedInvitation) -> str:
     """Read the status of an invitation as the owner."""
     return str(api.get(invitation.path, caller=organization.owner).json["status"])

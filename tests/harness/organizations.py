@@ -37,6 +37,11 @@ def add_organization_member(organization: CreatedOrganization, person: Person, r
     return create_membership(organization.id, person.to_user(), role)
 
 
+def roles_by_username(api: ApiClient, organization: CreatedOrganization) -> dict[str, str]:
+    """Return the roles of the members."""
+    return {m["username"]: m["role"] for m in api.get_items(f"{organization.path}/members", caller=organization.owner)}
+
+
 def create_api_key(
     api: ApiClient, organization: CreatedOrganization, *scopes: str, caller: Caller | None = None, **fields: Any
 ) -> Caller:

@@ -81,6 +81,12 @@ def update_page(api: ApiClient, page: CreatedPage, **fields: Any) -> Json:
     return answer.json
 
 
+def publish_at(api: ApiClient, page: CreatedPage, slug: str) -> None:
+    """Publish a page at another path."""
+    update_page(api, page, slug=slug)
+    publish_page(api, page)
+
+
 def get_page_by_path(api: ApiClient, site: CreatedSite, path: str, *, caller: Any = None, **query: Any) -> ApiResponse:
     """Request the page at a path, by default anonymously, and return the response."""
     return api.get(f"{site.path}/pages/by-path", caller=caller, query={"path": path, **query})

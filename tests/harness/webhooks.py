@@ -2,12 +2,14 @@
 
 import json
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from tests.harness.api import ApiClient, ApiResponse, Json
 from tests.harness.created_record import CreatedRecord
 from tests.harness.organizations import CreatedOrganization
 from tests.harness.receiver import ReceivedRequest, Receiver
+
+LONG_AGO: Final = "2020-01-01T00:00:00Z"
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,25 @@ def get_delivery(api: ApiClient, webhook: CreatedWebhook, event_type: str) -> Js
     """Return the only delivery of an event type."""
     (match,) = [each for each in list_deliveries(api, webhook) if each["eventType"] == event_type]
     return match
+
+
+def request_replay(api: ApiClient, webhook: CreatedWebhook, **body: Any) -> ApiResponse:
+    """Ask for a replay of deliveries as the owner, and return the answer."""
+    return api.post(f"{webhook.path}/replay", caller=webhook.organization.owner, json={"from": LONG_AGO, **body})
+
+
+def start_replay(api: ApiClient, webhook: CreatedWebhook, **body: Any) -> Json:
+    """Start a replay as the owner, and return it."""
+    answer = request_replay(api, webhook, **body)
+    assert answer.status == 202, answer.text
+    return answer.json
+
+
+def get_finished_replay(api: ApiClient, webhook: CreatedWebhook, replay: Json) -> Json:
+    """Return a replay in its current form, after checking that it is over."""
+    record = api.get(f"{webhook.path}/replays/{replay['id']}", caller=webhook.organization.owner).json
+    assert record["status"] in ("completed", "failed"), record
+    return record
 
 
 def rename_organization(api: ApiClient, organization: CreatedOrganization, name: str) -> None:

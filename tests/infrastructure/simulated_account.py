@@ -25,19 +25,19 @@ from zipfile import ZipFile
 from infrastructure import configuration
 
 configuration.PROJECT = Path(sys.argv.pop(1))
-configuration.CHALICE = configuration.PROJECT / ".chalice"
-configuration.FILE = configuration.CHALICE / "config.json"
+configuration.CHALICE_FOLDER = configuration.PROJECT / ".chalice"
+configuration.CONFIG_FILE = configuration.CHALICE_FOLDER / "config.json"
 
 from infrastructure import package
 
-def build():
+def build_package():
     folder = configuration.PROJECT / "build/package"
     folder.mkdir(parents=True, exist_ok=True)
     with ZipFile(folder / "atrium.zip", "w") as zipped:
         zipped.write("app.py")
     return folder / "atrium.zip"
 
-package.build = build
+package.build_package = build_package
 from infrastructure.__main__ import main
 sys.exit(main())
 """

@@ -219,7 +219,7 @@ def test_the_commands_rotate_the_data_key(
 
     with (
         patch("infrastructure.account.current_stage", return_value=stage),
-        patch("local.tools.reencrypt.deployed") as deployed,
+        patch("local.tools.reencrypt.load_stage") as deployed,
     ):
         deployed.return_value = stage
         assert (run_step("begin"), run_step("switch"), run_step("finish")) == (0, 0, 1)

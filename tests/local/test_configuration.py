@@ -116,7 +116,7 @@ def test_an_invalid_setting_is_named_before_anything_starts(
     def fail(*_: object, **__: object) -> None:
         raise AssertionError("a process or resource was started")
 
-    monkeypatch.setattr(run_module, "start", fail)
+    monkeypatch.setattr(run_module, "start_process", fail)
     monkeypatch.setattr("local.server.provisioning.provision", fail)
     monkeypatch.setenv(name, value)
     assert main(command) == 1

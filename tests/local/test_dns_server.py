@@ -124,11 +124,11 @@ class TestNameserver:
             upstream.set_replies("hooks.real.dev", ["203.0.113.7"])
             upstream.set_replies("hooks.example.com", ["203.0.113.7"])
             host, _, port = upstream.address.partition(":")
-            monkeypatch.setattr(dns_server_module, "_own_servers", lambda: [host])
+            monkeypatch.setattr(dns_server_module, "_system_servers", lambda: [host])
             monkeypatch.setattr(dns_server_module, "_PORT", int(port))
             assert query_records(address, "hooks.real.dev", "A") == ["203.0.113.7"]
             assert query_records(address, "hooks.example.com", "A") == ["NXDOMAIN"]
-        monkeypatch.setattr(dns_server_module, "_FORWARD_SECONDS", 0.2)
+        monkeypatch.setattr(dns_server_module, "_FORWARD_TIMEOUT_SECONDS", 0.2)
         assert query_records(address, "hooks.real.dev", "A") == ["SERVFAIL"]
 
     def test_without_system_nameservers_forwarding_fails(self, address: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,8 +16,8 @@ IGNORING_SIGTERM = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN
 PARENT = """
 import os, sys, time
 from pathlib import Path
-from local.server.processes import start
-child = start("child", [sys.executable, "-c", {code!r}], Path({log!r}), os.environ)
+from local.server.processes import start_process
+child = start_process("child", [sys.executable, "-c", {code!r}], Path({log!r}), os.environ)
 print(child.process.pid, flush=True)
 time.sleep(60)
 """

@@ -97,7 +97,7 @@ def test_a_stop_during_the_start_ends_the_run_normally(
     def stop(*_: object, **__: object) -> None:
         raise Stopped
 
-    monkeypatch.setattr(run_module, "start", stop)
+    monkeypatch.setattr(run_module, "start_process", stop)
     assert main(["run", "--port", "8999"]) == 0
     assert "Stopping" in capsys.readouterr().out
 

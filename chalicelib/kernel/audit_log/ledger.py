@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from chalicelib.kernel.audit_log import quarantine, signed_statements
+from chalicelib.kernel.audit_log.append_order import AppendOrder
 from chalicelib.kernel.audit_log.authenticity import accepts_unauthenticated_entries, is_authentic
 from chalicelib.kernel.audit_log.entries import APPEND_TASK, REDRIVE_AFTER_SECONDS, EntryItem, pending_key
 from chalicelib.kernel.audit_log.entry_macs import make_entry_mac, public_keys, signing_key
@@ -129,34 +130,12 @@ class Outbox:
         authentic, forged = ([item for item, is_valid in checked if is_valid is expected] for expected in (True, False))
         return cls(head, ends, authentic, forged, cursor is None and len(pending) == len(checked))
 
-    def next_batch(self, statement: Statement | None) -> list[Item]:
-        """Return the pointers to append next: the oldest first, each after the pending ones before it in its chain.
-
-        Unless all pointers were read, earlier links may be among the others. Such a pointer waits, unless all do.
-        """
-        by_position = {each.link[:2]: pointer for pointer in self.pointers for each in links_of([pointer])}
-        runs = [_chain_run(pointer, by_position) for pointer in self.pointers]
-        complete_runs = [
-            run for run, previous_position in runs if self.complete or not _opens_gap(previous_position, statement)
-        ]
-        chosen = {each["sk"]: each for run in complete_runs or [run for run, _ in runs] for each in run}
-        return [*chosen.values()][:BATCH_SIZE]
-
-
-def _chain_run(pointer: Item, by_position: Mapping[tuple[int, int], Item]) -> tuple[list[Item], tuple[int, int] | None]:
-    """Return a pointer after the pending ones directly before it in its chain, and the position before them."""
-    run, position = [pointer], next((each.link[:2] for each in links_of([pointer])), None)
-    while position and (position := (position[0], position[1] - 1)) in by_position:
-        run.insert(0, by_position[position])
-    return run, position
-
-
-def _opens_gap(previous_position: tuple[int, int] | None, statement: Statement | None) -> bool:
-    return (
-        previous_position is not None
-        and statement is not None
-        and statement.chain_state(previous_position[0]).number < previous_position[1]
-    )
+    def next_batch(self, log: str, statement: Statement | None) -> list[Item]:
+        """Return the pointers to append next. Raises Problem `unavailable`."""
+        order = AppendOrder(self.pointers)
+        if order.contradicts_ids:
+            order.add_records(_load_record_ids(log, self.pointers))
+        return order.arrange(statement, is_complete=self.complete)[:BATCH_SIZE]
 
 
 def head_key(log: str) -> ItemKey:
@@ -220,7 +199,7 @@ def append_pending(log: str, deadline_ms: int | None = None) -> int:
             if outbox.pointers:
                 head = Head.from_item(outbox.head)
                 statement = _previous_statement(log, head, outbox)
-                pointers = outbox.next_batch(statement)
+                pointers = outbox.next_batch(log, statement)
                 table.write_transaction(_append_writes(log, head, statement, pointers))
                 add_request_ids(pointer["requestId"] for pointer in pointers if _has_request_id(pointer))
             attempts = 0
@@ -247,6 +226,12 @@ def _has_request_id(pointer: Item) -> bool:
 
 def _entry_key(log: str, pointer: Item) -> ItemKey:
     return EntryItem.make_item_key(log_id=log, id=pointer["sk"])
+
+
+def _load_record_ids(log: str, pointers: Sequence[Item]) -> dict[str, str]:
+    """Return the id of the record that each entry is about, by the id of the entry. Erased entries have none."""
+    entries = table.get_all([_entry_key(log, pointer) for pointer in pointers])
+    return {entry["id"]: str(entry["target"]) for entry in entries.values() if entry.get("target")}
 
 
 def _append_writes(log: str, head: Head, previous: Statement | None, pointers: Sequence[Item]) -> list[Write]:

@@ -298,7 +298,7 @@ class TestSealRenewal:
                 alter_item(item, body=body, leaf=hash_leaf(body))
             return log_parts
 
-        monkeypatch.setattr(module, "_parts", split_log_and_alter)
+        monkeypatch.setattr(module, "_verify_in_windows", split_log_and_alter)
         with pytest.raises(RenewalFailed):
             renew_entry_macs(None)
         assert f"{sealed_with_signing_key.id}: forked" in capsys.readouterr().out

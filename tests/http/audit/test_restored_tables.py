@@ -169,7 +169,7 @@ class TestEveryLog:
         for n in range(3):
             create_organization(api, ada, name=f"Waits {n}")
         workers.deliver()
-        monkeypatch.setattr(module, "_AT_ONCE", 1)
+        monkeypatch.setattr(module, "_CONCURRENT_LOGS", 1)
         log_positions = [*module.iter_log_positions("")]
         assert log_positions[0].after.startswith("stored/")
         for n, log_position in enumerate(log_positions):
@@ -182,7 +182,7 @@ class TestEveryLog:
                 raise unavailable("The database is busy.")
             return verify(log)
 
-        monkeypatch.setattr(module, "outcomes_of", fail_at_third_log)
+        monkeypatch.setattr(module, "verify_log", fail_at_third_log)
         assert main(["verify"]) == 1
         assert f"--after {log_positions[1].after}" in capsys.readouterr().err
         _, (summary,) = run_verify(capsys, "--after", log_positions[1].after)

@@ -16,19 +16,20 @@ from chalicelib.kernel.core.clock import after, now, timestamp_ms
 from chalicelib.kernel.core.ids import new_id
 from chalicelib.kernel.work import jobs
 from tests.harness import memory_aws
-from tests.harness.api import ApiClient, ApiResponse, Json
+from tests.harness.api import ApiClient, Json
 from tests.harness.audit_logs import list_entries
 from tests.harness.callers import Person
 from tests.harness.clock import Clock
 from tests.harness.faults import Fault, inject_fault
 from tests.harness.organizations import CreatedOrganization, create_organization
-from tests.harness.receiver import Receiver, Reply
 from tests.harness.webhooks import (
+    LONG_AGO,
     CreatedWebhook,
     create_webhook,
+    get_finished_replay,
     list_deliveries,
-    parse_event,
-    rename_organization,
+    request_replay,
+    start_replay,
     update_webhook,
 )
 from tests.harness.workers import Workers, queued_bodies
@@ -36,26 +37,6 @@ from tests.harness.workers import Workers, queued_bodies
 URL = "https://hooks.example.com/atrium"
 UPDATED = "organization.updated"
 REPLAYED = "organization.webhook.replayed"
-LONG_AGO = "2020-01-01T00:00:00Z"
-
-
-def request_replay(api: ApiClient, webhook: CreatedWebhook, **body: Any) -> ApiResponse:
-    """Ask for a replay of deliveries as the owner, and return the answer."""
-    return api.post(f"{webhook.path}/replay", caller=webhook.organization.owner, json={"from": LONG_AGO, **body})
-
-
-def start_replay(api: ApiClient, webhook: CreatedWebhook, **body: Any) -> Json:
-    """Start a replay as the owner, and return it."""
-    answer = request_replay(api, webhook, **body)
-    assert answer.status == 202, answer.text
-    return answer.json
-
-
-def get_finished_replay(api: ApiClient, webhook: CreatedWebhook, replay: Json) -> Json:
-    """Return a replay in its current form, after checking that it is over."""
-    record = api.get(f"{webhook.path}/replays/{replay['id']}", caller=webhook.organization.owner).json
-    assert record["status"] in ("completed", "failed"), record
-    return record
 
 
 def store_deliveries(
@@ -98,60 +79,6 @@ def idle_webhook(api: ApiClient, organization: CreatedOrganization, workers: Wor
     webhook = create_webhook(api, organization, URL, events=["organization.purged"])
     workers.deliver()
     return webhook
-
-
-@pytest.mark.usefixtures("private_targets_allowed")
-class TestMissedEvents:
-    def test_are_sent_in_order_and_the_replay_counts_them(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        webhook: CreatedWebhook,
-        workers: Workers,
-        receiver: Receiver,
-    ) -> None:
-        rename_organization(api, organization, "Heard")
-        workers.deliver()
-        update_webhook(api, webhook, enabled=False)
-        for n in range(60):
-            rename_organization(api, organization, f"Missed {n}")
-        workers.deliver()
-        update_webhook(api, webhook, enabled=True)
-        answer = request_replay(api, webhook)
-        assert answer.status == 202
-        replay = answer.json
-        assert answer.location == f"{webhook.path}/replays/{replay['id']}"
-        assert (replay["status"], replay["requeued"], replay["webhookId"]) == ("queued", 60, webhook.id)
-        assert (replay["from"], replay["deliveryStatus"]) == ("2020-01-01T00:00:00.000Z", None)
-        assert replay["createdAt"] == replay["to"]
-        workers.deliver()
-        record = get_finished_replay(api, webhook, replay)
-        assert (record["status"], record["requeued"], record["error"]) == ("completed", 60, None)
-        names = [parse_event(request)["data"]["name"] for request in receiver.requests]
-        assert names == ["Heard", *(f"Missed {n}" for n in range(60))]
-        assert {delivery["status"] for delivery in list_deliveries(api, webhook)} == {"succeeded"}
-
-    def test_are_retried_when_they_fail_again(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        webhook: CreatedWebhook,
-        workers: Workers,
-        receiver: Receiver,
-        clock: Clock,
-    ) -> None:
-        update_webhook(api, webhook, enabled=False)
-        rename_organization(api, organization, "Missed")
-        workers.deliver()
-        update_webhook(api, webhook, enabled=True)
-        receiver.default_reply = Reply(status=500)
-        start_replay(api, webhook)
-        workers.deliver()
-        assert [delivery["status"] for delivery in list_deliveries(api, webhook)] == ["pending"]
-        receiver.default_reply = Reply()
-        clock.shift(seconds=10)
-        workers.run_until_idle()
-        assert [delivery["status"] for delivery in list_deliveries(api, webhook)] == ["succeeded"]
 
 
 class TestSelection:

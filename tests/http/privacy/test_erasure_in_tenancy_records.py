@@ -1,4 +1,3 @@
-import json
 from dataclasses import replace
 from typing import Final
 
@@ -10,6 +9,7 @@ from tests.harness.audit_logs import list_entries, verify_integrity
 from tests.harness.callers import Issuer, Person
 from tests.harness.clock import Clock
 from tests.harness.erasures import (
+    PersonEraser,
     complete_erasure,
     create_erasure,
     finish_erasures,
@@ -33,20 +33,9 @@ SOPHIE: Final = "sophie@example.org"
 
 
 @pytest.fixture
-def erase(api: ApiClient, organization: CreatedOrganization, workers: Workers, clock: Clock) -> "PersonEraser":
+def erase(api: ApiClient, organization: CreatedOrganization, workers: Workers, clock: Clock) -> PersonEraser:
     """A function that completes the erasure of a person in the organization."""
     return PersonEraser(api, organization, workers, clock)
-
-
-class PersonEraser:
-    """Complete an erasure and return the counts of erased records and entries."""
-
-    def __init__(self, api: ApiClient, organization: CreatedOrganization, workers: Workers, clock: Clock) -> None:
-        self._api, self._organization, self._workers, self._clock = api, organization, workers, clock
-
-    def __call__(self, **identity: object) -> tuple[int, int]:
-        record = complete_erasure(self._api, self._workers, self._clock, self._organization, **identity)
-        return record["erasedRecords"], record["erasedEntries"]
 
 
 @pytest.fixture
@@ -373,68 +362,3 @@ class TestOtherPeople:
         erase(email="press@example.org")
         assert keys_of_items_containing(former_member.id, current_member.id, former_member.email) == []
         assert member_usernames(api, organization) == ["ada", "grace", "edith", "mary"]
-
-
-class TestTexts:
-    @pytest.mark.parametrize("address", ["josé@example.org", "зоя@example.org", 'a"b\\c@example.org'])
-    def test_an_address_is_removed_in_any_encoding_and_case(
-        self, api: ApiClient, organization: CreatedOrganization, ada: Person, erase: PersonEraser, address: str
-    ) -> None:
-        upper_case_address = "".join(letter.upper() if letter.isascii() else letter for letter in address)
-        create_invitation(api, organization, upper_case_address, message=f"For you ({upper_case_address})!")
-        api.patch(organization.path, caller=ada, json={"companyAddress": f"c/o {address}"})
-        erase(email=address)
-        assert (
-            keys_of_items_containing(address, json.dumps(address)[1:-1], json.dumps(address, ensure_ascii=False)[1:-1])
-            == []
-        )
-
-    def test_only_the_address_is_redacted_in_a_text(
-        self, api: ApiClient, organization: CreatedOrganization, ada: Person, stranger: Person, erase: PersonEraser
-    ) -> None:
-        text = "Ask SOPHIE@Example.org, or sophie@example.org.\nNot anna-sophie@example.org."
-        api.patch(
-            organization.path,
-            caller=ada,
-            json={
-                "name": SOPHIE,
-                "companyName": f"<{SOPHIE}>",
-                "companyLegalName": "Engines",
-                "companyId": f"'{SOPHIE}'",
-                "companyAddress": text,
-                "legalEmail": SOPHIE,
-                "supportEmail": "help@example.org",
-            },
-        )
-        key, invitation = (
-            create_api_key(api, organization, name=f"Key of {SOPHIE}"),
-            create_invitation(api, organization, stranger, message=text),
-        )
-        assert erase(email=SOPHIE) == (3, 3)
-        record = api.get(organization.path, caller=ada).json
-        redacted_text = "Ask …, or ….\nNot anna-sophie@example.org."
-        changed = {name: record[name] for name in record if name.startswith(("name", "company", "legal", "support"))}
-        assert changed == {
-            "name": "…",
-            "companyName": "<…>",
-            "companyLegalName": "Engines",
-            "companyId": "'…'",
-            "companyCountry": None,
-            "companyAddress": redacted_text,
-            "legalEmail": None,
-            "supportEmail": "help@example.org",
-        }
-        assert api.get(f"{organization.api_keys_path}/{key.id}", caller=ada).json["name"] == "Key of …"
-        invitation_record = api.get(invitation.path, caller=ada).json
-        assert (invitation_record["message"], invitation_record["status"]) == (redacted_text, "pending")
-        assert invitation_record["email"] == stranger.email
-        assert accept_invitation(api, invitation, stranger)["membership"]
-
-    def test_a_user_id_is_redacted_in_a_text_too(
-        self, api: ApiClient, organization: CreatedOrganization, ada: Person, mary: Person, erase: PersonEraser
-    ) -> None:
-        api.patch(
-            organization.path, caller=ada, json={"companyAddress": f"https://example.org/people/{mary.id.upper()}/"}
-        )
-        erase(email=mary.email)
-        assert api.get(organization.path, caller=ada).json["companyAddress"] == "https://example.org/people/…/"

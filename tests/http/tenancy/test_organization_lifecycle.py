@@ -65,7 +65,7 @@ def _every_operation_is_called(monkeypatch: pytest.MonkeyPatch) -> Iterator[None
         called_operation_ids.add(operation.id)
         return operation
 
-    monkeypatch.setattr("chalicelib.entrypoints.http.operation_of", record_operation)
+    monkeypatch.setattr("chalicelib.entrypoints.http.operation_by_target", record_operation)
     yield
     assert called_operation_ids >= EXPECTED_OPERATION_IDS
 

@@ -14,7 +14,7 @@ from tests.model.actions import action, record_index
 from tests.model.fake_endpoints import STATES
 from tests.model.model_run import ModelRun
 
-FAULTS: Final = ("THROTTLED", "TIMED_OUT", "UNANSWERED", "DIED_BEFORE", "DIED_AFTER", "CONFLICT")
+FAULTS: Final = ("THROTTLED", "TIMED_OUT", "RESPONSE_LOST", "DIED_BEFORE", "DIED_AFTER", "CONFLICT")
 PAUSE_SECONDS: Final = 360
 """Longer than any task that the sweep finds can be delayed."""
 
