@@ -26,7 +26,7 @@ def make_tag(payload: bytes, context: str) -> bytes:
 
 
 def verify_tag(payload: bytes, tag: bytes, context: str) -> bool:
-    """Return whether `authenticate` made the tag for this payload and context, in constant time."""
+    """Return whether `make_tag` made the tag for this payload and context, in constant time."""
     key = keyrings.key_by_id(KeyPurpose.TOKEN_KEY, tag[:KEY_ID_BYTES])
     return key is not None and hmac.compare_digest(tag, _tag(key, payload, context))
 

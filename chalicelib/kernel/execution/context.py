@@ -39,14 +39,17 @@ NO_ITEMS: Final[Mapping[ItemKey, Item]] = {}
 
 
 class Records(list[Entity]):
-    """Records of several types. `asked`: the keys that were read. `read`: the items at these keys, by key."""
+    """Records of several types. `requested_keys`: the keys that were read. `items_by_key`: the items there."""
 
     def __init__(
-        self, records: Iterable[Entity] = (), asked: Iterable[ItemKey] = (), read: Mapping[ItemKey, Item] = NO_ITEMS
+        self,
+        records: Iterable[Entity] = (),
+        requested_keys: Iterable[ItemKey] = (),
+        items_by_key: Mapping[ItemKey, Item] = NO_ITEMS,
     ) -> None:
         """Initialize the list from records, the keys that were read, and the items at these keys."""
         super().__init__(records)
-        self.requested_keys, self.items_by_key = {*asked}, read
+        self.requested_keys, self.items_by_key = {*requested_keys}, items_by_key
 
     def union(self, others: "Records") -> "Records":
         """Return these and other records."""
@@ -181,7 +184,7 @@ class Context:
         """Return all records of some small sets, and those at some keys, read in parallel in one round trip.
 
         `names` are further values for the keys of the sets. Records are in order of creation. Items that are not
-        records are only in `read`.
+        records are only in `items_by_key`.
         """
         ranges = [(each.pk.format_map({**self.ids, **names}), each.sk.partition("{")[0]) for each in sets]
         reads: list[Callable[[], Iterable[Item]]] = [partial(table.query_all, pk, prefix) for pk, prefix in ranges]
@@ -247,7 +250,7 @@ class Context:
     def allow_caching(self, *, vary: str = "Authorization") -> None:
         """Allow caches to store the response: a public one for a minute, a private one with revalidation.
 
-        `by`: the request headers on which the response depends.
+        `vary`: the request headers on which the response depends.
         """
         public = isinstance(self.principal, Anonymous)
         self.headers |= {"Cache-Control": "public, max-age=60" if public else "private, no-cache", "Vary": vary}

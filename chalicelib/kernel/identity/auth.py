@@ -26,9 +26,9 @@ _accepted_keys: OrderedDict[tuple[str, str], None] = OrderedDict()
 
 @dataclass
 class UnverifiedApiKey:
-    """The caller sent an API key. `record`: the key of its record; `digest`: the SHA-256 of the secret.
+    """The caller sent an API key. `record_key`: the key of its record; `digest`: the SHA-256 of the secret.
 
-    `accepted`: whether the key is valid, None until its record is read.
+    `is_accepted`: whether the key is valid, None until its record is read.
     """
 
     record_key: ItemKey
@@ -47,7 +47,7 @@ class UnverifiedApiKey:
 
 @dataclass(frozen=True)
 class ApiKeyPrincipal:
-    """A valid API key, whose record is stored at `record`."""
+    """A valid API key, whose record is stored at `record_key`."""
 
     credential: Credential
     record_key: ItemKey

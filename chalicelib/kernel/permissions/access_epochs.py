@@ -90,8 +90,8 @@ def log_from_partition(pk: str) -> str:
 class Epoch:
     """An epoch that was read. `value` is None if nothing was lowered recently; `since` is when it was set.
 
-    `closing`: the time until which no request checks the epoch, because a transaction is about to change it and needs
-    all shards at once.
+    `closing_until`: the time until which no request checks the epoch, because a transaction is about to change it and
+    needs all shards at once.
     """
 
     subject: EpochSubject

@@ -302,7 +302,7 @@ class Entity:
     def pick_item(cls, key: ItemKey, prefetched: dict[ItemKey, Item]) -> Item | None:
         """Return the item that a request's key refers to, or None.
 
-        `read`: the items that were read for the request. A class whose records have alternative names also looks
+        `prefetched`: the items that were read for the request. A class whose records have alternative names also looks
         these up, and may read more items.
         """
         return prefetched.get(key)
@@ -314,7 +314,7 @@ class Entity:
     def hydrate(self, prefetched: dict[ItemKey, Item]) -> Self | None:  # noqa: ARG002 - most records depend on no others
         """Return the record with its hydrated fields, or None if other records show that it must be treated as missing.
 
-        `read`: the items that were read with the record. Further items that are read are added to it, in as few
+        `prefetched`: the items that were read with the record. Further items that are read are added to it, in as few
         round trips as possible.
         """
         return self

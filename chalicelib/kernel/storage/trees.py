@@ -59,7 +59,7 @@ def is_settled(node: Mapping[str, Any], node_id: str, state: Mapping[str, Any]) 
 
 @dataclass
 class TreeReader:
-    """Reads nodes and the state of a tree. `asked`: all keys that were read, even without an item."""
+    """Reads nodes and the state of a tree. `requested_keys`: all keys that were read, even without an item."""
 
     tree: Tree
     items: dict[ItemKey, Item] = field(default_factory=dict)

@@ -138,7 +138,7 @@ class UnitOfWork:
         return marked
 
     def delete(self, record: Entity, *, grants_no_access: bool = False) -> None:
-        """Delete a record and its reservations. `ended`: it already granted no access, so no access epoch changes."""
+        """Delete a record and its reservations. `grants_no_access`: it granted none, so no access epoch changes."""
         self._add(record, _PendingWrite(record, None, was_ended=grants_no_access))
         self._event_subject = self._event_subject or record.item_key
 

@@ -88,7 +88,9 @@ def test_only_signing_decrypts_the_signing_key(api: ApiClient, ada: Person, conf
     organization = create_organization(api, ada)
 
     def get_decrypted_purposes(calls: Any) -> set[str]:
-        return {call.parameters["EncryptionContext"]["purpose"] for call in calls.made if call.name == "kms:Decrypt"}
+        return {
+            call.parameters["EncryptionContext"]["purpose"] for call in calls.call_list if call.name == "kms:Decrypt"
+        }
 
     with record_calls() as calls:
         ledger.append_pending(organization.id)

@@ -258,7 +258,7 @@ class TestKeysOfAMember:
             remove_member(api, organization, grace, caller=key, keys="keep"),
         ]
         assert [answer.code for answer in responses] == ["403 forbidden"] * 3
-        assert remove_member(api, organization, grace, keys="perhaps").faults == {"query/keys": "not_one_of"}
+        assert remove_member(api, organization, grace, keys="perhaps").errors == {"query/keys": "not_one_of"}
         assert api.post(f"{organization.path}/leave", caller=grace, query={"keys": "keep"}).status == 204
         assert not any(is_valid(api, organization, key) for key in keys.values())
 
